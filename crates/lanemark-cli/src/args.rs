@@ -535,4 +535,7 @@ pub(crate) struct ReportArgs {
     /// The page to write
     #[arg(long, value_name = "FILE")]
     pub(crate) html: PathBuf,
+    /// Charts to point at and to zoom, drawn by this library, which `make charts` makes: target/tools/charts.js
+    #[arg(long, value_name = "LIBRARY")]
+    pub(crate) interactive: Option<PathBuf>,
 }

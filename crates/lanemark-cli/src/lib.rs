@@ -8,6 +8,7 @@
 mod args;
 mod bench;
 mod bench_trace;
+mod charts;
 mod compare;
 mod completions;
 mod delivery;

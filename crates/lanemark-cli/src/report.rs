@@ -7,22 +7,32 @@ use lanemark_lab::results::{self, Outlet, Saved};
 use lanemark_lab::sweep::provenance;
 
 use crate::args::ReportArgs;
+use crate::charts;
 use crate::failure::{Failure, Outcome};
 use crate::messages::tell;
 use crate::outlets::PAGE;
 
 pub(crate) fn run(args: &ReportArgs) -> Result<Outcome, Failure> {
+    let library = args.interactive.as_deref().map(charts::library).transpose()?;
     let page = Outlet::open(&args.html, &PAGE)?;
     if let [path] = args.results.as_slice()
         && path.extension().is_some_and(|extension| extension == "csv")
     {
+        if args.interactive.is_some() {
+            return Err(Failure::input("--interactive: not for the page of a sweep")
+                .hint("the page of runs and studies has charts to point at"));
+        }
         let sweep = results::load_sweep(path)?;
         page.write(&lanemark_report::sweep_html(&sweep, provenance::of(path).as_ref()))?;
         tell!("wrote {}", args.html.display());
         return Ok(Outcome::Done);
     }
     let (study, runs) = load(&args.results)?;
-    page.write(&lanemark_report::html(study.as_ref(), &runs.iter().collect::<Vec<_>>()))?;
+    let all: Vec<&RunResult> = runs.iter().collect();
+    page.write(&match &library {
+        Some(library) => lanemark_report::interactive_html(study.as_ref(), &all, library),
+        None => lanemark_report::html(study.as_ref(), &all),
+    })?;
     tell!("wrote {}", args.html.display());
     Ok(Outcome::Done)
 }

@@ -162,6 +162,18 @@ fn every_command_of_the_book_runs_and_prints_what_is_shown() {
     assert!(count >= 25, "the book shows only {count} commands");
 }
 
+#[test]
+fn every_page_with_rust_is_compiled_with_the_examples_of_the_lab() {
+    let library = fs::read_to_string(project().join("crates/lanemark-lab/src/lib.rs")).unwrap();
+    let with_rust: Vec<String> =
+        pages().into_iter().filter(|page| text(page).contains("```rust")).collect();
+    assert!(with_rust.contains(&"tasks/rust.md".to_owned()), "{with_rust:?}");
+    for page in with_rust {
+        let taken = format!("include_str!(\"../../../docs/{page}\")");
+        assert!(library.contains(&taken), "docs/{page} has Rust that nobody compiles");
+    }
+}
+
 /// Takes down the path of every value in a saved result; keys that are names of files become `*`.
 fn paths(value: &serde_json::Value, at: &str, found: &mut BTreeSet<String>) {
     if !at.is_empty() {

@@ -1,9 +1,10 @@
 //! The texts of `lspci -vvv` and `lspci -tv` (pciutils), as far as they tell of storage.
 //!
 //! The text is made a sysfs tree of the functions that it names, and inspected as one. Of `-vvv` come bridges with the buses
-//! below them, classes, drivers and what each link can do and trained to (`LnkCap`, `LnkSta`); of `-tv` where each function
-//! hangs, and its name. Neither tells of drives: an NVMe function is taken for one drive with one namespace, and what hangs
-//! on SATA, SAS and RAID controllers is not known. Not read: payload sizes, `-x` dumps, and trees of other options.
+//! below them, classes, drivers, what each link can do and trained to (`LnkCap`, `LnkSta`) and payload sizes (`DevCap`,
+//! `DevCtl`); of `-tv` where each function hangs, and its name. Neither tells of drives: an NVMe function is taken for one
+//! drive with one namespace, and what hangs on a SATA, SAS, RAID or USB controller stands as one device that is named after the
+//! controller. Not read: `-x` dumps, and trees of other options.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -31,7 +32,24 @@ struct Function {
     below: Option<u8>,
     capable: Option<(String, String)>,
     trained: Option<(String, String)>,
+    /// Kind of port as the PCI Express capability numbers it, with its payloads and read requests as codes of 128 B
+    /// shifted left.
+    port_type: Option<u8>,
+    payload_capable: Option<u16>,
+    payload: Option<u16>,
+    read_request: Option<u16>,
 }
+
+/// Kinds of controllers that drives hang on: name, and class with its lowest byte left out.
+const CONTROLLERS: [(&str, u32); 7] = [
+    ("ide", 0x01_01),
+    ("ata", 0x01_05),
+    ("raid", 0x01_04),
+    ("sata", 0x01_06),
+    ("sas", 0x01_07),
+    ("storage", 0x01_80),
+    ("usb", 0x0c_03),
+];
 
 /// The address of a function: domain, bus, and device with its function.
 type Address = (u32, u8, String);
@@ -74,8 +92,61 @@ pub(crate) fn tree(text: &str) -> io::Result<Option<TempDir>> {
             symlink(format!("../{place}/{below}"), root.join("block").join(block))?;
             drives += 1;
         }
+        if let Some(config) = function.config() {
+            fs::write(at.join("config"), config)?;
+        }
+        let class = function.class.map(|class| class >> 8);
+        if let Some((kind, _)) = CONTROLLERS.iter().find(|(_, known)| Some(*known) == class) {
+            let (domain, bus, rest) = address;
+            let block = format!("{kind}-{domain:04x}:{bus:02x}:{rest}");
+            let device = at.join(&block).join("device");
+            fs::create_dir_all(&device)?;
+            write(&device, "model", &format!("not told by lspci, on {}", function.name))?;
+            symlink(format!("../{place}/{block}"), root.join("block").join(block))?;
+        }
     }
     Ok(Some(folder))
+}
+
+impl Function {
+    /// The configuration space with what the text tells of the PCI Express capability; none where it tells nothing.
+    fn config(&self) -> Option<Vec<u8>> {
+        let (capable, set) = (self.payload_capable?, self.payload?);
+        let mut config = vec![0; 256];
+        // A list of capabilities with one, at 40h: id, end of the list, flags, what it can do, and as set.
+        config[0x06] = 0x10;
+        config[0x34] = 0x40;
+        config[0x40] = 0x10;
+        config[0x42] = self.port_type? << 4 | 2;
+        config[0x44..0x46].copy_from_slice(&capable.to_le_bytes());
+        // A code that is not told is one of those that mean nothing.
+        let control = set << 5 | self.read_request.unwrap_or(7) << 12;
+        config[0x48..0x4a].copy_from_slice(&control.to_le_bytes());
+        Some(config)
+    }
+}
+
+/// The code of a size in bytes, 0 for 128 to 5 for 4096.
+fn code(text: &str) -> Option<u16> {
+    (0..=5).find(|code| text == (128 << code).to_string())
+}
+
+/// The kind of port in `Express (v2) Root Port (Slot+), MSI 00`.
+fn port_type(text: &str) -> Option<u8> {
+    const KINDS: [(&str, u8); 8] = [
+        ("Legacy Endpoint", 1),
+        ("Root Complex Integrated Endpoint", 9),
+        ("Endpoint", 0),
+        ("Root Port", 4),
+        ("Upstream Port", 5),
+        ("Downstream Port", 6),
+        ("PCI-Express to PCI", 7),
+        ("PCI/PCI-X to PCI-Express", 8),
+    ];
+    let kind = text.split_once("Express ")?.1;
+    let kind =
+        kind.strip_prefix('(').and_then(|kind| Some(kind.split_once(") ")?.1)).unwrap_or(kind);
+    KINDS.iter().find(|(known, _)| kind.starts_with(known)).map(|(_, number)| *number)
 }
 
 fn write(folder: &Path, name: &str, text: &str) -> io::Result<()> {
@@ -122,6 +193,8 @@ fn of_verbose(text: &str) -> BTreeMap<Address, Function> {
             continue;
         };
         let line = line.trim();
+        // Sizes of DevCtl stand on a line of their own, below its switches.
+        let size = |key: &str| after(line, key, "").and_then(|size| code(&size));
         let link = |rest: &str| Some((after(rest, "Speed ", "GT/s")?, after(rest, "Width x", "")?));
         if let Some(rest) = line.strip_prefix("Bus: ") {
             function.below =
@@ -130,6 +203,13 @@ fn of_verbose(text: &str) -> BTreeMap<Address, Function> {
             function.capable = link(rest);
         } else if let Some(rest) = line.strip_prefix("LnkSta:") {
             function.trained = link(rest).filter(|(_, lanes)| lanes != "0");
+        } else if line.starts_with("Capabilities: ") && line.contains("] Express ") {
+            function.port_type = port_type(line);
+        } else if line.starts_with("DevCap:") {
+            function.payload_capable = size("MaxPayload ");
+        } else if line.starts_with("MaxPayload ") {
+            function.payload = size("MaxPayload ");
+            function.read_request = size("MaxReadReq ");
         } else if let Some(driver) = line.strip_prefix("Kernel driver in use: ") {
             let plain = driver.chars().all(|c| c.is_ascii_alphanumeric() || c == '_' || c == '-');
             function.driver = (plain && !driver.is_empty()).then(|| driver.to_owned());
@@ -198,6 +278,23 @@ fn after(text: &str, key: &str, end: &str) -> Option<String> {
     })
 }
 
+/// The class of a function that a tree names, by words that makers use for their controllers.
+fn class_of_name(name: &str) -> Option<u32> {
+    const WORDS: [(&str, u32); 10] = [
+        ("NVMe", 0x01_0802),
+        ("Non-Volatile", 0x01_0802),
+        ("MegaRAID", 0x01_0400),
+        ("RAID", 0x01_0400),
+        ("AHCI", 0x01_0601),
+        ("SATA", 0x01_0601),
+        ("SAS", 0x01_0700),
+        ("Fusion-MPT", 0x01_0700),
+        ("xHCI", 0x0c_0330),
+        ("USB", 0x0c_0330),
+    ];
+    WORDS.iter().find(|(word, _)| name.contains(word)).map(|(_, class)| *class)
+}
+
 /// The functions of `lspci -t` or `-tv`. A branch stands in the column of the bus that it is on.
 fn of_tree(text: &str) -> BTreeMap<Address, Function> {
     let mut functions = BTreeMap::new();
@@ -239,10 +336,9 @@ fn of_tree(text: &str) -> BTreeMap<Address, Function> {
                 let bridge = tail.strip_prefix("-[");
                 let below = bridge.and_then(|tail| u8::from_str_radix(tail.get(..2)?, 16).ok());
                 let name = if bridge.is_none() { tail.trim().to_owned() } else { String::new() };
-                let nvme = name.contains("NVMe") || name.contains("Non-Volatile");
                 let class = match below {
                     Some(_) => Some(0x06_0400),
-                    None => nvme.then_some(0x01_0802),
+                    None => class_of_name(&name),
                 };
                 functions.insert(
                     (domain, bus, found),

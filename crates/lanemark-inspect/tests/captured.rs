@@ -4,7 +4,8 @@ mod tree;
 
 use std::path::Path;
 
-use lanemark_core::result::{InspectedLink, Inspection, PcieRate};
+use lanemark_core::result::{InspectedHop, InspectedLink, Inspection, PcieLink, PcieRate};
+use lanemark_core::units::Bytes;
 use lanemark_inspect::{Sysfs, inspect};
 use tar::{Builder, EntryType, Header};
 use tree::{Tree, device, found, hops};
@@ -115,6 +116,7 @@ fn a_capture_made_by_hand_may_begin_with_the_name_of_the_tree() {
 }
 
 const VERBOSE: &str = include_str!("samples/lspci-verbose.txt");
+const CONTROLLERS: &str = include_str!("samples/lspci-controllers.txt");
 
 fn of_lspci(text: &str) -> Result<Inspection, String> {
     let told = |error: lanemark_inspect::InspectError| error.to_string();
@@ -132,7 +134,8 @@ fn lspci_tells_where_a_drive_hangs_and_what_its_link_trained_to() {
         VERBOSE.replace("00:06.0", "0000:00:06.0").replace("\n01:00.0", "\n0000:01:00.0"),
     ] {
         let inspection = of_lspci(&text).unwrap();
-        assert_eq!(inspection.devices.len(), 1);
+        let names: Vec<&str> = inspection.devices.iter().map(|one| one.name.as_str()).collect();
+        assert_eq!(names, ["nvme0n1", "sata-0000:00:17.0"]);
         let link =
             device(&inspection, "nvme0n1").ways[0].hops.iter().find_map(|hop| match &hop.link {
                 Some(InspectedLink::Pcie(link)) => Some(link.clone()),
@@ -161,6 +164,68 @@ fn a_tree_of_lspci_tells_where_a_drive_hangs() {
     assert_eq!(model, "Sandisk Corp NVMe SSD SN850");
 }
 
+/// The links of PCI Express on the way to a device, from the processor on.
+fn links(inspection: &Inspection, name: &str) -> Vec<PcieLink> {
+    let link = |hop: &InspectedHop| match &hop.link {
+        Some(InspectedLink::Pcie(link)) => Some(link.clone()),
+        _ => None,
+    };
+    device(inspection, name).ways[0].hops.iter().filter_map(link).collect()
+}
+
+#[test]
+fn lspci_tells_the_links_of_controllers_without_telling_what_hangs_on_them() {
+    let inspection = of_lspci(CONTROLLERS).unwrap();
+    let mut names: Vec<&str> = inspection.devices.iter().map(|one| one.name.as_str()).collect();
+    names.sort_unstable();
+    let known = ["raid-0000:05:00.0", "sas-0000:02:00.0", "sata-0000:00:17.0", "usb-0000:00:14.0"];
+    assert_eq!(names, known);
+    let at = |name: &str| hops(&inspection, name).join(" ");
+    assert_eq!(at("sata-0000:00:17.0"), "0000:00:17.0");
+    assert_eq!(at("raid-0000:05:00.0"), "0000:00:1c.0 0000:03:00.0 0000:04:01.0 0000:05:00.0");
+
+    let rate = |lanes| Some(PcieRate { generation: 3, lanes });
+    let adapter = &links(&inspection, "sas-0000:02:00.0")[0];
+    assert_eq!((adapter.current, adapter.lower_max), (rate(4), rate(8)));
+    assert_eq!(adapter.payload_max, Some(Bytes(256)));
+    assert_eq!(adapter.read_request_max, Some(Bytes(512)));
+    // Below the switch's upstream port, and below its downstream port; inside of it there is no link.
+    let raid = links(&inspection, "raid-0000:05:00.0");
+    assert_eq!(raid.iter().map(|link| link.current).collect::<Vec<_>>(), [rate(4), rate(1)]);
+    let model = device(&inspection, "sas-0000:02:00.0").identity.model.clone().unwrap();
+    assert!(model.starts_with("not told by lspci, on Broadcom / LSI SAS3008"), "{model}");
+    let told = found(&inspection).join("\n");
+    assert!(told.contains("0000:05:00.0") && told.contains("PCIe 3.0 x1"), "{told}");
+}
+
+#[test]
+fn a_tree_of_lspci_names_controllers() {
+    let tree = "-[0000:00]-+-00.0  Intel Corporation Device 3e30\n           +-14.0  Intel Corporation Cannon Lake PCH USB 3.1 xHCI Host Controller\n           \\-17.0  Intel Corporation Cannon Lake PCH SATA AHCI Controller\n";
+    let inspection = of_lspci(tree).unwrap();
+    let mut names: Vec<&str> = inspection.devices.iter().map(|one| one.name.as_str()).collect();
+    names.sort_unstable();
+    assert_eq!(names, ["sata-0000:00:17.0", "usb-0000:00:14.0"]);
+}
+
+#[test]
+fn sizes_and_ports_that_no_lspci_prints_are_not_taken() {
+    for (from, to) in [
+        ("MaxPayload 256", "MaxPayload 300"),
+        ("MaxPayload 256", "MaxPayload -256"),
+        ("MaxPayload 4096", "MaxPayload 99999999999999999999"),
+        ("Endpoint, MSI", "Endpo"),
+        ("Endpoint, MSI", ""),
+    ] {
+        let inspection = of_lspci(&CONTROLLERS.replace(from, to)).unwrap();
+        let adapter = &links(&inspection, "sas-0000:02:00.0")[0];
+        assert_eq!(adapter.current.map(|rate| rate.lanes), Some(4), "{to}");
+        let told = adapter.payload_max;
+        assert!(told.is_none_or(|size| size == Bytes(256)), "{to}: {told:?}");
+    }
+    let unread = CONTROLLERS.replace("MaxReadReq 512", "MaxReadReq 500");
+    assert_eq!(links(&of_lspci(&unread).unwrap(), "sas-0000:02:00.0")[0].read_request_max, None);
+}
+
 #[test]
 fn texts_that_are_none_of_lspci_or_are_spoilt_do_no_harm() {
     for text in
@@ -175,8 +240,8 @@ fn texts_that_are_none_of_lspci_or_are_spoilt_do_no_harm() {
     assert!(of_lspci(round).is_err());
     let mut state = 7_u64;
     for _ in 0..100 {
-        let mut spoilt: Vec<char> = VERBOSE.chars().collect();
-        for _ in 0..20 {
+        let mut spoilt: Vec<char> = VERBOSE.chars().chain(CONTROLLERS.chars()).collect();
+        for _ in 0..60 {
             state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
             let at = (state >> 33) as usize % spoilt.len();
             spoilt[at] = ['\n', ':', '-', '[', 'é', '0', '/', '\t'][(state >> 20) as usize % 8];

@@ -72,3 +72,8 @@ pub use lab::{Lab, Work, assemble, open_library, setting, settings};
 pub use pool::Pool;
 pub use sweep::{Chunks, SweepFile, merge};
 pub use whatif::{Side, WhatIfJob};
+
+/// The page of the book on the library in Rust, whose code is compiled and run with the examples.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/tasks/rust.md")]
+mod book {}

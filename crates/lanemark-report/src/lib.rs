@@ -56,7 +56,7 @@ pub use drive::{DriveRating, DriveValue, drive_text};
 pub use entry::{EntryTest, PlatformLink, PlatformPort, platform_text, workload_text};
 pub use explanation::ceilings_text;
 pub use fit_table::fit_table;
-pub use html::{Chart, PLOT_MARK, Plot, PlotStyle, html, plot};
+pub use html::{Chart, ChartLibrary, PLOT_MARK, Plot, PlotStyle, html, interactive_html, plot};
 pub use inspection::{inspection_svg, inspection_text};
 pub use path::{path_sentence, path_svg, path_table};
 pub use plan::plan_text;

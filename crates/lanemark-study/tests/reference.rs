@@ -1,11 +1,13 @@
-//! The reference of all keys in docs/reference is what the readers ask for. `LANEMARK_REFERENCE=write` writes it anew.
+//! The reference of all keys in docs/reference is what the readers ask for, each with its sentence of keys.toml.
+//! `LANEMARK_REFERENCE=write` writes it anew.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::{env, fs};
 
 use lanemark_study::document::Context;
-use lanemark_study::document::asked::{Asked, record};
+use lanemark_study::document::asked::{Asked, AskedKey, record};
 use lanemark_study::library::Kind;
 use lanemark_study::platform::Platform;
 use lanemark_study::sweep::Definition;
@@ -13,20 +15,14 @@ use lanemark_study::system::NamedAt;
 use lanemark_study::{
     Ledger, Library, Location, Overrides, Study, System, rated, system::SystemName, workload,
 };
+use toml::Spanned;
+use toml::de::{DeString, DeTable, DeValue};
 
 /// A sweep's file, of which the tree has none.
 const SWEEP: &str = "[sweep]\nsystem = \"samsung-950-pro-512gb@workstation-z170:m2\"\n\
     workload = \"quick:rnd4k-q32t1-read\"\n\n[[axis]]\nname = \"queue_depth\"\nrange = \"1..8*2\"\n\n\
     [[axis]]\nname = \"threads\"\nvalues = [1, 2]\n\n\
     [[set]]\nparameter = \"drive.flash.read\"\nvalue = \"50 us\"\n";
-/// Tests with patterns that no workload of the library has.
-const PATTERNS: &str = "[workload]\nname = \"Patterns\"\nrepeats = 1\naverage = \"mean\"\n\n\
-    [defaults]\nblock = \"4 KiB\"\nread = \"100%\"\nspan = \"1 GiB\"\nqueue_depth = 1\n\
-    duration = \"1 s\"\n\n[[test]]\nname = \"a\"\npattern = { zipf = 0.9 }\n\n\
-    [[test]]\nname = \"b\"\npattern = { pareto = 0.2 }\n\n\
-    [[test]]\nname = \"c\"\npattern = { normal = \"20%\" }\n\n\
-    [[test]]\nname = \"d\"\npattern = { zones = [\"50% in 5%\", \"50% in 95%\"] }\n\n\
-    [[test]]\nname = \"e\"\npattern = { hot_span = \"10%\", hot_share = \"90%\" }\n";
 /// A study with tests of its own, as a page saves it.
 const OWN_TESTS: &str = "[study]\ntitle = \"Own\"\nquestion = \"Which?\"\n\n\
     [workload]\nname = \"Own\"\nrepeats = 1\naverage = \"mean\"\n\n\
@@ -40,9 +36,25 @@ fn project() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().unwrap()
 }
 
+/// A library of all files of the tree's, and of those in tests/rare, which have the keys that no other file has.
+fn library_with_rare_files(folder: &Path) -> Library {
+    let rare = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/rare");
+    for part in ["drives", "platforms", "hosts", "workloads", "priors"] {
+        fs::create_dir_all(folder.join(part)).unwrap();
+        for from in [project().join("library").join(part), rare.join(part)] {
+            let Ok(files) = fs::read_dir(&from) else { continue };
+            for file in files {
+                let file = file.unwrap();
+                fs::copy(file.path(), folder.join(part).join(file.file_name())).unwrap();
+            }
+        }
+    }
+    Library::in_folder(folder).unwrap()
+}
+
 /// Reads every file of the library and the studies.
 fn read_all(folder: &Path) {
-    let library = Library::in_folder(&project().join("library")).unwrap();
+    let library = library_with_rare_files(&folder.join("library"));
     for name in library.names(Kind::Drive) {
         rated::explain(&library, &name).unwrap();
     }
@@ -60,7 +72,6 @@ fn read_all(folder: &Path) {
     for name in library.names(Kind::Workload) {
         workload::open(&library, &name).unwrap();
     }
-    workload::parse("patterns", PATTERNS).unwrap();
     for entry in fs::read_dir(project().join("studies")).unwrap() {
         let path = entry.unwrap().path();
         if path.extension().is_some_and(|extension| extension == "toml") {
@@ -85,30 +96,106 @@ fn heading(root: &str, table: &str) -> String {
     }
 }
 
+/// The sentences of keys.toml, by table and key.
+struct Sentences(BTreeMap<String, BTreeMap<String, String>>);
+
+impl Sentences {
+    fn read() -> Self {
+        let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("keys.toml");
+        let text = fs::read_to_string(file).unwrap();
+        let file = DeTable::parse(&text).unwrap();
+        let keys = |(key, sentence): (&Spanned<_>, &Spanned<DeValue<'_>>)| {
+            let key: &DeString<'_> = key.get_ref();
+            (key.to_string(), sentence.get_ref().as_str().expect("a sentence").to_owned())
+        };
+        let tables = file.get_ref().iter().map(|(table, own)| {
+            let own = own.get_ref().as_table().expect("a table of sentences");
+            (table.get_ref().to_string(), own.iter().map(keys).collect())
+        });
+        Self(tables.collect())
+    }
+
+    /// The sentence of a key, with the table that has it: that of the key, or one that is like it.
+    fn of(&self, table: &str, key: &str) -> Option<(&str, &str)> {
+        let (name, own) = self.0.get_key_value(table)?;
+        match own.get(key) {
+            Some(sentence) => Some((name, sentence)),
+            None => self.of(own.get("like")?, key),
+        }
+    }
+
+    /// What is wrong with the sentences for these keys.
+    fn problems(&self, asked: &Asked) -> Vec<String> {
+        let mut problems = Vec::new();
+        let mut used: BTreeSet<(&str, &str)> = BTreeSet::new();
+        for (table, key) in asked.keys().filter(|(table, _)| is_in_reference(table)) {
+            match self.of(table, key) {
+                None => problems.push(format!("{table}.{key} has no sentence")),
+                Some((of, sentence)) => {
+                    used.insert((of, key));
+                    if !sentence.ends_with('.') || sentence.len() < 12 {
+                        problems.push(format!("{table}.{key} has no whole sentence"));
+                    }
+                }
+            }
+        }
+        for (table, own) in &self.0 {
+            let stale = own.keys().filter(|key| *key != "like" && !used.contains(&(table, key)));
+            problems.extend(stale.map(|key| format!("nobody asks for {table}.{key}")));
+        }
+        problems
+    }
+}
+
+/// Whether a page of the reference has the table.
+fn is_in_reference(table: &str) -> bool {
+    ROOTS.iter().any(|root| is_below(root, table))
+}
+
+fn is_below(root: &str, table: &str) -> bool {
+    table.strip_prefix(root).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
+}
+
+/// The kinds of value of a key in one text. Whole numbers whose bounds depend on other values are told once.
+fn kinds_of(about: &AskedKey) -> String {
+    let high = |kind: &str| {
+        let (low, high) = kind.strip_prefix("a whole number from ")?.split_once(" to ")?;
+        Some((low.to_owned(), high.parse::<u64>().ok()?))
+    };
+    let bounds: Vec<(String, u64)> = about.kinds.iter().filter_map(|kind| high(kind)).collect();
+    match bounds.iter().max_by_key(|(_, high)| high) {
+        Some((low, _)) if bounds.len() == about.kinds.len() && bounds.len() > 1 => {
+            format!("a whole number from {low}; the most depends on other values")
+        }
+        _ => about.kinds.iter().map(String::as_str).collect::<Vec<_>>().join("; or "),
+    }
+}
+
 /// The page of the files of one kind.
-fn page(root: &str, asked: &Asked) -> String {
+fn page(root: &str, asked: &Asked, sentences: &Sentences) -> String {
     let mut page = format!(
-        "# Keys: {root}\n\nWritten from what the readers ask for (`crates/lanemark-study/tests/reference.rs`). \
-         *Must* is a key without which its table\ncannot be read. Values may be `{{ value, source | derived | \
-         assumed, range }}` where the model takes them.\n"
+        "# Keys: {root}\n\nWritten from what the readers ask for (`crates/lanemark-study/tests/reference.rs`), with the \
+         sentences of `crates/lanemark-study/keys.toml`.\n*Must* is a key without which its table cannot be read. Values \
+         may be `{{ value, source | derived | assumed, range }}` where the\nmodel takes them.\n"
     );
     let mut last = String::new();
-    for ((table, key), about) in asked {
-        if table != root && !table.starts_with(&format!("{root}.")) {
-            continue;
-        }
+    for ((table, key), about) in asked.iter().filter(|((table, _), _)| is_below(root, table)) {
         if *table != last {
             write!(page, "\n## {}\n\n", heading(root, table)).unwrap();
-            page += "| key | values | must | example |\n|---|---|---|---|\n";
+            page += "| key | what it is | values | must | example |\n|---|---|---|---|---|\n";
             last.clone_from(table);
         }
-        let kinds: Vec<&str> = about.kinds.iter().map(String::as_str).collect();
+        // A table of usual values takes what the table takes that has the same sentences.
+        let (like, sentence) = sentences.of(table, key).unwrap_or((table, ""));
+        let model = asked.get(&(like.to_owned(), key.clone()));
+        let about = if about.kinds.is_empty() { model.unwrap_or(about) } else { about };
         let must = if about.is_required && !about.may_be_absent { "must" } else { "" };
         let example = about.example.as_ref().map_or_else(String::new, |example| {
             format!("`{}`", example.chars().take(48).collect::<String>().replace('|', "/"))
         });
-        let kinds = kinds.join("; or ").replace('|', "/");
-        writeln!(page, "| `{key}` | {kinds} | {must} | {example} |").unwrap();
+        let kinds = kinds_of(about).replace('|', "/");
+        let sentence = sentence.replace('|', "/");
+        writeln!(page, "| `{key}` | {sentence} | {kinds} | {must} | {example} |").unwrap();
     }
     page
 }
@@ -118,10 +205,13 @@ fn the_reference_of_keys_is_what_the_readers_ask_for() {
     let folder = tempfile::tempdir().unwrap();
     let ((), asked) = record(|| read_all(folder.path()));
     assert!(asked.len() > 200, "the readers ask for {} keys only", asked.len());
+    let sentences = Sentences::read();
+    let problems = sentences.problems(&asked);
+    assert!(problems.is_empty(), "crates/lanemark-study/keys.toml: {problems:#?}");
     let mut stale = Vec::new();
     for root in ROOTS {
         let file = project().join(format!("docs/reference/{root}.md"));
-        let written = page(root, &asked);
+        let written = page(root, &asked, &sentences);
         if env::var("LANEMARK_REFERENCE").is_ok_and(|what| what == "write") {
             fs::write(&file, &written).unwrap();
         }
@@ -133,4 +223,15 @@ fn the_reference_of_keys_is_what_the_readers_ask_for() {
         stale.is_empty(),
         "docs/reference is out of date for {stale:?}: LANEMARK_REFERENCE=write cargo test -p lanemark-study --test reference"
     );
+}
+
+#[test]
+fn a_key_without_a_sentence_and_a_sentence_without_a_key_are_told() {
+    let key = |table: &str, key: &str| ((table.to_owned(), key.to_owned()), AskedKey::default());
+    let asked = Asked::from([key("drive.flash", "read"), key("drive.flash", "gone")]);
+    let own = [("read", "The time of a read."), ("old", "The time of old.")];
+    let own = own.map(|(key, sentence)| (key.to_owned(), sentence.to_owned()));
+    let sentences = Sentences(BTreeMap::from([("drive.flash".to_owned(), BTreeMap::from(own))]));
+    let problems = sentences.problems(&asked);
+    assert_eq!(problems, ["drive.flash.gone has no sentence", "nobody asks for drive.flash.old"]);
 }

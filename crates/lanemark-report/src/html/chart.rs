@@ -11,6 +11,7 @@ use maud::{Markup, html};
 use super::axis::Axis;
 use super::family_chart;
 use super::grid::typeset;
+use super::lines::Chart;
 use super::picture::{Drawing, Entry, Picture};
 use super::svg::{Image, fitted, image, num};
 use crate::figure_table::{metrics, printed, rows, tests};
@@ -100,6 +101,20 @@ pub(super) fn study_pictures(
     let kinds = [Kind::Published, Kind::Simulated, Kind::Measured];
     let lines = family_chart::study(outcome, measured, metric, &families);
     (lines, bars_of(&panels, metric, &kinds))
+}
+
+/// The charts of the families of tests of a study, or of runs alone.
+pub(super) fn families(study: Option<&StudyOutcome>, runs: &[(String, &RunResult)]) -> Vec<Chart> {
+    match study {
+        Some(outcome) => {
+            let families = family_chart::of_runs(outcome.systems.iter().map(|system| &system.run));
+            family_chart::study_charts(outcome, runs, metrics(outcome)[0], &families)
+        }
+        None => {
+            let families = family_chart::of_runs(runs.iter().map(|(_, run)| *run));
+            family_chart::runs_charts(runs, Metric::Throughput, &families)
+        }
+    }
 }
 
 /// The section of runs alone.

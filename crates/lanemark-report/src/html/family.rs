@@ -3,7 +3,7 @@
 use lanemark_core::units::Bytes;
 use lanemark_core::workload::Test;
 
-use super::lines::Scale;
+use super::lines::{Scale, Unit};
 
 /// Least number of tests of a family.
 const LEAST: usize = 4;
@@ -73,7 +73,11 @@ impl Axis {
             values.last().copied().unwrap_or(1.0).max(1.0),
         );
         let ticks = values.into_iter().map(|value| (value, label(value))).collect();
-        Scale { name: name.to_owned(), ends, logarithmic: true, ticks }
+        let unit = match self {
+            Self::Volume | Self::Block => Unit::Size,
+            Self::Depth => Unit::Number,
+        };
+        Scale { name: name.to_owned(), ends, logarithmic: true, unit, ticks }
     }
 }
 

@@ -32,6 +32,18 @@ pub(super) fn study(
     metric: Metric,
     families: &[Family<'_>],
 ) -> Picture {
+    let names = outcome.systems.iter().map(|system| system.label.as_str());
+    let names = names.chain(measured.iter().map(|(label, _)| label.as_str()));
+    picture(&study_charts(outcome, measured, metric, families), names)
+}
+
+/// The charts of a study's families.
+pub(super) fn study_charts(
+    outcome: &StudyOutcome,
+    measured: &[(String, &RunResult)],
+    metric: Metric,
+    families: &[Family<'_>],
+) -> Vec<Chart> {
     let all = rows(outcome, metric);
     let charts = families.iter().map(|family| {
         let mut lines = Vec::new();
@@ -69,10 +81,7 @@ pub(super) fn study(
         }
         family.chart(heading(metric), lines)
     });
-    let charts: Vec<Chart> = charts.collect();
-    let names = outcome.systems.iter().map(|system| system.label.as_str());
-    let names = names.chain(measured.iter().map(|(label, _)| label.as_str()));
-    picture(&charts, names)
+    charts.collect()
 }
 
 /// Draws the families of runs, a line for each run.
@@ -81,6 +90,16 @@ pub(super) fn runs(
     metric: Metric,
     families: &[Family<'_>],
 ) -> Picture {
+    let charts = runs_charts(runs, metric, families);
+    picture(&charts, runs.iter().map(|(label, _)| label.as_str()))
+}
+
+/// The charts of the families of runs.
+pub(super) fn runs_charts(
+    runs: &[(String, &RunResult)],
+    metric: Metric,
+    families: &[Family<'_>],
+) -> Vec<Chart> {
     let charts = families.iter().map(|family| {
         let lines = runs.iter().enumerate().filter_map(|(style, (label, run))| {
             family.line(label.clone(), style, |test| {
@@ -90,8 +109,7 @@ pub(super) fn runs(
         });
         family.chart(heading(metric), lines.collect())
     });
-    let charts: Vec<Chart> = charts.collect();
-    picture(&charts, runs.iter().map(|(label, _)| label.as_str()))
+    charts.collect()
 }
 
 fn picture<'n>(charts: &[Chart], names: impl Iterator<Item = &'n str>) -> Picture {
@@ -130,14 +148,18 @@ pub(super) fn over_load(runs: &[(String, &RunResult)]) -> Option<Markup> {
 
 /// The picture of latency over load.
 pub(super) fn load_picture(runs: &[(String, &RunResult)]) -> Picture {
+    picture(&load_charts(runs), runs.iter().map(|(label, _)| label.as_str()))
+}
+
+/// The charts of latency over load.
+pub(super) fn load_charts(runs: &[(String, &RunResult)]) -> Vec<Chart> {
     let families = of_runs(runs.iter().map(|(_, run)| *run));
-    let charts: Vec<Chart> = families
+    families
         .iter()
         .filter(|family| family.axis == Axis::Depth)
         .map(|family| load_chart(family, runs))
         .filter(|chart| !chart.lines.is_empty())
-        .collect();
-    picture(&charts, runs.iter().map(|(label, _)| label.as_str()))
+        .collect()
 }
 
 fn load_chart(family: &Family<'_>, runs: &[(String, &RunResult)]) -> Chart {

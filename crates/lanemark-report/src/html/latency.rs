@@ -6,7 +6,7 @@
 use lanemark_core::result::{LatencyHistogram, RunResult, TestResult};
 use maud::{Markup, html};
 
-use super::lines::{Chart, Line, Scale, entries, legend};
+use super::lines::{Chart, Line, Scale, Unit, entries, legend};
 use super::picture::{Drawing, Picture};
 
 /// The ladder's rungs; those that too few requests support are left out.
@@ -53,6 +53,15 @@ pub(super) fn picture(runs: &[(String, &RunResult)], is_cumulative: bool) -> Pic
         ),
         figures: tests(runs).into_iter().map(figure).collect(),
     }
+}
+
+/// The charts of all tests in the page's order: percentiles and cumulative shares of each.
+pub(super) fn charts(runs: &[(String, &RunResult)]) -> Vec<Chart> {
+    let of_test = |name| {
+        let results = results(runs, name);
+        [ladder(name, &results), cumulative(name, &results)]
+    };
+    tests(runs).into_iter().flat_map(of_test).collect()
 }
 
 /// The tests that counted several requests.
@@ -127,6 +136,7 @@ pub(super) fn rungs(title: String, lines: Vec<Line>) -> Chart {
             name: "percentile of requests, %".to_owned(),
             ends: (nines(50.0), last),
             logarithmic: false,
+            unit: Unit::Nines,
             ticks,
         },
         up: Scale::latency("latency (logarithmic)", values.into_iter()),

@@ -23,11 +23,25 @@ const COLOURS: usize = 6;
 /// Dashes before they come again.
 const DASHES: usize = 4;
 
+/// The unit of an axis, by which values on it are told.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Unit {
+    /// A number, whose unit the axis names.
+    Number,
+    /// Nanoseconds.
+    Latency,
+    /// Nines of a percentile: 2 for the 99th.
+    Nines,
+    /// Bytes.
+    Size,
+}
+
 /// One axis: its name with the unit, its ends, and its ticks with their labels.
 pub(super) struct Scale {
     pub(super) name: String,
     pub(super) ends: (f64, f64),
     pub(super) logarithmic: bool,
+    pub(super) unit: Unit,
     pub(super) ticks: Vec<(f64, String)>,
 }
 
@@ -97,7 +111,13 @@ impl Scale {
             .filter(|&&step| step >= low && step <= high && (!wide || decade(&step)))
             .map(|&step| (step, round_time(step)))
             .collect();
-        Self { name: name.to_owned(), ends: (low, high), logarithmic: true, ticks }
+        Self {
+            name: name.to_owned(),
+            ends: (low, high),
+            logarithmic: true,
+            unit: Unit::Latency,
+            ticks,
+        }
     }
 
     /// A linear axis from zero to beyond the greatest of `values`.
@@ -109,7 +129,13 @@ impl Scale {
         let label = |tick: f64| grouped(&format!("{tick:.decimals$}"));
         let ticks =
             (0..=count).map(|tick| each * tick as f64).map(|tick| (tick, label(tick))).collect();
-        Self { name: name.to_owned(), ends: (0.0, each * count as f64), logarithmic: false, ticks }
+        Self {
+            name: name.to_owned(),
+            ends: (0.0, each * count as f64),
+            logarithmic: false,
+            unit: Unit::Number,
+            ticks,
+        }
     }
 
     /// Returns the share of the axis at which `value` is.
@@ -181,7 +207,7 @@ impl Chart {
     }
 
     /// The panel in words: the first and the last point of each line.
-    fn told(&self) -> String {
+    pub(super) fn told(&self) -> String {
         let label = |value: f64| match self.up.logarithmic {
             true => time_label(value),
             false => crate::number::significant(value),

@@ -1,4 +1,5 @@
-//! The HTML report: one self-contained file with no script, font, image or outside link.
+//! The HTML report: one self-contained file with no font, image or outside link, and no script but where charts to point
+//! at are asked for (`interactive.rs`).
 //!
 //! The page reads from the answer down to what it rests on. It follows the reader's light or dark
 //! preference, a phone's width and paper. Names from results are escaped by maud, and nothing is
@@ -15,6 +16,7 @@ mod family;
 mod family_chart;
 pub(crate) mod grid;
 mod heat;
+mod interactive;
 mod latency;
 pub(crate) mod lines;
 pub(crate) mod picture;
@@ -30,8 +32,10 @@ use lanemark_core::result::{Provenance, RunResult, StudyOutcome, Target};
 use maud::{DOCTYPE, Markup, PreEscaped, html as markup};
 
 pub(crate) use grid::typeset;
+pub use interactive::ChartLibrary;
 pub use plot::{Chart, PLOT_MARK, Plot, PlotStyle, plot};
 
+use self::interactive::Live;
 use crate::{
     answer, beside, energy, faults, figure_table, run_table, summary, target, transactions,
 };
@@ -42,38 +46,62 @@ const STYLE: &str =
 
 /// Writes one self-contained HTML file of a study, of runs, or of a study beside runs.
 pub fn html(study: Option<&StudyOutcome>, runs: &[&RunResult]) -> String {
+    whole(study, runs, None)
+}
+
+/// Writes the file of [`html`] with charts to point at and to zoom, drawn by `library`.
+pub fn interactive_html(
+    study: Option<&StudyOutcome>,
+    runs: &[&RunResult],
+    library: &ChartLibrary,
+) -> String {
+    whole(study, runs, Some(&Live::new(study, runs, library)))
+}
+
+fn whole(study: Option<&StudyOutcome>, runs: &[&RunResult], live: Option<&Live>) -> String {
     let runs = labelled(runs, study.is_some());
     let title = match (study, runs.first()) {
         (Some(study), _) => study.title.as_str(),
         (None, Some((_, run))) => run.workload.name.as_str(),
         (None, None) => "No results",
     };
-    page(
-        title,
-        &markup! {
-            (header(title, study, &runs))
-            (sections(study, &runs))
-        },
-    )
+    let content = markup! {
+        (header(title, study, &runs))
+        (sections(study, &runs))
+    };
+    page_with(title, &content, live)
 }
 
 /// A page with this content.
 pub(crate) fn page(title: &str, content: &Markup) -> String {
+    page_with(title, content, None)
+}
+
+fn page_with(title: &str, content: &Markup, live: Option<&Live>) -> String {
     markup! {
         (DOCTYPE)
         html lang="en" {
             head {
                 meta charset="utf-8";
+                @if let Some(live) = live { (live.head()) }
                 meta name="viewport" content="width=device-width, initial-scale=1";
                 meta name="generator" content="Lanemark";
                 meta name="color-scheme" content="light dark";
                 title { (title) " · Lanemark" }
-                style { (PreEscaped(STYLE)) }
+                style {
+                    (PreEscaped(STYLE))
+                    @if live.is_some() { (PreEscaped(interactive::STYLE)) }
+                }
             }
             body { main {
+                @if live.is_some() {
+                    noscript { p class="soft" { "Without scripts the charts are still pictures." } }
+                }
                 (content)
                 footer { "Lanemark · MB is 10⁶ bytes, MiB 2²⁰. – means not known." }
-            } }
+            }
+            @if let Some(live) = live { (live.scripts()) }
+            }
         }
     }
     .into_string()

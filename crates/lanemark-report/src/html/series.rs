@@ -13,6 +13,7 @@ use maud::{Markup, html};
 use super::axis::{Axis, step};
 use super::grid::{grid, typeset};
 use super::heat::{self, Heat};
+use super::lines::{self, Chart, Scale};
 use super::picture::{self, Drawing, Picture};
 use super::svg::{Image, image, num, text_width};
 use crate::number::{grouped, significant};
@@ -103,6 +104,48 @@ pub(super) fn picture(runs: &[(String, &RunResult)]) -> Picture {
         entries: if heat { heat::entries() } else { Vec::new() },
         figures: all.iter().map(drawing).collect(),
     }
+}
+
+/// The rate of each test over time as a chart, with the words by which its drawing is told.
+pub(super) fn charts(runs: &[(String, &RunResult)]) -> Vec<(String, Chart)> {
+    let chart = |one: Shown<'_>| {
+        let series = one.series.condensed(STEPS);
+        let (unit, seconds) = over_time::time_unit(one.series.elapsed());
+        let plots = plots(one.test, &series);
+        let middle = |index: usize| {
+            (series.start(index).as_seconds() + series.length(index).as_seconds() / 2.0) / seconds
+        };
+        let known = |(index, value): (usize, &Option<f64>)| {
+            Some((middle(index), value.filter(|value| value.is_finite())?))
+        };
+        let points: Vec<(f64, f64)> =
+            plots[0].values.iter().enumerate().filter_map(known).collect();
+        let marks = marks(one.sample, one.series).into_iter();
+        let marks = marks.map(|mark| lines::Mark {
+            at: mark.at.as_seconds() / seconds,
+            name: mark.name,
+            style: 1,
+        });
+        let line = lines::Line {
+            name: plots[0].heading.clone(),
+            style: 0,
+            rings: false,
+            points,
+            intervals: Vec::new(),
+        };
+        let chart = Chart {
+            title: one.caption.clone(),
+            across: Scale::from_zero(
+                &format!("time, {}", typeset(unit)),
+                line.points.iter().map(|point| point.0),
+            ),
+            up: Scale::from_zero(&plots[0].heading, line.points.iter().map(|point| point.1)),
+            lines: vec![line],
+            marks: marks.collect(),
+        };
+        (told(&one.caption, &plots, one.series), chart)
+    };
+    shown(runs).into_iter().map(chart).collect()
 }
 
 /// The section's content, or `None` where no run has a series.

@@ -1,0 +1,33 @@
+//! The library of charts that `lanemark report --interactive` puts into a page.
+//!
+//! A page runs what stands in it, so the library is the one script that `make charts` makes of pinned releases of Vega-Lite,
+//! Vega and Vega's interpreter, and no other. It is no part of the program, which would be a third larger.
+
+use std::path::Path;
+
+use lanemark_lab::input;
+use lanemark_report::ChartLibrary;
+use sha2::{Digest, Sha256};
+
+use crate::failure::Failure;
+
+/// The digest of the script, SHA-256.
+const DIGEST: &str = "10d8a28e024a59730f5fb57874e0e3338648c1def1444a5a193213638abbcc96";
+/// More than the script has.
+const LENGTH_MAX: u64 = 4 << 20;
+
+/// Reads the library at `path`.
+pub(crate) fn library(path: &Path) -> Result<ChartLibrary, Failure> {
+    let wrong = |message: String| {
+        Failure::input(message)
+            .hint("`make charts` makes target/tools/charts.js, and `--interactive` takes that file")
+    };
+    let script = input::text(path, LENGTH_MAX).map_err(|error| wrong(error.to_string()))?;
+    let digest: String =
+        Sha256::digest(script.as_bytes()).iter().map(|byte| format!("{byte:02x}")).collect();
+    if digest != DIGEST {
+        let message = format!("{}: is not the library of charts that pages take", path.display());
+        return Err(wrong(message));
+    }
+    ChartLibrary::new(script).map_err(|end| wrong(format!("{}: has `{end}`", path.display())))
+}

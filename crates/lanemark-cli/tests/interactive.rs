@@ -1,0 +1,139 @@
+//! `lanemark report --interactive`: charts in a browser, pointed at and zoomed, and libraries that are refused.
+//!
+//! Needs Chromium, and the library that `make charts` makes. Where one is missing the test in a browser is skipped, and in
+//! CI fails.
+
+#[path = "../../lanemark-ui/tests/client/browser.rs"]
+#[allow(dead_code, reason = "the browser of another crate's tests, which use more of it")]
+mod browser;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+use std::thread::sleep;
+use std::time::Duration;
+
+use browser::Browser;
+use serde_json::json;
+
+/// Tests that differ in queue depth, and others that differ in the length of their requests.
+const WORKLOAD: &str = "[workload]\nname = \"Families\"\nrepeats = 2\naverage = \"mean\"\n\n\
+    [defaults]\nblock = \"4 KiB\"\npattern = \"random\"\nread = \"100%\"\nspan = \"1 GiB\"\n\
+    duration = \"20 ms\"\n";
+/// What the axes of the first chart say.
+const LABELS: &str = "[...document.querySelector('.live').querySelectorAll('.role-axis-label text')].map((one) => one.textContent).sort().join()";
+const TIP: &str = "document.getElementById('lanemark-tip')";
+
+fn lanemark(folder: &Path, arguments: &[&str]) -> Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_lanemark"));
+    command.args(arguments).current_dir(folder).env_remove("LANEMARK_LIBRARY");
+    command.stdin(Stdio::null()).output().unwrap()
+}
+
+/// A folder with a result, `run.json`.
+fn result() -> tempfile::TempDir {
+    let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+    let mut text = WORKLOAD.to_owned();
+    for depth in [1, 2, 4, 8] {
+        text += &format!("\n[[test]]\nname = \"QD{depth}\"\nqueue_depth = {depth}\n");
+    }
+    for kib in [8, 16, 32, 64] {
+        text +=
+            &format!("\n[[test]]\nname = \"{kib}k\"\nblock = \"{kib} KiB\"\nqueue_depth = 64\n");
+    }
+    fs::write(folder.path().join("families.toml"), text).unwrap();
+    let system = "samsung-850-pro-1tb@workstation-z170:sata";
+    let arguments =
+        ["sim", system, "families.toml", "--no-interval", "--interval", "1ms", "--out", "run.json"];
+    let ran = lanemark(folder.path(), &arguments);
+    assert!(ran.status.success(), "{}", String::from_utf8_lossy(&ran.stderr));
+    folder
+}
+
+#[test]
+fn pointing_tells_values_and_the_wheel_zooms() {
+    let library: PathBuf =
+        Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/tools/charts.js");
+    if !library.exists() {
+        return lanemark_testbed::skipped("target/tools/charts.js is missing: make charts");
+    }
+    let folder = result();
+    let library = library.canonicalize().unwrap();
+    let arguments =
+        ["report", "run.json", "--html", "page.html", "--interactive", library.to_str().unwrap()];
+    let written = lanemark(folder.path(), &arguments);
+    assert!(written.status.success(), "{}", String::from_utf8_lossy(&written.stderr));
+    let path = folder.path().join("page.html");
+    let page = fs::read_to_string(&path).unwrap();
+    assert!(page.len() < 2_000_000, "{} bytes", page.len());
+    assert!(page.contains("University of Washington Interactive Data Lab"), "no licence");
+
+    let profile = tempfile::tempdir().unwrap();
+    let Some(mut browser) = Browser::start(profile.path()) else { return };
+    browser.screen(1280, "light");
+    let address = format!("file://{}", path.display());
+    browser.ask("Page.navigate", json!({"url": address}));
+    browser.wait("document.querySelectorAll('.live[data-drawn]').length > 2");
+    let counted = "[document.querySelectorAll('.live').length, JSON.parse(document.getElementById('lanemark-charts').textContent).length]";
+    let counts = browser.value(counted);
+    // Two families, latency over load, and two charts and a series of each test.
+    assert_eq!(counts, json!([3 + 8 * 3, 3 + 8 * 3]), "charts found, and charts there");
+    assert_eq!(browser.value("document.querySelectorAll('.live:not([aria-label])').length"), 0);
+
+    let middle = "(() => { const box = document.querySelector('.live').getBoundingClientRect(); return [box.x + box.width / 2, box.y + box.height / 2]; })()";
+    let place = browser.value(middle);
+    let (x, y) = (place[0].as_f64().unwrap(), place[1].as_f64().unwrap());
+    for step in 0..4 {
+        let moved = json!({"type": "mouseMoved", "x": x + f64::from(step) * 3.0, "y": y});
+        browser.ask("Input.dispatchMouseEvent", moved);
+        sleep(Duration::from_millis(100));
+    }
+    browser.wait(&format!("!{TIP}.hidden"));
+    let told = browser.value(&format!("{TIP}.textContent"));
+    let told = told.as_str().unwrap();
+    assert!(told.contains("sata\n") && told.contains("MB/s"), "{told}");
+
+    let whole = browser.value(LABELS);
+    let wheel = json!({"type": "mouseWheel", "x": x, "y": y, "deltaX": 0, "deltaY": -400});
+    browser.ask("Input.dispatchMouseEvent", wheel);
+    browser.wait(&format!("{LABELS} !== {whole}"));
+    for count in [1, 2] {
+        for kind in ["mousePressed", "mouseReleased"] {
+            let click =
+                json!({"type": kind, "x": x, "y": y, "button": "left", "clickCount": count});
+            browser.ask("Input.dispatchMouseEvent", click);
+        }
+    }
+    browser.wait(&format!("{LABELS} === {whole}"));
+    browser.picture("interactive-light");
+
+    // The page's policy lets no other script run, no code that is made of text, and nothing be asked for.
+    let before = browser.events.len();
+    browser.wait("new Promise((done) => fetch('https://example.org/').then(() => done(false), () => done(true)))");
+    let ran = "(() => { const one = document.createElement('script'); one.textContent = 'window.other = 1'; document.body.append(one); return window.other === undefined; })()";
+    browser.wait(ran);
+    browser.events.truncate(before);
+    let complaints = browser.complaints(&address);
+    assert!(complaints.is_empty(), "{}", complaints.join("\n"));
+
+    browser.screen(390, "dark");
+    browser.ask("Page.reload", json!({}));
+    browser.wait("document.querySelectorAll('.live[data-drawn]').length > 2");
+    browser.wait("document.documentElement.scrollWidth <= 390");
+    browser.picture("interactive-dark-390");
+    assert!(browser.complaints(&address).is_empty(), "{:?}", browser.complaints(&address));
+}
+
+#[test]
+fn another_script_and_the_page_of_a_sweep_are_refused_before_anything_is_written() {
+    let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+    fs::write(folder.path().join("other.js"), "alert(1)").unwrap();
+    for (library, told) in [("other.js", "is not the library"), ("none.js", "none.js")] {
+        let arguments = ["report", "run.json", "--html", "page.html", "--interactive", library];
+        let refused = lanemark(folder.path(), &arguments);
+        let errors = String::from_utf8_lossy(&refused.stderr);
+        assert!(!refused.status.success() && errors.contains(told), "{errors}");
+        assert!(errors.contains("make charts"), "{errors}");
+        assert!(!folder.path().join("page.html").exists());
+    }
+}

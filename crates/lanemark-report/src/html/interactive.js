@@ -1,0 +1,145 @@
+// Charts to point at and to zoom, by the grammar of Vega-Lite, in place of the page's still pictures. Expressions go through
+// Vega's interpreter, since the page's policy forbids code that is made of text.
+(() => {
+  'use strict';
+  const told = JSON.parse(document.getElementById('lanemark-charts').textContent);
+  const colour = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
+  const grouped = (value) => Number(value.toPrecision(4)).toLocaleString('en-US', { maximumFractionDigits: 9 });
+  const scaled = (value, steps) => {
+    const step = steps.find(([size]) => Math.abs(value) >= size * 0.999) ?? steps.at(-1);
+    return `${grouped(value / step[0])} ${step[1]}`;
+  };
+  const text = {
+    latency: (value) => scaled(value, [[1e9, 's'], [1e6, 'ms'], [1e3, 'µs'], [1, 'ns']]),
+    size: (value) => scaled(value, [[2 ** 30, 'GiB'], [2 ** 20, 'MiB'], [2 ** 10, 'KiB'], [1, 'B']]),
+    nines: (value) => `${Number((100 - 100 * 10 ** -value).toPrecision(7))}%`,
+    number: grouped,
+  };
+  // The same as expressions of Vega, for labels of axes.
+  const powers = (steps) => steps.map(([size, unit]) => `abs(datum.value) >= ${size * 0.999} ? format(datum.value / ${size}, ',.4~r') + ' ${unit}'`).join(' : ') + " : ''";
+  const labels = {
+    latency: powers([[1e9, 's'], [1e6, 'ms'], [1e3, 'µs'], [1, 'ns']]),
+    size: powers([[2 ** 30, 'GiB'], [2 ** 20, 'MiB'], [2 ** 10, 'KiB'], [1, 'B']]),
+    nines: "format(100 - 100 * pow(10, -datum.value), '.7~r')",
+    number: "format(datum.value, ',.6~r')",
+  };
+  // Round latencies on a logarithmic axis; those beyond what is shown are left out.
+  const round = [...Array(14).keys()].flatMap((power) => [1, 2, 5].map((factor) => factor * 10 ** power));
+  const axis = (one, ticks, title) => ({
+    title, labelExpr: labels[one.unit], tickCount: ticks, labelOverlap: true,
+    ...(one.ticks ? { values: one.ticks } : one.unit === 'latency' && one.log ? { values: round } : {}),
+  });
+  const scale = (one) => ({ type: one.log ? 'log' : 'linear', domain: one.ends, nice: false, zero: false });
+  const dashes = [[1, 0], [7, 3], [2, 2.5], [9, 2.5, 2, 2.5]];
+
+  const rows = (chart) => chart.series.flatMap((series, number) => {
+    const ends = new Map(series.intervals.map(([at, low, high]) => [at, [low, high]]));
+    return series.points.map(([x, y], place) => {
+      const [low, high] = ends.get(x) ?? [null, null];
+      return { x, y, place, low, high, number: String(number), rings: series.rings };
+    });
+  });
+  const specification = (chart) => {
+    const numbers = chart.series.map((_, number) => String(number));
+    const look = (make) => ({ field: 'number', type: 'nominal', legend: null, scale: { domain: numbers, range: chart.series.map(make) } });
+    const colours = look((series) => colour(`--s${series.style % 6}`));
+    const x = { field: 'x', type: 'quantitative', scale: scale(chart.across), axis: axis(chart.across, 6, chart.across.name) };
+    const y = { field: 'y', type: 'quantitative', scale: scale(chart.up), axis: axis(chart.up, 5, null) };
+    const lines = { filter: '!datum.rings' };
+    return {
+      $schema: 'https://vega.github.io/schema/vega-lite/v6.json', width: 'container', height: chart.keep ? 220 : 190,
+      background: null, title: { text: chart.up.name, anchor: 'start', frame: 'bounds' }, autosize: { type: 'fit', contains: 'padding' }, data: { values: rows(chart) },
+      layer: [
+        {
+          params: [{ name: 'zoom', select: 'interval', bind: 'scales' }], transform: [{ filter: 'datum.low !== null' }],
+          mark: { type: 'rule', clip: true, opacity: 0.6 },
+          encoding: { x, y: { ...y, field: 'low' }, y2: { field: 'high' }, color: colours },
+        },
+        {
+          data: { values: chart.marks }, mark: { type: 'rule', clip: true, strokeDash: [4, 3], color: colour('--soft') },
+          encoding: { x: { field: 'at', type: 'quantitative' } },
+        },
+        ...chart.marks.map((mark, row) => ({
+          data: { values: [mark] },
+          mark: { type: 'text', align: mark.at > chart.across.ends[1] / 3 ? 'right' : 'left', dx: mark.at > chart.across.ends[1] / 3 ? -4 : 4, clip: true, fontSize: 10.5, color: colour('--ink') },
+          encoding: { x: { field: 'at', type: 'quantitative' }, y: { value: 8 + row * 12 }, text: { field: 'name' } },
+        })),
+        {
+          transform: [lines], mark: { type: 'line', clip: true, strokeWidth: 1.4 },
+          encoding: { x, y, color: colours, order: { field: 'place', type: 'quantitative' }, strokeDash: look((series) => dashes[Math.floor(series.style / 6) % 4]) },
+        },
+        {
+          params: [{ name: 'near', select: { type: 'point', nearest: true, on: 'pointerover', clear: 'pointerout' } }],
+          mark: { type: 'point', clip: true, tooltip: { content: 'data' } },
+          encoding: {
+            x, y, color: colours,
+            opacity: { condition: [{ param: 'near', empty: false, value: 1 }, { test: 'datum.rings', value: 1 }], value: chart.series.every((series) => series.points.length < 40) ? 0.7 : 0 },
+            size: { condition: { param: 'near', empty: false, value: 90 }, value: 14 },
+          },
+        },
+      ],
+      config: {
+        font: 'inherit', view: { stroke: null },
+        title: { color: colour('--soft'), fontSize: 11, fontWeight: 'normal', offset: 6 },
+        axis: {
+          labelColor: colour('--soft'), titleColor: colour('--soft'), gridColor: colour('--grid'), domainColor: colour('--soft'),
+          tickColor: colour('--soft'), labelFontSize: 11, titleFontSize: 11, titleFontWeight: 'normal',
+        },
+      },
+    };
+  };
+
+  const tip = document.createElement('div');
+  tip.id = 'lanemark-tip';
+  tip.setAttribute('role', 'status');
+  tip.hidden = true;
+  document.body.append(tip);
+  const show = (chart) => (handler, event, item, value) => {
+    tip.hidden = !value || value.number === undefined;
+    if (tip.hidden) return;
+    const series = chart.series[Number(value.number)];
+    const parts = [series.name, `${chart.across.name}: ${text[chart.across.unit](value.x)}`, `${chart.up.name}: ${text[chart.up.unit](value.y)}`];
+    if (value.low !== null) parts.push(`from ${text[chart.up.unit](value.low)} to ${text[chart.up.unit](value.high)}`);
+    tip.textContent = parts.join('\n');
+    tip.style.left = `${Math.max(4, Math.min(event.clientX + 14, window.innerWidth - tip.offsetWidth - 8))}px`;
+    tip.style.top = `${Math.max(4, Math.min(event.clientY + 14, window.innerHeight - tip.offsetHeight - 8))}px`;
+  };
+
+  const drawn = new Map();
+  const draw = async (chart, place) => {
+    drawn.get(place)?.finalize();
+    const compiled = vegaLite.compile(specification(chart), { logger: vega.logger(vega.Error) }).spec;
+    const view = new vega.View(vega.parse(compiled, null, { ast: true }), {
+      expr: lanemarkInterpreter, renderer: 'svg', container: place, hover: true, logLevel: vega.Error, tooltip: show(chart),
+    });
+    drawn.set(place, view);
+    await view.runAsync();
+    place.dataset.drawn = 'yes';
+    place.lanemarkView = view;
+  };
+  const places = [];
+  const taken = new Set();
+  for (const chart of told) {
+    const still = [...document.querySelectorAll('figure > svg')].find((svg) => !taken.has(svg) && svg.getAttribute('aria-label') === chart.label);
+    if (!still) continue;
+    taken.add(still);
+    const place = document.createElement('div');
+    place.className = 'live';
+    place.setAttribute('role', 'img');
+    place.setAttribute('aria-label', chart.label);
+    if (chart.keep) still.before(place); else still.replaceWith(place);
+    places.push([chart, place]);
+  }
+  // Charts are drawn when they come near to the window, so that a page of fifty runs is there at once.
+  const near = new IntersectionObserver((seen) => {
+    for (const { isIntersecting, target } of seen) {
+      if (!isIntersecting) continue;
+      near.unobserve(target);
+      draw(places.find(([, place]) => place === target)[0], target);
+    }
+  }, { rootMargin: '600px' });
+  for (const [, place] of places) near.observe(place);
+  matchMedia('(prefers-color-scheme: dark)').addEventListener('change', () => {
+    for (const [chart, place] of places) if (drawn.has(place)) draw(chart, place);
+  });
+})();

@@ -1,0 +1,191 @@
+//! A page whose charts can be pointed at and zoomed: the same page, with its charts' data once and a library of charts.
+//!
+//! The library is Vega-Lite with what it needs, one script that whoever calls has read (`make charts`). It stands in the
+//! page with the page's own script as one element, and the page's policy lets no other run and asks for nothing
+//! elsewhere. Without scripts the page has its still pictures.
+
+use lanemark_core::result::{RunResult, StudyOutcome};
+use maud::{Markup, PreEscaped, html as markup};
+use serde_json::{Value, json};
+use sha2::{Digest, Sha256};
+
+use super::chart::families;
+use super::lines::{Chart, Line, Scale, Unit};
+use super::{family_chart, labelled, latency, series};
+
+/// The page's own script, and the rules of what it draws.
+const SCRIPT: &str = include_str!("interactive.js");
+pub(super) const STYLE: &str = include_str!("interactive.css");
+/// Digits of a value in the data, and of the nines of a percentile, of which few make many digits of the percentile.
+const DIGITS: usize = 5;
+const DIGITS_OF_NINES: usize = 9;
+
+/// A library of charts, as text that can stand in a page.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ChartLibrary(String);
+
+impl ChartLibrary {
+    /// The library that `script` is.
+    ///
+    /// # Errors
+    /// What in it would end the element that it stands in.
+    pub fn new(script: String) -> Result<Self, &'static str> {
+        let lower = script.to_ascii_lowercase();
+        match ["</script", "<!--"].into_iter().find(|end| lower.contains(end)) {
+            Some(end) => Err(end),
+            None => Ok(Self(script)),
+        }
+    }
+}
+
+/// What a page has beside its sections.
+pub(super) struct Live {
+    policy: String,
+    data: String,
+    script: String,
+}
+
+impl Live {
+    /// The charts of a study and runs, with the library that draws them.
+    pub(super) fn new(
+        study: Option<&StudyOutcome>,
+        runs: &[&RunResult],
+        library: &ChartLibrary,
+    ) -> Self {
+        let script = format!("{}\n{SCRIPT}", library.0);
+        let digest = base64(&Sha256::digest(script.as_bytes()));
+        let policy = format!(
+            "default-src 'none'; script-src 'sha256-{digest}'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
+        );
+        // No name can end the element that the data stands in.
+        let data = Value::Array(charts(study, runs)).to_string().replace('<', "\\u003c");
+        Self { policy, data, script }
+    }
+
+    pub(super) fn head(&self) -> Markup {
+        markup! { meta http-equiv="Content-Security-Policy" content=(self.policy); }
+    }
+
+    pub(super) fn scripts(&self) -> Markup {
+        markup! {
+            script type="application/json" id="lanemark-charts" { (PreEscaped(&self.data)) }
+            script { (PreEscaped(&self.script)) }
+        }
+    }
+}
+
+/// The data of all charts of a page.
+fn charts(study: Option<&StudyOutcome>, runs: &[&RunResult]) -> Vec<Value> {
+    let runs = labelled(runs, study.is_some());
+    let mut all: Vec<(String, &RunResult)> = Vec::new();
+    if let Some(study) = study {
+        all.extend(study.systems.iter().map(|system| (system.label.clone(), &system.run)));
+    }
+    all.extend(runs.iter().cloned());
+    let lines = families(study, &runs)
+        .into_iter()
+        .chain(family_chart::load_charts(&all))
+        .chain(latency::charts(&all));
+    let lines = lines.map(|chart| data(&chart.told(), &chart, false));
+    lines
+        .chain(series::charts(&all).iter().map(|(label, chart)| data(label, chart, true)))
+        .collect()
+}
+
+/// The data of a chart, whose drawing is told as `label`; the drawing is kept where it shows more.
+fn data(label: &str, chart: &Chart, keep: bool) -> Value {
+    let place =
+        |x: f64| digits(x, if chart.across.unit == Unit::Nines { DIGITS_OF_NINES } else { DIGITS });
+    let line = |line: &Line| {
+        let points: Vec<Value> =
+            line.points.iter().map(|&(x, y)| json!([place(x), rounded(y)])).collect();
+        let intervals: Vec<Value> = line
+            .intervals
+            .iter()
+            .map(|&(at, low, high)| json!([place(at), rounded(low), rounded(high)]))
+            .collect();
+        json!({"name": line.name, "style": line.style, "rings": line.rings, "points": points,
+            "intervals": intervals})
+    };
+    json!({
+        "label": label,
+        "keep": keep,
+        "across": axis(&chart.across),
+        "up": axis(&chart.up),
+        "series": chart.lines.iter().map(line).collect::<Vec<_>>(),
+        "marks": chart.marks.iter().map(|mark| json!({"at": rounded(mark.at), "name": mark.name}))
+            .collect::<Vec<_>>(),
+    })
+}
+
+fn axis(scale: &Scale) -> Value {
+    let unit = match scale.unit {
+        Unit::Number => "number",
+        Unit::Latency => "latency",
+        Unit::Nines => "nines",
+        Unit::Size => "size",
+    };
+    let exact = |value| digits(value, DIGITS_OF_NINES);
+    let ends = [exact(scale.ends.0), exact(scale.ends.1)];
+    let mut axis =
+        json!({"name": scale.name, "log": scale.logarithmic, "ends": ends, "unit": unit});
+    // Ticks between these would say nothing: percentiles with a name, sizes and depths that were asked for.
+    if scale.unit != Unit::Latency && (scale.logarithmic || scale.unit == Unit::Nines) {
+        axis["ticks"] = scale.ticks.iter().map(|tick| exact(tick.0)).collect();
+    }
+    axis
+}
+
+/// A value with as many digits as a reader can use.
+fn rounded(value: f64) -> Value {
+    digits(value, DIGITS)
+}
+
+fn digits(value: f64, digits: usize) -> Value {
+    let short = format!("{value:.*e}", digits - 1).parse::<f64>().unwrap_or(value);
+    match short.abs() < 1e15 && short.fract() == 0.0 {
+        true => json!(short as i64),
+        false => json!(short),
+    }
+}
+
+/// Base64 of RFC 4648, as policies write digests.
+fn base64(bytes: &[u8]) -> String {
+    const LETTERS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    let mut text = String::new();
+    for group in bytes.chunks(3) {
+        let bits = group.iter().fold(0_u32, |bits, byte| bits << 8 | u32::from(*byte));
+        let bits = bits << (8 * (3 - group.len()));
+        for place in 0..4 {
+            let letter = LETTERS[(bits >> (18 - 6 * place) & 63) as usize];
+            text.push(if place <= group.len() { char::from(letter) } else { '=' });
+        }
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn base64_is_that_of_rfc_4648() {
+        let words = ["", "f", "fo", "foo", "foob", "fooba", "foobar"];
+        let coded = ["", "Zg==", "Zm8=", "Zm9v", "Zm9vYg==", "Zm9vYmE=", "Zm9vYmFy"];
+        assert_eq!(words.map(|word| base64(word.as_bytes())), coded);
+    }
+
+    #[test]
+    fn a_library_that_would_end_its_element_is_refused() {
+        assert_eq!(ChartLibrary::new("a('</SCRIPT>')".to_owned()), Err("</script"));
+        assert_eq!(ChartLibrary::new("a('<!-- b')".to_owned()), Err("<!--"));
+        assert!(ChartLibrary::new("a < b".to_owned()).is_ok());
+    }
+
+    #[test]
+    fn values_keep_five_digits() {
+        assert_eq!(rounded(123_456.7).to_string(), "123460");
+        assert_eq!(rounded(0.012_345_67).to_string(), "0.012346");
+        assert_eq!(rounded(3.0).to_string(), "3");
+    }
+}
