@@ -33,7 +33,8 @@ pub(crate) fn run(args: &FitArgs) -> Result<Outcome, Failure> {
         cancel: Default::default(),
     };
     let mut progress = Progress::new();
-    let mut fitted = fit(&library, &job, &mut |stage| progress.show(&format!("fitting: {stage}")))?;
+    let mut fitted =
+        fit(&library, &job, &mut |stage| progress.keep_moving(&format!("fitting: {stage}")))?;
     drop(progress);
     fitted.drive.provenance.finished_at = results::now();
     if let Some(out) = &out {

@@ -42,6 +42,7 @@ pub(crate) fn run(args: &PathArgs) -> Result<Outcome, Failure> {
     if !run.complete {
         return Ok(Outcome::Interrupted);
     }
+    line.draw_losses();
     let loss = match run.tests.first() {
         Some(result) => lab.link_loss(&system, (0, result), args.seed)?,
         None => None,
