@@ -160,6 +160,7 @@ const GROUPS: &[(&str, &[&str])] = &[
             "users",
             "profile",
             "think_times",
+            "pause",
             "procedures",
             "ramp",
             "warehouses",

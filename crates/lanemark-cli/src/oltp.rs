@@ -178,6 +178,7 @@ fn run_users(database: &Database, args: &OltpRunArgs) -> Result<Outcome, Failure
         seed: args.seed,
         clock: Clock::Wall,
         procedures: args.procedures,
+        pause: std_duration(args.pause),
     };
     options.check(&scale)?;
     if options.duration.is_zero() {

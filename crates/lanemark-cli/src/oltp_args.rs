@@ -152,6 +152,9 @@ pub(crate) struct OltpRunArgs {
     /// Let the server do each transaction as one procedure instead of statement by statement; on PostgreSQL
     #[arg(long)]
     pub(crate) procedures: bool,
+    /// Let users spend this time outside the database after each transaction: a client, a network
+    #[arg(long, value_name = "TIME", default_value = "0 s", conflicts_with = "think_times")]
+    pub(crate) pause: Duration,
     /// Time that users work before anything counts
     #[arg(long, value_name = "TIME", default_value = "30 s")]
     pub(crate) ramp: Duration,

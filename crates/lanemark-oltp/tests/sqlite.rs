@@ -314,6 +314,20 @@ fn an_emptied_table_is_found_whichever_it_is() {
 }
 
 #[test]
+fn users_that_pause_do_no_more_than_their_pauses_let_them() {
+    let folder = tempfile::tempdir().unwrap();
+    let database = loaded(folder.path(), SCALE);
+    let options = RunOptions { pause: Duration::from_millis(50), ..running(2) };
+    let sample = run(&database, SCALE, &options, 0, &STOP).unwrap();
+    // 900 ms and what is under way at their beginning.
+    let count = sample.transactions.unwrap().count;
+    assert!((2..=2 * 19).contains(&count), "{count}");
+    let asked = outcome::workload(&SCALE, &options, lanemark_core::units::Bytes(1), 1);
+    let text = serde_json::to_string(&asked).unwrap();
+    assert!(text.contains("\"pause_ns\":50000000"), "{text}");
+}
+
+#[test]
 fn a_repeat_that_is_stopped_keeps_the_time_that_counted() {
     let folder = tempfile::tempdir().unwrap();
     let database = loaded(folder.path(), SCALE);
