@@ -12,7 +12,7 @@ use lanemark_oltp::load::{LoadOptions, load};
 use lanemark_oltp::run::{Clock, RunOptions, User, run, run_shown};
 use lanemark_oltp::schema::{Scale, Table};
 use lanemark_oltp::template::{keep, restore};
-use lanemark_oltp::{Database, OltpError, TransactionKind};
+use lanemark_oltp::{Database, OltpError, TransactionKind, outcome};
 
 mod asked;
 mod damage;
