@@ -57,6 +57,8 @@ pub(crate) fn run(args: &OltpArgs) -> Result<Outcome, Failure> {
         OltpCommand::Check(args) => with_database(args, 1, check_database),
         OltpCommand::Compare(args) => compare_runs(args),
         OltpCommand::Workload(args) => workload_of_run(args),
+        #[cfg(all(feature = "fuse", feature = "postgres"))]
+        OltpCommand::Live(args) => crate::oltp_live::run(args),
     }
 }
 
