@@ -1,13 +1,11 @@
 //! `lanemark oltp live`: a study of a database, with a real database over both of its systems as they are served.
 //!
-//! A machine has not the processors of the study's server. So the drives, and the time that users spend elsewhere, are
-//! made slower by a time scale: by so much as all processors of the study do more transactions in a second than all
-//! of this machine. The first follows from what is published (the rate over the share of processors that was busy), the
-//! second from the processor time of a transaction here, on a disk without latency. Then a transaction has as many
-//! instants of a processor, beside its time at the drives, as it had there.
+//! What the study sets from the first system is set here from it too (`setting`); all else is measured. The systems take
+//! turns, each on a disk with the same contents.
 
 mod asked;
 mod served;
+mod setting;
 mod table;
 mod turn;
 
@@ -23,6 +21,7 @@ use lanemark_lab::results::{self, Outlet, Place};
 use lanemark_oltp::run::RunOptions;
 use lanemark_oltp::schema::Scale;
 use lanemark_oltp::{OltpError, download, managed, outcome};
+use lanemark_serve::clock::TimeScale;
 use lanemark_study::Study;
 
 use crate::failure::{Failure, Outcome};
@@ -32,8 +31,9 @@ use crate::outlets::LIVE;
 use crate::progress::Progress;
 use crate::{library, output, provenance, stop};
 use asked::Asked;
+use setting::{Set, Setting, cores};
 use table::{Beside, Measured};
-use turn::{Bench, Loaded, Took, Turn, processor_us};
+use turn::{Bench, Took, Turn, processor_us};
 
 /// Time that everything needs to be put away.
 const END: Duration = Duration::from_secs(20);
@@ -126,8 +126,15 @@ pub(crate) fn run(args: &OltpLiveArgs) -> Result<Outcome, Failure> {
         seed: args.seed,
         flushes: asked.flushes,
     };
-    let ran = Live { args, asked: &asked, sizes: &sizes, bench: &bench, simulated: &simulated }
-        .run(&mut progress);
+    let setting = Setting {
+        time_scale: args.time_scale.map(TimeScale::factor),
+        is_short: args.short,
+        asked: &asked,
+        times: (sizes.ramp, sizes.duration),
+        bench: &bench,
+        simulated: &simulated,
+    };
+    let ran = turns(&setting, &sizes, &mut progress);
     stop::ends_itself();
     drop(folder);
     drop(progress);
@@ -142,101 +149,10 @@ pub(crate) fn run(args: &OltpLiveArgs) -> Result<Outcome, Failure> {
 
 /// All that a run has come to.
 struct Found {
-    scale: f64,
-    /// Processor time of a transaction without latency, in microseconds.
-    processor_us: f64,
+    set: Set,
     cores: f64,
-    buffer_mib: u64,
     turns: usize,
     sides: [Vec<Took>; 2],
-}
-
-/// A run: loading, the time scale, and the turns.
-struct Live<'l> {
-    args: &'l OltpLiveArgs,
-    asked: &'l Asked,
-    sizes: &'l Sizes,
-    bench: &'l Bench,
-    simulated: &'l StudyOutcome,
-}
-
-impl Live<'_> {
-    /// Nothing where that was stopped before both systems had a turn.
-    fn run(&self, progress: &mut Progress) -> Result<Option<Found>, Failure> {
-        let (asked, bench) = (self.asked, self.bench);
-        let first = &asked.sides[0].arguments;
-        progress.show("loading");
-        let Some(loaded) = bench.load(first, asked.buffer_share, progress)? else {
-            return Ok(None);
-        };
-        let cores = std::thread::available_parallelism().map_or(1, usize::from) as f64;
-        let Some(processor_us) = self.alone(loaded, progress)? else { return Ok(None) };
-        let here = cores * 60e6 / processor_us;
-        let scale = match (self.args.time_scale, asked.capacity(self.simulated)) {
-            (Some(given), _) => given.factor(),
-            (None, Some((rate, busy))) => {
-                let there = rate / busy;
-                let each = f64::from(asked.cores) * 60e6 / there;
-                progress.note(&format!(
-                    "time scale: published are {:.3} M transactions a minute with {:.0}% of {} processors, {each:.1} us \
-                     of them each, so all of them do {:.3} M; here one takes {processor_us:.1} us without latency, so {cores} \
-                     processors do {:.3} M: {:.2} times fewer",
-                    rate / 1e6, 100.0 * busy, asked.cores, there / 1e6, here / 1e6, there / here
-                ));
-                (there / here * 100.0).round() / 100.0
-            }
-            (None, None) => return Err(Failure::input("there is nothing to set a time scale by")),
-        };
-        let buffer_mib = loaded.buffer_mib;
-        let mut found = Found {
-            scale,
-            processor_us,
-            cores,
-            buffer_mib,
-            turns: 0,
-            sides: [Vec::new(), Vec::new()],
-        };
-        for number in 0..self.sizes.turns {
-            let mut took = Vec::new();
-            for side in &asked.sides {
-                let turn = Turn {
-                    name: format!("turn {} of {}, {}", number + 1, self.sizes.turns, side.name),
-                    system: &side.arguments,
-                    scale: Some(scale),
-                    pause: Duration::from_secs_f64(asked.elsewhere.as_seconds() * scale),
-                    ramp: self.sizes.ramp,
-                    duration: self.sizes.duration,
-                    number,
-                };
-                match bench.turn(&turn, loaded, progress)? {
-                    Some(one) if one.sample.complete => took.push(one),
-                    _ => return Ok((found.turns > 0).then_some(found)),
-                }
-            }
-            for (side, one) in found.sides.iter_mut().zip(took) {
-                side.push(one);
-            }
-            found.turns += 1;
-        }
-        Ok(Some(found))
-    }
-
-    /// Processor time of a transaction on a disk without latency, in microseconds.
-    fn alone(&self, loaded: Loaded, progress: &mut Progress) -> Result<Option<f64>, Failure> {
-        let turn = Turn {
-            name: "without latency".to_owned(),
-            system: &self.asked.sides[0].arguments,
-            scale: None,
-            pause: Duration::ZERO,
-            ramp: self.sizes.ramp / 3,
-            duration: self.sizes.duration / 2,
-            number: 0,
-        };
-        let Some(took) = self.bench.turn(&turn, loaded, progress)? else { return Ok(None) };
-        let told = processor_us(&took.sample).filter(|&time| time > 0.0);
-        told.map(Some)
-            .ok_or_else(|| Failure::run("the processor time of PostgreSQL is not known here"))
-    }
 }
 
 /// Says what is missing before anything is started.
@@ -287,6 +203,44 @@ fn folder(within: Option<&Path>) -> Result<tempfile::TempDir, Failure> {
     })
 }
 
+/// Loads, sets what is to be set, and lets both systems have their turns; nothing where that was stopped before both had
+/// one.
+fn turns(
+    setting: &Setting<'_>,
+    sizes: &Sizes,
+    progress: &mut Progress,
+) -> Result<Option<Found>, Failure> {
+    let (asked, bench) = (setting.asked, setting.bench);
+    progress.show("loading");
+    let first = &asked.sides[0].arguments;
+    let Some(loaded) = bench.load(first, asked.buffer_share, progress)? else { return Ok(None) };
+    let Some(set) = setting.set(loaded, progress)? else { return Ok(None) };
+    let mut found = Found { set, cores: cores(), turns: 0, sides: [Vec::new(), Vec::new()] };
+    for number in 0..sizes.turns {
+        let mut took = Vec::new();
+        for side in &asked.sides {
+            let turn = Turn {
+                name: format!("turn {} of {}, {}", number + 1, sizes.turns, side.name),
+                system: &side.arguments,
+                scale: Some(set.scale),
+                pause: set.pause,
+                ramp: sizes.ramp,
+                duration: sizes.duration,
+                number,
+            };
+            match bench.turn(&turn, set.loaded, progress)? {
+                Some(one) if one.sample.complete => took.push(one),
+                _ => return Ok((found.turns > 0).then_some(found)),
+            }
+        }
+        for (side, one) in found.sides.iter_mut().zip(took) {
+            side.push(one);
+        }
+        found.turns += 1;
+    }
+    Ok(Some(found))
+}
+
 /// Prints and saves.
 fn deliver(
     found: &Found,
@@ -311,7 +265,7 @@ fn deliver(
     let beside = Beside {
         outcome: simulated,
         sides: [&measured[0], &measured[1]],
-        scale: found.scale,
+        scale: found.set.scale,
         cores: found.cores,
         nodes: args.nodes,
     };
@@ -325,10 +279,10 @@ fn deliver(
     output::print(&format!(
         "{} users on PostgreSQL, a buffer of {} MiB, {} warehouses of 1/{}; time scale {}; {} turns of {} s",
         asked.users,
-        found.buffer_mib,
+        found.set.loaded.buffer_mib,
         sizes.scale.warehouses,
         sizes.scale.divisor,
-        found.scale,
+        found.set.scale,
         found.turns,
         sizes.duration.as_secs()
     ))?;
@@ -370,7 +324,7 @@ fn remarks(found: &Found) -> String {
          is no TPC result.",
         times[0],
         times[1],
-        found.processor_us,
+        found.set.processor_us,
         reads[0],
         reads[1],
         writes[0],
@@ -381,7 +335,7 @@ fn remarks(found: &Found) -> String {
         serving[1],
         others[0],
         others[1],
-        scale = found.scale,
+        scale = found.set.scale,
     )
 }
 
@@ -403,7 +357,7 @@ fn result(
     let options: &RunOptions = &first.options;
     let mut target = first.target.clone();
     target.settings.insert("served".to_owned(), asked.sides[side].arguments.join(" "));
-    target.settings.insert("time_scale".to_owned(), found.scale.to_string());
+    target.settings.insert("time_scale".to_owned(), found.set.scale.to_string());
     let workload = outcome::workload(&sizes.scale, options, first.data, sizes.turns);
     let samples = found.sides[side].iter().map(|took| took.sample.clone()).collect();
     let test = workload.tests.first().map(|test| test.name.clone());

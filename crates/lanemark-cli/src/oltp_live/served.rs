@@ -82,7 +82,12 @@ impl Served {
         let (said, errors, result) = (at("out"), at("err"), at("json"));
         let fail = |error: std::io::Error| Failure::run(format!("lanemark serve: {error}"));
         let mut command = Command::new("setpriv");
-        command.args(["--pdeathsig", "TERM"]).arg(program()?).arg("serve").args(&wanted.system);
+        // A real drive has processors of its own: this one does not wait for those of the database.
+        command
+            .args(["--pdeathsig", "TERM", "chrt", "--rr", "1"])
+            .arg(program()?)
+            .arg("serve")
+            .args(&wanted.system);
         command.arg("--attach").args(["--size", &format!("{} B", wanted.size)]);
         match wanted.contents {
             Contents::File(file) => command.arg("--data").arg(file),

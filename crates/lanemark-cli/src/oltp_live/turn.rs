@@ -48,6 +48,8 @@ pub(super) struct Loaded {
     size: u64,
     /// The buffer of a server, in MiB.
     pub(super) buffer_mib: u64,
+    /// All tables and indexes, in MiB.
+    pub(super) data_mib: u64,
 }
 
 /// A turn as it is asked for.
@@ -154,13 +156,15 @@ impl Bench {
              AND c.relname IN ('stock', 'customer', 'warehouse', 'district', 'item')";
         let rows = connection.rows(sizes)?;
         drop(connection);
+        let (_, data) = database.cache_and_data()?;
         let Some(&Value::Int(in_use)) = rows.first().and_then(|row| row.first()) else {
             return Err(Failure::run("PostgreSQL does not tell the sizes of its tables"));
         };
         drop(server);
         served.end()?;
         let buffer = in_use as f64 * buffer_share / f64::from(1 << 20);
-        Ok(Some(Loaded { size, buffer_mib: (buffer.round() as u64).max(1) }))
+        let buffer_mib = (buffer.round() as u64).max(1);
+        Ok(Some(Loaded { size, buffer_mib, data_mib: (data >> 20).max(buffer_mib) }))
     }
 
     /// Lets users work on a disk with the loaded contents, which no turn changes; nothing where that was stopped.
