@@ -90,7 +90,9 @@ pub(crate) fn run(args: &OltpLiveArgs) -> Result<Outcome, Failure> {
         let what = format!("oltp-live-{}", asked.sides[side].name);
         Place::new(&args.out, &what, &provenance.started_at)
     };
-    let places = [place(0)?, place(1)?];
+    // The one that made the folder goes last, and takes it along where nothing is saved.
+    let second = place(1)?;
+    let places = [place(0)?, second];
     let csv = Outlet::of(args.csv.as_deref(), &LIVE)?;
     let programs = programs(args)?;
     let lab = Lab { cancel: std::sync::Arc::clone(&signal).into(), ..Lab::default() };
