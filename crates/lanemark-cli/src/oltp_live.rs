@@ -108,12 +108,13 @@ pub(crate) fn run(args: &OltpLiveArgs) -> Result<Outcome, Failure> {
         return Err(Failure::input(why).hint("give a --time-scale"));
     }
     stop::patient(END);
-    served::own_mounts()?;
+    let outside = served::own_mounts()?;
     let folder = folder(args.folder.as_deref())?;
     // A forced end drops nothing. The mounts go with the namespace.
     let left = folder.path().to_owned();
     stop::at_end(move || drop(std::fs::remove_dir_all(left)));
     let bench = Bench {
+        outside,
         folder: folder.path().to_owned(),
         stop: signal,
         programs,

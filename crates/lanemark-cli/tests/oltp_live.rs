@@ -49,13 +49,13 @@ fn place() -> Option<(tempfile::TempDir, PathBuf)> {
     }
 }
 
-/// Processes whose command line names the folder.
-fn processes(folder: &Path) -> Vec<String> {
+/// Processes whose command line names the folder, with their folders in `/proc`.
+fn processes(folder: &Path) -> Vec<(PathBuf, String)> {
     let name = folder.to_str().unwrap();
-    let entries = fs::read_dir("/proc").unwrap().flatten();
-    let lines = entries.filter_map(|entry| fs::read(entry.path().join("cmdline")).ok());
-    let lines = lines.map(|line| String::from_utf8_lossy(&line).replace('\0', " "));
-    lines.filter(|line| line.contains(name)).collect()
+    let entries = fs::read_dir("/proc").unwrap().flatten().map(|entry| entry.path());
+    let lines = entries.filter_map(|own| Some((fs::read(own.join("cmdline")).ok()?, own)));
+    let lines = lines.map(|(line, own)| (own, String::from_utf8_lossy(&line).replace('\0', " ")));
+    lines.filter(|(_, line)| line.contains(name)).collect()
 }
 
 /// Waits until no process is left that works in the folder.
@@ -143,12 +143,13 @@ fn nothing_is_left_of_a_run_that_is_interrupted_or_killed() {
         let mut child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
         // Until its server of PostgreSQL is there.
         let begun = Instant::now();
-        while !processes(&work).iter().any(|line| line.contains("postgres")) {
+        while !processes(&work).iter().any(|(_, line)| line.contains("postgres")) {
             assert!(
                 begun.elapsed() < Duration::from_secs(60) && child.try_wait().unwrap().is_none()
             );
             std::thread::sleep(Duration::from_millis(20));
         }
+        let there = processes(&work);
         assert!(
             Command::new("kill")
                 .args([signal, &child.id().to_string()])
@@ -158,6 +159,12 @@ fn nothing_is_left_of_a_run_that_is_interrupted_or_killed() {
         );
         assert_eq!(child.wait().unwrap().code(), code, "{signal}");
         gone(&work);
+        // One that waits for good in its own end has no command line any more.
+        let begun = Instant::now();
+        while let Some((own, line)) = there.iter().find(|(own, _)| own.join("status").exists()) {
+            assert!(begun.elapsed() < Duration::from_secs(60), "{}: {line}", own.display());
+            std::thread::sleep(Duration::from_millis(50));
+        }
         let left = fs::read_dir(&work).unwrap().count();
         // A kill leaves the folder with the loaded database, as any program's temporary files.
         assert_eq!(left, usize::from(code.is_none()), "{signal}");

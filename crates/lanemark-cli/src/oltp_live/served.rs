@@ -3,9 +3,11 @@
 //!
 //! The mounts are in a mount namespace of this command's (mount_namespaces(7)): nobody else sees them, and they are gone
 //! with the last process of it, also after a kill that cannot be caught. The server is told by the kernel when this
-//! command is gone (`setpriv --pdeathsig`).
+//! command is gone (`setpriv --pdeathsig`). It stays outside of that namespace (`nsenter`): were it the last process of
+//! it, its end would unmount a file system whose disk it no longer answers for, and wait for good.
 
 use std::fs::{self, File};
+use std::os::fd::AsRawFd;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -31,13 +33,16 @@ const LOOK: Duration = Duration::from_millis(20);
 /// Tries to unmount a file system that somebody is still leaving.
 const TRIES: u32 = 100;
 
-/// Makes all mounts from now on this command's own.
-pub(super) fn own_mounts() -> Result<(), Failure> {
+/// Makes all mounts from now on this command's own. Returns the namespace that it leaves.
+pub(super) fn own_mounts() -> Result<File, Failure> {
     let fail = |error| Failure::run(format!("mounts of its own: {error}"));
+    let outside = File::open("/proc/thread-self/ns/mnt")
+        .map_err(|error| Failure::run(format!("/proc/thread-self/ns/mnt: {error}")))?;
     // SAFETY: the flag is of mounts alone; the table of open files, of which others may rely, stays shared.
     unsafe { unshare_unsafe(UnshareFlags::NEWNS) }.map_err(fail)?;
     let flags = MountPropagationFlags::PRIVATE | MountPropagationFlags::REC;
-    mount_change("/", flags).map_err(fail)
+    mount_change("/", flags).map_err(fail)?;
+    Ok(outside)
 }
 
 /// The data of a served system.
@@ -50,6 +55,8 @@ pub(super) enum Contents<'p> {
 
 /// A request for a disk.
 pub(super) struct Wanted<'p> {
+    /// The namespace of mounts that the server is in.
+    pub(super) outside: &'p File,
     /// The folder for the server's files.
     pub(super) folder: &'p Path,
     /// The name of these files.
@@ -76,15 +83,17 @@ pub(super) struct Served {
 
 impl Served {
     /// Starts a server; nothing where that was stopped.
-    pub(super) fn start(wanted: Wanted<'_>, stop: &AtomicBool) -> Result<Option<Self>, Failure> {
-        let Wanted { folder, name, .. } = wanted;
+    pub(super) fn start(wanted: &Wanted<'_>, stop: &AtomicBool) -> Result<Option<Self>, Failure> {
+        let &Wanted { folder, name, .. } = wanted;
         let at = |end: &str| folder.join(format!("{name}.{end}"));
         let (said, errors, result) = (at("out"), at("err"), at("json"));
         let fail = |error: std::io::Error| Failure::run(format!("lanemark serve: {error}"));
+        let (own, number) = (std::process::id(), wanted.outside.as_raw_fd());
+        let outside = format!("--mount=/proc/{own}/fd/{number}");
         let mut command = Command::new("setpriv");
         // A real drive has processors of its own: this one does not wait for those of the database.
         command
-            .args(["--pdeathsig", "TERM", "chrt", "--rr", "1"])
+            .args(["--pdeathsig", "TERM", "nsenter", "--wd=.", &outside, "chrt", "--rr", "1"])
             .arg(program()?)
             .arg("serve")
             .args(&wanted.system);

@@ -29,6 +29,8 @@ const LOG_ROOM: u64 = 6 << 30;
 
 /// The place of all turns, and what they have in common.
 pub(super) struct Bench {
+    /// The namespace of mounts outside of this command's own.
+    pub(super) outside: std::fs::File,
     /// A folder that the server's account may enter.
     pub(super) folder: PathBuf,
     pub(super) stop: Arc<AtomicBool>,
@@ -94,7 +96,9 @@ impl Bench {
     ) -> Result<Option<Served>, Failure> {
         let system = [system, &self.library].concat();
         let (folder, flushes) = (self.folder.as_path(), self.flushes);
-        Served::start(Wanted { folder, name, system, contents, size, scale, flushes }, &self.stop)
+        let outside = &self.outside;
+        let wanted = Wanted { outside, folder, name, system, contents, size, scale, flushes };
+        Served::start(&wanted, &self.stop)
     }
 
     fn server(&self, buffer_mib: u64, has_direct_io: bool) -> Result<ManagedServer, Failure> {
