@@ -173,7 +173,12 @@ fn machine() -> Result<(), Failure> {
     }
     let folders: Vec<PathBuf> =
         std::env::split_paths(&std::env::var_os("PATH").unwrap_or_default()).collect();
-    for (program, package) in [("mkfs.ext4", "e2fsprogs"), ("setpriv", "util-linux")] {
+    for (program, package) in [
+        ("mkfs.ext4", "e2fsprogs"),
+        ("setpriv", "util-linux"),
+        ("nsenter", "util-linux"),
+        ("chrt", "util-linux"),
+    ] {
         if !folders.iter().any(|folder| folder.join(program).is_file()) {
             return Err(Failure::input(format!("there is no program {program}"))
                 .hint(format!("install the package {package}; /usr/sbin has to be in PATH")));
