@@ -6,7 +6,7 @@ ENDURANCE := results/endurance
 export CARGO_TERM_COLOR ?= auto
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test axe charts python python-test python-bench wheels mysql serve-soak serve-bench exact exact-build check bench instructions golden mutants ladders validate fuzz library fit grids endurance oltp-kills oltp-bench build install tools clean docs
+.PHONY: help demo test axe charts python python-test python-bench wheels mysql serve-soak serve-bench exact exact-build check bench instructions golden mutants ladders validate fuzz library fit grids endurance oltp-kills oltp-live oltp-bench build install tools clean docs
 
 help:            ## this list
 	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -183,6 +183,11 @@ grids:           ## fit twenty drives to noisy grids on one path and predict eac
 
 oltp-kills:      ## kill drivers and servers of databases fifty times each, and check what is there (five minutes)
 	LANEMARK_OLTP_KILLS=50 cargo test --locked -p lanemark-oltp --test kills -- --nocapture
+
+oltp-live: build ## document 004 live: PostgreSQL over its served SATA and SAS systems (root; a quarter of an hour, a quiet machine)
+	@mkdir -p results/oltp-live
+	$(LANEMARK) oltp live studies/oltp-value-sas.toml --download --out results/oltp-live \
+	    --csv results/oltp-live/table.csv $(LIVE)
 
 endurance: build ## a day of random writes on a modelled 1 TB drive (twenty minutes on a free core, 7.5 GB of memory)
 	@mkdir -p $(ENDURANCE)

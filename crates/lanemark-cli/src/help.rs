@@ -118,6 +118,10 @@ const EXAMPLES: &[(&str, &[&str])] = &[
     ("oltp run", &["lanemark oltp run --database sqlite:shop.db --users 8 --duration '2 min'"]),
     ("oltp check", &["lanemark oltp check --database sqlite:shop.db"]),
     ("oltp compare", &["lanemark oltp compare sata.json sas.json"]),
+    (
+        "oltp live",
+        &["lanemark oltp live studies/oltp-value-sas.toml --download --csv results/live.csv"],
+    ),
     ("oltp workload", &["lanemark oltp workload results/oltp.json --out shop.toml"]),
     (
         "library",
@@ -160,6 +164,7 @@ const GROUPS: &[(&str, &[&str])] = &[
             "users",
             "profile",
             "think_times",
+            "pause",
             "procedures",
             "ramp",
             "warehouses",

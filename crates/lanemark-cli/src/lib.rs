@@ -26,6 +26,8 @@ mod library;
 mod messages;
 mod oltp;
 mod oltp_args;
+#[cfg(all(feature = "fuse", feature = "postgres"))]
+mod oltp_live;
 mod outlets;
 mod output;
 #[cfg(feature = "parquet")]

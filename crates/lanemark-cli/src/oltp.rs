@@ -57,6 +57,8 @@ pub(crate) fn run(args: &OltpArgs) -> Result<Outcome, Failure> {
         OltpCommand::Check(args) => with_database(args, 1, check_database),
         OltpCommand::Compare(args) => compare_runs(args),
         OltpCommand::Workload(args) => workload_of_run(args),
+        #[cfg(all(feature = "fuse", feature = "postgres"))]
+        OltpCommand::Live(args) => crate::oltp_live::run(args),
     }
 }
 
@@ -178,6 +180,7 @@ fn run_users(database: &Database, args: &OltpRunArgs) -> Result<Outcome, Failure
         seed: args.seed,
         clock: Clock::Wall,
         procedures: args.procedures,
+        pause: std_duration(args.pause),
     };
     options.check(&scale)?;
     if options.duration.is_zero() {

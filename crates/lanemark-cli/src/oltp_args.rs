@@ -7,6 +7,11 @@ use clap::{Args as ClapArgs, Subcommand};
 use lanemark_core::units::Bytes;
 use lanemark_core::units::Duration;
 use lanemark_oltp::{Database, Profile};
+#[cfg(all(feature = "fuse", feature = "postgres"))]
+use lanemark_serve::clock::TimeScale;
+
+#[cfg(all(feature = "fuse", feature = "postgres"))]
+use crate::args::LibraryArgs;
 
 #[derive(Debug, ClapArgs)]
 pub(crate) struct OltpArgs {
@@ -31,6 +36,10 @@ pub(crate) enum OltpCommand {
     Compare(OltpCompareArgs),
     /// Make of a saved run a workload that simulated systems can be given
     Workload(OltpWorkloadArgs),
+    /// Run users on PostgreSQL over both served systems of a study, at a time scale at which this machine's processors
+    /// stand for the study's, and set measured beside simulated and published figures; needs root
+    #[cfg(all(feature = "fuse", feature = "postgres"))]
+    Live(OltpLiveArgs),
 }
 
 #[derive(Debug, ClapArgs)]
@@ -152,6 +161,9 @@ pub(crate) struct OltpRunArgs {
     /// Let the server do each transaction as one procedure instead of statement by statement; on PostgreSQL
     #[arg(long)]
     pub(crate) procedures: bool,
+    /// Let users spend this time outside the database after each transaction: a client, a network
+    #[arg(long, value_name = "TIME", default_value = "0 s", conflicts_with = "think_times")]
+    pub(crate) pause: Duration,
     /// Time that users work before anything counts
     #[arg(long, value_name = "TIME", default_value = "30 s")]
     pub(crate) ramp: Duration,
@@ -183,4 +195,66 @@ pub(crate) struct OltpCompareArgs {
     #[arg(long, value_name = "N", default_value_t = 5)]
     #[arg(value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) nodes: u32,
+}
+
+#[cfg(all(feature = "fuse", feature = "postgres"))]
+#[derive(Debug, ClapArgs)]
+#[command(after_help = "\
+Everything that is started, attached or mounted is gone when the command ends, however it does. Mounts are
+seen by this command alone. PostgreSQL 16 or newer is needed, or --download.")]
+pub(crate) struct OltpLiveArgs {
+    /// A study of a database whose [answer] compares two systems
+    #[arg(default_value = "studies/oltp-value-sas.toml")]
+    pub(crate) study: PathBuf,
+    #[command(flatten)]
+    pub(crate) library: LibraryArgs,
+    /// A small database and seconds instead of minutes, to see that it works: its figures mean nothing
+    #[arg(long)]
+    pub(crate) short: bool,
+    /// Make the drives so many times slower [default: so that processors are as busy as the study's were]
+    #[arg(long, value_name = "FACTOR")]
+    pub(crate) time_scale: Option<TimeScale>,
+    /// Turns, in each of which both systems are served, one after the other [default: 3, with --short 1]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100))]
+    pub(crate) turns: Option<u32>,
+    /// Time that users work before anything counts, in each turn [default: 30 s, with --short 2 s]
+    #[arg(long, value_name = "TIME")]
+    pub(crate) ramp: Option<Duration>,
+    /// Time that counts, in each turn [default: 40 s, with --short 4 s]
+    #[arg(long, value_name = "TIME")]
+    pub(crate) duration: Option<Duration>,
+    /// Warehouses [default: one a user, with --short one for ten]
+    #[arg(long, value_name = "N")]
+    #[arg(value_parser = clap::value_parser!(i64).range(1..=10_000))]
+    pub(crate) warehouses: Option<i64>,
+    /// Divide items and customers, and with them what a turn needs to warm up [default: 10, with --short 100]
+    #[arg(long, value_name = "DIVISOR")]
+    #[arg(value_parser = clap::value_parser!(i64).range(1..=100))]
+    pub(crate) scale: Option<i64>,
+    /// Servers that do as the first system, of which some are left out where the second is faster
+    #[arg(long, value_name = "N", default_value_t = 100)]
+    #[arg(value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+    pub(crate) nodes: u32,
+    /// The seed of what users ask for and of the contents
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    pub(crate) seed: u64,
+    /// Take PostgreSQL's programs from the Maven registry, PostgreSQL 17.11, instead of the installed ones; they are
+    /// fetched once and kept
+    #[arg(long)]
+    pub(crate) download: bool,
+    /// Folder of fetched programs [default: lanemark in the account's cache folder]
+    #[arg(long, value_name = "DIR", requires = "download")]
+    pub(crate) cache: Option<PathBuf>,
+    /// The registry they come from, or a mirror of it; they are the same by their SHA-256
+    #[arg(long, value_name = "URL", requires = "download", default_value = lanemark_oltp::download::REGISTRY)]
+    pub(crate) registry: String,
+    /// Folder for the loaded database, removed at the end [default: the system's for temporary files]
+    #[arg(long, value_name = "DIR")]
+    pub(crate) folder: Option<PathBuf>,
+    /// Folder to save the result of each system in
+    #[arg(long, value_name = "DIR", default_value = "results")]
+    pub(crate) out: PathBuf,
+    /// Write the figures side by side as CSV
+    #[arg(long, value_name = "FILE.csv")]
+    pub(crate) csv: Option<PathBuf>,
 }

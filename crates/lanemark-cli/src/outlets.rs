@@ -19,6 +19,13 @@ pub(crate) const DRIVE: Kind =
 /// A drive of its ratings.
 pub(crate) const RATED: Kind =
     Kind { mark: "# A rated drive,", word: "rated drive", option: "--out" };
+/// The figures of a database over served systems beside those of a study.
+#[cfg(all(feature = "fuse", feature = "postgres"))]
+pub(crate) const LIVE: Kind = Kind {
+    mark: "system,metric,unit,published,simulated,measured",
+    word: "table",
+    option: "--csv",
+};
 /// The workload of a saved OLTP run.
 pub(crate) const WORKLOAD: Kind =
     Kind { mark: lanemark_oltp::WORKLOAD_MARK, word: "workload of a run", option: "--out" };

@@ -188,6 +188,7 @@ fn a_test_without_requests_of_its_own_is_refused_before_a_file_is_made() {
         contents_seed: 1,
         think_times: false,
         procedures: false,
+        pause: lanemark_core::units::Duration::ZERO,
     };
     for (asks, expected) in [
         (Asks::Trace(summary), "the requests are in the trace alone"),

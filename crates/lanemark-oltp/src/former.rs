@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use lanemark_core::result::{
     Counters, DatabaseTarget, KindUse, Provenance, RunResult, Sample, ServerTime, SessionWaits,
 };
-use lanemark_core::units::Bytes;
+use lanemark_core::units::{Bytes, Duration};
 use lanemark_core::workload::{DatabaseUsers, Profile, TransactionKind};
 use serde::Deserialize;
 
@@ -99,6 +99,7 @@ impl From<FormerRun> for RunResult {
             contents_seed: former.scale.seed,
             think_times: former.think_times,
             procedures: settings.remove("transactions").is_some_and(|how| how == "procedures"),
+            pause: Duration::ZERO,
         };
         let target = DatabaseTarget {
             product: former.database.kind,

@@ -116,7 +116,7 @@ impl ManagedServer {
             make_data(&programs, &folder, account)?;
         }
         // One that a killed Lanemark left behind is stopped; mostly there is none, which is as well.
-        let _ = finish(stop(&programs, &data, account).arg("-s"));
+        let _ = finish(stop(&programs, &data, account, "fast").arg("-s"));
         let log = folder.join("log");
         let log = File::create(&log).map_err(|error| at(&log, &error))?;
         let errors = log.try_clone().map_err(|error| at(&folder, &error))?;
@@ -195,6 +195,14 @@ impl ManagedServer {
         }
     }
 
+    /// Stops it at once, and leaves its data as a crash does: for data that nobody needs any more.
+    pub fn abandon(mut self) {
+        let data = self.folder.join("data");
+        if finish(&mut stop(&self.programs, &data, self.account, "immediate")).is_ok() {
+            let _ = self.process.wait();
+        }
+    }
+
     /// Stops it and removes its data, and its folder unless something else lies there too.
     pub fn remove(mut self) -> Result<(), OltpError> {
         let folder = self.folder.clone();
@@ -218,7 +226,8 @@ impl ManagedServer {
 impl Drop for ManagedServer {
     fn drop(&mut self) {
         if matches!(self.process.try_wait(), Ok(None)) {
-            let _ = finish(&mut stop(&self.programs, &self.folder.join("data"), self.account));
+            let data = self.folder.join("data");
+            let _ = finish(&mut stop(&self.programs, &data, self.account, "fast"));
             let _ = self.process.wait();
         }
     }
@@ -339,9 +348,9 @@ fn command(program: &Path, account: Option<(u32, u32)>) -> Command {
     command
 }
 
-fn stop(programs: &Path, data: &Path, account: Option<(u32, u32)>) -> Command {
+fn stop(programs: &Path, data: &Path, account: Option<(u32, u32)>, mode: &str) -> Command {
     let mut command = command(&programs.join("pg_ctl"), account);
-    command.args(["stop", "-w", "-m", "fast", "-D"]).arg(data);
+    command.args(["stop", "-w", "-m", mode, "-D"]).arg(data);
     command
 }
 

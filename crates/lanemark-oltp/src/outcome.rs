@@ -175,6 +175,7 @@ pub fn workload(scale: &Scale, options: &RunOptions, data: Bytes, repeats: u32) 
         contents_seed: scale.seed,
         think_times: options.think_times,
         procedures: options.procedures,
+        pause: time(options.pause),
     };
     workload_of(users, options.users, (time(options.ramp), time(options.duration)), data, repeats)
 }

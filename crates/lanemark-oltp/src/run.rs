@@ -58,6 +58,8 @@ pub struct RunOptions {
     pub clock: Clock,
     /// Whether transactions are procedures of the server.
     pub procedures: bool,
+    /// Time that each user spends outside the database after each transaction.
+    pub pause: Duration,
 }
 
 impl RunOptions {
@@ -181,8 +183,9 @@ fn work(
             let (retries, latency) = (user.retries(), ended - begun);
             notes.add(Ended { kind, rolled_back, retries, latency });
         }
-        if let Some((_, thinking)) = pauses {
-            sleep_until((ended + thinking).min(ends), &stop);
+        let outside = options.pause + pauses.map_or(Duration::ZERO, |(_, thinking)| thinking);
+        if !outside.is_zero() {
+            sleep_until((ended + outside).min(ends), &stop);
         }
     }
     if !shared.failed.load(Ordering::Relaxed) {
@@ -222,7 +225,8 @@ pub fn run_shown(
     let mut users = (0..options.users)
         .map(|number| User::new(database, scale, options, repeat, number))
         .collect::<Result<Vec<User>, OltpError>>()?;
-    let mut onlooker = Onlooker::new(database, &mut users, options.think_times)?;
+    let mut onlooker =
+        Onlooker::new(database, &mut users, options.think_times || !options.pause.is_zero())?;
     let begins = Instant::now();
     let counts_from = begins + options.ramp;
     let shared = Shared {

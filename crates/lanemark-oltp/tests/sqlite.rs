@@ -12,7 +12,7 @@ use lanemark_oltp::load::{LoadOptions, load};
 use lanemark_oltp::run::{Clock, RunOptions, User, run, run_shown};
 use lanemark_oltp::schema::{Scale, Table};
 use lanemark_oltp::template::{keep, restore};
-use lanemark_oltp::{Database, OltpError, TransactionKind};
+use lanemark_oltp::{Database, OltpError, TransactionKind, outcome};
 
 mod asked;
 mod damage;
@@ -311,6 +311,20 @@ fn an_emptied_table_is_found_whichever_it_is() {
         let broken: i64 = conditions.iter().map(|condition| condition.broken).sum();
         assert!(broken > 0, "{names:?} may be empty");
     }
+}
+
+#[test]
+fn users_that_pause_do_no_more_than_their_pauses_let_them() {
+    let folder = tempfile::tempdir().unwrap();
+    let database = loaded(folder.path(), SCALE);
+    let options = RunOptions { pause: Duration::from_millis(50), ..running(2) };
+    let sample = run(&database, SCALE, &options, 0, &STOP).unwrap();
+    // 900 ms and what is under way at their beginning.
+    let count = sample.transactions.unwrap().count;
+    assert!((2..=2 * 19).contains(&count), "{count}");
+    let asked = outcome::workload(&SCALE, &options, lanemark_core::units::Bytes(1), 1);
+    let text = serde_json::to_string(&asked).unwrap();
+    assert!(text.contains("\"pause_ns\":50000000"), "{text}");
 }
 
 #[test]

@@ -5,6 +5,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::units::Duration;
+
 /// Greatest number of users of a database.
 pub(crate) const USERS_MAX: u32 = 1_000_000;
 /// Greatest number of warehouses.
@@ -26,6 +28,14 @@ pub struct DatabaseUsers {
     pub think_times: bool,
     /// Whether transactions were procedures of the server.
     pub procedures: bool,
+    /// Time that each user spent outside the database after each transaction, whatever its kind.
+    #[serde(rename = "pause_ns", default, skip_serializing_if = "is_none")]
+    pub pause: Duration,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "as serde calls it")]
+fn is_none(pause: &Duration) -> bool {
+    *pause == Duration::ZERO
 }
 
 /// The five transactions.

@@ -223,6 +223,7 @@ mod tests {
             contents_seed: 1,
             think_times: true,
             procedures: false,
+            pause: Duration::ZERO,
         })
     }
 

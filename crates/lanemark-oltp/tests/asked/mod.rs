@@ -26,6 +26,7 @@ pub(crate) fn running(users: u32) -> RunOptions {
         seed: 3,
         clock: Clock::Counted,
         procedures: false,
+        pause: Duration::ZERO,
     }
 }
 

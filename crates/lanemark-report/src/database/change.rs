@@ -230,6 +230,7 @@ pub fn doubts(from: &RunResult, to: &RunResult) -> Vec<String> {
     differ("users", a.test.threads.to_string(), b.test.threads.to_string());
     differ("what transactions are", transactions_as(ours), transactions_as(theirs));
     differ("think times", ours.think_times.to_string(), theirs.think_times.to_string());
+    differ("the pause", ours.pause.to_string(), theirs.pause.to_string());
     differ("the duration", seconds(a), seconds(b));
     for (side, run, test) in [("A", from, a), ("B", to, b)] {
         if test.samples.len() < 3 {

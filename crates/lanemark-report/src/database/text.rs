@@ -7,7 +7,7 @@ use lanemark_core::result::{
     Counter, DatabaseTarget, DeviceRates, DeviceUse, RunResult, Sample, ServerTime, SessionTime,
     Statistic, Target, TestResult, TransactionsUse, WaitClass,
 };
-use lanemark_core::units::Bytes;
+use lanemark_core::units::{Bytes, Duration};
 use lanemark_core::workload::{Asks, DatabaseUsers, TransactionKind};
 
 use crate::target::doubts;
@@ -63,14 +63,18 @@ pub(super) fn asked(test: &TestResult, users: &DatabaseUsers) -> String {
         1 => String::new(),
         divisor => format!(" (scale 1/{divisor})"),
     };
-    let think = if users.think_times { "with" } else { "no" };
+    let think = match (users.think_times, users.pause) {
+        (true, _) => "with think times".to_owned(),
+        (false, Duration::ZERO) => "no think times".to_owned(),
+        (false, pause) => format!("a pause of {pause}"),
+    };
     let how = if users.procedures { ", as procedures" } else { "" };
     let repeats = match test.samples.len() {
         1 => "1 repeat".to_owned(),
         count => format!("{count} repeats"),
     };
     format!(
-        "profile {}, {} warehouses{part}, {} users{how}, {think} think times, ramp {} s, {repeats} of {} s",
+        "profile {}, {} warehouses{part}, {} users{how}, {think}, ramp {} s, {repeats} of {} s",
         users.profile.name(),
         users.warehouses,
         test.test.threads,

@@ -95,6 +95,7 @@ fn result(samples: Vec<Sample>) -> RunResult {
         contents_seed: 1,
         think_times: false,
         procedures: false,
+        pause: lanemark_core::units::Duration::ZERO,
     });
     run.workload.name = "TPC-C-derived, profile hammerdb".to_owned();
     run.workload.tests = vec![test.clone()];

@@ -1,0 +1,379 @@
+//! `lanemark oltp live`: a study of a database, with a real database over both of its systems as they are served.
+//!
+//! What the study sets from the first system is set here from it too (`setting`); all else is measured. The systems take
+//! turns, each on a disk with the same contents.
+
+mod asked;
+mod served;
+mod setting;
+mod table;
+mod turn;
+
+use std::fs::Permissions;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use lanemark_core::result::{Provenance, RunResult, StudyOutcome, Warning};
+use lanemark_core::units;
+use lanemark_lab::Lab;
+use lanemark_lab::results::{self, Outlet, Place};
+use lanemark_oltp::run::RunOptions;
+use lanemark_oltp::schema::Scale;
+use lanemark_oltp::{OltpError, download, managed, outcome};
+use lanemark_serve::clock::TimeScale;
+use lanemark_study::Study;
+
+use crate::failure::{Failure, Outcome};
+use crate::messages::tell;
+use crate::oltp_args::OltpLiveArgs;
+use crate::outlets::LIVE;
+use crate::progress::Progress;
+use crate::{library, output, provenance, stop};
+use asked::Asked;
+use setting::{Set, Setting, cores};
+use table::{Beside, Measured};
+use turn::{Bench, Took, Turn, processor_us};
+
+/// Time that everything needs to be put away.
+const END: Duration = Duration::from_secs(20);
+/// Users that one warehouse has terminals for.
+const USERS_A_WAREHOUSE: u32 = 10;
+
+/// Times and sizes, as they are asked for or by default.
+struct Sizes {
+    turns: u32,
+    ramp: Duration,
+    duration: Duration,
+    scale: Scale,
+}
+
+impl Sizes {
+    fn of(args: &OltpLiveArgs, users: u32) -> Result<Self, Failure> {
+        let time = |given: Option<units::Duration>, long: u64, short: u64| {
+            let usual = Duration::from_secs(if args.short { short } else { long });
+            given.map_or(usual, |given| Duration::from_nanos(given.nanoseconds()))
+        };
+        let least = i64::from(users.div_ceil(USERS_A_WAREHOUSE));
+        let users = i64::from(users);
+        let sizes = Self {
+            turns: args.turns.unwrap_or(if args.short { 1 } else { 3 }),
+            ramp: time(args.ramp, 30, 2),
+            duration: time(args.duration, 40, 4),
+            scale: Scale {
+                warehouses: args.warehouses.unwrap_or(if args.short { least } else { users }),
+                divisor: args.scale.unwrap_or(if args.short { 100 } else { 10 }),
+                seed: args.seed,
+            },
+        };
+        if sizes.duration < Duration::from_secs(1) {
+            return Err(Failure::input("--duration: must be at least 1 s"));
+        }
+        if sizes.scale.warehouses < least {
+            let why = format!("--warehouses: {users} users need at least {least}");
+            return Err(Failure::input(why));
+        }
+        Ok(sizes)
+    }
+}
+
+pub(crate) fn run(args: &OltpLiveArgs) -> Result<Outcome, Failure> {
+    let signal = stop::on_signal();
+    let library = library::open(&args.library)?;
+    let study = Study::open(&library, &args.study)?;
+    let mut provenance = provenance::own(args.seed);
+    provenance.inputs = library.used();
+    let asked = Asked::of(&study, &args.study.display().to_string(), &provenance)?;
+    let sizes = Sizes::of(args, asked.users)?;
+    machine()?;
+    let place = |side: usize| {
+        let what = format!("oltp-live-{}", asked.sides[side].name);
+        Place::new(&args.out, &what, &provenance.started_at)
+    };
+    // The one that made the folder goes last, and takes it along where nothing is saved.
+    let second = place(1)?;
+    let places = [place(0)?, second];
+    let csv = Outlet::of(args.csv.as_deref(), &LIVE)?;
+    let programs = programs(args)?;
+    let lab = Lab { cancel: std::sync::Arc::clone(&signal).into(), ..Lab::default() };
+    let mut progress = Progress::new();
+    progress.show("simulating both systems");
+    let simulated = asked.simulate(&lab, &study, args.short, &provenance)?;
+    if stop::requested(&signal) {
+        return Ok(Outcome::Interrupted);
+    }
+    if args.time_scale.is_none() && asked.capacity(&simulated).is_none() {
+        let why =
+            "the study has no published transactions and processor use to set the time scale by";
+        return Err(Failure::input(why).hint("give a --time-scale"));
+    }
+    stop::patient(END);
+    let outside = served::own_mounts()?;
+    let folder = folder(args.folder.as_deref())?;
+    // A forced end drops nothing. The mounts go with the namespace.
+    let left = folder.path().to_owned();
+    stop::at_end(move || drop(std::fs::remove_dir_all(left)));
+    let bench = Bench {
+        outside,
+        folder: folder.path().to_owned(),
+        stop: signal,
+        programs,
+        library: args
+            .library
+            .library
+            .iter()
+            .flat_map(|path| ["--library".to_owned(), path.display().to_string()])
+            .collect(),
+        scale: sizes.scale,
+        users: asked.users,
+        seed: args.seed,
+        flushes: asked.flushes,
+    };
+    let setting = Setting {
+        time_scale: args.time_scale.map(TimeScale::factor),
+        is_short: args.short,
+        asked: &asked,
+        times: (sizes.ramp, sizes.duration),
+        bench: &bench,
+        simulated: &simulated,
+    };
+    let ran = turns(&setting, &sizes, &mut progress);
+    stop::ends_itself();
+    drop(folder);
+    drop(progress);
+    let Some(found) = ran? else {
+        tell!("interrupted before both systems had a turn; nothing is saved");
+        return Ok(Outcome::Interrupted);
+    };
+    let complete = found.turns == sizes.turns as usize;
+    deliver(&found, &asked, &sizes, args, (&simulated, provenance), &places, csv.as_ref())?;
+    Ok(if complete { Outcome::Done } else { Outcome::Interrupted })
+}
+
+/// All that a run has come to.
+struct Found {
+    set: Set,
+    cores: f64,
+    turns: usize,
+    sides: [Vec<Took>; 2],
+}
+
+/// Says what is missing before anything is started.
+fn machine() -> Result<(), Failure> {
+    if !rustix::process::geteuid().is_root() {
+        return Err(Failure::input("a disk and its file system need root")
+            .hint("sudo, or lanemark exact, which needs no rights"));
+    }
+    for (path, module) in [("/dev/fuse", "fuse"), ("/dev/loop-control", "loop")] {
+        if !Path::new(path).exists() {
+            return Err(
+                Failure::input(format!("there is no {path}")).hint(format!("modprobe {module}"))
+            );
+        }
+    }
+    let folders: Vec<PathBuf> =
+        std::env::split_paths(&std::env::var_os("PATH").unwrap_or_default()).collect();
+    for (program, package) in [
+        ("mkfs.ext4", "e2fsprogs"),
+        ("setpriv", "util-linux"),
+        ("nsenter", "util-linux"),
+        ("chrt", "util-linux"),
+    ] {
+        if !folders.iter().any(|folder| folder.join(program).is_file()) {
+            return Err(Failure::input(format!("there is no program {program}"))
+                .hint(format!("install the package {package}; /usr/sbin has to be in PATH")));
+        }
+    }
+    Ok(())
+}
+
+/// PostgreSQL's programs, where they are not the installed ones.
+fn programs(args: &OltpLiveArgs) -> Result<Option<PathBuf>, Failure> {
+    if args.download {
+        let cache = args.cache.clone().unwrap_or_else(download::cache);
+        let found = download::programs(&cache, &args.registry, &|url| tell!("fetching {url}"))?;
+        return Ok(Some(found));
+    }
+    match managed::programs() {
+        Some(_) => Ok(None),
+        None => Err(Failure::from(OltpError::NoPrograms).or_hint("fetch them: --download")),
+    }
+}
+
+/// A folder that the server's account may enter, and that goes at the end.
+fn folder(within: Option<&Path>) -> Result<tempfile::TempDir, Failure> {
+    let within = within.map_or_else(std::env::temp_dir, Path::to_owned);
+    let mut builder = tempfile::Builder::new();
+    builder.prefix("lanemark-live-").permissions(Permissions::from_mode(0o755));
+    builder.tempdir_in(&within).map_err(|error| {
+        Failure::input(format!("{}: no folder can be made there: {error}", within.display()))
+            .hint("name another --folder")
+    })
+}
+
+/// Loads, sets what is to be set, and lets both systems have their turns; nothing where that was stopped before both had
+/// one.
+fn turns(
+    setting: &Setting<'_>,
+    sizes: &Sizes,
+    progress: &mut Progress,
+) -> Result<Option<Found>, Failure> {
+    let (asked, bench) = (setting.asked, setting.bench);
+    progress.show("loading");
+    let first = &asked.sides[0].arguments;
+    let Some(loaded) = bench.load(first, asked.buffer_share, progress)? else { return Ok(None) };
+    let Some(set) = setting.set(loaded, progress)? else { return Ok(None) };
+    let mut found = Found { set, cores: cores(), turns: 0, sides: [Vec::new(), Vec::new()] };
+    for number in 0..sizes.turns {
+        let mut took = Vec::new();
+        for side in &asked.sides {
+            let turn = Turn {
+                name: format!("turn {} of {}, {}", number + 1, sizes.turns, side.name),
+                system: &side.arguments,
+                scale: Some(set.scale),
+                pause: set.pause,
+                ramp: sizes.ramp,
+                duration: sizes.duration,
+                number,
+            };
+            match bench.turn(&turn, set.loaded, progress)? {
+                Some(one) if one.sample.complete => took.push(one),
+                _ => return Ok((found.turns > 0).then_some(found)),
+            }
+        }
+        for (side, one) in found.sides.iter_mut().zip(took) {
+            side.push(one);
+        }
+        found.turns += 1;
+    }
+    Ok(Some(found))
+}
+
+/// Prints and saves.
+fn deliver(
+    found: &Found,
+    asked: &Asked,
+    sizes: &Sizes,
+    args: &OltpLiveArgs,
+    (simulated, mut provenance): (&StudyOutcome, Provenance),
+    places: &[Place; 2],
+    csv: Option<&Outlet>,
+) -> Result<(), Failure> {
+    provenance.finished_at = results::now();
+    let measured = [0, 1].map(|side| {
+        let name = asked.sides[side].name.clone();
+        let own = |system: &&lanemark_core::result::StudySystem| system.name == name;
+        let label =
+            simulated.systems.iter().find(own).map_or(&name, |system| &system.label).clone();
+        let took = &found.sides[side];
+        let samples = took.iter().map(|took| took.sample.clone()).collect();
+        let holds = took.iter().map(|took| late(took).is_none()).collect();
+        Measured { name, label, samples, holds }
+    });
+    let beside = Beside {
+        outcome: simulated,
+        sides: [&measured[0], &measured[1]],
+        scale: found.set.scale,
+        cores: found.cores,
+        nodes: args.nodes,
+    };
+    let mut saved = Ok(());
+    for (side, place) in places.iter().enumerate() {
+        if let Some(result) = result(found, side, asked, sizes, &provenance) {
+            saved = saved.and(place.save_run(&result));
+        }
+    }
+    let drawn = csv.map_or(Ok(()), |csv| csv.write(&beside.csv()));
+    output::print(&format!(
+        "{} users on PostgreSQL, a buffer of {} MiB, {} warehouses of 1/{}; time scale {}; {} turns of {} s",
+        asked.users,
+        found.set.loaded.buffer_mib,
+        sizes.scale.warehouses,
+        sizes.scale.divisor,
+        found.set.scale,
+        found.turns,
+        sizes.duration.as_secs()
+    ))?;
+    output::print(&beside.text())?;
+    output::print(lanemark_report::wrapped(&remarks(found), 0).trim_end())?;
+    if args.short {
+        output::print("A short run: its figures mean nothing.")?;
+    }
+    saved?;
+    places.iter().for_each(|place| tell!("saved: {}", place.path().display()));
+    drawn?;
+    if let Some(csv) = csv {
+        tell!("wrote {}", csv.path().display());
+    }
+    Ok(())
+}
+
+/// What a reader has to know of the measured figures.
+fn remarks(found: &Found) -> String {
+    let mean = |of: &dyn Fn(&Took) -> Option<f64>, side: usize| {
+        let values: Vec<f64> = found.sides[side].iter().filter_map(of).collect();
+        values.iter().sum::<f64>() / values.len().max(1) as f64
+    };
+    let both = |of: &dyn Fn(&Took) -> Option<f64>| [mean(of, 0), mean(of, 1)];
+    let times = both(&|took| processor_us(&took.sample));
+    let serving = both(&|took| {
+        let live = took.served.as_ref()?.tests.first()?.samples.first()?.live.as_ref()?;
+        Some(100.0 * live.processor_s / live.served.as_seconds().max(1e-9) / found.cores)
+    });
+    let others = both(&|took| Some(100.0 * took.sample.transactions.as_ref()?.processor_others?));
+    let reads = both(&|took| took.sample.transactions.as_ref()?.page_reads);
+    let writes = both(&|took| took.sample.transactions.as_ref()?.page_writes);
+    let log = both(&|took| took.sample.transactions.as_ref()?.log_writes);
+    format!(
+        "Measured figures are in the study's time: rates times {scale}, latencies over it. A transaction took {:.0} and \
+         {:.0} us of processors ({:.0} without latency), {:.2} and {:.2} reads, {:.2} and {:.2} writes of pages, {:.2} and \
+         {:.2} of the log. Beside PostgreSQL and its users the servers of the disks had {:.0} and {:.0}% of the processors, \
+         and all others, these servers and the kernel among them, {:.0} and {:.0}%. This workload is derived from TPC-C and \
+         is no TPC result.",
+        times[0],
+        times[1],
+        found.set.processor_us,
+        reads[0],
+        reads[1],
+        writes[0],
+        writes[1],
+        log[0],
+        log[1],
+        serving[0],
+        serving[1],
+        others[0],
+        others[1],
+        scale = found.set.scale,
+    )
+}
+
+/// The doubt about a turn whose disk answered too late.
+fn late(took: &Took) -> Option<&Warning> {
+    let served = took.served.as_ref()?;
+    served.warnings.iter().find(|warning| matches!(warning, Warning::NotDelivered { .. }))
+}
+
+/// The turns of a system as a run of `lanemark oltp run`, in the time of this machine.
+fn result(
+    found: &Found,
+    side: usize,
+    asked: &Asked,
+    sizes: &Sizes,
+    provenance: &Provenance,
+) -> Option<RunResult> {
+    let first = found.sides[side].first()?;
+    let options: &RunOptions = &first.options;
+    let mut target = first.target.clone();
+    target.settings.insert("served".to_owned(), asked.sides[side].arguments.join(" "));
+    target.settings.insert("time_scale".to_owned(), found.set.scale.to_string());
+    let workload = outcome::workload(&sizes.scale, options, first.data, sizes.turns);
+    let samples = found.sides[side].iter().map(|took| took.sample.clone()).collect();
+    let test = workload.tests.first().map(|test| test.name.clone());
+    let mut result = outcome::result(provenance.clone(), target, workload, samples);
+    for took in &found.sides[side] {
+        if let (Some(Warning::NotDelivered { lateness, .. }), Some(test)) = (late(took), &test) {
+            result.warnings.push(Warning::NotDelivered { test: test.clone(), lateness: *lateness });
+        }
+    }
+    Some(result)
+}

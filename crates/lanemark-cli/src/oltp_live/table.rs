@@ -1,0 +1,222 @@
+//! Measured, simulated and published figures side by side, as a table and as CSV. What is measured is told in the time
+//! of the study: rates times the time scale, latencies over it.
+
+use std::fmt::Write;
+
+use lanemark_core::result::{FigureCheck, Metric, Sample, Statistic, StudyOutcome};
+use lanemark_core::workload::Average;
+
+use super::turn::{busy, device};
+use crate::outlets::LIVE;
+
+/// The metrics of a database, in the order of the rows, with their names for people.
+const METRICS: [(Metric, &str); 5] = [
+    (Metric::Transactions, "transactions a minute"),
+    (Metric::ReadLatency, "reads, ms"),
+    (Metric::WriteLatency, "writes, ms"),
+    (Metric::Latency, "all disk I/O, ms"),
+    (Metric::ProcessorUse, "processors busy, %"),
+];
+
+/// The turns of one system.
+pub(super) struct Measured {
+    pub(super) name: String,
+    pub(super) label: String,
+    pub(super) samples: Vec<Sample>,
+    /// Whether each turn's answers were delivered in time.
+    pub(super) holds: Vec<bool>,
+}
+
+impl Measured {
+    fn is_valid(&self) -> bool {
+        self.holds.iter().all(|&holds| holds)
+    }
+
+    /// The metric over the turns, in its unit.
+    pub(super) fn of(&self, metric: Metric, scale: f64, cores: f64) -> Statistic {
+        let values: Vec<f64> =
+            self.samples.iter().filter_map(|sample| value(sample, metric, scale, cores)).collect();
+        Statistic::of(&values, Average::Mean)
+    }
+}
+
+/// The metric of a turn, in its unit and in the time of the study.
+fn value(sample: &Sample, metric: Metric, scale: f64, cores: f64) -> Option<f64> {
+    let mean_us = |time: f64, count: u64| (count > 0).then(|| time / count as f64 / scale);
+    let disk = device(sample);
+    match metric {
+        Metric::Transactions => Some(sample.transactions.as_ref()?.per_minute * scale),
+        Metric::ProcessorUse => Some(100.0 * busy(sample, cores)?),
+        Metric::ReadLatency => mean_us(disk?.read_time.as_microseconds(), disk?.reads),
+        Metric::WriteLatency => mean_us(disk?.write_time.as_microseconds(), disk?.writes),
+        Metric::Latency => {
+            let time = disk?.read_time.as_microseconds() + disk?.write_time.as_microseconds();
+            mean_us(time, disk?.reads + disk?.writes)
+        }
+        _ => None,
+    }
+}
+
+/// All that is set side by side.
+pub(super) struct Beside<'b> {
+    pub(super) outcome: &'b StudyOutcome,
+    pub(super) sides: [&'b Measured; 2],
+    pub(super) scale: f64,
+    pub(super) cores: f64,
+    pub(super) nodes: u32,
+}
+
+impl Beside<'_> {
+    fn published(&self, system: &str, metric: Metric) -> Option<&FigureCheck> {
+        let own =
+            |check: &&FigureCheck| check.figure.system == system && check.figure.metric == metric;
+        self.outcome.figures.iter().find(own)
+    }
+
+    /// The table.
+    pub(super) fn text(&self) -> String {
+        let mut text =
+            format!("{:<24}{:>11}{:>11}{:>11}\n", "", "published", "simulated", "measured");
+        for side in self.sides {
+            let invalid =
+                if side.is_valid() { "" } else { "  INVALID: the disk answered too late" };
+            let _ = writeln!(text, "{}{invalid}", side.label);
+            for (metric, name) in METRICS {
+                let check = self.published(&side.name, metric);
+                let published = check.map(|check| check.figure.published);
+                let simulated = check.map(|check| check.simulated.value);
+                let found = side.of(metric, self.scale, self.cores);
+                let measured = (found.count > 0).then_some(found.value);
+                let told = |value: Option<f64>| {
+                    value.map_or("–".to_owned(), |value| shown(metric, value))
+                };
+                let spread = match found.count {
+                    0 | 1 => String::new(),
+                    _ => format!("  {} to {}", shown(metric, found.min), shown(metric, found.max)),
+                };
+                let (published, simulated, measured) =
+                    (told(published), told(simulated), told(measured));
+                let _ = writeln!(
+                    text,
+                    "  {name:<22}{published:>11}{simulated:>11}{measured:>11}{spread}"
+                );
+            }
+        }
+        let rates = self.rates();
+        let gains = rates.map(|pair| pair.map(|(a, b)| b / a - 1.0));
+        let told = |gain: Option<f64>| {
+            gain.map_or("–".to_owned(), |gain| format!("{:+.1}%", 100.0 * gain))
+        };
+        let [published, simulated, measured] = gains.map(told);
+        let spread = self.each().map_or_else(String::new, |(least, most)| {
+            format!("  {:+.1} to {:+.1}%", 100.0 * (least - 1.0), 100.0 * (most - 1.0))
+        });
+        let _ = writeln!(text, "{} over {}", self.sides[1].label, self.sides[0].label);
+        let _ = writeln!(
+            text,
+            "  {:<22}{published:>11}{simulated:>11}{measured:>11}{spread}",
+            "more transactions"
+        );
+        let saved = |ratio: f64| saved(self.nodes, ratio).to_string();
+        let [published, simulated, measured] =
+            rates.map(|pair| pair.map_or("–".to_owned(), |(a, b)| saved(b / a)));
+        let spread = self.each().map_or_else(String::new, |(least, most)| {
+            format!("  {} to {}", saved(least), saved(most))
+        });
+        let name = format!("servers saved of {}", self.nodes);
+        let _ = writeln!(text, "  {name:<22}{published:>11}{simulated:>11}{measured:>11}{spread}");
+        text
+    }
+
+    /// Transactions a minute of both, as published, simulated and measured.
+    fn rates(&self) -> [Option<(f64, f64)>; 3] {
+        let checks = self.sides.map(|side| self.published(&side.name, Metric::Transactions));
+        let both = |of: fn(&FigureCheck) -> f64| Some((of(checks[0]?), of(checks[1]?)));
+        let found = self.sides.map(|side| side.of(Metric::Transactions, self.scale, self.cores));
+        let measured = found.iter().all(|one| one.value > 0.0);
+        [
+            both(|check| check.figure.published),
+            both(|check| check.simulated.value),
+            measured.then(|| (found[0].value, found[1].value)),
+        ]
+    }
+
+    /// The least and the greatest ratio of the turns, each with its own neighbour.
+    fn each(&self) -> Option<(f64, f64)> {
+        let rate = |sample: &Sample| Some(sample.transactions.as_ref()?.per_minute);
+        let [first, second] = self.sides.map(|side| &side.samples);
+        let ratios: Vec<f64> = first
+            .iter()
+            .zip(second)
+            .filter_map(|(a, b)| Some((rate(a)?, rate(b)?)))
+            .filter(|&(a, _)| a > 0.0)
+            .map(|(a, b)| b / a)
+            .collect();
+        let (least, most) =
+            (ratios.iter().copied().reduce(f64::min)?, ratios.iter().copied().reduce(f64::max)?);
+        (ratios.len() > 1).then_some((least, most))
+    }
+
+    /// The table as CSV, each figure in its metric's unit.
+    pub(super) fn csv(&self) -> String {
+        let mut text = format!("{},measured_min,measured_max,turns,valid\n", LIVE.mark);
+        for side in self.sides {
+            for (metric, _) in METRICS {
+                let check = self.published(&side.name, metric);
+                let told =
+                    |value: Option<f64>| value.map_or(String::new(), |value| format!("{value:.6}"));
+                let found = side.of(metric, self.scale, self.cores);
+                let of = |value: f64| (found.count > 0).then_some(value);
+                let name = serde_json::to_value(metric).ok();
+                let fields = [
+                    side.name.clone(),
+                    name.as_ref().and_then(|name| name.as_str()).unwrap_or_default().to_owned(),
+                    metric.unit().to_owned(),
+                    told(check.map(|check| check.figure.published)),
+                    told(check.map(|check| check.simulated.value)),
+                    told(of(found.value)),
+                    told(of(found.min)),
+                    told(of(found.max)),
+                    found.count.to_string(),
+                    side.is_valid().to_string(),
+                ];
+                let _ = writeln!(text, "{}", fields.join(","));
+            }
+        }
+        text
+    }
+}
+
+/// A value for people: millions of transactions, milliseconds, per cent.
+fn shown(metric: Metric, value: f64) -> String {
+    match metric {
+        Metric::Transactions => format!("{:.3} M", value / 1e6),
+        Metric::ProcessorUse => format!("{value:.0}"),
+        _ => format!("{:.3}", value / 1e3),
+    }
+}
+
+/// Servers that are left out of `nodes` where each does `ratio` times as much; whole ones.
+fn saved(nodes: u32, ratio: f64) -> i64 {
+    // A quotient that is whole but for rounding must not take one more.
+    i64::from(nodes) - (f64::from(nodes) / ratio * (1.0 - 1e-12)).ceil() as i64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn servers_are_saved_whole() {
+        let published = 1.71 / 1.37;
+        assert_eq!([5, 6, 100].map(|nodes| saved(nodes, published)), [0, 1, 19]);
+        assert_eq!((saved(5, 1.25), saved(4, 0.5)), (1, -4));
+    }
+
+    #[test]
+    fn values_are_told_in_the_units_of_the_table() {
+        assert_eq!(shown(Metric::Transactions, 1.3712e6), "1.371 M");
+        assert_eq!(shown(Metric::ReadLatency, 440.0), "0.440");
+        assert_eq!(shown(Metric::ProcessorUse, 51.4), "51");
+    }
+}

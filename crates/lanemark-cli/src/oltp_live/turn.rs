@@ -1,0 +1,256 @@
+//! A turn: users at work on PostgreSQL on a served disk, and what that came to.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+
+use lanemark_core::result::{DatabaseTarget, DeviceUse, RunResult, Sample};
+use lanemark_core::units::Bytes;
+use lanemark_oltp::load::{LoadOptions, load};
+use lanemark_oltp::managed::{ManagedServer, ServerOptions};
+use lanemark_oltp::run::{Clock, RunOptions, run_shown};
+use lanemark_oltp::schema::Scale;
+use lanemark_oltp::{OltpError, Profile, Value, outcome};
+
+use super::served::{Contents, Served, Wanted};
+use crate::failure::Failure;
+use crate::progress::Progress;
+
+/// Buffer of a server while it is loaded, in MiB.
+const LOADING_MIB: u64 = 256;
+/// Connections that a server keeps for those who look after it.
+const CONNECTIONS_BESIDE: u32 = 20;
+/// The disk holds the fresh data so many times over, and the log beside it.
+const ROOM: u64 = 3;
+const LOG_ROOM: u64 = 6 << 30;
+
+/// The place of all turns, and what they have in common.
+pub(super) struct Bench {
+    /// The namespace of mounts outside of this command's own.
+    pub(super) outside: std::fs::File,
+    /// A folder that the server's account may enter.
+    pub(super) folder: PathBuf,
+    pub(super) stop: Arc<AtomicBool>,
+    pub(super) programs: Option<PathBuf>,
+    pub(super) library: Vec<String>,
+    pub(super) scale: Scale,
+    pub(super) users: u32,
+    pub(super) seed: u64,
+    /// Whether the database's flushes reach the drive.
+    pub(super) flushes: bool,
+}
+
+/// Contents that are loaded.
+#[derive(Clone, Copy)]
+pub(super) struct Loaded {
+    /// Length of the disk, in bytes.
+    size: u64,
+    /// The buffer of a server, in MiB.
+    pub(super) buffer_mib: u64,
+    /// All tables and indexes, in MiB.
+    pub(super) data_mib: u64,
+}
+
+/// A turn as it is asked for.
+pub(super) struct Turn<'t> {
+    pub(super) name: String,
+    /// System and settings, as `lanemark serve` takes them.
+    pub(super) system: &'t [String],
+    /// The time scale; none leaves the model out.
+    pub(super) scale: Option<f64>,
+    /// Time outside the database, by the wall clock.
+    pub(super) pause: Duration,
+    pub(super) ramp: Duration,
+    pub(super) duration: Duration,
+    pub(super) number: u32,
+}
+
+/// The outcome of a turn.
+pub(super) struct Took {
+    pub(super) sample: Sample,
+    /// Server's result; none without a model.
+    pub(super) served: Option<RunResult>,
+    pub(super) target: DatabaseTarget,
+    pub(super) data: Bytes,
+    pub(super) options: RunOptions,
+}
+
+impl Bench {
+    fn image(&self) -> PathBuf {
+        self.folder.join("image")
+    }
+
+    fn disk(&self) -> PathBuf {
+        self.folder.join("disk")
+    }
+
+    fn start(
+        &self,
+        name: &str,
+        system: &[String],
+        contents: Contents<'_>,
+        (size, scale): (u64, Option<f64>),
+    ) -> Result<Option<Served>, Failure> {
+        let system = [system, &self.library].concat();
+        let (folder, flushes) = (self.folder.as_path(), self.flushes);
+        let outside = &self.outside;
+        let wanted = Wanted { outside, folder, name, system, contents, size, scale, flushes };
+        Served::start(&wanted, &self.stop)
+    }
+
+    fn server(&self, buffer_mib: u64, has_direct_io: bool) -> Result<ManagedServer, Failure> {
+        let options = ServerOptions {
+            shared_buffers_mib: buffer_mib,
+            connections_max: self.users.max(64).saturating_add(CONNECTIONS_BESIDE),
+            direct_io: has_direct_io,
+            programs: self.programs.clone(),
+        };
+        ManagedServer::start(&self.disk().join("server"), &options).map_err(|error| match error {
+            error @ OltpError::Lacks { .. } => {
+                Failure::from(error).hint("install a newer PostgreSQL, or fetch one: --download")
+            }
+            error => error.into(),
+        })
+    }
+
+    /// Loads the database on a disk without latency; nothing where that was stopped. The buffer of all turns is this
+    /// share of the pages that users go to.
+    pub(super) fn load(
+        &self,
+        system: &[String],
+        buffer_share: f64,
+        progress: &mut Progress,
+    ) -> Result<Option<Loaded>, Failure> {
+        let made =
+            |error: std::io::Error| Failure::run(format!("{}: {error}", self.disk().display()));
+        fs::create_dir(self.disk()).map_err(made)?;
+        fs::set_permissions(self.disk(), fs::Permissions::from_mode(0o755)).map_err(made)?;
+        let fresh = "postgres:///any".parse::<lanemark_oltp::Database>()?.footprint(&self.scale);
+        let size = (fresh.saturating_mul(ROOM) + LOG_ROOM).next_multiple_of(1 << 20);
+        room(&self.folder, fresh.saturating_mul(2) + (1 << 30))?;
+        let image = self.image();
+        let contents = Contents::File(&image);
+        let Some(mut served) = self.start("load", system, contents, (size, None))? else {
+            return Ok(None);
+        };
+        served.format()?;
+        served.mount(&self.disk())?;
+        let server = self.server(LOADING_MIB, true)?;
+        let database = server.database();
+        let jobs = std::thread::available_parallelism().map_or(1, usize::from);
+        let options = LoadOptions { scale: self.scale, jobs, overwrite: None };
+        let shown = std::sync::Mutex::new(progress);
+        let show = |done: i64, all: i64| {
+            if let Ok(mut progress) = shown.lock() {
+                progress.show(&format!("loading · {done} of {all} parts"));
+            }
+        };
+        match load(&database, &options, &self.stop, &show) {
+            Err(OltpError::Stopped) => return Ok(None),
+            loaded => loaded?,
+        };
+        let mut connection = database.connect()?;
+        // What a first reader of fresh rows would note in them is noted now.
+        connection.script("VACUUM (FREEZE, ANALYZE)")?;
+        let sizes = "SELECT sum(pg_total_relation_size(c.oid))::bigint FROM pg_class c \
+             JOIN pg_namespace n ON n.oid = c.relnamespace WHERE n.nspname = 'lanemark_oltp' \
+             AND c.relname IN ('stock', 'customer', 'warehouse', 'district', 'item')";
+        let rows = connection.rows(sizes)?;
+        drop(connection);
+        let (_, data) = database.cache_and_data()?;
+        let Some(&Value::Int(in_use)) = rows.first().and_then(|row| row.first()) else {
+            return Err(Failure::run("PostgreSQL does not tell the sizes of its tables"));
+        };
+        drop(server);
+        served.end()?;
+        let buffer = in_use as f64 * buffer_share / f64::from(1 << 20);
+        let buffer_mib = (buffer.round() as u64).max(1);
+        Ok(Some(Loaded { size, buffer_mib, data_mib: (data >> 20).max(buffer_mib) }))
+    }
+
+    /// Lets users work on a disk with the loaded contents, which no turn changes; nothing where that was stopped.
+    pub(super) fn turn(
+        &self,
+        turn: &Turn<'_>,
+        loaded: Loaded,
+        progress: &mut Progress,
+    ) -> Result<Option<Took>, Failure> {
+        progress.show(&turn.name);
+        let file = turn.name.replace(|letter: char| !letter.is_ascii_alphanumeric(), "-");
+        let image = self.image();
+        let contents = Contents::Over(&image);
+        let room = (loaded.size, turn.scale);
+        let Some(mut served) = self.start(&file, turn.system, contents, room)? else {
+            return Ok(None);
+        };
+        served.mount(&self.disk())?;
+        let server = self.server(loaded.buffer_mib, true)?;
+        let database = server.database();
+        let options = RunOptions {
+            profile: Profile::Hammerdb,
+            users: self.users,
+            think_times: false,
+            ramp: turn.ramp,
+            duration: turn.duration,
+            seed: self.seed,
+            clock: Clock::Wall,
+            procedures: true,
+            pause: turn.pause,
+        };
+        let (target, data) = outcome::target(&database)?;
+        let mut show = |moment: &lanemark_oltp::live::Moment| {
+            let (done, of) = (moment.elapsed.as_secs_f64(), moment.of.as_secs_f64());
+            let phase = if moment.counts { "counted" } else { "ramp" };
+            let (name, tpm) = (&turn.name, moment.tpm());
+            progress
+                .show(&format!("{name} · {phase} {:.0} of {of:.0} s · {tpm:.0} tpm", done.min(of)));
+        };
+        let ran = run_shown(&database, self.scale, &options, turn.number, &self.stop, &mut show);
+        // What is in its memory goes with the disk.
+        server.abandon();
+        let sample = match ran {
+            Err(OltpError::Stopped) => return Ok(None),
+            ran => ran?,
+        };
+        let served = served.end()?;
+        Ok(Some(Took { sample, served, target, data, options }))
+    }
+}
+
+/// Processor time of server and users for a transaction, in microseconds.
+pub(super) fn processor_us(sample: &Sample) -> Option<f64> {
+    let transactions = sample.transactions.as_ref()?;
+    let time = transactions.processor_time.as_ref()?;
+    let seconds = time.server_s? + time.driver_s?;
+    (transactions.count > 0).then(|| seconds * 1e6 / transactions.count as f64)
+}
+
+/// The share of this machine's processors that server and users had.
+pub(super) fn busy(sample: &Sample, cores: f64) -> Option<f64> {
+    let count = sample.transactions.as_ref()?.count as f64;
+    Some(processor_us(sample)? * count / 1e6 / sample.elapsed.as_seconds().max(1e-9) / cores)
+}
+
+/// The work of the disk.
+pub(super) fn device(sample: &Sample) -> Option<&DeviceUse> {
+    sample.evidence.as_ref()?.device.as_ref()
+}
+
+/// Refuses a folder whose file system has less than `needed` bytes.
+fn room(folder: &Path, needed: u64) -> Result<(), Failure> {
+    let Ok(there) = rustix::fs::statvfs(folder) else { return Ok(()) };
+    let free = there.f_bavail.saturating_mul(there.f_frsize);
+    match free < needed {
+        true => Err(Failure::input(format!(
+            "{}: has room for {} MiB, and the loaded database needs {}",
+            folder.display(),
+            free >> 20,
+            needed >> 20
+        ))
+        .hint("name another --folder, fewer --warehouses or a larger --scale")),
+        false => Ok(()),
+    }
+}
