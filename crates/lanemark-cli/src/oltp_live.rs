@@ -33,7 +33,7 @@ use crate::{library, output, provenance, stop};
 use asked::Asked;
 use setting::{Set, Setting, cores};
 use table::{Beside, Measured};
-use turn::{Bench, Took, Turn, processor_us};
+use turn::{Bench, Cost, Took, Turn, processor_us};
 
 /// Time that everything needs to be put away.
 const END: Duration = Duration::from_secs(20);
@@ -267,14 +267,15 @@ fn deliver(
             simulated.systems.iter().find(own).map_or(&name, |system| &system.label).clone();
         let took = &found.sides[side];
         let samples = took.iter().map(|took| took.sample.clone()).collect();
+        let busy = took.iter().filter_map(|took| Cost::of(took, found.cores)).map(|one| one.busy);
+        let busy = busy.collect();
         let holds = took.iter().map(|took| late(took).is_none()).collect();
-        Measured { name, label, samples, holds }
+        Measured { name, label, samples, busy, holds }
     });
     let beside = Beside {
         outcome: simulated,
         sides: [&measured[0], &measured[1]],
         scale: found.set.scale,
-        cores: found.cores,
         nodes: args.nodes,
     };
     let mut saved = Ok(());
@@ -316,33 +317,30 @@ fn remarks(found: &Found) -> String {
     };
     let both = |of: &dyn Fn(&Took) -> Option<f64>| [mean(of, 0), mean(of, 1)];
     let times = both(&|took| processor_us(&took.sample));
-    let serving = both(&|took| {
-        let live = took.served.as_ref()?.tests.first()?.samples.first()?.live.as_ref()?;
-        Some(100.0 * live.processor_s / live.served.as_seconds().max(1e-9) / found.cores)
-    });
-    let others = both(&|took| Some(100.0 * took.sample.transactions.as_ref()?.processor_others?));
+    let cost = |of: &dyn Fn(Cost) -> f64| both(&|took| Cost::of(took, found.cores).map(of));
+    let (all, serving) = (cost(&|cost| cost.database_us), cost(&|cost| cost.disk_us));
     let reads = both(&|took| took.sample.transactions.as_ref()?.page_reads);
     let writes = both(&|took| took.sample.transactions.as_ref()?.page_writes);
     let log = both(&|took| took.sample.transactions.as_ref()?.log_writes);
     format!(
-        "Measured figures are in the study's time: rates times {scale}, latencies over it. A transaction took {:.0} and \
-         {:.0} us of processors ({:.0} without latency), {:.2} and {:.2} reads, {:.2} and {:.2} writes of pages, {:.2} and \
-         {:.2} of the log. Beside PostgreSQL and its users the servers of the disks had {:.0} and {:.0}% of the processors, \
-         and all others, these servers and the kernel among them, {:.0} and {:.0}%. This workload is derived from TPC-C and \
-         is no TPC result.",
+        "Measured figures are in the study's time: rates times {scale}, latencies over it. A transaction took PostgreSQL and \
+         its users {:.0} and {:.0} us of processors ({:.0} without latency), and with the kernel and all else {:.0} and {:.0} \
+         us. The servers of the disks, which stand for processors of the drives and are not among those that are told to be \
+         busy, took {:.0} and {:.0} us more. It had {:.2} and {:.2} reads, {:.2} and {:.2} writes of pages, {:.2} and {:.2} of \
+         the log. This workload is derived from TPC-C and is no TPC result.",
         times[0],
         times[1],
         found.set.processor_us,
+        all[0],
+        all[1],
+        serving[0],
+        serving[1],
         reads[0],
         reads[1],
         writes[0],
         writes[1],
         log[0],
         log[1],
-        serving[0],
-        serving[1],
-        others[0],
-        others[1],
         scale = found.set.scale,
     )
 }

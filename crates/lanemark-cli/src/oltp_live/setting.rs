@@ -4,8 +4,10 @@
 //! - **Time scale.** A machine has not the processors of the study's server. So the drives are made slower by as much as
 //!   all processors of the study do more transactions in a second than all of this machine. The first is what is
 //!   published: the rate over the share of processors that was busy. The second follows from the processor time of a
-//!   transaction here, of the server and of the users: at first on a disk without latency, then, since one whose
-//!   sessions sleep and wake takes more, in a trial on the slowed disk.
+//!   transaction here: at first of the server and the users on a disk without latency. Then, since one whose sessions
+//!   sleep and wake takes more, and the disk's server has a part of this machine that no drive takes of the study's, in
+//!   trials on the slowed disk: so that at the published rate the processors which the disk's server leaves are as busy as
+//!   published.
 //! - **Buffer.** It has the study's share of the pages that users go to, and then the size at which a transaction reads as
 //!   much from the disk as the simulated one. A database of another kind spreads the same rows over other pages.
 //! - **Time elsewhere.** It is the study's, and then what the trial leaves: the published time of a transaction less what
@@ -16,10 +18,13 @@ use std::time::Duration;
 use lanemark_core::result::StudyOutcome;
 
 use super::asked::Asked;
-use super::turn::{Bench, Loaded, Took, Turn, processor_us};
+use super::turn::{Bench, Cost, Loaded, Took, Turn, processor_us};
 use crate::failure::Failure;
 use crate::progress::Progress;
 
+/// Trials on the slowed disk, and how far the last two time scales may lie apart, as a share.
+const TRIALS: u32 = 3;
+const SETTLED: f64 = 0.05;
 /// Sizes of the buffer that are tried.
 const PROBES: u32 = 3;
 /// Deviation of reads at which a size is near enough, as a share.
@@ -59,32 +64,43 @@ impl Setting<'_> {
     ) -> Result<Option<Set>, Failure> {
         let Some((loaded, time)) = self.buffer(loaded, progress)? else { return Ok(None) };
         let mut set = self.first(loaded, time)?;
-        if !self.is_short {
-            let elsewhere = set.pause;
-            let Some(took) = self.trial(&set, progress)? else { return Ok(None) };
-            self.adjust(&mut set, &took)?;
+        let mut cost = Cost { database_us: time, disk_us: 0.0, busy: 0.0 };
+        for number in 1..=TRIALS {
+            if self.is_short {
+                break;
+            }
+            let before = set;
+            let Some(took) = self.trial(number, &set, progress)? else { return Ok(None) };
+            cost = Cost::of(&took, cores()).ok_or_else(unknown)?;
+            self.adjust(&mut set, &took, cost);
             progress.note(&format!(
-                "a trial took {:.1} us of processors, {:.1} without latency; users pause {:.1} ms, not {:.1}",
-                set.processor_us,
+                "trial {number}, at a time scale of {:.2}: {:.1} us of processors a transaction, {:.1} without latency, and \
+                 {:.1} of the disk's server; users pause {:.1} ms, not {:.1}",
+                before.scale,
+                cost.database_us,
                 time,
+                cost.disk_us,
                 set.pause.as_secs_f64() * 1e3,
-                elsewhere.as_secs_f64() * 1e3
+                before.pause.as_secs_f64() * 1e3
             ));
+            if (set.scale / before.scale - 1.0).abs() < SETTLED {
+                break;
+            }
         }
         if let Some((rate, busy)) = self.asked.capacity(self.simulated) {
-            let (there, here) = (rate / busy, capacity(set.processor_us));
             progress.note(&format!(
-                "time scale {:.2}: published are {:.3} M transactions a minute with {:.0}% of {} processors, {:.1} us of \
-                 them each, so all of them do {:.3} M; here one takes {:.1} us, so {} processors do {:.3} M",
+                "time scale {:.2}: published are {:.3} M transactions a minute with {:.0}% of {} processors busy, {:.1} us of \
+                 them each; here each takes {:.1} us, and {:.1} of the disk's server, so with as much of what that leaves of {} \
+                 processors {:.3} M are done",
                 set.scale,
                 rate / 1e6,
                 100.0 * busy,
                 self.asked.cores,
-                f64::from(self.asked.cores) * 60e6 / there,
-                there / 1e6,
-                set.processor_us,
+                f64::from(self.asked.cores) * 60e6 * busy / rate,
+                cost.database_us,
+                cost.disk_us,
                 cores(),
-                here / 1e6
+                cost.rate(cores(), busy) / 1e6
             ));
         }
         Ok(Some(set))
@@ -137,7 +153,10 @@ impl Setting<'_> {
     fn first(&self, loaded: Loaded, processor_us: f64) -> Result<Set, Failure> {
         let scale = match (self.time_scale, self.asked.capacity(self.simulated)) {
             (Some(given), _) => given,
-            (None, Some((rate, busy))) => rounded(rate / busy / capacity(processor_us)),
+            (None, Some((rate, busy))) => {
+                let alone = Cost { database_us: processor_us, disk_us: 0.0, busy: 0.0 };
+                rounded(rate / alone.rate(cores(), busy))
+            }
             (None, None) => return Err(Failure::input("there is nothing to set a time scale by")),
         };
         let pause = Duration::from_secs_f64(self.asked.elsewhere.as_seconds() * scale);
@@ -145,26 +164,34 @@ impl Setting<'_> {
     }
 
     /// A turn of the first system that is not counted.
-    fn trial(&self, set: &Set, progress: &mut Progress) -> Result<Option<Took>, Failure> {
+    fn trial(
+        &self,
+        number: u32,
+        set: &Set,
+        progress: &mut Progress,
+    ) -> Result<Option<Took>, Failure> {
         let times = (self.times.0, self.times.1 / 2);
-        let turn = self.of_first("a trial".to_owned(), Some(set.scale), set.pause, times);
+        let turn = self.of_first(format!("trial {number}"), Some(set.scale), set.pause, times);
         self.bench.turn(&turn, set.loaded, progress)
     }
 
-    /// Sets the time scale anew by the processor time of the trial, and the time elsewhere by what it left.
-    fn adjust(&self, set: &mut Set, took: &Took) -> Result<(), Failure> {
+    /// Sets the time scale anew by the cost of a trial, and the time elsewhere by what it left.
+    fn adjust(&self, set: &mut Set, took: &Took, cost: Cost) {
         let tried = *set;
-        *set = self.first(set.loaded, time_of(took)?)?;
+        let Some((published, busy)) = self.asked.capacity(self.simulated) else { return };
+        if self.time_scale.is_none() {
+            set.scale = rounded(published / cost.rate(cores(), busy));
+        }
         let rate = took.sample.transactions.as_ref().map_or(0.0, |all| all.per_minute);
-        if let Some((published, _)) = self.asked.capacity(self.simulated)
-            && rate > 0.0
-        {
+        if rate > 0.0 {
             let users = f64::from(self.asked.users);
             let inside = users * 60.0 / rate - tried.pause.as_secs_f64();
-            let left = users * 60.0 / published * set.scale - inside * set.scale / tried.scale;
+            // What takes no processor goes with the drives.
+            let worked = (cost.database_us * 1e-6).min(inside);
+            let inside = worked + (inside - worked) * set.scale / tried.scale;
+            let left = users * 60.0 / published * set.scale - inside;
             set.pause = Duration::from_secs_f64(left.max(0.0));
         }
-        Ok(())
     }
 
     fn of_first(
@@ -200,16 +227,15 @@ pub(super) fn cores() -> f64 {
     std::thread::available_parallelism().map_or(1, usize::from) as f64
 }
 
-/// Transactions a minute of all processors here, where each takes so long.
-fn capacity(processor_us: f64) -> f64 {
-    cores() * 60e6 / processor_us
-}
-
 fn rounded(scale: f64) -> f64 {
     (scale * 100.0).round() / 100.0
 }
 
 fn time_of(took: &Took) -> Result<f64, Failure> {
     let time = processor_us(&took.sample).filter(|&time| time > 0.0);
-    time.ok_or_else(|| Failure::run("the processor time of PostgreSQL is not known here"))
+    time.ok_or_else(unknown)
+}
+
+fn unknown() -> Failure {
+    Failure::run("the processor time of PostgreSQL is not known here")
 }

@@ -6,7 +6,7 @@ use std::fmt::Write;
 use lanemark_core::result::{FigureCheck, Metric, Sample, Statistic, StudyOutcome};
 use lanemark_core::workload::Average;
 
-use super::turn::{busy, device};
+use super::turn::device;
 use crate::outlets::LIVE;
 
 /// The metrics of a database, in the order of the rows, with their names for people.
@@ -23,6 +23,8 @@ pub(super) struct Measured {
     pub(super) name: String,
     pub(super) label: String,
     pub(super) samples: Vec<Sample>,
+    /// The share of the processors, but of the disk's server, that was busy in each turn.
+    pub(super) busy: Vec<f64>,
     /// Whether each turn's answers were delivered in time.
     pub(super) holds: Vec<bool>,
 }
@@ -33,20 +35,21 @@ impl Measured {
     }
 
     /// The metric over the turns, in its unit.
-    pub(super) fn of(&self, metric: Metric, scale: f64, cores: f64) -> Statistic {
-        let values: Vec<f64> =
-            self.samples.iter().filter_map(|sample| value(sample, metric, scale, cores)).collect();
+    pub(super) fn of(&self, metric: Metric, scale: f64) -> Statistic {
+        let values: Vec<f64> = match metric {
+            Metric::ProcessorUse => self.busy.iter().map(|busy| 100.0 * busy).collect(),
+            _ => self.samples.iter().filter_map(|sample| value(sample, metric, scale)).collect(),
+        };
         Statistic::of(&values, Average::Mean)
     }
 }
 
 /// The metric of a turn, in its unit and in the time of the study.
-fn value(sample: &Sample, metric: Metric, scale: f64, cores: f64) -> Option<f64> {
+fn value(sample: &Sample, metric: Metric, scale: f64) -> Option<f64> {
     let mean_us = |time: f64, count: u64| (count > 0).then(|| time / count as f64 / scale);
     let disk = device(sample);
     match metric {
         Metric::Transactions => Some(sample.transactions.as_ref()?.per_minute * scale),
-        Metric::ProcessorUse => Some(100.0 * busy(sample, cores)?),
         Metric::ReadLatency => mean_us(disk?.read_time.as_microseconds(), disk?.reads),
         Metric::WriteLatency => mean_us(disk?.write_time.as_microseconds(), disk?.writes),
         Metric::Latency => {
@@ -62,7 +65,6 @@ pub(super) struct Beside<'b> {
     pub(super) outcome: &'b StudyOutcome,
     pub(super) sides: [&'b Measured; 2],
     pub(super) scale: f64,
-    pub(super) cores: f64,
     pub(super) nodes: u32,
 }
 
@@ -85,7 +87,7 @@ impl Beside<'_> {
                 let check = self.published(&side.name, metric);
                 let published = check.map(|check| check.figure.published);
                 let simulated = check.map(|check| check.simulated.value);
-                let found = side.of(metric, self.scale, self.cores);
+                let found = side.of(metric, self.scale);
                 let measured = (found.count > 0).then_some(found.value);
                 let told = |value: Option<f64>| {
                     value.map_or("–".to_owned(), |value| shown(metric, value))
@@ -132,7 +134,7 @@ impl Beside<'_> {
     fn rates(&self) -> [Option<(f64, f64)>; 3] {
         let checks = self.sides.map(|side| self.published(&side.name, Metric::Transactions));
         let both = |of: fn(&FigureCheck) -> f64| Some((of(checks[0]?), of(checks[1]?)));
-        let found = self.sides.map(|side| side.of(Metric::Transactions, self.scale, self.cores));
+        let found = self.sides.map(|side| side.of(Metric::Transactions, self.scale));
         let measured = found.iter().all(|one| one.value > 0.0);
         [
             both(|check| check.figure.published),
@@ -165,7 +167,7 @@ impl Beside<'_> {
                 let check = self.published(&side.name, metric);
                 let told =
                     |value: Option<f64>| value.map_or(String::new(), |value| format!("{value:.6}"));
-                let found = side.of(metric, self.scale, self.cores);
+                let found = side.of(metric, self.scale);
                 let of = |value: f64| (found.count > 0).then_some(value);
                 let name = serde_json::to_value(metric).ok();
                 let fields = [

@@ -228,10 +228,40 @@ pub(super) fn processor_us(sample: &Sample) -> Option<f64> {
     (transactions.count > 0).then(|| seconds * 1e6 / transactions.count as f64)
 }
 
-/// The share of this machine's processors that server and users had.
-pub(super) fn busy(sample: &Sample, cores: f64) -> Option<f64> {
-    let count = sample.transactions.as_ref()?.count as f64;
-    Some(processor_us(sample)? * count / 1e6 / sample.elapsed.as_seconds().max(1e-9) / cores)
+/// What a turn took of this machine's processors.
+#[derive(Clone, Copy)]
+pub(super) struct Cost {
+    /// Time of the database for a transaction, in microseconds: of its server, its users, and whatever else is busy but the
+    /// disk's server, which on a machine that does nothing else is the kernel at work for them.
+    pub(super) database_us: f64,
+    /// Time of the disk's server for a transaction, in microseconds. It stands for the processors of the drives.
+    pub(super) disk_us: f64,
+    /// The share that the database has of the processors which the disk's server leaves.
+    pub(super) busy: f64,
+}
+
+impl Cost {
+    /// The cost of a turn; none where it is not known.
+    pub(super) fn of(took: &Took, cores: f64) -> Option<Self> {
+        let transactions = took.sample.transactions.as_ref()?;
+        let all_us = cores * 1e6 * took.sample.elapsed.as_seconds();
+        let count = transactions.count as f64;
+        let own_us = processor_us(&took.sample)?;
+        let others_us = transactions.processor_others.unwrap_or(0.0) * all_us / count;
+        let live = || took.served.as_ref()?.tests.first()?.samples.first()?.live.as_ref();
+        // The server was at work for longer than what counted.
+        let share = live()
+            .map_or(0.0, |live| live.processor_s / live.served.as_seconds().max(1e-9) / cores);
+        let disk_us = share.min(1.0) * all_us / count;
+        let database_us = own_us + (others_us - disk_us).max(0.0);
+        let busy = database_us * count / (all_us - disk_us * count).max(1.0);
+        (count > 0.0 && all_us > 0.0).then_some(Self { database_us, disk_us, busy: busy.min(1.0) })
+    }
+
+    /// Transactions a minute of `cores` processors, of those that the disk's server leaves so many are `busy`, as a share.
+    pub(super) fn rate(self, cores: f64, busy: f64) -> f64 {
+        busy * cores * 60e6 / (self.database_us + busy * self.disk_us)
+    }
 }
 
 /// The work of the disk.
@@ -252,5 +282,23 @@ fn room(folder: &Path, needed: u64) -> Result<(), Failure> {
         ))
         .hint("name another --folder, fewer --warehouses or a larger --scale")),
         false => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_disks_server_takes_processors_away_and_is_no_work_of_the_database() {
+        let cost = Cost { database_us: 1_000.0, disk_us: 500.0, busy: 0.5 };
+        // All of two processors: 1.5 ms each.
+        assert!((cost.rate(2.0, 1.0) - 80_000.0).abs() < 1e-6);
+        // At half of what is left: of a second 2 x t processors' seconds, 0.5 ms x rate for the disk, half of the rest.
+        let rate = cost.rate(2.0, 0.5) / 60.0;
+        let left = 2.0 - 0.5e-3 * rate;
+        assert!((1e-3 * rate / left - 0.5).abs() < 1e-9);
+        let alone = Cost { disk_us: 0.0, ..cost };
+        assert!((alone.rate(2.0, 0.5) - 60_000.0).abs() < 1e-6);
     }
 }
