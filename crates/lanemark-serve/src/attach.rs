@@ -8,7 +8,7 @@
 //!
 //! A write with forced unit access comes as a write and a flush, since the loop driver knows no other way.
 
-use std::fs::{File, OpenOptions};
+use std::fs::{self, File, OpenOptions};
 use std::io;
 use std::os::fd::AsRawFd;
 use std::path::{Path, PathBuf};
@@ -147,6 +147,7 @@ impl Disk {
             }
         }
         let Free { node, open, .. } = free;
+        with_flushes(&node)?;
         let open = Arc::new(Mutex::new(Some(open)));
         let last = Arc::clone(&open);
         let undone = undo::later(move || detach(&last));
@@ -187,6 +188,26 @@ impl Drop for Disk {
     fn drop(&mut self) {
         self.close();
     }
+}
+
+/// Lets the kernel send flushes to a device. Whoever has turned them off for a file that the device had before
+/// (`queue/write_cache`) has done so for all later ones: the switch stays with the number.
+fn with_flushes(node: &Path) -> io::Result<()> {
+    let switch = Path::new("/sys/block").join(node.file_name().unwrap_or_default());
+    let switch = switch.join("queue/write_cache");
+    let told = fs::read_to_string(&switch);
+    if told.is_ok_and(|told| told.trim() == "write back") {
+        return Ok(());
+    }
+    let turned = fs::write(&switch, "write back").and_then(|()| fs::read_to_string(&switch));
+    let why = match turned {
+        Ok(told) if told.trim() == "write back" => return Ok(()),
+        Ok(told) => format!("stays \"{}\"", told.trim()),
+        Err(error) => error.to_string(),
+    };
+    let (node, switch) = (node.display(), switch.display());
+    let message = format!("{node} would get no flushes: {switch}: {why}");
+    Err(io::Error::other(message))
 }
 
 /// Lets go of the device, which with that has lost its last user, or will.

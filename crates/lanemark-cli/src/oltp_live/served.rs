@@ -79,6 +79,7 @@ pub(super) struct Served {
     result: PathBuf,
     errors: PathBuf,
     mounted: Option<PathBuf>,
+    flushes: bool,
 }
 
 impl Served {
@@ -114,7 +115,8 @@ impl Served {
             Failure::run(format!("setpriv: {error}")).hint("install the package util-linux")
         })?;
         let node = PathBuf::new();
-        let mut served = Self { child, node, result, errors, mounted: None };
+        let flushes = wanted.flushes;
+        let mut served = Self { child, node, result, errors, mounted: None, flushes };
         let begun = Instant::now();
         loop {
             let text = fs::read_to_string(&said).unwrap_or_default();
@@ -131,12 +133,6 @@ impl Served {
                 return Ok(None);
             }
             std::thread::sleep(LOOK);
-        }
-        if !wanted.flushes {
-            let disk = served.node.file_name().unwrap_or_default().to_string_lossy().into_owned();
-            let switch = format!("/sys/block/{disk}/queue/write_cache");
-            fs::write(&switch, "write through")
-                .map_err(|error| Failure::run(format!("{switch}: {error}")))?;
         }
         Ok(Some(served))
     }
@@ -160,7 +156,9 @@ impl Served {
 
     /// Mounts the file system.
     pub(super) fn mount(&mut self, place: &Path) -> Result<(), Failure> {
-        mount(&self.node, place, "ext4", MountFlags::NOATIME, None).map_err(|error| {
+        // The disk's own switch (`queue/write_cache`) would outlast the disk.
+        let options = (!self.flushes).then_some(c"barrier=0");
+        mount(&self.node, place, "ext4", MountFlags::NOATIME, options).map_err(|error| {
             let (node, place) = (self.node.display(), place.display());
             Failure::run(format!("{node} can't be mounted at {place}: {error}"))
         })?;

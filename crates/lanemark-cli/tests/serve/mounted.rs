@@ -230,6 +230,25 @@ fn a_disk_is_the_drive_and_goes_with_the_server() {
 }
 
 #[test]
+fn a_disk_gets_flushes_though_an_earlier_user_of_its_number_turned_them_off() {
+    let _alone = DISKS.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut nodes = Vec::new();
+    for _ in 0..2 {
+        let Some(server) = start(folder(), &ATTACHED) else { return };
+        let node = server.places[1].clone();
+        let of_node = Path::new("/sys/block").join(node.trim_start_matches("/dev/"));
+        let switch = of_node.join("queue/write_cache");
+        assert_eq!(fs::read_to_string(&switch).unwrap().trim(), "write back");
+        fs::write(switch, "write through").unwrap();
+        server.stop();
+        nodes.push(node);
+    }
+    assert_eq!(nodes[0], nodes[1]);
+    let Some(server) = start(folder(), &ATTACHED) else { return };
+    server.stop();
+}
+
+#[test]
 fn a_killed_servers_disk_is_gone_though_the_page_cache_held_data_of_it() {
     let _alone = DISKS.lock().unwrap_or_else(PoisonError::into_inner);
     let Some(server) = start(folder(), &ATTACHED) else { return };
