@@ -137,7 +137,15 @@ fn hold(
     let sustained = class == "writes-sustained" || class == "writes-steady";
     let cache = cache_of(&system) * drives as f64;
     let is_past_the_cache = sustained && cache > 0.0 && test.span.get() as f64 > 0.8 * cache;
+    let size = capacity * drives as f64;
+    let mut into_the_cache = None;
     if is_past_the_cache {
+        if recipe::is_of_the_whole_drive(row, size) {
+            let mut first = test.clone();
+            first.duration =
+                Some(seconds(0.2 * cache / baselines.rule_rate() / test.block.get() as f64));
+            into_the_cache = figure(row, &simulate(&system, &first)?);
+        }
         let small = drive_text.replace("[rated]\n", "[rated]\npseudo_slc = \"1 GB\"\n");
         file("drive.toml", small)?;
         system = assemble(library, &name, &[]).map_err(|error| error.to_string())?;
@@ -169,7 +177,12 @@ fn hold(
     test.duration = Some(seconds((requests / guess).min(600.0)));
     let sample = simulate(&system, &test)?;
     let value = |sample: &Sample| figure(row, sample);
-    let predicted = value(&sample).ok_or("its figure is not simulated")?;
+    let mut predicted = value(&sample).ok_or("its figure is not simulated")?;
+    if let Some(cached) = into_the_cache {
+        // So much is written at the cache's rate, and the rest at what comes then.
+        let share = (cache / size).min(1.0);
+        predicted = 1.0 / (share / cached + (1.0 - share) / predicted);
+    }
     let interval = match intervals {
         false => None,
         true => {

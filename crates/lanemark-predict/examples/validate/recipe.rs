@@ -258,6 +258,22 @@ fn tells_what_is_outstanding(row: &Row) -> bool {
     told || row.text("tool").starts_with("PowerShell")
 }
 
+/// Whether a row is of a drive that is written from end to end, without telling how much of that: then it is of what comes
+/// once the cache is full, as its class says.
+fn is_once_the_cache_is_full(row: &Row) -> bool {
+    let is_told = ["span_bytes", "duration_s"].iter().any(|column| row.number(column).is_some());
+    row.text("class") == "writes-sustained" && row.text("pattern") == "sequential" && !is_told
+}
+
+/// Whether a row is the mean over a drive that is written from end to end once.
+pub(crate) fn is_of_the_whole_drive(row: &Row, drive_capacity: f64) -> bool {
+    let span = row.number("span_bytes").unwrap_or(0.0);
+    row.text("class") == "writes-sustained"
+        && row.text("pattern") == "sequential"
+        && row.text("state") == "fresh"
+        && (span >= 0.9 * drive_capacity || row.text("place").contains("the whole capacity"))
+}
+
 /// The test of the row; none where what it asks is not told or not simulated.
 pub(crate) fn test(row: &Row, drive_capacity: f64) -> Option<Test> {
     if !tells_what_is_outstanding(row) {
@@ -289,6 +305,7 @@ pub(crate) fn test(row: &Row, drive_capacity: f64) -> Option<Test> {
     let usual = match row.text("drive_kind") {
         _ if row.text("tool").contains("CrystalDiskMark") => f64::from(1 << 30),
         "hdd" if !row.text("target").contains("file") => drive_capacity,
+        _ if is_once_the_cache_is_full(row) => drive_capacity,
         _ => 8e9,
     };
     let span = row.number("span_bytes").unwrap_or(usual).min(drive_capacity);
