@@ -6,14 +6,18 @@
 //! that the library does not have (METHOD.md).
 
 use lanemark_core::result::{
-    Calibration, HopId, HopUse, PredictionInterval, RunResult, Sample, TestResult, Widest,
+    Calibration, HopId, PredictionInterval, RunResult, Sample, TestResult, Widest,
 };
 use lanemark_core::rng::{Rng, StreamKey};
 use lanemark_core::sim::run_test_watched;
-use lanemark_core::sim::spec::{MediaSpec, ProtocolKind, SystemSpec};
+use lanemark_core::sim::spec::{ProtocolKind, SystemSpec};
 use lanemark_core::units::Duration;
 use lanemark_core::workload::{Asks, Test, Workload};
 use lanemark_study::{Library, Location, System, Uncertain};
+
+mod left_out;
+
+use left_out::{LeftOut, OWN_LEFT_OUT};
 
 use crate::error::LabError;
 use crate::lab::{Lab, assemble, setting};
@@ -157,8 +161,8 @@ impl Lab {
             let test = shortened(test, *rate).checked().ok()?;
             let go_on = &mut |_: &_| !self.cancel.is_cancelled();
             let sample = run_test_watched(&system.spec, &test, key, go_on).ok()?;
-            let (left_out, headroom) =
-                (left_out(system, &test, &sample), headroom(system, &sample));
+            let left_out = LeftOut::of(system, &test, &sample, *rate);
+            let headroom = headroom(system, &sample);
             Some(Middle { rate: sample.iops(), left_out, headroom })
         });
         let mut rates: Vec<Vec<Rates>> = sides.iter().map(|_| Vec::new()).collect();
@@ -257,8 +261,8 @@ struct Rates {
 struct Middle {
     /// Requests a second.
     rate: f64,
-    /// The factor that 80% of predictions are within for what the model leaves out.
-    left_out: f64,
+    /// Between which factors 80% of predictions are for what the model leaves out.
+    left_out: LeftOut,
     /// The highest rate that the links may carry, over this one.
     headroom: f64,
 }
@@ -312,14 +316,15 @@ impl Draws {
             Some(if ratio { drawn / ((*one)? / before) } else { drawn })
         });
         let left_out = if known.is_full { FULL_LEFT_OUT } else { OWN_LEFT_OUT };
-        self.summary(ratios, left_out.ln().hypot(SIDES * known.chance).exp())
+        let left_out = left_out.ln().hypot(SIDES * known.chance).exp();
+        self.summary(ratios, LeftOut::on_either_side(left_out))
     }
 
     /// Summarizes draws relative to the middle, where enough of them make systems.
     fn summary(
         &self,
         ratios: impl Iterator<Item = Option<f64>>,
-        left_out: f64,
+        left_out: LeftOut,
     ) -> Option<PredictionInterval> {
         let drawn = ratios.zip(&self.deviations);
         let usable = |ratio: f64| ratio.is_finite().then_some(ratio.max(1e-9));
@@ -337,7 +342,11 @@ fn normal(rng: &mut Rng) -> f64 {
 
 /// The interval of what draws brought relative to the middle, each with its deviations, widened by what the model leaves
 /// out.
-fn summary(drawn: &[(f64, &Vec<f64>)], columns: &[Column], left_out: f64) -> PredictionInterval {
+fn summary(
+    drawn: &[(f64, &Vec<f64>)],
+    columns: &[Column],
+    left_out: LeftOut,
+) -> PredictionInterval {
     let logs: Vec<f64> = drawn.iter().map(|(ratio, _)| ratio.ln()).collect();
     let count = logs.len().max(1) as f64;
     let mean = logs.iter().sum::<f64>() / count;
@@ -365,27 +374,16 @@ fn summary(drawn: &[(f64, &Vec<f64>)], columns: &[Column], left_out: f64) -> Pre
             parameter: columns[column].value.parameter.clone(),
             share: share.min(1.0),
         });
-    let widened = |end: f64, sign: f64| (sign * end.hypot(left_out.ln()).max(end.abs())).exp();
-    let (low_ratio, high_ratio) = (widened(low.min(0.0), -1.0), widened(high.max(0.0), 1.0));
+    let low_ratio = (-low.min(0.0).hypot(left_out.low.ln())).exp();
+    let high_ratio = high.max(0.0).hypot(left_out.high.ln()).exp();
     PredictionInterval { low_ratio, high_ratio, widest }
 }
 
-/// Factors that 80% of predictions are within for what the model leaves out, by what is asked. Those of drives of their
-/// ratings alone are what drives of the development half of the corpus were off by, each drive once (METHOD.md).
-const LINK_LEFT_OUT: f64 = 1.15;
-const DISK_LEFT_OUT: f64 = 1.6;
-const MIX_LEFT_OUT: f64 = 2.6;
-const READS_LEFT_OUT: f64 = 1.6;
-const WRITES_LEFT_OUT: f64 = 2.0;
-/// The factor of a drive whose file was made for it.
-const OWN_LEFT_OUT: f64 = 1.15;
 /// The factor of a drive or link that is the limit on both systems: 80% of 42 published pairs, of drives of one model at
 /// their limit in two machines, are within it (METHOD.md).
 const FULL_LEFT_OUT: f64 = 1.034;
 /// Deviations of a normal distribution on either side that hold 80%.
 const SIDES: f64 = 1.2816;
-/// A hop that is busy for that share of the time is the limit.
-const FULL: f64 = 0.95;
 
 /// How far above the law of its links a path may be: what the laws of SATA and SAS are met within, and what the next size of
 /// payload gives over PCIe, since platforms seldom tell theirs.
@@ -411,21 +409,4 @@ fn headroom(system: &System, sample: &Sample) -> f64 {
     let links = hops.iter().filter(|hop| matches!(hop.id, HopId::Link(_) | HopId::SecondLink(_)));
     let busiest = links.map(|hop| hop.utilisation).fold(0.0, f64::max);
     law(&system.spec) / busiest.clamp(1e-9, 1.0)
-}
-
-/// The factor that 80% of predictions like this one are within, for what the model leaves out.
-fn left_out(system: &System, test: &Test, sample: &Sample) -> f64 {
-    let hops = sample.path.as_ref().map_or(&[][..], |path| &path.hops);
-    let is_link = |id: &HopId| matches!(id, HopId::Link(_) | HopId::SecondLink(_));
-    let is_full = |hop: &HopUse| hop.utilisation >= FULL && is_link(&hop.id);
-    let is_disk = matches!(system.spec.first().drive.media, MediaSpec::Disk(_));
-    let share = test.read_share().get();
-    match () {
-        () if hops.iter().any(is_full) => LINK_LEFT_OUT,
-        () if !system.is_rated => OWN_LEFT_OUT,
-        () if is_disk => DISK_LEFT_OUT,
-        () if share > 0.0 && share < 1.0 => MIX_LEFT_OUT,
-        () if share >= 1.0 => READS_LEFT_OUT,
-        () => WRITES_LEFT_OUT,
-    }
 }

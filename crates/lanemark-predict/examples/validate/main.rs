@@ -30,6 +30,8 @@ use corpus::{Half, Row};
 struct Held {
     class: String,
     grade: String,
+    /// One of a hundred rows of one program, through one file by one recipe, of which much is not understood (METHOD.md).
+    is_of_resctl_bench: bool,
     half: Half,
     published: f64,
     predicted: f64,
@@ -226,7 +228,18 @@ fn hold(
         interval.as_ref().map_or("", |(_, _, widest)| widest),
     );
     let (half, grade) = (row.half(), row.text("grade").to_owned());
-    Ok(Held { class, grade, half, published, predicted, interval, baselines, text })
+    let is_of_resctl_bench = row.text("tool").contains("resctl-bench");
+    Ok(Held {
+        class,
+        grade,
+        is_of_resctl_bench,
+        half,
+        published,
+        predicted,
+        interval,
+        baselines,
+        text,
+    })
 }
 
 /// Returns the bytes that the pseudo-SLC cache of the first drive holds while flash is erased.
@@ -324,9 +337,13 @@ fn table(name: &str, held: &[&Held]) {
     let mut classes: Vec<&str> = held.iter().map(|one| one.class.as_str()).collect();
     classes.sort_unstable();
     classes.dedup();
-    for class in classes.into_iter().chain(["all"]) {
-        let own: Vec<&&Held> =
-            held.iter().filter(|one| class == "all" || one.class == class).collect();
+    for class in classes.into_iter().chain(["no resctl-bench", "all"]) {
+        let belongs = |one: &Held| match class {
+            "all" => true,
+            "no resctl-bench" => !one.is_of_resctl_bench,
+            class => one.class == class,
+        };
+        let own: Vec<&&Held> = held.iter().filter(|one| belongs(one)).collect();
         let cells = |of: &dyn Fn(&Held) -> f64| {
             let pairs: Vec<(f64, f64)> = own.iter().map(|one| (of(one), one.published)).collect();
             let Errors { median, mean, factor } = Errors::of(&pairs);
