@@ -50,6 +50,21 @@ fn result() -> tempfile::TempDir {
     folder
 }
 
+/// Lets axe-core judge the page.
+fn judge(browser: &mut Browser) {
+    let axe = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/tools");
+    let axe = fs::read_dir(axe).unwrap().map(|entry| entry.unwrap().path());
+    let axe = axe.filter(|path| path.to_string_lossy().contains("axe-core-")).max();
+    let Some(axe) = axe.and_then(|folder| fs::read_to_string(folder.join("axe.min.js")).ok())
+    else {
+        return lanemark_testbed::skipped("axe-core is missing: make axe");
+    };
+    browser.value(&axe);
+    let found = browser.value("axe.run(document, { resultTypes: ['violations'] })");
+    assert!(found["passes"].as_array().is_some_and(|passes| passes.len() > 3), "{found:.300}");
+    assert_eq!(found["violations"], json!([]));
+}
+
 #[test]
 fn pointing_tells_values_and_the_wheel_zooms() {
     let library: PathBuf =
@@ -66,7 +81,7 @@ fn pointing_tells_values_and_the_wheel_zooms() {
     let path = folder.path().join("page.html");
     let page = fs::read_to_string(&path).unwrap();
     assert!(page.len() < 2_000_000, "{} bytes", page.len());
-    assert!(page.contains("University of Washington Interactive Data Lab"), "no licence");
+    assert!(page.contains("University of Washington Interactive Data Lab"), "no notice");
 
     let profile = tempfile::tempdir().unwrap();
     let Some(mut browser) = Browser::start(profile.path()) else { return };
@@ -74,7 +89,7 @@ fn pointing_tells_values_and_the_wheel_zooms() {
     let address = format!("file://{}", path.display());
     browser.ask("Page.navigate", json!({"url": address}));
     browser.wait("document.querySelectorAll('.live[data-drawn]').length > 2");
-    let counted = "[document.querySelectorAll('.live').length, JSON.parse(document.getElementById('lanemark-charts').textContent).length]";
+    let counted = "[document.querySelectorAll('.live').length, window.lanemarkCharts.length]";
     let counts = browser.value(counted);
     // Two families, latency over load, and two charts and a series of each test.
     assert_eq!(counts, json!([3 + 8 * 3, 3 + 8 * 3]), "charts found, and charts there");
@@ -106,6 +121,22 @@ fn pointing_tells_values_and_the_wheel_zooms() {
     }
     browser.wait(&format!("{LABELS} === {whole}"));
     browser.picture("interactive-light");
+
+    // The same values from the keyboard.
+    browser.value("document.querySelector('.live').focus()");
+    browser.wait(&format!("{TIP}.hidden"));
+    let mut all = Vec::new();
+    for key in ["ArrowRight", "ArrowRight", "ArrowLeft", "Escape"] {
+        for kind in ["rawKeyDown", "keyUp"] {
+            browser.ask("Input.dispatchKeyEvent", json!({"type": kind, "key": key}));
+        }
+        all.push(browser.value(&format!("[{TIP}.hidden, {TIP}.textContent]")));
+    }
+    let first = all[0][1].as_str().unwrap();
+    assert!(first.contains(": 8 KiB\n") && first.contains("MB/s"), "{first}");
+    assert!(all[1] != all[0] && all[2] == all[0], "{all:?}");
+    assert_eq!(all[3][0], json!(true));
+    judge(&mut browser);
 
     // The page's policy lets no other script run, no code that is made of text, and nothing be asked for.
     let before = browser.events.len();

@@ -171,7 +171,10 @@ fn the_same_seed_gives_the_same_interval_and_threads_change_nothing() {
     assert_eq!(one, of(3, 1));
     assert_ne!(one, of(1, 2));
     // What drives of their ratings were found to bring over what was predicted for reads, and a little for the draws.
-    assert!((0.4..=0.47).contains(&one.low_ratio) && (1.97..2.2).contains(&one.high_ratio), "{one:?}");
+    assert!(
+        (0.4..=0.47).contains(&one.low_ratio) && (1.97..2.2).contains(&one.high_ratio),
+        "{one:?}"
+    );
 }
 
 #[test]

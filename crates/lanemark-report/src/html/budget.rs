@@ -15,6 +15,8 @@ use crate::number::{LatencyUnit, fixed, or_absent, percent, percent_whole, signi
 use crate::table::{Cell, Column, Table};
 use crate::test_detail::busiest;
 
+/// Systems of a panel that are told in words; a reader who listens has the table for more.
+const TOLD: usize = 8;
 const WIDTH: f64 = 440.0;
 const LINE: f64 = 16.0;
 const BAR: f64 = 17.0;
@@ -138,7 +140,7 @@ impl Panel<'_> {
 
     /// The panel in words.
     fn told(&self, unit: LatencyUnit) -> String {
-        let bars = self.bars.iter().map(|(label, budget)| {
+        let bars = self.bars.iter().take(TOLD).map(|(label, budget)| {
             let most = budget.hops.iter().max_by(|a, b| a.total_ns().total_cmp(&b.total_ns()));
             let most = most.map_or(String::new(), |hop| {
                 let share = percent_whole(hop.total_ns() / budget.total_ns());
@@ -146,7 +148,12 @@ impl Panel<'_> {
             });
             format!("{label}: {} {}{most}", significant(unit.of(budget.total_ns())), unit.name())
         });
-        format!("Time budget of {}. {}", self.test, bars.collect::<Vec<_>>().join("; "))
+        let bars = bars.collect::<Vec<_>>().join("; ");
+        let more = match self.bars.len().saturating_sub(TOLD) {
+            0 => String::new(),
+            more => format!("; {more} more in the table"),
+        };
+        format!("Time budget of {}. {bars}{more}", self.test)
     }
 }
 

@@ -2,7 +2,7 @@
 // Vega's interpreter, since the page's policy forbids code that is made of text.
 (() => {
   'use strict';
-  const told = JSON.parse(document.getElementById('lanemark-charts').textContent);
+  const told = window.lanemarkCharts;
   const colour = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
   const grouped = (value) => Number(value.toPrecision(4)).toLocaleString('en-US', { maximumFractionDigits: 9 });
   const scaled = (value, steps) => {
@@ -94,15 +94,36 @@
   tip.setAttribute('role', 'status');
   tip.hidden = true;
   document.body.append(tip);
-  const show = (chart) => (handler, event, item, value) => {
-    tip.hidden = !value || value.number === undefined;
-    if (tip.hidden) return;
+  const tell = (chart, value, left, top) => {
     const series = chart.series[Number(value.number)];
     const parts = [series.name, `${chart.across.name}: ${text[chart.across.unit](value.x)}`, `${chart.up.name}: ${text[chart.up.unit](value.y)}`];
     if (value.low !== null) parts.push(`from ${text[chart.up.unit](value.low)} to ${text[chart.up.unit](value.high)}`);
     tip.textContent = parts.join('\n');
-    tip.style.left = `${Math.max(4, Math.min(event.clientX + 14, window.innerWidth - tip.offsetWidth - 8))}px`;
-    tip.style.top = `${Math.max(4, Math.min(event.clientY + 14, window.innerHeight - tip.offsetHeight - 8))}px`;
+    tip.hidden = false;
+    tip.style.left = `${Math.max(4, Math.min(left, window.innerWidth - tip.offsetWidth - 8))}px`;
+    tip.style.top = `${Math.max(4, Math.min(top, window.innerHeight - tip.offsetHeight - 8))}px`;
+  };
+  const show = (chart) => (handler, event, item, value) => {
+    tip.hidden = !value || value.number === undefined;
+    if (!tip.hidden) tell(chart, value, event.clientX + 14, event.clientY + 14);
+  };
+  // From a keyboard: left and right go along a line, up and down to another one, Escape ends it.
+  const walk = (chart, place) => {
+    const all = rows(chart);
+    const numbers = [...new Set(all.map((row) => row.number))];
+    let [line, point] = [0, -1];
+    place.addEventListener('keydown', (event) => {
+      const step = { ArrowRight: [0, 1], ArrowLeft: [0, -1], ArrowDown: [1, 0], ArrowUp: [-1, 0] }[event.key];
+      if (event.key === 'Escape') tip.hidden = true;
+      if (!step || !numbers.length) return;
+      event.preventDefault();
+      line = (line + step[0] + numbers.length) % numbers.length;
+      const own = all.filter((row) => row.number === numbers[line]);
+      point = Math.max(0, Math.min(own.length - 1, point + step[1]));
+      const box = place.getBoundingClientRect();
+      tell(chart, own[point], box.left + 24, box.top + 24);
+    });
+    place.addEventListener('blur', () => { tip.hidden = true; });
   };
 
   const drawn = new Map();
@@ -114,6 +135,8 @@
     });
     drawn.set(place, view);
     await view.runAsync();
+    // Its marks have no words; the place has, and tells values to whoever asks.
+    for (const svg of place.querySelectorAll('svg')) svg.setAttribute('aria-hidden', 'true');
     place.dataset.drawn = 'yes';
     place.lanemarkView = view;
   };
@@ -125,8 +148,11 @@
     taken.add(still);
     const place = document.createElement('div');
     place.className = 'live';
-    place.setAttribute('role', 'img');
-    place.setAttribute('aria-label', chart.label);
+    place.setAttribute('role', 'application');
+    place.setAttribute('aria-roledescription', 'chart');
+    place.setAttribute('aria-label', `${chart.label}. Arrow keys tell its values.`);
+    place.tabIndex = 0;
+    walk(chart, place);
     if (chart.keep) still.before(place); else still.replaceWith(place);
     places.push([chart, place]);
   }

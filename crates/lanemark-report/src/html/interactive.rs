@@ -1,9 +1,14 @@
 //! A page whose charts can be pointed at and zoomed: the same page, with its charts' data once and a library of charts.
 //!
 //! The library is Vega-Lite with what it needs, one script that whoever calls has read (`make charts`). It stands in the
-//! page with the page's own script as one element, and the page's policy lets no other run and asks for nothing
-//! elsewhere. Without scripts the page has its still pictures.
+//! page with the page's own script, compressed, beside the compressed data and a short script that unpacks both. The page's policy
+//! lets no other script run and asks for nothing elsewhere. Without scripts, or in a browser that cannot unpack (before
+//! 2023), the page has its still pictures.
 
+use std::io::Write;
+
+use flate2::Compression;
+use flate2::write::GzEncoder;
 use lanemark_core::result::{RunResult, StudyOutcome};
 use maud::{Markup, PreEscaped, html as markup};
 use serde_json::{Value, json};
@@ -13,12 +18,17 @@ use super::chart::families;
 use super::lines::{Chart, Line, Scale, Unit};
 use super::{family_chart, labelled, latency, series};
 
-/// The page's own script, and the rules of what it draws.
+/// The script that unpacks, the page's own script, and the rules of what it draws.
+const LOADER: &str = include_str!("unpack.js");
 const SCRIPT: &str = include_str!("interactive.js");
 pub(super) const STYLE: &str = include_str!("interactive.css");
 /// Digits of a value in the data, and of the nines of a percentile, of which few make many digits of the percentile.
 const DIGITS: usize = 5;
 const DIGITS_OF_NINES: usize = 9;
+
+/// What a page says of the library that is packed in it.
+const NOTICE: &str = "Vega, Vega-Lite and vega-interpreter: Copyright (c) 2015-2025, University of Washington Interactive Data Lab \
+    and contributors, BSD-3-Clause. Their whole licence is in the packed script.";
 
 /// A library of charts, as text that can stand in a page.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -41,6 +51,7 @@ impl ChartLibrary {
 /// What a page has beside its sections.
 pub(super) struct Live {
     policy: String,
+    /// Compressed, in base64.
     data: String,
     script: String,
 }
@@ -53,13 +64,14 @@ impl Live {
         library: &ChartLibrary,
     ) -> Self {
         let script = format!("{}\n{SCRIPT}", library.0);
-        let digest = base64(&Sha256::digest(script.as_bytes()));
+        let digest = |script: &str| base64(&Sha256::digest(script.as_bytes()));
         let policy = format!(
-            "default-src 'none'; script-src 'sha256-{digest}'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
+            "default-src 'none'; script-src 'sha256-{}' 'sha256-{}'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'",
+            digest(LOADER),
+            digest(&script)
         );
-        // No name can end the element that the data stands in.
-        let data = Value::Array(charts(study, runs)).to_string().replace('<', "\\u003c");
-        Self { policy, data, script }
+        let data = Value::Array(charts(study, runs)).to_string();
+        Self { policy, data: packed(&data), script: packed(&script) }
     }
 
     pub(super) fn head(&self) -> Markup {
@@ -68,10 +80,19 @@ impl Live {
 
     pub(super) fn scripts(&self) -> Markup {
         markup! {
-            script type="application/json" id="lanemark-charts" { (PreEscaped(&self.data)) }
-            script { (PreEscaped(&self.script)) }
+            (PreEscaped(format!("<!-- {NOTICE} -->")))
+            script type="text/plain" id="lanemark-charts" { (PreEscaped(&self.data)) }
+            script type="text/plain" id="lanemark-library" { (PreEscaped(&self.script)) }
+            script { (PreEscaped(LOADER)) }
         }
     }
+}
+
+/// A text compressed by gzip, in base64, in which nothing can end an element.
+fn packed(text: &str) -> String {
+    let mut encoder = GzEncoder::new(Vec::new(), Compression::best());
+    let written = encoder.write_all(text.as_bytes()).and_then(|()| encoder.finish());
+    base64(&written.expect("a vector takes whatever is written"))
 }
 
 /// The data of all charts of a page.
