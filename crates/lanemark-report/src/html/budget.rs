@@ -13,7 +13,6 @@ use super::svg::{Image, fitted, image, num, text_width};
 use crate::budget::{Budget, HopShare};
 use crate::number::{LatencyUnit, fixed, or_absent, percent, percent_whole, significant};
 use crate::table::{Cell, Column, Table};
-use crate::test_detail::busiest;
 
 /// Systems of a panel that are told in words; a reader who listens has the table for more.
 const TOLD: usize = 8;
@@ -202,15 +201,18 @@ fn stack(budget: &Budget, unit: LatencyUnit, axis: &Axis, hops: &Hops, top: f64)
     }
 }
 
-/// `SATA 6 Gb/s, waiting: 105 us, 31.0%`, and what the hop carries.
+/// `SATA 6 Gb/s, waiting: 105 us, 31.0% of the latency; 97% busy, at most 552 MB/s`.
 fn told(hop: &HopShare, verb: &str, ns: f64, budget: &Budget, unit: LatencyUnit) -> String {
+    let ceiling = hop.ceiling_megabytes;
+    let most =
+        ceiling.map_or(String::new(), |rate| format!(", at most {} MB/s", significant(rate)));
     format!(
-        "{}, {verb}: {} {}, {} of the latency. {}",
+        "{}, {verb}: {} {}, {} of the latency; {} busy{most}",
         hop.label(),
         significant(unit.of(ns)),
         typeset(unit.name()),
         percent(ns / budget.total_ns()),
-        busiest(hop)
+        percent_whole(hop.utilisation)
     )
 }
 

@@ -38,8 +38,8 @@ pub(super) fn calibrations(outcome: &StudyOutcome) -> Option<Markup> {
                             @let calibration = setting.calibration;
                             tr class="first" {
                                 th scope="row" { code { (calibration.parameter) } }
-                                td { (calibration.value) }
-                                td { (setting.systems.join(", ")) }
+                                td class="text" { (calibration.value) }
+                                td class="text" { (setting.systems.join(", ")) }
                                 td class="prose" {
                                     (setting.figure.as_deref().unwrap_or("no figure, a what-if"))
                                 }

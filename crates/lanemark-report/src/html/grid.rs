@@ -60,11 +60,11 @@ fn body_row(table: &Table, index: usize, row: &Row, tails: &[String]) -> Markup 
                         th scope=(if rows > 1 { "rowgroup" } else { "row" }) rowspan=[rowspan]
                             class=[class(cell, false)] { (cell.text) }
                     } @else if table.columns[column].kind == ColumnKind::Number {
-                        td rowspan=[rowspan] class=[class(cell, true)] {
+                        td rowspan=[rowspan] class=[class(cell, false)] {
                             (aligned(&cell.text, &tails[column]))
                         }
                     } @else {
-                        td rowspan=[rowspan] class=[class(cell, false)] { (cell.text) }
+                        td rowspan=[rowspan] class=[class(cell, true)] { (cell.text) }
                     }
                 }
             }
@@ -72,14 +72,15 @@ fn body_row(table: &Table, index: usize, row: &Row, tails: &[String]) -> Markup 
     }
 }
 
-fn class(cell: &Cell, number: bool) -> Option<String> {
+/// The class of a cell. Those with numbers are most and have none, so that a page of fifty runs is some 300 kB smaller.
+fn class(cell: &Cell, text: bool) -> Option<String> {
     let ink = match cell.ink {
         Ink::Plain => None,
         Ink::Strong => Some("strong"),
         Ink::Faint => Some("faint"),
         Ink::Doubt => Some("doubt"),
     };
-    let classes: Vec<&str> = number.then_some("number").into_iter().chain(ink).collect();
+    let classes: Vec<&str> = text.then_some("text").into_iter().chain(ink).collect();
     (!classes.is_empty()).then(|| classes.join(" "))
 }
 
