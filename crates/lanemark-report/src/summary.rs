@@ -1,8 +1,8 @@
 //! Summary of runs in one sentence: the first line of their page.
 
-use lanemark_core::result::{RunResult, TestResult};
+use lanemark_core::result::{RunResult, Statistic, TestResult};
 
-use crate::number::{grouped, significant};
+use crate::number::{grouped, known, significant};
 
 /// One sentence of these runs; `None` where no test has ended.
 pub(crate) fn summary(runs: &[(&str, &RunResult)]) -> Option<String> {
@@ -51,48 +51,96 @@ fn time(ns: u64) -> String {
     }
 }
 
-/// Says which run has the most throughput in how many of the tests that all have.
+/// A lead that a single repeat can show, which has no spread.
+const ALONE: f64 = 1.01;
+
+/// Says which run is ahead in throughput, beyond the spread of repeats, in how many of the tests that all have.
 fn compared(runs: &[(&str, &RunResult)]) -> Option<String> {
     let (_, first) = runs.first()?;
     let mut wins = vec![0usize; runs.len()];
     let mut tests = 0;
     for test in &first.tests {
-        let rates: Option<Vec<f64>> = runs
+        let rates: Option<Vec<&Statistic>> = runs
             .iter()
-            .map(|(_, run)| run.test(&test.test.name).map(TestResult::megabytes_per_second))
+            .map(|(_, run)| Some(&run.test(&test.test.name)?.throughput_bytes_per_second))
             .collect();
-        let Some(rates) = rates.filter(|rates| rates.iter().all(|rate| rate.is_finite())) else {
+        let Some(rates) = rates.filter(|rates| rates.iter().all(|rate| known(rate).is_some()))
+        else {
             continue;
         };
         tests += 1;
-        let most = rates.iter().copied().fold(0.0, f64::max);
-        for (wins, rate) in wins.iter_mut().zip(&rates) {
-            *wins += usize::from(*rate == most);
+        if let Some(ahead) = (0..rates.len()).find(|one| is_ahead(&rates, *one)) {
+            wins[ahead] += 1;
         }
     }
-    let most = *wins.iter().max()?;
-    let ahead: Vec<&str> = runs
+    let both = if runs.len() == 2 { "both".to_owned() } else { format!("all {}", runs.len()) };
+    let common = match tests {
+        0 => return Some(format!("{} runs that have no test in common.", runs.len())),
+        1 => format!("the one test that {both} runs have"),
+        _ => format!("the {tests} tests that {both} runs have"),
+    };
+    let told: Vec<String> = runs
         .iter()
         .zip(&wins)
-        .filter(|&(_, &won)| won == most)
-        .map(|((label, _), _)| *label)
+        .filter(|&(_, &won)| won > 0)
+        .map(|((label, _), won)| match (*won, tests) {
+            (_, 1) => format!("{label} moves the most data in "),
+            (won, tests) if won == tests => format!("{label} moves the most data in each of "),
+            (won, _) => format!("{label} moves the most data in {won} of "),
+        })
         .collect();
-    match (tests, ahead.as_slice()) {
-        (0, _) => Some(format!("{} runs that have no test in common.", runs.len())),
-        (_, [label]) => {
-            let share = match (tests, most) {
-                (1, _) => "the one test".to_owned(),
-                (_, most) if most == tests => format!("each of the {tests} tests"),
-                _ => format!("{most} of the {tests} tests"),
-            };
-            let all =
-                if runs.len() == 2 { "both".to_owned() } else { format!("all {}", runs.len()) };
-            Some(format!("{label} moves the most data in {share} that {all} runs have."))
+    let ties = tests - wins.iter().sum::<usize>();
+    let even = match ties {
+        0 => String::new(),
+        ties if ties == tests => {
+            return Some(format!("No run is ahead beyond its repeats in any of {common}."));
         }
-        (_, labels) => Some(format!(
-            "No run is ahead: {} of {} runs move the most data in {most} of {tests} common tests each.",
-            labels.len(),
-            runs.len()
+        1 => "; in one no run is ahead beyond its repeats".to_owned(),
+        ties => format!("; in {ties} no run is ahead beyond its repeats"),
+    };
+    let most = *wins.iter().max()?;
+    match told.as_slice() {
+        [one] => Some(format!("{one}{common}{even}.")),
+        [one, other] => {
+            let other = other.trim_end_matches("of ").trim_end();
+            Some(format!("{one}{common}, {other}{even}."))
+        }
+        several => Some(format!(
+            "{} runs move the most data in some of {common}, none in more than {most}{even}.",
+            several.len()
         )),
+    }
+}
+
+/// Whether a rate is above all others, beyond the spread of repeats where there is one.
+fn is_ahead(rates: &[&Statistic], one: usize) -> bool {
+    let own = rates[one];
+    rates.iter().enumerate().filter(|(other, _)| *other != one).all(|(_, other)| {
+        let least = match own.count > 1 && other.count > 1 {
+            true => own.ratio_range(other).0,
+            false => own.value / other.value / ALONE,
+        };
+        least > 1.0
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use lanemark_core::workload::Average;
+
+    fn of(repeats: &[f64]) -> Statistic {
+        Statistic::of(repeats, Average::Mean)
+    }
+
+    #[test]
+    fn a_lead_within_the_repeats_is_none() {
+        let (low, high, wide) = (of(&[100.0, 101.0]), of(&[103.0, 104.0]), of(&[99.0, 120.0]));
+        assert!(is_ahead(&[&low, &high], 1) && !is_ahead(&[&low, &high], 0));
+        assert!(!is_ahead(&[&low, &wide], 1) && !is_ahead(&[&low, &wide], 0));
+        // Without repeats a per cent is asked for.
+        let (one, equal, more) = (of(&[100.0]), of(&[100.5]), of(&[102.0]));
+        assert!(!is_ahead(&[&one, &equal], 1) && is_ahead(&[&one, &more], 1));
+        assert!(!is_ahead(&[&one, &one], 0) && !is_ahead(&[&one, &one], 1));
     }
 }
