@@ -4,7 +4,7 @@
 //! predicted, each drive once: the shortest range that leaves out a fifth of them and of one more, beside what the draws of uncertain
 //! values explain. The upper one is at least 1.15 (METHOD.md).
 
-use lanemark_core::result::{HopId, Sample};
+use lanemark_core::result::{HopId, HopUse, Sample};
 use lanemark_core::sim::spec::{MediaSpec, SystemSpec};
 use lanemark_core::workload::Test;
 use lanemark_study::System;
@@ -25,7 +25,7 @@ const LATER: f64 = 0.7;
 pub(super) const OWN_LEFT_OUT: f64 = 1.15;
 
 const OWN: LeftOut = LeftOut::on_either_side(OWN_LEFT_OUT);
-/// Of drives of their ratings, of which some do not fill a link that they are rated to fill.
+/// Of drives of their ratings, of which some do not fill a link that they are rated to fill and no more.
 const RATED_LINK: LeftOut = LeftOut { low: 0.56, high: OWN_LEFT_OUT };
 const DISK: LeftOut = LeftOut { low: 0.63, high: 1.35 };
 const FLUSH: LeftOut = LeftOut { low: 0.05, high: OWN_LEFT_OUT };
@@ -50,6 +50,8 @@ impl LeftOut {
         let share = test.read_share().get();
         match () {
             () if !system.is_rated => OWN,
+            // A drive with so much to spare fills the link though it is slower than it is rated.
+            () if is_full && of_drive(hops) < RATED_LINK.low => OWN,
             () if is_full => RATED_LINK,
             () if is_disk => DISK,
             () if share < 1.0 && has_flushes(test) => FLUSH,
@@ -59,6 +61,14 @@ impl LeftOut {
             () => WRITES,
         }
     }
+}
+
+/// The share of the time for which the busiest part of a drive is busy.
+fn of_drive(hops: &[HopUse]) -> f64 {
+    let is_part = |id: &HopId| {
+        matches!(id, HopId::FrontEnd | HopId::DataPath | HopId::Channels | HopId::Media)
+    };
+    hops.iter().filter(|hop| is_part(&hop.id)).map(|hop| hop.utilisation).fold(0.0, f64::max)
 }
 
 /// Whether a test waits for flushes.
