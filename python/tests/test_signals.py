@@ -94,7 +94,8 @@ def test_simulations_go_on_side_by_side() -> None:
                 met.append(seed)
                 gate.wait()
 
-        return lanemark.simulate(SYSTEM, TEST, duration="20 s", seed=seed, threads=1, on_progress=tell).figure("iops")
+        # A repeat of it takes several of the intervals at which progress is told.
+        return lanemark.simulate(SYSTEM, TEST, duration="200 s", seed=seed, threads=1, on_progress=tell).figure("iops")
 
     with ThreadPoolExecutor(2) as pool:
         figures = list(pool.map(one, [1, 2]))
