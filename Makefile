@@ -89,7 +89,7 @@ exact-build:
 	cp $(EXACT_CONFIG) target/exact/config
 	rm -rf target/exact/build
 
-serve-bench: build tools ## served systems beside nbdkit, and delivered beside modelled latency (two minutes, a quiet machine)
+serve-bench: build tools ## served systems beside nbdkit, and delivered beside modelled latency (four minutes, a quiet machine)
 	cargo bench --locked -p lanemark-cli --bench serve
 
 mysql:           ## the OLTP tests on MariaDB, where it is installed (apt-get install mariadb-server)
