@@ -101,7 +101,7 @@ pub(crate) fn by_test(runs: &[(&str, &RunResult)]) -> Option<Table> {
         Column::number("working", "of the time"),
         Column::number("10^9 bytes", "J"),
         Column::number("IOPS/W", ""),
-        Column::number("battery life", "h"),
+        Column::number("battery life", "h").optional(1),
     ]);
     let mut names: Vec<&str> = Vec::new();
     for result in runs.iter().flat_map(|(_, run)| &run.tests) {
