@@ -11,7 +11,7 @@
 //! As part of the tests (without `--bench`) each is run once and short where fio and nbdkit are installed.
 
 use std::fs;
-use std::io::{BufRead, BufReader, Write};
+use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
@@ -175,13 +175,6 @@ fn delivered(depths: &[u32], runtime: &str) {
     }
 }
 
-/// Keeps processors from going idle as long as it is open: waking them takes longer than a request does.
-fn awake() -> std::io::Result<fs::File> {
-    let mut promise = fs::File::options().write(true).open("/dev/cpu_dma_latency")?;
-    promise.write_all(&0_i32.to_ne_bytes())?;
-    Ok(promise)
-}
-
 fn main() {
     for program in ["fio", "nbdkit"] {
         if tool(program, &["--version"]).is_err() {
@@ -196,7 +189,7 @@ fn main() {
     println!("{}, {} cores, {}", machine.cpu, machine.cores, machine.kernel);
     let (rounds, runtime) = if full { (5, "--runtime=2") } else { (1, "--runtime=200ms") };
     without_latency(rounds, runtime);
-    if full && let Ok(_promise) = awake() {
+    if full && let Ok(_awake) = lanemark_measure::Awake::hold() {
         println!("\nthe same, while no processor may go idle");
         without_latency(rounds, runtime);
     }

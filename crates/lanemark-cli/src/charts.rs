@@ -5,9 +5,8 @@
 
 use std::path::Path;
 
-use lanemark_lab::input;
+use lanemark_lab::{input, opened};
 use lanemark_report::ChartLibrary;
-use sha2::{Digest, Sha256};
 
 use crate::failure::Failure;
 
@@ -23,9 +22,7 @@ pub(crate) fn library(path: &Path) -> Result<ChartLibrary, Failure> {
             .hint("`make charts` makes target/tools/charts.js, and `--interactive` takes that file")
     };
     let script = input::text(path, LENGTH_MAX).map_err(|error| wrong(error.to_string()))?;
-    let digest: String =
-        Sha256::digest(script.as_bytes()).iter().map(|byte| format!("{byte:02x}")).collect();
-    if digest != DIGEST {
+    if opened::hash(script.as_bytes()) != DIGEST {
         let message = format!("{}: is not the library of charts that pages take", path.display());
         return Err(wrong(message));
     }

@@ -23,6 +23,8 @@ mod help;
 mod import;
 mod inspect;
 mod library;
+#[cfg(feature = "postgres")]
+mod managed;
 mod messages;
 mod oltp;
 mod oltp_args;

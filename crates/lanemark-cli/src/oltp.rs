@@ -8,8 +8,6 @@ use lanemark_core::units;
 use lanemark_lab::Cause;
 use lanemark_lab::results::{self, Outlet, Place};
 use lanemark_oltp::check::{Condition, check};
-#[cfg(feature = "postgres")]
-use lanemark_oltp::download;
 use lanemark_oltp::live::Moment;
 use lanemark_oltp::load::{LoadOptions, load};
 #[cfg(feature = "postgres")]
@@ -19,6 +17,8 @@ use lanemark_oltp::schema::Scale;
 use lanemark_oltp::{Database, OltpError, outcome, template};
 
 use crate::failure::{Failure, Outcome};
+#[cfg(feature = "postgres")]
+use crate::managed;
 use crate::messages::tell;
 use crate::oltp_args::{
     OltpArgs, OltpCommand, OltpCompareArgs, OltpDatabaseArgs, OltpLoadArgs, OltpRunArgs,
@@ -93,21 +93,14 @@ fn with_database(
         return Err(Failure::input("--shared-buffers: is less than 1 MiB"));
     }
     let connections_max = connections.saturating_add(CONNECTIONS_BESIDE);
-    let programs = args.download.then(|| {
-        let cache = args.cache.clone().unwrap_or_else(download::cache);
-        download::programs(&cache, &args.registry, &|url| tell!("fetching {url}"))
-    });
-    let programs = programs.transpose()?;
+    let programs = args.download.then(|| managed::fetched(&args.fetched)).transpose()?;
     let direct_io = args.direct_io;
     let options = ServerOptions { shared_buffers_mib, connections_max, direct_io, programs };
     // A server is stopped in its order, which takes longer than the end of a command.
     stop::patient(SERVER_STOP);
     let server = ManagedServer::start(folder, &options).map_err(|error| match error {
         OltpError::Foreign(_) => Failure::from(error).hint("give a new folder to --managed"),
-        error @ OltpError::Lacks { .. } => {
-            Failure::from(error).hint("install a newer PostgreSQL, or fetch one: --download")
-        }
-        error => error.into(),
+        error => managed::not_started(error),
     })?;
     let database = server.database();
     let settings = database.settings()?;

@@ -92,17 +92,24 @@ pub(crate) struct OltpDatabaseArgs {
     #[arg(long, requires = "managed")]
     pub(crate) download: bool,
     #[cfg(feature = "postgres")]
-    /// Folder of fetched programs [default: lanemark in the account's cache folder]
-    #[arg(long, value_name = "DIR", requires = "download")]
-    pub(crate) cache: Option<PathBuf>,
-    #[cfg(feature = "postgres")]
-    /// The registry they come from, or a mirror of it; they are the same by their SHA-256
-    #[arg(long, value_name = "URL", requires = "download", default_value = lanemark_oltp::download::REGISTRY)]
-    pub(crate) registry: String,
+    #[command(flatten)]
+    pub(crate) fetched: FetchedArgs,
     #[cfg(feature = "postgres")]
     /// Remove that server's folder with all data at the end
     #[arg(long, requires = "managed")]
     pub(crate) remove: bool,
+}
+
+/// Options of programs that are fetched.
+#[cfg(feature = "postgres")]
+#[derive(Debug, ClapArgs)]
+pub(crate) struct FetchedArgs {
+    /// Folder of fetched programs [default: lanemark in the account's cache folder]
+    #[arg(long, value_name = "DIR", requires = "download")]
+    pub(crate) cache: Option<PathBuf>,
+    /// The registry they come from, or a mirror of it; they are the same by their SHA-256
+    #[arg(long, value_name = "URL", requires = "download", default_value = lanemark_oltp::download::REGISTRY)]
+    pub(crate) registry: String,
 }
 
 #[derive(Debug, ClapArgs)]
@@ -242,12 +249,8 @@ pub(crate) struct OltpLiveArgs {
     /// fetched once and kept
     #[arg(long)]
     pub(crate) download: bool,
-    /// Folder of fetched programs [default: lanemark in the account's cache folder]
-    #[arg(long, value_name = "DIR", requires = "download")]
-    pub(crate) cache: Option<PathBuf>,
-    /// The registry they come from, or a mirror of it; they are the same by their SHA-256
-    #[arg(long, value_name = "URL", requires = "download", default_value = lanemark_oltp::download::REGISTRY)]
-    pub(crate) registry: String,
+    #[command(flatten)]
+    pub(crate) fetched: FetchedArgs,
     /// Folder for the loaded database, removed at the end [default: the system's for temporary files]
     #[arg(long, value_name = "DIR")]
     pub(crate) folder: Option<PathBuf>,

@@ -1,6 +1,6 @@
 //! `lanemark oltp live`: a study of a database, with a real database over both of its systems as they are served.
 //!
-//! What the study sets from the first system is set here from it too (`setting`); all else is measured. The systems take
+//! All that the study sets from the first system is set here from it too (`setting`), and all else is measured. The systems take
 //! turns, each on a disk with the same contents.
 
 mod asked;
@@ -20,11 +20,12 @@ use lanemark_lab::Lab;
 use lanemark_lab::results::{self, Outlet, Place};
 use lanemark_oltp::run::RunOptions;
 use lanemark_oltp::schema::Scale;
-use lanemark_oltp::{OltpError, download, managed, outcome};
+use lanemark_oltp::{OltpError, managed, outcome};
 use lanemark_serve::clock::TimeScale;
 use lanemark_study::Study;
 
 use crate::failure::{Failure, Outcome};
+use crate::managed::fetched;
 use crate::messages::tell;
 use crate::oltp_args::OltpLiveArgs;
 use crate::outlets::LIVE;
@@ -102,7 +103,7 @@ pub(crate) fn run(args: &OltpLiveArgs) -> Result<Outcome, Failure> {
     if stop::requested(&signal) {
         return Ok(Outcome::Interrupted);
     }
-    if args.time_scale.is_none() && asked.capacity(&simulated).is_none() {
+    if args.time_scale.is_none() && asked.published(&simulated).is_none() {
         let why =
             "the study has no published transactions and processor use to set the time scale by";
         return Err(Failure::input(why).hint("give a --time-scale"));
@@ -190,9 +191,7 @@ fn machine() -> Result<(), Failure> {
 /// PostgreSQL's programs, where they are not the installed ones.
 fn programs(args: &OltpLiveArgs) -> Result<Option<PathBuf>, Failure> {
     if args.download {
-        let cache = args.cache.clone().unwrap_or_else(download::cache);
-        let found = download::programs(&cache, &args.registry, &|url| tell!("fetching {url}"))?;
-        return Ok(Some(found));
+        return Ok(Some(fetched(&args.fetched)?));
     }
     match managed::programs() {
         Some(_) => Ok(None),
@@ -309,7 +308,7 @@ fn deliver(
     Ok(())
 }
 
-/// What a reader has to know of the measured figures.
+/// The sentences below the table, without which the measured figures mislead.
 fn remarks(found: &Found) -> String {
     let mean = |of: &dyn Fn(&Took) -> Option<f64>, side: usize| {
         let values: Vec<f64> = found.sides[side].iter().filter_map(of).collect();

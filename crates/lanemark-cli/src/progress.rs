@@ -14,7 +14,7 @@ use crate::messages::tell;
 
 /// How often a moving line moves.
 const MOVES: Duration = Duration::from_millis(250);
-/// What goes round before a moving line.
+/// The signs that go round before a moving line.
 const TURNS: [char; 4] = ['|', '/', '-', '\\'];
 
 /// The line of progress.

@@ -3,6 +3,8 @@
 //! Needs Chromium, and the library that `make charts` makes. Where one is missing the test in a browser is skipped, and in
 //! CI fails.
 
+#[path = "../../lanemark-ui/tests/client/axe.rs"]
+mod axe;
 #[path = "../../lanemark-ui/tests/client/browser.rs"]
 #[allow(dead_code, reason = "the browser of another crate's tests, which use more of it")]
 mod browser;
@@ -20,7 +22,7 @@ use serde_json::json;
 const WORKLOAD: &str = "[workload]\nname = \"Families\"\nrepeats = 2\naverage = \"mean\"\n\n\
     [defaults]\nblock = \"4 KiB\"\npattern = \"random\"\nread = \"100%\"\nspan = \"1 GiB\"\n\
     duration = \"20 ms\"\n";
-/// What the axes of the first chart say.
+/// The labels of the first chart's axes.
 const LABELS: &str = "[...document.querySelector('.live').querySelectorAll('.role-axis-label text')].map((one) => one.textContent).sort().join()";
 const TIP: &str = "document.getElementById('lanemark-tip')";
 
@@ -48,21 +50,6 @@ fn result() -> tempfile::TempDir {
     let ran = lanemark(folder.path(), &arguments);
     assert!(ran.status.success(), "{}", String::from_utf8_lossy(&ran.stderr));
     folder
-}
-
-/// Lets axe-core judge the page.
-fn judge(browser: &mut Browser) {
-    let axe = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/tools");
-    let axe = fs::read_dir(axe).unwrap().map(|entry| entry.unwrap().path());
-    let axe = axe.filter(|path| path.to_string_lossy().contains("axe-core-")).max();
-    let Some(axe) = axe.and_then(|folder| fs::read_to_string(folder.join("axe.min.js")).ok())
-    else {
-        return lanemark_testbed::skipped("axe-core is missing: make axe");
-    };
-    browser.value(&axe);
-    let found = browser.value("axe.run(document, { resultTypes: ['violations'] })");
-    assert!(found["passes"].as_array().is_some_and(|passes| passes.len() > 3), "{found:.300}");
-    assert_eq!(found["violations"], json!([]));
 }
 
 #[test]
@@ -138,7 +125,9 @@ fn pointing_tells_values_and_the_wheel_zooms() {
     assert!(first.contains(": 8 KiB\n") && first.contains("MB/s"), "{first}");
     assert!(all[1] != all[0] && all[2] == all[0], "{all:?}");
     assert_eq!(all[3][0], json!(true));
-    judge(&mut browser);
+    if let Some(axe) = axe::axe() {
+        assert_eq!(axe::violations(&mut browser, &axe), Vec::<String>::new());
+    }
 
     // The page's policy lets no other script run, no code that is made of text, and nothing be asked for.
     let before = browser.events.len();

@@ -15,7 +15,7 @@ const PROMISE: &str = "/dev/cpu_dma_latency";
 
 /// Keeps all processors awake as long as it lives.
 #[derive(Debug)]
-pub(crate) struct Awake {
+pub struct Awake {
     _promise: File,
 }
 
@@ -24,7 +24,7 @@ impl Awake {
     ///
     /// # Errors
     /// [`MeasureError::NoIdle`] where the kernel has no such promise, or does not give it to this user.
-    pub(crate) fn hold() -> Result<Self, MeasureError> {
+    pub fn hold() -> Result<Self, MeasureError> {
         let promise = ask(Path::new(PROMISE))
             .map_err(|error| MeasureError::NoIdle { path: PROMISE, reason: error.to_string() })?;
         Ok(Self { _promise: promise })

@@ -47,6 +47,7 @@ mod verify;
 mod window;
 mod worker;
 
+pub use awake::Awake;
 pub use bench::Bench;
 pub use created::{LeftOver, left_over, remove_created};
 pub use engine::EngineKind;

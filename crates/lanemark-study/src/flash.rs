@@ -103,17 +103,19 @@ fn pages(section: &Section<'_>, spec: &mut FlashSpec) -> Result<(), StudyError> 
 }
 
 fn share(section: &Section<'_>, key: &str) -> Result<Option<Ratio>, StudyError> {
-    section.optional_parsed(key, "per cent, from \"0%\" to \"100%\"", |text| {
-        let percent: f64 = text.strip_suffix('%')?.trim().parse().ok()?;
-        Ratio::new(percent / 100.0)
-    })
+    section.optional_parsed(key, "per cent, from \"0%\" to \"100%\"", per_cent)
+}
+
+/// Reads `50%`.
+fn per_cent(text: &str) -> Option<Ratio> {
+    let percent: f64 = text.strip_suffix('%')?.trim().parse().ok()?;
+    Ratio::new(percent / 100.0)
 }
 
 /// The share of the drive that was ever written, `filled`, for the conditions that know one.
 fn filled(state: &Section<'_>, condition: Condition) -> Result<Option<Ratio>, StudyError> {
     let filled = state.optional_parsed("filled", "per cent, from \"1%\" to \"100%\"", |text| {
-        let percent: f64 = text.strip_suffix('%')?.trim().parse().ok()?;
-        Ratio::new(percent / 100.0).filter(|share| share.get() >= 0.01)
+        per_cent(text).filter(|share| share.get() >= 0.01)
     })?;
     match condition {
         Condition::Fresh | Condition::Purged if filled.is_some() => {

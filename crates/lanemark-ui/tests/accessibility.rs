@@ -5,45 +5,12 @@
 
 mod client;
 
-use std::path::Path;
-
 use client::Client;
+use client::axe::{axe, violations};
 use client::browser::Browser;
 use serde_json::{Value, json};
 
-/// The version that the Makefile has.
-const AXE: &str = "4.14.1";
 const SCREENS: [(u32, &str); 4] = [(1280, "light"), (1280, "dark"), (390, "light"), (390, "dark")];
-
-/// The text of axe-core.
-fn axe() -> Option<String> {
-    let tools = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/tools");
-    let text = std::fs::read_to_string(tools.join(format!("axe-core-{AXE}/axe.min.js"))).ok();
-    if text.is_none() {
-        assert!(std::env::var_os("CI").is_none(), "missing: make axe");
-        eprintln!("skipped: make axe");
-    }
-    text
-}
-
-/// Returns what axe finds wrong in the page, each as `rule: element`.
-fn violations(browser: &mut Browser, axe: &str) -> Vec<String> {
-    if browser.value("typeof axe") == json!("undefined") {
-        browser.value(axe);
-    }
-    let found = browser.value("axe.run(document, { resultTypes: ['violations'] })");
-    // A run that judged nothing would find nothing.
-    assert!(found["passes"].as_array().is_some_and(|passes| passes.len() > 3), "{found:.300}");
-    let violations = found["violations"].as_array().unwrap().iter();
-    let told = violations.flat_map(|one| {
-        let nodes = one["nodes"].as_array().unwrap().iter();
-        nodes.map(|node| {
-            let why = node["failureSummary"].as_str().unwrap_or_default().replace('\n', " ");
-            format!("{}: {} {why}", one["id"], node["html"])
-        })
-    });
-    told.collect()
-}
 
 /// Judges the page on each screen.
 fn judge(browser: &mut Browser, axe: &str, name: &str) {

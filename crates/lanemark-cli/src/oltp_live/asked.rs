@@ -106,16 +106,15 @@ impl Asked {
         Ok(study.outcome(provenance, runs))
     }
 
-    /// Transactions a minute that all processors of the first system could do, by what the study has published of it:
-    /// its transactions and how busy they were.
-    pub(super) fn capacity(&self, outcome: &StudyOutcome) -> Option<(f64, f64)> {
-        let published = |metric: Metric| {
+    /// The published transactions a minute of the first system, and the share of its processors that was busy.
+    pub(super) fn published(&self, outcome: &StudyOutcome) -> Option<(f64, f64)> {
+        let figure = |metric: Metric| {
             let own = |figure: &&lanemark_core::result::FigureCheck| {
                 figure.figure.system == self.sides[0].name && figure.figure.metric == metric
             };
             outcome.figures.iter().find(own).map(|figure| figure.figure.published)
         };
-        let (rate, busy) = (published(Metric::Transactions)?, published(Metric::ProcessorUse)?);
+        let (rate, busy) = (figure(Metric::Transactions)?, figure(Metric::ProcessorUse)?);
         (rate > 0.0 && busy > 0.0).then_some((rate, busy / 100.0))
     }
 }

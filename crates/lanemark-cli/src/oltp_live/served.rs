@@ -47,9 +47,9 @@ pub(super) fn own_mounts() -> Result<File, Failure> {
 
 /// The data of a served system.
 pub(super) enum Contents<'p> {
-    /// In this file, which stays.
+    /// The data lie in this file, which stays.
     File(&'p Path),
-    /// Those of this file at first, and what is written in memory.
+    /// The data of this file show through at first, and memory takes all that is written.
     Over(&'p Path),
 }
 
@@ -223,7 +223,7 @@ impl Drop for Served {
     }
 }
 
-/// This program, which a server is a process of.
+/// The path of the running program, which a server is a process of.
 fn program() -> Result<PathBuf, Failure> {
     let program = std::env::current_exe()
         .map_err(|error| Failure::run(format!("this program can't be found: {error}")))?;

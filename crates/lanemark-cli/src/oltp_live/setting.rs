@@ -1,4 +1,4 @@
-//! What is set before anything is measured: the buffer, the time scale, the time that users spend elsewhere. Each follows
+//! The values that are set before anything is measured: buffer, time scale and the time that users spend elsewhere. Each follows
 //! from the first system of the study alone, as in the study itself.
 //!
 //! - **Time scale.** A machine has not the processors of the study's server. So the drives are made slower by as much as
@@ -32,7 +32,7 @@ const NEAR: f64 = 0.1;
 /// Time of a probe without latency: until it counts, and that counts.
 const PROBE: (Duration, Duration) = (Duration::from_secs(8), Duration::from_secs(8));
 
-/// What is set.
+/// The values that turns run with.
 #[derive(Clone, Copy)]
 pub(super) struct Set {
     pub(super) scale: f64,
@@ -43,7 +43,7 @@ pub(super) struct Set {
     pub(super) processor_us: f64,
 }
 
-/// What the setting follows from.
+/// All that these values follow from.
 pub(super) struct Setting<'s> {
     /// The time scale that was asked for.
     pub(super) time_scale: Option<f64>,
@@ -87,7 +87,7 @@ impl Setting<'_> {
                 break;
             }
         }
-        if let Some((rate, busy)) = self.asked.capacity(self.simulated) {
+        if let Some((rate, busy)) = self.asked.published(self.simulated) {
             progress.note(&format!(
                 "time scale {:.2}: published are {:.3} M transactions a minute with {:.0}% of {} processors busy, {:.1} us of \
                  them each; here each takes {:.1} us, and {:.1} of the disk's server, so with as much of what that leaves of {} \
@@ -149,9 +149,9 @@ impl Setting<'_> {
         Ok(None)
     }
 
-    /// What follows from the study and a transaction's processor time.
+    /// The values before any trial, by the study and a transaction's processor time.
     fn first(&self, loaded: Loaded, processor_us: f64) -> Result<Set, Failure> {
-        let scale = match (self.time_scale, self.asked.capacity(self.simulated)) {
+        let scale = match (self.time_scale, self.asked.published(self.simulated)) {
             (Some(given), _) => given,
             (None, Some((rate, busy))) => {
                 let alone = Cost { database_us: processor_us, disk_us: 0.0, busy: 0.0 };
@@ -178,7 +178,7 @@ impl Setting<'_> {
     /// Sets the time scale anew by the cost of a trial, and the time elsewhere by what it left.
     fn adjust(&self, set: &mut Set, took: &Took, cost: Cost) {
         let tried = *set;
-        let Some((published, busy)) = self.asked.capacity(self.simulated) else { return };
+        let Some((published, busy)) = self.asked.published(self.simulated) else { return };
         if self.time_scale.is_none() {
             set.scale = rounded(published / cost.rate(cores(), busy));
         }

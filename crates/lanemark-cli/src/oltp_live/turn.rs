@@ -17,6 +17,7 @@ use lanemark_oltp::{OltpError, Profile, Value, outcome};
 
 use super::served::{Contents, Served, Wanted};
 use crate::failure::Failure;
+use crate::managed::not_started;
 use crate::progress::Progress;
 
 /// Buffer of a server while it is loaded, in MiB.
@@ -101,19 +102,15 @@ impl Bench {
         Served::start(&wanted, &self.stop)
     }
 
-    fn server(&self, buffer_mib: u64, has_direct_io: bool) -> Result<ManagedServer, Failure> {
+    /// Starts PostgreSQL on the mounted disk, past the page cache.
+    fn server(&self, buffer_mib: u64) -> Result<ManagedServer, Failure> {
         let options = ServerOptions {
             shared_buffers_mib: buffer_mib,
             connections_max: self.users.max(64).saturating_add(CONNECTIONS_BESIDE),
-            direct_io: has_direct_io,
+            direct_io: true,
             programs: self.programs.clone(),
         };
-        ManagedServer::start(&self.disk().join("server"), &options).map_err(|error| match error {
-            error @ OltpError::Lacks { .. } => {
-                Failure::from(error).hint("install a newer PostgreSQL, or fetch one: --download")
-            }
-            error => error.into(),
-        })
+        ManagedServer::start(&self.disk().join("server"), &options).map_err(not_started)
     }
 
     /// Loads the database on a disk without latency; nothing where that was stopped. The buffer of all turns is this
@@ -138,7 +135,7 @@ impl Bench {
         };
         served.format()?;
         served.mount(&self.disk())?;
-        let server = self.server(LOADING_MIB, true)?;
+        let server = self.server(LOADING_MIB)?;
         let database = server.database();
         let jobs = std::thread::available_parallelism().map_or(1, usize::from);
         let options = LoadOptions { scale: self.scale, jobs, overwrite: None };
@@ -187,7 +184,7 @@ impl Bench {
             return Ok(None);
         };
         served.mount(&self.disk())?;
-        let server = self.server(loaded.buffer_mib, true)?;
+        let server = self.server(loaded.buffer_mib)?;
         let database = server.database();
         let options = RunOptions {
             profile: Profile::Hammerdb,
@@ -228,7 +225,7 @@ pub(super) fn processor_us(sample: &Sample) -> Option<f64> {
     (transactions.count > 0).then(|| seconds * 1e6 / transactions.count as f64)
 }
 
-/// What a turn took of this machine's processors.
+/// The processor time that a turn took of this machine.
 #[derive(Clone, Copy)]
 pub(super) struct Cost {
     /// Time of the database for a transaction, in microseconds: of its server, its users, and whatever else is busy but the

@@ -11,11 +11,11 @@ use serde_json::Value;
 use super::{Running, Server, folder, said};
 
 const SERVED: [&str; 5] = ["--memory", "--size", "64MiB", "--vhost-user", "disk"];
-/// Where the program reads, where it writes, and how much.
+/// The sectors that the program reads and writes, and their number.
 const READ_AT: u64 = 8 * 512;
 const WRITTEN_AT: u64 = 64 * 512;
 const LENGTH: usize = 8 * 512;
-/// What the program changes in each byte.
+/// The bits that the program changes in each byte.
 const FLIPPED: u8 = 0x5a;
 /// How QEMU ends for what the program writes to `isa-debug-exit`: twice that and one.
 const DONE: i32 = 0x10 * 2 + 1;

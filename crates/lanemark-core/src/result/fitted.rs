@@ -153,7 +153,7 @@ pub enum FitDoubt {
         /// Reason, in words.
         reason: String,
     },
-    /// One read at a time was answered sooner than flash is sensed. Tests that read the same places were left out.
+    /// Single reads were answered sooner than flash is sensed. Tests that read the same places were left out.
     WithoutFlash {
         /// Name of the test.
         test: String,

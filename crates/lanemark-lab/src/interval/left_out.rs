@@ -1,4 +1,4 @@
-//! What the model leaves out, by the kind of a prediction.
+//! The factors by which the model may be off for all that it leaves out, by the kind of a prediction.
 //!
 //! The factors of drives of their ratings alone are what drives of the development half of the corpus brought over what was
 //! predicted, each drive once: the shortest range that leaves out a fifth of them and of one more, beside what the draws of uncertain

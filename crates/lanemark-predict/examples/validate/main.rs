@@ -30,7 +30,7 @@ use corpus::{Half, Row};
 struct Held {
     class: String,
     grade: String,
-    /// One of a hundred rows of one program, through one file by one recipe, of which much is not understood (METHOD.md).
+    /// The row is of resctl-bench, whose rows are not understood (METHOD.md).
     is_of_resctl_bench: bool,
     half: Half,
     published: f64,

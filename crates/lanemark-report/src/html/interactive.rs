@@ -7,6 +7,7 @@
 
 use std::io::Write;
 
+use base64::prelude::{BASE64_STANDARD, Engine};
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use lanemark_core::result::{RunResult, StudyOutcome};
@@ -26,7 +27,7 @@ pub(super) const STYLE: &str = include_str!("interactive.css");
 const DIGITS: usize = 5;
 const DIGITS_OF_NINES: usize = 9;
 
-/// What a page says of the library that is packed in it.
+/// The notice in a page of the library that is packed in it.
 const NOTICE: &str = "Vega, Vega-Lite and vega-interpreter: Copyright (c) 2015-2025, University of Washington Interactive Data Lab \
     and contributors, BSD-3-Clause. Their whole licence is in the packed script.";
 
@@ -48,7 +49,7 @@ impl ChartLibrary {
     }
 }
 
-/// What a page has beside its sections.
+/// The parts of a page beside its sections.
 pub(super) struct Live {
     policy: String,
     /// Compressed, in base64.
@@ -64,7 +65,7 @@ impl Live {
         library: &ChartLibrary,
     ) -> Self {
         let script = format!("{}\n{SCRIPT}", library.0);
-        let digest = |script: &str| base64(&Sha256::digest(script.as_bytes()));
+        let digest = |script: &str| BASE64_STANDARD.encode(Sha256::digest(script.as_bytes()));
         let policy = format!(
             "default-src 'none'; script-src 'sha256-{}' 'sha256-{}'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'",
             digest(LOADER),
@@ -92,7 +93,7 @@ impl Live {
 fn packed(text: &str) -> String {
     let mut encoder = GzEncoder::new(Vec::new(), Compression::best());
     let written = encoder.write_all(text.as_bytes()).and_then(|()| encoder.finish());
-    base64(&written.expect("a vector takes whatever is written"))
+    BASE64_STANDARD.encode(written.expect("a vector takes whatever is written"))
 }
 
 /// The data of all charts of a page.
@@ -170,31 +171,9 @@ fn digits(value: f64, digits: usize) -> Value {
     }
 }
 
-/// Base64 of RFC 4648, as policies write digests.
-fn base64(bytes: &[u8]) -> String {
-    const LETTERS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-    let mut text = String::new();
-    for group in bytes.chunks(3) {
-        let bits = group.iter().fold(0_u32, |bits, byte| bits << 8 | u32::from(*byte));
-        let bits = bits << (8 * (3 - group.len()));
-        for place in 0..4 {
-            let letter = LETTERS[(bits >> (18 - 6 * place) & 63) as usize];
-            text.push(if place <= group.len() { char::from(letter) } else { '=' });
-        }
-    }
-    text
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn base64_is_that_of_rfc_4648() {
-        let words = ["", "f", "fo", "foo", "foob", "fooba", "foobar"];
-        let coded = ["", "Zg==", "Zm8=", "Zm9v", "Zm9vYg==", "Zm9vYmE=", "Zm9vYmFy"];
-        assert_eq!(words.map(|word| base64(word.as_bytes())), coded);
-    }
 
     #[test]
     fn a_library_that_would_end_its_element_is_refused() {
