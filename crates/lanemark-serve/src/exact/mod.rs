@@ -11,6 +11,7 @@
 //! | `course` | calendar, device and simulator as one |
 //! | [`boot`] | starts the guest's kernel, and ends it |
 //! | [`init`] | the guest's first process |
+//! | `processor` | both on one processor |
 //!
 //! Not modelled: the time of the guest's processor. A reading of its clock takes 256 ns, so that programs that wait for it
 //! to move come to an end; that is the kernel's (`arch/um/kernel/time.c`), and its clock has steps of 256 ns.
@@ -19,6 +20,7 @@ pub mod boot;
 pub mod calendar;
 mod course;
 pub mod init;
+mod processor;
 
 use std::io;
 use std::os::unix::net::UnixListener;
@@ -40,6 +42,7 @@ use crate::storing::Storing;
 use crate::vhost::device::Device;
 use boot::{Boot, Guest};
 use course::Course;
+use processor::OneProcessor;
 
 /// A run as it is asked for.
 pub struct ExactPlan<'s> {
@@ -93,6 +96,8 @@ pub fn run(plan: ExactPlan<'_>, is_stopped: &dyn Fn() -> bool) -> io::Result<Exa
         UnixListener::bind(folder.join(boot::DISK))?,
     );
     let mut course = Course::new(core, clock, Device::new(around, 1, true), listeners)?;
+    // Until this ends, and for the guest too.
+    let _one = OneProcessor::hold();
     let mut guest = Guest::start(plan.boot)?;
     let gone = course.run(&mut guest, is_stopped);
     let (ended, code, said) = guest.end(gone.is_ok() && !is_stopped())?;
