@@ -121,6 +121,8 @@ fn hold(
     let mut drive_text = recipe::drive_file(row, rated);
     if class == "writes-steady" {
         drive_text += "[state]\ncondition = \"random\"\n";
+    } else if recipe::is_of_a_system_drive(row) {
+        drive_text += "[state]\ncondition = \"sequential\"\nfilled = \"50%\"\n";
     }
     let drive = file("drive.toml", drive_text.clone())?;
     let platform = file("platform.toml", recipe::platform_file(row, plug, drives))?;
@@ -138,7 +140,8 @@ fn hold(
     // hold is written past it: then a cache that is full from the beginning saves the time of filling it.
     let sustained = class == "writes-sustained" || class == "writes-steady";
     let cache = cache_of(&system) * drives as f64;
-    let is_past_the_cache = sustained && cache > 0.0 && test.span.get() as f64 > 0.8 * cache;
+    let is_beyond = test.span.get() as f64 > 0.8 * cache || recipe::is_of_a_system_drive(row);
+    let is_past_the_cache = sustained && cache > 0.0 && is_beyond;
     let size = capacity * drives as f64;
     let mut into_the_cache = None;
     if is_past_the_cache {

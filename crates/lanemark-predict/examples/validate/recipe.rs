@@ -265,6 +265,13 @@ fn is_once_the_cache_is_full(row: &Row) -> bool {
     row.text("class") == "writes-sustained" && row.text("pattern") == "sequential" && !is_told
 }
 
+/// Whether a row is of a file that lies for long on the drive that the system runs from. resctl-bench is one of those: its
+/// manual asks for such a drive, and its program makes the file once for all of its runs, which end in writes for minutes.
+/// What is read has left the pseudo-SLC cache by then.
+pub(crate) fn is_of_a_system_drive(row: &Row) -> bool {
+    row.text("tool").contains("resctl-bench")
+}
+
 /// Whether a row is the mean over a drive that is written from end to end once.
 pub(crate) fn is_of_the_whole_drive(row: &Row, drive_capacity: f64) -> bool {
     let span = row.number("span_bytes").unwrap_or(0.0);

@@ -49,7 +49,7 @@ pub(super) enum Shows {
 }
 
 /// The values that may be free, reads' first.
-const ALL: [Parameter; 10] = [
+const ALL: [Parameter; 11] = [
     Parameter {
         name: "drive.front_end.read_time",
         unit: Unit::Microseconds,
@@ -81,6 +81,21 @@ const ALL: [Parameter; 10] = [
         needs: "RND4K Q1T1 read, and depths at which reads meet at dies",
         get: |drive| Some(flash(drive)?.read.mean().as_microseconds()),
         set: |drive, us| change(drive, |flash| flash.read = PageTimes::alike(time(us))),
+    },
+    Parameter {
+        name: "drive.pseudo_slc.read",
+        unit: Unit::Microseconds,
+        offset: 0.0,
+        bounds: (1.0, 3000.0),
+        shows: Shows::Reads,
+        needs: "RND4K Q1T1 read, and depths at which reads meet at dies",
+        get: |drive| Some(flash(drive)?.translation.pseudo_slc?.read.as_microseconds()),
+        set: |drive, us| {
+            change(drive, |flash| {
+                let cache = &mut flash.translation.pseudo_slc;
+                *cache = cache.map(|cache| PseudoSlcSpec { read: time(us), ..cache });
+            });
+        },
     },
     Parameter {
         name: "drive.flash.channel_rate",
@@ -183,12 +198,15 @@ pub(super) const UNSEEN: [(&str, &str); 5] = [
 ];
 
 impl Parameter {
-    /// Returns the values that short tests of a drive like `drive` can determine. Of the flash's two times to program,
-    /// it is the cache's.
+    /// Returns the values that short tests of a drive like `drive` can determine. Of the flash's two times to read and to
+    /// program, it is the cache's: what was just written lies there.
     pub(super) fn of(drive: &DriveSpec) -> Vec<Self> {
         let cached = flash(drive).is_some_and(|flash| flash.translation.pseudo_slc.is_some());
-        let hidden = if cached { "drive.flash.program" } else { "drive.pseudo_slc.program" };
-        ALL.into_iter().filter(|parameter| parameter.name != hidden).collect()
+        let hidden = if cached { "drive.flash." } else { "drive.pseudo_slc." };
+        let is_hidden = |name: &str| {
+            name.strip_prefix(hidden).is_some_and(|key| ["read", "program"].contains(&key))
+        };
+        ALL.into_iter().filter(|parameter| !is_hidden(parameter.name)).collect()
     }
 
     /// The value of `drive`; none where it has no such limit.

@@ -29,13 +29,17 @@ pub(super) fn reads(
         ("drive.front_end.read_time", engines / random * 1e6),
         ("drive.data_path.read", ordered / 1e6),
     ];
+    let sense = match engine.place("drive.pseudo_slc.read") {
+        Some(_) => "drive.pseudo_slc.read",
+        None => "drive.flash.read",
+    };
     let mut guesses = Vec::new();
     for taken in 0..4 {
         let mut logs = engine.priors.clone();
         for (bit, (name, value)) in bounds.into_iter().enumerate() {
             put(engine, &mut logs, name, value, taken & 1 << bit != 0);
         }
-        latency(engine, &mut logs, trials, "drive.flash.read", FigureKind::ReadMean)?;
+        latency(engine, &mut logs, trials, sense, FigureKind::ReadMean)?;
         guesses.push(logs);
     }
     best(engine, guesses, free, trials)

@@ -21,6 +21,11 @@ const MARGIN: f64 = 1.25;
 /// How much longer a program takes on average while a full pseudo-SLC cache is emptied beside it: what drives of the
 /// development half wrote then is 0.4 of what their flash takes (METHOD.md).
 const FOLDING: f64 = 2.5;
+/// The shortest time in which flash with one bit a cell is taken to read a part of a page, in seconds: between that of
+/// flash made for it (Z-NAND, 3 us; XL-FLASH, 5 us) and the 20 us and more of data sheets, for whole pages.
+const SLC_READ_LEAST: f64 = 10e-6;
+/// Dies below which a drive is taken to have a generation's smaller ones.
+const DIES_LEAST: f64 = 16.0;
 /// The part of a pseudo-SLC cache that is there on a full drive too.
 const KEPT_PSEUDO_SLC: f64 = 0.1;
 /// Superblocks that collection keeps free or writes to.
@@ -170,7 +175,9 @@ fn array(
     while raw < rated.capacity * 1.07 {
         raw *= if raw * 1.5 >= rated.capacity * 1.07 && raw >= 64e9 { 1.5 } else { 2.0 };
     }
-    let die = nand.die.value.min(raw / 2.0);
+    let large = nand.die.value;
+    let die = if raw / large < DIES_LEAST { nand.die_small.min(large) } else { large };
+    let die = die.min(raw / 2.0);
     let dies = (raw / die).round().max(1.0) as u64;
     let most = match rated.memory {
         MapMemory::Dram => controller.channels,
@@ -238,8 +245,17 @@ fn reads(rated: &Rated, controller: &Controller, nand: &Nand, array: &Array, out
         }
         false => out.prior("flash.channel_rate", Unit::Rate, &nand.channel_rate, 1.0),
     }
+    // Ratings are of data just written, which a pseudo-SLC cache still holds.
+    let cached = wanted_pseudo_slc(rated, controller, array).is_some();
+    let (usual, place) = match cached {
+        true => (&nand.slc_read, "pseudo_slc.read"),
+        false => (&nand.read, "flash.read"),
+    };
     let alone = array.dies / (MARGIN * random);
-    let independent = nand.independent_planes || nand.read.value > alone;
+    // A cache is read faster before its planes read by themselves: so are ratings of drives whose flash outside the cache
+    // reads as many pages at once as there are dies.
+    let least = if cached { SLC_READ_LEAST } else { usual.value };
+    let independent = nand.independent_planes || least > alone;
     let flag = if independent { "yes" } else { "no" };
     match nand.independent_planes {
         true => out.assumed("die.independent_planes", flag.to_owned(), &nand.name),
@@ -254,14 +270,16 @@ fn reads(rated: &Rated, controller: &Controller, nand: &Nand, array: &Array, out
         + 1.0 / random
         + nand.command_time
         + PAGE / channel.max(needed);
-    let sense = nand.read.value.min(longest).min((one - fixed).max(2e-6));
-    match sense < nand.read.value {
+    let sense = usual.value.min(longest).min((one - fixed).max(2e-6));
+    match sense < usual.value {
         true => {
-            let why =
-                format!("the rated reads; {} take {:.0} us", nand.name, nand.read.value * 1e6);
-            out.derived("flash.read", Unit::Time.text(sense), why);
+            let why = format!("the rated reads; {} take {:.0} us", nand.name, usual.value * 1e6);
+            out.derived(place, Unit::Time.text(sense), why);
         }
-        false => out.prior("flash.read", Unit::Time, &nand.read, 1.0),
+        false => out.prior(place, Unit::Time, usual, 1.0),
+    }
+    if cached {
+        out.prior("flash.read", Unit::Time, &nand.read, 1.0);
     }
     let place = "front_end.read_latency";
     further_time(place, (rated.one_read, "read"), &controller.one_read, fixed + sense, out);
@@ -355,6 +373,18 @@ fn further_time(
     }
 }
 
+/// Returns the bytes that a drive's pseudo-SLC cache is to hold, where it has one, and the prior that they are from, where
+/// drives of its kind have.
+fn wanted_pseudo_slc<'c>(
+    rated: &Rated,
+    controller: &'c Controller,
+    array: &Array,
+) -> Option<(f64, Option<&'c Prior>)> {
+    let share = controller.pseudo_slc.as_ref().filter(|_| array.bits > 2.0);
+    let wanted = rated.pseudo_slc.or(share.map(|share| share.value * rated.capacity))?;
+    Some((wanted, share))
+}
+
 /// Adds the pseudo-SLC cache of a drive that has one, and returns whether it does.
 fn pseudo_slc(
     rated: &Rated,
@@ -364,10 +394,7 @@ fn pseudo_slc(
     fresh: f64,
     out: &mut Completion,
 ) -> bool {
-    let share = controller.pseudo_slc.as_ref().filter(|_| array.bits > 2.0);
-    let Some(wanted) = rated.pseudo_slc.or(share.map(|share| share.value * rated.capacity)) else {
-        return false;
-    };
+    let Some((wanted, share)) = wanted_pseudo_slc(rated, controller, array) else { return false };
     let superblock = array.unit * nand.pages_per_block as f64;
     // Each of its superblocks takes a whole one, and holds one bit of each cell. A small part is always there, and the
     // rest is lent by flash that holds no data.
@@ -382,7 +409,6 @@ fn pseudo_slc(
             _ => out.derived(place, text, "rated"),
         }
     }
-    out.prior("pseudo_slc.read", Unit::Time, &nand.slc_read, 1.0);
     let unit = array.unit / (1.1 * fresh);
     match unit < nand.slc_program.value {
         true => {

@@ -39,6 +39,8 @@ pub(crate) struct Nand {
     from: u64,
     /// Data of a die.
     pub die: Prior,
+    /// Data of the smaller die that a generation also has, in bytes.
+    pub die_small: f64,
     /// Planes of a die.
     pub planes: u64,
     /// A page of a plane in bytes.
@@ -189,11 +191,17 @@ fn all<T>(
 }
 
 fn nand_row(row: &Section<'_>) -> Result<Nand, StudyError> {
+    let die = prior::<Bytes>(row, "die")?;
+    let die_small = match row.has("die_small") {
+        true => prior::<Bytes>(row, "die_small")?.value,
+        false => die.value,
+    };
     Ok(Nand {
         name: row.text("name")?,
         technology: row.choice("technology", TECHNOLOGIES)?,
         from: row.integer("from", 1990, 2100)?,
-        die: prior::<Bytes>(row, "die")?,
+        die,
+        die_small,
         planes: row.integer("planes", 1, 16)?,
         page: page(row)?,
         pages_per_block: row.integer("pages_per_block", 1, 65_536)?,

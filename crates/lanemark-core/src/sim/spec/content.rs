@@ -10,12 +10,16 @@ pub struct Content {
     pub written: Bytes,
     /// The share of all data that compresses away.
     pub compressibility: Ratio,
+    /// Whether it was written just before, so that a pseudo-SLC cache still holds what it had room for. So it is where a
+    /// test reads: its program lays out the data first, other than a database.
+    pub is_just_written: bool,
 }
 
 impl Content {
     /// The content that `test` works on. Where a copy goes nothing is written yet.
     pub fn of(test: &Test) -> Self {
-        Self { written: test.span_end(), compressibility: test.compressibility }
+        let is_just_written = test.reads() && test.requests().is_some();
+        Self { written: test.span_end(), compressibility: test.compressibility, is_just_written }
     }
 
     /// The content that `tests` beside each other work on: up to the end that is furthest, and as little of it
@@ -27,6 +31,7 @@ impl Content {
                 true => one.compressibility,
                 false => other.compressibility,
             },
+            is_just_written: one.is_just_written || other.is_just_written,
         });
         all.unwrap_or(Self::from(Bytes::ZERO))
     }
@@ -38,8 +43,8 @@ impl Content {
 }
 
 impl From<Bytes> for Content {
-    /// Data that does not compress.
+    /// Data that does not compress, and was written long before.
     fn from(written: Bytes) -> Self {
-        Self { written, compressibility: Ratio::ZERO }
+        Self { written, compressibility: Ratio::ZERO, is_just_written: false }
     }
 }

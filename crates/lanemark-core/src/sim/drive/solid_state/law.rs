@@ -2,9 +2,9 @@
 
 use crate::result::HopId;
 use crate::sim::drive::law::{MediaDemand, MediumLaw};
-use crate::sim::spec::{FlashSpec, SLOT};
+use crate::sim::spec::{Condition, FlashSpec, PseudoSlcSpec, SLOT};
 use crate::sim::station::Demand;
-use crate::units::Bytes;
+use crate::units::{Bytes, Duration};
 use crate::workload::Test;
 
 impl MediumLaw for FlashSpec {
@@ -59,21 +59,30 @@ fn channels(flash: &FlashSpec, test: &Test) -> MediaDemand {
 fn dies(flash: &FlashSpec, test: &Test) -> MediaDemand {
     let unit = flash.unit();
     let count = operations(flash, test);
-    let read = (flash.command_time + flash.read.mean()) * count + test.block / flash.channel_rate;
-    let program = flash.command_time + unit / flash.channel_rate + flash.program.mean();
+    let (sense, programmed) = array_times(flash, test);
+    let read = (flash.command_time + sense) * count + test.block / flash.channel_rate;
+    let program = flash.command_time + unit / flash.channel_rate + programmed;
     let written = test.block.get().next_multiple_of(SLOT.get());
     let write = program.scaled(written, unit.get());
     MediaDemand {
         id: HopId::Media,
         name: flash.name(true),
         law: format!(
-            "{} dies, units of {unit}, {} to read, {} to program",
+            "{} dies, units of {unit}, {sense} to read, {programmed} to program",
             flash.dies(),
-            flash.read.mean(),
-            flash.program.mean()
         ),
         demand: Demand { read, write },
         servers: flash.dies(),
-        latency: Some(flash.read.mean()),
+        latency: Some(sense),
+    }
+}
+
+/// Times of the array to read and to program: those of the pseudo-SLC cache where it holds all that the test works on.
+fn array_times(flash: &FlashSpec, test: &Test) -> (Duration, Duration) {
+    let holds_all = |cache: &&PseudoSlcSpec| test.span_end() <= cache.capacity + cache.growth;
+    let cache = flash.translation.pseudo_slc.as_ref().filter(holds_all);
+    match cache.filter(|_| flash.condition == Condition::Fresh) {
+        Some(cache) => (cache.read, cache.program),
+        None => (flash.read.mean(), flash.program.mean()),
     }
 }

@@ -19,6 +19,8 @@
 //! evenly over each. Both ways cost a few dozen instructions and no memory, so a drive of any size is
 //! preconditioned at once.
 
+use crate::sim::spec::FlashSpec;
+
 /// A logical slot that holds nothing, a place that holds none.
 pub(crate) const EMPTY: u32 = u32::MAX;
 
@@ -29,9 +31,69 @@ pub(crate) enum Layout {
     InOrder {
         /// Number of slots in order.
         slots: u32,
+        /// The first of them, which lie in the pseudo-SLC cache.
+        cached: Cached,
     },
     /// The first slots lie where random writes have left them, the rest holds nothing.
     Scattered(Scattered),
+}
+
+/// The first slots of a layout in order, where these lie in the pseudo-SLC cache: its superblocks are filled in part.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Cached {
+    /// Superblocks of the cache that hold data.
+    pub superblocks: u32,
+    /// Slots that a superblock of the cache holds, and those of any other.
+    pub each: u32,
+    /// Slots of a superblock outside the cache.
+    pub size: u32,
+}
+
+impl Cached {
+    /// No slot in the cache, and superblocks of `size` slots.
+    pub(crate) fn none(size: u32) -> Self {
+        Self { superblocks: 0, each: 0, size }
+    }
+
+    /// The part of `slots` that went into the cache of `flash` when they were written in order to the erased drive. A
+    /// superblock has `size` slots, and `each` in the cache; `kept` superblocks stay erased.
+    pub(crate) fn of_written(flash: &FlashSpec, slots: u32, each: u32, size: u32, kept: u64) -> Self {
+        let (own, lent) = (flash.pseudo_slc_superblocks(), flash.pseudo_slc_growth());
+        if each == 0 || own + lent == 0 {
+            return Self::none(size);
+        }
+        let slots = u64::from(slots);
+        let room = u64::from(flash.blocks_per_plane).saturating_sub(kept);
+        // What does not go there takes superblocks of its own.
+        let beside = (room * u64::from(size)).saturating_sub(slots) / u64::from(size - each).max(1);
+        let superblocks = slots.div_ceil(each.into()).min(own + lent).min(own.max(beside));
+        Self { superblocks: superblocks as u32, each, size }
+    }
+
+    /// Slots in the cache.
+    fn slots(self) -> u32 {
+        self.superblocks * self.each
+    }
+
+    /// The place of `slot`.
+    #[inline]
+    fn place(self, slot: u32) -> u32 {
+        if self.superblocks == 0 {
+            slot
+        } else if slot < self.slots() {
+            slot / self.each * self.size + slot % self.each
+        } else {
+            self.superblocks * self.size + (slot - self.slots())
+        }
+    }
+
+    /// The first slot of superblock `index`, of `size` slots, and how many it has room for.
+    fn of(self, index: u32, size: u32) -> (u32, u32) {
+        match index.checked_sub(self.superblocks) {
+            None => (index * self.each, self.each),
+            Some(behind) => (self.slots() + behind * size, size),
+        }
+    }
 }
 
 impl Layout {
@@ -39,7 +101,7 @@ impl Layout {
     #[inline]
     pub(crate) fn place(&self, slot: u32) -> u32 {
         match self {
-            Self::InOrder { slots } if slot < *slots => slot,
+            Self::InOrder { slots, cached } if slot < *slots => cached.place(slot),
             Self::InOrder { .. } => EMPTY,
             Self::Scattered(scattered) if slot < scattered.permutation.bound => {
                 scattered.place(slot)
@@ -52,8 +114,12 @@ impl Layout {
     #[cfg(test)]
     pub(crate) fn slot(&self, place: u32) -> u32 {
         match self {
-            Self::InOrder { slots } if place < *slots => place,
-            Self::InOrder { .. } => EMPTY,
+            Self::InOrder { slots, cached } => {
+                let size = cached.size.max(1);
+                let (first, room) = cached.of(place / size, size);
+                let slot = first + place % size;
+                if place % size < room && slot < *slots { slot } else { EMPTY }
+            }
             Self::Scattered(scattered) => scattered.slot(place),
         }
     }
@@ -69,11 +135,11 @@ impl Layout {
     ) -> usize {
         let first = index as u32 * size;
         match self {
-            Self::InOrder { slots } => {
-                let end = (*slots).min(first + size);
-                let places = first + within..end.max(first + within);
-                let found = found.iter_mut().zip(places);
-                found.map(|(found, place)| *found = (place, place)).count()
+            Self::InOrder { slots, cached } => {
+                let (begin, room) = cached.of(index as u32, size);
+                let held = slots.saturating_sub(begin).min(room);
+                let found = found.iter_mut().zip(within..held.max(within));
+                found.map(|(found, at)| *found = (first + at, begin + at)).count()
             }
             Self::Scattered(scattered) => scattered.held(index, within, found),
         }
@@ -82,9 +148,17 @@ impl Layout {
     /// Valid slots of superblock `index`, of `size` slots.
     pub(crate) fn valid(&self, index: usize, size: u32) -> u32 {
         match self {
-            Self::InOrder { slots } => {
-                let before = index as u64 * u64::from(size);
-                u64::from(*slots).saturating_sub(before).min(size.into()) as u32
+            Self::InOrder { slots, cached } => {
+                let index = index as u64;
+                let cached_blocks = u64::from(cached.superblocks);
+                let (before, room) = match index < cached_blocks {
+                    true => (index * u64::from(cached.each), cached.each),
+                    false => {
+                        let behind = (index - cached_blocks) * u64::from(size);
+                        (u64::from(cached.slots()) + behind, size)
+                    }
+                };
+                u64::from(*slots).saturating_sub(before).min(room.into()) as u32
             }
             Self::Scattered(scattered) => match scattered.starts.get(index..index + 2) {
                 Some(pair) => pair[1] - pair[0],
@@ -96,7 +170,10 @@ impl Layout {
     /// Returns the number of superblocks of `size` slots that hold data.
     pub(crate) fn superblocks(&self, size: u32) -> usize {
         match self {
-            Self::InOrder { slots } => slots.div_ceil(size) as usize,
+            Self::InOrder { slots, cached } => {
+                let rest = slots.saturating_sub(cached.slots());
+                (slots.min(&cached.slots()).div_ceil(cached.each.max(1)) + rest.div_ceil(size)) as usize
+            }
             Self::Scattered(scattered) => scattered.starts.len() - 1,
         }
     }
@@ -277,9 +354,20 @@ mod tests {
         #[test]
         fn every_slot_has_a_place_of_its_own_and_finds_back(
             size in 8u32..600, superblocks in 5u32..60, share in 0.5f64..0.98,
+            cache in proptest::option::of((0u32..60, 2u32..5)),
         ) {
-            let slots = (f64::from(size * superblocks) * share) as u32;
-            let layout = Layout::Scattered(Scattered::new(slots, superblocks, size));
+            let most = (f64::from(size * superblocks) * share) as u32;
+            let (layout, slots) = match cache {
+                None => (Layout::Scattered(Scattered::new(most, superblocks, size)), most),
+                Some((cached, bits)) => {
+                    let each = size / bits;
+                    let cached = Cached { superblocks: cached.min(superblocks), each, size };
+                    let room = cached.slots() + (superblocks - cached.superblocks) * size;
+                    let slots = most.min(room);
+                    (Layout::InOrder { slots, cached }, slots)
+                }
+            };
+            prop_assert!(layout.superblocks(size) <= superblocks as usize);
             let mut seen = vec![0u32; superblocks as usize];
             for slot in 0..slots {
                 let place = layout.place(slot);

@@ -36,7 +36,7 @@ use crate::units::Bytes;
 pub(crate) use collection::{Progress, Source};
 #[cfg(test)]
 pub(crate) use layout::write_amplification;
-use layout::{EMPTY, Layout, Scattered};
+use layout::{Cached, EMPTY, Layout, Scattered};
 use map::Overrides;
 use superblock::{Purpose, State, Superblocks};
 use victim::{Upcoming, Victim};
@@ -124,8 +124,8 @@ pub(crate) struct Translation {
     slots_per_unit: u32,
     slots_per_read: u32,
     slots_per_superblock: u32,
-    /// Slots of a superblock that are used with one bit a cell.
-    pseudo_slc_share: u32,
+    /// Slots of a superblock that is written with one bit a cell: whole units.
+    pseudo_slc_each: u32,
     /// Superblocks that the pseudo-SLC cache always has, and those that it has at most.
     pseudo_slc_kept: usize,
     pseudo_slc_max: usize,
@@ -162,11 +162,25 @@ impl Translation {
         let logical = drive.capacity.get().div_ceil(SLOT.get()) as u32;
         let written = libm::round(f64::from(logical) * flash.filled.get()) as u32;
         let written = written.clamp(1, logical.max(1));
-        let in_order = |slots: u64| Layout::InOrder { slots: slots.min(logical.into()) as u32 };
+        let in_order = |slots: u64| Layout::InOrder {
+            slots: slots.min(logical.into()) as u32,
+            cached: Cached::none(slots_per_superblock),
+        };
+        let of_one_bit = slots_per_superblock / flash.technology.bits() as u32;
+        let pseudo_slc_each = of_one_bit - of_one_bit % slots_per_unit.max(1);
         let layout = match flash.condition {
             // What is written in place needs no map.
             _ if flash.technology.in_place() => in_order(0),
-            Condition::Fresh => in_order(content.written.get().div_ceil(SLOT.get())),
+            Condition::Fresh => {
+                let slots = content.written.get().div_ceil(SLOT.get()).min(logical.into()) as u32;
+                let kept = u64::from(spec.erased_min) + STREAMS as u64;
+                let (each, size) = (pseudo_slc_each, slots_per_superblock);
+                let cached = match content.is_just_written {
+                    true => Cached::of_written(flash, slots, each, size, kept),
+                    false => Cached::none(size),
+                };
+                Layout::InOrder { slots, cached }
+            }
             Condition::Purged => in_order(0),
             Condition::Sequential => in_order(u64::from(written)),
             Condition::Random => {
@@ -179,16 +193,23 @@ impl Translation {
         let count = flash.blocks_per_plane as usize;
         let valid = (0..count).map(|index| layout.valid(index, slots_per_superblock));
         let filled = layout.superblocks(slots_per_superblock);
+        let cached = match &layout {
+            Layout::InOrder { cached, .. } => cached.superblocks,
+            Layout::Scattered(_) => 0,
+        };
+        let mut superblocks = Superblocks::new(valid, filled, flash.cycles);
+        let pseudo_slc: VecDeque<_> = (0..cached).map(SuperblockNumber).collect();
+        pseudo_slc.iter().for_each(|&index| superblocks.get_mut(index).pseudo_slc = true);
         Self {
             spec,
             slots: logical,
             slots_per_unit,
             slots_per_read: slots_per(flash.read_unit()),
             slots_per_superblock,
-            pseudo_slc_share: flash.technology.bits() as u32,
+            pseudo_slc_each,
             pseudo_slc_kept: flash.pseudo_slc_superblocks() as usize,
             pseudo_slc_max: (flash.pseudo_slc_superblocks() + flash.pseudo_slc_growth()) as usize,
-            superblocks: Superblocks::new(valid, filled, flash.cycles),
+            superblocks,
             layout,
             overrides: Overrides::new(),
             frontiers: [const { None }; STREAMS],
@@ -197,8 +218,8 @@ impl Translation {
             victim: None,
             upcoming: Upcoming::START,
             expected: Vec::with_capacity(EXPECTED),
-            pseudo_slc: VecDeque::new(),
-            pseudo_slc_used: 0,
+            pseudo_slc,
+            pseudo_slc_used: cached as usize,
             to_erase: Vec::new(),
             debt: 0.0,
             written: Written::default(),
@@ -267,13 +288,13 @@ impl Translation {
     pub(crate) fn locate(&self, slot: u64, end: u64) -> Placed {
         let first = self.place_of(slot as u32);
         let reads = self.slots_per_read;
-        if let Layout::InOrder { slots } = self.layout
+        if let Layout::InOrder { slots, .. } = self.layout
             && self.overrides.is_empty()
         {
             if first == EMPTY {
                 return Placed { place: None, slots: end - slot };
             }
-            let together = u64::from((first / reads + 1) * reads).min(slots.into());
+            let together = (slot + u64::from(reads - first % reads)).min(slots.into());
             return Placed { place: Some(first), slots: end.min(together) - slot };
         }
         let alike = |&next: &u64| {
@@ -337,7 +358,7 @@ impl Translation {
         let hot = matches!(stream, Stream::Hot | Stream::MovedHot);
         let purpose = Purpose { pseudo_slc, hot, settled: stream == Stream::Moved, worn };
         let size = match pseudo_slc {
-            true => self.pseudo_slc_size(),
+            true => self.pseudo_slc_each,
             false => self.slots_per_superblock,
         };
         let host = self.written.host;
@@ -348,12 +369,6 @@ impl Translation {
         self.frontiers[stream as usize] =
             Some(Frontier { superblock, next, end: next + size, previous });
         true
-    }
-
-    /// Whole units with one bit a cell in a superblock.
-    fn pseudo_slc_size(&self) -> u32 {
-        let size = self.slots_per_superblock / self.pseudo_slc_share;
-        size - size % self.slots_per_unit
     }
 
     /// Maps `slot` to the next place of `stream`, which must be open, and returns the unit when that fills it.
@@ -497,7 +512,8 @@ impl Translation {
 
     /// Forgets everything, which needs no entry for each slot.
     fn trim_all(&mut self) {
-        self.layout = Layout::InOrder { slots: 0 };
+        let cached = Cached::none(self.slots_per_superblock);
+        self.layout = Layout::InOrder { slots: 0, cached };
         self.overrides = Overrides::new();
         for index in 0..self.superblocks.len() {
             let superblock = self.superblocks.get_mut(SuperblockNumber(index as u32));

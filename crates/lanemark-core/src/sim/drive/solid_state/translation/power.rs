@@ -65,7 +65,7 @@ impl Translation {
     fn reopen(&mut self, superblock: SuperblockNumber, stream: Stream, next: u32) {
         let start = superblock.0 * self.slots_per_superblock;
         let pseudo_slc = stream == Stream::PseudoSlc;
-        let size = if pseudo_slc { self.pseudo_slc_size() } else { self.slots_per_superblock };
+        let size = if pseudo_slc { self.pseudo_slc_each } else { self.slots_per_superblock };
         self.superblocks.get_mut(superblock).state = State::Open;
         self.pseudo_slc.retain(|&index| index != superblock);
         if self.victim.is_some_and(|victim| victim.superblock == superblock) {

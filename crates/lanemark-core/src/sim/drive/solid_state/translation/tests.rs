@@ -156,7 +156,7 @@ fn any_step(slots: u64) -> impl Strategy<Value = Step> {
 prop_compose! {
     fn any_drive()(
         spare in 8u32..14, policy in 0usize..3, hot: bool, gap in proptest::option::of(1u32..8),
-        cache in proptest::option::of((1u64..5, any::<bool>())), condition in 0usize..3, planes in 1u32..3,
+        cache in proptest::option::of((1u64..5, 0u64..5, any::<bool>())), condition in 0usize..3, planes in 1u32..3,
     ) -> DriveSpec {
         drive(24, spare, |flash| {
             flash.planes = planes;
@@ -164,8 +164,8 @@ prop_compose! {
                 [Policy::Greedy, Policy::CostBenefit, Policy::Windowed(5)][policy];
             flash.translation.hot_stream = hot;
             flash.translation.wear_gap = gap;
-            flash.translation.pseudo_slc = cache.map(|(mebibytes, fold_when_full)| PseudoSlcSpec {
-                growth: Bytes::ZERO,
+            flash.translation.pseudo_slc = cache.map(|(mebibytes, growth, fold_when_full)| PseudoSlcSpec {
+                growth: Bytes::mebi(growth),
                 capacity: Bytes::mebi(mebibytes),
                 read: Duration::ZERO,
                 program: Duration::ZERO,
@@ -184,8 +184,11 @@ proptest! {
     #[test]
     fn no_slot_is_lost_or_doubled(
         drive in any_drive(), steps in proptest::collection::vec(any_step(10_000), 1..120),
+        is_just_written: bool,
     ) {
         let mut machine = Machine::new(&drive, Bytes::mebi(8));
+        let content = Content { is_just_written, ..Content::from(Bytes::mebi(8)) };
+        machine.translation = Translation::new(&drive, content);
         machine.at_once = false;
         let slots = u64::from(machine.translation.slots);
         let mut written: BTreeMap<u64, bool> =
@@ -375,6 +378,7 @@ fn data_that_compresses_needs_less_flash_and_leaves_more_spare() {
         let content = Content {
             written: drive.capacity,
             compressibility: Ratio::new(compressibility).unwrap(),
+            is_just_written: false,
         };
         let mut machine = Machine::new(&drive, Bytes::ZERO);
         machine.translation = Translation::new(&drive, content);
