@@ -133,6 +133,47 @@ fn a_commands_output_and_exit_code_are_its_own_and_nothing_is_left() {
     assert_eq!(output.status.code(), Some(127), "{}", said(&output));
 }
 
+/// PostgreSQL on ext4 on the modelled drive: its programs and clients wait for each other and for the drive alone.
+#[test]
+fn a_database_in_a_guest_waits_for_the_drive_alone() {
+    let Some(kernel) = kernel() else { return };
+    let Some(programs) = postgres() else {
+        eprintln!("skipped: apt-get install postgresql");
+        return;
+    };
+    // Its programs refuse to run as root. A leader that waits in a loop for workers would wait for ever.
+    let settings = "-k /tmp -c max_parallel_workers=0 -c max_parallel_maintenance_workers=0";
+    let as_user = format!(
+        "{programs}/initdb -D /mnt/d -A trust --no-sync >/dev/null && \
+         {programs}/pg_ctl -D /mnt/d -o \"{settings}\" -w -l /tmp/log start >/dev/null && \
+         {programs}/pgbench -h /tmp -i -s 1 -q postgres 2>/dev/null && \
+         {programs}/pgbench -h /tmp -c 4 -t 50 --random-seed=1 postgres && \
+         {programs}/pg_ctl -D /mnt/d -w stop >/dev/null"
+    );
+    let script = format!(
+        "ip link set lo up; mkfs.ext4 -q /dev/vda && mount /dev/vda /mnt && mkdir /mnt/d && \
+         chown postgres /mnt/d && cd /mnt && su postgres -s /bin/sh -c '{as_user}'"
+    );
+    let folder = tempfile::tempdir().unwrap();
+    let words = [SATA, "--size", "1GiB", "--out", "result.json", "--", "sh", "-c", &script];
+    let output = command(folder.path(), &kernel, &words).output().unwrap();
+    assert_eq!(output.status.code(), Some(0), "{}", said(&output));
+    let told = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert!(told.contains("200/200"), "{told}");
+    let latency = told.lines().find(|line| line.starts_with("latency average")).unwrap();
+    let ms: f64 = latency.split([' ', '=']).filter_map(|word| word.parse().ok()).next().unwrap();
+    // A commit waits for the log on the drive, and for nothing else that takes long.
+    assert!((0.05..20.0).contains(&ms), "{latency}");
+}
+
+/// The folder of PostgreSQL's programs, as Debian has it.
+fn postgres() -> Option<String> {
+    let versions = std::fs::read_dir("/usr/lib/postgresql").ok()?;
+    let found = versions.filter_map(|entry| Some(entry.ok()?.path().join("bin")));
+    let found = found.filter(|path| path.join("pgbench").is_file()).max()?;
+    Some(found.display().to_string())
+}
+
 #[test]
 fn a_signal_ends_the_guest_and_leaves_nothing() {
     let Some(kernel) = kernel() else { return };

@@ -24,6 +24,8 @@ const FOLDING: f64 = 2.5;
 /// The shortest time in which flash with one bit a cell is taken to read a part of a page, in seconds: between that of
 /// flash made for it (Z-NAND, 3 us; XL-FLASH, 5 us) and the 20 us and more of data sheets, for whole pages.
 const SLC_READ_LEAST: f64 = 10e-6;
+/// Data over which random reads are rated, in bytes: `library/workloads/data-sheet.toml`.
+const RATED_SPAN: f64 = 8.0 * (1u64 << 30) as f64;
 /// Dies below which a drive is taken to have a generation's smaller ones.
 const DIES_LEAST: f64 = 16.0;
 /// The part of a pseudo-SLC cache that is there on a full drive too.
@@ -245,8 +247,9 @@ fn reads(rated: &Rated, controller: &Controller, nand: &Nand, array: &Array, out
         }
         false => out.prior("flash.channel_rate", Unit::Rate, &nand.channel_rate, 1.0),
     }
-    // Ratings are of data just written, which a pseudo-SLC cache still holds.
-    let cached = wanted_pseudo_slc(rated, controller, array).is_some();
+    // Ratings are of data just written, which a pseudo-SLC cache still holds where it has room for it.
+    let cache = wanted_pseudo_slc(rated, controller, array).map(|(wanted, _)| wanted);
+    let cached = cache.is_some_and(|wanted| wanted >= RATED_SPAN);
     let (usual, place) = match cached {
         true => (&nand.slc_read, "pseudo_slc.read"),
         false => (&nand.read, "flash.read"),
@@ -280,7 +283,12 @@ fn reads(rated: &Rated, controller: &Controller, nand: &Nand, array: &Array, out
     }
     if cached {
         out.prior("flash.read", Unit::Time, &nand.read, 1.0);
+    } else if cache.is_some() {
+        out.prior("pseudo_slc.read", Unit::Time, &nand.slc_read, 1.0);
     }
+    // A cache that has room for a part of the data answers that share of the reads.
+    let share = if cached { 0.0 } else { cache.unwrap_or(0.0) / RATED_SPAN };
+    let sense = share * nand.slc_read.value + (1.0 - share) * sense;
     let place = "front_end.read_latency";
     further_time(place, (rated.one_read, "read"), &controller.one_read, fixed + sense, out);
     for key in ["die.cache_read", "die.cache_program"] {

@@ -146,7 +146,7 @@ impl SolidState {
         }
         misses.from_media = reads.len() as u32;
         for page in reads {
-            let site = self.site(page, 0, self.spec.read.mean());
+            let site = self.site(page, 0, self.map_read_time());
             self.flash.start(now, site, FlashTask::ReadMap { command }, SLOT, events);
         }
         for page in stores {
@@ -242,6 +242,13 @@ impl SolidState {
             Some(cache) if self.translation.is_pseudo_slc(unit) => cache.read,
             _ => self.time_of_page(&self.spec.read, unit),
         }
+    }
+
+    /// Returns the time of the array to read a page of the map, which lies in blocks with one bit a cell where the drive has
+    /// such.
+    fn map_read_time(&self) -> Duration {
+        let cache = self.spec.translation.pseudo_slc;
+        cache.map_or_else(|| self.spec.read.mean(), |cache| cache.read)
     }
 
     /// The time of the kind of page that a unit is.

@@ -57,7 +57,13 @@ impl Cached {
 
     /// The part of `slots` that went into the cache of `flash` when they were written in order to the erased drive. A
     /// superblock has `size` slots, and `each` in the cache; `kept` superblocks stay erased.
-    pub(crate) fn of_written(flash: &FlashSpec, slots: u32, each: u32, size: u32, kept: u64) -> Self {
+    pub(crate) fn of_written(
+        flash: &FlashSpec,
+        slots: u32,
+        each: u32,
+        size: u32,
+        kept: u64,
+    ) -> Self {
         let (own, lent) = (flash.pseudo_slc_superblocks(), flash.pseudo_slc_growth());
         if each == 0 || own + lent == 0 {
             return Self::none(size);
@@ -172,7 +178,8 @@ impl Layout {
         match self {
             Self::InOrder { slots, cached } => {
                 let rest = slots.saturating_sub(cached.slots());
-                (slots.min(&cached.slots()).div_ceil(cached.each.max(1)) + rest.div_ceil(size)) as usize
+                (slots.min(&cached.slots()).div_ceil(cached.each.max(1)) + rest.div_ceil(size))
+                    as usize
             }
             Self::Scattered(scattered) => scattered.starts.len() - 1,
         }
