@@ -4,10 +4,10 @@
 //! `drive/solid_state/translation/collection_tests.rs`.
 
 use super::spec::*;
-use super::tests::{at_rest, nvme, sas, sata, small_drive, unlimited};
+use super::tests::{at_rest, nvme, run, sas, sata, small_drive, test, unlimited};
 use super::*;
 use crate::units::{Bytes, Duration, Instant};
-use crate::workload::{Access, Operation};
+use crate::workload::{Access, Operation, Pattern, Test};
 
 const BLOCK: Bytes = Bytes::kibi(4);
 
@@ -209,4 +209,37 @@ fn an_idle_drive_begins_to_collect_at_its_time() {
     let _ = simulator.advance_until(Instant::ZERO + us(8_900));
     let _ = simulator.advance_until(Instant::ZERO + us(8_900));
     assert_eq!(simulator.drive_use().moved, Bytes::ZERO);
+}
+
+#[test]
+fn what_was_just_written_is_read_at_the_time_of_the_cache_as_far_as_that_has_room() {
+    let mut drive = small_drive();
+    drive.capacity = Bytes::mebi(512);
+    let flash = drive.flash_mut();
+    (flash.technology, flash.blocks_per_plane) = (Technology::Tlc, 400);
+    flash.read = PageTimes::alike(us(80));
+    flash.translation.pseudo_slc = Some(PseudoSlcSpec {
+        capacity: Bytes::mebi(8),
+        growth: Bytes::mebi(56),
+        read: us(20),
+        program: us(150),
+        fold_when_full: false,
+    });
+    let mean = |drive: &DriveSpec, mebibytes| {
+        let reads = Test {
+            span: Bytes::mebi(mebibytes),
+            volume: Some(Bytes::mebi(16)),
+            ..test(Bytes::kibi(4), Pattern::Uniform, true, 1)
+        };
+        run(&nvme(drive.clone()), &reads).latency().mean_ns() / 1e3
+    };
+    let (cached, beyond) = (mean(&drive, 32), mean(&drive, 256));
+    drive.flash_mut().condition = Condition::Sequential;
+    let old = mean(&drive, 32);
+    assert!(
+        (old - cached - 60.0).abs() < 0.1,
+        "{cached} us, and {old} us of data written long before"
+    );
+    // A quarter of it has room in the cache.
+    assert!((old - beyond - 15.0).abs() < 2.0, "{beyond} us over a span four times the cache");
 }
