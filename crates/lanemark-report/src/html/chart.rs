@@ -13,7 +13,7 @@ use super::family_chart;
 use super::grid::typeset;
 use super::lines::Chart;
 use super::picture::{Drawing, Entry, Picture};
-use super::svg::{Image, fitted, image, num};
+use super::svg::{Image, block, fitted, image, listed, num};
 use crate::figure_table::{metrics, printed, rows, tests};
 use crate::number::{ERROR_DOUBTFUL, grouped, known, percent_signed, significant};
 
@@ -303,17 +303,15 @@ impl Bar {
     fn draw(&self, axis: &Axis, top: f64, colour: &str) -> Markup {
         let middle = top + BAR / 2.0;
         let label_at = axis.place(self.end()) + 6.0;
+        let shape = block(0.0, top, axis.place(self.value), BAR);
         html! {
             // A published bar is translucent and must not show the grid.
-            rect class="ground" x="0" y=(num(top)) width=(num(axis.place(self.value)))
-                height=(num(BAR)) {}
-            rect class=(format!("{} {colour}", self.kind.class())) x="0" y=(num(top))
-                width=(num(axis.place(self.value))) height=(num(BAR)) {}
+            @if self.kind == Kind::Published { path class="ground" d=(shape) {} }
+            path class=(format!("{} {colour}", self.kind.class())) d=(shape) {}
             @if let Some((min, max)) = self.range {
-                @let (from, to) = (num(axis.place(min)), num(axis.place(max)));
-                @let (high, low) = (num(middle - 3.0), num(middle + 3.0));
-                path class="whisker"
-                    d=(format!("M{from} {}H{to}M{from} {high}V{low}M{to} {high}V{low}", num(middle))) {}
+                @let (from, to, high) = (num(axis.place(min)), num(axis.place(max)), num(middle - 3.0));
+                @let end = if from == to { String::new() } else { format!("M{to} {high}v6M{from} {}H{to}", num(middle)) };
+                path class="whisker" d=(format!("M{from} {high}v6{end}")) {}
             }
             text x=(num(label_at)) y=(num(middle + 4.0)) {
                 (grouped(&self.text))
@@ -359,6 +357,6 @@ impl Panel {
             });
             format!("{}: {}", group.label, bars.collect::<Vec<_>>().join(", "))
         });
-        format!("{}. {}", self.test, groups.collect::<Vec<_>>().join("; "))
+        format!("{}. {}", self.test, listed(groups))
     }
 }

@@ -108,14 +108,13 @@ fn charts(study: Option<&StudyOutcome>, runs: &[&RunResult]) -> Vec<Value> {
         .into_iter()
         .chain(family_chart::load_charts(&all))
         .chain(latency::charts(&all));
-    let lines = lines.map(|chart| data(&chart.told(), &chart, false));
-    lines
-        .chain(series::charts(&all).iter().map(|(label, chart)| data(label, chart, true)))
-        .collect()
+    let lines = lines.map(|chart| data(&chart.told(), &chart, None));
+    let rates = series::charts(&all);
+    lines.chain(rates.iter().map(|one| data(&one.label, &one.chart, one.rest))).collect()
 }
 
-/// The data of a chart, whose drawing is told as `label`; the drawing is kept where it shows more.
-fn data(label: &str, chart: &Chart, keep: bool) -> Value {
+/// The data of a chart, whose drawing is told as `label`; the drawing is kept from `rest` on where it shows more.
+fn data(label: &str, chart: &Chart, rest: Option<f64>) -> Value {
     let place =
         |x: f64| digits(x, if chart.across.unit == Unit::Nines { DIGITS_OF_NINES } else { DIGITS });
     let line = |line: &Line| {
@@ -131,7 +130,7 @@ fn data(label: &str, chart: &Chart, keep: bool) -> Value {
     };
     json!({
         "label": label,
-        "keep": keep,
+        "rest": rest,
         "across": axis(&chart.across),
         "up": axis(&chart.up),
         "series": chart.lines.iter().map(line).collect::<Vec<_>>(),
