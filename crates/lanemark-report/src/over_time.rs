@@ -44,9 +44,9 @@ pub(crate) fn brief(sample: &Sample) -> Option<String> {
     let phases = Phases::of(sample.series.as_ref()?);
     let window = phases.window?;
     Some(match phases.steady_from {
-        Some(Duration::ZERO) => format!("Steady: {} a second", mean(window.mean)),
+        Some(Duration::ZERO) => format!("Steady: {} requests a second", mean(window.mean)),
         Some(from) => {
-            format!("Steady from {} on: {} a second", time_told(from), mean(window.mean))
+            format!("Steady from {} on: {} requests a second", time_told(from), mean(window.mean))
         }
         None => "Not steady at the end".to_owned(),
     })

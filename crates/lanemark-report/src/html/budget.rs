@@ -9,11 +9,13 @@ use maud::{Markup, html};
 use super::axis::Axis;
 use super::grid::{grid, typeset};
 use super::picture::{Drawing, Entry, Picture};
-use super::svg::{Image, block, fitted, image, listed, num, text_width};
+use super::svg::{Image, block, fitted, image, listed, named, num, part_title, split, text_width};
 use crate::budget::{Budget, HopShare};
 use crate::number::{LatencyUnit, fixed, or_absent, percent, percent_whole, significant};
 use crate::table::{Cell, Column, Table};
 
+/// Bars of a panel that fit on a sheet of paper.
+const BARS_MOST: usize = 20;
 /// Bars of all panels whose parts tell their numbers when they are pointed at; of more the table does.
 const POINTED: usize = 96;
 const WIDTH: f64 = 440.0;
@@ -90,13 +92,10 @@ fn drawn(panels: &[Panel<'_>]) -> Picture {
         Entry::new(swatch, name)
     };
     let pointed = is_pointed(panels);
-    let figure = |panel: &Panel<'_>| Drawing {
-        title: panel.test.to_owned(),
-        image: panel.draw(&hops, pointed),
-    };
+    let figures = |panel: &Panel<'_>| panel.figures(&hops, pointed);
     Picture {
         entries: hops.0.iter().map(swatch).collect(),
-        figures: panels.iter().map(figure).collect(),
+        figures: panels.iter().flat_map(figures).collect(),
     }
 }
 
@@ -129,20 +128,38 @@ impl Panel<'_> {
         LatencyUnit::fitting(self.bars.iter().map(|(_, budget)| budget.total_ns()))
     }
 
-    fn draw(&self, hops: &Hops, pointed: bool) -> Image {
+    /// The panel with its title, in several parts where it has many bars.
+    fn figures(&self, hops: &Hops, pointed: bool) -> Vec<Drawing> {
         let unit = self.unit();
         let totals = self.bars.iter().map(|(_, budget)| unit.of(budget.total_ns()));
         let axis = Axis::new(totals, WIDTH - UNIT);
+        let ranges = split(self.bars.len(), BARS_MOST);
+        let count = ranges.len();
+        let drawing = |(index, range): (usize, std::ops::Range<usize>)| {
+            let title = part_title(self.test, index, count);
+            let part = Panel { test: &title, bars: self.bars[range].to_vec() };
+            let image = part.draw((unit, &axis), hops, pointed);
+            Drawing { title, image }
+        };
+        ranges.into_iter().enumerate().map(drawing).collect()
+    }
+
+    fn draw(&self, (unit, axis): (LatencyUnit, &Axis), hops: &Hops, pointed: bool) -> Image {
         let height = self.bars.len() as f64 * (LINE + BAR + GAP);
         let top = |index: usize| index as f64 * (LINE + BAR + GAP);
         let bars: Vec<Bar<'_>> = (0..)
             .zip(&self.bars)
-            .map(|(index, (_, budget))| Bar::new(budget, unit, &axis, top(index) + LINE))
+            .map(|(index, (_, budget))| Bar::new(budget, unit, axis, top(index) + LINE))
             .collect();
         let content = html! {
             (axis.draw(0.0, height, &typeset(unit.name())))
             @for (index, (label, budget)) in self.bars.iter().enumerate() {
                 (heading(label, budget, unit, top(index)))
+            }
+            g class="soft end" {
+                @for (index, (_, budget)) in self.bars.iter().enumerate() {
+                    text x=(num(WIDTH)) y=(num(top(index) + LINE - 5.0)) { (busiest(budget)) }
+                }
             }
             // Waits are translucent and must not show the grid.
             path class="ground" d=(bars.iter().map(Bar::whole).collect::<String>()) {}
@@ -172,18 +189,21 @@ impl Panel<'_> {
     }
 }
 
-/// The line above a bar: whose it is, how long, and the busiest hop.
+/// The busiest hop of a budget.
+fn busiest(budget: &Budget) -> String {
+    budget.busiest().map_or(String::new(), |hop| {
+        format!("{} {} busy", fitted(&hop.label(), 160.0), percent_whole(hop.utilisation))
+    })
+}
+
+/// The line above a bar: whose it is, and how long.
 fn heading(label: &str, budget: &Budget, unit: LatencyUnit, top: f64) -> Markup {
     let total = format!("{} {}", significant(unit.of(budget.total_ns())), typeset(unit.name()));
-    let busy = budget.busiest().map_or(String::new(), |hop| {
-        format!("{} {} busy", fitted(&hop.label(), 160.0), percent_whole(hop.utilisation))
-    });
-    let room = WIDTH - text_width(&busy) - text_width(&total) - 30.0;
-    let label = fitted(label, room);
-    let y = num(top + LINE - 5.0);
+    let room = WIDTH - text_width(&busiest(budget)) - text_width(&total) - 30.0;
     html! {
-        text x="4" y=(y) { (label) " " tspan class="soft" dx="4" { (total) } }
-        text class="soft end" x=(num(WIDTH)) y=(y) { (busy) }
+        text x="4" y=(num(top + LINE - 5.0)) {
+            (named(label, room)) " " tspan class="soft" dx="4" { (total) }
+        }
     }
 }
 

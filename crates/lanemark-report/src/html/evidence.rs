@@ -6,7 +6,7 @@ use maud::{Markup, html};
 use super::grid::grid;
 use crate::calibration::settings;
 use crate::error_summary::{ErrorSummary, role_name};
-use crate::number::ABSENT;
+use crate::number::{ABSENT, fixed, or_absent};
 use crate::table::{Cell, Column, Table};
 use crate::target;
 
@@ -70,7 +70,7 @@ pub(super) fn models(runs: &[(String, &RunResult)]) -> Option<Markup> {
         Column::number("sourced", "values"),
         Column::number("derived", "values"),
         Column::number("assumed", "values"),
-        Column::number("set", "values"),
+        Column::number("set", "values").optional(1),
     ]);
     for (label, target, _) in &models {
         table.push(vec![
@@ -80,9 +80,13 @@ pub(super) fn models(runs: &[(String, &RunResult)]) -> Option<Markup> {
             Cell::plain(target.values_sourced.to_string()),
             Cell::plain(target.values_derived.to_string()),
             Cell::plain(target.values_assumed.len().to_string()),
-            Cell::plain(target.overrides.len().to_string()),
+            Cell::plain(or_absent(
+                Some(target.overrides.len() as f64).filter(|&set| set > 0.0),
+                |set| fixed(set, 0),
+            )),
         ]);
     }
+    let table = table.without_empty_columns();
     (!models.is_empty()).then(|| {
         html! {
             p class="soft" {

@@ -9,7 +9,7 @@ use maud::{Markup, html};
 
 use super::lines::time_label;
 use super::picture::Entry;
-use super::svg::{num, whole};
+use super::svg::num;
 
 /// Name of the map's axis.
 pub(super) const HEADING: &str = "latency of requests";
@@ -18,7 +18,7 @@ const LABEL: f64 = 14.0;
 /// Least share of its column that a cell of each class has.
 const SHARES: [f64; 5] = [0.0, 0.001, 0.01, 0.1, 0.4];
 /// Names of the classes.
-const NAMES: [&str; 5] = ["below 0.1%", "0.1%", "1%", "10%", "40% and more"];
+const NAMES: [&str; 5] = ["below 0.1%", "0.1 to 1%", "1 to 10%", "10 to 40%", "40% and more"];
 
 /// The heat map of a series.
 pub(super) struct Heat {
@@ -83,19 +83,25 @@ impl Heat {
         let columns = self.series.points.len();
         let mut paths: [String; SHARES.len()] = Default::default();
         for row in self.rows.0..=self.rows.1 {
+            // Where the last cell of each class in this row ends, from which the next one is told.
+            let mut ends: [Option<f64>; SHARES.len()] = [None; SHARES.len()];
             let mut run: Option<(usize, usize)> = None;
             for column in 0..=columns {
                 let class = (column < columns).then(|| self.class(column, row)).flatten();
                 if let Some((from, of)) = run
                     && class != Some(of)
                 {
-                    let start = place(self.series.start(from));
+                    let start = place(self.series.start(from)).round();
                     let end = match column == columns {
                         true => place(self.series.elapsed()),
                         false => place(self.series.start(column)),
                     };
-                    let middle = below(row) - self.row / 2.0;
-                    paths[of] += &format!("M{} {}H{}", whole(start), num(middle), whole(end));
+                    let (end, middle) = (end.round(), num(below(row) - self.row / 2.0));
+                    paths[of] += &match ends[of] {
+                        Some(last) => format!("m{} 0h{}", start - last, end - start),
+                        None => format!("M{start} {middle}h{}", end - start),
+                    };
+                    ends[of] = Some(end);
                     run = None;
                 }
                 run = run.or(class.map(|class| (column, class)));
@@ -115,7 +121,10 @@ impl Heat {
 
 /// The classes of cells by their names.
 pub(super) fn entries() -> Vec<Entry> {
-    let lead = Entry { swatch: None, name: "Requests of an interval, from".to_owned() };
+    let lead = Entry {
+        swatch: None,
+        name: "Share of the requests of an interval that took so long:".to_owned(),
+    };
     let classes = NAMES.iter().enumerate().map(|(class, name)| {
         let swatch = html! { path class=(format!("q{class}")) stroke-width="12" d="M0 6H22" {} };
         Entry::new(swatch, *name)

@@ -22,6 +22,8 @@ const BOTTOM: f64 = 32.0;
 const COLOURS: usize = 6;
 /// Dashes before they come again.
 const DASHES: usize = 4;
+/// Series that have a look of their own.
+pub(super) const LOOKS: usize = COLOURS * DASHES;
 
 /// The unit of an axis, by which values on it are told.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -326,7 +328,7 @@ mod tests {
 
     #[test]
     fn twenty_four_series_have_a_look_of_their_own() {
-        let looks: std::collections::BTreeSet<String> = (0..24).map(style).collect();
-        assert_eq!(looks.len(), 24);
+        let looks: std::collections::BTreeSet<String> = (0..LOOKS).map(style).collect();
+        assert_eq!((looks.len(), LOOKS), (24, 24));
     }
 }

@@ -71,6 +71,10 @@ fn whole(study: Option<&StudyOutcome>, runs: &[&RunResult], live: Option<&Live>)
     };
     let content = markup! {
         (header(title, study, &runs))
+        @if live.is_some() {
+            noscript { p class="soft" { "Without scripts the charts are still pictures." } }
+            p class="soft hint" hidden { (HINT) }
+        }
         (sections(study, &runs))
     };
     page_with(title, &content, live)
@@ -80,6 +84,10 @@ fn whole(study: Option<&StudyOutcome>, runs: &[&RunResult], live: Option<&Live>)
 pub(crate) fn page(title: &str, content: &Markup) -> String {
     page_with(title, content, None)
 }
+
+/// What a reader can do with the charts of an interactive page.
+const HINT: &str = "Charts tell values to a pointer and, once chosen, to arrow keys. A click chooses a chart: then the wheel zooms it, \
+    dragging moves it, and a double click shows all of it again.";
 
 fn page_with(title: &str, content: &Markup, live: Option<&Live>) -> String {
     let page = markup! {
@@ -98,9 +106,6 @@ fn page_with(title: &str, content: &Markup, live: Option<&Live>) -> String {
                 }
             }
             body { main {
-                @if live.is_some() {
-                    noscript { p class="soft" { "Without scripts the charts are still pictures." } }
-                }
                 (content)
                 footer { "Lanemark · MB is 10⁶ bytes, MiB 2²⁰. – means not known." }
             }

@@ -15,7 +15,7 @@ use super::grid::{grid, typeset};
 use super::heat::{self, Heat};
 use super::lines::{self, Chart, Scale};
 use super::picture::{self, Drawing, Picture};
-use super::svg::{Image, block, image, num, text_width, whole as rounded};
+use super::svg::{Image, block, image, num, text_width};
 use crate::number::{grouped, significant};
 use crate::over_time;
 
@@ -36,7 +36,7 @@ const TICKS: f64 = 12.0;
 /// The most drawings that a page has whole; of more it has small ones, test by test.
 const WHOLE_MOST: usize = 24;
 /// Steps of the lines of a page of small drawings, and columns of its heat maps.
-const STEPS_PAGE: usize = 24_000;
+const STEPS_PAGE: usize = 20_000;
 const COLUMNS_PAGE: usize = 8_000;
 /// Requests of at least this size are told by their data.
 const LARGE: Bytes = Bytes::kibi(64);
@@ -50,8 +50,9 @@ struct Size {
     amplification: f64,
     /// Height of a row of a heat map.
     row: f64,
-    /// Height between the ticks of a plot.
+    /// Height between the ticks of a plot, and decimals of heights.
     tick_height: f64,
+    decimals: i32,
     /// The most steps of a line, and columns of a heat map.
     steps: usize,
     columns: usize,
@@ -65,6 +66,7 @@ impl Size {
         amplification: 100.0,
         row: 7.0,
         tick_height: 45.0,
+        decimals: 1,
         steps: 1000,
         columns: 120,
     };
@@ -79,6 +81,7 @@ impl Size {
                 amplification: 56.0,
                 row: 4.0,
                 tick_height: 56.0,
+                decimals: 0,
                 steps: (STEPS_PAGE / drawings).clamp(40, 240),
                 columns: (COLUMNS_PAGE / drawings).clamp(20, 60),
             },
@@ -166,6 +169,8 @@ pub(super) struct Rate {
     pub(super) chart: Chart,
     /// Where the rest of the drawing begins; none where it has no other plot.
     pub(super) rest: Option<f64>,
+    /// Shares of the drawing's width to the left and right of its plots.
+    pub(super) sides: (f64, f64),
 }
 
 /// The rate of each test over time as a chart.
@@ -211,7 +216,7 @@ pub(super) fn charts(runs: &[(String, &RunResult)]) -> Vec<Rate> {
             true => (small::told(one, &plots), small::draw(one, size)),
             false => (told(&one.caption, &plots, one.series), draw(one, size)),
         };
-        Rate { label, chart, rest }
+        Rate { label, chart, rest, sides: (LEFT / size.width, RIGHT / size.width) }
     };
     all.iter().map(chart).collect()
 }
@@ -448,34 +453,37 @@ impl Plot {
                     text x="-6" y=(num(place(value) + 3.5)) { (grouped(&format!("{value:.decimals$}"))) }
                 }
             }
-            path class=(format!("trace {}", self.class)) d=(self.steps(edges, place)) {}
+            path class=(format!("trace {}", self.class)) d=(self.steps(edges, place, size.decimals)) {}
         }
     }
 
     /// The values as steps, broken where one is not known.
-    fn steps(&self, edges: &[f64], place: impl Fn(f64) -> f64) -> String {
+    fn steps(&self, edges: &[f64], place: impl Fn(f64) -> f64, decimals: i32) -> String {
+        let factor = 10f64.powi(decimals);
         let mut path = String::new();
-        // The height of the step that has not ended yet, and how far it goes.
-        let mut step: Option<(String, f64)> = None;
+        // The step that has not ended yet: its height, and where it begins and ends.
+        let mut step: Option<(String, f64, f64)> = None;
         for (value, ends) in self.values.iter().zip(edges.windows(2)) {
-            let y = value.filter(|value| value.is_finite()).map(|value| num(place(value)));
-            if let (Some((known, to)), Some(y)) = (&mut step, &y)
+            let known = value.filter(|value| value.is_finite());
+            let y = known.map(|value| num((place(value) * factor).round() / factor));
+            if let (Some((known, _, to)), Some(y)) = (&mut step, &y)
                 && known == y
             {
-                *to = ends[1];
+                *to = ends[1].round();
                 continue;
             }
-            let before = step.take().map(|(_, to)| path += &format!("H{}", rounded(to)));
+            let before = step.take().map(|(_, from, to)| path += &format!("h{}", to - from));
             if let Some(y) = y {
+                let [from, to] = [ends[0], ends[1]].map(f64::round);
                 path += &match before {
                     Some(()) => format!("V{y}"),
-                    None => format!("M{} {y}", rounded(ends[0])),
+                    None => format!("M{from} {y}"),
                 };
-                step = Some((y, ends[1]));
+                step = Some((y, from, to));
             }
         }
-        if let Some((_, to)) = step {
-            path += &format!("H{}", rounded(to));
+        if let Some((_, from, to)) = step {
+            path += &format!("h{}", to - from);
         }
         path
     }

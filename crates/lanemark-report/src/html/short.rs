@@ -12,8 +12,7 @@ const EMPTY: [&str; 4] = ["path", "rect", "line", "circle"];
 /// The page with no more ends than it needs.
 pub(super) fn shortened(page: String) -> String {
     // An element that holds nothing ends behind its last attribute.
-    let page =
-        EMPTY.iter().fold(page, |page, name| page.replace(&format!("\"></{name}>"), "\"/>"));
+    let page = EMPTY.iter().fold(page, |page, name| page.replace(&format!("\"></{name}>"), "\"/>"));
     ENDS.iter().fold(page, |page, end| page.replace(end, ""))
 }
 

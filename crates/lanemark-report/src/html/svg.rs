@@ -11,11 +11,6 @@ pub(crate) fn num(value: f64) -> String {
     text.strip_suffix(".0").map(str::to_owned).unwrap_or(text)
 }
 
-/// A coordinate without decimals, enough for edges of steps, which stand upright or lie level.
-pub(crate) fn whole(value: f64) -> String {
-    format!("{}", value.round() + 0.0)
-}
-
 /// About how wide `text` is as a label. There is no font here to ask.
 pub(crate) fn text_width(text: &str) -> f64 {
     unicode_width::UnicodeWidthStr::width(text) as f64 * CHARACTER
@@ -42,6 +37,19 @@ pub(crate) fn block(x: f64, y: f64, width: f64, height: f64) -> String {
     format!("M{0} {1}H{2}v{3}H{0}z", num(x), num(y), num(x + width), num(height))
 }
 
+/// The name of a run, of which the middle is left out where it does not fit in `width`: its ends tell it from others.
+pub(crate) fn named(text: &str, width: f64) -> String {
+    let room = (width / CHARACTER).floor() as usize;
+    let letters: Vec<char> = text.chars().collect();
+    if text_width(text) <= width || room < 8 {
+        return fitted(text, width);
+    }
+    let end = (room - 1) / 2;
+    let start: String = letters[..(room - 1 - end).min(letters.len())].iter().collect();
+    let end: String = letters[letters.len().saturating_sub(end)..].iter().collect();
+    format!("{start}…{end}")
+}
+
 /// Series or bars of a drawing that its label tells; a reader who listens has the table for more.
 const TOLD: usize = 8;
 
@@ -52,6 +60,21 @@ pub(crate) fn listed(parts: impl Iterator<Item = String>) -> String {
     match parts.len().saturating_sub(TOLD) {
         0 => first,
         more => format!("{first}; {more} more in the table"),
+    }
+}
+
+/// The ranges into which so many bars are split, so that none has more than `most` and all about as many: a drawing of each
+/// fits on a sheet of paper.
+pub(crate) fn split(bars: usize, most: usize) -> Vec<std::ops::Range<usize>> {
+    let parts = bars.div_ceil(most).max(1);
+    (0..parts).map(|part| part * bars / parts..(part + 1) * bars / parts).collect()
+}
+
+/// The title of a part of several.
+pub(crate) fn part_title(title: &str, part: usize, parts: usize) -> String {
+    match parts {
+        1 => title.to_owned(),
+        _ => format!("{title}, {} of {parts}", part + 1),
     }
 }
 

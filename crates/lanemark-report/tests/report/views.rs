@@ -165,15 +165,6 @@ fn a_page_asks_for_nothing_outside_itself() {
 }
 
 #[test]
-fn a_page_of_fifty_runs_is_below_two_megabytes() {
-    let mut runs = vec![fixture::over_time(); 5];
-    runs.extend(vec![fixture::measured(); 45]);
-    let page = html(None, &runs.iter().collect::<Vec<_>>());
-    assert!(page.len() < 2_000_000, "{} bytes", page.len());
-    assert!(page.matches(">sata (5)<").count() > 1, "the fifth run is not shown");
-}
-
-#[test]
 fn a_page_begins_with_one_sentence_of_its_runs() {
     let page = html(None, &[&fixture::simulated()]);
     let (summary, table) =

@@ -43,7 +43,7 @@ pub(super) fn section(all: &[Shown<'_>], size: Size) -> Markup {
                 (plots(group[0].test, group[0].series, size)[0].heading)
                 @if group.iter().any(|one| one.has_latencies()) { ", and " (heat::HEADING) " below" }
             }
-            div class="panels" {
+            div class="panels runs" {
                 @for one in group {
                     figure {
                         figcaption { (one.label) }
