@@ -42,7 +42,9 @@
   const specification = (chart, place) => {
     const tall = place.closest('figure.time') !== null;
     const [left, right] = (chart.sides ?? []).map((share) => share * place.clientWidth);
-    const room = left ? { minExtent: left, maxExtent: left } : {};
+    // Where there is no room for labels, the time need not be above that of the rest.
+    const beside = left >= 40;
+    const room = beside ? { minExtent: left, maxExtent: left } : {};
     const numbers = chart.series.map((_, number) => String(number));
     const look = (make) => ({ field: 'number', type: 'nominal', legend: null, scale: { domain: numbers, range: chart.series.map(make) } });
     const colours = look((series) => colour(`--s${series.style % 6}`));
@@ -51,7 +53,7 @@
     const lines = { filter: '!datum.rings' };
     return {
       $schema: 'https://vega.github.io/schema/vega-lite/v6.json', width: 'container', height: tall ? 220 : 190,
-      background: null, ...(left ? { padding: { left: 0, right, top: 5, bottom: 5 } } : {}), title: { text: chart.up.name, anchor: 'start', frame: 'bounds' }, autosize: { type: 'fit', contains: 'padding' }, data: { values: rows(chart) },
+      background: null, ...(beside ? { padding: { left: 0, right, top: 5, bottom: 5 } } : {}), title: { text: chart.up.name, anchor: 'start', frame: 'bounds' }, autosize: { type: 'fit', contains: 'padding' }, data: { values: rows(chart) },
       layer: [
         {
           params: [{ name: 'zoom', select: 'interval', bind: 'scales' }], transform: [{ filter: 'datum.low !== null' }],

@@ -229,7 +229,10 @@ pub(super) fn over_time(runs: &[(String, &RunResult)]) -> Option<Markup> {
             @if all.iter().any(Shown::has_latencies) { (picture::legend(&heat::entries())) }
             @match Size::of(all.len()) {
                 size if size.is_small() => (small::section(&all, size)),
-                size => @for one in &all { (whole(one, size)) },
+                size => {
+                    (picture::legend(&small::entries(&all, false)))
+                    @for one in &all { (whole(one, size)) }
+                },
             }
         }
     })

@@ -31,7 +31,7 @@ pub(super) fn section(all: &[Shown<'_>], size: Size) -> Markup {
         }
     }
     html! {
-        (picture::legend(&entries(all)))
+        (picture::legend(&entries(all, true)))
         p class="soft" {
             "Time goes from zero to the time at the right. Each drawing has its own scale from zero, and at the most "
             (size.steps) " steps, each the mean of its time. Steady is meant by SNIA's rule. A page of fewer runs shows more \
@@ -61,13 +61,13 @@ pub(super) fn section(all: &[Shown<'_>], size: Size) -> Markup {
     }
 }
 
-/// The marks and shades of all drawings by their names, each once.
-fn entries(all: &[Shown<'_>]) -> Vec<Entry> {
+/// The shades of all drawings by their names, each once, and the marks where they have no names in the drawings.
+pub(super) fn entries(all: &[Shown<'_>], with_marks: bool) -> Vec<Entry> {
     let mut named: Vec<(String, &'static str, &'static str)> = Vec::new();
     for one in all {
         let shades = spans(one.sample, one.series).into_iter();
         let shades = shades.map(|span| (span.name.to_owned(), span.class, "M0 0H22V12H0z"));
-        let lines = marks(one.sample, one.series).into_iter();
+        let lines = marks(one.sample, one.series).into_iter().filter(|_| with_marks);
         let lines = lines.map(|mark| (mark.name, mark.class, "M11 0V12"));
         for entry in shades.chain(lines) {
             if !named.contains(&entry) {
