@@ -37,7 +37,7 @@ pub(crate) fn run(args: &PathArgs) -> Result<Outcome, Failure> {
     }
     let drawing = Outlet::of(args.svg.as_deref(), &DRAWING)?;
     let provenance = Provenance { seed: args.seed, ..Provenance::default() };
-    let mut line = LabLine::new("tests", 1);
+    let mut line = LabLine::new(1);
     let mut run = lab.run(&system, &workload, &provenance, &mut |event| line.draw(&event))?;
     if !run.complete {
         return Ok(Outcome::Interrupted);
@@ -48,9 +48,12 @@ pub(crate) fn run(args: &PathArgs) -> Result<Outcome, Failure> {
         None => None,
     };
     if !args.no_interval {
-        line.draw_intervals();
         let (library, name, settings) = (&library, args.system.as_str(), settings.as_slice());
-        lab.add_intervals(&Subject { library, name, settings, ranges: &[] }, &mut run)?;
+        lab.add_intervals(
+            &Subject { library, name, settings, ranges: &[] },
+            &mut run,
+            &mut |event| line.draw(&event),
+        )?;
     }
     drop(line);
     if lab.cancel.is_cancelled() {

@@ -106,21 +106,24 @@ impl Drop for Progress {
 /// The line of progress for what a laboratory tells.
 pub(crate) struct LabLine {
     progress: Progress,
-    /// Name of the units that are counted.
-    what: &'static str,
-    ended: usize,
-    total: usize,
+    counted: Counted,
+    /// When the short tests with drawn values began.
+    drawing: Option<Instant>,
 }
 
-impl LabLine {
-    pub(crate) fn new(what: &'static str, total: usize) -> Self {
-        Self { progress: Progress::new(), what, ended: 0, total }
-    }
+/// Simulations that have ended, of how many: a simulation is one repeat of a test.
+struct Counted {
+    ended: usize,
+    total: usize,
+    /// Simulations of a point of a sweep.
+    each: u64,
+}
 
-    /// Draws what the event says.
-    pub(crate) fn draw(&mut self, event: &Event<'_>) {
-        let told = match event {
-            Event::TestEnded { .. } => {
+impl Counted {
+    /// What the event says in words; nothing where it changes nothing.
+    fn told(&mut self, event: &Event<'_>, drawing: Duration) -> Option<String> {
+        let at = match event {
+            Event::Sampled(..) => {
                 self.ended += 1;
                 String::new()
             }
@@ -131,22 +134,49 @@ impl LabLine {
                 format!("; test {number}: {seconds:.1} s simulated{share}")
             }
             Event::Asked { ended, total } => {
-                return self.progress.show(&format!("asked {ended} of {total} what would help"));
+                return Some(format!("{ended} of {total} simulations, for what would help"));
             }
-            Event::Drawing => return self.draw_intervals(),
+            Event::Drawn { ended, total } => {
+                return Some(format!(
+                    "{ended} of {total} short simulations with uncertain values drawn, for 80% intervals: {:.0} s",
+                    drawing.as_secs_f64()
+                ));
+            }
             Event::Point { ended, total, .. } => {
-                return self.progress.show(&format!("simulated {ended} of {total} points"));
+                let (done, all) = (ended * self.each, total * self.each);
+                return Some(format!("{ended} of {total} points, {done} of {all} simulations"));
             }
-            _ => return,
+            _ => return None,
         };
-        let Self { what, ended, total, .. } = self;
-        self.progress.show(&format!("simulated {ended} of {total} {what}{told}"));
+        let Self { ended, total, .. } = self;
+        Some(format!("{ended} of {total} simulations{at}"))
+    }
+}
+
+impl LabLine {
+    /// The line of so many simulations.
+    pub(crate) fn new(total: usize) -> Self {
+        Self::with(Counted { ended: 0, total, each: 1 })
     }
 
-    /// Says that short tests for intervals begin.
-    pub(crate) fn draw_intervals(&mut self) {
-        self.progress
-            .keep_moving("simulating short tests with uncertain values drawn, for 80% intervals");
+    /// The line of a sweep whose points are so many simulations each.
+    pub(crate) fn of_points(each: u32) -> Self {
+        Self::with(Counted { ended: 0, total: 0, each: each.into() })
+    }
+
+    fn with(counted: Counted) -> Self {
+        Self { progress: Progress::new(), counted, drawing: None }
+    }
+
+    /// Draws what the event says.
+    pub(crate) fn draw(&mut self, event: &Event<'_>) {
+        if let Event::Drawn { ended: 0, .. } = event {
+            self.drawing.get_or_insert_with(Instant::now);
+        }
+        let drawing = self.drawing.map_or(Duration::ZERO, |began| began.elapsed());
+        if let Some(line) = self.counted.told(event, drawing) {
+            self.progress.show(&line);
+        }
     }
 
     /// Says that drives run alone, for what they lose to each other on shared links.
@@ -181,6 +211,11 @@ fn cut(line: &str, columns: usize) -> &str {
 mod tests {
     use std::sync::{Arc, Mutex};
 
+    use lanemark_core::result::{SweepFigures, SweepPoint};
+    use lanemark_core::sim;
+    use lanemark_core::units::Instant as SimulatedInstant;
+    use lanemark_lab::At;
+
     use super::*;
 
     #[test]
@@ -201,6 +236,34 @@ mod tests {
         let lines = lines.lock().unwrap();
         assert_eq!(lines.len(), at_end, "a line came after the end");
         assert!(lines[0].starts_with("| drawing: 0 s") && lines[1].starts_with("/ "), "{lines:?}");
+    }
+
+    #[test]
+    fn simulations_are_counted_by_their_repeats_and_points_by_theirs() {
+        let mut counted = Counted { ended: 0, total: 6, each: 3 };
+        let mut told = |event: &Event<'_>| counted.told(event, Duration::from_secs(2));
+        let at = At { run: 0, test: 1, repeat: 0 };
+        assert_eq!(told(&Event::Begun(at)), None);
+        let now = SimulatedInstant::from_picoseconds(1_500_000_000_000);
+        let progress = sim::Progress { requests: 1, now, share: Some(0.25) };
+        let going = told(&Event::Advanced(at, progress)).unwrap();
+        assert_eq!(going, "0 of 6 simulations; test 2: 1.5 s simulated, 25% of it");
+        let drawn = told(&Event::Drawn { ended: 4, total: 33 }).unwrap();
+        assert!(
+            drawn.starts_with("4 of 33 short simulations") && drawn.ends_with(": 2 s"),
+            "{drawn}"
+        );
+        let asked = told(&Event::Asked { ended: 1, total: 12 }).unwrap();
+        assert!(asked.starts_with("1 of 12 simulations"), "{asked}");
+        let point = SweepPoint {
+            number: 4,
+            system: String::new(),
+            test: String::new(),
+            values: Vec::new(),
+            outcome: Ok(SweepFigures::default()),
+        };
+        let point = told(&Event::Point { point: &point, ended: 5, total: 16 });
+        assert_eq!(point.unwrap(), "5 of 16 points, 15 of 48 simulations");
     }
 
     #[test]

@@ -40,7 +40,7 @@ pub(crate) fn run(args: &SimArgs) -> Result<Outcome, Failure> {
     let (out, over_time) = (args.run.save.out(), Some(&args.over_time));
     let delivery = Delivery::open(out, &what, &provenance.started_at, over_time, shown)?;
 
-    let mut line = LabLine::new("tests", workload.tests.len());
+    let mut line = LabLine::new(workload.tests.len() * workload.repeats as usize);
     let mut result = lab.run(&system, &workload, &provenance, &mut |event| {
         line.draw(&event);
         if let Event::TestEnded { so_far, .. } = event
@@ -58,9 +58,12 @@ pub(crate) fn run(args: &SimArgs) -> Result<Outcome, Failure> {
         lab.bottleneck(&system.spec, &mut result, &mut |event| line.draw(&event))?;
     }
     if !args.no_interval && result.complete {
-        line.draw_intervals();
         let (library, name, settings) = (&library, args.system.as_str(), settings.as_slice());
-        lab.add_intervals(&Subject { library, name, settings, ranges: &[] }, &mut result)?;
+        lab.add_intervals(
+            &Subject { library, name, settings, ranges: &[] },
+            &mut result,
+            &mut |event| line.draw(&event),
+        )?;
     }
     drop(line);
     delivery.deliver(&mut result)?;

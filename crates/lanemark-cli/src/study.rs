@@ -30,8 +30,9 @@ pub(crate) fn run(args: &StudyArgs) -> Result<Outcome, Failure> {
     let place = out.map(|out| Place::new(out, &what, &provenance.started_at)).transpose()?;
 
     let systems = study.systems().count();
-    let cells = study.systems().map(|(_, _, workload)| workload.tests.len()).sum();
-    let mut line = LabLine::new("cells", cells);
+    let simulations =
+        study.systems().map(|(_, _, work)| work.tests.len() * work.repeats as usize).sum();
+    let mut line = LabLine::new(simulations);
     let watch = &mut |event: lanemark_lab::Event<'_>| line.draw(&event);
     let intervals = (!args.no_interval).then_some(&library);
     let extras = Extras { bottleneck: args.bottleneck, intervals };

@@ -47,7 +47,7 @@ pub(crate) fn run(args: &SweepArgs) -> Result<Outcome, Failure> {
     if ended > 0 {
         tell!("{ended} of {total} points are in {told} already");
     }
-    let mut line = LabLine::new("points", total as usize);
+    let mut line = LabLine::of_points(sweep.repeats());
     let outcome = lab.sweep(library, file, &mut |event| {
         line.draw(&event);
         if let Event::Point { ended: now, .. } = event {

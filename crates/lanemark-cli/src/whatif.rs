@@ -25,7 +25,7 @@ pub(crate) fn run(args: &WhatIfArgs) -> Result<Outcome, Failure> {
         seed: args.run.seed,
     };
     let line = std::cell::RefCell::new(None);
-    let begun = &mut |cells| drop(line.replace(Some(LabLine::new("tests of both", cells))));
+    let begun = &mut |simulations| drop(line.replace(Some(LabLine::new(simulations))));
     let lab = Lab { cancel: stop::on_signal().into(), ..Lab::default() };
     let outcome = lab.what_if_asked(&library, &asked, begun, &mut |event| {
         line.borrow_mut().iter_mut().for_each(|line| line.draw(&event));

@@ -32,6 +32,36 @@ fn lanemark(folder: &Path, arguments: &[&str]) -> Output {
     command.stdin(Stdio::null()).output().unwrap()
 }
 
+/// The library of charts, where it is there.
+fn library() -> Option<PathBuf> {
+    let library = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/tools/charts.js");
+    if !library.exists() {
+        lanemark_testbed::skipped("target/tools/charts.js is missing: make charts");
+        return None;
+    }
+    Some(library.canonicalize().unwrap())
+}
+
+/// Writes the interactive page of `results` in `folder`, and returns its address.
+fn page(folder: &Path, results: &[&str], library: &Path) -> String {
+    let library = library.to_str().unwrap();
+    let arguments = [&["report"], results, &["--html", "page.html", "--interactive", library]];
+    let written = lanemark(folder, &arguments.concat());
+    assert!(written.status.success(), "{}", String::from_utf8_lossy(&written.stderr));
+    format!("file://{}", folder.join("page.html").display())
+}
+
+/// Presses keys one after the other, and returns what the tip tells after each, with whether it is hidden.
+fn pressed(browser: &mut Browser, keys: &[&str]) -> Vec<serde_json::Value> {
+    let press = |key: &&str| {
+        for kind in ["rawKeyDown", "keyUp"] {
+            browser.ask("Input.dispatchKeyEvent", json!({"type": kind, "key": key}));
+        }
+        browser.value(&format!("[{TIP}.hidden, {TIP}.textContent]"))
+    };
+    keys.iter().map(press).collect()
+}
+
 /// A folder with a result, `run.json`.
 fn result() -> tempfile::TempDir {
     let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
@@ -54,26 +84,16 @@ fn result() -> tempfile::TempDir {
 
 #[test]
 fn pointing_tells_values_and_the_wheel_zooms() {
-    let library: PathBuf =
-        Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/tools/charts.js");
-    if !library.exists() {
-        return lanemark_testbed::skipped("target/tools/charts.js is missing: make charts");
-    }
+    let Some(library) = library() else { return };
     let folder = result();
-    let library = library.canonicalize().unwrap();
-    let arguments =
-        ["report", "run.json", "--html", "page.html", "--interactive", library.to_str().unwrap()];
-    let written = lanemark(folder.path(), &arguments);
-    assert!(written.status.success(), "{}", String::from_utf8_lossy(&written.stderr));
-    let path = folder.path().join("page.html");
-    let page = fs::read_to_string(&path).unwrap();
+    let address = page(folder.path(), &["run.json"], &library);
+    let page = fs::read_to_string(folder.path().join("page.html")).unwrap();
     assert!(page.len() < 2_000_000, "{} bytes", page.len());
     assert!(page.contains("University of Washington Interactive Data Lab"), "no notice");
 
     let profile = tempfile::tempdir().unwrap();
     let Some(mut browser) = Browser::start(profile.path()) else { return };
     browser.screen(1280, "light");
-    let address = format!("file://{}", path.display());
     browser.ask("Page.navigate", json!({"url": address}));
     browser.wait("document.querySelectorAll('.live[data-drawn]').length > 2");
     let counted = "[document.querySelectorAll('.live').length, window.lanemarkCharts.length]";
@@ -96,8 +116,20 @@ fn pointing_tells_values_and_the_wheel_zooms() {
     assert!(told.contains("sata\n") && told.contains("MB/s"), "{told}");
 
     let whole = browser.value(LABELS);
-    let wheel = json!({"type": "mouseWheel", "x": x, "y": y, "deltaX": 0, "deltaY": -400});
-    browser.ask("Input.dispatchMouseEvent", wheel);
+    // The wheel scrolls the page until the chart is chosen.
+    let wheel =
+        |down: i32| json!({"type": "mouseWheel", "x": x, "y": y, "deltaX": 0, "deltaY": down});
+    browser.ask("Input.dispatchMouseEvent", wheel(60));
+    browser.wait("window.scrollY > 0");
+    assert_eq!(browser.value(LABELS), whole, "a chart that nobody chose was zoomed");
+    browser.value("window.scrollTo(0, 0)");
+    browser.wait("window.scrollY === 0");
+    for kind in ["mousePressed", "mouseReleased"] {
+        let click = json!({"type": kind, "x": x, "y": y, "button": "left", "clickCount": 1});
+        browser.ask("Input.dispatchMouseEvent", click);
+    }
+    browser.wait("document.activeElement.className === 'live'");
+    browser.ask("Input.dispatchMouseEvent", wheel(-400));
     browser.wait(&format!("{LABELS} !== {whole}"));
     for count in [1, 2] {
         for kind in ["mousePressed", "mouseReleased"] {
@@ -114,13 +146,7 @@ fn pointing_tells_values_and_the_wheel_zooms() {
     browser.ask("Input.dispatchMouseEvent", away);
     browser.wait(&format!("{TIP}.hidden"));
     browser.value("document.querySelector('.live').focus()");
-    let mut all = Vec::new();
-    for key in ["ArrowRight", "ArrowRight", "ArrowLeft", "Escape"] {
-        for kind in ["rawKeyDown", "keyUp"] {
-            browser.ask("Input.dispatchKeyEvent", json!({"type": kind, "key": key}));
-        }
-        all.push(browser.value(&format!("[{TIP}.hidden, {TIP}.textContent]")));
-    }
+    let all = pressed(&mut browser, &["ArrowRight", "ArrowRight", "ArrowLeft", "Escape"]);
     let first = all[0][1].as_str().unwrap();
     assert!(first.contains(": 8 KiB\n") && first.contains("MB/s"), "{first}");
     assert!(all[1] != all[0] && all[2] == all[0], "{all:?}");
@@ -143,6 +169,74 @@ fn pointing_tells_values_and_the_wheel_zooms() {
     browser.wait("document.querySelectorAll('.live[data-drawn]').length > 2");
     browser.wait("document.documentElement.scrollWidth <= 390");
     browser.picture("interactive-dark-390");
+    assert!(browser.complaints(&address).is_empty(), "{:?}", browser.complaints(&address));
+}
+
+#[test]
+fn bars_tell_values_and_a_print_has_all_pictures() {
+    let Some(library) = library() else { return };
+    let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+    for (seed, name) in [("1", "one.json"), ("2", "two.json")] {
+        let system = "samsung-850-pro-1tb@workstation-z170:sata";
+        let asked = ["sim", system, "crystaldiskmark-8", "--seed", seed, "--no-interval"];
+        let scale = ["--duration", "50ms", "--repeats", "2", "--interval", "1ms", "--out", name];
+        let ran = lanemark(folder.path(), &[asked.as_slice(), &scale].concat());
+        assert!(ran.status.success(), "{}", String::from_utf8_lossy(&ran.stderr));
+    }
+    let address = page(folder.path(), &["one.json", "two.json"], &library);
+    let profile = tempfile::tempdir().unwrap();
+    let Some(mut browser) = Browser::start(profile.path()) else { return };
+    browser.screen(1280, "dark");
+    browser.ask("Page.navigate", json!({"url": address}));
+    browser.wait(
+        "document.querySelectorAll('.told').length === 8 && document.readyState === 'complete'",
+    );
+    browser.wait("document.querySelectorAll('.live').length > 0");
+
+    // The bar below the pointer is the second run's.
+    let place = browser.value(
+        "(() => { const box = document.querySelector('.told .solid.s1').getBoundingClientRect(); return [box.x + 3, box.y + 3]; })()",
+    );
+    let moved = json!({"type": "mouseMoved", "x": place[0], "y": place[1]});
+    browser.ask("Input.dispatchMouseEvent", moved);
+    browser.wait(&format!("!{TIP}.hidden"));
+    let told = browser.value(&format!("{TIP}.textContent"));
+    let second = "samsung-850-pro-1tb@workstation-z170:sata (2)\n";
+    assert!(told.as_str().unwrap().starts_with(second), "{told}");
+    assert!(told.as_str().unwrap().contains(" MB/s"), "{told}");
+    browser.ask("Input.dispatchMouseEvent", json!({"type": "mouseMoved", "x": 2, "y": 2}));
+    browser.wait(&format!("{TIP}.hidden"));
+    browser.value("document.querySelector('.told').focus()");
+    let all = pressed(&mut browser, &["ArrowDown", "ArrowDown", "ArrowUp", "Escape"]);
+    assert!(all[1][1].as_str().unwrap().starts_with(second), "{all:?}");
+    assert!(all[0] == all[2] && all[0] != all[1] && all[3][0] == json!(true), "{all:?}");
+
+    // On paper: the picture of every chart, drawn or not, light, and none of them cut off or higher than a sheet.
+    let charts = browser.value("document.querySelectorAll('.live').length").as_u64().unwrap();
+    let drawn = "document.querySelectorAll('.live[data-drawn]').length";
+    browser.value("window.scrollTo(0, 1500)");
+    browser.wait(&format!("{drawn} > 0"));
+    assert!(browser.value(drawn).as_u64().unwrap() < charts, "all charts are drawn by themselves");
+    let sheet = json!({"width": 703, "height": 1000, "deviceScaleFactor": 1, "mobile": false});
+    browser.ask("Emulation.setDeviceMetricsOverride", sheet);
+    let dark = json!([{"name": "prefers-color-scheme", "value": "dark"}]);
+    browser.ask("Emulation.setEmulatedMedia", json!({"media": "print", "features": dark}));
+    let pictures = "[...document.querySelectorAll('figure svg[role=img]')].map((svg) => svg.getBoundingClientRect())";
+    let count = browser.value(&format!("{pictures}.length")).as_u64().unwrap();
+    assert_eq!(count, charts + 8 + 8, "pictures of charts, bars and budgets");
+    let whole =
+        "(box) => box.height > 40 && box.height < 1000 && box.left >= 0 && box.right <= 704";
+    assert_eq!(browser.value(&format!("{pictures}.every({whole})")), json!(true));
+    assert_eq!(
+        browser.value(
+            "[...document.querySelectorAll('.live')].every((one) => !one.getClientRects().length)"
+        ),
+        true
+    );
+    let ground = "getComputedStyle(document.body).backgroundColor";
+    assert_eq!(browser.value(ground), json!("rgb(255, 255, 255)"));
+    let printed = browser.ask("Page.printToPDF", json!({"preferCSSPageSize": true}));
+    assert!(printed["data"].as_str().is_some_and(|data| data.starts_with("JVBER")), "no PDF");
     assert!(browser.complaints(&address).is_empty(), "{:?}", browser.complaints(&address));
 }
 

@@ -38,8 +38,14 @@ pub enum Event<'e> {
         /// Number of such runs in all.
         total: usize,
     },
-    /// Short tests with values drawn from their ranges begin, so that predictions have intervals.
-    Drawing,
+    /// A short test with values drawn from their ranges has ended, of those that give predictions their intervals; told
+    /// first when they begin.
+    Drawn {
+        /// Number of such tests that have ended.
+        ended: usize,
+        /// Number of such tests in all.
+        total: usize,
+    },
     /// A point of a sweep has ended, and is in its file.
     Point {
         /// Point that ended.

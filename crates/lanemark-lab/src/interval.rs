@@ -20,6 +20,7 @@ mod left_out;
 use left_out::{LeftOut, OWN_LEFT_OUT};
 
 use crate::error::LabError;
+use crate::event::{Event, Watch};
 use crate::lab::{Lab, assemble, setting};
 
 /// Draws of the uncertain values. Ends of an 80% interval lie near the fourth from either end.
@@ -59,9 +60,18 @@ pub(crate) fn may_be_drawn(workload: &Workload, test: &TestResult) -> bool {
         && test.iops.value > 0.0
 }
 
+/// Returns how many short tests give the tests of a result their intervals.
+pub(crate) fn draws_of(result: &RunResult) -> usize {
+    if !result.workload.faults.is_empty() || !result.complete {
+        return 0;
+    }
+    let drawn = result.tests.iter().filter(|test| may_be_drawn(&result.workload, test));
+    drawn.count() * (DRAWS + 1)
+}
+
 impl Lab {
     /// Gives each test of a simulated `result` the interval of its figures. Tests with faults, with a database's users or
-    /// with a trace have none, and neither has a result whose computing was cancelled.
+    /// with a trace have none, and neither has a result whose computing was cancelled. `watch` is told of each short test.
     ///
     /// # Errors
     /// Where the system cannot be assembled.
@@ -69,6 +79,7 @@ impl Lab {
         &self,
         subject: &Subject<'_>,
         result: &mut RunResult,
+        watch: &mut Watch<'_>,
     ) -> Result<(), LabError> {
         if !result.workload.faults.is_empty() || !result.complete {
             return Ok(());
@@ -79,7 +90,8 @@ impl Lab {
         let predicted: Vec<(Test, f64)> =
             tests.iter().map(|test| (test.test.clone(), test.iops.value)).collect();
         let seed = result.provenance.seed;
-        let intervals = self.intervals(subject, &predicted, seed)?;
+        let draws = self.draws(&[(*subject, predicted.as_slice())], seed, watch)?;
+        let intervals = (0..predicted.len()).map(|test| draws.interval(0, test));
         for (test, interval) in tests.iter_mut().zip(intervals) {
             test.interval = interval;
         }
@@ -97,7 +109,7 @@ impl Lab {
         predicted: &[(Test, f64)],
         seed: u64,
     ) -> Result<Vec<Option<PredictionInterval>>, LabError> {
-        let draws = self.draws(&[(*subject, predicted)], seed)?;
+        let draws = self.draws(&[(*subject, predicted)], seed, &mut |_| ())?;
         Ok((0..predicted.len()).map(|test| draws.interval(0, test)).collect())
     }
 
@@ -110,6 +122,7 @@ impl Lab {
         &self,
         sides: &[(Subject<'_>, &[(Test, f64)])],
         seed: u64,
+        watch: &mut Watch<'_>,
     ) -> Result<Draws, LabError> {
         let bases: Vec<System> =
             sides.iter().map(|(subject, _)| subject.system()).collect::<Result<_, _>>()?;
@@ -148,7 +161,7 @@ impl Lab {
             })
             .collect();
         let tests: Vec<&[(Test, f64)]> = sides.iter().map(|(_, tests)| *tests).collect();
-        let runs = self.pool.map(pieces.len(), |piece| {
+        let simulated = |piece: usize| {
             if self.cancel.is_cancelled() {
                 return None;
             }
@@ -164,7 +177,23 @@ impl Lab {
             let left_out = LeftOut::of(system, &test, &sample, *rate);
             let headroom = headroom(system, &sample);
             Some(Middle { rate: sample.iops(), left_out, headroom })
-        });
+        };
+        let total = pieces.len();
+        let mut runs: Vec<Option<Middle>> = vec![None; total];
+        let mut ended = 0;
+        watch(Event::Drawn { ended, total });
+        self.pool.each(
+            total,
+            || (),
+            |(), piece, tell| {
+                tell(simulated(piece));
+            },
+            |piece, run| {
+                (runs[piece], ended) = (run, ended + 1);
+                watch(Event::Drawn { ended, total });
+                true
+            },
+        );
         let mut rates: Vec<Vec<Rates>> = sides.iter().map(|_| Vec::new()).collect();
         for (&(side, _, draw), run) in pieces.iter().zip(runs) {
             match draw {

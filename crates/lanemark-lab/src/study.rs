@@ -4,8 +4,8 @@ use lanemark_core::result::{Provenance, StudyOutcome};
 use lanemark_study::{Library, Study};
 
 use crate::error::LabError;
-use crate::event::Watch;
-use crate::interval::Subject;
+use crate::event::{Event, Watch};
+use crate::interval::{Subject, draws_of};
 use crate::lab::{Lab, Work};
 
 /// Answers that are wanted of each test of a study beside its figures.
@@ -34,8 +34,19 @@ impl Lab {
             study.systems().map(|(_, system, workload)| Work { system, workload }).collect();
         let mut runs = self.run_all(&works, provenance, watch)?;
         if let Some(library) = extras.intervals {
+            // Counted over all systems.
+            let total: usize = runs.iter().map(draws_of).sum();
+            let mut before = 0;
             for (run, (name, settings)) in runs.iter_mut().zip(study.made_of()) {
-                self.add_intervals(&Subject { library, name, settings, ranges: &[] }, run)?;
+                let own = draws_of(run);
+                let subject = Subject { library, name, settings, ranges: &[] };
+                self.add_intervals(&subject, run, &mut |event| match event {
+                    Event::Drawn { ended, .. } => {
+                        watch(Event::Drawn { ended: before + ended, total });
+                    }
+                    event => watch(event),
+                })?;
+                before += own;
             }
         }
         if extras.bottleneck {

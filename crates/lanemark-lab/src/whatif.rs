@@ -16,7 +16,7 @@ use lanemark_study::path::is_random;
 use lanemark_study::{System, Uncertain};
 
 use crate::error::LabError;
-use crate::event::{Event, Watch};
+use crate::event::Watch;
 use crate::interval::{self, Draws, Known, Subject, may_be_drawn};
 use crate::lab::{Lab, Work};
 
@@ -106,11 +106,9 @@ impl Lab {
         if !runs.iter().all(|run| run.complete) {
             return Ok(None);
         }
-        if subjects.is_some() {
-            watch(Event::Drawing);
-        }
-        let draws =
-            subjects.as_ref().map(|subjects| self.both_drawn(*subjects, [before, after], *seed));
+        let draws = subjects
+            .as_ref()
+            .map(|subjects| self.both_drawn(*subjects, [before, after], *seed, watch));
         let draws = draws.transpose()?;
         let tests = before.tests.iter().zip(&after.tests).enumerate();
         let seen: Vec<Option<Seen<'_>>> = before
@@ -177,12 +175,13 @@ impl Lab {
         subjects: [Subject<'_>; 2],
         runs: [&RunResult; 2],
         seed: u64,
+        watch: &mut Watch<'_>,
     ) -> Result<Draws, LabError> {
         let predicted = |run: &RunResult| -> Vec<(Test, f64)> {
             run.tests.iter().map(|test| (test.test.clone(), test.iops.value)).collect()
         };
         let [one, two] = runs.map(predicted);
-        self.draws(&[(subjects[0], &one), (subjects[1], &two)], seed)
+        self.draws(&[(subjects[0], &one), (subjects[1], &two)], seed, watch)
     }
 }
 

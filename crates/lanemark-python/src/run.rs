@@ -105,7 +105,7 @@ pub(crate) fn simulate(
             if extras.interval {
                 let (name, settings) = (system.name.as_str(), system.settings.as_slice());
                 let subject = Subject { library: &library, name, settings, ranges: &[] };
-                lab.add_intervals(&subject, &mut run)?;
+                lab.add_intervals(&subject, &mut run, &mut |event| told.note(&event))?;
             }
             Ok::<_, LabError>(run)
         };

@@ -56,7 +56,9 @@ impl Progress {
             Event::Sampled(..) => {
                 self.ended.fetch_add(1, Ordering::Relaxed);
             }
-            Event::Asked { ended, total } => self.set(*ended, *total),
+            Event::Asked { ended, total } | Event::Drawn { ended, total } => {
+                self.set(*ended, *total);
+            }
             _ => {}
         }
     }

@@ -10,11 +10,13 @@ use lanemark_core::result::{Sample, Series, SteadyState};
 use lanemark_core::units::Duration;
 use lanemark_core::workload::Tracked;
 
-use crate::number::{LatencyUnit, fixed, or_absent, percent, percent_whole, significant};
+use crate::number::{LatencyUnit, fixed, grouped, or_absent, percent, percent_whole, significant};
 use crate::table::{Cell, Column, Ink, Table};
 
 /// Rows of a table of a series.
 const ROWS: usize = 12;
+/// The columns of a row that tells a whole series.
+const QUARTERS: [&str; 4] = ["first quarter", "second", "third", "last"];
 /// The least and the greatest bar.
 const BARS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
 
@@ -27,6 +29,32 @@ pub(crate) fn sentences(sample: &Sample) -> Vec<String> {
         told.extend(phases(series));
     }
     told
+}
+
+/// Says in a few words whether a sample is steady; nothing where there is nothing to tell.
+pub(crate) fn brief(sample: &Sample) -> Option<String> {
+    if let Some(steady) = &sample.steady {
+        return Some(match steady.outcome {
+            Outcome::Reached { round } => format!("Steady after round {round}"),
+            Outcome::NotReached { .. } => {
+                format!("Not steady after {} rounds", steady.rounds.len())
+            }
+        });
+    }
+    let phases = Phases::of(sample.series.as_ref()?);
+    let window = phases.window?;
+    Some(match phases.steady_from {
+        Some(Duration::ZERO) => format!("Steady: {} requests a second", mean(window.mean)),
+        Some(from) => {
+            format!("Steady from {} on: {} requests a second", time_told(from), mean(window.mean))
+        }
+        None => "Not steady at the end".to_owned(),
+    })
+}
+
+/// A mean of requests a second.
+fn mean(value: f64) -> String {
+    grouped(&fixed(value, 0))
 }
 
 fn steadiness(steady: &SteadyState) -> String {
@@ -69,10 +97,10 @@ fn spread(window: &Window, last: usize, tracked: Tracked) -> String {
 fn phases(series: &Series) -> Option<String> {
     let phases = Phases::of(series);
     let window = phases.window.filter(|_| series.points.len() > 1)?;
-    let unmoved = match phases.nothing_moved {
-        Some(time) if time >= series.elapsed() => "The drive moved nothing. ".to_owned(),
+    let unmoved = match phases.nothing_moved.filter(|_| is_written(series)) {
+        Some(time) if time >= series.elapsed() => "Collection moved nothing. ".to_owned(),
         Some(time) if time > Duration::ZERO => {
-            format!("The drive moved nothing in the first {}. ", time_told(time))
+            format!("Collection moved nothing in the first {}. ", time_told(time))
         }
         _ => String::new(),
     };
@@ -81,14 +109,24 @@ fn phases(series: &Series) -> Option<String> {
         format!(", at a write amplification of {}", significant(value))
     });
     let steady = match phases.steady_from {
-        Some(from) => format!(
-            "the requests a second are steady from {} on, {} in the last five{amplification}.",
-            time_told(from),
-            fixed(window.mean, 0)
-        ),
+        Some(from) => {
+            let from = match from {
+                Duration::ZERO => "the start".to_owned(),
+                from => time_told(from),
+            };
+            let mean = mean(window.mean);
+            format!(
+                "the requests a second are steady from {from} on, {mean} in the last five{amplification}."
+            )
+        }
         None => "the requests a second are not steady at the end.".to_owned(),
     };
     Some(format!("{unmoved}{rounds} {steady}"))
+}
+
+/// Whether anything was written, without which a drive has nothing to collect.
+pub(crate) fn is_written(series: &Series) -> bool {
+    series.points.iter().any(|point| point.writes > 0)
 }
 
 /// The unit in which a time up to `longest` is told, with its seconds.
@@ -140,6 +178,49 @@ pub(crate) fn table(sample: &Sample) -> Option<Table> {
         ]);
     }
     Some(table.without_empty_columns())
+}
+
+/// The series of several runs, each in one row: its throughput in the quarters of its time, its greatest latency and its write
+/// amplification.
+pub(crate) fn together(runs: &[(&str, &Series)]) -> Table {
+    let longest = runs.iter().map(|(_, series)| series.elapsed()).max().unwrap_or_default();
+    let (time, seconds) = time_unit(longest);
+    let greatest = |series: &Series| {
+        let points = series.points.iter().filter(|point| point.requests() > 0);
+        points.map(|point| point.latency_max_ns as f64).fold(f64::NAN, f64::max)
+    };
+    let latency = LatencyUnit::fitting(runs.iter().map(|(_, series)| greatest(series)));
+    let mut columns = vec![Column::name("target"), Column::number("time", time)];
+    columns.extend(QUARTERS.map(|name| Column::number(name, "MB/s")));
+    columns.push(Column::number("max latency", latency.name()).optional(1));
+    columns.push(Column::number("WA", "").optional(2));
+    let mut table = Table::new(columns);
+    for (name, series) in runs {
+        let rate = |quarter: usize| {
+            let rate = part(series, quarter, QUARTERS.len()).map(|part| part.throughput(0) / 1e6);
+            or_absent(rate, significant)
+        };
+        let longest = Some(greatest(series)).filter(|ns| ns.is_finite());
+        let amplification = part(series, 0, 1).and_then(|all| all.points[0].write_amplification());
+        let mut cells = vec![
+            Cell::plain(*name),
+            Cell::plain(significant(series.elapsed().as_seconds() / seconds)),
+        ];
+        cells.extend((0..QUARTERS.len()).map(|index| Cell::plain(rate(index))));
+        cells.push(Cell::plain(or_absent(longest, |ns| significant(latency.of(ns)))));
+        cells.push(Cell::plain(or_absent(amplification, |value| fixed(value, 2))));
+        table.push(cells);
+    }
+    table.without_empty_columns()
+}
+
+/// Part `number` of so many parts of a series, as one point; none where it has no point.
+fn part(series: &Series, number: usize, parts: usize) -> Option<Series> {
+    let count = series.points.len();
+    let (from, to) = (number * count / parts, (number + 1) * count / parts);
+    let last = if to == count { series.last } else { series.interval };
+    let points = series.points[from..to].to_vec();
+    (from < to).then(|| Series { interval: series.interval, last, points }.condensed(1))
 }
 
 /// Builds the table of all rounds; those of the measurement window are strong.

@@ -141,6 +141,11 @@ impl Sweep {
         self.axes.iter().map(|axis| axis.values.as_slice())
     }
 
+    /// Returns the number of repeats of each point.
+    pub fn repeats(&self) -> u32 {
+        self.workload.repeats
+    }
+
     /// Returns the number of points.
     pub fn points(&self) -> u64 {
         self.axes.iter().map(|axis| axis.values.len() as u64).product()

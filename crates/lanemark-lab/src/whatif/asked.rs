@@ -49,7 +49,7 @@ pub struct WhatIfAsked<'a> {
 
 impl Lab {
     /// Runs what `args` ask on both systems and compares; none where that is cancelled. `begun` is told the number of
-    /// tests before they run.
+    /// simulations before they run: of each repeat of each test on both.
     ///
     /// # Errors
     /// Whatever does not fit together, before anything runs.
@@ -108,7 +108,8 @@ impl Lab {
         if let Some(depth) = args.queue_depth {
             other.name += &format!(" at queue depth {depth}");
         }
-        begun(2 * present.workload.tests.len());
+        let tests = present.workload.tests.len() + other.workload.tests.len();
+        begun(tests * present.workload.repeats as usize);
         let measured = from.measured().map(|run| (args.from, run));
         let subjects = args.intervals.then_some(subjects);
         let changed = changed(args, &from.system, &present.system, &set)?;

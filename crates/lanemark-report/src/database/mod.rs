@@ -15,5 +15,5 @@ mod text;
 
 pub use change::{Change, NodesSaved, Verdict, compare, doubts, interval, nodes_saved};
 pub use compared::{WIDTH, database_compare_text, wrapped};
-pub(crate) use figures::{FIGURES, groups, table};
+pub(crate) use figures::{FIGURES, Figure, groups, table};
 pub use text::database_text;

@@ -23,12 +23,8 @@ impl Axis {
         Self::with_ticks(values, width, 4.0)
     }
 
-    /// Builds the axis of a wide plot, with more ticks.
-    pub(super) fn finer(values: impl Iterator<Item = f64>, width: f64) -> Self {
-        Self::with_ticks(values, width, 12.0)
-    }
-
-    fn with_ticks(values: impl Iterator<Item = f64>, width: f64, most: f64) -> Self {
+    /// An axis of `width` with about `most` ticks.
+    pub(super) fn with_ticks(values: impl Iterator<Item = f64>, width: f64, most: f64) -> Self {
         let greatest = values.filter(|value| value.is_finite()).fold(0.0_f64, f64::max);
         let max = if greatest > 0.0 { greatest } else { 1.0 };
         Self { max, width, step: step(max / most) }
@@ -41,32 +37,38 @@ impl Axis {
 
     /// Grid lines from `top` to `bottom`, the ticks' labels below them, and `unit` after the last.
     pub(super) fn draw(&self, top: f64, bottom: f64, unit: &str) -> Markup {
-        let ticks: Vec<f64> = self.ticks();
+        let ticks = self.ticks();
         let last = ticks.last().copied().unwrap_or(0.0);
         let label = |tick: f64| tick_label(tick, self.step);
         let unit_at = self.place(last) + text_width(&label(last)) / 2.0 + 4.0;
         html! {
             (self.lines(top, bottom))
-            @for &tick in &ticks {
-                @let x = num(self.place(tick));
-                text class="soft" x=(x) y=(num(bottom + TICK_LABEL_DROP))
-                    text-anchor=(if tick == 0.0 { "start" } else { "middle" }) { (label(tick)) }
+            g class="soft" transform=(format!("translate(0 {})", num(bottom + TICK_LABEL_DROP))) {
+                text { (label(0.0)) }
+                g class="middle" {
+                    @for &tick in ticks.iter().skip(1) {
+                        text x=(num(self.place(tick))) { (label(tick)) }
+                    }
+                }
+                text x=(num(unit_at)) { (unit) }
             }
-            text class="soft" x=(num(unit_at)) y=(num(bottom + TICK_LABEL_DROP)) { (unit) }
         }
     }
 
     /// Grid lines alone.
     pub(super) fn lines(&self, top: f64, bottom: f64) -> Markup {
+        let height = num(bottom - top);
+        let line = |tick: &f64| format!("M{} {}v{height}", num(self.place(*tick)), num(top));
+        let ticks = self.ticks();
         html! {
-            @for tick in self.ticks() {
-                @let x = num(self.place(tick));
-                line class=(if tick == 0.0 { "base" } else { "grid" })
-                    x1=(x) x2=(x) y1=(num(top)) y2=(num(bottom)) {}
+            path class="base" d=(line(&0.0)) {}
+            @if ticks.len() > 1 {
+                path class="grid" d=(ticks.iter().skip(1).map(line).collect::<String>()) {}
             }
         }
     }
 
+    /// Ticks of the axis, of which the first is zero.
     fn ticks(&self) -> Vec<f64> {
         let count = (self.max / self.step + 1e-9).floor() as usize;
         (0..=count).map(|tick| tick as f64 * self.step).collect()

@@ -9,13 +9,15 @@ use maud::{Markup, html};
 use super::axis::Axis;
 use super::grid::{grid, typeset};
 use super::picture::{Drawing, Entry, Picture};
-use super::svg::{Image, fitted, image, num, text_width};
+use super::svg::{Image, block, fitted, image, listed, named, num, part_title, split, text_width};
 use crate::budget::{Budget, HopShare};
 use crate::number::{LatencyUnit, fixed, or_absent, percent, percent_whole, significant};
 use crate::table::{Cell, Column, Table};
 
-/// Systems of a panel that are told in words; a reader who listens has the table for more.
-const TOLD: usize = 8;
+/// Bars of a panel that fit on a sheet of paper.
+const BARS_MOST: usize = 20;
+/// Bars of all panels whose parts tell their numbers when they are pointed at; of more the table does.
+const POINTED: usize = 96;
 const WIDTH: f64 = 440.0;
 const LINE: f64 = 16.0;
 const BAR: f64 = 17.0;
@@ -89,12 +91,17 @@ fn drawn(panels: &[Panel<'_>]) -> Picture {
         };
         Entry::new(swatch, name)
     };
-    let figure =
-        |panel: &Panel<'_>| Drawing { title: panel.test.to_owned(), image: panel.draw(&hops) };
+    let pointed = is_pointed(panels);
+    let figures = |panel: &Panel<'_>| panel.figures(&hops, pointed);
     Picture {
         entries: hops.0.iter().map(swatch).collect(),
-        figures: panels.iter().map(figure).collect(),
+        figures: panels.iter().flat_map(figures).collect(),
     }
+}
+
+/// Whether there are so few bars that each part can tell its numbers.
+fn is_pointed(panels: &[Panel<'_>]) -> bool {
+    panels.iter().map(|panel| panel.bars.len()).sum::<usize>() <= POINTED
 }
 
 impl Hops {
@@ -107,11 +114,11 @@ impl Hops {
     }
 
     /// The class of a name that stands on a part of a bar.
-    fn lettering(&self, name: &str, part: &str) -> &'static str {
-        match part {
-            "wait" => "over",
-            _ if DARK.contains(&self.index(name)) => "on light",
-            _ => "on",
+    fn lettering(&self, name: &str, is_wait: bool) -> &'static str {
+        match is_wait {
+            true => "over",
+            false if DARK.contains(&self.index(name)) => "on light",
+            false => "on",
         }
     }
 }
@@ -121,25 +128,56 @@ impl Panel<'_> {
         LatencyUnit::fitting(self.bars.iter().map(|(_, budget)| budget.total_ns()))
     }
 
-    fn draw(&self, hops: &Hops) -> Image {
+    /// The panel with its title, in several parts where it has many bars.
+    fn figures(&self, hops: &Hops, pointed: bool) -> Vec<Drawing> {
         let unit = self.unit();
         let totals = self.bars.iter().map(|(_, budget)| unit.of(budget.total_ns()));
         let axis = Axis::new(totals, WIDTH - UNIT);
+        let ranges = split(self.bars.len(), BARS_MOST);
+        let count = ranges.len();
+        let drawing = |(index, range): (usize, std::ops::Range<usize>)| {
+            let title = part_title(self.test, index, count);
+            let part = Panel { test: &title, bars: self.bars[range].to_vec() };
+            let image = part.draw((unit, &axis), hops, pointed);
+            Drawing { title, image }
+        };
+        ranges.into_iter().enumerate().map(drawing).collect()
+    }
+
+    fn draw(&self, (unit, axis): (LatencyUnit, &Axis), hops: &Hops, pointed: bool) -> Image {
         let height = self.bars.len() as f64 * (LINE + BAR + GAP);
+        let top = |index: usize| index as f64 * (LINE + BAR + GAP);
+        let bars: Vec<Bar<'_>> = (0..)
+            .zip(&self.bars)
+            .map(|(index, (_, budget))| Bar::new(budget, unit, axis, top(index) + LINE))
+            .collect();
         let content = html! {
             (axis.draw(0.0, height, &typeset(unit.name())))
             @for (index, (label, budget)) in self.bars.iter().enumerate() {
-                @let top = index as f64 * (LINE + BAR + GAP);
-                (heading(label, budget, unit, top))
-                (stack(budget, unit, &axis, hops, top + LINE))
+                (heading(label, budget, unit, top(index)))
             }
+            g class="soft end" {
+                @for (index, (_, budget)) in self.bars.iter().enumerate() {
+                    text x=(num(WIDTH)) y=(num(top(index) + LINE - 5.0)) { (busiest(budget)) }
+                }
+            }
+            // Waits are translucent and must not show the grid.
+            path class="ground" d=(bars.iter().map(Bar::whole).collect::<String>()) {}
+            @if pointed {
+                @for part in bars.iter().flat_map(|bar| &bar.parts) {
+                    path class=(part.class(hops)) d=(part.shape) { title { (part.told) } }
+                }
+            } @else {
+                @for (class, shapes) in by_class(&bars, hops) { path class=(class) d=(shapes) {} }
+            }
+            @for bar in &bars { (bar.names(hops)) }
         };
         image(WIDTH, height + AXIS, &self.told(unit), content)
     }
 
     /// The panel in words.
     fn told(&self, unit: LatencyUnit) -> String {
-        let bars = self.bars.iter().take(TOLD).map(|(label, budget)| {
+        let bars = self.bars.iter().map(|(label, budget)| {
             let most = budget.hops.iter().max_by(|a, b| a.total_ns().total_cmp(&b.total_ns()));
             let most = most.map_or(String::new(), |hop| {
                 let share = percent_whole(hop.total_ns() / budget.total_ns());
@@ -147,58 +185,108 @@ impl Panel<'_> {
             });
             format!("{label}: {} {}{most}", significant(unit.of(budget.total_ns())), unit.name())
         });
-        let bars = bars.collect::<Vec<_>>().join("; ");
-        let more = match self.bars.len().saturating_sub(TOLD) {
-            0 => String::new(),
-            more => format!("; {more} more in the table"),
-        };
-        format!("Time budget of {}. {bars}{more}", self.test)
+        format!("Time budget of {}. {}", self.test, listed(bars))
     }
 }
 
-/// The line above a bar: whose it is, how long, and the busiest hop.
+/// The busiest hop of a budget.
+fn busiest(budget: &Budget) -> String {
+    budget.busiest().map_or(String::new(), |hop| {
+        format!("{} {} busy", fitted(&hop.label(), 160.0), percent_whole(hop.utilisation))
+    })
+}
+
+/// The line above a bar: whose it is, and how long.
 fn heading(label: &str, budget: &Budget, unit: LatencyUnit, top: f64) -> Markup {
     let total = format!("{} {}", significant(unit.of(budget.total_ns())), typeset(unit.name()));
-    let busy = budget.busiest().map_or(String::new(), |hop| {
-        format!("{} {} busy", fitted(&hop.label(), 160.0), percent_whole(hop.utilisation))
-    });
-    let room = WIDTH - text_width(&busy) - text_width(&total) - 30.0;
-    let label = fitted(label, room);
-    let y = num(top + LINE - 5.0);
+    let room = WIDTH - text_width(&busiest(budget)) - text_width(&total) - 30.0;
     html! {
-        text x="4" y=(y) { (label) " " tspan class="soft" dx="4" { (total) } }
-        text class="soft" x=(num(WIDTH)) y=(y) text-anchor="end" { (busy) }
+        text x="4" y=(num(top + LINE - 5.0)) {
+            (named(label, room)) " " tspan class="soft" dx="4" { (total) }
+        }
     }
 }
 
-fn stack(budget: &Budget, unit: LatencyUnit, axis: &Axis, hops: &Hops, top: f64) -> Markup {
-    let mut from = 0.0;
-    let mut parts = Vec::new();
-    for hop in &budget.hops {
-        for (class, verb, ns) in
-            [("wait", "waiting", hop.wait_ns), ("service", "service", hop.service_ns)]
-        {
-            let width = axis.place(unit.of(ns));
-            parts.push((hop, class, verb, ns, from, width));
-            from += width;
+/// A budget along its bar.
+struct Bar<'b> {
+    top: f64,
+    end: f64,
+    parts: Vec<Part<'b>>,
+}
+
+/// The time of a request that a hop waits, or serves it.
+struct Part<'b> {
+    hop: &'b HopShare,
+    is_wait: bool,
+    /// Place of its middle, and width.
+    middle: f64,
+    width: f64,
+    shape: String,
+    told: String,
+}
+
+impl<'b> Bar<'b> {
+    fn new(budget: &'b Budget, unit: LatencyUnit, axis: &Axis, top: f64) -> Self {
+        let (mut from, mut parts) = (0.0, Vec::new());
+        for hop in &budget.hops {
+            for (is_wait, ns) in [(true, hop.wait_ns), (false, hop.service_ns)] {
+                let width = axis.place(unit.of(ns));
+                if width > 0.0 {
+                    let verb = if is_wait { "waiting" } else { "service" };
+                    parts.push(Part {
+                        hop,
+                        is_wait,
+                        middle: from + width / 2.0,
+                        width,
+                        shape: block(from, top, width, BAR),
+                        told: told(hop, verb, ns, budget, unit),
+                    });
+                }
+                from += width;
+            }
         }
+        Self { top, end: from, parts }
     }
-    html! {
-        // Waits are translucent and must not show the grid.
-        rect class="ground" x="0" y=(num(top)) width=(num(from)) height=(num(BAR)) {}
-        @for (hop, class, verb, ns, from, width) in parts {
-            @if width > 0.0 {
-                @let name = hop.label();
-                rect class=(format!("part {class} {}", hops.colour(&name))) x=(num(from)) y=(num(top))
-                    width=(num(width)) height=(num(BAR)) { title { (told(hop, verb, ns, budget, unit)) } }
-                @let wider = (class == "wait") == (hop.wait_ns > hop.service_ns);
-                @if wider && text_width(&name) + 6.0 <= width {
-                    text class=(hops.lettering(&name, class)) x=(num(from + width / 2.0))
-                        y=(num(top + BAR / 2.0 + 4.0)) text-anchor="middle" { (name) }
+
+    fn whole(&self) -> String {
+        block(0.0, self.top, self.end, BAR)
+    }
+
+    /// The names of the hops that have room in the wider of their parts.
+    fn names(&self, hops: &Hops) -> Markup {
+        let is_named = |part: &&Part<'_>| {
+            let is_wider = part.is_wait == (part.hop.wait_ns > part.hop.service_ns);
+            is_wider && text_width(&part.hop.label()) + 6.0 <= part.width
+        };
+        html! {
+            @for part in self.parts.iter().filter(is_named) {
+                @let name = part.hop.label();
+                text class=(hops.lettering(&name, part.is_wait)) x=(num(part.middle)) y=(num(self.top + BAR / 2.0 + 4.0)) {
+                    (name)
                 }
             }
         }
     }
+}
+
+impl Part<'_> {
+    fn class(&self, hops: &Hops) -> String {
+        let kind = if self.is_wait { "part wait" } else { "part" };
+        format!("{kind} {}", hops.colour(&self.hop.label()))
+    }
+}
+
+/// The parts of all bars by their look, each look as one path; parts too thin to be seen are left out.
+fn by_class(bars: &[Bar<'_>], hops: &Hops) -> Vec<(String, String)> {
+    let mut looks: Vec<(String, String)> = Vec::new();
+    for part in bars.iter().flat_map(|bar| &bar.parts).filter(|part| part.width >= 0.1) {
+        let class = part.class(hops);
+        match looks.iter_mut().find(|(known, _)| *known == class) {
+            Some((_, shapes)) => *shapes += &part.shape,
+            None => looks.push((class, part.shape.clone())),
+        }
+    }
+    looks
 }
 
 /// `SATA 6 Gb/s, waiting: 105 us, 31.0% of the latency; 97% busy, at most 552 MB/s`.
@@ -219,7 +307,9 @@ fn told(hop: &HopShare, verb: &str, ns: f64, budget: &Budget, unit: LatencyUnit)
 fn table(panels: &[Panel<'_>]) -> Table {
     let bars = || panels.iter().flat_map(|panel| &panel.bars);
     let unit = LatencyUnit::fitting(bars().map(|(_, budget)| budget.total_ns()));
-    let mut table = Table::new(vec![
+    // In a long table the sum of the two columns before it is left to the reader.
+    let both = is_pointed(panels).then(|| Column::number("both", unit.name()));
+    let mut columns = vec![
         Column::name("test"),
         Column::name("system"),
         Column::name("hop"),
@@ -227,15 +317,16 @@ fn table(panels: &[Panel<'_>]) -> Table {
         Column::number("ceiling", "MB/s"),
         Column::number("wait", unit.name()),
         Column::number("service", unit.name()),
-        Column::number("both", unit.name()),
-        Column::number("share", ""),
-    ]);
+    ];
+    columns.extend(both.clone());
+    columns.push(Column::number("share", ""));
+    let mut table = Table::new(columns);
     let told = |ns: f64| Cell::plain(fixed(unit.of(ns), 2));
     for panel in panels {
         let mut first_of_test = true;
         for (label, budget) in &panel.bars {
             for (index, hop) in budget.hops.iter().enumerate() {
-                table.push(vec![
+                let mut cells = vec![
                     Cell::plain(panel.test).repeating(!first_of_test),
                     Cell::plain(*label).repeating(index > 0),
                     Cell::plain(hop.label()),
@@ -243,9 +334,10 @@ fn table(panels: &[Panel<'_>]) -> Table {
                     Cell::plain(or_absent(hop.ceiling_megabytes, significant)),
                     told(hop.wait_ns),
                     told(hop.service_ns),
-                    told(hop.total_ns()),
-                    Cell::plain(percent(hop.total_ns() / budget.total_ns())),
-                ]);
+                ];
+                cells.extend(both.iter().map(|_| told(hop.total_ns())));
+                cells.push(Cell::plain(percent(hop.total_ns() / budget.total_ns())));
+                table.push(cells);
                 first_of_test = false;
             }
         }

@@ -9,13 +9,18 @@ use lanemark_core::result::{Figure, Metric, Role, RunResult, Statistic, StudyOut
 use maud::{Markup, html};
 
 use super::axis::Axis;
+use super::family::Family;
 use super::family_chart;
 use super::grid::typeset;
 use super::lines::Chart;
 use super::picture::{Drawing, Entry, Picture};
-use super::svg::{Image, fitted, image, num};
+use super::svg::{Image, block, image, listed, named, num, part_title, split};
 use crate::figure_table::{metrics, printed, rows, tests};
 use crate::number::{ERROR_DOUBTFUL, grouped, known, percent_signed, significant};
+
+mod pointed;
+
+pub(super) use pointed::pointed;
 
 /// The width of a panel in its own units, about pixels.
 const WIDTH: f64 = 340.0;
@@ -24,6 +29,8 @@ const VALUES: f64 = 100.0;
 /// The height of a line of text.
 const LINE: f64 = 15.0;
 const BAR: f64 = 11.0;
+/// Bars of a panel that fit on a sheet of paper.
+const GROUPS_MOST: usize = 25;
 const BAR_GAP: f64 = 3.0;
 const GROUP_GAP: f64 = 6.0;
 /// Tick labels below the plot.
@@ -32,7 +39,7 @@ const AXIS: f64 = 16.0;
 const COLOURS: usize = 6;
 
 /// The panel of one test.
-struct Panel {
+pub(super) struct Panel {
     test: String,
     groups: Vec<Group>,
 }
@@ -83,7 +90,21 @@ pub(super) fn study_pictures(
 ) -> (Picture, Picture) {
     let metric = metrics(outcome)[0];
     let families = family_chart::of_runs(outcome.systems.iter().map(|system| &system.run));
-    let panels: Vec<Panel> = tests(outcome)
+    let panels = study_panels(outcome, measured, metric, &families);
+    let kinds = [Kind::Published, Kind::Simulated, Kind::Measured];
+    let lines = family_chart::study(outcome, measured, metric, &families);
+    (lines, bars_of(&panels, metric, &kinds))
+}
+
+/// The panels of the tests of a study that are in no family.
+fn study_panels(
+    outcome: &StudyOutcome,
+    measured: &[(String, &RunResult)],
+    metric: Metric,
+    families: &[Family<'_>],
+) -> Vec<Panel> {
+    let alone = tests(outcome).into_iter();
+    alone
         .into_iter()
         .filter(|test| !families.iter().any(|family| family.has(test)))
         .map(|test| {
@@ -97,10 +118,7 @@ pub(super) fn study_pictures(
             }));
             Panel { test: test.to_owned(), groups }
         })
-        .collect();
-    let kinds = [Kind::Published, Kind::Simulated, Kind::Measured];
-    let lines = family_chart::study(outcome, measured, metric, &families);
-    (lines, bars_of(&panels, metric, &kinds))
+        .collect()
 }
 
 /// The charts of the families of tests of a study, or of runs alone.
@@ -129,6 +147,12 @@ pub(super) fn runs(runs: &[(String, &RunResult)]) -> Markup {
 /// The pictures of runs alone: families of tests as lines, and a bar for each run of the others.
 pub(super) fn runs_pictures(runs: &[(String, &RunResult)]) -> (Picture, Picture) {
     let families = family_chart::of_runs(runs.iter().map(|(_, run)| *run));
+    let lines = family_chart::runs(runs, Metric::Throughput, &families);
+    (lines, bars_of(&runs_panels(runs, &families), Metric::Throughput, &[]))
+}
+
+/// The panels of the tests of runs that are in no family.
+fn runs_panels(runs: &[(String, &RunResult)], families: &[Family<'_>]) -> Vec<Panel> {
     let mut names: Vec<&str> = Vec::new();
     for result in runs.iter().flat_map(|(_, run)| &run.tests) {
         let name = result.test.name.as_str();
@@ -142,15 +166,11 @@ pub(super) fn runs_pictures(runs: &[(String, &RunResult)]) -> (Picture, Picture)
         let bar = bar.within(Metric::Throughput.interval(result));
         Some(Group { label: label.clone(), colour: system_colour(index), bars: vec![bar] })
     };
-    let panels: Vec<Panel> = names
-        .into_iter()
-        .map(|test| Panel {
-            test: test.to_owned(),
-            groups: runs.iter().enumerate().filter_map(|run| group(run, test)).collect(),
-        })
-        .collect();
-    let lines = family_chart::runs(runs, Metric::Throughput, &families);
-    (lines, bars_of(&panels, Metric::Throughput, &[]))
+    let panel = |test: &str| Panel {
+        test: test.to_owned(),
+        groups: runs.iter().enumerate().filter_map(|run| group(run, test)).collect(),
+    };
+    names.into_iter().map(panel).collect()
 }
 
 fn study_groups(outcome: &StudyOutcome, metric: Metric, test: &str) -> Vec<Group> {
@@ -183,19 +203,19 @@ fn study_groups(outcome: &StudyOutcome, metric: Metric, test: &str) -> Vec<Group
     outcome.systems.iter().enumerate().filter_map(group).collect()
 }
 
-/// Draws one panel of a figure, a bar for each run with its colour; nothing where no run knows the figure.
-pub(super) fn bars(figure: &str, unit: &str, runs: Vec<(String, String, Statistic)>) -> Markup {
+/// The panel of one figure, a bar for each run with its colour; none where no run knows the figure.
+pub(super) fn panel(
+    figure: &str,
+    unit: &str,
+    runs: Vec<(String, String, Statistic)>,
+) -> Option<Panel> {
     let group = |(label, colour, statistic): (String, String, Statistic)| {
         let bars = vec![Bar::of(Kind::Measured, &statistic)?];
         Some(Group { label, colour, bars })
     };
-    let groups = runs.into_iter().filter_map(group).collect();
-    let panel = Panel { test: format!("{figure}, {}", typeset(unit)), groups };
-    html! {
-        @if !panel.groups.is_empty() {
-            figure { figcaption { (panel.test) } (panel.draw(unit)) }
-        }
-    }
+    let groups: Vec<Group> = runs.into_iter().filter_map(group).collect();
+    let test = format!("{figure}, {}", typeset(unit));
+    (!groups.is_empty()).then_some(Panel { test, groups })
 }
 
 fn bars_of(panels: &[Panel], metric: Metric, kinds: &[Kind]) -> Picture {
@@ -219,9 +239,8 @@ fn bars_of(panels: &[Panel], metric: Metric, kinds: &[Kind]) -> Picture {
         let swatch = html! { path class="whisker" d="M1 6H21M1 2V10M21 2V10" {} };
         entries.push(Entry::new(swatch, whiskers));
     }
-    let figure =
-        |panel: &Panel| Drawing { title: panel.test.clone(), image: panel.draw(metric.unit()) };
-    Picture { entries, figures: panels.iter().map(figure).collect() }
+    let figures = panels.iter().flat_map(|panel| panel.figures(metric.unit()));
+    Picture { entries, figures: figures.collect() }
 }
 
 fn section(bars: &Picture, metric: Metric) -> Markup {
@@ -303,17 +322,15 @@ impl Bar {
     fn draw(&self, axis: &Axis, top: f64, colour: &str) -> Markup {
         let middle = top + BAR / 2.0;
         let label_at = axis.place(self.end()) + 6.0;
+        let shape = block(0.0, top, axis.place(self.value), BAR);
         html! {
             // A published bar is translucent and must not show the grid.
-            rect class="ground" x="0" y=(num(top)) width=(num(axis.place(self.value)))
-                height=(num(BAR)) {}
-            rect class=(format!("{} {colour}", self.kind.class())) x="0" y=(num(top))
-                width=(num(axis.place(self.value))) height=(num(BAR)) {}
+            @if self.kind == Kind::Published { path class="ground" d=(shape) {} }
+            path class=(format!("{} {colour}", self.kind.class())) d=(shape) {}
             @if let Some((min, max)) = self.range {
-                @let (from, to) = (num(axis.place(min)), num(axis.place(max)));
-                @let (high, low) = (num(middle - 3.0), num(middle + 3.0));
-                path class="whisker"
-                    d=(format!("M{from} {}H{to}M{from} {high}V{low}M{to} {high}V{low}", num(middle))) {}
+                @let (from, to, high) = (num(axis.place(min)), num(axis.place(max)), num(middle - 3.0));
+                @let end = if from == to { String::new() } else { format!("M{to} {high}v6M{from} {}H{to}", num(middle)) };
+                path class="whisker" d=(format!("M{from} {high}v6{end}")) {}
             }
             text x=(num(label_at)) y=(num(middle + 4.0)) {
                 (grouped(&self.text))
@@ -327,38 +344,74 @@ impl Bar {
     }
 }
 
+/// Where the bar at `index` of a group from `top` on begins.
+fn bar_top(top: f64, index: usize) -> f64 {
+    top + LINE + index as f64 * (BAR + BAR_GAP)
+}
+
 impl Panel {
-    fn draw(&self, unit: &str) -> Image {
+    /// The panel with its title, in several parts where it has many groups.
+    pub(super) fn figures(&self, unit: &str) -> Vec<Drawing> {
         let ends = self.groups.iter().flat_map(|group| &group.bars).map(Bar::end);
         let axis = Axis::new(ends, WIDTH - VALUES);
-        let mut top = 0.0;
-        let mut places = Vec::new();
-        for group in &self.groups {
-            places.push(top);
-            top += LINE + group.bars.len() as f64 * (BAR + BAR_GAP) + GROUP_GAP;
-        }
-        let content = html! {
-            (axis.draw(0.0, top, &typeset(unit)))
-            @for (group, &top) in self.groups.iter().zip(&places) {
-                @let label = fitted(&group.label, WIDTH - 8.0);
-                text x="4" y=(num(top + LINE - 4.0)) { (label) }
-                @for (index, bar) in group.bars.iter().enumerate() {
-                    (bar.draw(&axis, top + LINE + index as f64 * (BAR + BAR_GAP), &group.colour))
-                }
-            }
+        let parts = self.parts();
+        let drawing = |(title, groups): &(String, &[Group])| Drawing {
+            title: title.clone(),
+            image: draw(title, groups, &axis, unit),
         };
-        image(WIDTH, top + AXIS, &self.told(unit), content)
+        parts.iter().map(drawing).collect()
     }
 
-    /// The panel in words.
-    fn told(&self, unit: &str) -> String {
-        let groups = self.groups.iter().map(|group| {
-            let bars = group.bars.iter().map(|bar| match bar.kind {
-                Kind::Measured => format!("{} {unit}", bar.text),
-                kind => format!("{} {} {unit}", kind.name(), bar.text),
-            });
-            format!("{}: {}", group.label, bars.collect::<Vec<_>>().join(", "))
-        });
-        format!("{}. {}", self.test, groups.collect::<Vec<_>>().join("; "))
+    /// Draws the panel.
+    pub(super) fn draw_all(&self, unit: &str) -> Markup {
+        html! { @for figure in self.figures(unit) { (figure.draw()) } }
     }
+
+    /// Parts of the panel by their titles, of about as many groups each.
+    fn parts(&self) -> Vec<(String, &[Group])> {
+        let bars = self.groups.iter().map(|group| group.bars.len()).max().unwrap_or(1);
+        let ranges = split(self.groups.len(), GROUPS_MOST / bars.max(1));
+        let count = ranges.len();
+        let part = |(index, range): (usize, std::ops::Range<usize>)| {
+            (part_title(&self.test, index, count), &self.groups[range])
+        };
+        ranges.into_iter().enumerate().map(part).collect()
+    }
+}
+
+/// Where each group begins, and the end of the last.
+fn places(groups: &[Group]) -> (Vec<f64>, f64) {
+    let mut top = 0.0;
+    let mut places = Vec::new();
+    for group in groups {
+        places.push(top);
+        top += LINE + group.bars.len() as f64 * (BAR + BAR_GAP) + GROUP_GAP;
+    }
+    (places, top)
+}
+
+fn draw(title: &str, groups: &[Group], axis: &Axis, unit: &str) -> Image {
+    let (places, top) = places(groups);
+    let content = html! {
+        (axis.draw(0.0, top, &typeset(unit)))
+        @for (group, &top) in groups.iter().zip(&places) {
+            text x="4" y=(num(top + LINE - 4.0)) { (named(&group.label, WIDTH - 8.0)) }
+            @for (index, bar) in group.bars.iter().enumerate() {
+                (bar.draw(axis, bar_top(top, index), &group.colour))
+            }
+        }
+    };
+    image(WIDTH, top + AXIS, &told(title, groups, unit), content)
+}
+
+/// A panel, or a part of it, in words.
+fn told(title: &str, groups: &[Group], unit: &str) -> String {
+    let groups = groups.iter().map(|group| {
+        let bars = group.bars.iter().map(|bar| match bar.kind {
+            Kind::Measured => format!("{} {unit}", bar.text),
+            kind => format!("{} {} {unit}", kind.name(), bar.text),
+        });
+        format!("{}: {}", group.label, bars.collect::<Vec<_>>().join(", "))
+    });
+    format!("{title}. {}", listed(groups))
 }

@@ -4,36 +4,51 @@
 //! A run keeps its colour through all panels, each of which has its own scale from zero. A figure that no run of a group
 //! knows has no panel.
 
-use lanemark_core::result::{RunResult, Target};
+use lanemark_core::result::{RunResult, Target, TestResult};
 use maud::{Markup, html};
 
-use super::{chart, grid};
-use crate::database::{FIGURES, groups, table};
+use super::chart::{self, Panel};
+use super::grid;
+use crate::database::{FIGURES, Figure, groups, table};
 
 /// Draws the transactions of `runs` side by side; `None` where there were none.
 pub(super) fn side_by_side(runs: &[(&str, &RunResult)]) -> Option<Markup> {
     let groups = groups(runs);
-    let colour = |label: &str| {
-        let place = runs.iter().position(|(own, _)| *own == label).unwrap_or(0);
-        chart::system_colour(place)
-    };
     (!groups.is_empty()).then(|| {
         html! {
             p class="soft" { (kinds(runs)) }
             @for (name, tests) in &groups {
                 h3 { (name) }
                 div class="panels" {
-                    @for figure in FIGURES.iter().filter(|figure| figure.drawn) {
-                        @let bars = tests.iter().filter_map(|(label, test)| {
-                            Some(((*label).to_owned(), colour(label), test.over_samples(figure.of)?))
-                        });
-                        (chart::bars(figure.name, figure.unit, bars.collect()))
-                    }
+                    @for (panel, unit) in of_group(runs, tests) { (panel.draw_all(unit)) }
                 }
                 (grid::grid(&table(tests), name))
             }
         }
     })
+}
+
+/// The panels of all groups of `runs`, each with its unit.
+pub(super) fn panels(runs: &[(&str, &RunResult)]) -> Vec<(Panel, &'static str)> {
+    groups(runs).iter().flat_map(|(_, tests)| of_group(runs, tests)).collect()
+}
+
+/// The panels of one group of tests, whose bars have the colours of their runs.
+fn of_group(
+    runs: &[(&str, &RunResult)],
+    tests: &[(&str, &TestResult)],
+) -> Vec<(Panel, &'static str)> {
+    let colour = |label: &str| {
+        let place = runs.iter().position(|(own, _)| *own == label).unwrap_or(0);
+        chart::system_colour(place)
+    };
+    let panel = |figure: &Figure| {
+        let bars = tests.iter().filter_map(|(label, test)| {
+            Some(((*label).to_owned(), colour(label), test.over_samples(figure.of)?))
+        });
+        Some((chart::panel(figure.name, figure.unit, bars.collect())?, figure.unit))
+    };
+    FIGURES.iter().filter(|figure| figure.drawn).filter_map(panel).collect()
 }
 
 /// Says which of the runs are real, and what that means for their figures.

@@ -6,7 +6,7 @@ use maud::{Markup, html};
 use super::grid::grid;
 use crate::calibration::settings;
 use crate::error_summary::{ErrorSummary, role_name};
-use crate::number::ABSENT;
+use crate::number::{ABSENT, fixed, or_absent};
 use crate::table::{Cell, Column, Table};
 use crate::target;
 
@@ -36,7 +36,7 @@ pub(super) fn calibrations(outcome: &StudyOutcome) -> Option<Markup> {
                     tbody {
                         @for setting in &settings {
                             @let calibration = setting.calibration;
-                            tr class="first" {
+                            tr {
                                 th scope="row" { code { (calibration.parameter) } }
                                 td class="text" { (calibration.value) }
                                 td class="text" { (setting.systems.join(", ")) }
@@ -70,7 +70,7 @@ pub(super) fn models(runs: &[(String, &RunResult)]) -> Option<Markup> {
         Column::number("sourced", "values"),
         Column::number("derived", "values"),
         Column::number("assumed", "values"),
-        Column::number("set", "values"),
+        Column::number("set", "values").optional(1),
     ]);
     for (label, target, _) in &models {
         table.push(vec![
@@ -80,30 +80,39 @@ pub(super) fn models(runs: &[(String, &RunResult)]) -> Option<Markup> {
             Cell::plain(target.values_sourced.to_string()),
             Cell::plain(target.values_derived.to_string()),
             Cell::plain(target.values_assumed.len().to_string()),
-            Cell::plain(target.overrides.len().to_string()),
+            Cell::plain(or_absent(
+                Some(target.overrides.len() as f64).filter(|&set| set > 0.0),
+                |set| fixed(set, 0),
+            )),
         ]);
     }
+    let table = table.without_empty_columns();
     (!models.is_empty()).then(|| {
         html! {
             p class="soft" {
                 "Sourced values are published, derived ones follow from those, and nobody published the assumed ones."
             }
             (grid(&table, "Model values"))
-            @for (label, target, settings) in &models {
-                (values(&format!("{label}: values assumed"), &target.values_assumed))
-                (values(&format!("{label}: values set otherwise than in the library"), settings))
-            }
+            (lists("values assumed", models.iter().map(|(label, target, _)| (*label, target.values_assumed.clone()))))
+            (lists("values set otherwise than in the library", models.iter().map(|(label, _, settings)| (*label, settings.clone()))))
         }
     })
 }
 
-/// A list that opens on demand; nothing where it is empty.
-fn values(summary: &str, values: &[String]) -> Markup {
+/// Lists that open on demand, each under the names of all that have it; nothing of those that are empty.
+fn lists<'n>(what: &str, of: impl Iterator<Item = (&'n String, Vec<String>)>) -> Markup {
+    let mut all: Vec<(Vec<&str>, Vec<String>)> = Vec::new();
+    for (name, list) in of.filter(|(_, list)| !list.is_empty()) {
+        match all.iter_mut().find(|(_, known)| *known == list) {
+            Some((names, _)) => names.push(name),
+            None => all.push((vec![name], list)),
+        }
+    }
     html! {
-        @if !values.is_empty() {
+        @for (names, list) in &all {
             details {
-                summary { (summary) }
-                ul { @for value in values { li { code { (value) } } } }
+                summary { (names.join(", ")) ": " (what) }
+                ul { @for value in list { li { code { (value) } } } }
             }
         }
     }

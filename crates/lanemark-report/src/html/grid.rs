@@ -13,16 +13,22 @@ const FIGURE_SPACE: char = '\u{2007}';
 /// A space as wide as a point.
 const PUNCTUATION_SPACE: char = '\u{2008}';
 
+/// Columns from the last on that a table can say to have text.
+const COUNTED: usize = 12;
+
 /// `table` under the name `label`, which is read out and not shown.
 pub(crate) fn grid(table: &Table, label: &str) -> Markup {
     let tails: Vec<String> = (0..table.columns.len()).map(|column| tail(table, column)).collect();
+    let texts: Vec<Option<String>> =
+        (0..table.columns.len()).map(|column| text_class(table, column)).collect();
+    let said = texts.iter().flatten().cloned().collect::<Vec<_>>().join(" ");
     html! {
         div class="scroll" role="region" aria-label=(label) tabindex="0" {
-            table {
+            table class=[(!said.is_empty()).then_some(said)] {
                 thead { tr { @for column in &table.columns { (header(column)) } } }
                 tbody {
                     @for (index, row) in table.rows.iter().enumerate() {
-                        (body_row(table, index, row, &tails))
+                        (body_row(table, index, row, (&tails, &texts)))
                     }
                 }
             }
@@ -48,23 +54,27 @@ fn header(column: &Column) -> Markup {
     }
 }
 
-fn body_row(table: &Table, index: usize, row: &Row, tails: &[String]) -> Markup {
-    let first = row.cells.first().is_some_and(|cell| !cell.repeated);
+fn body_row(
+    table: &Table,
+    index: usize,
+    row: &Row,
+    (tails, texts): (&[String], &[Option<String>]),
+) -> Markup {
     html! {
-        tr class=[first.then_some("first")] {
+        tr {
             @for (column, cell) in row.cells.iter().enumerate() {
                 @if !cell.repeated {
                     @let rows = span(table, index, column);
                     @let rowspan = (rows > 1).then(|| rows.to_string());
                     @if column == 0 {
                         th scope=(if rows > 1 { "rowgroup" } else { "row" }) rowspan=[rowspan]
-                            class=[class(cell, false)] { (cell.text) }
+                            class=[class(cell, false)] { (inked(cell, &cell.text)) }
                     } @else if table.columns[column].kind == ColumnKind::Number {
                         td rowspan=[rowspan] class=[class(cell, false)] {
-                            (aligned(&cell.text, &tails[column]))
+                            (inked(cell, &aligned(&cell.text, &tails[column])))
                         }
                     } @else {
-                        td rowspan=[rowspan] class=[class(cell, true)] { (cell.text) }
+                        td rowspan=[rowspan] class=[class(cell, texts[column].is_none())] { (inked(cell, &cell.text)) }
                     }
                 }
             }
@@ -72,11 +82,25 @@ fn body_row(table: &Table, index: usize, row: &Row, tails: &[String]) -> Markup 
     }
 }
 
-/// The class of a cell. Those with numbers are most and have none, so that a page of fifty runs is some 300 kB smaller.
+/// The class by which a table says that the column, counted from the last, has text: its cells then need not. None where
+/// cells are left out behind it, so that they cannot be counted.
+fn text_class(table: &Table, column: usize) -> Option<String> {
+    let left = table.columns.len() - column;
+    let whole = |row: &Row| row.cells[column + 1..].iter().all(|cell| !cell.repeated);
+    let is_text = table.columns[column].kind != ColumnKind::Number;
+    (column > 0 && is_text && left <= COUNTED && table.rows.iter().all(whole))
+        .then(|| format!("text{left}"))
+}
+
+/// The text of a cell, which is strong where it matters.
+fn inked(cell: &Cell, text: &str) -> Markup {
+    html! { @if cell.ink == Ink::Strong { b { (text) } } @else { (text) } }
+}
+
+/// The class of a cell. Numbers are most and have none.
 fn class(cell: &Cell, text: bool) -> Option<String> {
     let ink = match cell.ink {
-        Ink::Plain => None,
-        Ink::Strong => Some("strong"),
+        Ink::Plain | Ink::Strong => None,
         Ink::Faint => Some("faint"),
         Ink::Doubt => Some("doubt"),
     };

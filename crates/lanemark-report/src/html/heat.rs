@@ -11,25 +11,27 @@ use super::lines::time_label;
 use super::picture::Entry;
 use super::svg::num;
 
-/// Height of a row.
-const ROW: f64 = 7.0;
+/// Name of the map's axis.
+pub(super) const HEADING: &str = "latency of requests";
 /// Least height between the labels of two rows.
 const LABEL: f64 = 14.0;
 /// Least share of its column that a cell of each class has.
 const SHARES: [f64; 5] = [0.0, 0.001, 0.01, 0.1, 0.4];
 /// Names of the classes.
-const NAMES: [&str; 5] = ["below 0.1%", "0.1%", "1%", "10%", "40% and more"];
+const NAMES: [&str; 5] = ["below 0.1%", "0.1 to 1%", "1 to 10%", "10 to 40%", "40% and more"];
 
 /// The heat map of a series.
 pub(super) struct Heat {
     series: Series,
     /// First and last row.
     rows: (u8, u8),
+    /// Height of a row.
+    row: f64,
 }
 
 impl Heat {
-    /// The heat map of a series in at most so many columns; none where its latencies were not counted.
-    pub(super) fn of(series: &Series, columns: usize) -> Option<Self> {
+    /// The heat map of a series in at most so many columns, its rows `row` high; none where its latencies were not counted.
+    pub(super) fn of(series: &Series, columns: usize, row: f64) -> Option<Self> {
         let series = series.condensed(columns);
         let steps = |series: &Series| {
             let all = series.points.iter().flat_map(|point| point.latency_steps.counts());
@@ -37,24 +39,18 @@ impl Heat {
         };
         let all = steps(&series);
         let rows = (*all.iter().min()?, *all.iter().max()?);
-        Some(Self { series, rows })
+        Some(Self { series, rows, row })
     }
 
     /// Returns the height of the map.
     pub(super) fn height(&self) -> f64 {
-        f64::from(self.rows.1 - self.rows.0 + 1) * ROW
+        f64::from(self.rows.1 - self.rows.0 + 1) * self.row
     }
 
     /// Draws the map from `top` on, with times at their `place`.
-    pub(super) fn draw(
-        &self,
-        top: f64,
-        left: f64,
-        right: f64,
-        place: &impl Fn(Duration) -> f64,
-    ) -> Markup {
+    pub(super) fn draw(&self, top: f64, right: f64, place: &impl Fn(Duration) -> f64) -> Markup {
         let bottom = top + self.height();
-        let below = |row: u8| bottom - f64::from(row - self.rows.0) * ROW;
+        let below = |row: u8| bottom - f64::from(row - self.rows.0) * self.row;
         let mut label_at = f64::INFINITY;
         let mut labels = Vec::new();
         // The even rows begin at a power of two; those at a 1-2-5 step are not among them, so each says what it is.
@@ -64,19 +60,21 @@ impl Heat {
                 labels.push((label_at, time_label(LatencySteps::ends_ns(row).0)));
             }
         }
+        let level = |(y, _): &(f64, String)| format!("M0 {}H{}", num(*y), num(right));
         html! {
-            text class="unit" x=(num(-left)) y=(num(top - 8.0)) { "latency of requests" }
-            @for (y, label) in &labels {
-                line class="grid" x1="0" x2=(num(right)) y1=(num(*y)) y2=(num(*y)) {}
-                text class="soft" x="-6" y=(num(y + 3.5)) text-anchor="end" { (label) }
+            path class="grid" d=(labels.iter().map(level).collect::<String>()) {}
+            g class="soft end" {
+                @for (y, label) in &labels { text x="-6" y=(num(y + 3.5)) { (label) } }
             }
-            @for (class, path) in self.paths(place, &below).iter().enumerate() {
-                @if !path.is_empty() { path class=(format!("q{class}")) d=(path) {} }
+            g stroke-width=(num(self.row)) {
+                @for (class, path) in self.paths(place, &below).iter().enumerate() {
+                    @if !path.is_empty() { path class=(format!("q{class}")) d=(path) {} }
+                }
             }
         }
     }
 
-    /// The cells of each class as a path; neighbours of one row and class are one.
+    /// The cells of each class as a path of lines as wide as a row; neighbours of one row and class are one.
     fn paths(
         &self,
         place: &impl Fn(Duration) -> f64,
@@ -85,25 +83,25 @@ impl Heat {
         let columns = self.series.points.len();
         let mut paths: [String; SHARES.len()] = Default::default();
         for row in self.rows.0..=self.rows.1 {
+            // Where the last cell of each class in this row ends, from which the next one is told.
+            let mut ends: [Option<f64>; SHARES.len()] = [None; SHARES.len()];
             let mut run: Option<(usize, usize)> = None;
             for column in 0..=columns {
                 let class = (column < columns).then(|| self.class(column, row)).flatten();
                 if let Some((from, of)) = run
                     && class != Some(of)
                 {
-                    let start = place(self.series.start(from));
+                    let start = place(self.series.start(from)).round();
                     let end = match column == columns {
                         true => place(self.series.elapsed()),
                         false => place(self.series.start(column)),
                     };
-                    paths[of] += &format!(
-                        "M{} {}h{}v-{}H{}z",
-                        num(start),
-                        num(below(row)),
-                        num(end - start),
-                        num(ROW),
-                        num(start)
-                    );
+                    let (end, middle) = (end.round(), num(below(row) - self.row / 2.0));
+                    paths[of] += &match ends[of] {
+                        Some(last) => format!("m{} 0h{}", start - last, end - start),
+                        None => format!("M{start} {middle}h{}", end - start),
+                    };
+                    ends[of] = Some(end);
                     run = None;
                 }
                 run = run.or(class.map(|class| (column, class)));
@@ -123,9 +121,13 @@ impl Heat {
 
 /// The classes of cells by their names.
 pub(super) fn entries() -> Vec<Entry> {
-    let lead = Entry { swatch: None, name: "Requests of an interval, from".to_owned() };
+    let lead = Entry {
+        swatch: None,
+        name: "Share of the requests of an interval that took so long:".to_owned(),
+    };
     let classes = NAMES.iter().enumerate().map(|(class, name)| {
-        Entry::new(html! { rect class=(format!("q{class}")) width="22" height="12" {} }, *name)
+        let swatch = html! { path class=(format!("q{class}")) stroke-width="12" d="M0 6H22" {} };
+        Entry::new(swatch, *name)
     });
     std::iter::once(lead).chain(classes).collect()
 }

@@ -39,16 +39,21 @@
       return { x, y, place, low, high, number: String(number), rings: series.rings };
     });
   });
-  const specification = (chart) => {
+  const specification = (chart, place) => {
+    const tall = place.closest('figure.time') !== null;
+    const [left, right] = (chart.sides ?? []).map((share) => share * place.clientWidth);
+    // Where there is no room for labels, the time need not be above that of the rest.
+    const beside = left >= 40;
+    const room = beside ? { minExtent: left, maxExtent: left } : {};
     const numbers = chart.series.map((_, number) => String(number));
     const look = (make) => ({ field: 'number', type: 'nominal', legend: null, scale: { domain: numbers, range: chart.series.map(make) } });
     const colours = look((series) => colour(`--s${series.style % 6}`));
     const x = { field: 'x', type: 'quantitative', scale: scale(chart.across), axis: axis(chart.across, 6, chart.across.name) };
-    const y = { field: 'y', type: 'quantitative', scale: scale(chart.up), axis: axis(chart.up, 5, null) };
+    const y = { field: 'y', type: 'quantitative', scale: scale(chart.up), axis: { ...axis(chart.up, 5, null), ...room } };
     const lines = { filter: '!datum.rings' };
     return {
-      $schema: 'https://vega.github.io/schema/vega-lite/v6.json', width: 'container', height: chart.keep ? 220 : 190,
-      background: null, title: { text: chart.up.name, anchor: 'start', frame: 'bounds' }, autosize: { type: 'fit', contains: 'padding' }, data: { values: rows(chart) },
+      $schema: 'https://vega.github.io/schema/vega-lite/v6.json', width: 'container', height: tall ? 220 : 190,
+      background: null, ...(beside ? { padding: { left: 0, right, top: 5, bottom: 5 } } : {}), title: { text: chart.up.name, anchor: 'start', frame: 'bounds' }, autosize: { type: 'fit', contains: 'padding' }, data: { values: rows(chart) },
       layer: [
         {
           params: [{ name: 'zoom', select: 'interval', bind: 'scales' }], transform: [{ filter: 'datum.low !== null' }],
@@ -94,42 +99,92 @@
   tip.setAttribute('role', 'status');
   tip.hidden = true;
   document.body.append(tip);
-  const tell = (chart, value, left, top) => {
-    const series = chart.series[Number(value.number)];
-    const parts = [series.name, `${chart.across.name}: ${text[chart.across.unit](value.x)}`, `${chart.up.name}: ${text[chart.up.unit](value.y)}`];
-    if (value.low !== null) parts.push(`from ${text[chart.up.unit](value.low)} to ${text[chart.up.unit](value.high)}`);
-    tip.textContent = parts.join('\n');
+  const tell = (words, left, top) => {
+    tip.textContent = words;
     tip.hidden = false;
     tip.style.left = `${Math.max(4, Math.min(left, window.innerWidth - tip.offsetWidth - 8))}px`;
     tip.style.top = `${Math.max(4, Math.min(top, window.innerHeight - tip.offsetHeight - 8))}px`;
   };
+  const words = (chart, value) => {
+    const series = chart.series[Number(value.number)];
+    const parts = [series.name, `${chart.across.name}: ${text[chart.across.unit](value.x)}`, `${chart.up.name}: ${text[chart.up.unit](value.y)}`];
+    if (value.low !== null) parts.push(`from ${text[chart.up.unit](value.low)} to ${text[chart.up.unit](value.high)}`);
+    return parts.join('\n');
+  };
   const show = (chart) => (handler, event, item, value) => {
     tip.hidden = !value || value.number === undefined;
-    if (!tip.hidden) tell(chart, value, event.clientX + 14, event.clientY + 14);
+    if (!tip.hidden) tell(words(chart, value), event.clientX + 14, event.clientY + 14);
+  };
+  const steps = { ArrowRight: [0, 1], ArrowLeft: [0, -1], ArrowDown: [1, 0], ArrowUp: [-1, 0] };
+  const keys = (place, move) => {
+    place.addEventListener('keydown', (event) => {
+      if (event.key === 'Escape') tip.hidden = true;
+      if (!(event.key in steps)) return;
+      event.preventDefault();
+      move(...steps[event.key]);
+    });
+    place.addEventListener('blur', () => { tip.hidden = true; });
   };
   // From a keyboard: left and right go along a line, up and down to another one, Escape ends it.
   const walk = (chart, place) => {
     const all = rows(chart);
     const numbers = [...new Set(all.map((row) => row.number))];
     let [line, point] = [0, -1];
-    place.addEventListener('keydown', (event) => {
-      const step = { ArrowRight: [0, 1], ArrowLeft: [0, -1], ArrowDown: [1, 0], ArrowUp: [-1, 0] }[event.key];
-      if (event.key === 'Escape') tip.hidden = true;
-      if (!step || !numbers.length) return;
-      event.preventDefault();
-      line = (line + step[0] + numbers.length) % numbers.length;
+    keys(place, (down, right) => {
+      if (!numbers.length) return;
+      line = (line + down + numbers.length) % numbers.length;
       const own = all.filter((row) => row.number === numbers[line]);
-      point = Math.max(0, Math.min(own.length - 1, point + step[1]));
+      point = Math.max(0, Math.min(own.length - 1, point + right));
       const box = place.getBoundingClientRect();
-      tell(chart, own[point], box.left + 24, box.top + 24);
+      tell(words(chart, own[point]), box.left + 24, box.top + 24);
     });
-    place.addEventListener('blur', () => { tip.hidden = true; });
+  };
+  const application = (place, label) => {
+    place.setAttribute('role', 'application');
+    place.setAttribute('aria-roledescription', 'chart');
+    place.setAttribute('aria-label', `${label}. Arrow keys tell its values.`);
+    place.tabIndex = 0;
+  };
+  // Bars stay as they are drawn. The nearest one tells its values, and any arrow key goes to the one before or behind.
+  const point = (chart, still) => {
+    const place = document.createElement('div');
+    place.className = 'told';
+    application(place, chart.label);
+    still.before(place);
+    place.append(still);
+    still.setAttribute('aria-hidden', 'true');
+    const mark = document.createElementNS('http://www.w3.org/2000/svg', 'rect');
+    mark.setAttribute('class', 'pointed');
+    mark.setAttribute('width', still.viewBox.baseVal.width);
+    mark.setAttribute('height', chart.height + 4);
+    const choose = (at) => {
+      mark.setAttribute('y', chart.bars[at][0] - 2);
+      if (!mark.parentNode) still.prepend(mark);
+      return chart.bars[at][1];
+    };
+    const away = () => { mark.remove(); tip.hidden = true; };
+    place.addEventListener('pointermove', (event) => {
+      const box = still.getBoundingClientRect();
+      const y = (event.clientY - box.top) / box.height * still.viewBox.baseVal.height - chart.height / 2;
+      const far = chart.bars.map(([top]) => Math.abs(top - y));
+      tell(choose(far.indexOf(Math.min(...far))), event.clientX + 14, event.clientY + 14);
+    });
+    place.addEventListener('pointerleave', away);
+    place.addEventListener('blur', away);
+    let at = -1;
+    keys(place, (down, right) => {
+      at = Math.max(0, Math.min(chart.bars.length - 1, at + down + right));
+      const words = choose(at);
+      mark.scrollIntoView({ block: 'nearest' });
+      const box = mark.getBoundingClientRect();
+      tell(words, box.left + 24, box.bottom + 6);
+    });
   };
 
   const drawn = new Map();
   const draw = async (chart, place) => {
     drawn.get(place)?.finalize();
-    const compiled = vegaLite.compile(specification(chart), { logger: vega.logger(vega.Error) }).spec;
+    const compiled = vegaLite.compile(specification(chart, place), { logger: vega.logger(vega.Error) }).spec;
     const view = new vega.View(vega.parse(compiled, null, { ast: true }), {
       expr: lanemarkInterpreter, renderer: 'svg', container: place, hover: true, logLevel: vega.Error, tooltip: show(chart),
     });
@@ -140,32 +195,55 @@
     place.dataset.drawn = 'yes';
     place.lanemarkView = view;
   };
-  const places = [];
+  // A still picture is there until its chart is drawn, and on paper. What it shows beyond the chart stays in sight.
+  const replace = (chart, still) => {
+    if (chart.rest == null) return still.classList.add('under');
+    const { width, height } = still.viewBox.baseVal;
+    const rest = document.createElement('div');
+    rest.className = 'rest';
+    rest.style.aspectRatio = `${width} / ${height - chart.rest}`;
+    still.before(rest);
+    rest.append(still);
+  };
+  for (const hint of document.querySelectorAll('.hint')) hint.hidden = false;
+  const places = new Map();
   const taken = new Set();
+  const stills = new Map();
+  for (const svg of document.querySelectorAll('figure > svg')) {
+    const label = svg.getAttribute('aria-label');
+    stills.set(label, [...(stills.get(label) ?? []), svg]);
+  }
   for (const chart of told) {
-    const still = [...document.querySelectorAll('figure > svg')].find((svg) => !taken.has(svg) && svg.getAttribute('aria-label') === chart.label);
+    const still = stills.get(chart.label)?.find((svg) => !taken.has(svg));
     if (!still) continue;
     taken.add(still);
+    if (chart.bars) {
+      point(chart, still);
+      continue;
+    }
     const place = document.createElement('div');
     place.className = 'live';
-    place.setAttribute('role', 'application');
-    place.setAttribute('aria-roledescription', 'chart');
-    place.setAttribute('aria-label', `${chart.label}. Arrow keys tell its values.`);
-    place.tabIndex = 0;
+    application(place, chart.label);
     walk(chart, place);
-    if (chart.keep) still.before(place); else still.replaceWith(place);
-    places.push([chart, place]);
+    // The wheel zooms a chart that was chosen, and scrolls the page over all others.
+    place.addEventListener('pointerdown', () => place.focus({ preventScroll: true }));
+    place.addEventListener('wheel', (event) => {
+      if (document.activeElement !== place) event.stopPropagation();
+    }, { capture: true, passive: true });
+    still.before(place);
+    places.set(place, [chart, still]);
   }
   // Charts are drawn when they come near to the window, so that a page of fifty runs is there at once.
   const near = new IntersectionObserver((seen) => {
     for (const { isIntersecting, target } of seen) {
       if (!isIntersecting) continue;
       near.unobserve(target);
-      draw(places.find(([, place]) => place === target)[0], target);
+      const [chart, still] = places.get(target);
+      draw(chart, target).then(() => replace(chart, still));
     }
   }, { rootMargin: '600px' });
-  for (const [, place] of places) near.observe(place);
+  for (const place of places.keys()) near.observe(place);
   matchMedia('(prefers-color-scheme: dark)').addEventListener('change', () => {
-    for (const [chart, place] of places) if (drawn.has(place)) draw(chart, place);
+    for (const [place, [chart]] of places) if (drawn.has(place)) draw(chart, place);
   });
 })();

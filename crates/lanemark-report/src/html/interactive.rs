@@ -15,9 +15,10 @@ use maud::{Markup, PreEscaped, html as markup};
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
-use super::chart::families;
+use super::chart::{families, pointed};
 use super::lines::{Chart, Line, Scale, Unit};
-use super::{family_chart, labelled, latency, series};
+use super::series::{self, Rate};
+use super::{family_chart, labelled, latency};
 
 /// The script that unpacks, the page's own script, and the rules of what it draws.
 const LOADER: &str = include_str!("unpack.js");
@@ -108,14 +109,27 @@ fn charts(study: Option<&StudyOutcome>, runs: &[&RunResult]) -> Vec<Value> {
         .into_iter()
         .chain(family_chart::load_charts(&all))
         .chain(latency::charts(&all));
-    let lines = lines.map(|chart| data(&chart.told(), &chart, false));
-    lines
-        .chain(series::charts(&all).iter().map(|(label, chart)| data(label, chart, true)))
-        .collect()
+    let lines = lines.map(|chart| data(&chart.told(), &chart));
+    let rates = series::charts(&all);
+    let bars = pointed(study, &runs).into_iter().map(|one| {
+        let bars: Vec<Value> = one.bars.iter().map(|(top, told)| json!([top, told])).collect();
+        json!({"label": one.label, "height": one.height, "bars": bars})
+    });
+    lines.chain(rates.iter().map(rate)).chain(bars).collect()
 }
 
-/// The data of a chart, whose drawing is told as `label`; the drawing is kept where it shows more.
-fn data(label: &str, chart: &Chart, keep: bool) -> Value {
+/// The data of a rate over time, which has its time where the rest of its drawing has it.
+fn rate(one: &Rate) -> Value {
+    let mut value = data(&one.label, &one.chart);
+    value["rest"] = json!(one.rest);
+    if one.rest.is_some() {
+        value["sides"] = json!([rounded(one.sides.0), rounded(one.sides.1)]);
+    }
+    value
+}
+
+/// The data of a chart, whose drawing is told as `label`.
+fn data(label: &str, chart: &Chart) -> Value {
     let place =
         |x: f64| digits(x, if chart.across.unit == Unit::Nines { DIGITS_OF_NINES } else { DIGITS });
     let line = |line: &Line| {
@@ -131,7 +145,6 @@ fn data(label: &str, chart: &Chart, keep: bool) -> Value {
     };
     json!({
         "label": label,
-        "keep": keep,
         "across": axis(&chart.across),
         "up": axis(&chart.up),
         "series": chart.lines.iter().map(line).collect::<Vec<_>>(),

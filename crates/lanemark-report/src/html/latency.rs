@@ -6,7 +6,7 @@
 use lanemark_core::result::{LatencyHistogram, RunResult, TestResult};
 use maud::{Markup, html};
 
-use super::lines::{Chart, Line, Scale, Unit, entries, legend};
+use super::lines::{Chart, LOOKS, Line, Scale, Unit, entries, legend};
 use super::picture::{Drawing, Picture};
 
 /// The ladder's rungs; those that too few requests support are left out.
@@ -16,8 +16,9 @@ const RUNGS: [f64; 12] =
 const TICKS: [f64; 7] = [50.0, 90.0, 99.0, 99.9, 99.99, 99.999, 99.9999];
 /// Rungs with whiskers.
 const WITH_RANGE: [f64; 3] = [50.0, 99.0, 99.9];
-/// Greatest number of steps of a cumulative line.
-const STEPS: usize = 48;
+/// Least and greatest number of steps of a cumulative line, and of all lines of a picture.
+const STEPS: (usize, usize) = (20, 48);
+const STEPS_PICTURE: usize = 1000;
 
 /// The section's content, or `None` where no test counted requests.
 pub(super) fn distributions(runs: &[(String, &RunResult)]) -> Option<Markup> {
@@ -28,6 +29,9 @@ pub(super) fn distributions(runs: &[(String, &RunResult)]) -> Option<Markup> {
                 "All repeats together. Left: the latency that a share of the requests did not exceed, up to the last \
                  percentile that requests support; whiskers from the least to the greatest repeat. Right: the share \
                  of requests that took no longer."
+            }
+            @if runs.len() > LOOKS {
+                p class="soft" { "Of so many runs, colours and dashes come again from run " (LOOKS + 1) " on, and there are no whiskers." }
             }
             @if runs.len() > 1 {
                 (legend(runs.iter().enumerate().map(|(index, (label, _))| (index, label.as_str()))))
@@ -108,7 +112,9 @@ fn ladder(name: &str, results: &[(usize, &str, &TestResult)]) -> Chart {
             let all = all.filter(|all| all.len() > 1)?;
             Some((nines(rung), *all.iter().min()? as f64, *all.iter().max()? as f64))
         };
-        let intervals = WITH_RANGE.into_iter().filter_map(range).collect();
+        // The whiskers of so many lines would hide each other.
+        let ranged = WITH_RANGE.into_iter().filter(|_| results.len() <= LOOKS);
+        let intervals = ranged.filter_map(range).collect();
         Line { name: label.to_owned(), style, rings: false, points, intervals }
     };
     rungs(format!("{name}: percentiles"), results.iter().map(line).collect())
@@ -146,6 +152,7 @@ pub(super) fn rungs(title: String, lines: Vec<Line>) -> Chart {
 }
 
 fn cumulative(name: &str, results: &[(usize, &str, &TestResult)]) -> Chart {
+    let steps = (STEPS_PICTURE / results.len().max(1)).clamp(STEPS.0, STEPS.1);
     let line = |&(style, label, result): &(usize, &str, &TestResult)| {
         let latency = result.latency();
         let (all, mut so_far) = (latency.count() as f64, 0);
@@ -155,7 +162,7 @@ fn cumulative(name: &str, results: &[(usize, &str, &TestResult)]) -> Chart {
             so_far += count;
             let share = so_far as f64 / all * 100.0;
             let before = points.last().map_or(0.0, |point| point.1);
-            let far = share - before >= 100.0 / STEPS as f64;
+            let far = share - before >= 100.0 / steps as f64;
             if index == 0 || index + 1 == bins.len() || far {
                 // A step: no request took a time between those that were seen.
                 points.extend([(ns as f64, before), (ns as f64, share)]);

@@ -6,7 +6,7 @@
 use maud::{Markup, html};
 
 use super::picture::{self, Drawing, Entry};
-use super::svg::{Image, fitted, image, num, text_width};
+use super::svg::{Image, fitted, image, listed, num, text_width};
 use crate::number::grouped;
 
 /// The width of a panel in its own units, about the pixels of a phone.
@@ -22,6 +22,8 @@ const BOTTOM: f64 = 32.0;
 const COLOURS: usize = 6;
 /// Dashes before they come again.
 const DASHES: usize = 4;
+/// Series that have a look of their own.
+pub(super) const LOOKS: usize = COLOURS * DASHES;
 
 /// The unit of an axis, by which values on it are told.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -165,8 +167,8 @@ impl Chart {
 
     fn draw(&self) -> Image {
         let (width, bottom) = (WIDTH - LEFT - RIGHT, TOP + HEIGHT);
-        let x = |value: f64| num(self.across.share(value) * width);
-        let y = |value: f64| num(bottom - self.up.share(value) * HEIGHT);
+        let x = |value: f64| self.across.share(value) * width;
+        let y = |value: f64| bottom - self.up.share(value) * HEIGHT;
         let mut free = f64::NEG_INFINITY;
         let mut shown = Vec::new();
         for (at, label) in &self.across.ticks {
@@ -177,21 +179,31 @@ impl Chart {
             }
             shown.push((place, fits.then_some(label)));
         }
+        let level = |tick: &(f64, String)| format!("M0 {}h{}", num(y(tick.0)), num(width));
+        let upright =
+            |(place, _): &(f64, _)| format!("M{} {}v{}", num(*place), num(TOP), num(HEIGHT));
+        let grid: String =
+            self.up.ticks.iter().map(level).chain(shown.iter().map(upright)).collect();
         let drawn = html! {
             g transform=(format!("translate({} 0)", num(LEFT))) {
-                text class="soft" x=(num(-LEFT)) y="11" { (self.up.name) }
-                @for (at, label) in &self.up.ticks {
-                    line class="grid" x1="0" x2=(num(width)) y1=(y(*at)) y2=(y(*at)) {}
-                    text class="soft" x="-5" y=(y(*at)) dy="3.5" text-anchor="end" { (label) }
-                }
-                @for (place, label) in &shown {
-                    line class="grid" x1=(num(*place)) x2=(num(*place)) y1=(num(TOP)) y2=(num(bottom)) {}
-                    @if let Some(label) = label {
-                        text class="soft" x=(num(*place)) y=(num(bottom + 13.0)) text-anchor="middle" { (label) }
+                path class="grid" d=(grid) {}
+                path class="base" d=(format!("M0 {}V{}H{}", num(TOP), num(bottom), num(width))) {}
+                g class="soft" {
+                    text x=(num(-LEFT)) y="11" { (self.up.name) }
+                    g class="middle" {
+                        @for (place, label) in &shown {
+                            @if let Some(label) = label {
+                                text x=(num(*place)) y=(num(bottom + 13.0)) { (label) }
+                            }
+                        }
+                    }
+                    g class="end" {
+                        @for (at, label) in &self.up.ticks {
+                            text x="-5" y=(num(y(*at) + 3.5)) { (label) }
+                        }
+                        text x=(num(width)) y=(num(bottom + 27.0)) { (self.across.name) }
                     }
                 }
-                path class="base" fill="none" d=(format!("M0 {}V{}H{}", num(TOP), num(bottom), num(width))) {}
-                text class="soft" x=(num(width)) y=(num(bottom + 27.0)) text-anchor="end" { (self.across.name) }
                 @for (row, mark) in self.marks.iter().enumerate() {
                     @let at = self.across.share(mark.at) * width;
                     path class=(format!("trace ceiling {}", style(mark.style)))
@@ -217,33 +229,66 @@ impl Chart {
             Some(format!("{}: from {} to {}", line.name, label(first.1), label(last.1)))
         });
         let marks = self.marks.iter().map(|mark| format!("ceiling {}", mark.name));
-        let told = lines.chain(marks).collect::<Vec<_>>().join("; ");
+        let told = listed(lines.chain(marks));
         format!("{}. {} over {}. {told}", self.title, self.up.name, self.across.name)
     }
 }
 
 impl Line {
-    fn draw(&self, x: &impl Fn(f64) -> String, y: &impl Fn(f64) -> String) -> Markup {
+    fn draw(&self, x: &impl Fn(f64) -> f64, y: &impl Fn(f64) -> f64) -> Markup {
         let class = style(self.style);
-        let path: Vec<String> =
-            self.points.iter().map(|&(at, value)| format!("{} {}", x(at), y(value))).collect();
+        let whisker = |&(at, low, high): &(f64, f64, f64)| {
+            let (low, high) = (num(y(low)), num(y(high)));
+            (low != high).then(|| format!("M{} {low}V{high}", num(x(at))))
+        };
+        let whiskers: String = self.intervals.iter().filter_map(whisker).collect();
         html! {
-            @for &(at, low, high) in &self.intervals {
-                path class=(format!("trace thin {class}")) d=(format!("M{0} {1}V{2}", x(at), y(low), y(high))) {}
-            }
+            @if !whiskers.is_empty() { path class=(format!("trace thin {class}")) d=(whiskers) {} }
             @if self.rings {
                 @for &(at, value) in &self.points {
-                    circle class=(format!("ring {class}")) cx=(x(at)) cy=(y(value)) r="3.5" {}
+                    circle class=(format!("ring {class}")) cx=(num(x(at))) cy=(num(y(value))) r="3.5" {}
                 }
-            } @else if path.len() == 1 {
+            } @else if self.points.len() == 1 {
                 @for &(at, value) in &self.points {
-                    circle class=(format!("dot {class}")) cx=(x(at)) cy=(y(value)) r="2.5" {}
+                    circle class=(format!("dot {class}")) cx=(num(x(at))) cy=(num(y(value))) r="2.5" {}
                 }
-            } @else if !path.is_empty() {
-                path class=(format!("trace {class}")) d=(format!("M{}", path.join("L"))) {}
+            } @else if !self.points.is_empty() {
+                path class=(format!("trace {class}")) d=(trace(self.points.iter().map(|&(at, value)| (x(at), y(value))))) {}
             }
         }
     }
+}
+
+/// A path through points, in as few characters as it takes: a step names one coordinate, and goes on over points that lie on
+/// it.
+pub(super) fn trace(points: impl Iterator<Item = (f64, f64)>) -> String {
+    let mut path = String::new();
+    // Where the path is, and a step that may go on: its command, where it is in the path, and whether it goes up.
+    let mut before: Option<(String, String)> = None;
+    let mut place = (0.0, 0.0);
+    let mut last: Option<(char, usize, bool)> = None;
+    for (across, down) in points {
+        let (x, y) = (num(across), num(down));
+        let step = match &before {
+            None => ('M', format!("{x} {y}"), false),
+            Some((at, level)) if *at == x && *level == y => continue,
+            Some((at, _)) if *at == x => ('V', y.clone(), down > place.1),
+            Some((_, level)) if *level == y => ('H', x.clone(), across > place.0),
+            Some(_) => ('L', format!("{x} {y}"), false),
+        };
+        let (command, text, up) = step;
+        match last {
+            Some((known, at, was_up)) if known == command && command != 'L' && up == was_up => {
+                path.truncate(at);
+            }
+            _ => {}
+        }
+        last = Some((command, path.len(), up));
+        path.push(command);
+        path += &text;
+        (before, place) = (Some((x, y)), (across, down));
+    }
+    path
 }
 
 /// A round latency in ns as a label: `100 µs`, `2 ms`.
@@ -272,8 +317,18 @@ mod tests {
     }
 
     #[test]
+    fn a_path_goes_on_over_points_on_its_way_and_turns_where_they_do() {
+        let path = |points: &[(f64, f64)]| trace(points.iter().copied());
+        assert_eq!(
+            path(&[(0.0, 1.0), (2.0, 1.0), (5.0, 1.0), (5.0, 4.0), (6.0, 5.5)]),
+            "M0 1H5V4L6 5.5"
+        );
+        assert_eq!(path(&[(0.0, 1.0), (5.0, 1.0), (3.0, 1.0), (3.02, 1.0)]), "M0 1H5H3");
+    }
+
+    #[test]
     fn twenty_four_series_have_a_look_of_their_own() {
-        let looks: std::collections::BTreeSet<String> = (0..24).map(style).collect();
-        assert_eq!(looks.len(), 24);
+        let looks: std::collections::BTreeSet<String> = (0..LOOKS).map(style).collect();
+        assert_eq!((looks.len(), LOOKS), (24, 24));
     }
 }

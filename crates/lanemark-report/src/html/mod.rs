@@ -25,6 +25,7 @@ pub(crate) mod provenance;
 mod sensitivity;
 mod series;
 mod served;
+mod short;
 pub(crate) mod svg;
 mod theme;
 
@@ -43,6 +44,9 @@ use crate::{
 /// All rules of a page.
 const STYLE: &str =
     concat!(include_str!("colours.css"), include_str!("style.css"), include_str!("marks.css"));
+
+/// Runs that are told below the title; of more they are behind a heading.
+const TOLD: usize = 6;
 
 /// Writes one self-contained HTML file of a study, of runs, or of a study beside runs.
 pub fn html(study: Option<&StudyOutcome>, runs: &[&RunResult]) -> String {
@@ -67,6 +71,10 @@ fn whole(study: Option<&StudyOutcome>, runs: &[&RunResult], live: Option<&Live>)
     };
     let content = markup! {
         (header(title, study, &runs))
+        @if live.is_some() {
+            noscript { p class="soft" { "Without scripts the charts are still pictures." } }
+            p class="soft hint" hidden { (HINT) }
+        }
         (sections(study, &runs))
     };
     page_with(title, &content, live)
@@ -77,8 +85,12 @@ pub(crate) fn page(title: &str, content: &Markup) -> String {
     page_with(title, content, None)
 }
 
+/// What a reader can do with the charts of an interactive page.
+const HINT: &str = "Charts tell values to a pointer and, once chosen, to arrow keys. A click chooses a chart: then the wheel zooms it, \
+    dragging moves it, and a double click shows all of it again.";
+
 fn page_with(title: &str, content: &Markup, live: Option<&Live>) -> String {
-    markup! {
+    let page = markup! {
         (DOCTYPE)
         html lang="en" {
             head {
@@ -94,17 +106,14 @@ fn page_with(title: &str, content: &Markup, live: Option<&Live>) -> String {
                 }
             }
             body { main {
-                @if live.is_some() {
-                    noscript { p class="soft" { "Without scripts the charts are still pictures." } }
-                }
                 (content)
                 footer { "Lanemark · MB is 10⁶ bytes, MiB 2²⁰. – means not known." }
             }
             @if let Some(live) = live { (live.scripts()) }
             }
         }
-    }
-    .into_string()
+    };
+    short::shortened(page.into_string())
 }
 
 fn header(title: &str, study: Option<&StudyOutcome>, runs: &[(String, &RunResult)]) -> Markup {
@@ -120,9 +129,15 @@ fn header(title: &str, study: Option<&StudyOutcome>, runs: &[(String, &RunResult
             } @else {
                 @let named: Vec<(&str, &RunResult)> = runs.iter().map(|(label, run)| (label.as_str(), *run)).collect();
                 @if let Some(summary) = summary::summary(&named) { div class="answer" { p { (summary) } } }
-                @for (_, run) in runs { p class="soft" { (target::sentence(run)) } }
-                @for sentence in runs.iter().flat_map(|(_, run)| beside::sentences(run)) {
-                    p class="soft" { (sentence) }
+                @let told = runs.iter().flat_map(|(_, run)| std::iter::once(target::sentence(run)).chain(beside::sentences(run)));
+                @let told: Vec<String> = told.collect();
+                @if runs.len() > TOLD {
+                    details {
+                        summary { "The " (runs.len()) " runs" }
+                        ul class="soft" { @for sentence in &told { li { (sentence) } } }
+                    }
+                } @else {
+                    @for sentence in &told { p class="soft" { (sentence) } }
                 }
             }
         }

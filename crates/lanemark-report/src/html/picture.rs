@@ -56,7 +56,7 @@ impl Picture {
 /// Names marks, each beside its sample.
 pub(crate) fn legend(entries: &[Entry]) -> Markup {
     html! {
-        ul class="legend" {
+        @if !entries.is_empty() { ul class="legend" {
             @for entry in entries {
                 li {
                     @if let Some(swatch) = &entry.swatch {
@@ -65,6 +65,6 @@ pub(crate) fn legend(entries: &[Entry]) -> Markup {
                     (entry.name)
                 }
             }
-        }
+        } }
     }
 }

@@ -5,36 +5,103 @@ use maud::{Markup, html};
 
 use crate::number::ABSENT;
 
-/// The provenance of each result under its name.
+/// Results whose provenance is shown whole; of more it is behind their names.
+const SHOWN: usize = 4;
+/// The heading of files.
+const FILES: &str = "Library and study files with their SHA-256";
+
+type File<'p> = (&'p str, &'p str);
+
+/// The provenance of each result under its name. With many results, what they have in common is told once.
 pub(crate) fn provenances(results: &[(String, &Provenance)]) -> Markup {
+    if results.len() <= SHOWN {
+        return html! {
+            @for (name, provenance) in results {
+                h3 { (name) }
+                (fields(provenance, &[]))
+                (files(FILES, &of(provenance)))
+            }
+        };
+    }
+    let (common, agreed) = (common(results), agreed(results));
     html! {
+        @if !common.is_empty() {
+            p class="soft" { "All of these results:" }
+            dl { @for (term, value) in &common { dt { (term) } dd { (value) } } }
+        }
         @for (name, provenance) in results {
-            h3 { (name) }
-            (fields(provenance))
+            @let own: Vec<File<'_>> = of(provenance).into_iter().filter(|file| !agreed.contains(file)).collect();
+            details {
+                summary { (name) }
+                (fields(provenance, &common))
+                (files(FILES, &own))
+            }
+        }
+        (files("Library and study files of all of them, with their SHA-256", &agreed))
+    }
+}
+
+/// The fields that are the same in all results.
+fn common(results: &[(String, &Provenance)]) -> Vec<(&'static str, String)> {
+    let [(_, first), others @ ..] = results else { return Vec::new() };
+    let mut common = told(first);
+    for (_, other) in others {
+        let other = told(other);
+        common.retain(|field| other.contains(field));
+    }
+    common
+}
+
+/// The files of results that all that have them have with the same digest, each once.
+fn agreed<'p>(results: &[(String, &'p Provenance)]) -> Vec<File<'p>> {
+    let mut files: Vec<File<'p>> =
+        results.iter().flat_map(|(_, provenance)| of(provenance)).collect();
+    files.sort_unstable();
+    files.dedup();
+    let all = files.clone();
+    files.retain(|(name, _)| all.iter().filter(|(other, _)| other == name).count() == 1);
+    files
+}
+
+fn of(provenance: &Provenance) -> Vec<File<'_>> {
+    provenance.inputs.iter().map(|(file, hash)| (file.as_str(), hash.as_str())).collect()
+}
+
+fn files(summary: &str, files: &[File<'_>]) -> Markup {
+    html! {
+        @if !files.is_empty() {
+            details {
+                summary { (summary) " (" (files.len()) ")" }
+                ul { @for (file, hash) in files { li { code { (file) " " (hash) } } } }
+            }
         }
     }
 }
 
-fn fields(provenance: &Provenance) -> Markup {
+/// The fields but for the command, each with its value.
+fn told(provenance: &Provenance) -> Vec<(&'static str, String)> {
     let machine = provenance.machine.as_ref().map(|machine| {
         format!(
             "{}, {} logical processors, {} of memory, {}",
             machine.cpu, machine.cores, machine.memory_bytes, machine.kernel
         )
     });
+    vec![
+        ("Version", or_dash(&provenance.version).to_owned()),
+        ("Seed", provenance.seed.to_string()),
+        ("Began", or_dash(&provenance.started_at).to_owned()),
+        ("Written", or_dash(&provenance.finished_at).to_owned()),
+        ("Machine", machine.unwrap_or_else(|| ABSENT.to_owned())),
+    ]
+}
+
+/// The fields of a provenance but for those that were told before.
+fn fields(provenance: &Provenance, before: &[(&'static str, String)]) -> Markup {
     html! {
         dl {
             dt { "Command" } dd { code { (or_dash(&command(&provenance.command))) } }
-            dt { "Version" } dd { (or_dash(&provenance.version)) }
-            dt { "Seed" } dd { (provenance.seed) }
-            dt { "Began" } dd { (or_dash(&provenance.started_at)) }
-            dt { "Written" } dd { (or_dash(&provenance.finished_at)) }
-            dt { "Machine" } dd { (machine.as_deref().unwrap_or(ABSENT)) }
-        }
-        @if !provenance.inputs.is_empty() {
-            details {
-                summary { "Library and study files with their SHA-256 (" (provenance.inputs.len()) ")" }
-                ul { @for (file, hash) in &provenance.inputs { li { code { (file) " " (hash) } } } }
+            @for (term, value) in told(provenance).iter().filter(|field| !before.contains(field)) {
+                dt { (term) } dd { (value) }
             }
         }
     }

@@ -15,28 +15,83 @@ use super::grid::{grid, typeset};
 use super::heat::{self, Heat};
 use super::lines::{self, Chart, Scale};
 use super::picture::{self, Drawing, Picture};
-use super::svg::{Image, image, num, text_width};
+use super::svg::{Image, block, image, num, text_width};
 use crate::number::{grouped, significant};
 use crate::over_time;
 
-const WIDTH: f64 = 900.0;
+mod small;
+
 /// Room for the labels of the vertical axes, and to the right of the plots.
 const LEFT: f64 = 52.0;
 const RIGHT: f64 = 24.0;
-/// Heights of the plots, of the line above each, and of the axis of time.
-const RATE: f64 = 210.0;
-const AMPLIFICATION: f64 = 100.0;
+/// Heights of the line above a plot, and of the axis of time.
 const HEADING: f64 = 28.0;
 /// Room for the names of the spans below the first heading.
 const NAMES: f64 = 15.0;
 const AXIS: f64 = 18.0;
-/// Greatest number of steps of a line: more than a page has pixels help nobody.
-const STEPS: usize = 1000;
-/// Columns of a heat map, and of all heat maps of a page together.
-const COLUMNS: usize = 120;
-const COLUMNS_PAGE: usize = 3000;
+/// Room for the lowest label of a plot.
+const BELOW: f64 = 4.0;
+/// Ticks of time of a drawing as wide as a page.
+const TICKS: f64 = 12.0;
+/// The most drawings that a page has whole; of more it has small ones, test by test.
+const WHOLE_MOST: usize = 24;
+/// Steps of the lines of a page of small drawings, and columns of its heat maps.
+const STEPS_PAGE: usize = 20_000;
+const COLUMNS_PAGE: usize = 8_000;
 /// Requests of at least this size are told by their data.
 const LARGE: Bytes = Bytes::kibi(64);
+
+/// The size of drawings.
+#[derive(Clone, Copy)]
+struct Size {
+    width: f64,
+    /// Heights of the plots.
+    rate: f64,
+    amplification: f64,
+    /// Height of a row of a heat map.
+    row: f64,
+    /// Height between the ticks of a plot, and decimals of heights.
+    tick_height: f64,
+    decimals: i32,
+    /// The most steps of a line, and columns of a heat map.
+    steps: usize,
+    columns: usize,
+}
+
+impl Size {
+    /// More steps than a page has pixels would help nobody.
+    const WHOLE: Self = Self {
+        width: 900.0,
+        rate: 210.0,
+        amplification: 100.0,
+        row: 7.0,
+        tick_height: 45.0,
+        decimals: 1,
+        steps: 1000,
+        columns: 120,
+    };
+
+    /// The size of each of so many drawings.
+    fn of(drawings: usize) -> Self {
+        match drawings {
+            0..=WHOLE_MOST => Self::WHOLE,
+            _ => Self {
+                width: 340.0,
+                rate: 84.0,
+                amplification: 56.0,
+                row: 4.0,
+                tick_height: 56.0,
+                decimals: 0,
+                steps: (STEPS_PAGE / drawings).clamp(40, 240),
+                columns: (COLUMNS_PAGE / drawings).clamp(20, 60),
+            },
+        }
+    }
+
+    fn is_small(&self) -> bool {
+        self.width < Self::WHOLE.width
+    }
+}
 
 /// A part of the time with what it is.
 struct Span {
@@ -63,6 +118,7 @@ struct Plot {
 
 /// A test over time, to be drawn.
 struct Shown<'r> {
+    label: &'r str,
     caption: String,
     test: &'r Test,
     sample: &'r Sample,
@@ -88,7 +144,7 @@ fn shown<'r>(runs: &'r [(String, &'r RunResult)]) -> Vec<Shown<'r>> {
             let Some(series) = &sample.series else { continue };
             let name = &result.test.name;
             let caption = if several { format!("{name}: {label}") } else { name.clone() };
-            all.push(Shown { caption, test: &result.test, sample, series });
+            all.push(Shown { label, caption, test: &result.test, sample, series });
         }
     }
     all
@@ -99,19 +155,32 @@ pub(super) fn picture(runs: &[(String, &RunResult)]) -> Picture {
     let all = shown(runs);
     let heat = all.iter().any(Shown::has_latencies);
     let drawing =
-        |one: &Shown<'_>| Drawing { title: one.caption.clone(), image: draw(one, COLUMNS) };
+        |one: &Shown<'_>| Drawing { title: one.caption.clone(), image: draw(one, Size::WHOLE).0 };
     Picture {
         entries: if heat { heat::entries() } else { Vec::new() },
         figures: all.iter().map(drawing).collect(),
     }
 }
 
-/// The rate of each test over time as a chart, with the words by which its drawing is told.
-pub(super) fn charts(runs: &[(String, &RunResult)]) -> Vec<(String, Chart)> {
-    let chart = |one: Shown<'_>| {
-        let series = one.series.condensed(STEPS);
+/// The rate of a test over time, which takes the place of its drawing.
+pub(super) struct Rate {
+    /// Words by which the drawing is told.
+    pub(super) label: String,
+    pub(super) chart: Chart,
+    /// Where the rest of the drawing begins; none where it has no other plot.
+    pub(super) rest: Option<f64>,
+    /// Shares of the drawing's width to the left and right of its plots.
+    pub(super) sides: (f64, f64),
+}
+
+/// The rate of each test over time as a chart.
+pub(super) fn charts(runs: &[(String, &RunResult)]) -> Vec<Rate> {
+    let all = shown(runs);
+    let size = Size::of(all.len());
+    let chart = |one: &Shown<'_>| {
+        let series = one.series.condensed(size.steps);
         let (unit, seconds) = over_time::time_unit(one.series.elapsed());
-        let plots = plots(one.test, &series);
+        let plots = plots(one.test, &series, size);
         let middle = |index: usize| {
             (series.start(index).as_seconds() + series.length(index).as_seconds() / 2.0) / seconds
         };
@@ -143,46 +212,63 @@ pub(super) fn charts(runs: &[(String, &RunResult)]) -> Vec<(String, Chart)> {
             lines: vec![line],
             marks: marks.collect(),
         };
-        (told(&one.caption, &plots, one.series), chart)
+        let (label, (_, rest)) = match size.is_small() {
+            true => (small::told(one, &plots), small::draw(one, size)),
+            false => (told(&one.caption, &plots, one.series), draw(one, size)),
+        };
+        Rate { label, chart, rest, sides: (LEFT / size.width, RIGHT / size.width) }
     };
-    shown(runs).into_iter().map(chart).collect()
+    all.iter().map(chart).collect()
 }
 
 /// The section's content, or `None` where no run has a series.
 pub(super) fn over_time(runs: &[(String, &RunResult)]) -> Option<Markup> {
     let all = shown(runs);
-    let columns = (COLUMNS_PAGE / all.len().max(1)).clamp(12, COLUMNS);
     (!all.is_empty()).then(|| {
         html! {
             @if all.iter().any(Shown::has_latencies) { (picture::legend(&heat::entries())) }
-            @for one in &all {
-                figure class="time" {
-                    figcaption { (one.caption) }
-                    (draw(one, columns))
-                    @for sentence in over_time::sentences(one.sample) { p class="soft" { (sentence) } }
-                }
-                @if let Some(table) = over_time::table(one.sample) {
-                    details {
-                        summary { (one.caption) " over time, as numbers" }
-                        (grid(&table, &one.caption))
-                    }
-                }
+            @match Size::of(all.len()) {
+                size if size.is_small() => (small::section(&all, size)),
+                size => {
+                    (picture::legend(&small::entries(&all, false)))
+                    @for one in &all { (whole(one, size)) }
+                },
             }
         }
     })
 }
 
-fn draw(one: &Shown<'_>, columns: usize) -> Image {
-    let Shown { ref caption, test, sample, series } = *one;
-    let shown = series.condensed(STEPS);
+/// Draws a test over time as wide as the page, with its numbers below.
+fn whole(one: &Shown<'_>, size: Size) -> Markup {
+    html! {
+        figure class="time" {
+            figcaption { (one.caption) }
+            (draw(one, size).0)
+            @for sentence in over_time::sentences(one.sample) {
+                p class="soft" { (sentence.replace(" us ", " µs ")) }
+            }
+        }
+        @if let Some(table) = over_time::table(one.sample) {
+            details {
+                summary { (one.caption) " over time, as numbers" }
+                (grid(&table, &one.caption))
+            }
+        }
+    }
+}
+
+/// Draws a test over time; beside the drawing, where what is below the rate begins, if there is anything.
+fn draw(one: &Shown<'_>, size: Size) -> (Image, Option<f64>) {
+    let Shown { ref caption, test, sample, series, .. } = *one;
+    let shown = series.condensed(size.steps);
     let (unit, seconds) = over_time::time_unit(series.elapsed());
     let longest = series.elapsed().as_seconds() / seconds;
-    let time = Axis::finer([longest].into_iter(), WIDTH - LEFT - RIGHT);
+    let time = Axis::with_ticks([longest].into_iter(), size.width - LEFT - RIGHT, TICKS);
     let place = |at: Duration| time.place(at.as_seconds() / seconds);
     let edges: Vec<f64> = (0..=shown.points.len())
         .map(|index| place((shown.interval * index as u64).min(shown.elapsed())))
         .collect();
-    let plots = plots(test, &shown);
+    let plots = plots(test, &shown, size);
     let spans = spans(sample, series);
     let marks = marks(sample, series);
     let mut top = NAMES;
@@ -191,7 +277,8 @@ fn draw(one: &Shown<'_>, columns: usize) -> Image {
         placed.push((plot, top + HEADING));
         top += HEADING + plot.height;
     }
-    let heat = Heat::of(series, columns).map(|heat| (heat, top + HEADING));
+    let rest = placed.first().map_or(top, |(plot, at)| at + plot.height);
+    let heat = Heat::of(series, size.columns, size.row).map(|heat| (heat, top + HEADING));
     if let Some((heat, at)) = &heat {
         top = at + heat.height();
     }
@@ -202,21 +289,25 @@ fn draw(one: &Shown<'_>, columns: usize) -> Image {
                 (shading(&spans, &place, (*top, plot.height), index == 0))
                 @if index + 1 == placed.len() && heat.is_none() { (time.draw(*top, top + plot.height, &typeset(unit))) }
                 @else { (time.lines(*top, top + plot.height)) }
-                (plot.draw(*top, if index == 0 { NAMES } else { 0.0 }, &edges))
-                (marked(&marks, &place, (*top, plot.height), index == 0))
+                (plot.heading(top - 8.0 - if index == 0 { NAMES } else { 0.0 }))
+                (plot.draw(*top, &edges, size))
+                (marked(&marks, &place, (*top, plot.height), (index == 0).then_some(size)))
             }
             @if let Some((heat, top)) = &heat {
                 (time.draw(*top, top + heat.height(), &typeset(unit)))
-                (heat.draw(*top, LEFT, right, &place))
-                (marked(&marks, &place, (*top, heat.height()), false))
+                text class="unit" x=(num(-LEFT)) y=(num(top - 8.0)) { (heat::HEADING) }
+                (heat.draw(*top, right, &place))
+                (marked(&marks, &place, (*top, heat.height()), None))
             }
         }
     };
-    image(WIDTH, top + AXIS, &told(caption, &plots, series), content)
+    let has_rest = plots.len() > 1 || heat.is_some();
+    let drawn = image(size.width, top + AXIS, &told(caption, &plots, series), content);
+    (drawn, has_rest.then_some(rest + BELOW))
 }
 
 /// Returns the plots of a series: the rate, and write amplification where it is known.
-fn plots(test: &Test, series: &Series) -> Vec<Plot> {
+fn plots(test: &Test, series: &Series, size: Size) -> Vec<Plot> {
     let points = 0..series.points.len();
     let large = test.block >= LARGE;
     let rate = |index: usize| {
@@ -231,7 +322,7 @@ fn plots(test: &Test, series: &Series) -> Vec<Plot> {
     let mut plots = vec![Plot {
         heading: heading.to_owned(),
         class: "t0",
-        height: RATE,
+        height: size.rate,
         values: points.clone().map(rate).collect(),
     }];
     let amplification: Vec<Option<f64>> =
@@ -240,7 +331,7 @@ fn plots(test: &Test, series: &Series) -> Vec<Plot> {
         plots.push(Plot {
             heading: "write amplification".to_owned(),
             class: "t1",
-            height: AMPLIFICATION,
+            height: size.amplification,
             values: amplification,
         });
     }
@@ -250,8 +341,10 @@ fn plots(test: &Test, series: &Series) -> Vec<Plot> {
 fn spans(sample: &Sample, series: &Series) -> Vec<Span> {
     let phases = Phases::of(series);
     let mut spans = Vec::new();
-    if let Some(to) = phases.nothing_moved.filter(|&to| to > Duration::ZERO) {
-        spans.push(Span { from: Duration::ZERO, to, name: "nothing moved", class: "phase early" });
+    let unmoved = phases.nothing_moved.filter(|&to| to > Duration::ZERO);
+    if let Some(to) = unmoved.filter(|_| over_time::is_written(series)) {
+        let name = "collection moves nothing";
+        spans.push(Span { from: Duration::ZERO, to, name, class: "phase early" });
     }
     let steady = match &sample.steady {
         Some(steady) => steady.window.filter(|_| steady.reached()).map(|window| {
@@ -290,19 +383,19 @@ fn marks(sample: &Sample, series: &Series) -> Vec<Mark> {
     marks
 }
 
-/// Draws `marks` as lines from top to bottom, each named once.
+/// Draws `marks` as lines from top to bottom, with their names where they have room in a drawing of `named`.
 fn marked(
     marks: &[Mark],
     place: &impl Fn(Duration) -> f64,
     (top, height): (f64, f64),
-    named: bool,
+    named: Option<Size>,
 ) -> Markup {
     html! {
         @for (row, mark) in marks.iter().enumerate() {
             @let at = place(mark.at);
-            line class=(mark.class) x1=(num(at)) x2=(num(at)) y1=(num(top)) y2=(num(top + height)) {}
-            @if named {
-                @let fits = at + text_width(&mark.name) + 6.0 <= WIDTH - LEFT;
+            path class=(mark.class) d=(format!("M{} {}v{}", num(at), num(top), num(height))) {}
+            @if let Some(size) = named {
+                @let fits = at + text_width(&mark.name) + 6.0 <= size.width - LEFT;
                 text class="named" x=(num(if fits { at + 4.0 } else { at - 4.0 }))
                     y=(num(top + 12.0 + (row % 12) as f64 * 14.0)) text-anchor=(if fits { "start" } else { "end" }) {
                     (mark.name)
@@ -322,8 +415,7 @@ fn shading(
         @for span in spans {
             @let (from, to) = (place(span.from), place(span.to));
             @if to > from {
-                rect class=(span.class) x=(num(from)) y=(num(top)) width=(num(to - from))
-                    height=(num(height)) {}
+                path class=(span.class) d=(block(from, top, to - from, height)) {}
                 // Above the plot, where no line can run through it; to the left where there is no room.
                 @if named && text_width(span.name) <= to.max(0.0) {
                     @let fits = text_width(span.name) <= to - from;
@@ -338,47 +430,63 @@ fn shading(
 }
 
 impl Plot {
-    /// The plot from `top` on, its heading `above` higher than usual.
-    fn draw(&self, top: f64, above: f64, edges: &[f64]) -> Markup {
+    fn heading(&self, y: f64) -> Markup {
+        html! { text class=(format!("unit {}", self.class)) x=(num(-LEFT)) y=(num(y)) { (self.heading) } }
+    }
+
+    /// The plot from `top` on.
+    fn draw(&self, top: f64, edges: &[f64], size: Size) -> Markup {
         let greatest = self.values.iter().flatten().copied().filter(|value| value.is_finite());
         let greatest = greatest.fold(0.0_f64, f64::max);
-        let each = step(if greatest > 0.0 { greatest } else { 1.0 } / (self.height / 45.0));
+        let each =
+            step(if greatest > 0.0 { greatest } else { 1.0 } / (self.height / size.tick_height));
         let count = (greatest / each * (1.0 - 1e-9)).floor() as usize + 1;
         let full = each * count as f64;
         let bottom = top + self.height;
         let place = |value: f64| bottom - (value / full).clamp(0.0, 1.0) * self.height;
         let decimals = (-each.log10().floor()).clamp(0.0, 9.0) as usize;
         let right = edges.last().copied().unwrap_or_default();
+        let level = |tick: usize| format!("M0 {}H{}", num(place(each * tick as f64)), num(right));
         html! {
-            text class=(format!("unit {}", self.class)) x=(num(-LEFT)) y=(num(top - above - 8.0)) { (self.heading) }
-            @for tick in 0..=count {
-                @let y = place(each * tick as f64);
-                line class=(if tick == 0 { "base" } else { "grid" }) x1="0" x2=(num(right))
-                    y1=(num(y)) y2=(num(y)) {}
-                text class="soft" x="-6" y=(num(y + 3.5)) text-anchor="end" {
-                    (grouped(&format!("{:.decimals$}", each * tick as f64)))
+            path class="base" d=(level(0)) {}
+            path class="grid" d=((1..=count).map(level).collect::<String>()) {}
+            g class="soft end" {
+                @for tick in 0..=count {
+                    @let value = each * tick as f64;
+                    text x="-6" y=(num(place(value) + 3.5)) { (grouped(&format!("{value:.decimals$}"))) }
                 }
             }
-            path class=(format!("trace {}", self.class)) d=(self.steps(edges, place)) {}
+            path class=(format!("trace {}", self.class)) d=(self.steps(edges, place, size.decimals)) {}
         }
     }
 
     /// The values as steps, broken where one is not known.
-    fn steps(&self, edges: &[f64], place: impl Fn(f64) -> f64) -> String {
+    fn steps(&self, edges: &[f64], place: impl Fn(f64) -> f64, decimals: i32) -> String {
+        let factor = 10f64.powi(decimals);
         let mut path = String::new();
-        let mut before: Option<String> = None;
+        // The step that has not ended yet: its height, and where it begins and ends.
+        let mut step: Option<(String, f64, f64)> = None;
         for (value, ends) in self.values.iter().zip(edges.windows(2)) {
-            let Some(value) = value.filter(|value| value.is_finite()) else {
-                before = None;
+            let known = value.filter(|value| value.is_finite());
+            let y = known.map(|value| num((place(value) * factor).round() / factor));
+            if let (Some((known, _, to)), Some(y)) = (&mut step, &y)
+                && known == y
+            {
+                *to = ends[1].round();
                 continue;
-            };
-            let (y, to) = (num(place(value)), num(ends[1]));
-            path += &match before {
-                Some(known) if known == y => format!("H{to}"),
-                Some(_) => format!("V{y}H{to}"),
-                None => format!("M{} {y}H{to}", num(ends[0])),
-            };
-            before = Some(y);
+            }
+            let before = step.take().map(|(_, from, to)| path += &format!("h{}", to - from));
+            if let Some(y) = y {
+                let [from, to] = [ends[0], ends[1]].map(f64::round);
+                path += &match before {
+                    Some(()) => format!("V{y}"),
+                    None => format!("M{from} {y}"),
+                };
+                step = Some((y, from, to));
+            }
+        }
+        if let Some((_, from, to)) = step {
+            path += &format!("h{}", to - from);
         }
         path
     }

@@ -7,7 +7,7 @@ const CHARACTER: f64 = 6.6;
 
 /// A coordinate with one decimal, enough at the size of a page.
 pub(crate) fn num(value: f64) -> String {
-    let text = format!("{value:.1}");
+    let text = format!("{:.1}", value + 0.0);
     text.strip_suffix(".0").map(str::to_owned).unwrap_or(text)
 }
 
@@ -32,8 +32,56 @@ pub(crate) fn fitted(text: &str, width: f64) -> String {
     format!("{}…", cut.trim_end())
 }
 
+/// A path from `x`, `y` on, `width` wide and `height` high: a rectangle in half of the characters of the element of that name.
+pub(crate) fn block(x: f64, y: f64, width: f64, height: f64) -> String {
+    format!("M{0} {1}H{2}v{3}H{0}z", num(x), num(y), num(x + width), num(height))
+}
+
+/// The name of a run, of which the middle is left out where it does not fit in `width`: its ends tell it from others.
+pub(crate) fn named(text: &str, width: f64) -> String {
+    let room = (width / CHARACTER).floor() as usize;
+    let letters: Vec<char> = text.chars().collect();
+    if text_width(text) <= width || room < 8 {
+        return fitted(text, width);
+    }
+    let end = (room - 1) / 2;
+    let start: String = letters[..(room - 1 - end).min(letters.len())].iter().collect();
+    let end: String = letters[letters.len().saturating_sub(end)..].iter().collect();
+    format!("{start}…{end}")
+}
+
+/// Series or bars of a drawing that its label tells; a reader who listens has the table for more.
+const TOLD: usize = 8;
+
+/// The first of `parts` in words, and how many more there are.
+pub(crate) fn listed(parts: impl Iterator<Item = String>) -> String {
+    let parts: Vec<String> = parts.collect();
+    let first = parts[..parts.len().min(TOLD)].join("; ");
+    match parts.len().saturating_sub(TOLD) {
+        0 => first,
+        more => format!("{first}; {more} more in the table"),
+    }
+}
+
+/// The ranges into which so many bars are split, so that none has more than `most` and all about as many: a drawing of each
+/// fits on a sheet of paper.
+pub(crate) fn split(bars: usize, most: usize) -> Vec<std::ops::Range<usize>> {
+    let parts = bars.div_ceil(most).max(1);
+    (0..parts).map(|part| part * bars / parts..(part + 1) * bars / parts).collect()
+}
+
+/// The title of a part of several.
+pub(crate) fn part_title(title: &str, part: usize, parts: usize) -> String {
+    match parts {
+        1 => title.to_owned(),
+        _ => format!("{title}, {} of {parts}", part + 1),
+    }
+}
+
 /// A drawing that reads as its label to those who do not see it.
 pub(crate) struct Image {
+    /// Room to the left of where the drawing's coordinates begin.
+    left: f64,
     pub(crate) width: f64,
     pub(crate) height: f64,
     label: String,
@@ -42,17 +90,21 @@ pub(crate) struct Image {
 
 /// An image of `width` by `height` that reads as `label`.
 pub(crate) fn image(width: f64, height: f64, label: &str, content: Markup) -> Image {
-    Image { width, height, label: label.to_owned(), content }
+    Image { left: 0.0, width, height, label: label.to_owned(), content }
+}
+
+impl Image {
+    /// The image with coordinates that begin at `left`.
+    pub(crate) fn from(self, left: f64) -> Self {
+        Self { left, ..self }
+    }
 }
 
 impl Render for Image {
     fn render(&self) -> Markup {
-        let box_of = format!("0 0 {} {}", num(self.width), num(self.height));
+        let box_of = format!("{} 0 {} {}", num(-self.left), num(self.width), num(self.height));
         html! {
-            svg viewBox=(box_of) role="img" aria-label=(self.label) {
-                title { (self.label) }
-                (self.content)
-            }
+            svg viewBox=(box_of) role="img" aria-label=(self.label) { (self.content) }
         }
     }
 }

@@ -6,5 +6,6 @@ mod fixture;
 mod path_fixture;
 mod path_svg;
 mod path_table;
+mod size;
 mod snapshots;
 mod views;

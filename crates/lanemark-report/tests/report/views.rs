@@ -74,7 +74,7 @@ fn requests_that_failed_are_in_every_view() {
     let detail = unwrapped(&test_detail(&run, &run.tests[0], &PLAIN));
     assert!(detail.contains("42 requests failed, ") && detail.contains(kinds), "{detail}");
     for page in [html(Some(&study), &[&run]), html(None, &[&run])] {
-        assert!(page.contains(">failed</th>") && page.contains(">42</td>") && page.contains(kinds));
+        assert!(page.contains(">failed<") && page.contains(">42<") && page.contains(kinds));
     }
 }
 
@@ -165,15 +165,6 @@ fn a_page_asks_for_nothing_outside_itself() {
 }
 
 #[test]
-fn a_page_of_fifty_runs_is_below_two_megabytes() {
-    let mut runs = vec![fixture::over_time(); 5];
-    runs.extend(vec![fixture::measured(); 45]);
-    let page = html(None, &runs.iter().collect::<Vec<_>>());
-    assert!(page.len() < 2_000_000, "{} bytes", page.len());
-    assert!(page.matches(">sata (5)<").count() > 1, "the fifth run is not shown");
-}
-
-#[test]
 fn a_page_begins_with_one_sentence_of_its_runs() {
     let page = html(None, &[&fixture::simulated()]);
     let (summary, table) =
@@ -217,7 +208,7 @@ fn a_study_without_published_figures_has_no_columns_for_them() {
     let mut study = fixture::study();
     study.figures.clear();
     let page = html(Some(&study), &[]);
-    let role = r#"<th scope="col">role</th>"#;
+    let role = r#"<th scope="col">role<"#;
     assert!(!page.contains(role) && html(Some(&fixture::study()), &[]).contains(role));
 }
 
@@ -485,8 +476,8 @@ fn latency_over_time_is_a_heat_map_where_it_was_counted() {
     let page = html(None, &[&run]);
     let cells = |class: &str| {
         let start = page.find(&format!("<path class=\"{class}\" d=\"")).expect(class);
-        let path = &page[start..start + page[start..].find("\"></path>").unwrap()];
-        path.matches('z').count()
+        let path = &page[start..start + page[start..].find("\"/>").unwrap()];
+        path.rsplit('"').next().unwrap().matches('h').count()
     };
     // The usual latency is one band over all the time, the slow one from the middle on.
     assert_eq!((cells("q4"), cells("q1")), (1, 1));

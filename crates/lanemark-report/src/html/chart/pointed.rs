@@ -1,0 +1,87 @@
+//! Bars that tell what they are to whoever points at them or goes along them by keys.
+
+use lanemark_core::result::{Metric, RunResult, StudyOutcome};
+
+use super::super::{database, family_chart};
+use super::{BAR, Bar, Group, Kind, Panel, bar_top, places, runs_panels, study_panels, told};
+use crate::figure_table::metrics;
+use crate::html::grid::typeset;
+use crate::number::{grouped, significant};
+
+/// A panel with what its bars tell.
+pub(in super::super) struct Pointed {
+    /// Words by which its drawing is told.
+    pub(in super::super) label: String,
+    /// Height of a bar.
+    pub(in super::super) height: f64,
+    /// Where each bar begins, with its name and values, line by line.
+    pub(in super::super) bars: Vec<(f64, String)>,
+}
+
+/// The panels of a page: of a study, or of runs with the transactions of databases.
+pub(in super::super) fn pointed(
+    study: Option<&StudyOutcome>,
+    runs: &[(String, &RunResult)],
+) -> Vec<Pointed> {
+    let (panels, metric) = match study {
+        Some(outcome) => {
+            let metric = metrics(outcome)[0];
+            let systems = outcome.systems.iter().map(|system| &system.run);
+            (study_panels(outcome, runs, metric, &family_chart::of_runs(systems)), metric)
+        }
+        None => {
+            let families = family_chart::of_runs(runs.iter().map(|(_, run)| *run));
+            (runs_panels(runs, &families), Metric::Throughput)
+        }
+    };
+    let mut all: Vec<Pointed> =
+        panels.iter().flat_map(|panel| panel.pointed(metric.unit())).collect();
+    if study.is_none() {
+        let named: Vec<(&str, &RunResult)> =
+            runs.iter().map(|(label, run)| (label.as_str(), *run)).collect();
+        let figures = database::panels(&named);
+        all.extend(figures.iter().flat_map(|(panel, unit)| panel.pointed(unit)));
+    }
+    all
+}
+
+impl Panel {
+    fn pointed(&self, unit: &str) -> Vec<Pointed> {
+        let part = |(title, groups): &(String, &[Group])| {
+            let mut bars = Vec::new();
+            for (group, top) in groups.iter().zip(places(groups).0) {
+                let told = |(index, bar): (usize, &Bar)| {
+                    (bar_top(top, index), format!("{}\n{}", group.label, bar.told(unit)))
+                };
+                bars.extend(group.bars.iter().enumerate().map(told));
+            }
+            Pointed { label: told(title, groups, unit), height: BAR, bars }
+        };
+        self.parts().iter().map(part).collect()
+    }
+}
+
+impl Bar {
+    /// The bar's values, line by line.
+    fn told(&self, unit: &str) -> String {
+        let unit = typeset(unit);
+        let kind = match self.kind {
+            Kind::Measured => String::new(),
+            kind => format!("{} ", kind.name()),
+        };
+        let mut lines = vec![format!("{kind}{} {unit}", grouped(&self.text))];
+        if let Some((least, greatest)) = self.range {
+            let what = if self.predicted { "80% interval" } else { "repeats" };
+            let [least, greatest] = [least, greatest].map(|value| grouped(&significant(value)));
+            if least != greatest {
+                lines.push(format!("{what}: from {least} to {greatest} {unit}"));
+            }
+        }
+        match self.note.as_str() {
+            "" => {}
+            "calibrated" => lines.push(self.note.clone()),
+            error => lines.push(format!("error: {error}")),
+        }
+        lines.join("\n")
+    }
+}

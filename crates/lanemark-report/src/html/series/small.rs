@@ -1,0 +1,137 @@
+//! Small drawings over time, for pages with many of them: those of one test side by side, and what they share said once.
+//!
+//! They have no names at their marks and shades, which the legend has, and time is told at its end.
+
+use lanemark_core::units::Duration;
+use maud::{Markup, html};
+
+use super::super::grid::grid;
+use super::super::heat::{self, Heat};
+use super::super::picture::{self, Entry};
+use super::super::svg::{Image, image, num};
+use super::{BELOW, LEFT, Plot, RIGHT, Shown, Size, marked, marks, plots, shading, spans};
+use crate::number::{grouped, significant};
+use crate::over_time;
+
+/// Room above the first plot, above the heading of a plot and above a heat map.
+const TOP: f64 = 8.0;
+const HEADING: f64 = 24.0;
+const GAP: f64 = 8.0;
+/// Room for the ends of time.
+const AXIS: f64 = 18.0;
+
+/// Draws many tests over time, each test's runs side by side with one table below them.
+pub(super) fn section(all: &[Shown<'_>], size: Size) -> Markup {
+    let mut groups: Vec<(&str, Vec<&Shown<'_>>)> = Vec::new();
+    for one in all {
+        let name = one.test.name.as_str();
+        match groups.iter_mut().find(|(known, _)| *known == name) {
+            Some((_, group)) => group.push(one),
+            None => groups.push((name, vec![one])),
+        }
+    }
+    html! {
+        (picture::legend(&entries(all, true)))
+        p class="soft" {
+            "Time goes from zero to the time at the right. Each drawing has its own scale from zero, and at the most "
+            (size.steps) " steps, each the mean of its time. Steady is meant by SNIA's rule. A page of fewer runs shows more \
+             of each."
+        }
+        @for (name, group) in &groups {
+            h3 { (name) }
+            p class="soft" {
+                (plots(group[0].test, group[0].series, size)[0].heading)
+                @if group.iter().any(|one| one.has_latencies()) { ", and " (heat::HEADING) " below" }
+            }
+            div class="panels runs" {
+                @for one in group {
+                    figure {
+                        figcaption { (one.label) }
+                        (draw(one, size).0)
+                        @if let Some(words) = over_time::brief(one.sample) { p class="soft" { (words) } }
+                    }
+                }
+            }
+            @let series: Vec<_> = group.iter().map(|one| (one.label, one.series)).collect();
+            details {
+                summary { (name) " over time, as numbers" }
+                (grid(&over_time::together(&series), name))
+            }
+        }
+    }
+}
+
+/// The shades of all drawings by their names, each once, and the marks where they have no names in the drawings.
+pub(super) fn entries(all: &[Shown<'_>], with_marks: bool) -> Vec<Entry> {
+    let mut named: Vec<(String, &'static str, &'static str)> = Vec::new();
+    for one in all {
+        let shades = spans(one.sample, one.series).into_iter();
+        let shades = shades.map(|span| (span.name.to_owned(), span.class, "M0 0H22V12H0z"));
+        let lines = marks(one.sample, one.series).into_iter().filter(|_| with_marks);
+        let lines = lines.map(|mark| (mark.name, mark.class, "M11 0V12"));
+        for entry in shades.chain(lines) {
+            if !named.contains(&entry) {
+                named.push(entry);
+            }
+        }
+    }
+    let swatches = named
+        .into_iter()
+        .map(|(name, class, shape)| Entry::new(html! { path class=(class) d=(shape) {} }, name));
+    swatches.collect()
+}
+
+/// The drawing in words, the first of its plots named as its group is.
+pub(super) fn told(one: &Shown<'_>, plots: &[Plot]) -> String {
+    let ends = plots.iter().enumerate().map(|(index, plot)| {
+        let known: Vec<f64> = plot.values.iter().flatten().copied().collect();
+        let [first, last] = [known.first(), known.last()]
+            .map(|value| grouped(&significant(value.copied().unwrap_or(f64::NAN))));
+        let name = if index == 0 { String::new() } else { format!("{} ", plot.heading) };
+        format!("{name}{first} at first, {last} at last")
+    });
+    format!("{}: {}", one.caption, ends.collect::<Vec<_>>().join("; "))
+}
+
+/// Draws a test over time; beside the drawing, where what is below the rate begins, if there is anything.
+pub(super) fn draw(one: &Shown<'_>, size: Size) -> (Image, Option<f64>) {
+    let series = one.series.condensed(size.steps);
+    let (all, width) = (one.series.elapsed(), size.width - LEFT - RIGHT);
+    let place = |at: Duration| at.as_seconds() / all.as_seconds().max(1e-12) * width;
+    let edges: Vec<f64> = (0..=series.points.len())
+        .map(|index| place((series.interval * index as u64).min(series.elapsed())))
+        .collect();
+    let plots = plots(one.test, &series, size);
+    let (spans, marks) = (spans(one.sample, one.series), marks(one.sample, one.series));
+    let mut top = TOP;
+    let mut placed = Vec::new();
+    for (index, plot) in plots.iter().enumerate() {
+        top += if index == 0 { 0.0 } else { HEADING };
+        placed.push((index, plot, top));
+        top += plot.height;
+    }
+    let heat = Heat::of(one.series, size.columns, size.row).map(|heat| (heat, top + GAP));
+    if let Some((heat, at)) = &heat {
+        top = at + heat.height();
+    }
+    let (unit, seconds) = over_time::time_unit(all);
+    let end = significant(all.as_seconds() / seconds);
+    let content = html! {
+        @for (index, plot, top) in &placed {
+            (shading(&spans, &place, (*top, plot.height), false))
+            @if *index > 0 { (plot.heading(top - GAP)) }
+            (plot.draw(*top, &edges, size))
+            (marked(&marks, &place, (*top, plot.height), None))
+        }
+        @if let Some((heat, top)) = &heat {
+            (heat.draw(*top, width, &place))
+            (marked(&marks, &place, (*top, heat.height()), None))
+        }
+        text class="soft end" x=(num(width)) y=(num(top + 13.0)) {
+            (grouped(&end)) " " (super::typeset(unit))
+        }
+    };
+    let has_rest = plots.len() > 1 || heat.is_some();
+    let drawn = image(size.width, top + AXIS, &told(one, &plots), content);
+    (drawn.from(LEFT), has_rest.then_some(TOP + size.rate + BELOW))
+}

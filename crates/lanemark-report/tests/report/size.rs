@@ -1,0 +1,112 @@
+//! Pages of many runs: how large they are, and that nothing of a run is lost in them.
+
+use lanemark_core::result::series::Recorder;
+use lanemark_core::result::{RunResult, Target};
+use lanemark_core::units::{Bytes, Duration};
+use lanemark_core::workload::Operation;
+use lanemark_report::{ChartLibrary, html, interactive_html};
+
+use crate::fixture;
+
+/// Bytes that a page of fifty runs by eight tests may have.
+const BYTES_MAX: usize = 2_000_000;
+/// Bytes that the library of charts has in a page.
+const LIBRARY: usize = 350_000;
+
+/// Numbers that follow no pattern, the same in every run of the tests.
+struct Noise(u64);
+
+impl Noise {
+    fn below(&mut self, bound: u64) -> u64 {
+        self.0 =
+            self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (self.0 >> 33) % bound
+    }
+}
+
+/// Runs of eight tests, each with hops, latencies and a series of a hundred intervals, under names as long as real ones.
+fn runs(count: u64) -> Vec<RunResult> {
+    (0..count).map(run).collect()
+}
+
+fn run(number: u64) -> RunResult {
+    let mut noise = Noise(number);
+    let mut run = fixture::simulated();
+    let Target::Simulated(target) = &mut run.target else { panic!("the fixture is simulated") };
+    target.system = format!("maker-model-{number}-pro-1tb@workstation-x570:m2");
+    run.provenance.seed = number;
+    let library = (format!("library/drives/maker-model-{number}.toml"), format!("{number:064x}"));
+    run.provenance.inputs.extend([library]);
+    for test in &mut run.tests {
+        for sample in &mut test.samples {
+            sample.path.iter_mut().flat_map(|path| &mut path.hops).for_each(|hop| {
+                hop.wait_ns *= 1.0 + noise.below(100) as f64 / 100.0;
+                hop.utilisation *= 1.0 - noise.below(30) as f64 / 100.0;
+            });
+            let interval = Duration::from_microseconds(10_000);
+            let mut recorder = Recorder::new(interval, 100);
+            for at in 0..100 {
+                recorder.close(interval * at, None);
+                for _ in 0..20 + noise.below(20) {
+                    let steps = 1 << noise.below(6);
+                    let latency = Duration::from_microseconds(50 + 40 * noise.below(steps));
+                    recorder.record(Operation::Write, Bytes::kibi(4), latency);
+                }
+            }
+            sample.series = Some(recorder.finish(interval * 100, None));
+        }
+    }
+    run
+}
+
+/// Returns a text that takes as much of a page as the library of charts does.
+fn library() -> ChartLibrary {
+    const LETTERS: &[u8] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+-";
+    let mut noise = Noise(1);
+    // Six bits a letter are six bits compressed, and base64 makes letters of them again.
+    let letter = |_| char::from(LETTERS[noise.below(LETTERS.len() as u64) as usize]);
+    ChartLibrary::new((0..LIBRARY).map(letter).collect()).unwrap()
+}
+
+#[test]
+fn pages_of_fifty_runs_are_below_two_megabytes_and_show_all_of_them() {
+    let runs = runs(50);
+    let runs: Vec<&RunResult> = runs.iter().collect();
+    let still = html(None, &runs);
+    let live = interactive_html(None, &runs, &library());
+    assert!(live.len() > still.len() + LIBRARY, "the library's stand-in is too small");
+    for (page, kind) in [(&still, "still"), (&live, "interactive")] {
+        assert!(page.len() < BYTES_MAX, "{kind}: {} bytes", page.len());
+        for run in 0..50 {
+            let name = format!(">maker-model-{run}-pro-1tb@workstation-x570:m2<");
+            // A bar and a drawing over time of each test, and rows of tables.
+            assert!(page.matches(&name).count() > 2 * 8, "{kind}: {name} is shown too little");
+        }
+    }
+}
+
+#[test]
+fn few_runs_have_large_drawings_over_time_and_many_have_small_ones_with_one_table_a_test() {
+    let pages = [3, 4].map(|count| html(None, &runs(count).iter().collect::<Vec<_>>()));
+    let large = pages.each_ref().map(|page| page.matches("<figure class=\"time\">").count());
+    assert_eq!(large, [24, 0]);
+    let tables =
+        pages.each_ref().map(|page| page.matches("over time, as numbers</summary>").count());
+    assert_eq!(tables, [24, 8]);
+    assert!(pages[1].contains("first quarter") && pages[1].contains("at the most 240 steps"));
+}
+
+#[test]
+fn what_several_runs_have_is_told_once() {
+    let runs = runs(6);
+    let page = html(None, &runs.iter().collect::<Vec<_>>());
+    let study = "studies/sata-vs-nvme-crystaldiskmark.toml";
+    assert_eq!(page.matches(study).count(), 1, "a file of all runs");
+    assert_eq!(page.matches("<dt>Version").count(), 1);
+    assert_eq!(page.matches("<dt>Seed").count(), 6, "seeds differ");
+    assert_eq!(page.matches(": values assumed</summary>").count(), 1, "one list of all runs");
+    let mut other = runs.clone();
+    other[3].provenance.inputs.insert(study.to_owned(), "00".repeat(32));
+    let page = html(None, &other.iter().collect::<Vec<_>>());
+    assert_eq!(page.matches(study).count(), 6, "each run has its own where they differ");
+}
