@@ -420,7 +420,7 @@ fn a_day_of_random_writes_shows_the_way_to_the_steady_state() {
     args.extend(["--series", &csv, "--html", &page, "--out", &out]);
     args.extend(SMALL);
     let text = succeeds(&args).split_whitespace().collect::<Vec<_>>().join(" ");
-    assert!(text.contains("The drive moved nothing in the first"), "{text}");
+    assert!(text.contains("Collection moved nothing in the first"), "{text}");
     assert!(text.contains("requests a second are steady from"), "{text}");
     let rows = fs::read_to_string(&csv).unwrap();
     let column = |name: &str| -> Vec<f64> {
@@ -434,7 +434,9 @@ fn a_day_of_random_writes_shows_the_way_to_the_steady_state() {
     let last = iops[64..].iter().sum::<f64>() / 22.0;
     assert!(last < iops[1] / 2.0, "{last} of {}", iops[1]);
     let drawn = fs::read_to_string(&page).unwrap();
-    for text in ["Over time", "nothing moved", "steady by SNIA's rule", "write amplification"] {
+    for text in
+        ["Over time", "collection moves nothing", "steady by SNIA's rule", "write amplification"]
+    {
         assert!(drawn.contains(text), "{text}");
     }
     // The page is the same from the saved result, and the result is not lost on the way.

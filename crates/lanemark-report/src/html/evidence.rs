@@ -137,17 +137,27 @@ pub(super) fn notes(outcome: &StudyOutcome) -> Option<Markup> {
         .then(|| html! { ul { @for note in &outcome.notes { li { (note) } } } })
 }
 
-/// Lists every doubt with its advice, those about the runs after their names; `None` where there are none.
+/// Lists every doubt with its advice, those about runs after the names of all that have them; `None` where there are none.
 pub(super) fn warnings(
     study: Option<&StudyOutcome>,
     runs: &[(String, &RunResult)],
 ) -> Option<Markup> {
     let mut doubts: Vec<(String, &'static str)> =
         study.map(target::study_doubts).unwrap_or_default();
+    // A doubt that several runs have alike is told once.
+    let mut of_runs: Vec<((String, &'static str), Vec<&str>)> = Vec::new();
     for (label, run) in runs {
-        let of_run = target::doubts(run).into_iter();
-        doubts.extend(of_run.map(|(doubt, advice)| (format!("{label}: {doubt}"), advice)));
+        for doubt in target::doubts(run) {
+            match of_runs.iter_mut().find(|(known, _)| *known == doubt) {
+                Some((_, names)) => names.push(label),
+                None => of_runs.push((doubt, vec![label])),
+            }
+        }
     }
+    let told = of_runs.into_iter();
+    doubts.extend(
+        told.map(|((doubt, advice), names)| (format!("{}: {doubt}", names.join(", ")), advice)),
+    );
     (!doubts.is_empty()).then(|| {
         html! {
             ul class="warnings" {

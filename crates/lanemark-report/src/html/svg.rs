@@ -41,7 +41,8 @@ pub(crate) fn block(x: f64, y: f64, width: f64, height: f64) -> String {
 pub(crate) fn named(text: &str, width: f64) -> String {
     let room = (width / CHARACTER).floor() as usize;
     let letters: Vec<char> = text.chars().collect();
-    if text_width(text) <= width || room < 8 {
+    let is_even = (text_width(text) - letters.len() as f64 * CHARACTER).abs() < 0.1;
+    if text_width(text) <= width || room < 8 || !is_even {
         return fitted(text, width);
     }
     let end = (room - 1) / 2;
@@ -106,5 +107,31 @@ impl Render for Image {
         html! {
             svg viewBox=(box_of) role="img" aria-label=(self.label) { (self.content) }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn long_names_keep_both_ends_and_their_room() {
+        let name = "samsung-850-pro-1tb@workstation-z170:sata";
+        let [first, second] = ["", " (2)"].map(|end| named(&format!("{name}{end}"), 130.0));
+        assert_eq!(
+            (first.as_str(), second.as_str()),
+            ("samsung-8…z170:sata", "samsung-8…:sata (2)")
+        );
+        assert!(text_width(&first) <= 130.0);
+        assert_eq!(named("short", 130.0), "short");
+        let wide = named(&"磁".repeat(40), 130.0);
+        assert!(text_width(&wide) <= 130.0 && wide.ends_with('…'), "{wide}");
+    }
+
+    #[test]
+    fn bars_are_split_evenly_and_none_is_lost() {
+        assert_eq!(split(50, 25), [0..25, 25..50]);
+        assert_eq!(split(51, 25), [0..17, 17..34, 34..51]);
+        assert_eq!((split(0, 25), split(25, 25)), (vec![0..0], vec![0..25]));
     }
 }

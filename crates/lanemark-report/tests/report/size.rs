@@ -105,6 +105,7 @@ fn what_several_runs_have_is_told_once() {
     assert_eq!(page.matches("<dt>Version").count(), 1);
     assert_eq!(page.matches("<dt>Seed").count(), 6, "seeds differ");
     assert_eq!(page.matches(": values assumed</summary>").count(), 1, "one list of all runs");
+    assert_eq!(page.matches("with nothing to collect yet").count(), 1, "one doubt of all runs");
     let mut other = runs.clone();
     other[3].provenance.inputs.insert(study.to_owned(), "00".repeat(32));
     let page = html(None, &other.iter().collect::<Vec<_>>());
