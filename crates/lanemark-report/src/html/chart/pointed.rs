@@ -2,10 +2,10 @@
 
 use lanemark_core::result::{Metric, RunResult, StudyOutcome};
 
+use super::super::grid::typeset;
 use super::super::{database, family_chart};
 use super::{BAR, Bar, Group, Kind, Panel, bar_top, places, runs_panels, study_panels, told};
 use crate::figure_table::metrics;
-use crate::html::grid::typeset;
 use crate::number::{grouped, significant};
 
 /// A panel with what its bars tell.
