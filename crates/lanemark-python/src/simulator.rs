@@ -103,7 +103,7 @@ impl Simulator {
                 "written = {written}: is more than the {capacity} that there are"
             )));
         }
-        let content = Content { written, compressibility: ratio };
+        let content = Content { compressibility: ratio, ..Content::from(written) };
         let storage = Storage::new(&system.system.spec, content, StreamKey::from_seed(seed));
         Ok(Self(Mutex::new(Box::new(AtWork { storage, outstanding: 0 }))))
     }
