@@ -9,20 +9,17 @@ use crate::figure_table::metrics;
 use crate::number::{grouped, significant};
 
 /// A panel with what its bars tell.
-pub(in super::super) struct Pointed {
+pub(crate) struct Pointed {
     /// Words by which its drawing is told.
-    pub(in super::super) label: String,
+    pub(crate) label: String,
     /// Height of a bar.
-    pub(in super::super) height: f64,
+    pub(crate) height: f64,
     /// Where each bar begins, with its name and values, line by line.
-    pub(in super::super) bars: Vec<(f64, String)>,
+    pub(crate) bars: Vec<(f64, String)>,
 }
 
 /// The panels of a page: of a study, or of runs with the transactions of databases.
-pub(in super::super) fn pointed(
-    study: Option<&StudyOutcome>,
-    runs: &[(String, &RunResult)],
-) -> Vec<Pointed> {
+pub(crate) fn pointed(study: Option<&StudyOutcome>, runs: &[(String, &RunResult)]) -> Vec<Pointed> {
     let (panels, metric) = match study {
         Some(outcome) => {
             let metric = metrics(outcome)[0];
