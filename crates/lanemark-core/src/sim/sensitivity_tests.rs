@@ -3,13 +3,13 @@
 use proptest::prelude::*;
 
 use super::sensitivity::{sensitivity, variants, weigh};
-use super::spec::SystemSpec;
+use super::spec::{CheckedSystem, SystemSpec};
 use super::tests::{checked, nvme, sata, simulate, small_drive, test, unlimited};
 use super::{disk_tests, link_tests};
 use crate::result::{Changed, Gain, HopId, Sensitivity};
 use crate::rng::StreamKey;
 use crate::units::{Bytes, Duration, Ratio};
-use crate::workload::{Load, Pattern, Process, Test};
+use crate::workload::{CheckedTest, Load, Pattern, Process, Test, TestError};
 
 const KEY: StreamKey = StreamKey { seed: 1, test: 0, repeat: 0, thread: 0 };
 
@@ -164,10 +164,40 @@ fn a_lucky_order_of_reads_is_lost_to_a_faster_link_as_to_one_more_request() {
     }
 }
 
+fn harms(gain: &Gain) -> bool {
+    gain.throughput_gain <= -0.02
+}
+
+/// Whether the loss of `gain` is of an order of requests and not of the faster part: at most half of the tests next to it,
+/// with 4 KiB or one request more or less, lose as well.
+///
+/// Servers that take what comes first have timing anomalies (R. L. Graham, Bounds on Multiprocessing Timing Anomalies,
+/// 1969): requests settle into an order in which they meet the dies, better or worse, and stay in it. Reads in order do,
+/// as the test above shows of one that 8.2% are lost of, and so do mixes where reads go first and a request has exactly
+/// as many pages as all planes: 60% reads of 128 KiB on two dies lose 1 to 8% to a faster link with every seed, and none
+/// with 4 KiB more or less, or where dies keep the order of arrival.
+fn is_of_an_order(
+    system: &CheckedSystem,
+    gain: &Gain,
+    blocks: u64,
+    depth: u32,
+    of: impl Fn(u64, u32) -> Result<CheckedTest, TestError>,
+) -> bool {
+    let near = [(blocks + 1, depth), (blocks - 1, depth), (blocks, depth + 1), (blocks, depth - 1)];
+    let tests = near.iter().filter(|(blocks, depth)| *blocks > 0 && *depth > 0);
+    let tests: Vec<CheckedTest> =
+        tests.filter_map(|(blocks, depth)| of(*blocks, *depth).ok()).collect();
+    let lose = tests.iter().filter(|test| {
+        let asked = sensitivity(system, test, KEY).unwrap();
+        asked.gains.iter().any(|near| near.id == gain.id && harms(near))
+    });
+    lose.count() * 2 <= tests.len()
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(48))]
 
-    /// A faster part does no harm beyond what another order costs, and where a hop is busy nearly all of the
+    /// A faster part does no harm but where another order does, and where a hop is busy nearly all of the
     /// time, the bottleneck is a hop that is about as busy.
     #[test]
     fn faster_parts_do_no_harm_and_a_full_hop_is_the_bottleneck(
@@ -181,26 +211,25 @@ proptest! {
         flash.channel_rate.0 = rate * 1_000_000;
         let system = if over_sata { sata(drive) } else { nvme(drive) };
         let pattern = if sequential { Pattern::Sequential } else { Pattern::Uniform };
-        let block = Bytes::kibi(4) * blocks;
         let read_share = if pure { Ratio::ONE } else { Ratio::new(read_share).unwrap() };
-        let test = Test {
-            volume: Some(block * 6_000),
-            // Writes are settled when the buffer has filled: a mebibyte at the 27 MB/s of a die, or more. Reads in order are
-            // when requests have found the order in which they meet at the dies, after some thousand of them.
-            ramp: Duration::from_microseconds(100_000),
-            ..test(block, pattern, true, depth)
-        }
-        .with(|asked| asked.read_share = read_share);
-        let (system, test) = (system.checked(), test.checked());
+        let of = |blocks: u64, depth: u32| {
+            let block = Bytes::kibi(4) * blocks;
+            let test = Test {
+                volume: Some(block * 6_000),
+                // Writes are settled when the buffer has filled: a mebibyte at the 27 MB/s of a die, or more. Reads in order
+                // are when requests have found the order in which they meet at the dies, after some thousand of them.
+                ramp: Duration::from_microseconds(100_000),
+                ..test(block, pattern.clone(), true, depth)
+            };
+            test.with(|asked| asked.read_share = read_share).checked()
+        };
+        let (system, test) = (system.checked(), of(blocks, depth));
         prop_assume!(system.is_ok() && test.is_ok());
-        let asked = sensitivity(&system.unwrap(), &test.unwrap(), KEY).unwrap();
+        let system = system.unwrap();
+        let asked = sensitivity(&system, &test.unwrap(), KEY).unwrap();
         let busiest = asked.gains.iter().filter_map(|gain| gain.utilisation).fold(0.0, f64::max);
         for gain in asked.gains.iter().filter(|gain| !gain.id.is_load()) {
-            // Servers that take what comes first have timing anomalies (R. L. Graham, Bounds on Multiprocessing Timing
-            // Anomalies, 1969): reads in order settle into an order in which they meet the dies, better or worse, and stay
-            // in it, as the test below shows of one that 8.2% are lost of.
-            let bound = if sequential && pure { -0.09 } else { -0.02 };
-            prop_assert!(gain.throughput_gain > bound, "{:?}", gain);
+            prop_assert!(!harms(gain) || is_of_an_order(&system, gain, blocks, depth, of), "{:?}", gain);
             prop_assert!(gain.throughput_gain < 1.05, "{:?}", gain);
         }
         if let (true, true, Some(most)) = (pure, busiest > 0.97, asked.bottleneck()) {

@@ -90,12 +90,7 @@ const ALL: [Parameter; 11] = [
         shows: Shows::Reads,
         needs: "RND4K Q1T1 read, and depths at which reads meet at dies",
         get: |drive| Some(flash(drive)?.translation.pseudo_slc?.read.as_microseconds()),
-        set: |drive, us| {
-            change(drive, |flash| {
-                let cache = &mut flash.translation.pseudo_slc;
-                *cache = cache.map(|cache| PseudoSlcSpec { read: time(us), ..cache });
-            });
-        },
+        set: |drive, us| change_cache(drive, |cache| cache.read = time(us)),
     },
     Parameter {
         name: "drive.flash.channel_rate",
@@ -156,12 +151,7 @@ const ALL: [Parameter; 11] = [
         shows: Shows::Writes,
         needs: "SEQ128K Q32T1 write in a port that carries more than the flash takes",
         get: |drive| Some(flash(drive)?.translation.pseudo_slc?.program.as_microseconds()),
-        set: |drive, us| {
-            change(drive, |flash| {
-                let cache = &mut flash.translation.pseudo_slc;
-                *cache = cache.map(|cache| PseudoSlcSpec { program: time(us), ..cache });
-            });
-        },
+        set: |drive, us| change_cache(drive, |cache| cache.program = time(us)),
     },
     Parameter {
         name: "drive.flash.program",
@@ -281,6 +271,15 @@ pub(super) fn change(
     if let MediaSpec::Flash(flash) = &mut drive.media {
         how(flash);
     }
+}
+
+/// Changes the pseudo-SLC cache of `drive`, where the drive has one.
+fn change_cache(drive: &mut DriveSpec, how: impl FnOnce(&mut PseudoSlcSpec)) {
+    change(drive, |flash| {
+        if let Some(cache) = &mut flash.translation.pseudo_slc {
+            how(cache);
+        }
+    });
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! Small drawings over time, for pages with many of them: those of one test side by side, and what they share said once.
 //!
-//! They have no names at their marks and shades, which the legend has, and time is told at its end.
+//! Marks and shades have no names of their own: the legend has them. Time is told at the end of its axis.
 
 use lanemark_core::units::Duration;
 use maud::{Markup, html};
