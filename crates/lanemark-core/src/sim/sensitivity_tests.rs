@@ -189,7 +189,7 @@ fn is_of_an_order(
         tests.filter_map(|(blocks, depth)| of(*blocks, *depth).ok()).collect();
     let lose = tests.iter().filter(|test| {
         let asked = sensitivity(system, test, KEY).unwrap();
-        asked.gains.iter().any(|near| near.id == gain.id && harms(near))
+        asked.gains.iter().any(|other| other.id == gain.id && harms(other))
     });
     lose.count() * 2 <= tests.len()
 }
