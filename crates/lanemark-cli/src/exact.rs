@@ -2,6 +2,7 @@
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use lanemark_core::result::{Provenance, RunResult};
 use lanemark_core::units::Bytes;
@@ -19,6 +20,7 @@ use crate::args::ExactArgs;
 use crate::delivery::Delivery;
 use crate::failure::{Failure, Outcome};
 use crate::messages::tell;
+use crate::warden::Warden;
 use crate::{library, provenance, serve, stop};
 
 /// The kernel that `make exact` builds.
@@ -38,6 +40,7 @@ pub(crate) fn run(args: &ExactArgs) -> Result<Outcome, Failure> {
     let fail = |error: std::io::Error| Failure::run(format!("the guest can't be started: {error}"));
     let folder = tempfile::Builder::new().prefix("lanemark-").tempdir().map_err(fail)?;
     let boot = boot(args, folder.path())?;
+    let warden = Warden::of(folder.path())?;
     let place = args.data.clone().map_or(Place::Memory, Place::File);
     let plan = DataPlan { place, over: args.over.clone(), size, overwrite: None };
     let Opened { data, told } = plan.open(cache_of(&spec), args.seed)?;
@@ -49,9 +52,11 @@ pub(crate) fn run(args: &ExactArgs) -> Result<Outcome, Failure> {
     // What is printed is the command's.
     let shown = |_: &RunResult| Ok(String::new());
     let delivery = Delivery::open(Some(&args.out), &what, &provenance.started_at, None, shown)?;
-    let plan = ExactPlan { system: &spec, faults: &planned, data, seed: args.seed, boot };
+    let (seed, silent) = (args.seed, &|time| silent(time));
+    let plan = ExactPlan { system: &spec, faults: &planned, data, seed, boot, silent };
     let ended = run_guest(plan, &|| stop::requested(&signal)).map_err(fail)?;
     drop(folder);
+    drop(warden);
     ended.lost.iter().for_each(|line| tell!("note: {line}"));
     let (code, failure) = (ended.code, why(&ended));
     deliver(&delivery, &system, ended, planned, provenance)?;
@@ -60,6 +65,15 @@ pub(crate) fn run(args: &ExactArgs) -> Result<Outcome, Failure> {
         Some(code) => Ok(Outcome::Code(u8::try_from(code).unwrap_or(u8::MAX))),
         None => Err(failure),
     }
+}
+
+/// Tells of a guest that has said nothing for so long.
+fn silent(time: Duration) {
+    tell!(
+        "note: the guest has computed for {} s without a look at its clock, which stands still meanwhile; a program that \
+         waits in a loop for another waits for ever (docs/exact.md); Ctrl-C ends it",
+        time.as_secs()
+    );
 }
 
 /// The guest of the arguments, whose sockets and files are in `folder`.

@@ -54,6 +54,8 @@ mod trace_file;
 #[cfg(feature = "ui")]
 mod ui;
 mod verify;
+#[cfg(any(feature = "exact", all(feature = "fuse", feature = "postgres")))]
+mod warden;
 mod watch;
 mod whatif;
 
@@ -73,6 +75,10 @@ pub fn main_of(words: impl IntoIterator<Item = OsString>) -> u8 {
     let words = provenance::words_are(words);
     #[cfg(feature = "exact")]
     exact::as_first_process(words);
+    #[cfg(any(feature = "exact", all(feature = "fuse", feature = "postgres")))]
+    if warden::ran_as_one(words) {
+        return 0;
+    }
     let understood = help::command().try_get_matches_from(words);
     let args = understood.and_then(|matches| Args::from_arg_matches(&matches));
     let args = args.unwrap_or_else(|error| not_understood(&error, words));

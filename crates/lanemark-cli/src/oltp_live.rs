@@ -30,6 +30,7 @@ use crate::messages::tell;
 use crate::oltp_args::OltpLiveArgs;
 use crate::outlets::LIVE;
 use crate::progress::Progress;
+use crate::warden::Warden;
 use crate::{library, output, provenance, stop};
 use asked::Asked;
 use setting::{Set, Setting, cores};
@@ -109,9 +110,11 @@ pub(crate) fn run(args: &OltpLiveArgs) -> Result<Outcome, Failure> {
         return Err(Failure::input(why).hint("give a --time-scale"));
     }
     stop::patient(END);
-    let outside = served::own_mounts()?;
     let folder = folder(args.folder.as_deref())?;
-    // A forced end drops nothing. The mounts go with the namespace.
+    // Outside the namespace of the mounts, which lie in the folder and go with the namespace.
+    let _warden = Warden::of(folder.path())?;
+    let outside = served::own_mounts()?;
+    // A forced end drops nothing.
     let left = folder.path().to_owned();
     stop::at_end(move || drop(std::fs::remove_dir_all(left)));
     let bench = Bench {

@@ -233,3 +233,32 @@ fn what_a_kill_leaves_is_told_by_the_next_run() {
         "locks of the killed are gone"
     );
 }
+
+/// The process beside a run removes the folder of one that was killed, and nothing else, whoever asks it to.
+#[test]
+fn a_warden_removes_the_folder_of_a_killed_run_and_no_other() {
+    for (name, heard, is_removed) in [
+        ("lanemark-a", "b", true),
+        ("lanemark-a", "bd", false),
+        ("lanemark-a", "", false),
+        ("lanemark-a", "x", false),
+        ("mine", "b", false),
+    ] {
+        let folder = folder();
+        let within = folder.path().join(name);
+        fs::create_dir_all(within.join("deep")).unwrap();
+        fs::write(within.join("deep/file"), "data").unwrap();
+        // A folder of others, and a group that nobody can have.
+        fs::write(folder.path().join("other"), "data").unwrap();
+        std::os::unix::fs::symlink(folder.path(), within.join("link")).unwrap();
+        fs::write(within.join("group"), "0").unwrap();
+        let words = ["lanemark-warden", within.to_str().unwrap()];
+        let mut command = Command::new(env!("CARGO_BIN_EXE_lanemark"));
+        let mut child = command.args(words).stdin(Stdio::piped()).spawn().unwrap();
+        std::io::Write::write_all(child.stdin.as_mut().unwrap(), heard.as_bytes()).unwrap();
+        drop(child.stdin.take());
+        assert_eq!(child.wait().unwrap().code(), Some(0));
+        assert_eq!(!within.exists(), is_removed, "{name} {heard}");
+        assert!(folder.path().join("other").exists());
+    }
+}

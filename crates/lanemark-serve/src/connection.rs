@@ -22,6 +22,7 @@ use crate::nbd::negotiation::{self, Negotiation, OPTION_MAX, OptionHeader, Step}
 use crate::nbd::transmission::{Command, Header, STRETCHES_MAX, Writer};
 use crate::nbd::{Agreed, Export, NbdError, PAYLOAD_MAX};
 use crate::outbox::Outbox;
+use crate::passing::{self, Pipe};
 use crate::storing::{Storing, stored};
 
 /// Time that a client has for the whole negotiation.
@@ -297,7 +298,7 @@ impl Shared {
         let writer = Writer::new(agreed.replies);
         let socket = input.outbox.socket();
         let mut out = Vec::with_capacity(GATHERED);
-        let (mut payload, mut piece) = (Vec::new(), Vec::new());
+        let (mut payload, mut piece, mut pipe) = (Vec::new(), Vec::new(), None);
         loop {
             // Whoever waits for an answer gets it before anything is waited for here.
             if input.here() < length || out.len() >= GATHERED {
@@ -341,16 +342,12 @@ impl Shared {
                 }
                 Command::Write { stored } => {
                     is_stored = stored;
-                    payload.resize(length as usize, 0);
-                    if input.here() < payload.len() {
+                    if (input.here() as u64) < length {
                         socket.send_all(&out)?;
                         out.clear();
                     }
-                    if !input.read(&mut payload)? {
-                        return Ok(());
-                    }
+                    let written = self.receive(input, &header, (&mut payload, &mut pipe))?;
                     self.delivered.count_at_once(Operation::Write, Bytes(length));
-                    let written = self.data.write(offset, &payload);
                     payload.shrink_to(PIECE * 8);
                     written
                 }
@@ -387,6 +384,33 @@ impl Shared {
         }
     }
 
+    /// Receives the data of a write, and writes it. The inner error is that of the data, all of which was received.
+    fn receive(
+        &self,
+        input: &mut Input<'_>,
+        header: &Header,
+        (payload, pipe): (&mut Vec<u8>, &mut Option<Pipe>),
+    ) -> io::Result<io::Result<()>> {
+        let (offset, length) = (header.offset, header.length);
+        let past = length.saturating_sub(input.here() as u64);
+        let file = if past > PIECE as u64 { self.data.to_write() } else { Ok(None) };
+        // Without a pipe the data goes through memory here, as over an image.
+        if let (Ok(Some(_)), None) = (&file, &pipe) {
+            *pipe = Pipe::new().ok();
+        }
+        if let (Ok(Some(file)), Some(pipe)) = (file, pipe) {
+            let here = length - past;
+            let first = self.data.write(offset, input.take(here as usize));
+            let rest = pipe.receive(input.outbox.socket(), past, file, offset + here)?;
+            return Ok(first.and(rest));
+        }
+        payload.resize(length as usize, 0);
+        match input.read(payload)? {
+            true => Ok(self.data.write(offset, payload)),
+            false => Err(io::ErrorKind::UnexpectedEof.into()),
+        }
+    }
+
     /// Writes the whole answer to a read that succeeds.
     fn read(&self, header: &Header, writer: Writer, out: &mut Vec<u8>) -> Result<(), NbdError> {
         // Once for the header and the data, and not again as it grows.
@@ -419,8 +443,11 @@ impl Shared {
         }
         outbox.socket().send_all(out)?;
         out.clear();
-        piece.resize(PIECE, 0);
         let mut at = header.offset + PIECE as u64;
+        if let Some(file) = self.data.to_read() {
+            return passing::send(file, at, end - at, outbox.socket());
+        }
+        piece.resize(PIECE, 0);
         while at < end {
             let length = (end - at).min(PIECE as u64);
             self.data.read(at, &mut piece[..length as usize])?;

@@ -195,7 +195,7 @@ impl Socket {
         let _ = shutdown(self.as_fd(), Shutdown::Both);
     }
 
-    fn as_fd(&self) -> BorrowedFd<'_> {
+    pub(crate) fn as_fd(&self) -> BorrowedFd<'_> {
         match self {
             Self::Unix(stream) => stream.as_fd(),
             Self::Tcp(stream) => stream.as_fd(),

@@ -88,6 +88,11 @@ impl Backing {
         self.is_kept
     }
 
+    /// The file that has all of it at the same offsets; none over an image.
+    pub(crate) fn one_file(&self) -> Option<&File> {
+        self.over.is_none().then_some(&self.own)
+    }
+
     /// Reads the bytes at `offset`, all of which lie in the export.
     pub(crate) fn read(&self, offset: u64, bytes: &mut [u8]) -> io::Result<()> {
         let Some(over) = &self.over else {

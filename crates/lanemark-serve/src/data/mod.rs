@@ -10,6 +10,7 @@ mod journal;
 mod opened;
 mod volatile;
 
+use std::fs::File;
 use std::io;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -95,6 +96,24 @@ impl Data {
     /// Whether a flush has nothing to wait for.
     pub fn is_memory(&self) -> bool {
         !self.backing.is_kept()
+    }
+
+    /// The file to read all of it from; none where it lies in two.
+    pub(crate) fn to_read(&self) -> Option<&File> {
+        self.backing.one_file()
+    }
+
+    /// The file to write to, which is noted as unflushed; none where the data lies in two files, or something has to be kept
+    /// for a power cut.
+    ///
+    /// # Errors
+    /// As the journal's.
+    pub(crate) fn to_write(&self) -> io::Result<Option<&File>> {
+        if self.volatile.is_some() {
+            return Ok(None);
+        }
+        self.note_unflushed()?;
+        Ok(self.backing.one_file())
     }
 
     /// Reads the bytes at `offset`. All ranges must lie within the export.

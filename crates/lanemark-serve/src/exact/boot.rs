@@ -16,7 +16,9 @@ pub(crate) const CALENDAR: &str = "calendar";
 pub(crate) const DISK: &str = "disk";
 /// Name of the file with what the guest's kernel says.
 const LOG: &str = "kernel";
-/// Bytes of that which are told.
+/// Name of the file with the number of the group of the guest's processes.
+const GROUP: &str = "group";
+/// Bytes of the log which are told.
 const LOG_TOLD: u64 = 2_000;
 /// Time that a kernel has to end when its guest is switched off.
 const ENDING: Duration = Duration::from_secs(10);
@@ -97,7 +99,9 @@ impl Guest {
         // Its processes are ended together, and a terminal's signals are not for them.
         command.process_group(0);
         let child = command.spawn()?;
-        Ok(Self { child, ended: None, folder, forwarded: [0; 2] })
+        let guest = Self { child, ended: None, folder, forwarded: [0; 2] };
+        fs::write(guest.folder.join(GROUP), guest.child.id().to_string())?;
+        Ok(guest)
     }
 
     /// Whether the kernel has ended.
@@ -138,12 +142,8 @@ impl Guest {
     }
 
     fn kill(&mut self) {
-        if let Ok(id) = i32::try_from(self.child.id())
-            && let Some(group) = Pid::from_raw(id)
-        {
-            // The group may be there when its first process has ended.
-            let _ = kill_process_group(group, Signal::KILL);
-        }
+        // The group may be there when its first process has ended.
+        kill_group(self.child.id());
         let _ = self.child.wait();
     }
 }
@@ -151,6 +151,21 @@ impl Guest {
 impl Drop for Guest {
     fn drop(&mut self) {
         self.kill();
+    }
+}
+
+/// Ends the processes of a guest whose run was killed, as far as its `folder` tells them.
+pub fn kill_noted(folder: &Path) {
+    let group = fs::read_to_string(folder.join(GROUP)).ok();
+    if let Some(group) = group.and_then(|group| group.parse().ok()) {
+        kill_group(group);
+    }
+}
+
+fn kill_group(id: u32) {
+    // The first process's own group is none that was started here, and neither is the group 0, which is that of whoever asks.
+    if let Some(group) = i32::try_from(id).ok().filter(|id| *id > 1).and_then(Pid::from_raw) {
+        let _ = kill_process_group(group, Signal::KILL);
     }
 }
 

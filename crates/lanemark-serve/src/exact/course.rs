@@ -13,6 +13,7 @@ use std::time::Duration;
 use lanemark_core::units::Instant;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
+use super::SILENCE;
 use super::boot::Guest;
 use super::calendar::{self, NEVER, Said, Told};
 use crate::clock::ManualClock;
@@ -78,7 +79,7 @@ impl Course {
         self.core
     }
 
-    /// Runs until the guest has ended or `is_stopped`.
+    /// Runs until the guest has ended or `is_stopped`. A guest that has said nothing for [`SILENCE`] is `silent`.
     ///
     /// # Errors
     /// A guest that breaks a protocol, does not answer, or waits for what never comes.
@@ -86,13 +87,25 @@ impl Course {
         &mut self,
         guest: &mut Guest,
         is_stopped: &dyn Fn() -> bool,
+        silent: &dyn Fn(Duration),
     ) -> io::Result<()> {
         let mut messages = 0;
+        let mut since = None;
+        let mut is_told = false;
         loop {
             let has_come = match self.is_waiting {
                 true => self.go_on()?,
                 false => self.hear()?,
             };
+            if has_come {
+                (since, is_told) = (None, false);
+            } else {
+                let quiet = since.get_or_insert_with(std::time::Instant::now).elapsed();
+                if quiet >= SILENCE && !is_told {
+                    silent(quiet);
+                    is_told = true;
+                }
+            }
             messages += 1;
             if !has_come || messages >= MESSAGES {
                 messages = 0;

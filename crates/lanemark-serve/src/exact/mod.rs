@@ -26,6 +26,7 @@ use std::io;
 use std::os::unix::net::UnixListener;
 use std::process::ExitStatus;
 use std::sync::Arc;
+use std::time::Duration;
 
 use lanemark_core::result::Sample;
 use lanemark_core::rng::StreamKey;
@@ -44,6 +45,9 @@ use boot::{Boot, Guest};
 use course::Course;
 use processor::OneProcessor;
 
+/// Real time after which a guest that says nothing is told of.
+pub const SILENCE: Duration = Duration::from_secs(30);
+
 /// A run as it is asked for.
 pub struct ExactPlan<'s> {
     /// The system with the faults of its plan. The host's processor is left out of it.
@@ -56,6 +60,8 @@ pub struct ExactPlan<'s> {
     pub seed: u64,
     /// The guest.
     pub boot: Boot,
+    /// Whoever is told of a guest that has said nothing for [`SILENCE`], once each time.
+    pub silent: &'s dyn Fn(Duration),
 }
 
 /// The outcome of a run.
@@ -99,7 +105,7 @@ pub fn run(plan: ExactPlan<'_>, is_stopped: &dyn Fn() -> bool) -> io::Result<Exa
     // Until this ends, and for the guest too.
     let _one = OneProcessor::hold();
     let mut guest = Guest::start(plan.boot)?;
-    let gone = course.run(&mut guest, is_stopped);
+    let gone = course.run(&mut guest, is_stopped, plan.silent);
     let (ended, code, said) = guest.end(gone.is_ok() && !is_stopped())?;
     let core = course.into_core();
     let why = match code {
