@@ -189,7 +189,7 @@ fn a_signal_or_a_kill_ends_the_guest_and_leaves_nothing() {
         let id = child.id().to_string();
         for signal in signals {
             // The last of several may come after the end.
-            let _ = Command::new("kill").args([signal, &id]).status().unwrap();
+            let _ = Command::new("kill").args([*signal, &id]).status().unwrap();
         }
         let output = child.wait_with_output().unwrap();
         assert_eq!(output.status.code(), code, "{signals:?}: {}", said(&output));
