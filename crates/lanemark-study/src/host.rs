@@ -11,7 +11,7 @@ use crate::origin::{Ledger, Overrides, Record};
 
 /// The tables of a platform file that a host takes the place of, with their keys.
 pub(crate) const TABLES: [(&str, &[&str]); 7] = [
-    ("cpu", &["request_submit", "request_complete", "wake", "idle_after"]),
+    ("cpu", &["request_submit", "write_submit", "request_complete", "wake", "idle_after"]),
     ("ahci", DRIVER),
     ("nvme", DRIVER),
     ("sas", DRIVER),

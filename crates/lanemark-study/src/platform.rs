@@ -82,6 +82,7 @@ impl Platform {
         let cpu_spec = CpuSpec {
             cores: cpu.integer("cores", 1, 1024)? as u32,
             request_submit: cpu.quantity("request_submit")?,
+            write_submit: cpu.optional_quantity("write_submit")?.unwrap_or_default(),
             request_complete: cpu.quantity("request_complete")?,
             wake: cpu.optional_quantity("wake")?.unwrap_or_default(),
             idle_after: cpu.optional_quantity("idle_after")?.unwrap_or_default(),

@@ -117,13 +117,19 @@ fn processor(spec: &SystemSpec, one: &AttachmentSpec, test: &Test) -> Ceiling {
     let count = commands(one, test);
     let demand = Demand {
         read: request + protocol.read_time * count,
-        write: request + protocol.write_time * count,
+        write: request + spec.cpu.write_submit + protocol.write_time * count,
     };
     let threads = test.threads.saturating_mul(spec.targets().len() as u32);
     let cores = u64::from(threads.min(spec.cpu.cores));
     let law = match protocol.kind {
         ProtocolKind::AtaDma => format!("{} a read, {} a write", demand.read, demand.write),
-        _ => format!("{} a request on {cores} of {} cores", demand.read, spec.cpu.cores),
+        _ if demand.read == demand.write => {
+            format!("{} a request on {cores} of {} cores", demand.read, spec.cpu.cores)
+        }
+        _ => format!(
+            "{} a read, {} a write on {cores} of {} cores",
+            demand.read, demand.write, spec.cpu.cores
+        ),
     };
     let (id, name) = (HopId::Cpu, hops::processor_name(protocol.kind).to_owned());
     Ceiling { id, name, law, rate: served(test, demand, cores), latency: None }

@@ -216,7 +216,9 @@ fn fetch(protocol: &mut ProtocolSpec) {
 
 fn processor(spec: &mut SystemSpec) {
     let cpu = &mut spec.cpu;
-    for time in [&mut cpu.request_submit, &mut cpu.request_complete, &mut cpu.wake] {
+    for time in
+        [&mut cpu.request_submit, &mut cpu.write_submit, &mut cpu.request_complete, &mut cpu.wake]
+    {
         *time = *time / 2;
     }
     each_protocol(spec, |protocol| {

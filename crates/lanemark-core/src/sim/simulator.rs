@@ -42,7 +42,7 @@ use super::trace::Trace;
 use crate::result::DriveUse;
 use crate::rng::StreamKey;
 use crate::units::{Bytes, Duration, Instant};
-use crate::workload::Access;
+use crate::workload::{Access, Operation};
 
 /// A request that came back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -176,6 +176,7 @@ const WRITE_BURST: Bytes = Bytes::kibi(128);
 pub struct Simulator {
     now: Instant,
     request_submit: Duration,
+    write_submit: Duration,
     request_complete: Duration,
     wake: Duration,
     idle_after: Duration,
@@ -230,6 +231,7 @@ impl Simulator {
         let mut simulator = Self {
             now: Instant::ZERO,
             request_submit: spec.cpu.request_submit,
+            write_submit: spec.cpu.write_submit,
             request_complete: spec.cpu.request_complete,
             wake: spec.cpu.wake,
             idle_after: spec.cpu.idle_after,
@@ -451,6 +453,10 @@ impl Simulator {
             false => access.length.max(Bytes(1)),
         };
         let count = access.length.get().div_ceil(transfer_max.get()).max(1);
+        let request_submit = match access.operation {
+            Operation::Write => self.request_submit + self.write_submit,
+            _ => self.request_submit,
+        };
         self.requests[handle].submitted = self.now;
         self.requests[handle].unnotified = count as u32;
         self.requests[handle].incomplete = count as u32;
@@ -467,7 +473,7 @@ impl Simulator {
                 (thread, queue),
             );
             let pays = index == 0 && is_first;
-            let request_time = if pays { self.request_submit } else { Duration::ZERO };
+            let request_time = if pays { request_submit } else { Duration::ZERO };
             self.use_core(command, thread, request_time);
         }
     }

@@ -85,6 +85,8 @@ pub struct CpuSpec {
     pub cores: u32,
     /// Time per request from the application to the driver.
     pub request_submit: Duration,
+    /// Time per write besides, for the file system's part of it: room, checksums.
+    pub write_submit: Duration,
     /// Time per request from the driver back to the application.
     pub request_complete: Duration,
     /// How long a core that has been idle takes to wake for an interrupt (C1E, C6 and their like).
@@ -365,6 +367,7 @@ impl CpuSpec {
     fn check_times(&self) -> Result<(), SpecError> {
         check_step_times([
             ("platform.cpu.request_submit", self.request_submit),
+            ("platform.cpu.write_submit", self.write_submit),
             ("platform.cpu.request_complete", self.request_complete),
             ("platform.cpu.wake", self.wake),
         ])

@@ -112,6 +112,29 @@ pub(super) fn checked(system: &SystemSpec) -> CheckedSystem {
     system.clone().checked().unwrap()
 }
 
+/// A file system's part of a write is paid by its thread, once a request, and by no read.
+#[test]
+fn a_write_takes_its_thread_the_file_systems_part_besides() {
+    let mut system = nvme(unlimited());
+    system.cpu.write_submit = Duration::from_microseconds(100);
+    // Two commands of a request pay it once.
+    system.attachments[0].protocol.transfer_max = Bytes::kibi(4);
+    let rate = |block: u64, read, threads| {
+        let asked = test(Bytes::kibi(block), Pattern::Uniform, read, 16);
+        run(&system, &Test { threads, volume: Some(Bytes::mebi(8)), ..asked }).iops()
+    };
+    for (block, threads, bound) in [(4, 1, 10_000.0), (8, 1, 10_000.0), (4, 2, 20_000.0)] {
+        let seen = rate(block, false, threads);
+        assert!((seen / bound - 1.0).abs() < 0.03, "{block} KiB, {threads} threads: {seen}");
+    }
+    assert!(rate(4, true, 1) > 100_000.0);
+    let write = test(Bytes::kibi(4), Pattern::Uniform, false, 16);
+    let all = super::ceiling::ceilings(&system, &write);
+    let law = &all.iter().find(|one| one.id == crate::result::HopId::Cpu).unwrap().law;
+    assert!(law.contains("a read") && law.contains("a write on 1 of 4 cores"), "{law}");
+    assert_eq!(checked(&system).device_side().cpu.write_submit, Duration::ZERO);
+}
+
 /// An idle system.
 pub(super) fn at_rest(system: &SystemSpec, content: Content) -> Simulator {
     Simulator::new(&checked(system), content, StreamKey::from_seed(1))

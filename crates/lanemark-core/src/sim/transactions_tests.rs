@@ -64,6 +64,7 @@ fn free(drive: DriveSpec, cores: u32) -> SystemSpec {
     system.cpu = CpuSpec {
         cores,
         request_submit: Duration::ZERO,
+        write_submit: Duration::ZERO,
         request_complete: Duration::ZERO,
         ..system.cpu
     };

@@ -73,7 +73,12 @@ impl CheckedSystem {
     pub fn device_side(&self) -> Self {
         let mut spec = self.0.clone();
         let cpu = &mut spec.cpu;
-        for time in [&mut cpu.request_submit, &mut cpu.request_complete, &mut cpu.wake] {
+        for time in [
+            &mut cpu.request_submit,
+            &mut cpu.write_submit,
+            &mut cpu.request_complete,
+            &mut cpu.wake,
+        ] {
             *time = Duration::ZERO;
         }
         // What an FPGA host does is no processor's time: the drive sees it.

@@ -63,6 +63,7 @@ impl SystemSpec {
             cpu: CpuSpec {
                 cores: 4,
                 request_submit: Duration::ZERO,
+                write_submit: Duration::ZERO,
                 request_complete: Duration::ZERO,
                 wake: Duration::ZERO,
                 idle_after: Duration::ZERO,
