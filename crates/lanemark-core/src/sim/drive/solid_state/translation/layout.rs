@@ -84,15 +84,12 @@ impl Cached {
     /// The place of `slot`.
     #[inline]
     fn place(self, slot: u32) -> u32 {
-        if self.superblocks == 0 { slot } else { self.place_with_cache(slot) }
-    }
-
-    // By itself, so that drives without a cache do not pay for its divisions.
-    #[inline(never)]
-    fn place_with_cache(self, slot: u32) -> u32 {
-        match slot < self.slots() {
-            true => slot / self.each * self.size + slot % self.each,
-            false => self.superblocks * self.size + (slot - self.slots()),
+        if self.superblocks == 0 {
+            slot
+        } else if slot < self.slots() {
+            slot / self.each * self.size + slot % self.each
+        } else {
+            self.superblocks * self.size + (slot - self.slots())
         }
     }
 
