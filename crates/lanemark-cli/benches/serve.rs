@@ -3,10 +3,12 @@
 //! Without latency each server holds the same gibibyte in memory and answers the same client, fio's nbd engine, in turns,
 //! so that the drift of a noisy machine meets both: told are the middle of the rounds, and the middle of the ratios of
 //! one round. That is done twice: with processors that may go idle, and, where this user may, with such that may not. The
-//! mounted file is read by fio's io_uring engine, past the page cache; it has no peer here.
+//! mounted file is read by fio's io_uring engine, past the page cache, as is the peer of it, the export of a null device by
+//! `qemu-storage-daemon`, where that is installed.
 //!
 //! With a model each queue depth is a server of its own, asked for at most 20,000 reads a second. Told are the modelled
-//! and the delivered latency of its result, and fio's, which has the client's own time in it too.
+//! and the delivered latency of its result, and fio's, which has the client's own time in it too. Rates of fio on served
+//! systems that are ten times as slow are held against those of `lanemark sim`. Last comes what a server takes that nobody asks.
 //!
 //! As part of the tests (without `--bench`) each is run once and short where fio and nbdkit are installed.
 
@@ -37,8 +39,12 @@ struct Server(Child);
 
 impl Server {
     fn lanemark(folder: &Path, arguments: &[&str]) -> Self {
+        Self::of(SYSTEM, folder, arguments)
+    }
+
+    fn of(system: &str, folder: &Path, arguments: &[&str]) -> Self {
         let mut command = Command::new(env!("CARGO_BIN_EXE_lanemark"));
-        command.args(["serve", SYSTEM, "--memory"]).args(arguments).current_dir(folder);
+        command.args(["serve", system, "--memory"]).args(arguments).current_dir(folder);
         let mut child = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
         let mut line = String::new();
         BufReader::new(child.stdout.as_mut().unwrap()).read_line(&mut line).unwrap();
@@ -56,6 +62,24 @@ impl Server {
             std::thread::sleep(Duration::from_millis(5));
         }
         Self(child)
+    }
+
+    /// QEMU's export of a null device as the file `at`; none where it is not installed, or has no FUSE.
+    fn qemu(at: &Path) -> Option<Self> {
+        fs::write(at, "").ok()?;
+        let mut command = Command::new("qemu-storage-daemon");
+        let device = format!("driver=null-co,node-name=null,size={},read-zeroes=on", 1 << 30);
+        command.args(["--blockdev", &device]);
+        let export = format!("fuse,id=file,node-name=null,writable=on,mountpoint={}", at.display());
+        let child = command.args(["--export", &export]).stderr(Stdio::null()).spawn().ok()?;
+        let mut server = Self(child);
+        while fs::metadata(at).is_ok_and(|file| file.len() == 0) {
+            if server.0.try_wait().is_ok_and(|ended| ended.is_some()) {
+                return None;
+            }
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        Some(server)
     }
 }
 
@@ -115,15 +139,18 @@ fn without_latency(rounds: usize, runtime: &str) {
     let theirs = folder.path().join("nbdkit");
     let _servers = (Server::lanemark(folder.path(), &ours), Server::nbdkit(&theirs));
     let (own, file) = (folder.path().join("own"), folder.path().join("file"));
-    let ways = [At::Socket(own), At::Socket(theirs), At::File(file)];
+    let null = folder.path().join("null");
+    let qemu = Server::qemu(&null);
+    let mut ways = vec![At::Socket(own), At::Socket(theirs), At::File(file)];
+    ways.extend(qemu.as_ref().map(|_| At::File(null)));
     for way in &ways[..2] {
         fio(way, ("write", "1m", 4), &[]);
     }
     println!("requests a second, the middle of {rounds}; the ratio is of one round, its middle");
-    let head = ["lanemark", "nbdkit", "ratio", "p50 us", "p50 us", "FUSE"];
+    let head = ["lanemark", "nbdkit", "ratio", "p50 us", "p50 us", "FUSE", "QEMU null"];
     println!("{:<24}{}", "", head.map(|name| format!("{name:>11}")).concat());
     for (name, way, block, depth) in CASES {
-        let mut seen: [Vec<Seen>; 3] = Default::default();
+        let mut seen: [Vec<Seen>; 4] = Default::default();
         for _ in 0..rounds {
             for (at, seen) in ways.iter().zip(&mut seen) {
                 seen.push(fio(at, (way, block, depth), &["--time_based", runtime]));
@@ -134,9 +161,10 @@ fn without_latency(rounds: usize, runtime: &str) {
         let pairs = seen[0].iter().zip(&seen[1]);
         let ratio = middle(pairs.map(|(own, other)| own.iops / other.iops).collect());
         let (own, other, file) = (iops(0), iops(1), iops(2));
+        let null = if ways.len() > 3 { format!("{:.0}", iops(3)) } else { "-".to_owned() };
         let (own_us, other_us) = (p50(0), p50(1));
         println!(
-            "{name:<24}{own:>11.0}{other:>11.0}{ratio:>11.2}{own_us:>11.1}{other_us:>11.1}{file:>11.0}"
+            "{name:<24}{own:>11.0}{other:>11.0}{ratio:>11.2}{own_us:>11.1}{other_us:>11.1}{file:>11.0}{null:>11}"
         );
         assert!(own > 0.0 && other > 0.0 && file > 0.0);
     }
@@ -175,6 +203,79 @@ fn delivered(depths: &[u32], runtime: &str) {
     }
 }
 
+/// Systems of document 002 and of the README whose served rates are held against the simulator's.
+const PATHS: [&str; 2] = [SYSTEM, "crucial-c300-256gb@intel-x58:sata"];
+/// Tests of CrystalDiskMark 8 by their names, and how fio asks for them.
+const TESTS: [(&str, &str, &str, u32); 6] = [
+    ("SEQ1M Q8T1 read", "read", "1m", 8),
+    ("SEQ1M Q8T1 write", "write", "1m", 8),
+    ("RND4K Q32T1 read", "randread", "4k", 32),
+    ("RND4K Q32T1 write", "randwrite", "4k", 32),
+    ("RND4K Q1T1 read", "randread", "4k", 1),
+    ("RND4K Q1T1 write", "randwrite", "4k", 1),
+];
+const SLOWER: f64 = 10.0;
+
+/// Rates of fio on served systems beside those of `lanemark sim`, in the time of the model.
+fn as_simulated(runtime: &str) {
+    println!(
+        "\nrequests a second of fio on served systems, {SLOWER} times as slow, beside `lanemark sim`"
+    );
+    println!("{:<56}{:>10}{:>10}{:>10}", "", "fio", "sim", "apart");
+    for system in PATHS {
+        let folder = tempfile::tempdir().unwrap();
+        let mut sim = Command::new(env!("CARGO_BIN_EXE_lanemark"));
+        sim.args(["sim", system, "crystaldiskmark-8", "--size", "1GiB", "--no-interval"]);
+        sim.args(["--out", "sim.json"]).current_dir(folder.path());
+        assert!(sim.output().unwrap().status.success());
+        let simulated = fs::read(folder.path().join("sim.json")).unwrap();
+        let simulated: Value = serde_json::from_slice(&simulated).unwrap();
+        for (test, way, block, depth) in TESTS {
+            let arguments = ["--size", "1GiB", "--socket", "own", "--time-scale", "10"];
+            let server = Server::of(system, folder.path(), &arguments);
+            let at = At::Socket(folder.path().join("own"));
+            let seen = fio(&at, (way, block, depth), &["--time_based", runtime]).iops * SLOWER;
+            drop(server);
+            let tests = simulated["tests"].as_array().unwrap();
+            let wanted = tests.iter().find(|one| one["test"]["name"] == test).unwrap();
+            let wanted = wanted["iops"]["value"].as_f64().unwrap();
+            let apart = 100.0 * (seen / wanted - 1.0);
+            println!("{:<56}{seen:>10.0}{wanted:>10.0}{apart:>+9.1}%", format!("{system} {test}"));
+        }
+    }
+}
+
+/// Processor time and memory of a server with a model, and of one without latency, that nobody asks.
+fn at_rest(time: Duration) {
+    println!("\nat rest: a processor's time, and memory besides the data");
+    for (name, more) in [("with a model", None), ("without latency", Some("--no-latency"))] {
+        let folder = tempfile::tempdir().unwrap();
+        let mut arguments = vec!["--size", "1GiB", "--socket", "own"];
+        arguments.extend(more);
+        let server = Server::lanemark(folder.path(), &arguments);
+        std::thread::sleep(Duration::from_millis(200));
+        let of =
+            |file: &str| fs::read_to_string(format!("/proc/{}/{file}", server.0.id())).unwrap();
+        let ticks = || {
+            let stat = of("stat");
+            let fields = stat.rsplit(')').next().unwrap().split_whitespace();
+            fields.skip(11).take(2).map(|ticks| ticks.parse::<f64>().unwrap()).sum::<f64>()
+        };
+        let before = ticks();
+        std::thread::sleep(time);
+        // A tick is a hundredth of a second.
+        let share = (ticks() - before) / time.as_secs_f64();
+        let status = of("status");
+        let kib = ["RssAnon:", "RssFile:"].map(|key| {
+            let line = status.lines().find(|line| line.starts_with(key)).unwrap();
+            line.split_whitespace().nth(1).unwrap().parse::<f64>().unwrap()
+        });
+        let megabytes = kib.iter().sum::<f64>() * 1024.0 / 1e6;
+        println!("{name:<24}{share:>6.2}%{megabytes:>8.1} MB");
+        assert!(megabytes < 60.0, "{megabytes} MB");
+    }
+}
+
 fn main() {
     for program in ["fio", "nbdkit"] {
         if tool(program, &["--version"]).is_err() {
@@ -194,4 +295,6 @@ fn main() {
         without_latency(rounds, runtime);
     }
     delivered(if full { &[1, 2, 4, 8, 16, 32] } else { &[1, 8] }, runtime);
+    as_simulated(runtime);
+    at_rest(Duration::from_millis(if full { 10_000 } else { 500 }));
 }
