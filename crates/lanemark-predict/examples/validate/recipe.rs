@@ -241,8 +241,6 @@ pub(crate) fn host(row: &Row) -> &'static str {
         "windows-7"
     } else if os.contains("windows") || row.text("tool").contains("CrystalDiskMark") {
         "windows-ntfs"
-    } else if is_of_a_system_drive(row) {
-        "linux-btrfs-nocow"
     } else if row.text("target").starts_with("file") {
         match row.text("flush").starts_with("fsync after") {
             true => "linux-fsync",
