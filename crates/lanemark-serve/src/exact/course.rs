@@ -13,7 +13,6 @@ use std::time::Duration;
 use lanemark_core::units::Instant;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
-use super::SILENCE;
 use super::boot::Guest;
 use super::calendar::{self, NEVER, Said, Told};
 use crate::clock::ManualClock;
@@ -28,6 +27,8 @@ const DAY_NS: u64 = 1_767_225_600_000_000_000;
 const LOOK: Duration = Duration::from_millis(50);
 /// Time for the rest of a message that has begun, and for an answer that the guest gives at once.
 const MESSAGE: Duration = Duration::from_secs(20);
+/// Real time after which a guest that says nothing is told of.
+const SILENCE: Duration = Duration::from_secs(30);
 /// Messages between two looks.
 const MESSAGES: u32 = 512;
 

@@ -45,9 +45,6 @@ use boot::{Boot, Guest};
 use course::Course;
 use processor::OneProcessor;
 
-/// Real time after which a guest that says nothing is told of.
-pub const SILENCE: Duration = Duration::from_secs(30);
-
 /// A run as it is asked for.
 pub struct ExactPlan<'s> {
     /// The system with the faults of its plan. The host's processor is left out of it.
@@ -60,7 +57,7 @@ pub struct ExactPlan<'s> {
     pub seed: u64,
     /// The guest.
     pub boot: Boot,
-    /// Whoever is told of a guest that has said nothing for [`SILENCE`], once each time.
+    /// Whoever is told of a guest that has said nothing for 30 s, once each time.
     pub silent: &'s dyn Fn(Duration),
 }
 
