@@ -22,7 +22,7 @@ use crate::nbd::negotiation::{self, Negotiation, OPTION_MAX, OptionHeader, Step}
 use crate::nbd::transmission::{Command, Header, STRETCHES_MAX, Writer};
 use crate::nbd::{Agreed, Export, NbdError, PAYLOAD_MAX};
 use crate::outbox::Outbox;
-use crate::passing::{self, Pipe};
+use crate::passing;
 use crate::storing::{Storing, stored};
 
 /// Time that a client has for the whole negotiation.
@@ -298,7 +298,7 @@ impl Shared {
         let writer = Writer::new(agreed.replies);
         let socket = input.outbox.socket();
         let mut out = Vec::with_capacity(GATHERED);
-        let (mut payload, mut piece, mut pipe) = (Vec::new(), Vec::new(), None);
+        let (mut payload, mut piece) = (Vec::new(), Vec::new());
         loop {
             // Whoever waits for an answer gets it before anything is waited for here.
             if input.here() < length || out.len() >= GATHERED {
@@ -342,12 +342,16 @@ impl Shared {
                 }
                 Command::Write { stored } => {
                     is_stored = stored;
-                    if (input.here() as u64) < length {
+                    payload.resize(length as usize, 0);
+                    if input.here() < payload.len() {
                         socket.send_all(&out)?;
                         out.clear();
                     }
-                    let written = self.receive(input, &header, (&mut payload, &mut pipe))?;
+                    if !input.read(&mut payload)? {
+                        return Ok(());
+                    }
                     self.delivered.count_at_once(Operation::Write, Bytes(length));
+                    let written = self.data.write(offset, &payload);
                     payload.shrink_to(PIECE * 8);
                     written
                 }
@@ -381,33 +385,6 @@ impl Shared {
                 Ok(()) => writer.done(&header, &mut out),
                 Err(error) => writer.failed(&header, error, &mut out),
             }
-        }
-    }
-
-    /// Receives the data of a write, and writes it. The inner error is that of the data, all of which was received.
-    fn receive(
-        &self,
-        input: &mut Input<'_>,
-        header: &Header,
-        (payload, pipe): (&mut Vec<u8>, &mut Option<Pipe>),
-    ) -> io::Result<io::Result<()>> {
-        let (offset, length) = (header.offset, header.length);
-        let past = length.saturating_sub(input.here() as u64);
-        let file = if past > PIECE as u64 { self.data.to_write() } else { Ok(None) };
-        // Without a pipe the data goes through memory here, as over an image.
-        if let (Ok(Some(_)), None) = (&file, &pipe) {
-            *pipe = Pipe::new().ok();
-        }
-        if let (Ok(Some(file)), Some(pipe)) = (file, pipe) {
-            let here = length - past;
-            let first = self.data.write(offset, input.take(here as usize));
-            let rest = pipe.receive(input.outbox.socket(), past, file, offset + here)?;
-            return Ok(first.and(rest));
-        }
-        payload.resize(length as usize, 0);
-        match input.read(payload)? {
-            true => Ok(self.data.write(offset, payload)),
-            false => Err(io::ErrorKind::UnexpectedEof.into()),
         }
     }
 

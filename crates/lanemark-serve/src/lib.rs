@@ -10,7 +10,7 @@
 //! | [`desk`], [`metrics`] | control and figures, at sockets of their own |
 //! | [`nbd`] | the protocol, as pure functions of bytes |
 //! | [`socket`], [`server`], `connection`, `outbox` | clients: who may connect, their threads, and their answers |
-//! | `passing` | long data between a socket and a file, past this process |
+//! | `passing` | long data from a file to a socket, past this process |
 //! | `tls` | TLS in front of connections; feature `tls` |
 //! | `mount`, `attach` | the system as a file, and as a disk; feature `fuse` |
 //! | `vhost` | the system as a disk of virtual machines; features `vhost-user` and `exact` |

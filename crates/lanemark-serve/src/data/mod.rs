@@ -103,19 +103,6 @@ impl Data {
         self.backing.one_file()
     }
 
-    /// The file to write to, which is noted as unflushed; none where the data lies in two files, or something has to be kept
-    /// for a power cut.
-    ///
-    /// # Errors
-    /// As the journal's.
-    pub(crate) fn to_write(&self) -> io::Result<Option<&File>> {
-        if self.volatile.is_some() {
-            return Ok(None);
-        }
-        self.note_unflushed()?;
-        Ok(self.backing.one_file())
-    }
-
     /// Reads the bytes at `offset`. All ranges must lie within the export.
     ///
     /// # Errors
