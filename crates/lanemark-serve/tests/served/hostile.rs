@@ -129,6 +129,28 @@ fn a_request_that_stops_in_the_middle_holds_up_nobody() {
 }
 
 #[test]
+fn a_long_write_lies_in_its_place_however_it_comes() {
+    for served in Served::both() {
+        let mut client = served.connect();
+        let mut random = Rng::new(StreamKey::from_seed(9));
+        // Whole, in short pieces, and in ones that no page divides.
+        for (length, piece) in [(1 << 20, 1 << 20), (1 << 20, 900), (3_000_320, 70_001)] {
+            let bytes: Vec<u8> = (0..length).map(|_| random.next_u64() as u8).collect();
+            let offset = 512 * (1 + random.next_u64() % 1000);
+            client.send((0, 1), offset, length as u32, &[]).unwrap();
+            for piece in bytes.chunks(piece) {
+                client.stream.write_all(piece).unwrap();
+            }
+            assert_eq!(client.answer().unwrap().1, 0);
+            assert!(client.read(offset, length as u32).unwrap().unwrap() == bytes, "{piece}");
+            let around = client.read(offset - 512, length as u32 + 1024).unwrap().unwrap();
+            assert!(around[..512] == [0; 512] && around[length + 512..] == [0; 512]);
+            client.zero(offset, length as u32, true).unwrap().unwrap();
+        }
+    }
+}
+
+#[test]
 fn a_server_ends_whatever_its_clients_do() {
     let served = Served::new(Wanted { faults: &["pause at=1us for=100s"], ..Wanted::default() });
     let (mut waiting, idle) = (served.connect(), served.connect());
