@@ -66,6 +66,11 @@ fn rate(rating: Option<f64>, prior: &Prior) -> f64 {
     rating.unwrap_or(prior.value)
 }
 
+/// A rating where there is one, else the prior of such drives, but no more than the dies come to.
+fn held(rating: Option<f64>, prior: &Prior, most: f64) -> f64 {
+    rating.unwrap_or(prior.value.min(most))
+}
+
 fn host(protocol: ProtocolKind) -> f64 {
     match protocol {
         ProtocolKind::Nvme => HOST_NVME,
@@ -233,10 +238,39 @@ fn array(
     }
 }
 
+/// The rates that the dies come to at most, a read or write after the other in each. A drive that is rated for more has faster
+/// flash; of one that is not rated, the usual rates are of usual capacities, and a small drive has few dies.
+struct Most {
+    read: f64,
+    write: f64,
+    random_read: f64,
+    random_write: f64,
+}
+
+impl Most {
+    fn of(rated: &Rated, controller: &Controller, nand: &Nand, array: &Array) -> Self {
+        let cache = wanted_pseudo_slc(rated, controller, array);
+        let (read, program) = match cache.is_some_and(|(wanted, _)| wanted >= RATED_SPAN) {
+            true => (nand.slc_read.value, nand.slc_program.value),
+            false => (nand.read.value, nand.program.value),
+        };
+        let parallel = array.dies * if nand.independent_planes { array.planes } else { 1.0 };
+        let write = array.unit / (1.1 * program);
+        Self {
+            read: array.unit / (1.1 * read),
+            write,
+            random_read: parallel / (MARGIN * read),
+            random_write: write / PAGE,
+        }
+    }
+}
+
 /// Sets tR, the further times of a read, and channels that carry the rated reads.
 fn reads(rated: &Rated, controller: &Controller, nand: &Nand, array: &Array, out: &mut Completion) {
-    let random = rate(rated.random_read, &controller.random_read);
-    let sequential = rate(rated.read, &controller.read).min(rated.link);
+    let most = Most::of(rated, controller, nand, array);
+    let commands = rate(rated.random_read, &controller.random_read);
+    let random = held(rated.random_read, &controller.random_read, most.random_read);
+    let sequential = held(rated.read, &controller.read, most.read).min(rated.link);
     let channels = array.channels;
     let channel = nand.channel_rate.value;
     let needed = 1.15 * sequential / channels;
@@ -270,7 +304,7 @@ fn reads(rated: &Rated, controller: &Controller, nand: &Nand, array: &Array, out
     let one = rate(rated.one_read, &controller.one_read);
     let fixed = host(rated.protocol)
         + PAGE / (0.85 * rated.link)
-        + 1.0 / random
+        + 1.0 / commands
         + nand.command_time
         + PAGE / channel.max(needed);
     let sense = usual.value.min(longest).min((one - fixed).max(2e-6));
@@ -308,14 +342,18 @@ fn writes(
     array: &Array,
     out: &mut Completion,
 ) {
-    let sequential = rate(rated.write, &controller.write).min(rated.link);
-    let random = match rated.market {
+    let most = Most::of(rated, controller, nand, array);
+    let sequential = held(rated.write, &controller.write, most.write).min(rated.link);
+    let commands = match rated.market {
         Market::Client => rate(rated.random_write, &controller.random_write),
         Market::DataCenter => controller.random_write.value,
     };
     // Flash is made a tenth faster than the fastest writes that are rated, so that front end and data path are the limits.
     let fresh = match rated.market {
-        Market::Client => sequential.max(random * PAGE),
+        Market::Client => {
+            let random = held(rated.random_write, &controller.random_write, most.random_write);
+            sequential.max(random * PAGE)
+        }
         Market::DataCenter => sequential,
     };
     let cached = pseudo_slc(rated, controller, nand, array, fresh, out);
@@ -347,13 +385,13 @@ fn writes(
         None => out.prior("flash.program", Unit::Time, &nand.program, 1.0),
     }
     // The slower of link and data path passes the data.
-    let passed = (0.85 * rated.link).min(sequential);
+    let passed = (0.85 * rated.link).min(rate(rated.write, &controller.write));
     let asked = match rated.protocol {
         ProtocolKind::Nvme => WRITE_NVME,
         ProtocolKind::Ahci | ProtocolKind::AtaDma => WRITE_AHCI,
         ProtocolKind::SasHba | ProtocolKind::Uasp | ProtocolKind::BulkOnly => WRITE_SAS,
     };
-    let fixed = host(rated.protocol) + asked + PAGE / passed + 1.0 / random;
+    let fixed = host(rated.protocol) + asked + PAGE / passed + 1.0 / commands;
     let place = "front_end.write_latency";
     further_time(place, (rated.one_write, "write"), &controller.one_write, fixed, out);
 }
