@@ -9,7 +9,8 @@
 //!    a twentieth, without others to speak of, and a deeper queue gave less than [`DEEPER_SAME`] more or the threads waited for cores.
 //! 4. Where a thread had to wait for a core, or other programs left next to nothing of the processors, that may explain
 //!    whatever else was seen: *undecided*. Not rule 6 where no thread waited for a core and requests were elsewhere for
-//!    [`CROWD_MOST_NS`] on average, since others delay the kernel's threads by slices of some milliseconds.
+//!    [`CROWD_MOST_NS`] on average, since others delay the kernel's threads by slices of some milliseconds. Others who came only while
+//!    deeper queues were tried take away rules 5 and 7, and what deeper queues tell in rule 3.
 //! 5. *queue-starved*: twice as many outstanding requests gave at least [`DEEPER_GAINS`] more.
 //! 6. *file-system-bound*: of a request's time without what the program's processor took, less than [`AT_DEVICE`] passed at the
 //!    device, and the device was not busy all the time. Only of files.
@@ -22,8 +23,8 @@
 //! as it has one, so that being busy alone says nothing of its being full.
 
 use lanemark_core::result::{
-    Evidence, Explanation, HopCeiling, Inspection, Limit, LimitKind, MeasuredTarget, RunResult,
-    Sample, Sign, Target, TestResult, Verdict,
+    Evidence, Explanation, HopCeiling, Inspection, Limit, LimitKind, MeasuredTarget, ProcessorUse,
+    RunResult, Sample, Sign, Target, TestResult, Verdict,
 };
 
 use crate::ceiling::ceilings;
@@ -107,6 +108,8 @@ struct Seen {
     /// The mean time of a request at the device, as the program saw it, and on the processor, in ns.
     times: Option<(f64, f64, f64)>,
     deeper: Option<(u32, f64)>,
+    /// Whether others on the processors could explain what a deeper queue gave.
+    deeper_crowded: bool,
 }
 
 impl Seen {
@@ -158,6 +161,10 @@ impl Seen {
                 .zip(request)
                 .map(|(device, request)| (device, request, on_processor.unwrap_or(0.0))),
             deeper: probe.map(|probe| (probe.queue_depth, probe.iops_doubled / probe.iops)),
+            deeper_crowded: probe.is_some_and(|probe| {
+                let waited = probe.core_wait.is_some_and(|share| share >= CORE_WAIT);
+                waited || probe.processors.is_some_and(|used| are_crowded(&used))
+            }),
         }
     }
 
@@ -175,8 +182,9 @@ impl Seen {
             return Verdict::CpuBound;
         }
         let crowded = self.is_crowded();
+        let probe_crowded = crowded || self.deeper_crowded;
         if gain.is_some_and(|gain| gain >= DEEPER_GAINS) {
-            return if crowded { Verdict::Undecided } else { Verdict::QueueStarved };
+            return if probe_crowded { Verdict::Undecided } else { Verdict::QueueStarved };
         }
         let device_full = self.device.as_ref().map(|(_, busy)| *busy >= DEVICE_FULL);
         let elsewhere = self.times.is_some_and(|(device, request, cpu)| {
@@ -187,7 +195,7 @@ impl Seen {
         if self.kind == Kind::File && elsewhere && device_full == Some(false) {
             return Verdict::FileSystemBound;
         }
-        if crowded {
+        if probe_crowded {
             return Verdict::Undecided;
         }
         let link_may_be_full = self.ceiling_share.is_some_and(|(_, most)| most >= LINK_FULL);
@@ -203,9 +211,9 @@ impl Seen {
         let machine_full =
             self.machine.is_some_and(|(used, cores)| used >= MACHINE_FULL * f64::from(cores));
         let alone = self.others.is_some_and(|(used, from)| used < from);
-        let no_more = gain.is_some_and(|gain| gain <= DEEPER_SAME) || self.waits();
+        let no_more = !self.deeper_crowded && gain.is_some_and(|gain| gain <= DEEPER_SAME);
         self.thread_busy.is_some_and(|busy| busy >= THREAD_FULL)
-            || (machine_full && alone && no_more)
+            || (machine_full && alone && (no_more || self.waits()))
     }
 
     /// Whether a thread had to wait for a core.
@@ -251,11 +259,18 @@ impl Seen {
             Some((queue_depth, gain)) => Sign::DeeperQueue { queue_depth, gain },
             None => Sign::NoQueueProbe,
         });
-        if self.verdict() == Verdict::Undecided && self.is_crowded() {
+        if self.verdict() == Verdict::Undecided && (self.is_crowded() || self.deeper_crowded) {
             signs.push(Sign::Crowded);
         }
         signs
     }
+}
+
+/// Whether the processors were next to full, and not by the program alone.
+fn are_crowded(processors: &ProcessorUse) -> bool {
+    let used = processors.user + processors.system + processors.interrupts + processors.stolen;
+    used >= CROWDED * f64::from(processors.cores)
+        && processors.others().is_none_or(|others| others >= processors.others_matter_from())
 }
 
 /// Returns the destination of a test's requests, by the target and by the bytes that its device moved.

@@ -158,6 +158,13 @@ fn others_on_the_processors_take_away_what_they_could_explain() {
         spoil(&mut seen);
         seen.core_wait = Some(0.4);
         assert_eq!(seen.verdict(), Verdict::Undecided);
+        // Others who came only while deeper queues were tried take away what these told.
+        let mut seen = drive();
+        spoil(&mut seen);
+        let told_by_times = seen.verdict() == Verdict::FileSystemBound;
+        seen.deeper_crowded = true;
+        assert_eq!(seen.verdict() == Verdict::Undecided, !told_by_times);
+        assert_eq!(seen.signs().contains(&Sign::Crowded), !told_by_times);
     }
     // What they cannot explain stays: the program's own core, a full link, a limit.
     let own: [(fn(&mut Seen), Verdict); 3] = [

@@ -5,7 +5,9 @@ use std::path::Path;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use lanemark_core::result::{Evidence, MeasuredTarget, QueueProbe, Sample, TestResult, Warning};
+use lanemark_core::result::{
+    Evidence, MeasuredTarget, ProcessorUse, QueueProbe, Sample, TestResult, Warning,
+};
 use lanemark_core::rng::StreamKey;
 use lanemark_core::units::{Bytes, Duration};
 use lanemark_core::workload::{Arrival, QUEUE_DEPTH_MAX, Test, Workload};
@@ -399,6 +401,7 @@ impl<'a> Bench<'a> {
                 ..test.clone()
             };
             let mut rates = [0.0; 2];
+            let mut seen: Vec<Evidence> = Vec::new();
             for (rate, depth) in rates.iter_mut().zip([queue_depth, 2 * queue_depth]) {
                 let tests = [moment.clone().with(|asked| asked.queue_depth = depth)];
                 // Behind all repeats, so that its places are none of theirs.
@@ -406,6 +409,7 @@ impl<'a> Bench<'a> {
                 let (taken, _) = self.samples(target, &tests, &turn, (index, 0), None, on)?;
                 for one in taken {
                     *rate = one.sample.iops();
+                    seen.extend(one.sample.evidence);
                     outcome.failure = outcome.failure.take().or(one.failure);
                 }
                 if outcome.failure.is_some() {
@@ -413,7 +417,20 @@ impl<'a> Bench<'a> {
                 }
             }
             let [iops, iops_doubled] = rates;
-            outcome.tests[index].queue_probe = Some(QueueProbe { queue_depth, iops, iops_doubled });
+            let others = |one: &ProcessorUse| one.others().unwrap_or(0.0);
+            outcome.tests[index].queue_probe = Some(QueueProbe {
+                queue_depth,
+                iops,
+                iops_doubled,
+                processors: seen
+                    .iter()
+                    .filter_map(|one| one.processors)
+                    .max_by(|a, b| others(a).total_cmp(&others(b))),
+                core_wait: seen
+                    .iter()
+                    .filter_map(|one| one.threads.as_ref()?.core_wait)
+                    .max_by(f64::total_cmp),
+            });
         }
         Ok(())
     }

@@ -10,8 +10,8 @@ use super::range::{
 use super::series::POINTS_MAX;
 use super::{
     DirectionResult, DriveUse, EnergyUse, Evidence, FaultUse, HopId, LatencyHistogram, LiveUse,
-    PathUse, RequestErrors, RunResult, Sample, Series, Statistic, SteadyState, Sweep, SweepFigures,
-    TestResult, TransactionsUse,
+    PathUse, ProcessorUse, RequestErrors, RunResult, Sample, Series, Statistic, SteadyState, Sweep,
+    SweepFigures, TestResult, TransactionsUse,
 };
 use crate::units::{Bytes, Duration};
 use crate::workload::{Asks, Fault, QUEUE_DEPTH_MAX, THREADS_MAX, Test, USERS_MAX, WAREHOUSES_MAX};
@@ -108,6 +108,10 @@ fn test_result(at: &At, test: &TestResult) -> Checked {
         let at = at.key("queue_probe");
         within(&at.key("iops"), probe.iops, FIGURE_MAX)?;
         within(&at.key("iops_doubled"), probe.iops_doubled, FIGURE_MAX)?;
+        within(&at.key("core_wait"), probe.core_wait.unwrap_or(0.0), 1e9)?;
+        if let Some(used) = &probe.processors {
+            processors(&at.key("processors"), used)?;
+        }
     }
     Ok(())
 }
@@ -365,21 +369,27 @@ fn evidence(at: &At, one: &Evidence) -> Checked {
         time(&at.key("busy_ns"), device.busy)?;
         time(&at.key("elapsed_ns"), device.elapsed)?;
     }
-    if let Some(processors) = &one.processors {
-        let at = at.key("processors");
-        for (key, cores) in [
-            ("user", processors.user),
-            ("system", processors.system),
-            ("interrupts", processors.interrupts),
-            ("stolen", processors.stolen),
-            ("idle", processors.idle),
-        ] {
-            within(&at.key(key), cores, 1e9)?;
-        }
-        within(&at.key("wakes"), processors.wakes.unwrap_or(0.0), 1e12)?;
+    if let Some(used) = &one.processors {
+        processors(&at.key("processors"), used)?;
     }
-    match &one.threads {
-        Some(threads) => within(&at.key("threads.busiest"), threads.busiest, 1e9),
-        None => Ok(()),
+    if let Some(threads) = &one.threads {
+        within(&at.key("threads.busiest"), threads.busiest, 1e9)?;
+        within(&at.key("threads.core_wait"), threads.core_wait.unwrap_or(0.0), 1e9)?;
     }
+    Ok(())
+}
+
+fn processors(at: &At, used: &ProcessorUse) -> Checked {
+    for (key, cores) in [
+        ("user", used.user),
+        ("system", used.system),
+        ("interrupts", used.interrupts),
+        ("stolen", used.stolen),
+        ("idle", used.idle),
+        ("own", used.own.unwrap_or(0.0)),
+        ("kernel", used.kernel.unwrap_or(0.0)),
+    ] {
+        within(&at.key(key), cores, 1e9)?;
+    }
+    within(&at.key("wakes"), used.wakes.unwrap_or(0.0), 1e12)
 }

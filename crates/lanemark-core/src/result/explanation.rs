@@ -4,6 +4,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::ProcessorUse;
 use crate::units::BytesPerSecond;
 
 /// The explanation of what limited a measured test.
@@ -175,4 +176,10 @@ pub struct QueueProbe {
     pub iops: f64,
     /// Requests a second with twice as many.
     pub iops_doubled: f64,
+    /// The machine's processors in that of both moments in which other programs used more of them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub processors: Option<ProcessorUse>,
+    /// Share of the time that a thread waited for a core, in that of both moments in which it waited longer.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub core_wait: Option<f64>,
 }
