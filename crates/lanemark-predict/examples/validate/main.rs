@@ -121,6 +121,8 @@ fn hold(
     let mut drive_text = recipe::drive_file(row, rated);
     if class == "writes-steady" {
         drive_text += "[state]\ncondition = \"random\"\n";
+    } else if recipe::is_preconditioned(row) {
+        drive_text += "[state]\ncondition = \"sequential\"\nfilled = \"100%\"\n";
     } else if recipe::is_of_a_system_drive(row) {
         drive_text += "[state]\ncondition = \"sequential\"\nfilled = \"50%\"\n";
     }

@@ -159,9 +159,9 @@ pub(crate) fn drive_file(row: &Row, rated: Option<&Row>) -> String {
 fn is_for_servers(name: &str) -> bool {
     let name = name.to_lowercase();
     let series = [
-        "dc ", "dc1", "dc5", "dc6", "pm17", "pm98", "pm9a3", "pm16", "sm8", "p4510", "p4610",
-        "cd6", "cd7", "cd8", "cm6", "cm7", "7300", "7400", "7450", "9300", "5300", "5400", "d7-",
-        "d5-", "d3-", "s3", "s4", "p55", "p58", "hgst", "sn6", "sn8",
+        "dc ", "dc1", "dc5", "dc6", "pm8", "pm17", "pm983", "pm9a3", "pm16", "sm8", "p4510",
+        "p4610", "cd6", "cd7", "cd8", "cm6", "cm7", "7300", "7400", "7450", "9300", "5300", "5400",
+        "d7-", "d5-", "d3-", "s3", "s4", "p55", "p58", "hgst", "sn6", "sn8",
     ];
     let word = |start: &str| name.split([' ', '-', '_']).any(|word| word.starts_with(start.trim()));
     series.iter().any(|start| word(start))
@@ -232,7 +232,7 @@ pub(crate) fn host(row: &Row) -> &'static str {
     let platform = row.text("platform").to_lowercase();
     let year_of_windows =
         os.contains("windows 7") || os.contains("windows 8") || os.contains("vista");
-    if ["raspberry", "rock", "orange pi", "banana", "single-board"]
+    if ["raspberry", "rock", "orange pi", "banana", "odroid", "single-board"]
         .iter()
         .any(|name| platform.contains(name))
     {
@@ -270,6 +270,11 @@ fn is_once_the_cache_is_full(row: &Row) -> bool {
 /// What is read has left the pseudo-SLC cache by then.
 pub(crate) fn is_of_a_system_drive(row: &Row) -> bool {
     row.text("tool").contains("resctl-bench")
+}
+
+/// Whether a row is of a drive that was written from end to end before.
+pub(crate) fn is_preconditioned(row: &Row) -> bool {
+    row.text("state") == "preconditioned"
 }
 
 /// Whether a row is the mean over a drive that is written from end to end once.
@@ -312,6 +317,7 @@ pub(crate) fn test(row: &Row, drive_capacity: f64) -> Option<Test> {
     let usual = match row.text("drive_kind") {
         _ if row.text("tool").contains("CrystalDiskMark") => f64::from(1 << 30),
         "hdd" if !row.text("target").contains("file") => drive_capacity,
+        _ if row.text("target") == "device" => drive_capacity,
         _ if is_once_the_cache_is_full(row) => drive_capacity,
         _ => 8e9,
     };
