@@ -1,7 +1,7 @@
 //! The interval of a prediction: what it would be with other values where the model's are known only within a range.
 //!
-//! Every uncertain value of a system is drawn from its range many times, all at once and each for itself, and a short
-//! version of each test is simulated with each draw. What these tests bring, over what a short test with the values of the
+//! Every uncertain value of a system is drawn from its range many times, all at once and each for itself (the times of a
+//! processor together, since a slow one is slow in all that it does), and a short version of each test is simulated with each draw. What these tests bring, over what a short test with the values of the
 //! files brings, is the spread of the prediction. What the model leaves out widens it by a factor, which was measured on drives
 //! that the library does not have (METHOD.md).
 
@@ -137,13 +137,27 @@ impl Lab {
             }
         }
         let key = |draw: u32| StreamKey { seed, test: u32::MAX, repeat: draw, thread: 0 };
+        // A slow processor is slow in all that it does: its times are drawn together.
+        let first_of_processor: Vec<usize> = columns
+            .iter()
+            .enumerate()
+            .map(|(place, column)| {
+                let same = |other: &Column| other.of == column.of && other.is_of_processor();
+                let first = columns.iter().position(same);
+                first.filter(|_| column.is_of_processor()).unwrap_or(place)
+            })
+            .collect();
         // A row of deviations for each draw, a column for each value; those of a draw are taken back by the next, so that
         // the middle of the draws is the prediction.
         let deviations: Vec<Vec<f64>> = (0..DRAWS as u32)
             .map(|draw| {
                 let mut rng = Rng::new(key(draw / 2));
                 let sign = if draw % 2 == 0 { 1.0 } else { -1.0 };
-                columns.iter().map(|_| sign * normal(&mut rng)).collect()
+                let mut row: Vec<f64> = columns.iter().map(|_| sign * normal(&mut rng)).collect();
+                for (column, &first) in first_of_processor.iter().enumerate() {
+                    row[column] = row[first];
+                }
+                row
             })
             .collect();
         let mut systems: Vec<Vec<Option<System>>> = Vec::with_capacity(sides.len());
@@ -274,6 +288,15 @@ struct Column {
     /// Name of the drive or platform.
     of: String,
     value: Uncertain,
+}
+
+impl Column {
+    /// Whether the value is a time that the host's processor works for a request.
+    fn is_of_processor(&self) -> bool {
+        let times = ["request_submit", "write_submit", "request_complete", "driver_time"];
+        let key = self.value.parameter.rsplit('.').next();
+        self.value.parameter.starts_with("platform.") && key.is_some_and(|key| times.contains(&key))
+    }
 }
 
 /// Requests a second of a short test.
