@@ -1,9 +1,10 @@
 //! The interval of a prediction: what it would be with other values where the model's are known only within a range.
 //!
 //! Every uncertain value of a system is drawn from its range many times, all at once and each for itself (the times of a
-//! processor together, since a slow one is slow in all that it does), and a short version of each test is simulated with each draw. What these tests bring, over what a short test with the values of the
-//! files brings, is the spread of the prediction. What the model leaves out widens it by a factor, which was measured on drives
-//! that the library does not have (METHOD.md).
+//! processor together, since a slow one is slow in all that it does), and a short version of each test is simulated with
+//! each draw. What these tests bring, over what a short test with the values of the files brings, is the spread of the
+//! prediction. What the model leaves out widens it by a factor, which was measured on drives that the library does not
+//! have (METHOD.md).
 
 use lanemark_core::result::{
     Calibration, HopId, PredictionInterval, RunResult, Sample, TestResult, Widest,
@@ -420,7 +421,7 @@ fn summary(
         covariance.powi(2) / (own * variance).max(1e-30)
     };
     let widest = (variance > 1e-6)
-        .then(|| (0..columns.len()).map(|column| (column, share(column))))
+        .then(|| (0..columns.len()).rev().map(|column| (column, share(column))))
         .and_then(|shares| shares.max_by(|one, two| one.1.total_cmp(&two.1)))
         .map(|(column, share)| Widest {
             parameter: columns[column].value.parameter.clone(),
