@@ -18,7 +18,7 @@ const PLATFORM: &str = "library/platforms/workstation-z170.toml";
 #[test]
 fn an_unknown_key_is_named_with_the_nearest() {
     let expected =
-        "library/drives/samsung-850-pro-1tb.toml:26:1: unknown key `chanels` | did you mean";
+        "library/drives/samsung-850-pro-1tb.toml:27:1: unknown key `chanels` | did you mean";
     system_says(SATA, DRIVE, "channels         =", "chanels = 8\nchannels         =", expected);
 }
 
