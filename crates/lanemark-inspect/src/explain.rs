@@ -23,8 +23,8 @@
 //! as it has one, so that being busy alone says nothing of its being full.
 
 use lanemark_core::result::{
-    Evidence, Explanation, HopCeiling, Inspection, Limit, LimitKind, MeasuredTarget, ProcessorUse,
-    RunResult, Sample, Sign, Target, TestResult, Verdict,
+    Evidence, Explanation, HopCeiling, Inspection, Limit, LimitKind, MeasuredTarget, RunResult,
+    Sample, Sign, Target, TestResult, Verdict,
 };
 
 use crate::ceiling::ceilings;
@@ -125,9 +125,7 @@ impl Seen {
         let mean =
             |of: &dyn Fn(&Evidence) -> Option<f64>| average(all.iter().filter_map(|one| of(one)));
         let processors = all.iter().find_map(|one| one.processors);
-        let used = mean(&|one| {
-            one.processors.map(|used| used.user + used.system + used.interrupts + used.stolen)
-        });
+        let used = mean(&|one| one.processors.map(|processors| processors.used()));
         let others = mean(&|one| one.processors?.others());
         let name = all.iter().find_map(|one| Some(one.device.as_ref()?.name.clone()));
         let busy = mean(&|one| Some(one.device.as_ref()?.busy_share()));
@@ -163,7 +161,11 @@ impl Seen {
             deeper: probe.map(|probe| (probe.queue_depth, probe.iops_doubled / probe.iops)),
             deeper_crowded: probe.is_some_and(|probe| {
                 let waited = probe.core_wait.is_some_and(|share| share >= CORE_WAIT);
-                waited || probe.processors.is_some_and(|used| are_crowded(&used))
+                waited
+                    || probe.processors.is_some_and(|one| {
+                        let others = one.others().map(|used| (used, one.others_matter_from()));
+                        are_crowded((one.used(), one.cores), others)
+                    })
             }),
         }
     }
@@ -223,9 +225,7 @@ impl Seen {
 
     /// Whether what others took of the processors could explain what else was seen.
     fn is_crowded(&self) -> bool {
-        let next_to_full =
-            self.machine.is_some_and(|(used, cores)| used >= CROWDED * f64::from(cores));
-        self.waits() || (next_to_full && self.others.is_none_or(|(used, from)| used >= from))
+        self.waits() || self.machine.is_some_and(|machine| are_crowded(machine, self.others))
     }
 
     fn signs(&self) -> Vec<Sign> {
@@ -266,11 +266,10 @@ impl Seen {
     }
 }
 
-/// Whether the processors were next to full, and not by the program alone.
-fn are_crowded(processors: &ProcessorUse) -> bool {
-    let used = processors.user + processors.system + processors.interrupts + processors.stolen;
-    used >= CROWDED * f64::from(processors.cores)
-        && processors.others().is_none_or(|others| others >= processors.others_matter_from())
+/// Whether the processors were next to full, and not by the program alone: the time used of so many cores, and that of other
+/// programs with the time from which on it matters.
+fn are_crowded((used, cores): (f64, u32), others: Option<(f64, f64)>) -> bool {
+    used >= CROWDED * f64::from(cores) && others.is_none_or(|(used, from)| used >= from)
 }
 
 /// Returns the destination of a test's requests, by the target and by the bytes that its device moved.

@@ -10,8 +10,8 @@ use super::range::{
 use super::series::POINTS_MAX;
 use super::{
     DirectionResult, DriveUse, EnergyUse, Evidence, FaultUse, HopId, LatencyHistogram, LiveUse,
-    PathUse, ProcessorUse, RequestErrors, RunResult, Sample, Series, Statistic, SteadyState, Sweep,
-    SweepFigures, TestResult, TransactionsUse,
+    PathUse, ProcessorUse, QueueProbe, RequestErrors, RunResult, Sample, Series, Statistic,
+    SteadyState, Sweep, SweepFigures, TestResult, TransactionsUse,
 };
 use crate::units::{Bytes, Duration};
 use crate::workload::{Asks, Fault, QUEUE_DEPTH_MAX, THREADS_MAX, Test, USERS_MAX, WAREHOUSES_MAX};
@@ -105,15 +105,16 @@ fn test_result(at: &At, test: &TestResult) -> Checked {
         }
     }
     if let Some(probe) = &test.queue_probe {
-        let at = at.key("queue_probe");
-        within(&at.key("iops"), probe.iops, FIGURE_MAX)?;
-        within(&at.key("iops_doubled"), probe.iops_doubled, FIGURE_MAX)?;
-        within(&at.key("core_wait"), probe.core_wait.unwrap_or(0.0), 1e9)?;
-        if let Some(used) = &probe.processors {
-            processors(&at.key("processors"), used)?;
-        }
+        queue_probe(&at.key("queue_probe"), probe)?;
     }
     Ok(())
+}
+
+fn queue_probe(at: &At, probe: &QueueProbe) -> Checked {
+    within(&at.key("iops"), probe.iops, FIGURE_MAX)?;
+    within(&at.key("iops_doubled"), probe.iops_doubled, FIGURE_MAX)?;
+    within(&at.key("core_wait"), probe.core_wait.unwrap_or(0.0), 1e9)?;
+    probe.processors.map_or(Ok(()), |used| processors(&at.key("processors"), &used))
 }
 
 fn statistic(at: &At, one: &Statistic) -> Checked {
@@ -392,4 +393,46 @@ fn processors(at: &At, used: &ProcessorUse) -> Checked {
         within(&at.key(key), cores, 1e9)?;
     }
     within(&at.key("wakes"), used.wakes.unwrap_or(0.0), 1e12)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_value_that_no_probe_of_a_deeper_queue_has_is_refused_with_its_place() {
+        let used = ProcessorUse { cores: 2, user: 0.5, ..ProcessorUse::default() };
+        let good = QueueProbe {
+            queue_depth: 1,
+            iops: 1e4,
+            iops_doubled: 2e4,
+            processors: Some(used),
+            core_wait: Some(0.1),
+        };
+        let at = At::of("probe");
+        assert!(queue_probe(&at, &good).is_ok());
+        type Spoil = fn(&mut QueueProbe, f64);
+        let spoils: [(&str, Spoil); 6] = [
+            ("probe.iops", |probe, value| probe.iops = value),
+            ("probe.iops_doubled", |probe, value| probe.iops_doubled = value),
+            ("probe.core_wait", |probe, value| probe.core_wait = Some(value)),
+            ("probe.processors.stolen", |probe, value| {
+                probe.processors.as_mut().unwrap().stolen = value;
+            }),
+            ("probe.processors.own", |probe, value| {
+                probe.processors.as_mut().unwrap().own = Some(value);
+            }),
+            ("probe.processors.wakes", |probe, value| {
+                probe.processors.as_mut().unwrap().wakes = Some(value);
+            }),
+        ];
+        for (place, spoil) in spoils {
+            for value in [-1.0, 1e300, f64::NAN, f64::INFINITY] {
+                let mut spoilt = good;
+                spoil(&mut spoilt, value);
+                let told = queue_probe(&at, &spoilt).unwrap_err().to_string();
+                assert!(told.contains(place), "{place} = {value}: {told}");
+            }
+        }
+    }
 }

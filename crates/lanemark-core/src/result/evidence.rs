@@ -128,6 +128,11 @@ pub struct ProcessorUse {
 }
 
 impl ProcessorUse {
+    /// Returns the time in which the processors were not idle, in cores.
+    pub fn used(&self) -> f64 {
+        self.user + self.system + self.interrupts + self.stolen
+    }
+
     /// Returns the time of other programs, with the kernel's own threads where these cannot be seen, in cores.
     pub fn others(&self) -> Option<f64> {
         let known = self.own? + self.kernel.unwrap_or(0.0);
