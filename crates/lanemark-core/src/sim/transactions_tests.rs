@@ -25,6 +25,7 @@ pub(super) fn plain() -> Transactions {
         buffer: Bytes::mebi(64),
         checkpoint: Duration::ZERO,
         page_writers: 8,
+        gather: Bytes::ZERO,
         in_use: Ratio::ONE,
         pages: vec![class("all", 32, 1.0, Ratio::ZERO)],
         counted: None,

@@ -49,7 +49,7 @@ impl Test {
                 requests.check_copy(self)?;
                 requests.check_load()?;
             }
-            Asks::Transactions(transactions) => transactions.check(self.span)?,
+            Asks::Transactions(transactions) => transactions.check(self.block, self.span)?,
             Asks::Database(_) => {
                 let bound = "a load of requests; `lanemark oltp workload` makes one of a run";
                 return fail("load", "a real database".to_owned(), bound);

@@ -14,6 +14,7 @@
 mod accesses;
 mod arrival;
 mod asks;
+mod buffer;
 mod builder;
 mod check;
 mod data;
@@ -33,6 +34,7 @@ mod transactions;
 pub use accesses::{Access, Accesses, Operation};
 pub use arrival::Arrival;
 pub use asks::{Asks, TraceSummary};
+pub use buffer::BufferUse;
 pub use builder::{CheckedTest, Quantity, TestBuilder};
 pub use data::fill_random;
 pub use database::{DatabaseUsers, Profile, TransactionKind};
@@ -47,7 +49,7 @@ pub use requests::Requests;
 pub(crate) use rounds::ROUND_MAX;
 pub use rounds::{Interval, Rounds, Tracked};
 pub use schedule::Schedule;
-pub use transactions::{BufferUse, Counted, Log, PageClass, Transactions};
+pub use transactions::{Counted, Log, PageClass, Transactions};
 
 use std::ops::Range;
 

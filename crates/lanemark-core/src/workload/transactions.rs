@@ -38,6 +38,9 @@ pub struct Transactions {
     pub checkpoint: Duration,
     /// Writes of pages outstanding at once.
     pub page_writers: u32,
+    /// The longest write of changed pages that lie beside each other; 0 B: each page is written by itself.
+    #[serde(rename = "gather_bytes", default, skip_serializing_if = "is_alone")]
+    pub gather: Bytes,
     /// Share of the pages that users visit: of the warehouses, where each user keeps to one warehouse.
     pub in_use: Ratio,
     /// Classes of pages that a transaction visits.
@@ -105,64 +108,13 @@ fn is_none(number: &f64) -> bool {
     *number == 0.0
 }
 
-/// The reads and writes that the buffer leaves to the drives.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct BufferUse {
-    /// The share of visits that find their page, where it follows from them.
-    pub hit_ratio: Option<f64>,
-    /// Reads of a transaction.
-    pub reads: f64,
-    /// Writes of changed pages, for each transaction.
-    pub writes: f64,
-    /// Page writes of a transaction that its user waits for.
-    pub awaited: f64,
+fn is_alone(gather: &Bytes) -> bool {
+    *gather == Bytes::ZERO
 }
 
 impl Transactions {
-    /// Computes the reads and writes of a least recently used buffer with pages of `page` at `rate` transactions a
-    /// second.
-    ///
-    /// Law: the approximation of Che, Tung and Wang (IEEE JSAC 20(7), 2002). A page stays for the time T in which as many
-    /// different pages are visited as there is room for: the sum of `1 - exp(-l T)` over all pages is the
-    /// buffer's, and a visit misses with probability `exp(-l T)`, where l is the page's rate of visits. A
-    /// page is written when it is dropped after a change, or when a checkpoint finds it changed, whichever is more
-    /// often. Where everything fits nothing is read: what was loaded at first is not counted.
-    pub fn buffer_use(&self, page: Bytes, rate: f64) -> BufferUse {
-        if let Some(Counted { reads, writes, awaited }) = self.counted {
-            return BufferUse { hit_ratio: None, reads, writes, awaited };
-        }
-        let room = self.buffer.get() as f64 / page.get() as f64;
-        let classes: Vec<(f64, f64, f64)> = self
-            .pages
-            .iter()
-            .filter(|class| class.visits > 0.0)
-            .map(|class| {
-                let used = class.size.get() as f64 * self.in_use.get();
-                let pages = (used / page.get() as f64).max(1.0);
-                (pages, class.visits, class.changed.get())
-            })
-            .collect();
-        let visits: f64 = classes.iter().map(|(_, visits, _)| visits).sum();
-        let stay = stay(&classes, room);
-        let between_checkpoints = rate * self.checkpoint.as_seconds();
-        let mut total = BufferUse::default();
-        for (pages, visits, changed) in classes {
-            let missed = libm::exp(-visits / pages * stay);
-            let unchanged = (1.0 - changed) * missed / (missed + changed * (1.0 - missed));
-            let dropped = visits * missed * (1.0 - if missed > 0.0 { unchanged } else { 0.0 });
-            let changes = visits / pages * changed * between_checkpoints;
-            let checkpointed = match between_checkpoints > 0.0 {
-                true => pages * (1.0 - missed) * -libm::expm1(-changes) / between_checkpoints,
-                false => 0.0,
-            };
-            total.reads += visits * missed;
-            total.writes += f64::max(dropped, checkpointed);
-        }
-        total.hit_ratio = Some(if visits > 0.0 { 1.0 - total.reads / visits } else { 1.0 });
-        total
-    }
-
-    pub(super) fn check(&self, span: Bytes) -> Result<(), TestError> {
+    /// Checks the load of a test with pages of `page` in `span`.
+    pub(super) fn check(&self, page: Bytes, span: Bytes) -> Result<(), TestError> {
         let fail = |field, value: String, bound: &str| {
             Err(TestError { field, value, bound: bound.to_owned() })
         };
@@ -199,6 +151,14 @@ impl Transactions {
         if self.page_writers == 0 || self.page_writers > 65_536 {
             return fail("page_writers", self.page_writers.to_string(), "from 1 to 65536");
         }
+        if self.gather != Bytes::ZERO {
+            let whole = page != Bytes::ZERO && self.gather.get().is_multiple_of(page.get());
+            if !whole || self.gather > super::BLOCK_MAX || self.counted.is_some() {
+                let bound =
+                    "a multiple of the page to 64 MiB, where reads and writes are not counted";
+                return fail("gather", self.gather.to_string(), bound);
+            }
+        }
         if log.outstanding == 0 || log.outstanding > 1024 {
             return fail("outstanding", log.outstanding.to_string(), "from 1 to 1024");
         }
@@ -220,32 +180,11 @@ impl Transactions {
     }
 }
 
-/// The time, in transactions, for which a page stays without a visit; without end where all fit.
-fn stay(classes: &[(f64, f64, f64)], room: f64) -> f64 {
-    let held = |stay: f64| -> f64 {
-        classes.iter().map(|(pages, visits, _)| -pages * libm::expm1(-visits / pages * stay)).sum()
-    };
-    let all: f64 = classes.iter().map(|(pages, ..)| pages).sum();
-    if all <= room {
-        return f64::INFINITY;
-    }
-    let (mut low, mut high) = (0.0, 1.0);
-    while held(high) < room {
-        high *= 2.0;
-    }
-    for _ in 0..100 {
-        let middle = f64::midpoint(low, high);
-        if held(middle) < room { low = middle } else { high = middle }
-    }
-    low
-}
-
 #[cfg(test)]
 pub(crate) mod tests {
     use super::super::tests::random_read;
     use super::super::{Asks, Test};
     use super::*;
-    use crate::rng::{Rng, StreamKey};
 
     fn class(name: &str, mebi: u64, visits: f64, changed: f64) -> PageClass {
         let changed = Ratio::new(changed).unwrap();
@@ -260,6 +199,7 @@ pub(crate) mod tests {
             buffer: Bytes::mebi(16),
             checkpoint: Duration::from_microseconds(60_000_000),
             page_writers: 8,
+            gather: Bytes::ZERO,
             in_use: Ratio::ONE,
             pages: vec![class("hot", 8, 3.0, 0.5), class("cold", 48, 1.0, 1.0)],
             counted: None,
@@ -289,61 +229,9 @@ pub(crate) mod tests {
         }
     }
 
-    /// A buffer of that many pages, page by page, against the law.
-    #[test]
-    fn the_buffer_misses_and_drops_as_the_law_says() {
-        let own = Transactions { checkpoint: Duration::ZERO, ..transactions() };
-        let law = own.buffer_use(Bytes::kibi(8), 1000.0);
-        let mut rng = Rng::new(StreamKey::from_seed(3));
-        let room = 16 * 128;
-        // The last visit of each page, those held in the order of it, and whether it is changed.
-        let mut last = std::collections::BTreeMap::new();
-        let mut held = std::collections::BTreeMap::new();
-        let (mut visits, mut missed, mut written, mut counted) = (0u64, 0u64, 0u64, 0u64);
-        for transaction in 0..60_000 {
-            let counts = transaction > 20_000;
-            counted += u64::from(counts);
-            for (class, page) in [(0, 8 * 128), (0, 8 * 128), (0, 8 * 128), (1, 48 * 128)] {
-                let page = (class, rng.below(page));
-                visits += 1;
-                let mut changed = class == 1 || rng.chance(0.5);
-                match last.insert(page, visits) {
-                    Some(before) => {
-                        let (_, was) = held.remove(&before).unwrap();
-                        changed |= was;
-                    }
-                    None => {
-                        missed += u64::from(counts);
-                        if held.len() == room {
-                            let (_, (dropped, was)) = held.pop_first().unwrap();
-                            last.remove(&dropped);
-                            written += u64::from(counts && was);
-                        }
-                    }
-                }
-                held.insert(visits, (page, changed));
-            }
-        }
-        let (reads, writes) = (missed as f64 / counted as f64, written as f64 / counted as f64);
-        assert!((reads / law.reads - 1.0).abs() < 0.02, "{reads} reads, {law:?}");
-        assert!((writes / law.writes - 1.0).abs() < 0.02, "{writes} writes, {law:?}");
-        assert!((1.0 - reads / 4.0 - law.hit_ratio.unwrap()).abs() < 0.01, "{law:?}");
-    }
-
-    #[test]
-    fn what_fits_is_not_read_and_is_written_at_checkpoints() {
-        let own = Transactions { buffer: Bytes::mebi(64), ..transactions() };
-        let law = own.buffer_use(Bytes::kibi(8), 10_000.0);
-        assert_eq!((law.reads, law.hit_ratio), (0.0, Some(1.0)));
-        // In a minute every page is changed: 7168 writes for 600,000 transactions.
-        assert!((law.writes * 600_000.0 - 7168.0).abs() < 1.0, "{law:?}");
-        let never = Transactions { checkpoint: Duration::ZERO, ..own };
-        assert_eq!(never.buffer_use(Bytes::kibi(8), 10_000.0).writes, 0.0);
-    }
-
     #[test]
     fn each_bound_is_named() {
-        let cases: [(&str, fn(&mut Transactions)); 11] = [
+        let cases: [(&str, fn(&mut Transactions)); 13] = [
             ("reads", |t| t.counted = Some(Counted { reads: -1.0, writes: 0.0, awaited: 0.0 })),
             ("awaited", |t| t.counted = Some(Counted { reads: 1.0, writes: 2.0, awaited: 2.5 })),
             ("locks", |t| t.locks = f64::NAN),
@@ -351,6 +239,8 @@ pub(crate) mod tests {
             ("visits", |t| t.pages[0].visits = f64::NAN),
             ("size", |t| t.pages[0].size = Bytes::mebi(50)),
             ("page_writers", |t| t.page_writers = 0),
+            ("gather", |t| t.gather = Bytes::kibi(12)),
+            ("gather", |t| t.gather = Bytes::mebi(128)),
             ("outstanding", |t| t.log.outstanding = 0),
             ("record", |t| t.log.record = Bytes::mebi(1)),
             ("area", |t| t.log.area = Bytes(512)),

@@ -33,6 +33,7 @@ pub(super) fn read(section: &Section<'_>) -> Result<Transactions, StudyError> {
         buffer: if of_buffer { section.quantity("buffer")? } else { Bytes::ZERO },
         checkpoint: if of_buffer { section.quantity("checkpoint")? } else { Duration::ZERO },
         page_writers: section.integer("page_writers", 1, 65_536)? as u32,
+        gather: section.optional_quantity("gather")?.unwrap_or(Bytes::ZERO),
         in_use: section.optional_quantity("in_use")?.unwrap_or(Ratio::ONE),
         pages,
         log: Log {

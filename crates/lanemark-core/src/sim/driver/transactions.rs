@@ -396,7 +396,14 @@ impl<'t> Run<'t> {
         while self.owed >= 1.0 && self.page_writes < self.load.page_writers {
             self.owed -= 1.0;
             self.page_writes += 1;
-            let access = self.page(Operation::Write);
+            let pages = u64::from(self.buffer.draw_pages(&mut self.rng)).min(self.pages);
+            let page = self.test.block.get();
+            let place = Bytes(self.rng.below(self.pages - pages + 1) * page);
+            let access = Access {
+                operation: Operation::Write,
+                offset: self.test.offset + place,
+                length: Bytes(pages * page),
+            };
             self.storage.submit(now, Target::default(), access, 0, PAGE_WRITE)?;
         }
         Ok(())
