@@ -79,7 +79,7 @@ impl Medium for SolidState {
             slot = next;
         }
         if let Some(stream) = stream {
-            self.prefetch(now, stream, end, events);
+            self.prefetch(now, stream, events);
         }
         bursts
     }

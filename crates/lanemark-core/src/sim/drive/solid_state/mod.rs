@@ -184,11 +184,11 @@ impl SolidState {
         bursts
     }
 
-    /// Reads ahead of a stream that has read up to `end`.
-    fn prefetch(&mut self, now: Instant, stream: usize, end: u64, events: &mut Schedule) {
+    /// Reads ahead of a stream.
+    fn prefetch(&mut self, now: Instant, stream: usize, events: &mut Schedule) {
         let last = self.slots;
         let Some(ahead) = &mut self.ahead else { return };
-        let wanted = ahead.wanted(stream, end, last);
+        let wanted = ahead.wanted(stream, last);
         let mut slot = wanted.start;
         while slot < wanted.end {
             let placed = self.locate(slot, last);

@@ -5,8 +5,13 @@
 //! read. A read finds its data in stretches that have come, waits for those under way, and reads the rest
 //! from flash. A write into the window ends the stream. A few streams are followed at once, the one that was
 //! longest idle makes way for a new one.
+//!
+//! Commands of a deep queue may overtake each other on their way. A read that begins within the window goes on with
+//! the stream and leaves a *gap*, whose stretches are kept until the reads that were overtaken have come, or the stream is
+//! a window further.
 
 use std::collections::VecDeque;
+use std::ops::Range;
 
 use crate::sim::slab::{CommandHandle, Slab, StretchHandle, Stretches};
 use crate::units::Bytes;
@@ -35,6 +40,8 @@ struct Stream {
     reads: u32,
     used: u64,
     stretches: VecDeque<StretchHandle>,
+    /// Slots before `next` that no read has asked for yet.
+    gaps: VecDeque<Range<u64>>,
 }
 
 /// Streams and what was read ahead of them.
@@ -73,10 +80,10 @@ impl ReadAhead {
     pub(crate) fn stream(&mut self, first: u64, end: u64) -> Option<usize> {
         self.clock += 1;
         let known = self.streams.iter().position(|stream| stream.reads > 0 && stream.next == first);
-        if let Some(index) = known {
+        if let Some(index) = known.or_else(|| self.out_of_order(first, end)) {
             let stream = &mut self.streams[index];
             stream.reads += 1;
-            stream.next = end;
+            stream.next = stream.next.max(end);
             stream.used = self.clock;
             return Some(index);
         }
@@ -84,8 +91,30 @@ impl ReadAhead {
         self.end_stream(oldest);
         let clock = self.clock;
         self.streams[oldest] =
-            Stream { next: end, ahead: end, reads: 1, used: clock, stretches: VecDeque::new() };
+            Stream { next: end, ahead: end, reads: 1, used: clock, ..Stream::default() };
         None
+    }
+
+    /// The stream that a read of the slots from `first` up to `end` overtook reads of, or whose reads overtook it.
+    fn out_of_order(&mut self, first: u64, end: u64) -> Option<usize> {
+        let index = self.streams.iter().position(|stream| {
+            let overtakes = stream.next < first && first < stream.ahead;
+            stream.reads >= SURE
+                && (overtakes || stream.gaps.iter().any(|gap| gap.contains(&first)))
+        })?;
+        let stream = &mut self.streams[index];
+        if stream.next < first {
+            stream.gaps.push_back(stream.next..first);
+            return Some(index);
+        }
+        let at = stream.gaps.iter().position(|gap| gap.contains(&first))?;
+        let gap = stream.gaps.remove(at)?;
+        for left in [end.min(gap.end)..gap.end, gap.start..first] {
+            if !left.is_empty() {
+                stream.gaps.insert(at, left);
+            }
+        }
+        Some(index)
     }
 
     /// Returns the part of the slots from `slot` up to `end` that was read ahead of a stream.
@@ -106,10 +135,14 @@ impl ReadAhead {
         self.stretches[stretch].waiting.push((command, bytes));
     }
 
-    /// The slots to read ahead of a stream now, after it has read up to `end`.
-    pub(crate) fn wanted(&mut self, stream: usize, end: u64, last: u64) -> std::ops::Range<u64> {
+    /// The slots to read ahead of a stream now, up to `last` at most.
+    pub(crate) fn wanted(&mut self, stream: usize, last: u64) -> Range<u64> {
+        let own = &mut self.streams[stream];
+        let next = own.next;
+        own.gaps.retain(|gap| gap.end + self.window > next);
+        let asked = own.gaps.iter().map(|gap| gap.start).fold(next, u64::min);
         while let Some(&handle) = self.streams[stream].stretches.front() {
-            if self.stretches[handle].end > end {
+            if self.stretches[handle].end > asked {
                 break;
             }
             self.streams[stream].stretches.pop_front();
@@ -117,9 +150,9 @@ impl ReadAhead {
         }
         let stream = &self.streams[stream];
         if stream.reads < SURE {
-            return end..end;
+            return next..next;
         }
-        stream.ahead.max(end)..(end + self.window).min(last)
+        stream.ahead.max(next)..(next + self.window).min(last)
     }
 
     /// The slots from `first` up to `end` are being read ahead of a stream.
@@ -160,6 +193,7 @@ impl ReadAhead {
 
     fn end_stream(&mut self, index: usize) {
         let stretches = std::mem::take(&mut self.streams[index].stretches);
+        self.streams[index].gaps.clear();
         self.streams[index].reads = 0;
         stretches.into_iter().for_each(|handle| self.drop_stretch(handle));
     }
@@ -182,7 +216,7 @@ mod tests {
         assert_eq!(ahead.stream(0, 8), None);
         let stream = ahead.stream(8, 16).unwrap();
         assert_eq!(ahead.find(stream, 8, 16), Ahead::Not);
-        assert_eq!(ahead.wanted(stream, 16, 1000), 16..80);
+        assert_eq!(ahead.wanted(stream, 1000), 16..80);
         let stretch = ahead.begin(stream, 16, 24);
         assert_eq!(ahead.stream(16, 20), Some(stream));
         assert_eq!(ahead.find(stream, 16, 20), Ahead::Coming(20, stretch));
@@ -193,11 +227,55 @@ mod tests {
         assert_eq!(ahead.stream(20, 24), None, "the stream is forgotten");
     }
 
+    /// Reads that overtake each other are one stream: nothing that was read ahead for them is read again.
+    #[test]
+    fn reads_that_overtake_each_other_stay_in_their_stream() {
+        let mut ahead = ReadAhead::new(64);
+        ahead.stream(0, 8);
+        let stream = ahead.stream(8, 16).unwrap();
+        assert_eq!(ahead.wanted(stream, 1000), 16..80);
+        let stretches: Vec<_> =
+            (16..80).step_by(8).map(|first| ahead.begin(stream, first, first + 8)).collect();
+        // Those from 16 and from 24 are late.
+        assert_eq!(ahead.stream(32, 40), Some(stream));
+        assert_eq!(ahead.wanted(stream, 1000), 80..104);
+        assert_eq!(ahead.find(stream, 32, 40), Ahead::Coming(40, stretches[2]));
+        assert_eq!(ahead.stream(24, 32), Some(stream));
+        assert_eq!(ahead.find(stream, 24, 32), Ahead::Coming(32, stretches[1]));
+        assert_eq!(ahead.streams[stream].gaps, [16..24]);
+        assert_eq!(ahead.stream(16, 24), Some(stream));
+        assert_eq!(ahead.find(stream, 16, 24), Ahead::Coming(24, stretches[0]));
+        assert!(ahead.streams[stream].gaps.is_empty());
+        ahead.wanted(stream, 1000);
+        assert_eq!(ahead.find(stream, 16, 24), Ahead::Not, "read once, it is dropped");
+        assert_eq!(ahead.stream(16, 24), None, "a second read of it is not of the stream");
+    }
+
+    /// A read that never comes keeps nothing for longer than a window.
+    #[test]
+    fn a_gap_that_is_never_read_is_given_up() {
+        let mut ahead = ReadAhead::new(64);
+        ahead.stream(0, 8);
+        let stream = ahead.stream(8, 16).unwrap();
+        let mut next = 16;
+        for read in 0..100 {
+            let wanted = ahead.wanted(stream, 1 << 20);
+            if !wanted.is_empty() {
+                ahead.begin(stream, wanted.start, wanted.end);
+            }
+            // Every tenth read is left out.
+            next += if read % 10 == 9 { 16 } else { 8 };
+            assert_eq!(ahead.stream(next - 8, next), Some(stream));
+            assert!(ahead.streams[stream].gaps.len() <= 2);
+            assert!(ahead.streams[stream].stretches.len() <= 17);
+        }
+    }
+
     #[test]
     fn nothing_is_read_ahead_behind_the_end_of_the_drive() {
         let mut ahead = ReadAhead::new(64);
         ahead.stream(0, 8);
         let stream = ahead.stream(8, 16).unwrap();
-        assert_eq!(ahead.wanted(stream, 16, 40), 16..40);
+        assert_eq!(ahead.wanted(stream, 40), 16..40);
     }
 }
