@@ -2,7 +2,7 @@
 
 use lanemark_core::rng::StreamKey;
 use lanemark_core::sim::run_test;
-use lanemark_core::sim::spec::{CheckedSystem, ProtocolKind};
+use lanemark_core::sim::spec::{CheckedSystem, MediaSpec, ProtocolKind};
 use lanemark_core::units::{Bytes, Duration};
 use lanemark_core::workload::{Test, TestBuilder};
 use lanemark_study::Library;
@@ -15,6 +15,8 @@ use crate::lab::{Lab, assemble};
 const PLATFORM: &str = "data-sheet";
 /// Requests that count, and that come before them, besides those that may be outstanding.
 const REQUESTS: f64 = 20_000.0;
+/// The share of a cache that requests before those that count may write, and that those that count may.
+const CACHE_SHARE: f64 = 0.4;
 /// A rating that the model misses by more is said to be out of reach.
 pub const REACHED: f64 = 0.01;
 
@@ -58,11 +60,13 @@ impl Lab {
             _ => ("sata", 1),
         };
         let system = assemble(library, &format!("{name}@{PLATFORM}:{port}"), &[])?;
+        let cache = cache(&system.spec);
         let mut asked: Vec<(RatingMet, Test)> = Vec::new();
-        let mut ask = |what, unit, value: Option<f64>, test: TestBuilder, rate: f64| {
+        let mut ask = |what, unit, value: Option<f64>, test: TestBuilder, rate: f64, most: f64| {
             let Some(rated) = value else { return };
             let outstanding = 32.0 * f64::from(threads);
-            let seconds = ((REQUESTS + 4.0 * outstanding) / rate.max(1.0)).max(1e-4);
+            let requests = (REQUESTS + 4.0 * outstanding).min(most);
+            let seconds = (requests / rate.max(1.0)).max(1e-4);
             let time = Duration::from_picoseconds((seconds * 1e12) as u64);
             let span = system.capacity().min(Bytes(8 << 30));
             let test = test.span(span).ramp(time).duration(time).build();
@@ -76,18 +80,55 @@ impl Lab {
         let micro = |time: Option<f64>| time.map(|time| time * 1e6);
         let rate = |rate: Option<f64>| rate.unwrap_or(1.0);
         let reads = sequential(Test::sequential_read("128 KiB"));
-        ask("sequential reads", "MB/s", mega(rated.read), reads, rate(rated.read) / block);
+        ask(
+            "sequential reads",
+            "MB/s",
+            mega(rated.read),
+            reads,
+            rate(rated.read) / block,
+            f64::INFINITY,
+        );
         let writes = sequential(Test::sequential_write("128 KiB"));
-        ask("sequential writes", "MB/s", mega(rated.write), writes, rate(rated.write) / block);
+        // Those of a drive with a pseudo-SLC cache are of the cache, which may be small.
+        let most = CACHE_SHARE * cache.get() as f64 / block;
+        ask(
+            "sequential writes",
+            "MB/s",
+            mega(rated.write),
+            writes,
+            rate(rated.write) / block,
+            most,
+        );
         let reads = many(Test::random_read("4 KiB"));
-        ask("random reads", "1/s", rated.random_read, reads, rate(rated.random_read));
+        ask(
+            "random reads",
+            "1/s",
+            rated.random_read,
+            reads,
+            rate(rated.random_read),
+            f64::INFINITY,
+        );
         if rated.market == Market::Client {
             let writes = many(Test::random_write("4 KiB"));
-            ask("random writes", "1/s", rated.random_write, writes, rate(rated.random_write));
+            ask(
+                "random writes",
+                "1/s",
+                rated.random_write,
+                writes,
+                rate(rated.random_write),
+                f64::INFINITY,
+            );
         }
         let per_second = |time: Option<f64>| 1.0 / time.unwrap_or(1.0);
         let read = Test::random_read("4 KiB");
-        ask("one read at a time", "us", micro(rated.one_read), read, per_second(rated.one_read));
+        ask(
+            "one read at a time",
+            "us",
+            micro(rated.one_read),
+            read,
+            per_second(rated.one_read),
+            f64::INFINITY,
+        );
         let write = Test::random_write("4 KiB");
         ask(
             "one write at a time",
@@ -95,6 +136,7 @@ impl Lab {
             micro(rated.one_write),
             write,
             per_second(rated.one_write),
+            f64::INFINITY,
         );
         let figures = self.pool.map(asked.len(), |piece| {
             let (met, test) = &asked[piece];
@@ -105,6 +147,16 @@ impl Lab {
             .filter_map(|((met, _), figure)| Some(RatingMet { simulated: figure?, ..met }))
             .collect())
     }
+}
+
+/// The room of a drive's pseudo-SLC cache; of a drive without one, all of its capacity.
+fn cache(spec: &CheckedSystem) -> Bytes {
+    let drive = &spec.first().drive;
+    let cache = match &drive.media {
+        MediaSpec::Flash(flash) => flash.translation.pseudo_slc,
+        MediaSpec::Disk(_) => None,
+    };
+    cache.map_or(drive.capacity, |cache| Bytes(cache.capacity.get() + cache.growth.get()))
 }
 
 /// The figure of a short test in `unit`; none where it does not fit the drive.
