@@ -109,7 +109,7 @@ fn a_short_run_sets_three_columns_side_by_side_and_leaves_nothing() {
     let run: serde_json::Value = serde_json::from_slice(&fs::read(&saved[1]).unwrap()).unwrap();
     let settings = &run["target"]["settings"];
     assert!(
-        settings["served"].as_str().unwrap().starts_with("stripe:intel-s4500-960gb@"),
+        settings["served"].as_str().unwrap().starts_with("stripe-64KiB:intel-s4500-960gb@"),
         "{settings}"
     );
     let scale: f64 = settings["time_scale"].as_str().unwrap().parse().unwrap();
