@@ -192,7 +192,8 @@ oltp-live: build ## document 004 live: PostgreSQL over its served SATA and SAS s
 endurance: build ## a day of random writes on a modelled 1 TB drive (twenty minutes on a free core, 7.5 GB of memory)
 	@mkdir -p $(ENDURANCE)
 	$(LANEMARK) sim samsung-860-qvo-1tb@workstation-z170:sata random-write-24h \
-	    --set drive.state.condition=purged --out $(ENDURANCE)/endurance.json \
+	    --set drive.state.condition=purged --set drive.pseudo_slc.capacity=0B --set drive.pseudo_slc.growth=0B \
+	    --out $(ENDURANCE)/endurance.json \
 	    --series $(ENDURANCE)/endurance.csv --html $(ENDURANCE)/endurance.html
 
 oltp-bench:      ## loading beside COPY, a transaction beside go-tpc (its path in LANEMARK_GO_TPC), a thousand users (half an hour)

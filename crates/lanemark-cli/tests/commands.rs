@@ -398,8 +398,12 @@ fn the_built_in_library_needs_no_files() {
     assert!(folder.path().join("results").is_dir());
 }
 
-/// A drive like the one of a terabyte, of a thousandth of its size and with more spare.
-const SMALL: [&str; 6] = [
+/// A drive like the one of a terabyte, of a thousandth of its size, with more spare and without TurboWrite.
+const SMALL: [&str; 10] = [
+    "--set",
+    "drive.pseudo_slc.capacity=0B",
+    "--set",
+    "drive.pseudo_slc.growth=0B",
     "--set",
     "drive.capacity=1GB",
     "--set",
