@@ -65,6 +65,36 @@ fn a_drive_of_its_box_is_predicted_in_a_port() {
     assert!(result["tests"][0]["interval"].is_null());
 }
 
+/// The largest drives have 16 TiB of flash and no more, the smallest a few dies: both are written so that they run.
+#[test]
+fn drives_of_all_sizes_can_be_simulated_once_they_are_written() {
+    let folder = tempfile::tempdir().unwrap();
+    let of = |name: &str, capacity: &str, more: &[&str]| {
+        let mut arguments = BOX.to_vec();
+        (arguments[2], arguments[10]) = (name, capacity);
+        arguments.extend(more);
+        lanemark(folder.path(), &arguments)
+    };
+    for (name, capacity, more) in [
+        ("large", "15360 GB", &["--nand", "tlc"][..]),
+        ("spare", "15360 GB", &["--random-write", "500000", "--market", "data-center"][..]),
+        ("old", "16 TB", &["--nand", "slc", "--memory", "none"][..]),
+        ("small", "32 GB", &["--nand", "qlc", "--memory", "host"][..]),
+    ] {
+        let made = of(name, capacity, more);
+        assert!(made.status.success(), "{name}: {}", text(&made.stderr));
+        let shown = text(&made.stdout);
+        let words = |line: &str| line.split_whitespace().collect::<Vec<_>>().join(" ");
+        let met = shown.lines().map(words).find(|line| line.starts_with("sequential writes 3000"));
+        assert!(met.is_some_and(|line| line.ends_with("MB/s 0.0%")), "{name}: {shown}");
+        assert_eq!(shown.contains("less than 16 TiB"), name != "small", "{name}: {shown}");
+    }
+    let refused = of("beyond", "30720 GB", &[]);
+    let told = text(&refused.stderr);
+    assert!(told.contains("capacity = 30.72 TB: at most 16 TB"), "{told}");
+    assert!(!folder.path().join("beyond.toml").exists());
+}
+
 #[test]
 fn what_is_missing_is_told_all_at_once_and_nothing_is_written() {
     let folder = tempfile::tempdir().unwrap();

@@ -64,7 +64,7 @@ pub fn explain(library: &Library, name: &str) -> Result<Explained, StudyError> {
     Ok(Explained { name: drive.name, rated, values, is_disk })
 }
 
-/// Checks the text of a drive file as [`explain`] would read it.
+/// Checks the text of a drive file as [`explain`] would read it, and that its media can be simulated.
 ///
 /// # Errors
 /// All that is wrong in it.
@@ -73,7 +73,11 @@ pub fn check(library: &Library, text: &str) -> Result<(), StudyError> {
     let context = Context { ledger: &ledger, overrides: &overrides };
     let file = Document::parse("the drive file", text)?;
     let completed = complete(&file, library, context)?.unwrap_or(file);
-    Drive::read(&completed, context).map(drop)
+    let spec = Drive::read(&completed, context)?.spec;
+    spec.media.check(spec.capacity).map_err(|error| {
+        let location = completed.location_of_parameter("drive", error.field);
+        StudyError::new(location, error.to_string())
+    })
 }
 
 /// The text of a drive file with `[drive]` and `[rated]` alone. Values are written as they are given, texts in quotes.

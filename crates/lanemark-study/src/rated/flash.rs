@@ -28,6 +28,8 @@ const SLC_READ_LEAST: f64 = 10e-6;
 const RATED_SPAN: f64 = 8.0 * (1u64 << 30) as f64;
 /// Dies below which a drive is taken to have a generation's smaller ones.
 const DIES_LEAST: f64 = 16.0;
+/// Flash that the simulator has numbers for, in bytes: just below 16 TiB.
+const FLASH_MOST: f64 = 17.59e12;
 /// The part of a pseudo-SLC cache that is there on a full drive too.
 const KEPT_PSEUDO_SLC: f64 = 0.1;
 /// Superblocks that collection keeps free or writes to.
@@ -184,19 +186,23 @@ fn array(
     }
     let large = nand.die.value;
     let die = if raw / large < DIES_LEAST { nand.die_small.min(large) } else { large };
-    let die = die.min(raw / 2.0);
-    let dies = (raw / die).round().max(1.0) as u64;
+    let mut die = die.min(raw / 2.0);
     let most = match rated.memory {
         MapMemory::Dram => controller.channels,
         MapMemory::Host | MapMemory::None => controller.channels.min(4),
     };
+    // A channel has 256 dies at most.
+    while raw / die > 256.0 * most as f64 {
+        die *= 2.0;
+    }
+    let dies = (raw / die).round().max(1.0) as u64;
     let channels =
         (1..=most.min(dies)).rev().find(|count| dies.is_multiple_of(*count)).unwrap_or(1);
     let pages = nand.page * nand.planes as f64;
     let unit = pages * dies as f64;
     let superblock = unit * nand.pages_per_block as f64;
     let used = (rated.capacity / superblock).ceil();
-    let mut blocks = (raw / dies as f64 / (pages * nand.pages_per_block as f64)).ceil().max(1.0);
+    let mut blocks = (raw / superblock).ceil().max(used + KEPT_SUPERBLOCKS);
     let mut origin = "the flash of a die".to_owned();
     if let Some((steady, write)) = steady(rated).zip(drain(rated)) {
         // Of what the flash takes in order, collection leaves the rated random writes: how often data is written tells
@@ -208,6 +214,10 @@ fn array(
             "{steady:.0} steady random writes a second tell that {:.0}% is spare to collection",
             100.0 * spare
         );
+    }
+    let bound = (FLASH_MOST / superblock).floor();
+    if blocks > bound {
+        (blocks, origin) = (bound, origin + "; less than 16 TiB of flash can be simulated");
     }
     let gibibytes = raw / (1u64 << 30) as f64;
     out.assumed(

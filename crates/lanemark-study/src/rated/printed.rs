@@ -99,6 +99,10 @@ const SERVER_CAPACITIES: [u64; 21] = [
     100, 200, 240, 300, 400, 480, 600, 800, 960, 1_200, 1_600, 1_920, 3_200, 3_840, 6_400, 7_680,
     12_800, 15_360, 25_600, 30_720, 61_440,
 ];
+/// Capacity of a solid-state drive that leaves room for spare flash below the 16 TiB that the simulator has numbers for, in
+/// bytes.
+const CAPACITY_MOST: f64 = 16e12;
+
 /// Random writes over random reads, as rated, below which a drive of such a capacity is taken for one that is rated in its
 /// steady state, over NVMe and over SATA, and below which a drive of any capacity is. Fresh drives write about as often as
 /// they read, and collection takes most of that. Over SATA the bound lies below two clients' drives of 480 GB that are rated
@@ -263,6 +267,12 @@ impl Rated {
         {
             let law = format!("more than write = {}", megabytes(write));
             beyond("steady_write", steady, megabytes(steady), write, law);
+        }
+        if self.capacity > CAPACITY_MOST && !is_disk {
+            let terabytes = self.capacity / 1e12;
+            let message = format!("capacity = {terabytes:.2} TB: at most 16 TB can be simulated");
+            let hint = "a capacity of 15360 GB with the same ratings is as fast";
+            wrong.push(section.error("capacity", message).hint(hint));
         }
         let disk = [
             ("rpm", self.disk.rpm.is_some()),

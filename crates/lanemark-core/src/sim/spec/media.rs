@@ -17,7 +17,10 @@ pub enum MediaSpec {
 
 impl MediaSpec {
     /// Checks all bounds that the model relies on, for a drive of `capacity`.
-    pub(super) fn check(&self, capacity: Bytes) -> Result<(), SpecError> {
+    ///
+    /// # Errors
+    /// The first value that is out of its bounds.
+    pub fn check(&self, capacity: Bytes) -> Result<(), SpecError> {
         match self {
             Self::Flash(flash) => flash.check(capacity),
             Self::Disk(disk) => disk.check(capacity),
