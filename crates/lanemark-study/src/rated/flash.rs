@@ -186,13 +186,13 @@ fn array(
     }
     let large = nand.die.value;
     let die = if raw / large < DIES_LEAST { nand.die_small.min(large) } else { large };
-    let mut die = die.min(raw / 2.0);
+    let (mut die, stacked) = (die.min(raw / 2.0), 16.0 * die);
     let most = match rated.memory {
         MapMemory::Dram => controller.channels,
         MapMemory::Host | MapMemory::None => controller.channels.min(4),
     };
-    // A channel has 256 dies at most.
-    while raw / die > 256.0 * most as f64 {
+    // A channel has 256 dies at most, and up to sixteen are taken for one.
+    while raw / die > 256.0 * most as f64 && die < stacked {
         die *= 2.0;
     }
     let dies = (raw / die).round().max(1.0) as u64;
