@@ -309,7 +309,7 @@ pub(crate) fn test(row: &Row, drive_capacity: f64) -> Option<Test> {
     let requests = test.requests_mut()?;
     requests.read_share = Ratio::new(read)?;
     requests.queue_depth = row.number("queue_depth").unwrap_or(1.0) as u32;
-    if row.text("flush").contains("each") || row.text("flush").contains("every") {
+    if ["each", "every", "synchronous"].iter().any(|word| row.text("flush").contains(word)) {
         requests.mix.flush_every = Some(1);
     }
     test.threads = row.number("threads").unwrap_or(1.0) as u32;
