@@ -195,6 +195,9 @@ impl Drive {
                     .unwrap_or(Duration::ZERO),
                 read_latency: front_end.quantity("read_latency")?,
                 write_latency: front_end.quantity("write_latency")?,
+                flush_latency: front_end
+                    .optional_quantity("flush_latency")?
+                    .unwrap_or(Duration::ZERO),
             },
             buffer: buffer.quantity("capacity")?,
             write_cache: buffer.setting("power_loss", WRITE_CACHES)?.unwrap_or_default(),

@@ -266,8 +266,11 @@ fn front_end(drive: &mut DriveSpec) {
         read_unit_time,
         read_latency,
         write_latency,
+        flush_latency,
     } = own;
-    for time in [read_time, write_time, read_unit_time, read_latency, write_latency] {
+    for time in
+        [read_time, write_time, read_unit_time, read_latency, write_latency, flush_latency]
+    {
         *time = *time / 2;
     }
 }

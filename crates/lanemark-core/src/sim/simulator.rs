@@ -35,7 +35,7 @@ use super::protocol::{COMPLETION, Protocol};
 use super::schedule::{Burst, Schedule};
 use super::shared::{SharedLink, Transfer};
 use super::slab::{CommandHandle, Commands, RequestHandle, Requests, Slab, Transfers, WriteBursts};
-use super::spec::{AttachmentSpec, CheckedSystem, Content};
+use super::spec::{AttachmentSpec, CheckedSystem, Content, ProtocolKind, WriteCache};
 use super::station::Station;
 use super::target::{Extent, Target, extents};
 use super::trace::Trace;
@@ -140,6 +140,8 @@ struct Attachment {
     drive: Drive,
     /// Follows how long the drive is what, where what it takes is known.
     meter: Option<Box<PowerMeter>>,
+    /// The drive says that it has no volatile cache, so that the host's block layer sends it no flush.
+    takes_no_flush: bool,
 }
 
 /// The most data that a drive asks for at once.
@@ -218,6 +220,8 @@ impl Attachment {
             path: Path::new(spec, COMPLETION),
             drive,
             meter: spec.drive.power.as_ref().map(|power| Box::new(PowerMeter::new(&power.states))),
+            takes_no_flush: spec.protocol.kind == ProtocolKind::Nvme
+                && spec.drive.write_cache == WriteCache::Protected,
         }
     }
 }
@@ -482,8 +486,12 @@ impl Simulator {
     fn use_core(&mut self, command: CommandHandle, thread: u32, request_time: Duration) {
         let Command { drive, queue, operation, .. } = self.commands[command];
         let core = thread as usize % self.cores.len();
-        let protocol = &mut self.attachments[usize::from(drive)].protocol;
+        let Attachment { protocol, takes_no_flush, .. } = &mut self.attachments[usize::from(drive)];
         if protocol.take_slot(&mut self.commands, queue, command) {
+            if operation == Operation::Flush && *takes_no_flush && self.faults.is_none() {
+                self.events.schedule(self.now, Event::Completed(command));
+                return;
+            }
             let time = request_time + protocol.submit_time(operation);
             let span = self.cores[core].serve(self.now, time);
             self.commands[command].trace.spend(Hop::Cpu as usize, span);

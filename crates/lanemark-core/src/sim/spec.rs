@@ -314,6 +314,9 @@ pub struct FrontEndSpec {
     pub read_latency: Duration,
     /// Time that a write takes besides, pipelined.
     pub write_latency: Duration,
+    /// Time that a flush takes besides, as long as data in the buffer would be lost with the power: the map's journal is stored
+    /// behind the data.
+    pub flush_latency: Duration,
 }
 
 impl DriveSpec {
@@ -393,6 +396,7 @@ impl FrontEndSpec {
             ("drive.front_end.read_unit_time", self.read_unit_time),
             ("drive.front_end.read_latency", self.read_latency),
             ("drive.front_end.write_latency", self.write_latency),
+            ("drive.front_end.flush_latency", self.flush_latency),
         ])
     }
 }

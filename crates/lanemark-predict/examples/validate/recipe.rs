@@ -89,18 +89,22 @@ pub(crate) fn drive_plug(row: &Row, rated: Option<&Row>) -> Plug {
 /// The capacity in a drive's name, `512GB`, `7.68TB`, `256 GB`.
 pub(crate) fn capacity(name: &str) -> f64 {
     let text = name.to_uppercase();
-    let mut best = None;
+    let mut found: Vec<(bool, f64)> = Vec::new();
     for (unit, bytes) in [("TB", 1e12), ("GB", 1e9)] {
         for (at, _) in text.match_indices(unit) {
             let before = text[..at].trim_end();
             let from = before.rfind(|c: char| !(c.is_ascii_digit() || c == '.'));
             let number = &before[from.map_or(0, |from| from + 1)..];
+            let stands_alone =
+                from.is_none_or(|from| !before.as_bytes()[from].is_ascii_alphanumeric());
             if let Ok(number) = number.parse::<f64>() {
-                best = best.or(Some(number * bytes));
+                found.push((stands_alone, number * bytes));
             }
         }
     }
-    best.unwrap_or(1e12)
+    // A number that stands alone, not one in the name of a part: `T253480GB 480GB`.
+    let alone = found.iter().find(|(stands_alone, _)| *stands_alone);
+    alone.or(found.first()).map_or(1e12, |(_, bytes)| *bytes)
 }
 
 /// The drive file: what is rated, and nothing else.
@@ -179,7 +183,11 @@ pub(crate) fn platform_file(row: &Row, plug: Plug, drives: usize) -> String {
         (Plug::Pcie(..), Plug::Sata(_) | Plug::Sas(..)) => plug,
         (path, _) => path,
     };
-    let payload = 256;
+    // As the library's platforms of these boards.
+    let board = row.text("platform").to_lowercase();
+    let is_of_bcm2711 =
+        ["compute module 4", "raspberry pi 4"].iter().any(|name| board.contains(name));
+    let payload = if is_of_bcm2711 { 128 } else { 256 };
     let link = |indent: &str, generation, lanes| {
         format!(
             "{indent}pcie = {{ generation = {generation}, lanes = {lanes} }}\n{indent}payload_max = \"{payload} B\"\n\
@@ -232,10 +240,10 @@ pub(crate) fn host(row: &Row) -> &'static str {
     let platform = row.text("platform").to_lowercase();
     let year_of_windows =
         os.contains("windows 7") || os.contains("windows 8") || os.contains("vista");
-    if ["raspberry", "rock", "orange pi", "banana", "odroid", "single-board"]
-        .iter()
-        .any(|name| platform.contains(name))
-    {
+    let is_of = |names: &[&str]| names.iter().any(|name| platform.contains(name));
+    if is_of(&["raspberry pi 5", "rock 5", "orange pi 5", "rk3588", "rk3576"]) {
+        "single-board-a76"
+    } else if is_of(&["raspberry", "rock", "orange pi", "banana", "odroid", "single-board"]) {
         "single-board"
     } else if year_of_windows {
         "windows-7"

@@ -78,14 +78,20 @@ impl FrontEnd {
     /// The idle front end of drive `drive`.
     pub(crate) fn new(drive: DriveNumber, spec: FrontEndSpec) -> Self {
         let FrontEndSpec {
-            read_time, write_time, read_latency, write_latency, read_unit_time, ..
+            read_time,
+            write_time,
+            read_latency,
+            write_latency,
+            read_unit_time,
+            flush_latency,
+            ..
         } = spec;
         let soonest = (read_time + read_latency).min(write_time + write_latency);
         Self {
             drive,
             spec,
             look_is_event: false,
-            in_order: read_latency.max(write_latency) <= soonest
+            in_order: read_latency.max(write_latency + flush_latency) <= soonest
                 && read_unit_time == Duration::ZERO,
             engines: vec![Station::default(); (spec.engines as usize).max(1)],
             arbiter: None,
@@ -295,8 +301,9 @@ impl FrontEnd {
     fn times(&self, operation: Operation) -> (Duration, Duration) {
         match operation {
             Operation::Read => (self.spec.read_time, self.spec.read_latency),
-            Operation::Write | Operation::Flush | Operation::Trim => {
-                (self.spec.write_time, self.spec.write_latency)
+            Operation::Write | Operation::Trim => (self.spec.write_time, self.spec.write_latency),
+            Operation::Flush => {
+                (self.spec.write_time, self.spec.write_latency + self.spec.flush_latency)
             }
         }
     }

@@ -44,6 +44,7 @@ const SPEC: FrontEndSpec = FrontEndSpec {
     read_unit_time: Duration::ZERO,
     read_latency: Duration::from_nanoseconds(40),
     write_latency: Duration::from_nanoseconds(5),
+    flush_latency: Duration::ZERO,
 };
 
 /// Returns the decoding instant of each command, the number of times that an engine was free for others, and the

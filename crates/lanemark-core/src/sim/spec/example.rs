@@ -20,6 +20,7 @@ impl DriveSpec {
                 read_unit_time: Duration::ZERO,
                 read_latency: Duration::from_microseconds(5),
                 write_latency: Duration::from_microseconds(5),
+                flush_latency: Duration::ZERO,
             },
             buffer: Bytes::mebi(1),
             write_cache: WriteCache::default(),
