@@ -13,10 +13,14 @@ const TRACKS_MAX: f64 = 900_000.0;
 /// A write's seek to the next track over that of a read, as data sheets have them.
 const WRITE_SETTLE: f64 = 1.2;
 
+/// A seek to the next track of a server's disk over that of a desktop's: nearline disks come to the random reads that they are
+/// rated at with half of it.
+const SERVER_SETTLE: f64 = 0.5;
+
 /// Completes the file of a hard disk.
 pub(super) fn complete(rated: &Rated, priors: &Priors, out: &mut Completion) {
     let rpm = rated.disk.rpm.unwrap_or(7200);
-    let usual = priors.disk(rpm);
+    let usual = priors.disk(rpm, rated.year);
     out.assumed("front_end.engines", "1".to_owned(), "one processor");
     for place in ["front_end.read_time", "front_end.write_time"] {
         out.assumed(place, "20 us".to_owned(), "decoding, and looking into the cache");
@@ -34,7 +38,11 @@ pub(super) fn complete(rated: &Rated, priors: &Priors, out: &mut Completion) {
     out.derived("disk.rpm", rpm.to_string(), "rated, or usual");
 
     let rate = rated.read.unwrap_or(usual.read.value);
-    let next = rated.disk.track_to_track.unwrap_or(usual.track_to_track.value);
+    let settle = match rated.market {
+        Market::Client => 1.0,
+        Market::DataCenter => SERVER_SETTLE,
+    };
+    let next = rated.disk.track_to_track.unwrap_or(settle * usual.track_to_track.value);
     // A write settles for a little longer than a read before it can begin.
     let write_next = WRITE_SETTLE * next;
     let skew = write_next + 0.05e-3;

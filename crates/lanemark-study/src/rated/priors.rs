@@ -104,6 +104,7 @@ pub(crate) struct Disk {
     pub name: String,
     /// Revolutions a minute.
     pub rpm: u64,
+    from: u64,
     /// Average seek of a read.
     pub average_seek: Prior,
     /// Seek to the next track.
@@ -154,10 +155,11 @@ impl Priors {
         own.or_else(other).unwrap_or(&self.controllers[0])
     }
 
-    /// Returns what disks of about that speed of rotation are like.
-    pub(super) fn disk(&self, rpm: u64) -> &Disk {
-        let nearest = self.disks.iter().min_by_key(|disk| disk.rpm.abs_diff(rpm));
-        nearest.unwrap_or(&self.disks[0])
+    /// Returns what disks of the nearest speed of rotation, and of `year`, are like.
+    pub(super) fn disk(&self, rpm: u64, year: u64) -> &Disk {
+        let nearest = self.disks.iter().map(|disk| disk.rpm).min_by_key(|own| own.abs_diff(rpm));
+        let own: Vec<&Disk> = self.disks.iter().filter(|disk| Some(disk.rpm) == nearest).collect();
+        latest(&own, year, |disk| disk.from).unwrap_or(&self.disks[0])
     }
 }
 
@@ -254,6 +256,7 @@ fn disk_row(row: &Section<'_>) -> Result<Disk, StudyError> {
     Ok(Disk {
         name: row.text("name")?,
         rpm: row.integer("rpm", 1_000, 50_000)?,
+        from: row.integer("from", 1990, 2100)?,
         average_seek: prior::<Duration>(row, "average_seek")?,
         track_to_track: prior::<Duration>(row, "track_to_track")?,
         read: prior::<BytesPerSecond>(row, "read")?,
