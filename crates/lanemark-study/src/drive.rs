@@ -194,6 +194,9 @@ impl Drive {
                     .optional_quantity("read_unit_time")?
                     .unwrap_or(Duration::ZERO),
                 read_latency: front_end.quantity("read_latency")?,
+                miss_latency: front_end
+                    .optional_quantity("miss_latency")?
+                    .unwrap_or(Duration::ZERO),
                 write_latency: front_end.quantity("write_latency")?,
                 flush_latency: front_end
                     .optional_quantity("flush_latency")?

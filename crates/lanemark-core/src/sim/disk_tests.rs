@@ -47,6 +47,7 @@ fn drive(disk: DiskSpec) -> DriveSpec {
             read_unit_time: Duration::ZERO,
             read_latency: us(5),
             write_latency: us(5),
+            miss_latency: Duration::ZERO,
             flush_latency: Duration::ZERO,
         },
         buffer: Bytes::mebi(8),

@@ -265,12 +265,12 @@ fn front_end(drive: &mut DriveSpec) {
         write_time,
         read_unit_time,
         read_latency,
+        miss_latency,
         write_latency,
         flush_latency,
     } = own;
-    for time in
-        [read_time, write_time, read_unit_time, read_latency, write_latency, flush_latency]
-    {
+    let latencies = [read_latency, miss_latency, write_latency, flush_latency];
+    for time in [read_time, write_time, read_unit_time].into_iter().chain(latencies) {
         *time = *time / 2;
     }
 }

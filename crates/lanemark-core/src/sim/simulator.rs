@@ -415,6 +415,7 @@ impl Simulator {
             Event::EngineFree(drive) => self.engine_free(drive),
             Event::Decoded(command) => self.decoded(command),
             Event::MapHere(command) => self.map_here(command),
+            Event::Missed(command) => self.read_media(command),
             Event::RangesIn(command) => self.ranges_in(command),
             Event::Media(drive, operation) => self.media_step(drive, operation),
             Event::OffMedia(burst) => self.off_media(burst),

@@ -310,8 +310,10 @@ pub struct FrontEndSpec {
     /// Time that a read keeps an engine for each 4 KiB behind the first: the map is looked up unit by unit. The flash begins
     /// on the first meanwhile.
     pub read_unit_time: Duration,
-    /// Time that a read takes besides, pipelined: firmware, error correction.
+    /// Time that a read takes besides, pipelined: firmware.
     pub read_latency: Duration,
+    /// Further time of a read whose data was not read ahead, pipelined: commands to the media, error correction.
+    pub miss_latency: Duration,
     /// Time that a write takes besides, pipelined.
     pub write_latency: Duration,
     /// Time that a flush takes besides, as long as data in the buffer would be lost with the power: the map's journal is stored
@@ -395,6 +397,7 @@ impl FrontEndSpec {
             ("drive.front_end.write_time", self.write_time),
             ("drive.front_end.read_unit_time", self.read_unit_time),
             ("drive.front_end.read_latency", self.read_latency),
+            ("drive.front_end.miss_latency", self.miss_latency),
             ("drive.front_end.write_latency", self.write_latency),
             ("drive.front_end.flush_latency", self.flush_latency),
         ])

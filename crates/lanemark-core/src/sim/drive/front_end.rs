@@ -297,6 +297,12 @@ impl FrontEnd {
         self.engines.iter().map(Station::busy).collect()
     }
 
+    /// Time that a read takes besides where its data was not read ahead.
+    #[inline]
+    pub(crate) fn miss_latency(&self) -> Duration {
+        self.spec.miss_latency
+    }
+
     /// Returns the time that a command keeps an engine, and the time that it takes besides.
     fn times(&self, operation: Operation) -> (Duration, Duration) {
         match operation {

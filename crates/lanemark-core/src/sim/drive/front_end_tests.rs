@@ -44,6 +44,7 @@ const SPEC: FrontEndSpec = FrontEndSpec {
     read_unit_time: Duration::ZERO,
     read_latency: Duration::from_nanoseconds(40),
     write_latency: Duration::from_nanoseconds(5),
+    miss_latency: Duration::ZERO,
     flush_latency: Duration::ZERO,
 };
 

@@ -66,6 +66,11 @@ pub(crate) trait Medium {
         events: &mut Schedule,
     ) -> u32;
 
+    /// Whether what lies at `offset` was read ahead, or is being read ahead.
+    fn holds(&self, _offset: Bytes) -> bool {
+        false
+    }
+
     /// A range will be written before long.
     fn expect_write(&mut self, _range: (Bytes, Bytes)) {}
 

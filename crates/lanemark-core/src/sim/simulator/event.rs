@@ -31,6 +31,8 @@ pub(crate) enum Event {
     Decoded(CommandHandle),
     /// A page of the map has come from the host's memory.
     MapHere(CommandHandle),
+    /// The drive has looked for a read's data in its memory, and goes to the media.
+    Missed(CommandHandle),
     /// The list of what a trim covers has come.
     RangesIn(CommandHandle),
     /// An operation of a drive's media has come to the end of a step.

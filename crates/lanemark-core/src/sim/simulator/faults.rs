@@ -408,6 +408,7 @@ impl Simulator {
                 | Event::Awake(command)
                 | Event::Decoded(command)
                 | Event::MapHere(command)
+                | Event::Missed(command)
                 | Event::RangesIn(command)
                 | Event::Notified(command)
                 | Event::TimedOut(command)

@@ -4,10 +4,10 @@
 
 use super::{Attachment, Command, Event, Simulator, WRITE_BURST, WriteBurst};
 use crate::sim::budget::Hop;
-use crate::sim::drive::buffered;
 use crate::sim::drive::media::media;
 use crate::sim::drive::medium::Medium;
 use crate::sim::drive::outcome::{Outcome, Passage};
+use crate::sim::drive::{Drive, buffered};
 use crate::sim::link::Place;
 use crate::sim::number::{DriveNumber, WayNumber};
 use crate::sim::path::carry_shared;
@@ -16,7 +16,7 @@ use crate::sim::slab::{
     BurstHandle, CommandHandle, Handle, OperationHandle, TransferHandle, WriteBurstHandle,
 };
 use crate::sim::station::Span;
-use crate::units::{Bytes, Instant};
+use crate::units::{Bytes, Duration, Instant};
 use crate::workload::Operation;
 
 /// Data that a trim sends: a block of ranges (ATA DATA SET MANAGEMENT; NVMe Dataset Management sends at least 16 bytes
@@ -78,12 +78,16 @@ impl Simulator {
     pub(super) fn use_media(&mut self, handle: CommandHandle) {
         let Command { drive: index, operation, offset, length, .. } = self.commands[handle];
         let (now, events) = (self.now, &mut self.events);
-        let media = &mut self.attachments[usize::from(index)].drive.media;
+        let Drive { front_end, media, .. } = &mut self.attachments[usize::from(index)].drive;
         match operation {
             Operation::Read => {
-                let range = (offset, length);
-                let bursts = media!(media, media => media.read(now, handle, range, events));
-                self.commands[handle].bursts_left = bursts;
+                let time = front_end.miss_latency();
+                if time > Duration::ZERO && !media!(media, media => media.holds(offset)) {
+                    let span = Span { start: now, end: now + time };
+                    self.commands[handle].trace.spend(Hop::FrontEnd as usize, span);
+                    return events.schedule(span.end, Event::Missed(handle));
+                }
+                self.read_media(handle);
             }
             Operation::Write => self.ask_for_data(handle, offset, length),
             Operation::Flush => {
@@ -93,6 +97,15 @@ impl Simulator {
             }
             Operation::Trim => self.fetch_ranges(handle),
         }
+    }
+
+    /// A read begins in the media, or in what was read ahead of it.
+    pub(super) fn read_media(&mut self, handle: CommandHandle) {
+        let Command { drive, offset, length, .. } = self.commands[handle];
+        let (now, events, range) = (self.now, &mut self.events, (offset, length));
+        let media = &mut self.attachments[usize::from(drive)].drive.media;
+        let bursts = media!(media, media => media.read(now, handle, range, events));
+        self.commands[handle].bursts_left = bursts;
     }
 
     /// Acts on all that a drive has done.

@@ -19,6 +19,7 @@ impl DriveSpec {
                 write_time: Duration::from_microseconds(1),
                 read_unit_time: Duration::ZERO,
                 read_latency: Duration::from_microseconds(5),
+                miss_latency: Duration::ZERO,
                 write_latency: Duration::from_microseconds(5),
                 flush_latency: Duration::ZERO,
             },

@@ -85,6 +85,12 @@ impl Medium for SolidState {
     }
 
     #[inline]
+    fn holds(&self, offset: Bytes) -> bool {
+        let slot = offset.get() / SLOT.get();
+        self.ahead.as_ref().is_some_and(|ahead| ahead.holds(slot))
+    }
+
+    #[inline]
     fn expect_write(&mut self, (offset, length): (Bytes, Bytes)) {
         if !self.spec.technology.in_place() {
             let (first, end) = slots_of(offset, length);

@@ -130,6 +130,15 @@ impl ReadAhead {
         found.unwrap_or(Ahead::Not)
     }
 
+    /// Whether `slot` was read ahead of a stream, or is being read ahead.
+    pub(crate) fn holds(&self, slot: u64) -> bool {
+        let of = |handle: &StretchHandle| {
+            let stretch = &self.stretches[*handle];
+            stretch.first <= slot && slot < stretch.end
+        };
+        self.streams.iter().any(|stream| stream.stretches.iter().any(of))
+    }
+
     /// `command` waits for so many bytes of a stretch.
     pub(crate) fn wait(&mut self, stretch: StretchHandle, command: CommandHandle, bytes: Bytes) {
         self.stretches[stretch].waiting.push((command, bytes));
