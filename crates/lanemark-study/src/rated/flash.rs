@@ -18,9 +18,6 @@ const WRITE_AHCI: f64 = 0.82e-6;
 const WRITE_SAS: f64 = 0.3e-6;
 /// Margin of flash over the rating: flash just as fast as its rating misses it where dies are busy by chance.
 const MARGIN: f64 = 1.25;
-/// How much longer a program takes on average while a full pseudo-SLC cache is emptied beside it: what drives of the
-/// development half wrote then is 0.4 of what their flash takes (METHOD.md).
-const FOLDING: f64 = 2.5;
 /// The shortest time in which flash with one bit a cell is taken to read a part of a page, in seconds: between that of
 /// flash made for it (Z-NAND, 3 us; XL-FLASH, 5 us) and the 20 us and more of data sheets, for whole pages.
 const SLC_READ_LEAST: f64 = 10e-6;
@@ -398,7 +395,7 @@ fn writes(
             out.derived("flash.program", Unit::Time.text(slowest), why);
         }
         // While a full cache is emptied, the dies have less time for new data.
-        None if cached => out.prior("flash.program", Unit::Time, &nand.program, FOLDING),
+        None if cached => beside_emptying(controller, nand, out),
         None => out.prior("flash.program", Unit::Time, &nand.program, 1.0),
     }
     // The slower of link and data path passes the data.
@@ -414,6 +411,21 @@ fn writes(
     if rated.market == Market::Client {
         flush(nand, out);
     }
+}
+
+/// Sets the time of a program while a full pseudo-SLC cache is emptied beside it: the flash's own over the share of its rate
+/// that new data gets. Both are uncertain, and their ranges add up in squares, on the scale of ratios.
+fn beside_emptying(controller: &Controller, nand: &Nand, out: &mut Completion) {
+    let Some(share) = &controller.beside_emptying else {
+        return out.prior("flash.program", Unit::Time, &nand.program, 1.0);
+    };
+    let value = nand.program.value / share.value;
+    let ends = |prior: &Prior| prior.range.unwrap_or([prior.value; 2]).map(|end| end / prior.value);
+    let ([fast, slow], [least, most]) = (ends(&nand.program), ends(share));
+    let range =
+        [value * (-fast.ln().hypot(most.ln())).exp(), value * slow.ln().hypot(least.ln()).exp()];
+    let why = format!("{}; {}", nand.program.why, share.why);
+    out.prior("flash.program", Unit::Time, &Prior { value, range: Some(range), why }, 1.0);
 }
 
 /// Programs that a flush waits for beside the data's own.

@@ -95,6 +95,8 @@ pub(crate) struct Controller {
     pub read_ahead: f64,
     /// Share of the capacity that the pseudo-SLC cache takes, where there is one.
     pub pseudo_slc: Option<Prior>,
+    /// Share of the flash's rate that new data gets once the cache is full and is emptied beside it.
+    pub beside_emptying: Option<Prior>,
 }
 
 /// Usual values of hard disks of a speed of rotation.
@@ -245,11 +247,13 @@ fn controller_row(row: &Section<'_>) -> Result<Controller, StudyError> {
         one_write: prior::<Duration>(row, "one_write")?,
         buffer: row.quantity::<Bytes>("buffer")?.get() as f64,
         read_ahead: row.quantity::<Bytes>("read_ahead")?.get() as f64,
-        pseudo_slc: match row.has("pseudo_slc") {
-            true => Some(prior::<Ratio>(row, "pseudo_slc")?),
-            false => None,
-        },
+        pseudo_slc: share(row, "pseudo_slc")?,
+        beside_emptying: share(row, "beside_emptying")?,
     })
+}
+
+fn share(row: &Section<'_>, key: &'static str) -> Result<Option<Prior>, StudyError> {
+    row.has(key).then(|| prior::<Ratio>(row, key)).transpose()
 }
 
 fn disk_row(row: &Section<'_>) -> Result<Disk, StudyError> {
