@@ -1,9 +1,9 @@
 //! The factors by which the model may be off for all that it leaves out, by the kind of a prediction.
 //!
 //! The factors of drives of their ratings alone are what drives of the development half of the corpus brought over what was
-//! predicted, each drive with the same weight: the shortest range that leaves out a tenth of them (a fifth of flushes), beside
-//! what the draws of uncertain values explain. The upper one is at least 1.15. A tenth and not a fifth, since priors were
-//! chosen by the same half and so fit its drives better than others (METHOD.md).
+//! predicted, beside what the draws of uncertain values explain: the shortest range that leaves out a tenth of the drives (a
+//! fifth of flushes), and at least what an earlier and smaller corpus had told in the same way. The upper one is at least
+//! 1.15 (METHOD.md).
 
 use lanemark_core::result::{HopId, HopUse, Sample};
 use lanemark_core::sim::spec::{MediaSpec, SystemSpec};
@@ -27,13 +27,13 @@ pub(super) const OWN_LEFT_OUT: f64 = 1.15;
 
 const OWN: LeftOut = LeftOut::on_either_side(OWN_LEFT_OUT);
 /// Of drives of their ratings, of which some do not fill a link that they are rated to fill and no more.
-const RATED_LINK: LeftOut = LeftOut { low: 0.68, high: 1.18 };
-const DISK: LeftOut = LeftOut { low: 0.43, high: 1.19 };
-const FLUSH: LeftOut = LeftOut { low: 0.07, high: 1.90 };
+const RATED_LINK: LeftOut = LeftOut { low: 0.56, high: 1.18 };
+const DISK: LeftOut = LeftOut { low: 0.43, high: 1.35 };
+const FLUSH: LeftOut = LeftOut { low: 0.05, high: 1.90 };
 const MIX: LeftOut = LeftOut { low: 0.37, high: 1.57 };
-const READS: LeftOut = LeftOut { low: 0.68, high: 1.24 };
-const WRITES: LeftOut = LeftOut { low: 0.63, high: 1.45 };
-const SUSTAINED: LeftOut = LeftOut { low: 0.28, high: 1.87 };
+const READS: LeftOut = LeftOut { low: 0.47, high: 1.97 };
+const WRITES: LeftOut = LeftOut { low: 0.57, high: 1.46 };
+const SUSTAINED: LeftOut = LeftOut { low: 0.15, high: 2.36 };
 
 impl LeftOut {
     /// A factor on either side.
