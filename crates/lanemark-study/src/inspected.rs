@@ -109,6 +109,22 @@ fn check(file: &str, ways: &[Way<'_>], ports: &[String]) -> Result<(), StudyErro
     Ok(())
 }
 
+/// Whether a PCI host is one of a Broadcom BCM2712 (Raspberry Pi 5) or a Rockchip RK3588, whose processors are three times as
+/// fast as those of earlier boards.
+fn is_of_a_fast_board(place: &str) -> bool {
+    let hosts = [
+        "1000100000.pcie",
+        "1000110000.pcie",
+        "1000120000.pcie",
+        "a40000000.pcie",
+        "a40800000.pcie",
+        "a40c00000.pcie",
+        "a41000000.pcie",
+        "fe150000.pcie",
+    ];
+    hosts.iter().any(|host| place.contains(host))
+}
+
 /// The tables before links and ports.
 fn head(
     file: &mut String,
@@ -118,7 +134,13 @@ fn head(
 ) -> Result<(), StudyError> {
     // Single-board computers have their PCI hosts on the platform bus.
     let board = ways.iter().flat_map(|way| way.hops).any(|hop| hop.place.contains("/platform/"));
-    let host = if board { "single-board" } else { "linux-block" };
+    let host = match () {
+        () if !board => "linux-block",
+        () if ways.iter().flat_map(|way| way.hops).any(|hop| is_of_a_fast_board(&hop.place)) => {
+            "single-board-a76"
+        }
+        () => "single-board",
+    };
     let host_file = Library::built_in().open(Kind::Host, host)?;
     let times = |table: &str| -> String {
         let values = host_file.values(table).into_iter();
@@ -395,4 +417,16 @@ fn free(taken: &[String], name: &str) -> String {
     let others = (2..).map(|count| format!("{name}-{count}"));
     let mut all = std::iter::once(name.to_owned()).chain(others);
     all.find(|name| !taken.contains(name)).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::is_of_a_fast_board;
+
+    #[test]
+    fn boards_are_told_apart_by_their_pci_hosts() {
+        assert!(is_of_a_fast_board("/sys/devices/platform/axi/1000110000.pcie/pci0001:00"));
+        assert!(!is_of_a_fast_board("/sys/devices/platform/scb/fd500000.pcie/pci0000:00"));
+        assert!(!is_of_a_fast_board("/sys/devices/pci0000:00/0000:00:1d.0"));
+    }
 }

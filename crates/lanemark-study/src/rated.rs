@@ -10,6 +10,7 @@ mod disks;
 mod flash;
 mod printed;
 mod priors;
+mod spare;
 
 pub use printed::{MapMemory, Market, Rated, RatedDisk};
 

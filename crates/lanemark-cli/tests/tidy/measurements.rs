@@ -67,7 +67,7 @@ const CLASSES: [&str; 10] = [
     "several-drives",
 ];
 /// The columns of a drive's ratings: what the box or the data sheet says, and where that was read.
-const RATINGS: [&str; 13] = [
+const RATINGS: [&str; 14] = [
     "drive",
     "interface",
     "year",
@@ -80,6 +80,7 @@ const RATINGS: [&str; 13] = [
     "rand_write_iops",
     "latency_us",
     "endurance_tbw",
+    "rpm",
     "source",
 ];
 
@@ -243,7 +244,7 @@ fn rating_faults(text: &str, measured: &BTreeSet<&str>) -> Vec<String> {
         }
         for &key in &RATINGS {
             let number = key.contains("_mb_s") || key.contains("_iops");
-            let number = number || ["year", "latency_us", "endurance_tbw"].contains(&key);
+            let number = number || ["year", "latency_us", "endurance_tbw", "rpm"].contains(&key);
             if number && !row[key].is_empty() && row[key].parse::<f64>().is_err() {
                 fault(format!("{key} {:?} is no number", row[key]));
             }

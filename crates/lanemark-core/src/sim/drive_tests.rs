@@ -11,13 +11,13 @@ use super::*;
 use crate::units::{Bytes, BytesPerSecond, Duration, Instant, Ratio};
 use crate::workload::{Access, Fault, Operation, Pattern, Test};
 
-const BLOCK: Bytes = Bytes::kibi(4);
+pub(super) const BLOCK: Bytes = Bytes::kibi(4);
 
-fn us(microseconds: u64) -> Duration {
+pub(super) fn us(microseconds: u64) -> Duration {
     Duration::from_microseconds(microseconds)
 }
 
-fn access(operation: Operation, offset: Bytes, length: Bytes) -> Access {
+pub(super) fn access(operation: Operation, offset: Bytes, length: Bytes) -> Access {
     Access { operation, offset, length }
 }
 
@@ -39,7 +39,7 @@ fn one_die(change: impl FnOnce(&mut FlashSpec)) -> SystemSpec {
 }
 
 /// The latency of each of `accesses`, all submitted at its time.
-fn latencies(system: &SystemSpec, accesses: &[(Duration, Access)]) -> Vec<Duration> {
+pub(super) fn latencies(system: &SystemSpec, accesses: &[(Duration, Access)]) -> Vec<Duration> {
     let mut simulator = at_rest(system, Bytes::mebi(32).into());
     for (tag, &(at, access)) in accesses.iter().enumerate() {
         simulator.submit(Instant::ZERO + at, 0, access, 0, tag as u64).unwrap();
@@ -219,46 +219,6 @@ fn what_was_suspended_takes_its_time_all_the_same() {
         let delay = stored(suspend, reads) - alone;
         assert_eq!(delay, (us(20) + read + us(10)) * reads, "{reads} reads in between");
     }
-}
-
-#[test]
-fn a_flush_waits_for_what_was_written_and_a_protected_buffer_has_nothing_to_wait_for() {
-    let flush = |system: fn(DriveSpec) -> SystemSpec, cache, latency, written: bool| {
-        let mut drive = small_drive();
-        (drive.write_cache, drive.front_end.flush_latency) = (cache, latency);
-        let mut accesses = vec![(us(100), access(Operation::Flush, Bytes::ZERO, Bytes::ZERO))];
-        if written {
-            accesses.push((us(0), access(Operation::Write, Bytes::ZERO, BLOCK)));
-        }
-        latencies(&system(drive), &accesses)[0]
-    };
-    let (volatile, protected) = (WriteCache::Volatile, WriteCache::Protected);
-    let nothing = flush(nvme, volatile, us(0), false);
-    assert!(nothing < us(20), "{nothing}");
-    let waits = flush(nvme, volatile, us(0), true);
-    assert!(waits > us(600) && waits < us(700), "{waits}: a program of one unit, filled or not");
-    assert_eq!(flush(nvme, volatile, us(400), true), waits + us(400), "the map's journal");
-    assert_eq!(flush(sata, protected, us(0), true), flush(sata, volatile, us(0), false));
-    // Over NVMe such a drive says that it has no volatile cache, and gets no flush.
-    assert_eq!(flush(nvme, protected, us(0), true), Duration::ZERO);
-}
-
-#[test]
-fn a_read_waits_longer_where_nothing_was_read_ahead() {
-    let read = |latency, place: u64| {
-        let mut drive = small_drive();
-        drive.read_ahead = Bytes::kibi(64);
-        drive.front_end.miss_latency = latency;
-        let in_order = (0..place).map(|index| {
-            let offset = BLOCK * index;
-            (us(1000 * index), access(Operation::Read, offset, BLOCK))
-        });
-        let all = latencies(&nvme(drive), &in_order.collect::<Vec<_>>());
-        all[all.len() - 1]
-    };
-    assert_eq!(read(us(30), 1), read(us(0), 1) + us(30), "the first read of a stream");
-    assert_eq!(read(us(30), 6), read(us(0), 6), "data that was read ahead");
-    assert!(read(us(30), 6) + us(50) < read(us(30), 1));
 }
 
 #[test]

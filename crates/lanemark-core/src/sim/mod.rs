@@ -94,6 +94,8 @@ mod fault_tests;
 #[cfg(test)]
 mod journal_tests;
 #[cfg(test)]
+mod latency_tests;
+#[cfg(test)]
 mod link_tests;
 #[cfg(test)]
 mod power_tests;

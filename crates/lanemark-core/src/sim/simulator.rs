@@ -344,23 +344,6 @@ impl Simulator {
         Ok(())
     }
 
-    fn check_range(&self, target: Target, access: Access) -> Result<(), SimError> {
-        let Target { drive, namespace } = target;
-        let extents =
-            self.attachments.get(usize::from(drive)).map(|attachment| &attachment.extents);
-        let extents = extents.ok_or(SimError::NoTarget { target })?;
-        let Extent { length: capacity, .. } =
-            *extents.get(usize::from(namespace)).ok_or(SimError::NoTarget { target })?;
-        let Access { offset, length, .. } = access;
-        if offset.get().saturating_add(length.get()) <= capacity.get() {
-            return Ok(());
-        }
-        Err(match extents.len() {
-            1 => SimError::OutOfRange { offset, length, capacity },
-            _ => SimError::OutOfNamespace { offset, length, namespace, capacity },
-        })
-    }
-
     /// Goes on to the next completion; `None` when nothing is under way any more.
     pub fn advance(&mut self) -> Option<Completion> {
         self.advance_until(Instant::from_picoseconds(u64::MAX))

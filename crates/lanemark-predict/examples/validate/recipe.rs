@@ -138,6 +138,9 @@ pub(crate) fn drive_file(row: &Row, rated: Option<&Row>) -> String {
         let of = if protocol == "nvme" { "host" } else { "none" };
         let _ = writeln!(text, "memory = \"{of}\"");
     }
+    if let Some(rpm) = rated.number("rpm") {
+        let _ = writeln!(text, "rpm = {rpm:.0}");
+    }
     let link = plug.rate() / 1e6;
     for (column, key) in [("seq_read_mb_s", "read"), ("seq_write_mb_s", "write")] {
         if let Some(rate) = rated.number(column) {

@@ -5,6 +5,7 @@ use lanemark_core::sim::spec::{ProtocolKind, Technology};
 use super::completion::{Completion, Unit};
 use super::printed::{MapMemory, Market, PAGE, Rated};
 use super::priors::{Controller, Nand, Prior, Priors};
+use super::spare::{KEPT_SUPERBLOCKS, amplification, spare_for};
 
 /// Time that the platform `data-sheet` takes of a request of 4 KiB with no other outstanding, besides the drive and the
 /// data on the link: driver, doorbell, fetching the command, completion. In seconds; a test holds them against the
@@ -31,8 +32,6 @@ const DIES_LEAST: f64 = 16.0;
 const FLASH_MOST: f64 = 17.59e12;
 /// The part of a pseudo-SLC cache that is there on a full drive too.
 const KEPT_PSEUDO_SLC: f64 = 0.1;
-/// Superblocks that collection keeps free or writes to.
-const KEPT_SUPERBLOCKS: f64 = 8.0;
 
 /// The flash array as far as others follow from it.
 struct Array {
@@ -379,7 +378,7 @@ fn writes(
     if let Some(steady) = steady(rated)
         && drain(rated).is_none()
     {
-        let amplified = PAGE * steady * amplification(array);
+        let amplified = PAGE * steady * amplification(array.superblocks, array.spare);
         if array.unit / amplified < slowest {
             slowest = array.unit / (1.05 * amplified);
             why = format!("{steady:.0} random writes a second, steady");
@@ -509,30 +508,6 @@ fn pseudo_slc(
     }
     out.choice("pseudo_slc.when_full", "bypass");
     true
-}
-
-/// Returns the share that collection has spare beside so much data, where a random write that is steady takes the flash
-/// `each` times as long as one of erased flash, and a unit is read in `read` of the time that it takes to be
-/// programmed.
-///
-/// Law: blocks that are written at random and collected in turn hold a share u of valid data when their turn comes, with
-/// u = exp(-(1 - u) (1 + spare)); each write then costs 1 / (1 - u) programs and u / (1 - u) reads (Robinson, IBM TR 1996;
-/// Desnoyers, SYSTOR 2012).
-fn spare_for(each: f64, read: f64) -> f64 {
-    let programs = ((each + read) / (1.0 + read)).max(1.01);
-    let valid = 1.0 - 1.0 / programs;
-    (-valid.ln() / (1.0 - valid) - 1.0).clamp(0.02, 4.0)
-}
-
-/// Returns the number of times that steady random writes program data, by the law of [`spare_for`].
-fn amplification(array: &Array) -> f64 {
-    let used = array.superblocks - array.spare;
-    let spare = ((array.spare - KEPT_SUPERBLOCKS).max(0.5) / used).max(0.02);
-    let mut valid: f64 = 0.5;
-    for _ in 0..200 {
-        valid = (-(1.0 - valid) * (1.0 + spare)).exp();
-    }
-    1.0 / (1.0 - valid).max(0.01)
 }
 
 /// Returns the writes in order that the flash stores a second without a cache, in bytes a second, where they are rated.

@@ -4,11 +4,12 @@ use crate::sim::number::{DriveNumber, QueueNumber, WayNumber};
 use std::hint::black_box;
 use std::mem::offset_of;
 
-use super::Event;
+use super::{Event, Simulator};
+use crate::sim::SimError;
 use crate::sim::drive::Candidate;
 use crate::sim::fault::{FaultNumber, Status};
 use crate::sim::slab::{CommandHandle, Commands, Handle, Linked, RequestHandle, Requests, Slab};
-use crate::sim::target::Target;
+use crate::sim::target::{Extent, Target};
 use crate::sim::trace::Trace;
 use crate::units::{Bytes, Instant};
 use crate::workload::{Access, Operation};
@@ -200,5 +201,25 @@ pub(super) fn bring_near(
     }
     if let Completed(handle) = event {
         black_box(requests[commands[handle].request].tag);
+    }
+}
+
+impl Simulator {
+    /// Checks that a request lies within its namespace.
+    pub(super) fn check_range(&self, target: Target, access: Access) -> Result<(), SimError> {
+        let Target { drive, namespace } = target;
+        let extents =
+            self.attachments.get(usize::from(drive)).map(|attachment| &attachment.extents);
+        let extents = extents.ok_or(SimError::NoTarget { target })?;
+        let Extent { length: capacity, .. } =
+            *extents.get(usize::from(namespace)).ok_or(SimError::NoTarget { target })?;
+        let Access { offset, length, .. } = access;
+        if offset.get().saturating_add(length.get()) <= capacity.get() {
+            return Ok(());
+        }
+        Err(match extents.len() {
+            1 => SimError::OutOfRange { offset, length, capacity },
+            _ => SimError::OutOfNamespace { offset, length, namespace, capacity },
+        })
     }
 }
