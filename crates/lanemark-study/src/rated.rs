@@ -5,6 +5,7 @@
 //! (`assumed`, with the range in which 80% of such drives lie). Values that the file has stay as they are. Ratings are
 //! taken as met on the platform `data-sheet`.
 
+mod behind;
 mod completion;
 mod disks;
 mod flash;
