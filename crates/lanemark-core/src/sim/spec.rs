@@ -322,6 +322,15 @@ pub struct FrontEndSpec {
 }
 
 impl DriveSpec {
+    /// The front end as its commands find it: a flush stores a journal only where data in the buffer would be lost.
+    pub(super) fn front_end_at_work(&self) -> FrontEndSpec {
+        let flush_latency = match self.write_cache {
+            WriteCache::Volatile => self.front_end.flush_latency,
+            WriteCache::Protected | WriteCache::Off => Duration::ZERO,
+        };
+        FrontEndSpec { flush_latency, ..self.front_end }
+    }
+
     /// The flash of a solid-state drive.
     ///
     /// # Panics

@@ -188,13 +188,16 @@ pub(crate) fn platform_file(row: &Row, plug: Plug, drives: usize) -> String {
     };
     // As the library's platforms of these boards.
     let board = row.text("platform").to_lowercase();
-    let is_of_bcm2711 =
-        ["compute module 4", "raspberry pi 4"].iter().any(|name| board.contains(name));
-    let payload = if is_of_bcm2711 { 128 } else { 256 };
+    let is_one_of = |names: [&str; 2]| names.iter().any(|name| board.contains(name));
+    let (payload, completion) = match () {
+        () if is_one_of(["compute module 4", "raspberry pi 4"]) => (128, 64),
+        () if is_one_of(["raspberry pi 5", "compute module 5"]) => (256, 128),
+        () => (256, 256),
+    };
     let link = |indent: &str, generation, lanes| {
         format!(
             "{indent}pcie = {{ generation = {generation}, lanes = {lanes} }}\n{indent}payload_max = \"{payload} B\"\n\
-             {indent}read_request_max = \"512 B\"\n{indent}latency = {{ value = \"150 ns\", assumed = \"as a PCIe switch\" }}\n"
+             {indent}read_request_max = \"512 B\"\n{indent}completion_payload = \"{completion} B\"\n{indent}latency = {{ value = \"150 ns\", assumed = \"as a PCIe switch\" }}\n"
         )
     };
     let mut text = String::from(
@@ -244,7 +247,7 @@ pub(crate) fn host(row: &Row) -> &'static str {
     let year_of_windows =
         os.contains("windows 7") || os.contains("windows 8") || os.contains("vista");
     let is_of = |names: &[&str]| names.iter().any(|name| platform.contains(name));
-    if is_of(&["raspberry pi 5", "rock 5", "orange pi 5", "rk3588", "rk3576"]) {
+    if is_of(&["raspberry pi 5", "compute module 5", "rock 5", "orange pi 5", "rk3588", "rk3576"]) {
         "single-board-a76"
     } else if is_of(&["raspberry", "rock", "orange pi", "banana", "odroid", "single-board"]) {
         "single-board"

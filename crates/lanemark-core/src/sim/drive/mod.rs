@@ -58,7 +58,7 @@ impl Drive {
         key: StreamKey,
     ) -> Self {
         Self {
-            front_end: FrontEnd::new(index, spec.front_end).arbitrated(arbiter),
+            front_end: FrontEnd::new(index, spec.front_end_at_work()).arbitrated(arbiter),
             buffer: Buffer::new(spec.buffer),
             media: Media::new(index, spec, content, key),
         }
@@ -67,7 +67,7 @@ impl Drive {
     /// The power fails: all that is under way is gone. Returns what was acknowledged and is lost.
     pub(super) fn power_cut(&mut self, now: Instant, spec: &AttachmentSpec) -> Bytes {
         let AttachmentSpec { drive, protocol, .. } = spec;
-        self.front_end = self.front_end.restarted(drive.front_end, Arbiter::of(protocol));
+        self.front_end = self.front_end.restarted(drive.front_end_at_work(), Arbiter::of(protocol));
         let PowerLoss { lost, held } = media!(&mut self.media, media => media.power_cut(now));
         self.buffer = Buffer::new(drive.buffer);
         self.buffer.admit(Handle::NONE, held);
