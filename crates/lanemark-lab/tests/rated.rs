@@ -1,5 +1,6 @@
 //! Drives of their ratings: what follows meets the ratings, and what cannot be is told.
 
+use lanemark_core::units::Duration;
 use lanemark_lab::interval::Subject;
 use lanemark_lab::{Lab, assemble};
 use lanemark_study::Library;
@@ -77,6 +78,22 @@ fn one_request_at_a_time_takes_what_it_is_rated_at() {
         }
     }
     assert!(missed.is_empty(), "{missed:#?}");
+}
+
+#[test]
+fn a_client_drive_stores_a_journal_at_a_flush_and_a_servers_drive_has_none() {
+    let library = Library::built_in();
+    let folder = tempfile::tempdir().unwrap();
+    let flush = |market: &str| {
+        let path = folder.path().join(format!("{market}.toml"));
+        std::fs::write(&path, format!("{NVME}[rated]\nmarket = \"{market}\"\n")).unwrap();
+        let name = format!("{}@data-sheet:pcie", path.display());
+        assemble(&library, &name, &[]).unwrap().spec.first().drive.front_end.flush_latency
+    };
+    assert_eq!(flush("data-center"), Duration::ZERO);
+    let journal = flush("client");
+    let program = Duration::from_microseconds(160);
+    assert!(program * 2 < journal && journal < program * 3, "{journal}: pseudo-SLC takes 160 us");
 }
 
 #[test]

@@ -123,6 +123,12 @@ fn priors_that_no_drive_can_follow_from_are_told_with_their_place() {
     controller("= \"4 MiB\"", "= \"16 XB\"", "`XB` is not a unit");
     controller("[\"220 MB/s\", \"270 MB/s\"]", "[\"270 MB/s\", \"220 MB/s\"]", "range");
     controller("value = 35000", "value = -35000", "-35000");
+    let (emptying, nothing) = ("{ value = \"22%\"", "{ value = \"0%\"");
+    controller(emptying, nothing, "`beside_emptying`: 0%: is no quantity above zero");
+    let disks = |from: &str, to: &str, expected: &str| {
+        system_says(RATED, "library/priors/disks.toml", from, to, expected);
+    };
+    disks("from           = 1998", "from           = 10", "from 1990 to 2100");
     let wild = "die                = { value = \"1 B\"";
     nand("die                = { value = \"32 GiB\"", wild, "dies_per_channel");
 }

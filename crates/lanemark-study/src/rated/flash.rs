@@ -335,7 +335,8 @@ fn reads(rated: &Rated, controller: &Controller, nand: &Nand, array: &Array, out
     let known = fixed + sense;
     let rest = (rate(rated.one_read, &controller.one_read) - known).max(0.0);
     let hit = rest.min(HIT_LATENCY);
-    let why = "reads in order of two machines, one at a time, took 2 to 5 us beyond host, link and command";
+    let why =
+        "with it 4 KiB in order, one at a time, come to what two boards measured with six drives";
     out.assumed("front_end.read_latency", Unit::Time.text(hit), why);
     let place = "front_end.miss_latency";
     further_time(place, (rated.one_read, "read"), &controller.one_read, known + hit, out);
