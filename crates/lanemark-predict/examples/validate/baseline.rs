@@ -16,11 +16,16 @@ pub(crate) struct Baselines {
 
 impl Baselines {
     /// The figures of both rules for a row.
-    pub(crate) fn of(row: &Row, rated: Option<&Row>, plug: Plug, test: &Test, drives: f64) -> Self {
+    pub(crate) fn of(
+        row: &Row,
+        rated: Option<&Row>,
+        (plug, port): (Plug, Plug),
+        test: &Test,
+        drives: f64,
+    ) -> Self {
         let read = test.read_share().get();
         let block = test.block.get() as f64;
-        let port = Plug::find(row.text("path")).unwrap_or(plug).rate().min(plug.rate());
-        let link = 0.9 * port.min(plug.rate());
+        let link = 0.9 * port.rate().min(plug.rate());
         let rating = |column: &str| rated.and_then(|rated| rated.number(column));
         let mixed = |reads: Option<f64>, writes: Option<f64>| match (reads, writes) {
             (Some(reads), Some(writes)) => Some(1.0 / (read / reads + (1.0 - read) / writes)),
@@ -38,7 +43,7 @@ impl Baselines {
         let (reads, writes) = match plug {
             _ if row.text("drive_kind") == "hdd" => (12e-3, 12e-3),
             Plug::Pcie(..) => (80e-6, 20e-6),
-            Plug::Sata(_) | Plug::Sas(..) => (120e-6, 50e-6),
+            Plug::Sata(_) | Plug::Sas(..) | Plug::Usb(_) => (120e-6, 50e-6),
         };
         let outstanding = f64::from(test.queue_depth()) * f64::from(test.threads);
         let latency = read * reads + (1.0 - read) * writes + block / link;

@@ -25,6 +25,7 @@ use lanemark_study::{Library, System};
 
 use baseline::Baselines;
 use corpus::{Half, Row};
+use recipe::Plug;
 
 /// A row of the corpus held against its prediction.
 struct Held {
@@ -106,9 +107,10 @@ fn hold(
     let published = row.number("value").ok_or("no value")?;
     let drives = row.number("drives").unwrap_or(1.0) as usize;
     let plug = recipe::drive_plug(row, rated);
+    let port = Plug::of_path(row, plug)?;
     let capacity = recipe::capacity(row.text("drive"));
     let mut test = recipe::test(row, capacity * drives as f64).ok_or("its test is not told")?;
-    let baselines = Baselines::of(row, rated, plug, &test, drives as f64);
+    let baselines = Baselines::of(row, rated, (plug, port), &test, drives as f64);
     let own_folder = scratch.join(index.to_string());
     std::fs::create_dir_all(&own_folder).map_err(|error| error.to_string())?;
     let file = |name: &str, text: String| {
@@ -127,7 +129,7 @@ fn hold(
         drive_text += "[state]\ncondition = \"sequential\"\nfilled = \"50%\"\n";
     }
     let drive = file("drive.toml", drive_text.clone())?;
-    let platform = file("platform.toml", recipe::platform_file(row, plug, drives))?;
+    let platform = file("platform.toml", recipe::platform_file(row, (plug, port), drives))?;
     let host = recipe::host(row);
     let ports: Vec<String> = (0..drives).map(|number| format!("p{number}")).collect();
     let path = row.text("path").to_lowercase();

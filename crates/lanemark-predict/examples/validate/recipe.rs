@@ -17,6 +17,8 @@ pub(crate) enum Plug {
     Sata(f64),
     /// Gb/s and phys.
     Sas(f64, u32),
+    /// Gb/s of a USB port with a bridge that speaks UASP. Drives are never of this kind.
+    Usb(f64),
 }
 
 impl Plug {
@@ -38,6 +40,18 @@ impl Plug {
         after("sas", 1).map(|rate| Self::Sas(rate, 1))
     }
 
+    /// The port that a row's path names; none for USB 2.0, which the simulator does not have.
+    pub(crate) fn of_path(row: &Row, drive: Self) -> Result<Self, String> {
+        let path = row.text("path").to_lowercase();
+        if path.contains("usb 2") {
+            return Err("USB 2.0 is not simulated".into());
+        }
+        if path.contains("usb 3") {
+            return Ok(Self::Usb(if path.contains("10 gb/s") { 10.0 } else { 5.0 }));
+        }
+        Ok(Self::find(&path).unwrap_or(drive))
+    }
+
     /// Bytes a second after the line code.
     pub(crate) fn rate(self) -> f64 {
         match self {
@@ -47,6 +61,8 @@ impl Plug {
             }
             Self::Sata(rate) => rate * 1e8,
             Self::Sas(rate, phys) => rate * 1e8 * f64::from(phys),
+            Self::Usb(rate) if rate < 10.0 => rate * 1e8,
+            Self::Usb(rate) => rate * 1e9 / 8.0 * 128.0 / 132.0,
         }
     }
 
@@ -57,6 +73,7 @@ impl Plug {
             }
             Self::Sata(rate) => format!("sata = \"{rate} Gb/s\""),
             Self::Sas(rate, phys) => format!("sas = {{ rate = \"{rate} Gb/s\", phys = {phys} }}"),
+            Self::Usb(rate) => format!("usb = \"{rate} Gb/s\""),
         }
     }
 
@@ -65,6 +82,7 @@ impl Plug {
             Self::Pcie(..) => "nvme",
             Self::Sata(_) => "ahci",
             Self::Sas(..) => "sas",
+            Self::Usb(_) => "uasp",
         }
     }
 }
@@ -179,8 +197,7 @@ fn is_for_servers(name: &str) -> bool {
 }
 
 /// The platform file: one port that the drive goes into, with the host that the row tells of.
-pub(crate) fn platform_file(row: &Row, plug: Plug, drives: usize) -> String {
-    let path = Plug::find(row.text("path")).unwrap_or(plug);
+pub(crate) fn platform_file(row: &Row, (plug, path): (Plug, Plug), drives: usize) -> String {
     // What stands in between limits, not what is beyond the drive.
     let port = match (path, plug) {
         (Plug::Pcie(..), Plug::Sata(_) | Plug::Sas(..)) => plug,
@@ -208,6 +225,7 @@ pub(crate) fn platform_file(row: &Row, plug: Plug, drives: usize) -> String {
         ("ahci", "", "128 KiB"),
         ("nvme", "queues = 16\nqueue_depth = 1024\n", "1 MiB"),
         ("sas", "", "256 KiB"),
+        ("uasp", "", "1 MiB"),
     ] {
         let _ = write!(
             text,
@@ -218,8 +236,10 @@ pub(crate) fn platform_file(row: &Row, plug: Plug, drives: usize) -> String {
         Plug::Pcie(..) => "",
         // The controller of a SATA or SAS port.
         _ => {
-            let of = match Plug::find(row.text("path")) {
-                Some(Plug::Pcie(generation, lanes)) => (generation, lanes),
+            let of = match path {
+                Plug::Pcie(generation, lanes) => (generation, lanes),
+                // The USB controller of the board sits behind one lane.
+                Plug::Usb(_) if board.contains("raspberry pi 4") => (2, 1),
                 _ => (3, if drives > 4 { 8 } else { 4 }),
             };
             let _ = write!(
@@ -236,8 +256,27 @@ pub(crate) fn platform_file(row: &Row, plug: Plug, drives: usize) -> String {
             Plug::Pcie(generation, lanes) => text += &link("", generation, lanes),
             other => text += &format!("{}\n", other.toml()),
         }
+        if let Plug::Usb(_) = port {
+            text += &bridge(plug);
+        }
     }
     text
+}
+
+/// The bridge of a USB enclosure, as the library's platforms have such.
+fn bridge(drive: Plug) -> String {
+    let (beyond, rate) = match drive {
+        Plug::Pcie(..) => {
+            let link = "pcie = { generation = 3, lanes = 2 }\npayload_max = \"256 B\"\nread_request_max = \"512 B\"\n";
+            (link.to_owned(), "1050 MB/s")
+        }
+        other => (format!("{}\n", other.toml()), "460 MB/s"),
+    };
+    format!(
+        "[port.bridge]\nname = \"UASP bridge\"\n{beyond}protocol = \"uasp\"\nlatency = {{ value = \"5 us\", assumed = \"firmware\" }}\n\
+         command_time = {{ value = \"25 us\", assumed = \"about 40,000 commands a second\" }}\n\
+         rate = {{ value = \"{rate}\", assumed = \"as such enclosures are measured\" }}\n"
+    )
 }
 
 /// The host of the library that the row tells of.
