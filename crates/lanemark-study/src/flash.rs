@@ -190,6 +190,7 @@ fn translation(section: &Section<'_>) -> Result<TranslationSpec, StudyError> {
         },
         pseudo_slc: None,
         compression: share(section, "compresses_to")?.unwrap_or(usual.compression),
+        beside_collection: share(section, "beside_collection")?,
     };
     section.finish()?;
     Ok(spec)

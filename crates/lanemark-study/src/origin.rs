@@ -121,6 +121,8 @@ impl Uncertain {
         let number: f64 = number.replace('_', "").parse().unwrap_or(1.0);
         match unit.trim() {
             "" => format!("{:.0}", (number * factor).max(1.0)),
+            // A share of more than all is none.
+            "%" if number <= 100.0 => format!("{:.3} %", (number * factor).min(100.0)),
             unit @ ("ns" | "%") => format!("{:.3} {unit}", number * factor),
             unit @ ("ps" | "B" | "KiB" | "MiB" | "GiB") => format!("{:.0} {unit}", number * factor),
             unit => format!("{:.6} {unit}", number * factor),

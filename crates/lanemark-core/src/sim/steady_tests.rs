@@ -220,3 +220,53 @@ fn a_test_of_a_minute_is_recorded_by_itself() {
     let short = Test { duration: Some(Duration::from_seconds(59)), ..one };
     assert_eq!(simulate(&system, &short, key).unwrap().series, None);
 }
+
+/// The share that a steady drive shows is what a fresh one is told: both then write as fast, and move as much.
+#[test]
+fn a_measured_share_beside_collection_does_what_simulated_collection_does() {
+    for filled in [0.7, 1.0] {
+        let mut steady = drive(Condition::Random);
+        steady.flash_mut().filled = Ratio::new(filled).unwrap();
+        let span = Bytes((steady.capacity.get() as f64 * filled) as u64 / 4096 * 4096);
+        let test = Test { span, ..writes(&steady, 8) };
+        let simulated = run(&nvme(steady), &test);
+        let amplification = simulated.drive.unwrap().write_amplification().unwrap();
+        assert!(amplification > 1.3, "{amplification}");
+
+        let mut told = drive(Condition::Fresh);
+        // Room for all that is written, so that nothing is collected beside.
+        told.flash_mut().blocks_per_plane = 4000;
+        told.flash_mut().translation.beside_collection = Ratio::new(1.0 / amplification);
+        let sample = run(&nvme(told.clone()), &test);
+        within(sample.iops(), simulated.iops(), 0.05);
+        within(sample.drive.unwrap().write_amplification().unwrap(), amplification, 0.02);
+
+        let mut in_order = test.clone();
+        in_order.requests_mut().unwrap().pattern = Pattern::Sequential;
+        let fresh = {
+            let mut fresh = told.clone();
+            fresh.flash_mut().translation.beside_collection = None;
+            run(&nvme(fresh), &in_order).iops()
+        };
+        within(run(&nvme(told), &in_order).iops(), fresh, 0.01);
+    }
+}
+
+#[test]
+fn a_share_beside_collection_is_of_drives_whose_collection_is_not_simulated() {
+    let mut drive = drive(Condition::Fresh);
+    drive.flash_mut().translation.beside_collection = Ratio::new(0.5);
+    assert!(drive.flash().check(drive.capacity).is_ok());
+    for (condition, share) in [
+        (Condition::Random, 0.5),
+        (Condition::Sequential, 0.5),
+        (Condition::Fresh, 0.0),
+        (Condition::Fresh, 0.001),
+    ] {
+        let mut wrong = drive.clone();
+        wrong.flash_mut().condition = condition;
+        wrong.flash_mut().translation.beside_collection = Ratio::new(share);
+        let error = wrong.flash().check(wrong.capacity).unwrap_err();
+        assert_eq!(error.field, "drive.translation.beside_collection", "{condition:?} {share}");
+    }
+}

@@ -29,6 +29,8 @@ pub(super) struct Engine {
     pub(super) parameters: Vec<Parameter>,
     /// The middle of each parameter's prior.
     pub(super) priors: Vec<f64>,
+    /// Places of parameters that stay at the template's values, because others explain what they would.
+    pub(super) held: Vec<usize>,
     seed: u64,
     pool: Pool,
     cancel: Cancel,
@@ -62,6 +64,7 @@ impl Engine {
             trials,
             parameters,
             priors,
+            held: Vec::new(),
             seed,
             pool,
             cancel,

@@ -9,7 +9,7 @@
 use nalgebra::{DMatrix, DVector};
 
 use super::engine::Engine;
-use super::parameter::PRIOR_SD;
+use super::parameter::{COLLECTION, PRIOR_SD};
 use super::solve::{Found, jacobian, search, weaker_side};
 use crate::PredictError;
 
@@ -68,6 +68,9 @@ pub(super) fn identify(
 ) -> Result<Known, PredictError> {
     let count = engine.parameters.len();
     let mut held: Vec<Option<Told>> = vec![None; count];
+    for &place in &engine.held {
+        held[place] = Some(Told::Held { at_template: true, with: engine.place(COLLECTION.name) });
+    }
     let mut found = found;
     let mut round = 0;
     loop {

@@ -8,6 +8,7 @@
 //! Not modelled: how figures of one run hang together, which a real drive's do (heat, a neighbour); a fit to several
 //! runs has that in its spread.
 
+mod collection;
 mod drive_file;
 mod engine;
 mod geometry;
@@ -150,8 +151,10 @@ pub fn fit(
     let explored = geometry::explore(&mut engine, found, &reading, &reads)?;
     on_stage("writes");
     let found = start::writes(&engine, &explored.found.logs, &writing, &writes)?;
+    let found = collection::explore(&mut engine, found, &writing, &writes)?;
     on_stage("reads and writes together");
-    let everything: Vec<usize> = (0..engine.parameters.len()).collect();
+    let everything: Vec<usize> =
+        (0..engine.parameters.len()).filter(|place| !engine.held.contains(place)).collect();
     let found = solve::search(&engine, &found.logs, &everything, &all, 1)?;
     // What writes tell of dies and units is heard too.
     let explored = geometry::explore(&mut engine, found, &everything, &all)?;

@@ -9,7 +9,7 @@
 //! the long run only ([`UNSEEN`]).
 
 use lanemark_core::sim::spec::{DriveSpec, MediaSpec, PageTimes, PseudoSlcSpec};
-use lanemark_core::units::{BytesPerSecond, Duration};
+use lanemark_core::units::{BytesPerSecond, Duration, Ratio};
 
 /// The standard deviation of a prior, in logarithms.
 pub(super) const PRIOR_SD: f64 = 0.8;
@@ -38,6 +38,7 @@ pub(super) struct Parameter {
 pub(super) enum Unit {
     Microseconds,
     Megabytes,
+    Percent,
 }
 
 /// The tests that a value affects.
@@ -165,6 +166,21 @@ const ALL: [Parameter; 11] = [
     },
 ];
 
+/// The share of programmed data that random writes are while collection goes on: free where the writes ask for it.
+pub(super) const COLLECTION: Parameter = Parameter {
+    name: "drive.translation.beside_collection",
+    unit: Unit::Percent,
+    offset: 0.0,
+    bounds: (1.0, 100.0),
+    shows: Shows::Writes,
+    needs: "random writes of several lengths, RND4K Q32T1 and RND64K Q32T1 write: collection's limit is of bytes, that of \
+            the drive's processor of commands",
+    get: |drive| Some(flash(drive)?.translation.beside_collection?.get() * 100.0),
+    set: |drive, percent| {
+        change(drive, |flash| flash.translation.beside_collection = Ratio::new(percent / 100.0));
+    },
+};
+
 /// Values that no workload of a few minutes determines, each with what would.
 pub(super) const UNSEEN: [(&str, &str); 5] = [
     (
@@ -224,6 +240,7 @@ impl Parameter {
         match self.unit {
             Unit::Microseconds => format!("{} us", digits(value)),
             Unit::Megabytes => format!("{} MB/s", digits(value)),
+            Unit::Percent => format!("{}%", digits(value)),
         }
     }
 
@@ -297,7 +314,7 @@ mod tests {
 
     #[test]
     fn a_value_comes_back_from_its_logarithm_within_its_bounds() {
-        for parameter in ALL {
+        for parameter in ALL.into_iter().chain([COLLECTION]) {
             let (low, high) = parameter.bounds;
             for value in [low, f64::midpoint(low, high), high] {
                 let back = parameter.value(parameter.log(value));

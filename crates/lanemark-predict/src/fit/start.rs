@@ -9,7 +9,7 @@ use lanemark_core::result::FigureKind;
 
 use super::engine::Engine;
 use super::measured::Trial;
-use super::parameter::{Parameter, flash};
+use super::parameter::{Parameter, Unit, flash};
 use super::solve::{Found, search};
 use crate::PredictError;
 
@@ -103,8 +103,8 @@ fn put(engine: &Engine, logs: &mut [f64], name: &str, bound: f64, taken: bool) {
     let log = parameter.log(bound);
     logs[place] = match (taken, parameter.unit) {
         (true, _) => log,
-        (false, super::parameter::Unit::Microseconds) => logs[place].min(log - 0.3),
-        (false, super::parameter::Unit::Megabytes) => logs[place].max(log + 0.3),
+        (false, Unit::Microseconds) => logs[place].min(log - 0.3),
+        (false, Unit::Megabytes | Unit::Percent) => logs[place].max(log + 0.3),
     };
 }
 

@@ -151,9 +151,9 @@ pub(crate) fn fitted(
     fit(library, &job, &mut |_| ()).unwrap()
 }
 
-/// The value `us` or `MB/s` of a text such as `52.1 us`.
+/// The number of a text such as `52.1 us` or `12%`.
 pub(crate) fn number(text: &str) -> f64 {
-    text.split(' ').next().and_then(|number| number.parse().ok()).unwrap()
+    text.split([' ', '%']).next().and_then(|number| number.parse().ok()).unwrap()
 }
 
 /// The value in the middle of an odd number of them, and those that 90% and all do not exceed.

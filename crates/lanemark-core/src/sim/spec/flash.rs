@@ -218,6 +218,9 @@ pub struct TranslationSpec {
     pub pseudo_slc: Option<PseudoSlcSpec>,
     /// Share that data which compresses shrinks to at best; one is no compression.
     pub compression: Ratio,
+    /// Share of programmed data that the host wrote, while data comes in no order, where collection is not simulated and
+    /// its cost was measured: one over write amplification.
+    pub beside_collection: Option<Ratio>,
 }
 
 impl Default for TranslationSpec {
@@ -233,6 +236,7 @@ impl Default for TranslationSpec {
             map: None,
             pseudo_slc: None,
             compression: Ratio::ONE,
+            beside_collection: None,
         }
     }
 }
@@ -282,6 +286,17 @@ impl FlashSpec {
         self.unit() * self.dies() * u64::from(self.pages_per_block)
     }
 
+    /// The time for which a die is kept by each unit that collection moves, where the host's data is `share` of what is
+    /// programmed: the victims hold `1 - share` of valid data, so that a unit is gathered from so many more, and all that is
+    /// programmed is erased once.
+    pub(crate) fn moving_time(&self, share: Ratio) -> Duration {
+        let valid = (1.0 - share.get()).max(0.01);
+        let slots = self.unit().get() as f64 / SLOT.get() as f64;
+        let reads = self.read.mean().picoseconds() as f64 * (1.0 / valid).min(slots);
+        let erase = self.erase.picoseconds() as f64 / f64::from(self.pages_per_block) / valid;
+        self.program.mean() + Duration::from_picoseconds((reads + erase) as u64)
+    }
+
     /// Returns the bytes that the flash holds.
     pub fn capacity(&self) -> Bytes {
         self.superblock() * u64::from(self.blocks_per_plane)
@@ -313,6 +328,22 @@ impl FlashSpec {
     fn pseudo_slc_of(&self, data: Bytes) -> u64 {
         let each = self.superblock().get() / self.technology.bits() as u64;
         data.get().div_ceil(each.max(1))
+    }
+
+    /// Checks that a measured cost of collection is one, and stands for collection that is not simulated.
+    fn check_collection(&self) -> Result<(), SpecError> {
+        let Some(share) = self.translation.beside_collection else { return Ok(()) };
+        let is_simulated = !matches!(self.condition, Condition::Fresh | Condition::Purged);
+        let bound = match share {
+            _ if self.technology.in_place() => "not of 3D XPoint, which is written in place",
+            _ if is_simulated => {
+                "of fresh and purged drives: where the condition is `sequential` or `random`, collection is simulated"
+            }
+            share if share.get() < 0.01 => "from 1% to 100%",
+            _ => return Ok(()),
+        };
+        let (field, value) = ("drive.translation.beside_collection", share.to_string());
+        Err(SpecError { field, value, bound: bound.to_owned() })
     }
 
     fn check_times(&self) -> Result<(), SpecError> {
@@ -360,6 +391,7 @@ impl FlashSpec {
             let bound = "above 0%, up to 100%".to_owned();
             return fail("drive.translation.compression", least.to_string(), bound);
         }
+        self.check_collection()?;
         self.check_times()?;
         let raw = self.capacity();
         let spare = self.superblocks_spare();

@@ -25,7 +25,9 @@ impl ArrayTime {
     #[inline]
     pub(super) fn count(&mut self, operation: &FlashOperation, time: Duration) {
         match operation.task {
-            FlashTask::Program { .. } | FlashTask::ProgramMap => self.program += time,
+            FlashTask::Program { .. } | FlashTask::ProgramMap | FlashTask::ProgramMoved => {
+                self.program += time
+            }
             FlashTask::Erase { .. } => self.erase += time,
             _ => self.read += time,
         }

@@ -103,6 +103,20 @@ impl SolidState {
         }
     }
 
+    /// Gives dies the moves that collection owes, where its cost is given and its moves are not simulated.
+    pub(super) fn move_beside(&mut self, now: Instant, events: &mut Schedule) {
+        let slots = self.translation.slots_per_unit();
+        let unit = self.spec.unit();
+        let dies = self.flash.dies();
+        let Some(share) = self.spec.translation.beside_collection else { return };
+        let time = self.spec.moving_time(share);
+        while let Some(die) = self.beside.as_mut().and_then(|beside| beside.next(slots, dies)) {
+            self.translation.count_moved(slots);
+            let site = self.site(die, 0, time);
+            self.flash.start(now, site, FlashTask::ProgramMoved, unit * 2, events);
+        }
+    }
+
     fn store_moved(&mut self, now: Instant, relocation: RelocationHandle, events: &mut Schedule) {
         let Relocation { filled, .. } = self.relocations[relocation];
         self.relocations.free(relocation);

@@ -63,7 +63,14 @@ fn dies(flash: &FlashSpec, test: &Test) -> MediaDemand {
     let read = (flash.command_time + sense) * count + test.block / flash.channel_rate;
     let program = flash.command_time + unit / flash.channel_rate + programmed;
     let written = test.block.get().next_multiple_of(SLOT.get());
-    let write = program.scaled(written, unit.get());
+    let mut write = program.scaled(written, unit.get());
+    if let Some(share) = flash.translation.beside_collection
+        && !test.is_in_order()
+    {
+        let moved = (flash.moving_time(share) + unit * 2 / flash.channel_rate).as_seconds();
+        let units = written as f64 / unit.get() as f64 * (1.0 / share.get() - 1.0);
+        write += Duration::from_picoseconds((moved * units * 1e12) as u64);
+    }
     MediaDemand {
         id: HopId::Media,
         name: flash.name(true),

@@ -96,6 +96,9 @@ impl Medium for SolidState {
             let (first, end) = slots_of(offset, length);
             // Eight neighbours share a line of the map.
             self.translation.expect((first..end).step_by(8));
+            if let Some(beside) = &mut self.beside {
+                beside.expect(first, end);
+            }
         }
     }
 
@@ -111,6 +114,10 @@ impl Medium for SolidState {
         let (first, end) = slots_of(burst.offset, burst.length);
         if let Some(ahead) = &mut self.ahead {
             ahead.changed(first, end);
+        }
+        if let Some(beside) = &mut self.beside {
+            beside.writes(first, end);
+            self.move_beside(now, events);
         }
         if self.unmapped.is_empty() {
             let mapped = self.map_slots(now, first, end, events);

@@ -15,6 +15,7 @@
 
 mod array_time;
 mod background;
+mod beside;
 mod flash;
 #[cfg(test)]
 mod flash_tests;
@@ -31,6 +32,7 @@ pub(crate) use translation::write_amplification;
 
 use std::collections::VecDeque;
 
+use self::beside::Beside;
 use self::flash::Flash;
 use self::flushes::Flushes;
 use self::map_cache::{Found, MapCache};
@@ -70,6 +72,8 @@ pub(crate) struct SolidState {
     /// Data in the buffer for which nothing is erased yet, and flushes behind it.
     unmapped: VecDeque<Pending>,
     flushes: Flushes,
+    /// Collection that is not simulated.
+    beside: Option<Beside>,
     /// Commands that the drive has.
     commands: u32,
     idle_since: Instant,
@@ -113,6 +117,7 @@ impl SolidState {
             erasing: Table::new(),
             unmapped: VecDeque::new(),
             flushes: Flushes::new(),
+            beside: flash.translation.beside_collection.map(Beside::new),
             commands: 0,
             idle_since: Instant::ZERO,
             in_background: false,

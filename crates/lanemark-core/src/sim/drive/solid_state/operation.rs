@@ -43,6 +43,8 @@ pub(crate) enum FlashTask {
     },
     /// Store a page of the map.
     ProgramMap,
+    /// Read a unit of data and store it elsewhere, in collection that is not simulated.
+    ProgramMoved,
     /// Erase the die's part of a superblock.
     Erase {
         /// Number of the superblock.

@@ -249,6 +249,16 @@ impl Translation {
         SuperblockNumber(place / self.slots_per_superblock)
     }
 
+    /// Slots of a unit.
+    pub(crate) fn slots_per_unit(&self) -> u32 {
+        self.slots_per_unit
+    }
+
+    /// Counts slots that were moved by collection that is not simulated.
+    pub(crate) fn count_moved(&mut self, slots: u32) {
+        self.written.moved += u64::from(slots);
+    }
+
     /// The unit of a place.
     pub(crate) fn unit_of(&self, place: u32) -> u32 {
         place / self.slots_per_unit

@@ -1,0 +1,71 @@
+//! A drive whose dies are the limit of its random writes, because it collects, is not fitted as one with a slow processor.
+
+mod laboratory;
+
+use laboratory::{fitted, library, noisy, number, run, short_workload, system};
+use lanemark_core::result::{FittedParameter, RunResult, Standing};
+use lanemark_core::units::Bytes;
+
+const PLACE: (&str, &str) = ("workstation-z170", "sata");
+const SHARE: &str = "drive.translation.beside_collection";
+const WRITE_TIME: &str = "drive.front_end.write_time";
+
+/// Runs the workload `fit` on a SATA drive of which random writes are `percent` of all that is programmed.
+fn measured(percent: &str) -> RunResult {
+    let library = library();
+    let place = (PLACE.0.to_owned(), PLACE.1.to_owned());
+    let settings = [(SHARE.to_owned(), percent.to_owned())];
+    let truth = system(&library, "generic-sata", &place, &settings).unwrap();
+    noisy(&run(&truth, &short_workload(&library, 200), 77), 0.03, 5)
+}
+
+fn fit(measured: &RunResult, requests: u64) -> Vec<FittedParameter> {
+    let place = (PLACE.0.to_owned(), PLACE.1.to_owned());
+    let fit = fitted(&library(), measured, &place, Some("generic-sata"), &[], requests);
+    for one in &fit.drive.parameters {
+        println!("{} {:?} {:?} {:?}", one.parameter, one.value, one.range_80, one.standing);
+    }
+    // It is a file of the library, and is read back with the value in it.
+    let file = fit.file("fitted").unwrap();
+    assert_eq!(
+        file.contains("beside_collection"),
+        fit.drive.parameters.iter().any(|one| one.parameter == SHARE)
+    );
+    fit.drive.parameters
+}
+
+fn find<'p>(parameters: &'p [FittedParameter], name: &str) -> Option<&'p FittedParameter> {
+    parameters.iter().find(|one| one.parameter == name)
+}
+
+#[test]
+fn random_writes_of_several_lengths_tell_collection_from_a_slow_processor() {
+    let parameters = fit(&measured("10%"), 1600);
+    let share = find(&parameters, SHARE).expect("the writes are explained by collection");
+    assert_eq!(share.standing, Standing::Identified);
+    let found = number(share.value.as_ref().unwrap());
+    assert!((found / 10.0 - 1.0).abs() < 0.1, "{found}% for 10%");
+    let time = find(&parameters, WRITE_TIME).unwrap().value.clone().unwrap();
+    assert!(number(&time) < 22.0, "{time}, where the drive takes 11 us");
+}
+
+#[test]
+fn of_writes_of_one_length_a_processor_that_is_far_too_slow_is_not_believed() {
+    let mut measured = measured("10%");
+    measured.tests.retain(|test| !test.test.is_in_order() && test.test.block == Bytes::kibi(4));
+    assert!(measured.tests.len() > 4);
+    let parameters = fit(&measured, 1600);
+    let share = find(&parameters, SHARE).expect("the writes are explained by collection");
+    let (low, high) = share.range_80.as_ref().expect("a range");
+    let (low, high) = (number(low), number(high));
+    println!("{low} to {high}%");
+    assert!(low <= 12.0 && high >= 8.0, "{low} to {high}% for 10%");
+    let time = find(&parameters, WRITE_TIME).unwrap().value.clone().unwrap();
+    assert!(number(&time) < 22.0, "{time}, where the drive takes 11 us");
+}
+
+#[test]
+fn a_fresh_drive_is_not_said_to_collect() {
+    let parameters = fit(&measured("100%"), 1600);
+    assert_eq!(find(&parameters, SHARE), None);
+}
