@@ -2,12 +2,13 @@
 //!
 //! A drive's times and rates are drawn within a factor of 2 either way of those of its file, evenly on the scale of
 //! ratios, where the model's own 80% range of an assumed time is a factor of 1.4. Each host and adapter is drawn for
-//! itself, and so is what else the port costs.
+//! itself, and so is what else the port costs. Every second drive without a pseudo-SLC cache is used, and collects.
 
 use lanemark_core::result::{
     CpuUse, MeasuredTarget, Provenance, RunResult, Sample, Target, TestResult,
 };
 use lanemark_core::rng::Rng;
+use lanemark_core::sim::spec::MediaSpec;
 use lanemark_core::units::{Bytes, Duration};
 use lanemark_core::workload::{Test, Workload};
 use lanemark_lab::{Lab, Work, assemble};
@@ -28,6 +29,9 @@ const NOISE: f64 = 0.03;
 /// Depths and jobs of a grid.
 const DEPTHS: [u32; 4] = [1, 4, 16, 64];
 const JOBS: [u32; 3] = [1, 8, 64];
+
+/// Shares of what is programmed that random writes are on a used drive.
+const USED: (f64, f64) = (5.0, 60.0);
 
 /// Values of a drive that are drawn.
 const OF_DRIVE: [&str; 8] = [
@@ -95,6 +99,7 @@ impl Truth {
             let there_system = assemble(library, &named(&drive, &there), &[])?;
             let mut drive_settings = drawn(&here_system, &OF_DRIVE, rng);
             drive_settings.push("drive.buffer.capacity=16 MiB".to_owned());
+            drive_settings.extend(collection(&here_system, rng));
             let here_settings = drawn(&here_system, &OF_PLATFORM, rng);
             let sides = [
                 Side { place: here.clone(), settings: here_settings.clone() },
@@ -217,6 +222,18 @@ fn run(system: &System, workload: &Workload) -> Result<RunResult, AnyError> {
 
 fn named(drive: &str, (platform, port): &(String, String)) -> String {
     format!("{drive}@{platform}:{port}")
+}
+
+/// The collection of a used drive, of every second one that has no pseudo-SLC cache for its writes.
+fn collection(system: &System, rng: &mut Rng) -> Option<String> {
+    let MediaSpec::Flash(flash) = &system.spec.first().drive.media else { return None };
+    if flash.technology.in_place() || flash.translation.pseudo_slc.is_some() {
+        return None;
+    }
+    let (is_used, place) = (rng.chance(0.5), rng.unit());
+    let (low, high) = USED;
+    let percent = low * (high / low).powf(place);
+    is_used.then(|| format!("drive.translation.beside_collection={percent:.2}%"))
 }
 
 /// Every port of a computer that takes a drive.
