@@ -27,6 +27,9 @@ use baseline::Baselines;
 use corpus::{Half, Row};
 use recipe::Plug;
 
+/// Difference up to which a prediction and that of a rule are the same.
+const ALIKE: f64 = 0.01;
+
 /// A row of the corpus held against its prediction.
 struct Held {
     class: String,
@@ -332,13 +335,14 @@ impl Errors {
 fn table(name: &str, held: &[&Held]) {
     println!("\n{name}: {} rows", held.len());
     println!(
-        "{:<18} {:>4}  {:>22}  {:>22}  {:>22}  {:>6} {:>6}",
+        "{:<18} {:>4}  {:>22}  {:>22}  {:>22}  {:>6} {:>6} {:>6}",
         "class",
         "rows",
         "model: median, mean, x",
         "rule of thumb",
         "link and rating",
         "nearer",
+        "alike",
         "within"
     );
     let mut classes: Vec<&str> = held.iter().map(|one| one.class.as_str()).collect();
@@ -359,6 +363,10 @@ fn table(name: &str, held: &[&Held]) {
         let off = |value: f64, one: &Held| (value.max(1e-9) / one.published).ln().abs();
         let nearer =
             own.iter().filter(|one| off(one.predicted, one) < off(one.baselines.rule, one));
+        // Both say the same rating or link, so that neither is nearer.
+        let is_alike =
+            |one: &&&&Held| (one.predicted.max(1e-9) / one.baselines.rule).ln().abs() < ALIKE;
+        let alike = own.iter().filter(is_alike).count();
         let known: Vec<bool> = own
             .iter()
             .filter_map(|one| {
@@ -369,12 +377,13 @@ fn table(name: &str, held: &[&Held]) {
         let within = known.iter().filter(|inside| **inside).count();
         let share = |count: usize, of: usize| 100.0 * count as f64 / of.max(1) as f64;
         println!(
-            "{class:<18} {:>4}  {:>22}  {:>22}  {:>22}  {:>5.0}% {:>5.0}%",
+            "{class:<18} {:>4}  {:>22}  {:>22}  {:>22}  {:>5.0}% {:>5.0}% {:>5.0}%",
             own.len(),
             cells(&|one| one.predicted),
             cells(&|one| one.baselines.rule),
             cells(&|one| one.baselines.limits),
             share(nearer.count(), own.len()),
+            share(alike, own.len()),
             share(within, known.len()),
         );
     }
