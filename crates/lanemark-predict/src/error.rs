@@ -65,11 +65,21 @@ pub enum PredictError {
         /// The least that flash takes over this path, in microseconds.
         least_us: f64,
     },
-    /// The template is a hard disk.
-    #[error("{template} is a hard disk, and only flash drives are fitted")]
-    HardDisk {
+    /// The template is a hard disk and the drive is not, or the other way round.
+    #[error(
+        "test `{test}`: reads took {read_ms:.2} ms one at a time, as of a {}, and {template} is a {}",
+        if *.is_disk { "solid-state drive" } else { "hard disk" },
+        if *.is_disk { "hard disk" } else { "solid-state drive" }
+    )]
+    OtherMedia {
+        /// Name of the test.
+        test: String,
+        /// Mean latency of its reads, in milliseconds.
+        read_ms: f64,
         /// Name of the template.
         template: String,
+        /// Whether the template is a hard disk.
+        is_disk: bool,
     },
     /// A system or a test that the search came to and that cannot be.
     #[error("the search came to what cannot be simulated: {0}")]
@@ -98,7 +108,10 @@ impl PredictError {
             Self::WithoutFlash { .. } => {
                 "write the whole span before it is measured (`lanemark bench --precondition`), or give the drive's kind with --like"
             }
-            Self::HardDisk { .. } => "give a flash drive with --like",
+            Self::OtherMedia { is_disk: true, .. } => "give a solid-state drive with --like",
+            Self::OtherMedia { .. } => {
+                "give a hard disk of its speed with --like, such as seagate-barracuda-1tb or a file that `lanemark drive new --rpm` makes"
+            }
             Self::Unfit(_) => "give a template that is more like the drive with --like",
             Self::Refused { .. } => "use a smaller span, or a template as large as the drive",
         };

@@ -194,9 +194,11 @@ impl Engine {
 }
 
 /// Returns the share of a drive's write buffer that keeps its dies busy, in bytes. A measured test runs for so long
-/// that the buffer is full for nearly all of it, if it ever is; a short one must fill it in a short time.
+/// that the buffer is full for nearly all of it, if it ever is; a short one must fill it in a short time. A disk's is all of
+/// it, since the arm chooses among what is in there.
 pub(super) fn enough(drive: &DriveSpec) -> Bytes {
-    let stripe = flash(drive).map_or(Bytes::ZERO, |flash| flash.unit() * flash.dies());
+    let Some(flash) = flash(drive) else { return drive.buffer };
+    let stripe = flash.unit() * flash.dies();
     drive.buffer.min((stripe * STRIPES).max(Bytes::mebi(4)))
 }
 

@@ -181,8 +181,25 @@ impl Measurements {
         Ok(())
     }
 
+    /// The mean time of a small random read, one at a time, and the test that it is of.
+    pub(super) fn read_alone(&self) -> Option<(&str, Duration)> {
+        let alone = |trial: &&Trial| {
+            !trial.writes() && is_small_random(&trial.test) && trial.outstanding() == 1
+        };
+        let trial = self.trials.iter().find(alone)?;
+        let nanoseconds = trial.figure(FigureKind::ReadMean)?;
+        let time = Duration::from_picoseconds((nanoseconds * 1e3) as u64);
+        Some((&trial.test.name, time))
+    }
+
     /// Shortens each test for a model whose write buffer holds `buffer`, to about `requests` small ones.
-    pub(super) fn shorten(&mut self, buffer: Bytes, capacity: Bytes, requests: u64) {
+    /// The buffer of a disk is always full first.
+    pub(super) fn shorten(
+        &mut self,
+        (buffer, is_disk): (Bytes, bool),
+        capacity: Bytes,
+        requests: u64,
+    ) {
         let fastest = |in_order: bool| {
             let writes = self.trials.iter().filter(|trial| trial.writes() && !trial.reads());
             let those = writes.filter(|trial| trial.test.is_in_order() == in_order);
@@ -193,6 +210,8 @@ impl Measurements {
         let requests = (requests * WHOLE_TESTS / tests).clamp(requests / LEAST_SHARE, requests);
         for trial in &mut self.trials {
             let count = match trial.test.block.get() {
+                // An arm takes a time of its own for every request, and few events.
+                _ if is_disk => requests,
                 0..=8192 => requests,
                 8193..=65_536 => requests / 4,
                 65_537..=262_144 => requests / 6,
@@ -201,7 +220,9 @@ impl Measurements {
             let count = count.max(30).max(4 * trial.outstanding());
             let mut ramp = 3.0 * trial.outstanding() as f64 / trial.iops();
             // Where as much is written as the flash takes, the buffer must be full before anything counts.
-            if trial.writes() && trial.throughput() > 0.7 * stored {
+            if trial.writes() && is_disk {
+                ramp += 1.5 * buffer.get() as f64 / trial.throughput();
+            } else if trial.writes() && trial.throughput() > 0.7 * stored {
                 ramp += 8.0 * buffer.get() as f64 / trial.throughput();
             }
             let seconds = |time: f64| Duration::from_picoseconds((time * 1e12) as u64);

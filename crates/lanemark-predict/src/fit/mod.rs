@@ -9,6 +9,7 @@
 //! runs has that in its spread.
 
 mod collection;
+mod disk;
 mod drive_file;
 mod engine;
 mod geometry;
@@ -60,6 +61,9 @@ pub struct Job<'j> {
     /// The wish to end it, which is then an error.
     pub cancel: Cancel,
 }
+
+/// The time of one read at a time that tells a solid-state drive from a hard disk, whose arm takes longer.
+const FLASH_MOST: Duration = Duration::from_microseconds(2_000);
 
 /// The requests of a job where nothing speaks for another number.
 pub const REQUESTS: u64 = 4000;
@@ -113,8 +117,12 @@ pub fn fit(
     };
     let system = System::assemble(library, &parts, &named_at, &parts.to_string(), job.settings)?;
     let mut base = system.spec.into_spec();
-    if parameter::flash(&base.attachments[0].drive).is_none() {
-        return Err(PredictError::HardDisk { template });
+    let is_disk = parameter::flash(&base.attachments[0].drive).is_none();
+    if let Some((test, read)) = measurements.read_alone()
+        && (is_disk && read < FLASH_MOST || !is_disk && read > FLASH_MOST)
+    {
+        let (test, read_ms) = (test.to_owned(), read.as_seconds() * 1e3);
+        return Err(PredictError::OtherMedia { test, read_ms, template, is_disk });
     }
     if let Some(least) = least_read(&base) {
         measurements.without_flash(least)?;
@@ -122,13 +130,19 @@ pub fn fit(
     let set: Vec<&Calibration> = job.settings.iter().map(|(setting, _)| setting).collect();
     let host = host::measured(&mut base, measurements.host, &set);
     measurements.shorten(
-        engine::enough(&base.attachments[0].drive),
+        (engine::enough(&base.attachments[0].drive), is_disk),
         base.attachments[0].drive.capacity,
         job.requests,
     );
 
+    let text = library.open(Kind::Drive, &template)?.text().to_owned();
+    // Zones that are listed one by one have no place for a value.
+    let is_listed = |parameter: &Parameter| {
+        parameter.name.starts_with("drive.disk.zones.") && text.contains("[[disk.zone]]")
+    };
     let parameters: Vec<Parameter> = Parameter::of(&base.attachments[0].drive)
         .into_iter()
+        .filter(|parameter| !is_listed(parameter))
         .filter(|parameter| !set.iter().any(|setting| setting.parameter == parameter.name))
         .collect();
     let trials = measurements.trials.clone();
@@ -162,7 +176,6 @@ pub fn fit(
     on_stage("what is known of each value");
     let known = identify::identify(&engine, found, &all)?;
 
-    let text = library.open(Kind::Drive, &template)?.text().to_owned();
     let outcome = summary::Outcome { original: &original, engine: &engine, explored, known };
     let fitted = FittedDrive {
         schema_version: lanemark_core::result::SCHEMA_VERSION,

@@ -11,6 +11,8 @@
 use lanemark_core::sim::spec::{DriveSpec, MediaSpec, PageTimes, PseudoSlcSpec};
 use lanemark_core::units::{BytesPerSecond, Duration, Ratio};
 
+use super::disk;
+
 /// The standard deviation of a prior, in logarithms.
 pub(super) const PRIOR_SD: f64 = 0.8;
 
@@ -29,8 +31,8 @@ pub(super) struct Parameter {
     pub(super) shows: Shows,
     /// Measurement that would determine the value.
     pub(super) needs: &'static str,
-    get: fn(&DriveSpec) -> Option<f64>,
-    set: fn(&mut DriveSpec, f64),
+    pub(super) get: fn(&DriveSpec) -> Option<f64>,
+    pub(super) set: fn(&mut DriveSpec, f64),
 }
 
 /// The unit of a value.
@@ -39,6 +41,7 @@ pub(super) enum Unit {
     Microseconds,
     Megabytes,
     Percent,
+    Count,
 }
 
 /// The tests that a value affects.
@@ -207,6 +210,9 @@ impl Parameter {
     /// Returns the values that short tests of a drive like `drive` can determine. Of the flash's two times to read and to
     /// program, it is the cache's: what was just written lies there.
     pub(super) fn of(drive: &DriveSpec) -> Vec<Self> {
+        if disk::disk(drive).is_some() {
+            return disk::PARAMETERS.to_vec();
+        }
         let cached = flash(drive).is_some_and(|flash| flash.translation.pseudo_slc.is_some());
         let hidden = if cached { "drive.flash." } else { "drive.pseudo_slc." };
         let is_hidden = |name: &str| {
@@ -241,12 +247,16 @@ impl Parameter {
             Unit::Microseconds => format!("{} us", digits(value)),
             Unit::Megabytes => format!("{} MB/s", digits(value)),
             Unit::Percent => format!("{}%", digits(value)),
+            Unit::Count => format!("{value:.0}"),
         }
     }
 
     /// A value rounded as its text is.
     pub(super) fn rounded(&self, value: f64) -> f64 {
-        digits(value).parse().unwrap_or(value)
+        match self.unit {
+            Unit::Count => value.round(),
+            _ => digits(value).parse().unwrap_or(value),
+        }
     }
 }
 
@@ -264,7 +274,7 @@ fn digits(value: f64) -> String {
     }
 }
 
-fn time(us: f64) -> Duration {
+pub(super) fn time(us: f64) -> Duration {
     Duration::from_picoseconds((us * 1e6).round().max(0.0) as u64)
 }
 
@@ -314,7 +324,7 @@ mod tests {
 
     #[test]
     fn a_value_comes_back_from_its_logarithm_within_its_bounds() {
-        for parameter in ALL.into_iter().chain([COLLECTION]) {
+        for parameter in ALL.into_iter().chain([COLLECTION]).chain(disk::PARAMETERS) {
             let (low, high) = parameter.bounds;
             for value in [low, f64::midpoint(low, high), high] {
                 let back = parameter.value(parameter.log(value));

@@ -29,10 +29,9 @@ pub(super) fn reads(
         ("drive.front_end.read_time", engines / random * 1e6),
         ("drive.data_path.read", ordered / 1e6),
     ];
-    let sense = match engine.place("drive.pseudo_slc.read") {
-        Some(_) => "drive.pseudo_slc.read",
-        None => "drive.flash.read",
-    };
+    let senses = ["drive.pseudo_slc.read", "drive.disk.read_seek.average"];
+    let sense = senses.into_iter().find(|name| engine.place(name).is_some());
+    let sense = sense.unwrap_or("drive.flash.read");
     let mut guesses = Vec::new();
     for taken in 0..4 {
         let mut logs = engine.priors.clone();
@@ -104,7 +103,7 @@ fn put(engine: &Engine, logs: &mut [f64], name: &str, bound: f64, taken: bool) {
     logs[place] = match (taken, parameter.unit) {
         (true, _) => log,
         (false, Unit::Microseconds) => logs[place].min(log - 0.3),
-        (false, Unit::Megabytes | Unit::Percent) => logs[place].max(log + 0.3),
+        (false, Unit::Megabytes | Unit::Percent | Unit::Count) => logs[place].max(log + 0.3),
     };
 }
 
@@ -134,6 +133,17 @@ fn latency(
     Ok(())
 }
 
+/// The guesses without those that are there already: where a bound says nothing, taking it changes nothing.
+fn distinct(guesses: Vec<Vec<f64>>) -> Vec<Vec<f64>> {
+    let mut found: Vec<Vec<f64>> = Vec::new();
+    for guess in guesses {
+        if !found.contains(&guess) {
+            found.push(guess);
+        }
+    }
+    found
+}
+
 /// Searches from the guesses that cost least.
 fn best(
     engine: &Engine,
@@ -142,7 +152,7 @@ fn best(
     trials: &[usize],
 ) -> Result<Found, PredictError> {
     let mut judged = Vec::new();
-    for logs in guesses {
+    for logs in distinct(guesses) {
         judged.push((engine.cost(&logs, trials)?, logs));
     }
     judged.sort_by(|one, other| one.0.total_cmp(&other.0));

@@ -5,6 +5,7 @@ use lanemark_core::result::{
 };
 use lanemark_core::sim::spec::SystemSpec;
 
+use super::disk;
 use super::engine::Engine;
 use super::geometry::{Explored, Geometry};
 use super::identify::{Known, Told};
@@ -33,6 +34,7 @@ impl Outcome<'_> {
         let places = 0..self.engine.parameters.len();
         let mut all: Vec<FittedParameter> = places.map(|place| self.parameter(place)).collect();
         all.extend(self.geometry());
+        all.extend(self.followers());
         all
     }
 
@@ -65,6 +67,20 @@ impl Outcome<'_> {
             template: template.map(|value| parameter.text(value)),
             standing,
         }
+    }
+
+    /// The values of a disk that change with the fitted ones.
+    fn followers(&self) -> impl Iterator<Item = FittedParameter> {
+        let now = self.engine.system(&self.rounded());
+        let found = disk::followers(&now.attachments[0].drive, &self.original.attachments[0].drive);
+        found.into_iter().map(|(parameter, value, template)| FittedParameter {
+            parameter,
+            value: Some(value),
+            interval_95: None,
+            range_80: None,
+            template: Some(template),
+            standing: Standing::Identified,
+        })
     }
 
     /// Dies and units, where they are not the template's, and what must change with them.
@@ -178,15 +194,19 @@ impl Outcome<'_> {
 
 /// Returns the values that stay as the template has them.
 pub(super) fn unseen(original: &SystemSpec) -> Vec<Unseen> {
+    let all = |values: &[(&str, &str)]| -> Vec<Unseen> {
+        let one = |(parameter, needs): &(&str, &str)| Unseen {
+            parameter: (*parameter).to_owned(),
+            needs: (*needs).to_owned(),
+        };
+        values.iter().map(one).collect()
+    };
+    if disk::disk(&original.attachments[0].drive).is_some() {
+        return all(&disk::UNSEEN);
+    }
     let cached = flash(&original.attachments[0].drive)
         .is_some_and(|flash| flash.translation.pseudo_slc.is_some());
-    let there = UNSEEN
-        .into_iter()
-        .filter(|(parameter, _)| cached || !parameter.starts_with("drive.pseudo_slc"));
-    there
-        .map(|(parameter, needs)| Unseen {
-            parameter: parameter.to_owned(),
-            needs: needs.to_owned(),
-        })
-        .collect()
+    let mut there = UNSEEN.to_vec();
+    there.retain(|(parameter, _)| cached || !parameter.starts_with("drive.pseudo_slc"));
+    all(&there)
 }

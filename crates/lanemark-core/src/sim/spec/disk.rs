@@ -77,7 +77,7 @@ impl DiskSpec {
     }
 
     /// Returns the bytes that all tracks hold.
-    pub(crate) fn raw_capacity(&self) -> Bytes {
+    pub fn raw_capacity(&self) -> Bytes {
         let sectors = |zone: &Zone| u64::from(zone.cylinders) * u64::from(zone.sectors_per_track);
         SECTOR * (self.zones.iter().map(sectors).sum::<u64>() * u64::from(self.heads))
     }

@@ -1,0 +1,172 @@
+//! The values of a hard disk's model that are free in a fit.
+//!
+//! One random read at a time takes the arm's seek, half a revolution and the firmware's time; the last adds up with the seek
+//! and is told from it by nothing but its place before a cached answer. Depths tell the margin by which the firmware
+//! reorders, writes the seek with a head that settles, and data in order the sectors that pass the head. The longest seek goes
+//! up and down with the mean; the shortest, which is settling, stays, since the skew of tracks is made for it.
+
+use lanemark_core::sim::spec::{DiskSpec, DriveSpec, MediaSpec, SeekSpec};
+use lanemark_core::units::Duration;
+
+use super::parameter::{Parameter, Shows, Unit, time};
+
+/// Share of a revolution that a margin stays below.
+const MARGIN_MOST: f64 = 0.95;
+/// Room that tracks have beyond the capacity, for what rounding takes.
+const SPARE: f64 = 1.003;
+
+/// The values that may be free of a disk, reads' first.
+pub(super) const PARAMETERS: [Parameter; 5] = [
+    Parameter {
+        name: "drive.disk.read_seek.average",
+        unit: Unit::Microseconds,
+        offset: 0.0,
+        bounds: (300.0, 60_000.0),
+        shows: Shows::Reads,
+        needs: "RND4K Q1T1 read over the whole disk",
+        get: |drive| Some(disk(drive)?.read_seek.average.as_microseconds()),
+        set: |drive, us| {
+            change(drive, |disk| disk.read_seek = scaled(disk.read_seek, us));
+        },
+    },
+    Parameter {
+        name: "drive.disk.command_overhead",
+        unit: Unit::Microseconds,
+        offset: 100.0,
+        bounds: (0.0, 20_000.0),
+        shows: Shows::Reads,
+        needs: "a data sheet that tells seeks with and without it: from outside it adds up with the seek",
+        get: |drive| Some(disk(drive)?.command_overhead.as_microseconds()),
+        set: |drive, us| change(drive, |disk| disk.command_overhead = time(us)),
+    },
+    Parameter {
+        name: "drive.disk.reorder_margin",
+        unit: Unit::Microseconds,
+        offset: 300.0,
+        bounds: (0.0, 20_000.0),
+        shows: Shows::Both,
+        needs: "RND4K Q4T1 to Q32T1 read",
+        get: |drive| Some(disk(drive)?.reorder_margin.as_microseconds()),
+        set: |drive, us| {
+            change(drive, |disk| {
+                let most = disk.revolution().as_microseconds() * MARGIN_MOST;
+                disk.reorder_margin = time(us.min(most));
+            });
+        },
+    },
+    Parameter {
+        name: "drive.disk.zones.sectors_outer",
+        unit: Unit::Count,
+        offset: 0.0,
+        bounds: (64.0, 65_535.0),
+        shows: Shows::Both,
+        needs: "SEQ128K Q1T1 or Q32T1 read at the beginning of the disk",
+        get: |drive| Some(f64::from(disk(drive)?.zones.first()?.sectors_per_track)),
+        set: |drive, sectors| {
+            let capacity = drive.capacity.get() as f64;
+            change(drive, |disk| set_sectors(disk, sectors, capacity));
+        },
+    },
+    Parameter {
+        name: "drive.disk.write_seek.average",
+        unit: Unit::Microseconds,
+        offset: 0.0,
+        bounds: (300.0, 60_000.0),
+        shows: Shows::Writes,
+        needs: "RND4K Q1T1 or Q32T1 write over the whole disk",
+        get: |drive| Some(disk(drive)?.write_seek.average.as_microseconds()),
+        set: |drive, us| {
+            change(drive, |disk| {
+                disk.write_seek = scaled(disk.write_seek, us);
+                let least = disk.read_seek.track_to_track;
+                disk.write_seek.track_to_track = disk.write_seek.track_to_track.max(least);
+            });
+        },
+    },
+];
+
+/// Values of a disk that no workload of a few minutes determines, each with what would.
+pub(super) const UNSEEN: [(&str, &str); 4] = [
+    ("drive.disk.heads", "from outside a head more and a cylinder less are nearly the same"),
+    ("drive.disk.segments", "reads in order of several readers beside each other"),
+    ("drive.disk.write_cache", "whether `hdparm -W` or `sdparm --get=WCE` says that it is on"),
+    ("drive.buffer.capacity", "a burst of writes after a rest, with --interval 1ms"),
+];
+
+/// The values that follow from the fitted ones, of `now` where they were `before`: name, value, the template's value.
+pub(super) fn followers(now: &DriveSpec, before: &DriveSpec) -> Vec<(String, String, String)> {
+    let (Some(now), Some(before)) = (disk(now), disk(before)) else { return Vec::new() };
+    let mut found = Vec::new();
+    let seeks = [
+        ("read_seek", now.read_seek, before.read_seek),
+        ("write_seek", now.write_seek, before.write_seek),
+    ];
+    for (name, now, before) in seeks {
+        for (key, now, before) in [
+            ("track_to_track", now.track_to_track, before.track_to_track),
+            ("full_stroke", now.full_stroke, before.full_stroke),
+        ] {
+            let text = |time: Duration| format!("{:.1} us", time.as_microseconds());
+            found.push((format!("drive.disk.{name}.{key}"), text(now), text(before)));
+        }
+    }
+    let inner = |disk: &DiskSpec| disk.zones.last().map_or(0, |zone| zone.sectors_per_track);
+    for (key, now, before) in [
+        ("sectors_inner", u64::from(inner(now)), u64::from(inner(before))),
+        ("cylinders", now.cylinders(), before.cylinders()),
+    ] {
+        found.push((format!("drive.disk.zones.{key}"), now.to_string(), before.to_string()));
+    }
+    found.retain(|(_, now, before)| now != before);
+    found
+}
+
+/// The platters and arm of a drive that has them.
+pub(super) fn disk(drive: &DriveSpec) -> Option<&DiskSpec> {
+    match &drive.media {
+        MediaSpec::Disk(disk) => Some(disk),
+        MediaSpec::Flash(_) => None,
+    }
+}
+
+fn change(drive: &mut DriveSpec, how: impl FnOnce(&mut DiskSpec)) {
+    if let MediaSpec::Disk(disk) = &mut drive.media {
+        how(disk);
+    }
+}
+
+/// The curve of which the average is so many microseconds, with the same settling.
+fn scaled(seek: SeekSpec, us: f64) -> SeekSpec {
+    let factor = us / seek.average.as_microseconds().max(1e-3);
+    let of = |one: Duration| time(one.as_microseconds() * factor);
+    SeekSpec {
+        track_to_track: seek.track_to_track.min(of(seek.average)),
+        average: of(seek.average),
+        full_stroke: of(seek.full_stroke),
+    }
+}
+
+/// Gives the outermost tracks so many sectors, all others in proportion, and the disk as many cylinders as `capacity` needs.
+fn set_sectors(disk: &mut DiskSpec, sectors: f64, capacity: f64) {
+    let Some(outer) = disk.zones.first().map(|zone| f64::from(zone.sectors_per_track)) else {
+        return;
+    };
+    let factor = sectors.round() / outer;
+    if (factor - 1.0).abs() < 1e-9 {
+        return;
+    }
+    for zone in &mut disk.zones {
+        let sectors = f64::from(zone.sectors_per_track) * factor;
+        zone.sectors_per_track = sectors.round().clamp(8.0, 65_535.0) as u32;
+    }
+    let held = disk.raw_capacity().get() as f64;
+    let needed = (SPARE * capacity / held).max(1e-6);
+    let count = disk.zones.len() as f64;
+    let all = (disk.cylinders() as f64 * needed).ceil().clamp(count.max(16.0), 1_048_576.0) as u64;
+    let zones = disk.zones.len() as u64;
+    // As `[disk.zones]` spreads cylinders over zones.
+    for (index, zone) in disk.zones.iter_mut().enumerate() {
+        let index = index as u64;
+        zone.cylinders = (all * (index + 1) / zones - all * index / zones) as u32;
+    }
+}

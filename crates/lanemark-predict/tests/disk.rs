@@ -1,0 +1,123 @@
+//! Hard disks are fitted too: the arm, what reordering gains, and the rate in order.
+
+mod laboratory;
+
+use laboratory::{
+    Place, calibrations, fitted, library, noisy, number, run, short_workload, system,
+};
+use lanemark_core::result::{FittedParameter, RunResult};
+use lanemark_core::units::Duration;
+use lanemark_core::workload::Workload;
+use lanemark_predict::{Job, PredictError, fit};
+use lanemark_study::Library;
+
+const TEMPLATE: &str = "seagate-barracuda-1tb";
+
+fn place() -> Place {
+    ("workstation-z170".to_owned(), "sata".to_owned())
+}
+
+/// Tests of the workload `fit`, those of random requests over the whole disk, with so much time as an arm needs.
+fn workload(library: &Library) -> Workload {
+    let mut workload = short_workload(library, 60_000);
+    let tests = ["RND4K Q1T1", "RND4K Q4T1", "RND4K Q32T1", "SEQ128K Q1T1", "SEQ128K Q32T1"];
+    workload.tests.retain(|test| tests.iter().any(|name| test.name.starts_with(name)));
+    for test in &mut workload.tests {
+        test.ramp = Duration::from_seconds(if test.writes() { 40 } else { 2 });
+        if !test.is_in_order() {
+            test.span = lanemark_core::units::Bytes(900_000_000_000);
+        }
+    }
+    workload
+}
+
+/// Another disk than the template, measured with 3% of noise.
+fn measured(library: &Library) -> RunResult {
+    let settings: Vec<(String, String)> = [
+        ("drive.disk.read_seek.average", "10.8 ms"),
+        ("drive.disk.read_seek.full_stroke", "22 ms"),
+        ("drive.disk.write_seek.average", "12 ms"),
+        ("drive.disk.write_seek.full_stroke", "24 ms"),
+        ("drive.disk.reorder_margin", "1 ms"),
+        ("drive.disk.zones.sectors_outer", "2900"),
+        ("drive.disk.zones.sectors_inner", "1450"),
+        ("drive.disk.zones.cylinders", "450000"),
+    ]
+    .map(|(key, value)| (key.to_owned(), value.to_owned()))
+    .to_vec();
+    let truth = system(library, TEMPLATE, &place(), &settings).unwrap();
+    noisy(&run(&truth, &workload(library), 77), 0.03, 5)
+}
+
+fn value(parameters: &[FittedParameter], name: &str) -> f64 {
+    let one = parameters.iter().find(|one| one.parameter == name);
+    let one = one.unwrap_or_else(|| panic!("{name} is not there"));
+    number(one.value.as_ref().unwrap())
+}
+
+#[test]
+fn the_arm_and_the_rate_of_a_disk_come_back_and_its_file_is_read() {
+    let library = library();
+    let fit = fitted(&library, &measured(&library), &place(), Some(TEMPLATE), &[], 2000);
+    for one in &fit.drive.parameters {
+        println!("{} {:?} {:?} {:?}", one.parameter, one.value, one.range_80, one.standing);
+    }
+    let parameters = &fit.drive.parameters;
+    for (name, truth, within) in [
+        ("drive.disk.read_seek.average", 10_800.0, 0.06),
+        ("drive.disk.write_seek.average", 12_000.0, 0.15),
+        ("drive.disk.zones.sectors_outer", 2900.0, 0.05),
+        ("drive.disk.reorder_margin", 1000.0, 0.4),
+    ] {
+        let found = value(parameters, name);
+        assert!((found / truth - 1.0).abs() < within, "{name}: {found} for {truth}");
+    }
+    let errors = fit.drive.errors();
+    assert!(errors[errors.len() / 2] < 0.05, "{errors:?}");
+
+    // The file is a drive of the library that does the same.
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("fitted.toml");
+    std::fs::write(&path, fit.file("fitted").unwrap()).unwrap();
+    let again = system(&library, path.to_str().unwrap(), &place(), &[]).expect("a drive's file");
+    let short = |system| {
+        let mut workload = workload(&library);
+        workload.tests.retain(|test| test.name == "RND4K Q1T1 read");
+        run(system, &workload, 3).tests[0].iops.value
+    };
+    let before = measured(&library);
+    let before = before.tests.iter().find(|test| test.test.name == "RND4K Q1T1 read").unwrap();
+    let off = short(&again) / before.iops.value - 1.0;
+    assert!(off.abs() < 0.06, "{off:+.3}");
+}
+
+#[test]
+fn a_disk_is_not_fitted_from_a_solid_state_drive_nor_the_other_way() {
+    let library = library();
+    let refused = |run: &RunResult, like: Option<&str>| {
+        let results = [("measured.json".to_owned(), run.clone())];
+        let (platform, port) = place();
+        let settings = calibrations(&[]);
+        let job = Job {
+            results: &results,
+            platform: &platform,
+            port: &port,
+            like,
+            settings: &settings,
+            requests: 100,
+            pool: Default::default(),
+            provenance: Default::default(),
+            cancel: Default::default(),
+        };
+        let error = fit(&library, &job, &mut |_| ()).unwrap_err();
+        assert!(matches!(error, PredictError::OtherMedia { .. }), "{error}");
+        (error.to_string(), error.hint().unwrap())
+    };
+    let (message, hint) = refused(&measured(&library), None);
+    assert!(message.contains("as of a hard disk, and generic-sata is a solid-state"), "{message}");
+    assert!(hint.contains("--like"), "{hint}");
+    let ssd = system(&library, "generic-sata", &place(), &[]).unwrap();
+    let ssd = run(&ssd, &short_workload(&library, 20), 1);
+    let (message, _) = refused(&ssd, Some(TEMPLATE));
+    assert!(message.contains("as of a solid-state drive"), "{message}");
+}
