@@ -354,13 +354,9 @@ impl Simulator {
     pub fn advance_until(&mut self, limit: Instant) -> Option<Completion> {
         loop {
             let Self { events, commands, requests, .. } = self;
+            let soon = |event| bring_near(event, commands, requests);
             let many = commands.most() > NEAR_MOST;
-            let soon = |event| {
-                if many {
-                    bring_near(event, commands, requests);
-                }
-            };
-            let (at, event) = events.pop_until(limit, soon)?;
+            let (at, event) = events.pop_until(limit, many.then_some(soon))?;
             self.now = at;
             self.handled += 1;
             let completion = self.handle(event);
