@@ -51,6 +51,9 @@ const LOG_FLUSH: u64 = 1 << 61;
 /// The tag of a page's write that a user waits for, with the user.
 const AWAITED_WRITE: u64 = 1 << 60;
 
+/// An instant after all others.
+const NEVER: Instant = Instant::from_picoseconds(u64::MAX);
+
 /// An event outside the drives.
 #[derive(Clone, Copy, Debug)]
 enum Event {
@@ -125,6 +128,8 @@ struct Run<'t> {
     storage: Storage,
     metering: Metering,
     events: EventQueue<Event>,
+    /// Instant of the first of them, or the end of all time.
+    next: Instant,
     processors: Servers,
     cores: u32,
     users: Vec<User>,
@@ -166,6 +171,7 @@ impl<'t> Run<'t> {
             storage: Storage::new(spec, Content::of(test), key),
             metering: Metering::new(spec, counting_from, Some(deadline)),
             events: EventQueue::with_capacity(test.threads as usize),
+            next: NEVER,
             processors: Servers::new(spec.cpu.cores as usize),
             cores: spec.cpu.cores,
             users: vec![User::default(); test.threads as usize],
@@ -193,8 +199,7 @@ impl<'t> Run<'t> {
 
     /// Goes on to the next event, here or in the drives; whether there is more before the end.
     fn step(&mut self) -> Result<bool, SimError> {
-        let next = self.events.next_at().unwrap_or(self.deadline);
-        let limit = next.min(self.deadline);
+        let limit = self.next.min(self.deadline);
         if let Some(mut completion) = self.metering.advance_until(&mut self.storage, limit) {
             completion.check_end()?;
             self.now = completion.completed;
@@ -202,11 +207,12 @@ impl<'t> Run<'t> {
             self.completed(&completion)?;
             return Ok(true);
         }
-        if next >= self.deadline {
+        if self.next >= self.deadline {
             self.begin_counting(self.deadline);
             return Ok(false);
         }
         let Some((now, event)) = self.events.pop() else { return Ok(false) };
+        self.next = self.events.next_at().unwrap_or(NEVER);
         self.now = now;
         match event {
             Event::Asks(user) => self.begin(now, user),
@@ -239,7 +245,12 @@ impl<'t> Run<'t> {
 
     fn leave(&mut self, now: Instant, user: u32) {
         let away = self.exponential(self.load.elsewhere);
-        self.events.schedule(now + away, Event::Asks(user));
+        self.schedule(now + away, Event::Asks(user));
+    }
+
+    fn schedule(&mut self, at: Instant, event: Event) {
+        self.next = self.next.min(at);
+        self.events.schedule(at, event);
     }
 
     fn begin(&mut self, now: Instant, user: u32) {
@@ -253,7 +264,7 @@ impl<'t> Run<'t> {
     fn compute(&mut self, now: Instant, user: u32) {
         let time = self.exponential(self.users[user as usize].part);
         let span = self.processors.serve(now, time);
-        self.events.schedule(span.end, Event::Computed(user));
+        self.schedule(span.end, Event::Computed(user));
     }
 
     /// Makes room for the next page or reads it, commits, or ends.
