@@ -138,24 +138,40 @@ impl Storage {
             let capacity = volume.capacity;
             return Err(SimError::OutOfVolume { offset, length, capacity });
         }
+        if let Some(part) = volume.part_of(access) {
+            let request = volume.requests.insert(Request {
+                tag,
+                access,
+                parts_left: 1,
+                status: Status::Good,
+            });
+            return self.submit_part(at, (request, operation), part, thread, true);
+        }
         let parts = volume.parts_of(access);
         let parts_left = parts.clone().count() as u32;
         let request =
             volume.requests.insert(Request { tag, access, parts_left, status: Status::Good });
-        for (index, Part { drive, offset, length }) in parts.enumerate() {
-            let part = volume.parts.insert(PartOf { request, drive });
-            volume.outstanding[usize::from(drive)] += 1;
-            let (access, target) = (Access { operation, offset, length }, drive.into());
-            self.simulator.submit_part(
-                at,
-                target,
-                access,
-                thread,
-                part.number().into(),
-                index == 0,
-            )?;
+        for (index, part) in parts.enumerate() {
+            self.submit_part(at, (request, operation), part, thread, index == 0)?;
         }
         Ok(())
+    }
+
+    /// Submits a part of a request on the volume to its drive.
+    #[inline]
+    fn submit_part(
+        &mut self,
+        at: Instant,
+        (request, operation): (VolumeRequestHandle, Operation),
+        Part { drive, offset, length }: Part,
+        thread: u32,
+        is_first: bool,
+    ) -> Result<(), SimError> {
+        let Some(volume) = &mut self.volume else { return Ok(()) };
+        let tag = volume.parts.insert(PartOf { request, drive }).number().into();
+        volume.outstanding[usize::from(drive)] += 1;
+        let access = Access { operation, offset, length };
+        self.simulator.submit_part(at, drive.into(), access, thread, tag, is_first)
     }
 
     /// Goes on to the next completion; `None` when nothing is under way any more.
@@ -192,6 +208,15 @@ impl Storage {
 }
 
 impl Volume {
+    /// Returns the only part of a request within a chunk of a stripe, which most small requests are.
+    fn part_of(&self, Access { operation, offset, length }: Access) -> Option<Part> {
+        let drives = self.outstanding.len() as u16;
+        match operation {
+            Operation::Flush => None,
+            _ => self.spec.within_chunk(drives, offset, length),
+        }
+    }
+
     /// Returns the parts of a request on the drives: a flush has one on each, and no request is without any.
     fn parts_of(&mut self, access: Access) -> impl Iterator<Item = Part> + Clone + use<> {
         let drives = self.outstanding.len() as u16;
