@@ -4,8 +4,8 @@
 //! in which they were scheduled and a trajectory has no ties to break.
 //!
 //! Simulated time only goes forward, so the queue is a radix heap (Ahuja, Mehlhorn, Orlin and Tarjan,
-//! "Faster algorithms for the shortest path problem", JACM 37(2), 1990) to the base of 16: an event waits in the
-//! bucket of the highest hexadecimal digit in which its time differs from the present, and of its own digit
+//! "Faster algorithms for the shortest path problem", JACM 37(2), 1990) to the base of 32: an event waits in the
+//! bucket of the highest digit in which its time differs from the present, and of its own digit
 //! there. When a bucket's turn comes, its earliest event becomes the present and the others fall into lower
 //! buckets, each a few times in its life. There is no comparison to mispredict on the way in, and the cost
 //! follows the spread of times and hardly the number of events. Events of one instant always share a bucket and
@@ -26,7 +26,7 @@ pub(super) struct EventQueue<E> {
     buckets: Box<[Vec<Entry<E>>; DIGITS * VALUES]>,
     /// Digits that have occupied buckets, and the values of each.
     occupied: u16,
-    values: [u16; DIGITS],
+    values: [u32; DIGITS],
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -35,9 +35,10 @@ struct Entry<E> {
     event: E,
 }
 
-/// Hexadecimal digits of a time, and values of a digit.
-const DIGITS: usize = 16;
-const VALUES: usize = 16;
+/// Bits of a digit, digits of a time, and values of a digit.
+const BITS: usize = 5;
+const DIGITS: usize = (u64::BITS as usize).div_ceil(BITS);
+const VALUES: usize = 1 << BITS;
 /// A bucket of so many events is that of those which come before long.
 const SOON: std::ops::RangeInclusive<usize> = 4..=64;
 
@@ -99,8 +100,8 @@ impl<E: Copy> EventQueue<E> {
             self.due.push(entry.event);
             return;
         }
-        let digit = differs.ilog2() as usize / 4;
-        let value = (entry.at >> (digit * 4)) as usize % VALUES;
+        let digit = differs.ilog2() as usize / BITS;
+        let value = (entry.at >> (digit * BITS)) as usize % VALUES;
         self.occupied |= 1 << digit;
         self.values[digit] |= 1 << value;
         self.buckets[digit * VALUES + value].push(entry);

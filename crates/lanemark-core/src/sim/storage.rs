@@ -198,10 +198,9 @@ impl Storage {
     fn advance_below(&mut self, limit: Instant) -> Option<Completion> {
         let Some(volume) = &mut self.volume else { return self.simulator.advance_until(limit) };
         loop {
-            let completion = self.simulator.advance_until(limit)?;
-            let whole = volume.completed(&completion);
-            if whole.is_some() {
-                return whole;
+            let mut completion = self.simulator.advance_until(limit)?;
+            if volume.completes(&mut completion) {
+                return Some(completion);
             }
         }
     }
@@ -242,8 +241,9 @@ impl Volume {
         drive as u16
     }
 
-    /// A drive has done its part; the whole, where it was the last.
-    fn completed(&mut self, completion: &Completion) -> Option<Completion> {
+    /// A drive has done its part: says whether it was the last, whose completion becomes that of the whole.
+    #[inline]
+    fn completes(&mut self, completion: &mut Completion) -> bool {
         let part = PartHandle::of(completion.tag as u32);
         let PartOf { request, drive } = self.parts[part];
         self.parts.free(part);
@@ -254,10 +254,11 @@ impl Volume {
             whole.status = completion.status;
         }
         if whole.parts_left > 0 {
-            return None;
+            return false;
         }
         let Request { tag, access, status, .. } = *whole;
         self.requests.free(request);
-        Some(Completion { tag, access, status, ..*completion })
+        (completion.tag, completion.access, completion.status) = (tag, access, status);
+        true
     }
 }

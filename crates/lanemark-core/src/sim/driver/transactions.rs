@@ -35,7 +35,7 @@ use crate::result::{
 };
 use crate::rng::{Rng, StreamKey};
 use crate::units::{Bytes, Duration, Instant};
-use crate::workload::{Access, BufferUse, Operation, Test, Transactions};
+use crate::workload::{Access, BufferLaw, BufferUse, Operation, Test, Transactions};
 
 /// Changed pages that may be owed before users wait for them to be written.
 const OWED_MAX: f64 = 4096.0;
@@ -90,6 +90,8 @@ struct LogWriter {
     /// Writes under way, in order; the number of the first.
     writes: VecDeque<LogWrite>,
     first: u64,
+    /// Lists of users of writes that are over, for those of others.
+    spare: Vec<Vec<u32>>,
     /// Place of the next log write in the log's area.
     place: Bytes,
 }
@@ -136,6 +138,7 @@ struct Run<'t> {
     rng: Rng,
     /// Pages that lie before the log.
     pages: u64,
+    law: BufferLaw<'t>,
     buffer: BufferUse,
     log: LogWriter,
     owed: f64,
@@ -165,6 +168,8 @@ impl<'t> Run<'t> {
         // Until it is known: as if nothing had to be waited for.
         let alone = (load.elsewhere + load.processor).as_seconds();
         let rate = f64::from(test.threads) / alone;
+        let law = load.buffer_law(test.block);
+        let buffer = law.at(rate);
         Self {
             test,
             load,
@@ -177,7 +182,8 @@ impl<'t> Run<'t> {
             users: vec![User::default(); test.threads as usize],
             rng: Rng::new(key),
             pages: (test.span - load.log.area).get() / test.block.get(),
-            buffer: load.buffer_use(test.block, rate),
+            law,
+            buffer,
             log: LogWriter::default(),
             owed: 0.0,
             page_writes: 0,
@@ -309,7 +315,8 @@ impl<'t> Run<'t> {
         let log = &self.load.log;
         while !self.log.waiting.is_empty() && self.log.writes.len() < log.outstanding as usize {
             let most = (log.write_max.get() / log.record.get()).max(1) as usize;
-            let later = self.log.waiting.split_off(self.log.waiting.len().min(most));
+            let mut later = self.log.spare.pop().unwrap_or_default();
+            later.extend(self.log.waiting.drain(self.log.waiting.len().min(most)..));
             let users = std::mem::replace(&mut self.log.waiting, later);
             let length = Bytes((log.record.get() * users.len() as u64).next_multiple_of(512));
             if self.log.place + length > log.area {
@@ -377,9 +384,12 @@ impl<'t> Run<'t> {
             if now >= self.counting_from {
                 self.committed += write.users.len() as u64;
             }
-            for user in write.users {
+            for &user in &write.users {
                 self.finish(now, user)?;
             }
+            let mut users = write.users;
+            users.clear();
+            self.log.spare.push(users);
         }
         self.write_log(now)
     }
@@ -395,7 +405,7 @@ impl<'t> Run<'t> {
         self.ended += 1;
         if self.ended.is_multiple_of(RATE_EVERY) {
             let seconds = now.since(self.rate_since).as_seconds();
-            self.buffer = self.load.buffer_use(self.test.block, RATE_EVERY as f64 / seconds);
+            self.buffer = self.law.at(RATE_EVERY as f64 / seconds);
             self.rate_since = now;
         }
         self.leave(now + locked, user);
