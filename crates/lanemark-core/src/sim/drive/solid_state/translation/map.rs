@@ -82,17 +82,24 @@ impl Overrides {
     }
 
     /// The entry of `slot`, or the vacant one that it would be. Each slot has a lane of its own, and where another one has
-    /// that, it takes the next that is vacant; since nothing ever leaves, a lane that is vacant ends the search.
+    /// that, it takes the first that is vacant; since nothing ever leaves, a lane that is vacant ends the search.
     #[inline]
     fn find(&self, slot: u32) -> usize {
-        let mut first = self.home(slot);
+        let first = self.home(slot);
+        let own = first + slot as usize % LANES;
+        match self.entries[own] {
+            entry if is_of(entry, slot) || entry == VACANT => own,
+            _ => self.find_elsewhere(slot, first),
+        }
+    }
+
+    /// The entry of `slot`, whose lane in the line at `first`, its home, another one has.
+    #[inline(never)]
+    fn find_elsewhere(&self, slot: u32, mut first: usize) -> usize {
+        let ends = |&entry: &Entry| is_of(entry, slot) || entry == VACANT;
         loop {
-            for step in 0..LANES {
-                let at = first + (slot as usize + step) % LANES;
-                let entry = self.entries[at];
-                if is_of(entry, slot) || entry == VACANT {
-                    return at;
-                }
+            if let Some(lane) = self.entries[first..first + LANES].iter().position(ends) {
+                return first + lane;
             }
             first += LANES;
             if first == self.skipped + self.lines * LANES {
