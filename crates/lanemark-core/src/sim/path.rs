@@ -226,12 +226,12 @@ impl Way {
         bridged: bool,
         trace: &mut Trace,
     ) -> Instant {
-        let (skipped, taken) = match bridged {
-            true => (self.first_step, self.links.len()),
-            false => (0, self.first_step),
+        let (skipped, links) = match bridged {
+            true => (self.first_step, &mut self.links[self.first_step..]),
+            false => (0, &mut self.links[..self.first_step]),
         };
         let mut at = now;
-        for (index, link) in self.links.iter_mut().enumerate().take(taken).skip(skipped) {
+        for (index, link) in (skipped..).zip(links) {
             let span = link.issue_frames(at, operation);
             if span.end > span.start {
                 at = span.end + link.latency();

@@ -198,9 +198,11 @@ impl Storage {
     fn advance_below(&mut self, limit: Instant) -> Option<Completion> {
         let Some(volume) = &mut self.volume else { return self.simulator.advance_until(limit) };
         loop {
-            let mut completion = self.simulator.advance_until(limit)?;
-            if volume.completes(&mut completion) {
-                return Some(completion);
+            if !self.simulator.goes_on_until(limit) {
+                return None;
+            }
+            if let Some((tag, access, status)) = volume.completes(self.simulator.ended()) {
+                return Some(Completion { tag, access, status, ..*self.simulator.ended() });
             }
         }
     }
@@ -241,9 +243,9 @@ impl Volume {
         drive as u16
     }
 
-    /// A drive has done its part: says whether it was the last, whose completion becomes that of the whole.
+    /// A drive has done its part: where it was the last, the number of the whole, its place and its outcome.
     #[inline]
-    fn completes(&mut self, completion: &mut Completion) -> bool {
+    fn completes(&mut self, completion: &Completion) -> Option<(u64, Access, Status)> {
         let part = PartHandle::of(completion.tag as u32);
         let PartOf { request, drive } = self.parts[part];
         self.parts.free(part);
@@ -254,11 +256,10 @@ impl Volume {
             whole.status = completion.status;
         }
         if whole.parts_left > 0 {
-            return false;
+            return None;
         }
         let Request { tag, access, status, .. } = *whole;
         self.requests.free(request);
-        (completion.tag, completion.access, completion.status) = (tag, access, status);
-        true
+        Some((tag, access, status))
     }
 }
