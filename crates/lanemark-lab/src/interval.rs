@@ -163,6 +163,8 @@ impl Lab {
             .collect();
         let mut systems: Vec<Vec<Option<System>>> = Vec::with_capacity(sides.len());
         for (subject, _) in sides {
+            let library = subject.library.keeping();
+            let subject = Subject { library: &library, ..*subject };
             let drawn = deviations.iter().map(|row| subject.drawn(&columns, row));
             systems.push(drawn.collect::<Result<_, _>>()?);
         }

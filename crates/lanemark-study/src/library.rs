@@ -39,6 +39,8 @@ pub struct Library {
     folder: Option<PathBuf>,
     added: Vec<(Kind, String, Document)>,
     used: RefCell<BTreeMap<String, String>>,
+    /// Files that were opened before, where they are kept.
+    kept: Option<RefCell<Vec<(Kind, String, Document)>>>,
 }
 
 impl Kind {
@@ -81,6 +83,13 @@ impl Library {
         Ok(Self { folder: Some(folder.to_owned()), ..Self::default() })
     }
 
+    /// Returns a copy that reads each file once, for systems that are assembled of the same files many times. What it opens
+    /// is not noted as used.
+    #[must_use]
+    pub fn keeping(&self) -> Self {
+        Self { kept: Some(RefCell::default()), ..self.clone() }
+    }
+
     /// Adds a file that is on no disk, in place of any of its kind and name.
     pub fn add(&mut self, kind: Kind, name: &str, file: Document) {
         self.added.retain(|(other, known, _)| (*other, known.as_str()) != (kind, name));
@@ -100,13 +109,28 @@ impl Library {
             let platform = self.open(Kind::Platform, platform)?;
             return Ok(platform.hosted(&file, &label, (&host::TABLES, host::FILE_SYSTEM)));
         }
-        let document = if Path::new(name).extension().is_some_and(|extension| extension == "toml") {
-            open_file(Path::new(name))?
-        } else {
-            self.open_named(kind, name)?
+        let Some(kept) = &self.kept else {
+            let document = self.read(kind, name)?;
+            self.note(&document);
+            return Ok(document);
         };
-        self.note(&document);
+        let is_it =
+            |(known, own, _): &&(Kind, String, Document)| (*known, own.as_str()) == (kind, name);
+        if let Some((.., document)) = kept.borrow().iter().find(is_it) {
+            return Ok(document.clone());
+        }
+        let document = self.read(kind, name)?;
+        kept.borrow_mut().push((kind, name.to_owned(), document.clone()));
         Ok(document)
+    }
+
+    /// Reads the file `name` of a kind, or the file at the path that it is.
+    fn read(&self, kind: Kind, name: &str) -> Result<Document, StudyError> {
+        if Path::new(name).extension().is_some_and(|extension| extension == "toml") {
+            open_file(Path::new(name))
+        } else {
+            self.open_named(kind, name)
+        }
     }
 
     /// The names of all files of a kind.

@@ -83,6 +83,9 @@ pub struct Budget {
 }
 
 impl Budget {
+    /// A budget of no time at all.
+    pub(super) const NONE: Self = Self { near: [Spent::NOTHING; NEAR], far: [Spent::NOTHING; FAR] };
+
     /// A budget of the time spent at the near hops and at the far ones.
     #[inline]
     pub(super) fn new(near: [Spent; NEAR], far: [Spent; FAR]) -> Self {

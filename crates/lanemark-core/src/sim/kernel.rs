@@ -4,8 +4,8 @@
 //! in which they were scheduled and a trajectory has no ties to break.
 //!
 //! Simulated time only goes forward, so the queue is a radix heap (Ahuja, Mehlhorn, Orlin and Tarjan,
-//! "Faster algorithms for the shortest path problem", JACM 37(2), 1990) to the base of 16: an event waits in the
-//! bucket of the highest hexadecimal digit in which its time differs from the present, and of its own digit
+//! "Faster algorithms for the shortest path problem", JACM 37(2), 1990) to the base of 32: an event waits in the
+//! bucket of the highest digit in which its time differs from the present, and of its own digit
 //! there. When a bucket's turn comes, its earliest event becomes the present and the others fall into lower
 //! buckets, each a few times in its life. There is no comparison to mispredict on the way in, and the cost
 //! follows the spread of times and hardly the number of events. Events of one instant always share a bucket and
@@ -23,11 +23,10 @@ pub(super) struct EventQueue<E> {
     due: Vec<E>,
     done: usize,
     /// Events by the highest digit that differs from the present, and its value.
-    buckets: Vec<Vec<Entry<E>>>,
+    buckets: Box<[Vec<Entry<E>>; DIGITS * VALUES]>,
     /// Digits that have occupied buckets, and the values of each.
     occupied: u16,
-    values: [u16; DIGITS],
-    moving: Vec<Entry<E>>,
+    values: [u32; DIGITS],
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -36,9 +35,10 @@ struct Entry<E> {
     event: E,
 }
 
-/// Hexadecimal digits of a time, and values of a digit.
-const DIGITS: usize = 16;
-const VALUES: usize = 16;
+/// Bits of a digit, digits of a time, and values of a digit.
+const BITS: usize = 5;
+const DIGITS: usize = (u64::BITS as usize).div_ceil(BITS);
+const VALUES: usize = 1 << BITS;
 /// A bucket of so many events is that of those which come before long.
 const SOON: std::ops::RangeInclusive<usize> = 4..=64;
 
@@ -49,10 +49,9 @@ impl<E: Copy> EventQueue<E> {
             now: 0,
             due: Vec::with_capacity(capacity),
             done: 0,
-            buckets: (0..DIGITS * VALUES).map(|_| Vec::new()).collect(),
+            buckets: Box::new(std::array::from_fn(|_| Vec::new())),
             occupied: 0,
             values: [0; DIGITS],
-            moving: Vec::with_capacity(capacity),
         }
     }
 
@@ -73,7 +72,7 @@ impl<E: Copy> EventQueue<E> {
     #[inline]
     fn lowest_bucket(&self) -> usize {
         let digit = self.occupied.trailing_zeros() as usize % DIGITS;
-        digit * VALUES + self.values[digit].trailing_zeros() as usize
+        digit * VALUES + self.values[digit].trailing_zeros() as usize % VALUES
     }
 
     /// Marks a bucket as empty.
@@ -101,8 +100,8 @@ impl<E: Copy> EventQueue<E> {
             self.due.push(entry.event);
             return;
         }
-        let digit = differs.ilog2() as usize / 4;
-        let value = (entry.at >> (digit * 4)) as usize % VALUES;
+        let digit = differs.ilog2() as usize / BITS;
+        let value = (entry.at >> (digit * BITS)) as usize % VALUES;
         self.occupied |= 1 << digit;
         self.values[digit] |= 1 << value;
         self.buckets[digit * VALUES + value].push(entry);
@@ -125,7 +124,7 @@ impl<E: Copy> EventQueue<E> {
 
     /// Takes the next event.
     pub(super) fn pop(&mut self) -> Option<(Instant, E)> {
-        self.pop_until(Instant::from_picoseconds(u64::MAX), |_| {})
+        self.pop_until(Instant::from_picoseconds(u64::MAX), None::<fn(E)>)
     }
 
     /// Takes the next event, where it comes no later than `limit`. `soon` is told of events that come before long,
@@ -134,31 +133,27 @@ impl<E: Copy> EventQueue<E> {
     pub(super) fn pop_until(
         &mut self,
         limit: Instant,
-        soon: impl FnMut(E),
+        soon: Option<impl FnMut(E)>,
     ) -> Option<(Instant, E)> {
-        if self.done < self.due.len() {
-            if self.now > limit.picoseconds() {
-                return None;
-            }
-        } else {
+        if self.done == self.due.len() {
             if self.done > 0 {
                 self.due.clear();
                 self.done = 0;
             }
-            let alone = self.advance(limit.picoseconds(), soon)?;
-            if alone.is_some() {
-                return alone;
-            }
+            return self.advance(limit.picoseconds(), soon);
+        }
+        if self.now > limit.picoseconds() {
+            return None;
         }
         let event = self.due[self.done];
         self.done += 1;
         Some((Instant::from_picoseconds(self.now), event))
     }
 
-    /// Makes the time of the earliest event the present, where it comes no later than `limit`, and returns that
-    /// event where it was alone in its bucket; else it and those of the same time are due.
+    /// Makes the time of the earliest event the present, where it comes no later than `limit`, and takes that event;
+    /// others of the same time are due.
     #[inline]
-    fn advance(&mut self, limit: u64, soon: impl FnMut(E)) -> Option<Option<(Instant, E)>> {
+    fn advance(&mut self, limit: u64, soon: Option<impl FnMut(E)>) -> Option<(Instant, E)> {
         if self.occupied == 0 {
             return None;
         }
@@ -171,22 +166,28 @@ impl<E: Copy> EventQueue<E> {
             self.now = only.at;
             bucket.clear();
             self.vacate(lowest);
-            return Some(Some((Instant::from_picoseconds(only.at), only.event)));
+            return Some((Instant::from_picoseconds(only.at), only.event));
         }
         let earliest = bucket.iter().fold(u64::MAX, |least, entry| least.min(entry.at));
         if earliest > limit {
             return None;
         }
         self.now = earliest;
-        std::mem::swap(&mut self.moving, bucket);
+        let mut moving = std::mem::take(bucket);
         self.vacate(lowest);
-        let mut moving = std::mem::take(&mut self.moving);
-        if SOON.contains(&moving.len()) {
+        if let Some(soon) = soon
+            && SOON.contains(&moving.len())
+        {
             moving.iter().map(|entry| entry.event).for_each(soon);
         }
-        moving.drain(..).for_each(|entry| self.put(entry));
-        self.moving = moving;
-        Some(None)
+        let first = moving.iter().position(|entry| entry.at == earliest)?;
+        let (before, behind) = (&moving[..first], &moving[first + 1..]);
+        before.iter().chain(behind).for_each(|&entry| self.put(entry));
+        let event = moving[first].event;
+        moving.clear();
+        // It is empty, and keeps the memory that it had.
+        self.buckets[lowest] = moving;
+        Some((Instant::from_picoseconds(earliest), event))
     }
 }
 
@@ -214,7 +215,7 @@ mod tests {
                     prop_assert_eq!(queue.next_at(), Some(Instant::from_picoseconds(time)));
                     let early = Instant::from_picoseconds(time.saturating_sub(1));
                     if time > 0 {
-                        prop_assert_eq!(queue.pop_until(early, drop), None);
+                        prop_assert_eq!(queue.pop_until(early, Some(drop)), None);
                     }
                     prop_assert_eq!(queue.pop(), Some((Instant::from_picoseconds(time), index)));
                 }

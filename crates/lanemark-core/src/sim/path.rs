@@ -34,6 +34,11 @@ pub(super) struct Way {
     links: Vec<Link>,
     /// How many of its links come before a command's second step: up to a bridge, or all.
     first_step: usize,
+    /// Whether any of its links carries accesses of a protocol, whether any issues commands by frames, and the latency of
+    /// those before the second step that carry packets. No link becomes one of another kind.
+    carries_accesses: bool,
+    issues_by_frames: bool,
+    latency: Duration,
 }
 
 /// A direction of a drive's internal path, which may be no limit at all.
@@ -161,7 +166,16 @@ impl Way {
         let links: Vec<Link> = way.links.iter().map(|link| Link::new(link, end)).collect();
         let bridge = way.links.iter().position(|link| matches!(link.law, LinkLaw::Bridge(_)));
         let first_step = bridge.map_or(links.len(), |bridge| bridge + 1);
-        Self { shared: way.trunk, place, links, first_step }
+        let carrying = |link: &&Link| !link.issues_by_frames();
+        Self {
+            shared: way.trunk,
+            place,
+            first_step,
+            carries_accesses: links.iter().any(|link| !link.issues_by_frames()),
+            issues_by_frames: links.iter().any(Link::issues_by_frames),
+            latency: links[..first_step].iter().filter(carrying).map(Link::latency).sum(),
+            links,
+        }
     }
 
     /// Returns one of the way's own links, the nearest to the host first.
@@ -181,19 +195,21 @@ impl Way {
 
     /// The time of a small packet between host and controller: through all links that carry packets.
     pub(super) fn message_latency(&self, shared: &[Link]) -> Duration {
-        let way = shared[..self.shared].iter().chain(&self.links[..self.first_step]);
-        way.filter(|link| !link.issues_by_frames()).map(Link::latency).sum()
+        let shared = shared[..self.shared].iter().filter(|link| !link.issues_by_frames());
+        shared.map(Link::latency).sum::<Duration>() + self.latency
     }
 
     /// Whether the drive gets its commands by frames, after the controller has fetched them.
     pub(super) fn issues_by_frames(&self) -> bool {
-        self.links.iter().any(Link::issues_by_frames)
+        self.issues_by_frames
     }
 
     /// Takes the links' time for accesses of the protocol.
     pub(super) fn charge(&mut self, shared: &mut [Link], now: Instant, accesses: Accesses) {
-        let way = shared[..self.shared].iter_mut().chain(&mut self.links);
-        way.for_each(|link| link.charge(now, accesses));
+        shared[..self.shared].iter_mut().for_each(|link| link.charge(now, accesses));
+        if self.carries_accesses {
+            self.links.iter_mut().for_each(|link| link.charge(now, accesses));
+        }
     }
 
     /// Whether a command's frames go in two steps, with a bridge between them.
@@ -210,12 +226,12 @@ impl Way {
         bridged: bool,
         trace: &mut Trace,
     ) -> Instant {
-        let (skipped, taken) = match bridged {
-            true => (self.first_step, self.links.len()),
-            false => (0, self.first_step),
+        let (skipped, links) = match bridged {
+            true => (self.first_step, &mut self.links[self.first_step..]),
+            false => (0, &mut self.links[..self.first_step]),
         };
         let mut at = now;
-        for (index, link) in self.links.iter_mut().enumerate().take(taken).skip(skipped) {
+        for (index, link) in (skipped..).zip(links) {
             let span = link.issue_frames(at, operation);
             if span.end > span.start {
                 at = span.end + link.latency();

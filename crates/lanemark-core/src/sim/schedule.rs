@@ -86,7 +86,7 @@ impl Schedule {
     pub(super) fn pop_until(
         &mut self,
         limit: Instant,
-        soon: impl FnMut(Event),
+        soon: Option<impl FnMut(Event)>,
     ) -> Option<(Instant, Event)> {
         self.queue.pop_until(limit, soon)
     }

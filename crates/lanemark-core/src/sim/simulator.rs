@@ -116,19 +116,6 @@ pub enum SimError {
     Cancelled,
 }
 
-impl Completion {
-    /// Whether simulated time goes on after it.
-    ///
-    /// # Errors
-    /// [`SimError::NeverEnds`]
-    pub(super) fn check_end(&self) -> Result<(), SimError> {
-        match self.completed <= Instant::END {
-            true => Ok(()),
-            false => Err(SimError::NeverEnds),
-        }
-    }
-}
-
 /// A drive, and the way to it.
 struct Attachment {
     /// The namespaces of the drive, or all of it.
@@ -184,6 +171,8 @@ pub struct Simulator {
     idle_after: Duration,
     events: Schedule,
     handled: u64,
+    /// The request that came back last.
+    ended: Completion,
     cores: Vec<Station>,
     shared: Vec<Link>,
     turns: Vec<SharedLink>,
@@ -241,6 +230,7 @@ impl Simulator {
             idle_after: spec.cpu.idle_after,
             events: Schedule::new(),
             handled: 0,
+            ended: Completion::NONE,
             cores: vec![Station::default(); spec.cpu.cores as usize],
             shared: spec.trunk.iter().map(|link| Link::new(link, COMPLETION)).collect(),
             turns: vec![SharedLink::new(spec.drives() * 2); spec.trunk.len()],
@@ -352,20 +342,27 @@ impl Simulator {
     /// Goes on to the next completion that comes no later than `limit`; `None` where there is none.
     /// The time does not pass `limit`.
     pub fn advance_until(&mut self, limit: Instant) -> Option<Completion> {
+        self.goes_on_until(limit).then_some(self.ended)
+    }
+
+    /// The request that came back last, which [`Simulator::goes_on_until`] went on to.
+    pub(super) fn ended(&self) -> &Completion {
+        &self.ended
+    }
+
+    /// Goes on as [`Simulator::advance_until`] does, and says whether a request came back.
+    pub(super) fn goes_on_until(&mut self, limit: Instant) -> bool {
         loop {
             let Self { events, commands, requests, .. } = self;
+            let soon = |event| bring_near(event, commands, requests);
             let many = commands.most() > NEAR_MOST;
-            let soon = |event| {
-                if many {
-                    bring_near(event, commands, requests);
-                }
+            let Some((at, event)) = events.pop_until(limit, many.then_some(soon)) else {
+                return false;
             };
-            let (at, event) = events.pop_until(limit, soon)?;
             self.now = at;
             self.handled += 1;
-            let completion = self.handle(event);
-            if completion.is_some() {
-                return completion;
+            if self.handle(event) {
+                return true;
             }
         }
     }
@@ -385,7 +382,9 @@ impl Simulator {
         busy
     }
 
-    fn handle(&mut self, event: Event) -> Option<Completion> {
+    /// Lets an event happen; whether a request came back by it. Inlined into the one loop that calls it for every event.
+    #[inline(always)]
+    fn handle(&mut self, event: Event) -> bool {
         match event {
             Event::Submit(request) => self.begin(request),
             Event::Submitted(command) => self.submitted(command),
@@ -415,10 +414,13 @@ impl Simulator {
             Event::TimedOut(command) => self.timed_out(command),
             Event::Held(command) => self.goes_on(command),
             Event::Fault(number, over) => self.fault(number, over),
-            Event::Failed(request) => return Some(self.failed(request)),
+            Event::Failed(request) => {
+                self.ended = self.failed(request);
+                return true;
+            }
             Event::Completed(command) => return self.completed(command),
         }
-        None
+        false
     }
 
     /// Splits a request into commands and gives them to the protocol.

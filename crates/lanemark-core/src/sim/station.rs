@@ -112,10 +112,13 @@ impl Servers {
 
     #[inline]
     fn first_free(&mut self) -> &mut Station {
-        let first = match self.0.len() {
-            1 => 0,
-            count => (0..count).min_by_key(|&index| self.0[index].free_at()).unwrap_or(0),
-        };
+        let mut first = 0;
+        let mut free_at = self.0[0].free;
+        for (index, station) in self.0.iter().enumerate().skip(1) {
+            if station.free < free_at {
+                (first, free_at) = (index, station.free);
+            }
+        }
         &mut self.0[first]
     }
 }

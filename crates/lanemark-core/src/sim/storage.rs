@@ -138,24 +138,40 @@ impl Storage {
             let capacity = volume.capacity;
             return Err(SimError::OutOfVolume { offset, length, capacity });
         }
+        if let Some(part) = volume.part_of(access) {
+            let request = volume.requests.insert(Request {
+                tag,
+                access,
+                parts_left: 1,
+                status: Status::Good,
+            });
+            return self.submit_part(at, (request, operation), part, thread, true);
+        }
         let parts = volume.parts_of(access);
         let parts_left = parts.clone().count() as u32;
         let request =
             volume.requests.insert(Request { tag, access, parts_left, status: Status::Good });
-        for (index, Part { drive, offset, length }) in parts.enumerate() {
-            let part = volume.parts.insert(PartOf { request, drive });
-            volume.outstanding[usize::from(drive)] += 1;
-            let (access, target) = (Access { operation, offset, length }, drive.into());
-            self.simulator.submit_part(
-                at,
-                target,
-                access,
-                thread,
-                part.number().into(),
-                index == 0,
-            )?;
+        for (index, part) in parts.enumerate() {
+            self.submit_part(at, (request, operation), part, thread, index == 0)?;
         }
         Ok(())
+    }
+
+    /// Submits a part of a request on the volume to its drive.
+    #[inline]
+    fn submit_part(
+        &mut self,
+        at: Instant,
+        (request, operation): (VolumeRequestHandle, Operation),
+        Part { drive, offset, length }: Part,
+        thread: u32,
+        is_first: bool,
+    ) -> Result<(), SimError> {
+        let Some(volume) = &mut self.volume else { return Ok(()) };
+        let tag = volume.parts.insert(PartOf { request, drive }).number().into();
+        volume.outstanding[usize::from(drive)] += 1;
+        let access = Access { operation, offset, length };
+        self.simulator.submit_part(at, drive.into(), access, thread, tag, is_first)
     }
 
     /// Goes on to the next completion; `None` when nothing is under way any more.
@@ -182,16 +198,26 @@ impl Storage {
     fn advance_below(&mut self, limit: Instant) -> Option<Completion> {
         let Some(volume) = &mut self.volume else { return self.simulator.advance_until(limit) };
         loop {
-            let completion = self.simulator.advance_until(limit)?;
-            let whole = volume.completed(&completion);
-            if whole.is_some() {
-                return whole;
+            if !self.simulator.goes_on_until(limit) {
+                return None;
+            }
+            if let Some((tag, access, status)) = volume.completes(self.simulator.ended()) {
+                return Some(Completion { tag, access, status, ..*self.simulator.ended() });
             }
         }
     }
 }
 
 impl Volume {
+    /// Returns the only part of a request within a chunk of a stripe, which most small requests are.
+    fn part_of(&self, Access { operation, offset, length }: Access) -> Option<Part> {
+        let drives = self.outstanding.len() as u16;
+        match operation {
+            Operation::Flush => None,
+            _ => self.spec.within_chunk(drives, offset, length),
+        }
+    }
+
     /// Returns the parts of a request on the drives: a flush has one on each, and no request is without any.
     fn parts_of(&mut self, access: Access) -> impl Iterator<Item = Part> + Clone + use<> {
         let drives = self.outstanding.len() as u16;
@@ -217,8 +243,9 @@ impl Volume {
         drive as u16
     }
 
-    /// A drive has done its part; the whole, where it was the last.
-    fn completed(&mut self, completion: &Completion) -> Option<Completion> {
+    /// A drive has done its part: where it was the last, the number of the whole, its place and its outcome.
+    #[inline]
+    fn completes(&mut self, completion: &Completion) -> Option<(u64, Access, Status)> {
         let part = PartHandle::of(completion.tag as u32);
         let PartOf { request, drive } = self.parts[part];
         self.parts.free(part);
@@ -233,6 +260,6 @@ impl Volume {
         }
         let Request { tag, access, status, .. } = *whole;
         self.requests.free(request);
-        Some(Completion { tag, access, status, ..*completion })
+        Some((tag, access, status))
     }
 }

@@ -72,6 +72,18 @@ impl VolumeSpec {
         })
     }
 
+    /// Returns the part of the `length` bytes from `offset` on where they lie within one chunk of a stripe over `drives`.
+    #[inline]
+    pub(super) fn within_chunk(self, drives: u16, offset: Bytes, length: Bytes) -> Option<Part> {
+        let Self::Stripe { chunk } = self else { return None };
+        let (number, into) = (offset.get() / chunk.get(), offset.get() % chunk.get());
+        if length == Bytes::ZERO || into + length.get() > chunk.get() {
+            return None;
+        }
+        let (row, drive) = (number / u64::from(drives), number % u64::from(drives));
+        Some(Part { drive: drive as u16, offset: Bytes(row * chunk.get() + into), length })
+    }
+
     /// Returns the content of each drive where the volume holds `content`, up to a chunk.
     pub(super) fn content(self, drives: u16, content: Content) -> Content {
         let Self::Stripe { chunk } = self else { return content };
@@ -142,6 +154,11 @@ mod tests {
                 seen.extend(places.step_by(4096).map(|place| (part.drive, place)));
             }
             prop_assert_eq!(seen, expected);
+            let (offset, length) = (Bytes(offset * slot), Bytes(length * slot));
+            let parts: Vec<Part> = spec.parts(drives, offset, length).collect();
+            let within = spec.within_chunk(drives, offset, length);
+            let one_chunk = offset.get() / chunk == (offset + length).get().saturating_sub(1) / chunk;
+            prop_assert_eq!(within, one_chunk.then(|| parts[0]));
         }
     }
 }

@@ -34,7 +34,7 @@ struct Runs {
 }
 
 /// A kind of pages as the law sees it.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Debug)]
 struct Kind {
     pages: f64,
     /// Visits of a transaction.
@@ -44,7 +44,7 @@ struct Kind {
 }
 
 /// Writes of a kind of pages.
-#[derive(Default)]
+#[derive(Clone, Copy, Debug, Default)]
 struct Written {
     /// Pages written for a transaction.
     pages: f64,
@@ -65,27 +65,51 @@ impl Transactions {
     /// first that is not changed; they stay in the buffer unchanged, and many of them are changed and written again. A checkpoint
     /// writes the changed pages in order, each run of them at once.
     pub fn buffer_use(&self, page: Bytes, rate: f64) -> BufferUse {
-        if let Some(Counted { reads, writes, awaited }) = self.counted {
-            return BufferUse { reads, writes, awaited, ..BufferUse::default() };
-        }
+        self.buffer_law(page).at(rate)
+    }
+
+    /// The law of [`Transactions::buffer_use`] for any rate.
+    pub(crate) fn buffer_law(&self, page: Bytes) -> BufferLaw<'_> {
         let room = self.buffer.get() as f64 / page.get() as f64;
         let kinds: Vec<Kind> = self
             .pages
             .iter()
-            .filter(|class| class.visits > 0.0)
+            .filter(|class| class.visits > 0.0 && self.counted.is_none())
             .map(|class| {
                 let used = class.size.get() as f64 * self.in_use.get();
                 let pages = (used / page.get() as f64).max(1.0);
                 Kind { pages, visits: class.visits, changed: class.changed.get() }
             })
             .collect();
-        let visits: f64 = kinds.iter().map(|kind| kind.visits).sum();
         let stay = stay(&kinds, room);
-        let between_checkpoints = rate * self.checkpoint.as_seconds();
         let pages_max = (self.gather.get() / page.get()).max(1) as u32;
+        let with_dropped = |kind: Kind| (kind, kind.dropped(stay, pages_max));
+        let kinds = kinds.into_iter().map(with_dropped).collect();
+        BufferLaw { load: self, kinds, stay, pages_max }
+    }
+}
+
+/// What a buffer leaves to the drives at any rate of transactions.
+#[derive(Clone, Debug)]
+pub(crate) struct BufferLaw<'t> {
+    load: &'t Transactions,
+    /// The kinds of pages, and what is written of each when pages are dropped.
+    kinds: Vec<(Kind, Written)>,
+    stay: f64,
+    pages_max: u32,
+}
+
+impl BufferLaw<'_> {
+    /// Computes the reads and writes at `rate` transactions a second.
+    pub(crate) fn at(&self, rate: f64) -> BufferUse {
+        let &Self { load, ref kinds, stay, pages_max } = self;
+        if let Some(Counted { reads, writes, awaited }) = load.counted {
+            return BufferUse { reads, writes, awaited, ..BufferUse::default() };
+        }
+        let visits: f64 = kinds.iter().map(|(kind, _)| kind.visits).sum();
+        let between_checkpoints = rate * load.checkpoint.as_seconds();
         let mut total = BufferUse { pages_max, ..BufferUse::default() };
-        for kind in kinds {
-            let dropped = kind.dropped(stay, pages_max);
+        for &(kind, dropped) in kinds {
             let checkpointed = kind.checkpointed(stay, between_checkpoints, pages_max);
             let written = if checkpointed.pages > dropped.pages { checkpointed } else { dropped };
             total.reads += kind.visits * kind.missed(stay);

@@ -34,6 +34,7 @@ mod transactions;
 pub use accesses::{Access, Accesses, Operation};
 pub use arrival::Arrival;
 pub use asks::{Asks, TraceSummary};
+pub(crate) use buffer::BufferLaw;
 pub use buffer::BufferUse;
 pub use builder::{CheckedTest, Quantity, TestBuilder};
 pub use data::fill_random;

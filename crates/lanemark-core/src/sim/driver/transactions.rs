@@ -35,7 +35,7 @@ use crate::result::{
 };
 use crate::rng::{Rng, StreamKey};
 use crate::units::{Bytes, Duration, Instant};
-use crate::workload::{Access, BufferUse, Operation, Test, Transactions};
+use crate::workload::{Access, BufferLaw, BufferUse, Operation, Test, Transactions};
 
 /// Changed pages that may be owed before users wait for them to be written.
 const OWED_MAX: f64 = 4096.0;
@@ -50,6 +50,9 @@ const LOG_WRITE: u64 = 1 << 62;
 const LOG_FLUSH: u64 = 1 << 61;
 /// The tag of a page's write that a user waits for, with the user.
 const AWAITED_WRITE: u64 = 1 << 60;
+
+/// An instant after all others.
+const NEVER: Instant = Instant::from_picoseconds(u64::MAX);
 
 /// An event outside the drives.
 #[derive(Clone, Copy, Debug)]
@@ -87,6 +90,8 @@ struct LogWriter {
     /// Writes under way, in order; the number of the first.
     writes: VecDeque<LogWrite>,
     first: u64,
+    /// Lists of users of writes that are over, for those of others.
+    spare: Vec<Vec<u32>>,
     /// Place of the next log write in the log's area.
     place: Bytes,
 }
@@ -125,12 +130,15 @@ struct Run<'t> {
     storage: Storage,
     metering: Metering,
     events: EventQueue<Event>,
+    /// Instant of the first of them, or the end of all time.
+    next: Instant,
     processors: Servers,
     cores: u32,
     users: Vec<User>,
     rng: Rng,
     /// Pages that lie before the log.
     pages: u64,
+    law: BufferLaw<'t>,
     buffer: BufferUse,
     log: LogWriter,
     owed: f64,
@@ -160,18 +168,22 @@ impl<'t> Run<'t> {
         // Until it is known: as if nothing had to be waited for.
         let alone = (load.elsewhere + load.processor).as_seconds();
         let rate = f64::from(test.threads) / alone;
+        let law = load.buffer_law(test.block);
+        let buffer = law.at(rate);
         Self {
             test,
             load,
             storage: Storage::new(spec, Content::of(test), key),
             metering: Metering::new(spec, counting_from, Some(deadline)),
             events: EventQueue::with_capacity(test.threads as usize),
+            next: NEVER,
             processors: Servers::new(spec.cpu.cores as usize),
             cores: spec.cpu.cores,
             users: vec![User::default(); test.threads as usize],
             rng: Rng::new(key),
             pages: (test.span - load.log.area).get() / test.block.get(),
-            buffer: load.buffer_use(test.block, rate),
+            law,
+            buffer,
             log: LogWriter::default(),
             owed: 0.0,
             page_writes: 0,
@@ -193,8 +205,7 @@ impl<'t> Run<'t> {
 
     /// Goes on to the next event, here or in the drives; whether there is more before the end.
     fn step(&mut self) -> Result<bool, SimError> {
-        let next = self.events.next_at().unwrap_or(self.deadline);
-        let limit = next.min(self.deadline);
+        let limit = self.next.min(self.deadline);
         if let Some(mut completion) = self.metering.advance_until(&mut self.storage, limit) {
             completion.check_end()?;
             self.now = completion.completed;
@@ -202,11 +213,12 @@ impl<'t> Run<'t> {
             self.completed(&completion)?;
             return Ok(true);
         }
-        if next >= self.deadline {
+        if self.next >= self.deadline {
             self.begin_counting(self.deadline);
             return Ok(false);
         }
         let Some((now, event)) = self.events.pop() else { return Ok(false) };
+        self.next = self.events.next_at().unwrap_or(NEVER);
         self.now = now;
         match event {
             Event::Asks(user) => self.begin(now, user),
@@ -239,7 +251,12 @@ impl<'t> Run<'t> {
 
     fn leave(&mut self, now: Instant, user: u32) {
         let away = self.exponential(self.load.elsewhere);
-        self.events.schedule(now + away, Event::Asks(user));
+        self.schedule(now + away, Event::Asks(user));
+    }
+
+    fn schedule(&mut self, at: Instant, event: Event) {
+        self.next = self.next.min(at);
+        self.events.schedule(at, event);
     }
 
     fn begin(&mut self, now: Instant, user: u32) {
@@ -253,7 +270,7 @@ impl<'t> Run<'t> {
     fn compute(&mut self, now: Instant, user: u32) {
         let time = self.exponential(self.users[user as usize].part);
         let span = self.processors.serve(now, time);
-        self.events.schedule(span.end, Event::Computed(user));
+        self.schedule(span.end, Event::Computed(user));
     }
 
     /// Makes room for the next page or reads it, commits, or ends.
@@ -298,7 +315,8 @@ impl<'t> Run<'t> {
         let log = &self.load.log;
         while !self.log.waiting.is_empty() && self.log.writes.len() < log.outstanding as usize {
             let most = (log.write_max.get() / log.record.get()).max(1) as usize;
-            let later = self.log.waiting.split_off(self.log.waiting.len().min(most));
+            let mut later = self.log.spare.pop().unwrap_or_default();
+            later.extend(self.log.waiting.drain(self.log.waiting.len().min(most)..));
             let users = std::mem::replace(&mut self.log.waiting, later);
             let length = Bytes((log.record.get() * users.len() as u64).next_multiple_of(512));
             if self.log.place + length > log.area {
@@ -366,9 +384,12 @@ impl<'t> Run<'t> {
             if now >= self.counting_from {
                 self.committed += write.users.len() as u64;
             }
-            for user in write.users {
+            for &user in &write.users {
                 self.finish(now, user)?;
             }
+            let mut users = write.users;
+            users.clear();
+            self.log.spare.push(users);
         }
         self.write_log(now)
     }
@@ -384,7 +405,7 @@ impl<'t> Run<'t> {
         self.ended += 1;
         if self.ended.is_multiple_of(RATE_EVERY) {
             let seconds = now.since(self.rate_since).as_seconds();
-            self.buffer = self.load.buffer_use(self.test.block, RATE_EVERY as f64 / seconds);
+            self.buffer = self.law.at(RATE_EVERY as f64 / seconds);
             self.rate_since = now;
         }
         self.leave(now + locked, user);

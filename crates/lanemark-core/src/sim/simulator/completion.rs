@@ -1,14 +1,38 @@
 //! The way back of a command: interrupt, completion on a core, and its slot for the next.
 
-use super::{Attachment, Command, Completion, Event, Simulator};
-use crate::sim::budget::Hop;
+use super::{Attachment, Command, Completion, Event, SimError, Simulator};
+use crate::sim::budget::{Budget, Hop};
 use crate::sim::coalescing::{Announcement, Expiry};
 use crate::sim::drive::media::media;
 use crate::sim::drive::medium::Medium;
 use crate::sim::fault::Status;
 use crate::sim::number::{DriveNumber, QueueNumber};
 use crate::sim::slab::CommandHandle;
-use crate::units::Duration;
+use crate::units::{Bytes, Duration, Instant};
+use crate::workload::{Access, Operation};
+
+impl Completion {
+    /// The completion of no request.
+    pub(super) const NONE: Self = Self {
+        tag: 0,
+        access: Access { operation: Operation::Read, offset: Bytes::ZERO, length: Bytes::ZERO },
+        submitted: Instant::ZERO,
+        completed: Instant::ZERO,
+        status: Status::Good,
+        budget: Budget::NONE,
+    };
+
+    /// Whether simulated time goes on after it.
+    ///
+    /// # Errors
+    /// [`SimError::NeverEnds`]
+    pub(in crate::sim) fn check_end(&self) -> Result<(), SimError> {
+        match self.completed <= Instant::END {
+            true => Ok(()),
+            false => Err(SimError::NeverEnds),
+        }
+    }
+}
 
 impl Simulator {
     /// The completion of a command has reached the host.
@@ -96,8 +120,9 @@ impl Simulator {
         self.events.schedule(span.end, Event::Completed(handle));
     }
 
+    /// A core has handled the completion of a command; whether its request came back with it.
     #[inline]
-    pub(super) fn completed(&mut self, handle: CommandHandle) -> Option<Completion> {
+    pub(super) fn completed(&mut self, handle: CommandHandle) -> bool {
         let Command { request, drive, thread, queue, operation, harm, .. } = self.commands[handle];
         let protocol = &mut self.attachments[usize::from(drive)].protocol;
         protocol.give_slot(queue, operation);
@@ -117,9 +142,9 @@ impl Simulator {
         pending.incomplete -= 1;
         if pending.incomplete > 0 {
             self.commands.free(handle);
-            return None;
+            return false;
         }
-        let completion = Completion {
+        self.ended = Completion {
             tag: pending.tag,
             access: pending.access,
             submitted: pending.submitted,
@@ -137,7 +162,7 @@ impl Simulator {
         for Attachment { drive, .. } in &mut self.attachments {
             drive.front_end.catch_up(self.now, &mut self.commands, &mut self.events);
         }
-        Some(completion)
+        true
     }
 
     /// A command that waited for a slot has one, or keeps its own to be sent again.

@@ -87,11 +87,12 @@ impl ReadAhead {
             stream.used = self.clock;
             return Some(index);
         }
-        let oldest = (0..STREAMS).min_by_key(|&index| self.streams[index].used)?;
+        let (oldest, _) = self.streams.iter().enumerate().min_by_key(|(_, stream)| stream.used)?;
         self.end_stream(oldest);
-        let clock = self.clock;
-        self.streams[oldest] =
-            Stream { next: end, ahead: end, reads: 1, used: clock, ..Stream::default() };
+        // What it had ahead and its gaps are gone with the stream before.
+        let stream = &mut self.streams[oldest];
+        (stream.next, stream.ahead) = (end, end);
+        (stream.reads, stream.used) = (1, self.clock);
         None
     }
 
@@ -201,10 +202,11 @@ impl ReadAhead {
     }
 
     fn end_stream(&mut self, index: usize) {
-        let stretches = std::mem::take(&mut self.streams[index].stretches);
         self.streams[index].gaps.clear();
         self.streams[index].reads = 0;
-        stretches.into_iter().for_each(|handle| self.drop_stretch(handle));
+        while let Some(handle) = self.streams[index].stretches.pop_front() {
+            self.drop_stretch(handle);
+        }
     }
 
     fn drop_stretch(&mut self, handle: StretchHandle) {

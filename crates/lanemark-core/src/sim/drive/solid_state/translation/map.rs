@@ -81,21 +81,25 @@ impl Overrides {
         black_box(slots.fold(VACANT, |sum, slot| sum ^ self.entries[self.home(slot)]));
     }
 
-    /// The entry of `slot`, or the vacant one that it would be.
+    /// The entry of `slot`, or the vacant one that it would be. Each slot has a lane of its own, and where another one has
+    /// that, it takes the first that is vacant; since nothing ever leaves, a lane that is vacant ends the search.
     #[inline]
     fn find(&self, slot: u32) -> usize {
-        let mut first = self.home(slot);
+        let first = self.home(slot);
+        let own = first + slot as usize % LANES;
+        match self.entries[own] {
+            entry if is_of(entry, slot) || entry == VACANT => own,
+            _ => self.find_elsewhere(slot, first),
+        }
+    }
+
+    /// The entry of `slot`, whose lane in the line at `first`, its home, another one has.
+    #[inline(never)]
+    fn find_elsewhere(&self, slot: u32, mut first: usize) -> usize {
+        let ends = |&entry: &Entry| is_of(entry, slot) || entry == VACANT;
         loop {
-            let line = &self.entries[first..first + LANES];
-            // All eight are looked at, since that costs less than a branch that goes either way.
-            let (mut own, mut vacant) = (0u32, 0u32);
-            for (lane, &entry) in line.iter().enumerate() {
-                own |= u32::from(is_of(entry, slot)) << lane;
-                vacant |= u32::from(entry == VACANT) << lane;
-            }
-            let found = if own != 0 { own } else { vacant };
-            if found != 0 {
-                return first + found.trailing_zeros() as usize;
+            if let Some(lane) = self.entries[first..first + LANES].iter().position(ends) {
+                return first + lane;
             }
             first += LANES;
             if first == self.skipped + self.lines * LANES {
