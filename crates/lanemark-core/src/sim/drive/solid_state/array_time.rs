@@ -26,7 +26,7 @@ impl ArrayTime {
     pub(super) fn count(&mut self, operation: &FlashOperation, time: Duration) {
         match operation.task {
             FlashTask::Program { .. } | FlashTask::ProgramMap | FlashTask::ProgramMoved => {
-                self.program += time
+                self.program += time;
             }
             FlashTask::Erase { .. } => self.erase += time,
             _ => self.read += time,
