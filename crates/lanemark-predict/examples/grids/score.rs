@@ -5,6 +5,7 @@ use std::fmt::Write;
 use lanemark_core::result::{RunResult, WhatIf};
 
 use super::rates;
+use super::truth::NOISE;
 
 /// A cell of a grid on the other path.
 pub(super) struct Cell {
@@ -58,6 +59,11 @@ impl Cell {
 
     fn is_nearer(&self) -> bool {
         self.off(self.predicted) < self.off(self.rule)
+    }
+
+    /// Whether the two differ by less than a measured figure is sure to.
+    fn is_alike(&self) -> bool {
+        (self.predicted / self.rule).ln().abs() < NOISE
     }
 
     fn is_inside(&self) -> Option<bool> {
@@ -115,9 +121,10 @@ fn summary(cells: &[&Cell]) -> String {
         all.get(all.len() / 2).copied().unwrap_or(0.0)
     };
     format!(
-        "{:>5} cells  model {median:>5.1}% {mean:>6.1}%  rule {rule_median:>5.1}% {rule_mean:>6.1}%  nearer {:>3.0}%  within {:>3.0}% (below {:.0}%, above {:.0}%)  width {width:.2}",
+        "{:>5} cells  model {median:>5.1}% {mean:>6.1}%  rule {rule_median:>5.1}% {rule_mean:>6.1}%  nearer {:>3.0}% alike {:>3.0}%  within {:>3.0}% (below {:.0}%, above {:.0}%)  width {width:.2}",
         cells.len(),
         share(&Cell::is_nearer),
+        share(&Cell::is_alike),
         share(&|cell| cell.is_inside() == Some(true)),
         share(&|cell| cell.interval.is_some_and(|(low, _)| cell.truth < low)),
         share(&|cell| cell.interval.is_some_and(|(_, high)| cell.truth > high)),

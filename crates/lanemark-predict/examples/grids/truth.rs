@@ -25,7 +25,7 @@ const NO_HOSTS: [&str; 3] = ["ml505", "link-table", "data-sheet"];
 /// Factor either way within which a truth lies.
 const WIDE: f64 = 2.0;
 /// Deviation of the logarithm of a measured figure.
-const NOISE: f64 = 0.03;
+pub(super) const NOISE: f64 = 0.03;
 /// Depths and jobs of a grid.
 const DEPTHS: [u32; 4] = [1, 4, 16, 64];
 const JOBS: [u32; 3] = [1, 8, 64];
