@@ -12,6 +12,8 @@ use super::parameter::{Parameter, Shows, Unit, time};
 
 /// Share of a revolution that a margin stays below.
 const MARGIN_MOST: f64 = 0.95;
+/// The most cylinders of a disk.
+const CYLINDERS_MOST: f64 = 1_048_576.0;
 /// Room that tracks have beyond the capacity, for what rounding takes.
 const SPARE: f64 = 1.003;
 
@@ -77,9 +79,9 @@ pub(super) const PARAMETERS: [Parameter; 5] = [
         get: |drive| Some(disk(drive)?.write_seek.average.as_microseconds()),
         set: |drive, us| {
             change(drive, |disk| {
-                disk.write_seek = scaled(disk.write_seek, us);
+                // A head settles no sooner for a write.
                 let least = disk.read_seek.track_to_track;
-                disk.write_seek.track_to_track = disk.write_seek.track_to_track.max(least);
+                disk.write_seek = scaled(disk.write_seek, us.max(2.0 * least.as_microseconds()));
             });
         },
     },
@@ -135,14 +137,17 @@ fn change(drive: &mut DriveSpec, how: impl FnOnce(&mut DiskSpec)) {
     }
 }
 
-/// The curve of which the average is so many microseconds, with the same settling.
+/// The curve of which the average is so many microseconds, of the same shape above the same settling. That is shortened
+/// to half of the average where it is more.
 fn scaled(seek: SeekSpec, us: f64) -> SeekSpec {
-    let factor = us / seek.average.as_microseconds().max(1e-3);
-    let of = |one: Duration| time(one.as_microseconds() * factor);
+    let [shortest, average, longest] =
+        [seek.track_to_track, seek.average, seek.full_stroke].map(Duration::as_microseconds);
+    let place = (average - shortest) / (longest - shortest).max(1e-3);
+    let settled = shortest.min(us / 2.0);
     SeekSpec {
-        track_to_track: seek.track_to_track.min(of(seek.average)),
-        average: of(seek.average),
-        full_stroke: of(seek.full_stroke),
+        track_to_track: time(settled),
+        average: time(us),
+        full_stroke: time(settled + (us - settled) / place.max(1e-3)),
     }
 }
 
@@ -151,7 +156,9 @@ fn set_sectors(disk: &mut DiskSpec, sectors: f64, capacity: f64) {
     let Some(outer) = disk.zones.first().map(|zone| f64::from(zone.sectors_per_track)) else {
         return;
     };
-    let factor = sectors.round() / outer;
+    // With fewer, no number of cylinders would hold the capacity.
+    let densest = disk.raw_capacity().get() as f64 * CYLINDERS_MOST / disk.cylinders() as f64;
+    let factor = (sectors.round() / outer).max(1.01 * SPARE * capacity / densest);
     if (factor - 1.0).abs() < 1e-9 {
         return;
     }
@@ -162,11 +169,59 @@ fn set_sectors(disk: &mut DiskSpec, sectors: f64, capacity: f64) {
     let held = disk.raw_capacity().get() as f64;
     let needed = (SPARE * capacity / held).max(1e-6);
     let count = disk.zones.len() as f64;
-    let all = (disk.cylinders() as f64 * needed).ceil().clamp(count.max(16.0), 1_048_576.0) as u64;
+    let all =
+        (disk.cylinders() as f64 * needed).ceil().clamp(count.max(16.0), CYLINDERS_MOST) as u64;
     let zones = disk.zones.len() as u64;
     // As `[disk.zones]` spreads cylinders over zones.
     for (index, zone) in disk.zones.iter_mut().enumerate() {
         let index = index as u64;
         zone.cylinders = (all * (index + 1) / zones - all * index / zones) as u32;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use lanemark_study::library::Kind;
+    use lanemark_study::system::{NamedAt, SystemName};
+    use lanemark_study::{Library, Location, System};
+
+    /// A search may come to any values within their bounds, and none of them is a disk that cannot be.
+    #[test]
+    fn whatever_a_search_comes_to_is_a_disk() {
+        let library = Library::built_in();
+        let mut disks = 0;
+        for name in library.names(Kind::Drive) {
+            let parts = |platform: &str, port: &str| SystemName {
+                drive: name.clone(),
+                platform: platform.to_owned(),
+                port: port.to_owned(),
+                beside: Vec::new(),
+                volume: None,
+            };
+            let at = NamedAt::all(&Location::file("test"));
+            let system = [("intel-z97", "sata"), ("dell-r730xd", "sas")]
+                .into_iter()
+                .filter_map(|(platform, port)| {
+                    System::assemble(&library, &parts(platform, port), &at, &name, &[]).ok()
+                })
+                .find(|system| disk(&system.spec.first().drive).is_some());
+            let Some(system) = system else { continue };
+            disks += 1;
+            let base = system.spec.into_spec();
+            for step in 0..3u32.pow(PARAMETERS.len() as u32) {
+                let mut tried = base.clone();
+                for (place, parameter) in PARAMETERS.iter().enumerate() {
+                    let (low, high) = parameter.bounds;
+                    let middle = parameter.get(&base.attachments[0].drive).unwrap();
+                    let values = [low, middle, high];
+                    let value = values[(step / 3u32.pow(place as u32) % 3) as usize];
+                    parameter.set(&mut tried.attachments[0].drive, parameter.log(value));
+                }
+                let checked = tried.check();
+                assert!(checked.is_ok(), "{name} {step}: {checked:?}");
+            }
+        }
+        assert!(disks > 15, "{disks}");
     }
 }
