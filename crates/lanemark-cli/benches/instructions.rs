@@ -117,7 +117,8 @@ fn run(case: &Case, requests: u64) {
 fn cost(index: usize, case: &Case) -> Cost {
     let (few, many) = REQUESTS;
     let [short, long] = [few, many].map(|requests| events(index, requests));
-    let each = |at: fn(&Events) -> u64| (at(&long) - at(&short)) as f64 / (many - few) as f64;
+    let each =
+        |at: fn(&Events) -> u64| (at(&long) as f64 - at(&short) as f64) / (many - few) as f64;
     Cost {
         name: case.name.clone(),
         instructions: each(|events| events.instructions),

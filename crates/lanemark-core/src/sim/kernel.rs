@@ -49,7 +49,7 @@ impl<E: Copy> EventQueue<E> {
             now: 0,
             due: Vec::with_capacity(capacity),
             done: 0,
-            buckets: Box::new(std::array::from_fn(|_| Vec::new())),
+            buckets: Box::new([const { Vec::new() }; VALUES * DIGITS]),
             occupied: 0,
             values: [0; DIGITS],
         }
