@@ -2,7 +2,7 @@
 
 mod laboratory;
 
-use laboratory::{Place, calibrations, library, run, short_workload, system};
+use laboratory::{Place, library, run, short_workload, system};
 use lanemark_core::result::{
     DirectionResult, FitDoubt, MeasuredTarget, RunResult, Standing, Target, TestResult,
 };
@@ -27,25 +27,7 @@ fn measured(drive: &str, wanted: impl Fn(&str) -> bool) -> RunResult {
 }
 
 fn outcome(runs: &[RunResult], like: Option<&str>) -> Result<lanemark_predict::Fit, PredictError> {
-    let results: Vec<(String, RunResult)> = runs
-        .iter()
-        .enumerate()
-        .map(|(index, run)| (format!("{}.json", index + 1), run.clone()))
-        .collect();
-    let (platform, port) = place();
-    let settings = calibrations(&[]);
-    let job = Job {
-        results: &results,
-        platform: &platform,
-        port: &port,
-        like,
-        settings: &settings,
-        requests: 200,
-        pool: Pool::default(),
-        provenance: Default::default(),
-        cancel: Default::default(),
-    };
-    fit(&library(), &job, &mut |_| ())
+    laboratory::outcome(&library(), runs, &place(), like, &[], 200)
 }
 
 /// Returns the error, and the hint.

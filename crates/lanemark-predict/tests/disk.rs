@@ -2,13 +2,11 @@
 
 mod laboratory;
 
-use laboratory::{
-    Place, calibrations, fitted, library, noisy, number, run, short_workload, system,
-};
+use laboratory::{Place, fitted, library, noisy, number, outcome, run, short_workload, system};
 use lanemark_core::result::{FittedParameter, RunResult};
 use lanemark_core::units::Duration;
 use lanemark_core::workload::Workload;
-use lanemark_predict::{Job, PredictError, fit};
+use lanemark_predict::PredictError;
 use lanemark_study::Library;
 
 const TEMPLATE: &str = "seagate-barracuda-1tb";
@@ -95,21 +93,8 @@ fn the_arm_and_the_rate_of_a_disk_come_back_and_its_file_is_read() {
 fn a_disk_is_not_fitted_from_a_solid_state_drive_nor_the_other_way() {
     let library = library();
     let refused = |run: &RunResult, like: Option<&str>| {
-        let results = [("measured.json".to_owned(), run.clone())];
-        let (platform, port) = place();
-        let settings = calibrations(&[]);
-        let job = Job {
-            results: &results,
-            platform: &platform,
-            port: &port,
-            like,
-            settings: &settings,
-            requests: 100,
-            pool: Default::default(),
-            provenance: Default::default(),
-            cancel: Default::default(),
-        };
-        let error = fit(&library, &job, &mut |_| ()).unwrap_err();
+        let runs = std::slice::from_ref(run);
+        let error = outcome(&library, runs, &place(), like, &[], 100).unwrap_err();
         assert!(matches!(error, PredictError::OtherMedia { .. }), "{error}");
         (error.to_string(), error.hint().unwrap())
     };

@@ -106,6 +106,13 @@ fn share(section: &Section<'_>, key: &str) -> Result<Option<Ratio>, StudyError> 
     section.optional_parsed(key, "per cent, from \"0%\" to \"100%\"", per_cent)
 }
 
+/// A share that is at least a hundredth.
+fn share_above_nought(section: &Section<'_>, key: &str) -> Result<Option<Ratio>, StudyError> {
+    section.optional_parsed(key, "per cent, from \"1%\" to \"100%\"", |text| {
+        per_cent(text).filter(|share| share.get() >= 0.01)
+    })
+}
+
 /// Reads `50%`.
 fn per_cent(text: &str) -> Option<Ratio> {
     let percent: f64 = text.strip_suffix('%')?.trim().parse().ok()?;
@@ -114,9 +121,7 @@ fn per_cent(text: &str) -> Option<Ratio> {
 
 /// The share of the drive that was ever written, `filled`, for the conditions that know one.
 fn filled(state: &Section<'_>, condition: Condition) -> Result<Option<Ratio>, StudyError> {
-    let filled = state.optional_parsed("filled", "per cent, from \"1%\" to \"100%\"", |text| {
-        per_cent(text).filter(|share| share.get() >= 0.01)
-    })?;
+    let filled = share_above_nought(state, "filled")?;
     match condition {
         Condition::Fresh | Condition::Purged if filled.is_some() => {
             let message = "is of a drive whose condition is `sequential` or `random`";
@@ -190,7 +195,7 @@ fn translation(section: &Section<'_>) -> Result<TranslationSpec, StudyError> {
         },
         pseudo_slc: None,
         compression: share(section, "compresses_to")?.unwrap_or(usual.compression),
-        beside_collection: share(section, "beside_collection")?,
+        beside_collection: share_above_nought(section, "beside_collection")?,
     };
     section.finish()?;
     Ok(spec)

@@ -123,6 +123,33 @@ fn how_full_a_drive_is_belongs_to_a_condition_that_fills_it() {
 }
 
 #[test]
+fn a_share_beside_collection_is_a_share_of_a_drive_that_is_not_simulated_to_collect() {
+    let system = "samsung-950-pro-512gb@workstation-z170:m2";
+    let random = [("drive.state.condition", "random")];
+    let fresh = &[][..];
+    let of_fresh = "of fresh and purged drives";
+    for (before, value, wanted) in [
+        (fresh, "25%", ""),
+        (fresh, "100%", ""),
+        (fresh, "0%", "per cent, from \"1%\" to \"100%\""),
+        (fresh, "0.5%", "per cent, from \"1%\" to \"100%\""),
+        (fresh, "-1%", "per cent, from \"1%\" to \"100%\""),
+        (fresh, "nan%", "per cent, from \"1%\" to \"100%\""),
+        (fresh, "150%", "per cent, from \"1%\" to \"100%\""),
+        (fresh, "0.25", "per cent, from \"1%\" to \"100%\""),
+        (&random, "25%", of_fresh),
+    ] {
+        let share = ("drive.translation.beside_collection", value);
+        let all: Vec<_> = before.iter().copied().chain([share]).collect();
+        let seen = settings_say(system, &all);
+        assert!(seen.contains(wanted) && seen.is_empty() == wanted.is_empty(), "{value}: {seen}");
+    }
+    let share = [("drive.translation.beside_collection", "25%")];
+    let seen = settings_say("intel-optane-905p-960gb@workstation-z170:m2", &share);
+    assert!(seen.contains("not of 3D XPoint"), "{seen}");
+}
+
+#[test]
 fn a_wrong_parameter_gets_the_likeliest_names() {
     let seen = setting_says(SATA, "foo", "1");
     assert!(seen.len() < 160, "{seen}");

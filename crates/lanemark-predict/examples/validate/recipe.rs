@@ -40,7 +40,7 @@ impl Plug {
         after("sas", 1).map(|rate| Self::Sas(rate, 1))
     }
 
-    /// The port that a row's path names; none for USB 2.0, which the simulator does not have.
+    /// The port that a row's path names, else one like the drive's own; an error for USB 2.0, which the simulator does not have.
     pub(crate) fn of_path(row: &Row, drive: Self) -> Result<Self, String> {
         let path = row.text("path").to_lowercase();
         if path.contains("usb 2") {

@@ -63,6 +63,13 @@ pub fn drive_file(
     Ok(document.to_string())
 }
 
+/// Whether a drive's file has the zones of a disk one by one.
+pub(super) fn lists_zones(text: &str) -> bool {
+    let document: Option<DocumentMut> = text.parse().ok();
+    document
+        .is_some_and(|document| document.get("disk").is_some_and(|disk| disk.get("zone").is_some()))
+}
+
 /// Whether a value takes the place of the template's.
 fn is_written(parameter: &FittedParameter) -> bool {
     !matches!(parameter.standing, Standing::Open { kept_template: true, .. })
@@ -155,4 +162,22 @@ fn keys(parameter: &str) -> Vec<&str> {
     let keys: Vec<&str> = parameter.split('.').collect();
     let own = keys.len() == 2 || keys.get(1) == Some(&"port");
     if own { keys } else { keys.into_iter().skip(1).collect() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::lists_zones;
+
+    #[test]
+    fn zones_are_listed_where_they_stand_one_by_one_and_not_where_a_comment_says_so() {
+        for (text, listed) in [
+            ("[[disk.zone]]\ncylinders = 10\n", true),
+            ("[disk]\nzone = [{ cylinders = 10 }]\n", true),
+            ("# not [[disk.zone]]\n[disk.zones]\ncount = 16\n", false),
+            ("[rated]\nrpm = 7200\n", false),
+            ("[", false),
+        ] {
+            assert_eq!(lists_zones(text), listed, "{text}");
+        }
+    }
 }

@@ -72,6 +72,11 @@ impl Trial {
         self.test.writes()
     }
 
+    /// Whether it is of small random reads, one at a time.
+    fn reads_alone(&self) -> bool {
+        !self.writes() && is_small_random(&self.test) && self.outstanding() == 1
+    }
+
     /// The measured figure of a kind.
     pub(super) fn figure(&self, kind: FigureKind) -> Option<f64> {
         self.figures.iter().find(|figure| figure.kind == kind).map(|figure| figure.value)
@@ -159,9 +164,7 @@ impl Measurements {
     /// Where no test of small random requests is left.
     pub(super) fn without_flash(&mut self, least: Duration) -> Result<(), PredictError> {
         let least_ns = least.as_seconds() * 1e9;
-        let alone = |trial: &&Trial| {
-            !trial.writes() && is_small_random(&trial.test) && trial.outstanding() == 1
-        };
+        let alone = |trial: &&Trial| trial.reads_alone();
         let latency = |trial: &Trial| {
             let mean = trial.figure(FigureKind::ReadMean).unwrap_or(f64::INFINITY);
             (mean < least_ns).then(|| (trial.test.clone(), mean))
@@ -183,10 +186,7 @@ impl Measurements {
 
     /// The mean time of a small random read, one at a time, and the test that it is of.
     pub(super) fn read_alone(&self) -> Option<(&str, Duration)> {
-        let alone = |trial: &&Trial| {
-            !trial.writes() && is_small_random(&trial.test) && trial.outstanding() == 1
-        };
-        let trial = self.trials.iter().find(alone)?;
+        let trial = self.trials.iter().find(|trial| trial.reads_alone())?;
         let nanoseconds = trial.figure(FigureKind::ReadMean)?;
         let time = Duration::from_picoseconds((nanoseconds * 1e3) as u64);
         Some((&trial.test.name, time))

@@ -136,13 +136,11 @@ pub fn fit(
     );
 
     let text = library.open(Kind::Drive, &template)?.text().to_owned();
-    // Zones that are listed one by one have no place for a value.
-    let is_listed = |parameter: &Parameter| {
-        parameter.name.starts_with("drive.disk.zones.") && text.contains("[[disk.zone]]")
-    };
+    let lists_zones = drive_file::lists_zones(&text);
     let parameters: Vec<Parameter> = Parameter::of(&base.attachments[0].drive)
         .into_iter()
-        .filter(|parameter| !is_listed(parameter))
+        // Zones that are listed one by one have no place for a value.
+        .filter(|parameter| !lists_zones || !parameter.name.starts_with("drive.disk.zones."))
         .filter(|parameter| !set.iter().any(|setting| setting.parameter == parameter.name))
         .collect();
     let trials = measurements.trials.clone();

@@ -12,7 +12,7 @@ use lanemark_core::rng::{Rng, StreamKey};
 use lanemark_core::units::Duration;
 use lanemark_core::workload::Workload;
 use lanemark_lab::Pool;
-use lanemark_predict::{Fit, Job, fit};
+use lanemark_predict::{Fit, Job, PredictError, fit};
 use lanemark_study::system::{NamedAt, SystemName};
 use lanemark_study::{Library, Location, System, workload};
 
@@ -130,12 +130,25 @@ fn stretched(latency: &LatencyHistogram, factor: f64) -> LatencyHistogram {
 pub(crate) fn fitted(
     library: &Library,
     run: &RunResult,
-    (platform, port): &Place,
+    place: &Place,
     like: Option<&str>,
     settings: &[(String, String)],
     requests: u64,
 ) -> Fit {
-    let results = [("measured.json".to_owned(), run.clone())];
+    outcome(library, std::slice::from_ref(run), place, like, settings, requests).unwrap()
+}
+
+/// Fits a drive to runs of it at `place`, or is refused.
+pub(crate) fn outcome(
+    library: &Library,
+    runs: &[RunResult],
+    (platform, port): &Place,
+    like: Option<&str>,
+    settings: &[(String, String)],
+    requests: u64,
+) -> Result<Fit, PredictError> {
+    let named = |(index, run): (usize, &RunResult)| (format!("{}.json", index + 1), run.clone());
+    let results: Vec<(String, RunResult)> = runs.iter().enumerate().map(named).collect();
     let settings = calibrations(settings);
     let job = Job {
         results: &results,
@@ -148,7 +161,7 @@ pub(crate) fn fitted(
         provenance: Provenance { seed: 0x0f17, ..Provenance::default() },
         cancel: Default::default(),
     };
-    fit(library, &job, &mut |_| ()).unwrap()
+    fit(library, &job, &mut |_| ())
 }
 
 /// The number of a text such as `52.1 us` or `12%`.

@@ -6,7 +6,7 @@
 //! buffer, that waits, the buffer fills, and the host waits with it. An idle drive folds its pseudo-SLC
 //! cache and collects up to `erased_idle` superblocks.
 
-use super::operation::{FlashTask, Relocation};
+use super::operation::{FlashTask, Relocation, Site};
 use super::translation::{Filled, Progress, Stream};
 use super::{Pending, SolidState};
 use crate::sim::number::SuperblockNumber;
@@ -105,15 +105,14 @@ impl SolidState {
 
     /// Gives dies the moves that collection owes, where its cost is given and its moves are not simulated.
     pub(super) fn move_beside(&mut self, now: Instant, events: &mut Schedule) {
-        let slots = self.translation.slots_per_unit();
-        let unit = self.spec.unit();
-        let dies = self.flash.dies();
-        let Some(share) = self.spec.translation.beside_collection else { return };
-        let time = self.spec.moving_time(share);
-        while let Some(die) = self.beside.as_mut().and_then(|beside| beside.next(slots, dies)) {
+        let (slots, dies) = (self.translation.slots_per_unit(), self.flash.dies());
+        let mut next =
+            || self.beside.as_mut().and_then(|one| Some((one.next(slots, dies)?, one.time)));
+        while let Some((die, time)) = next() {
             self.translation.count_moved(slots);
-            let site = self.site(die, 0, time);
-            self.flash.start(now, site, FlashTask::ProgramMoved, unit * 2, events);
+            let site = Site { die: self.flash.die_of(die), plane: 0, time, retries: 0 };
+            // Its data comes out over the channel and goes in again.
+            self.flash.start(now, site, FlashTask::ProgramMoved, self.spec.unit() * 2, events);
         }
     }
 

@@ -8,8 +8,8 @@
 //!
 //! Not modelled: that reads for what is moved lie on other dies than its program.
 
-use crate::sim::spec::SLOT;
-use crate::units::{Bytes, Ratio};
+use crate::sim::spec::{FlashSpec, SLOT};
+use crate::units::{Bytes, Duration};
 
 /// Streams that are remembered.
 const STREAMS: usize = 64;
@@ -19,6 +19,8 @@ const LONG: Bytes = Bytes::mebi(1);
 /// Collection that goes on beside writes at a measured cost.
 #[derive(Clone, Debug)]
 pub(super) struct Beside {
+    /// The time for which a unit that is moved keeps its die.
+    pub(super) time: Duration,
     /// Slots moved for each slot that is written in no order.
     moved_per_slot: f64,
     /// Slots that are to be moved.
@@ -32,14 +34,14 @@ pub(super) struct Beside {
 }
 
 impl Beside {
-    pub(super) fn new(share: Ratio) -> Self {
-        Self {
-            moved_per_slot: 1.0 / share.get() - 1.0,
-            debt: 0.0,
-            extents: [(0, 0); STREAMS],
-            oldest: 0,
-            turn: 0,
-        }
+    /// The collection of `flash`; none where that is simulated.
+    pub(super) fn of(flash: &FlashSpec) -> Option<Self> {
+        let share = flash.translation.beside_collection?;
+        Some(Self::new(1.0 / share.get() - 1.0, flash.moving_time(share)))
+    }
+
+    fn new(moved_per_slot: f64, time: Duration) -> Self {
+        Self { time, moved_per_slot, debt: 0.0, extents: [(0, 0); STREAMS], oldest: 0, turn: 0 }
     }
 
     /// A command will write the slots from `first` up to `end`.
@@ -79,7 +81,7 @@ mod tests {
     use super::*;
 
     fn moved(share: f64, commands: impl Iterator<Item = (u64, u64)>) -> f64 {
-        let mut beside = Beside::new(Ratio::new(share).unwrap());
+        let mut beside = Beside::new(1.0 / share - 1.0, Duration::ZERO);
         let mut written = 0u32;
         let mut units = 0u32;
         for (first, end) in commands {

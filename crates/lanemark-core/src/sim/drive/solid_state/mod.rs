@@ -117,7 +117,7 @@ impl SolidState {
             erasing: Table::new(),
             unmapped: VecDeque::new(),
             flushes: Flushes::new(),
-            beside: flash.translation.beside_collection.map(Beside::new),
+            beside: Beside::of(flash),
             commands: 0,
             idle_since: Instant::ZERO,
             in_background: false,
