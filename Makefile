@@ -22,11 +22,9 @@ demo: build      ## measure this machine, run the first study, show both (under 
 	@echo "The page with the charts: $(abspath $(DEMO))/lanemark.html"
 
 test: tools      ## every test, and the benches once and short
-	cargo test --workspace --locked
-	cargo test --locked -p lanemark-cli --bench simulator --bench agreement --bench engine --bench serve
-	cargo test --locked -p lanemark-trace --bench reading
-	cargo test --locked -p lanemark-cli --features png --test plot
-	cargo test --locked -p lanemark-serve --features tls --test tls
+	cargo test --workspace --all-features --locked
+	cargo test --workspace --all-features --locked --bench simulator --bench agreement --bench engine --bench serve \
+	    --bench reading
 	$(MAKE) instructions
 	$(MAKE) fuzz FUZZ_SECONDS=1
 	$(MAKE) python-test
@@ -38,7 +36,7 @@ python:          ## the environment of the Python package, with the extension in
 	@cmp -s python/requirements.txt target/python/requirements.txt || \
 	    { $(PYTHON) -m pip install -q --disable-pip-version-check -r python/requirements.txt && \
 	    cp python/requirements.txt target/python/requirements.txt; }
-	cargo build --locked --workspace --lib --bins --example one_run
+	cargo build --locked --workspace --all-features --lib --bins --example one_run
 	@cmp -s target/debug/lib_lanemark.so python/lanemark/_lanemark.abi3.so || \
 	    { cp target/debug/lib_lanemark.so python/lanemark/_lanemark.new && \
 	    mv python/lanemark/_lanemark.new python/lanemark/_lanemark.abi3.so; }
@@ -92,14 +90,18 @@ exact-build:
 serve-bench: build tools ## served systems beside nbdkit, and delivered beside modelled latency (four minutes, a quiet machine)
 	cargo bench --locked -p lanemark-cli --bench serve
 
-mysql:           ## the OLTP tests on MariaDB, where it is installed (apt-get install mariadb-server)
-	cargo test --locked -p lanemark-oltp --features mysql --test mysql -- --nocapture
+mysql: tools     ## the OLTP tests on MariaDB
+	cargo test --locked -p lanemark-oltp --features full --test mysql -- --nocapture
 
-check:           ## format, lints, docs, the tree's own rules
+# A test of lanemark-validation, which `make test` runs too, fails if a table in README or docs/validation differs from
+# the figures that `make validate` or `make grids` saved last.
+check:           ## format, lints, docs, the tree's own rules, the documents' tables of accuracy
 	cargo fmt --all --check
-	cargo clippy --workspace --all-targets --locked -- -D warnings
-	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --locked
+	cargo clippy --workspace --all-targets --all-features --locked -- -D warnings
+	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --all-features --no-deps --locked
+	cargo check -p lanemark-cli --no-default-features --locked
 	cargo test --locked -p lanemark-cli --test tidy
+	cargo test --locked -p lanemark-validation --test documents
 	$(MAKE) python
 	target/python/bin/ruff check python
 	target/python/bin/ruff format --check python
@@ -137,8 +139,7 @@ fuzz: build      ## hand each reader of foreign files what libFuzzer makes of go
 	@cp crates/lanemark-formats/tests/jobs/*.fio target/fuzz/corpus/fio_job
 	@cp crates/lanemark-formats/tests/samples/*.json target/fuzz/corpus/fio_json
 	@cp crates/lanemark-formats/tests/samples/*.icf target/fuzz/corpus/iometer
-	@cp crates/lanemark-oltp/tests/former/*.json target/fuzz/corpus/former_oltp_run
-	@cp crates/lanemark-ui/tests/questions/*.json crates/lanemark-cli/tests/former/*.json target/fuzz/corpus/ui_question
+	@cp crates/lanemark-ui/tests/questions/*.json crates/lanemark-cli/tests/saved/*.json target/fuzz/corpus/ui_question
 	@cp crates/lanemark-serve/tests/clients/*.nbd target/fuzz/corpus/nbd
 	@[ -e target/fuzz/corpus/result/sim.json ] || $(LANEMARK) sim samsung-950-pro-512gb@workstation-z170:pcie-slot quick \
 	    --out target/fuzz/corpus/result/sim.json >/dev/null 2>&1
@@ -153,33 +154,31 @@ fuzz: build      ## hand each reader of foreign files what libFuzzer makes of go
 golden:          ## write studies/golden/ anew, after a change of the model that means to move the studies
 	LANEMARK_GOLDEN=write cargo test --locked -p lanemark-cli --test golden
 
-# A mutant is a build and a run of the tests of the simulator, half a minute; `MUTANTS=drive/solid_state/flash.rs` tries one file of sim/,
-# and `MUTANTS_SHARD=0/20` every twentieth mutant. What no test needs to notice is in .cargo/mutants.toml, with its reason.
-MUTANTS       := **/*.rs
-MUTANTS_SHARD := 0/1
-mutants:         ## change the simulator in thousands of places, one at a time, and see which change no test notices (a day)
-	@[ -x target/tools/bin/cargo-mutants ] || \
-	    cargo install --locked --root target/tools --target-dir target/tools/build cargo-mutants@27.1.0
-	@mkdir -p target/mutants
-	TMPDIR=$(abspath target/mutants) target/tools/bin/cargo-mutants mutants -p lanemark-core \
-	    -f 'crates/lanemark-core/src/sim/$(MUTANTS)' --shard $(MUTANTS_SHARD) --sharding round-robin \
-	    --output target/mutants -- --lib sim::
+# All changes are compiled once, and a switch selects the active change; only the tests that reach a change run with it.
+# `MUTANTS_SHARD=1` is the next sample; a whole run is all samples. Changes that no test needs to notice are in
+# mutants/reasons.csv, with the reason.
+MUTANTS       := 200
+MUTANTS_SHARD := 0
+mutants: tools   ## change the program in two hundred places, one at a time, and see which change no test notices (forty minutes)
+	cargo run --quiet --locked --manifest-path mutants/Cargo.toml --target-dir target/mutants/tool -- \
+	    --count $(MUTANTS) --shard $(MUTANTS_SHARD)
 
 library:         ## hold every drive against its ratings, and write docs/library.md (five minutes)
 	cargo build --release --locked -p lanemark-lab --example ratings
 	target/release/examples/ratings library reference/drive-ratings.toml > docs/library.md.new
 	mv docs/library.md.new docs/library.md
 
-validate:        ## hold predictions of drives that nothing was fitted to against published measurements (fifteen minutes)
-	cargo build --release --locked -p lanemark-predict --example validate
-	target/release/examples/validate reference
+# `validate` and `grids` save their figures in reference/validation/ and write the tables of README and docs/validation.
+validate:        ## compare predictions with published measurements that nothing was fitted to (fifteen minutes)
+	cargo build --release --locked -p lanemark-validation --bin lanemark-validate
+	target/release/lanemark-validate published
 
 fit:             ## fit thirty random drives in one port and predict each in another (ten minutes on two free cores)
 	LANEMARK_FIT_DRIVES=30 cargo test --release --locked -p lanemark-predict --test round_trip -- --nocapture
 
 grids:           ## fit twenty drives to noisy grids on one path and predict each on another (half an hour on two free cores)
-	cargo build --release --locked -p lanemark-predict --example grids
-	target/release/examples/grids --drives=20
+	cargo build --release --locked -p lanemark-validation --bin lanemark-validate
+	target/release/lanemark-validate grids --drives=20
 
 oltp-kills:      ## kill drivers and servers of databases fifty times each, and check what is there (five minutes)
 	LANEMARK_OLTP_KILLS=50 cargo test --locked -p lanemark-oltp --test kills -- --nocapture
@@ -224,7 +223,7 @@ install: build   ## the program, its completions and manual pages to PREFIX (/us
 TOOLS := fio:fio valgrind:valgrind losetup:mount mount:mount blkid:util-linux mkswap:util-linux addpart:util-linux \
     mkfs.ext4:e2fsprogs mkfs.xfs:xfsprogs mkfs.btrfs:btrfs-progs setpriv:util-linux \
     nbdkit:nbdkit psql:postgresql-client nbdinfo:libnbd-bin nbdcopy:libnbd-bin qemu-io:qemu-utils curl:curl unzip:unzip python3:python3-venv chromium:chromium \
-    zsh:zsh fish:fish qemu-system-x86_64:qemu-system-x86 fusermount3:fuse3
+    zsh:zsh fish:fish qemu-system-x86_64:qemu-system-x86 fusermount3:fuse3 mariadbd:mariadb-server
 tools:
 	@missing=""; for tool in $(TOOLS); do \
 	    PATH="$$PATH:/usr/sbin:/sbin" command -v "$${tool%%:*}" >/dev/null || missing="$$missing $${tool##*:}"; \

@@ -1,7 +1,7 @@
 //! The value of `--fault`: a fault that is read is written so that it is read as the same again.
 #![no_main]
 
-use lanemark_core::workload::Fault;
+use lanemark_schema::workload::Fault;
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|text: &str| {

@@ -1,7 +1,7 @@
 //! A job file of fio: what is read of it are tests that can be.
 #![no_main]
 
-use lanemark_core::units::Bytes;
+use lanemark_schema::units::Bytes;
 use lanemark_formats::fio::{Surroundings, read};
 use libfuzzer_sys::fuzz_target;
 

@@ -1,7 +1,7 @@
 //! Iometer's settings: what is read of them are tests that can be.
 #![no_main]
 
-use lanemark_core::units::Bytes;
+use lanemark_schema::units::Bytes;
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|text: &str| {

@@ -5,7 +5,8 @@ use std::io::Write;
 use std::sync::LazyLock;
 use std::sync::atomic::AtomicBool;
 
-use lanemark_measure::{Check, EngineKind};
+use lanemark_measure::EngineKind;
+use lanemark_verify::Check;
 use libfuzzer_sys::fuzz_target;
 use tempfile::NamedTempFile;
 

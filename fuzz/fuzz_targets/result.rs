@@ -1,7 +1,7 @@
 //! A saved run: what passes the check is drawn in every view, and is read again as it was written.
 #![no_main]
 
-use lanemark_core::result::RunResult;
+use lanemark_schema::result::RunResult;
 use lanemark_report::Style;
 use libfuzzer_sys::fuzz_target;
 

@@ -5,12 +5,13 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Union
+from typing import Any, Union
 
 from . import _lanemark
 from ._model import Library, Setting, System, Test, Workload, inner, workload
 from ._quantity import one_of, settings
 from ._result import FittedDrive, Inspection, Result, StudyResult, WhatIf
+from ._scalar import coerced
 from .errors import InputError
 
 #: What is told while something goes on: how many pieces of the work have ended, of how many.
@@ -31,6 +32,7 @@ def seeded(seed: int) -> int:
     return seed
 
 
+@coerced
 def simulate(
     system: System | str,
     workload_: Asked,
@@ -113,6 +115,7 @@ def simulate(
     return Result(run)
 
 
+@coerced
 def bench(
     path: str | os.PathLike[str],
     workload_: Asked = "crystaldiskmark-8",
@@ -198,6 +201,7 @@ def inspect(target: str | os.PathLike[str] | None = None, *, sysfs: str | os.Pat
     return Inspection(_lanemark.inspect(None if target is None else os.fspath(target), os.fspath(sysfs)))
 
 
+@coerced
 def whatif(
     source: str | os.PathLike[str],
     *,
@@ -257,6 +261,7 @@ def whatif(
     return WhatIf(_lanemark.what_if(os.fspath(source), asked, inner(library), threads, on_progress))
 
 
+@coerced
 def fit(
     results: Sequence[Result] | Mapping[str, Result] | Result,
     platform: str,
@@ -327,7 +332,20 @@ class Study:
 
     def __init__(self, path: str | os.PathLike[str], *, library: Library | None = None) -> None:
         self.path = Path(path)
+        self.library = library
         self._inner = _lanemark.Study(os.fspath(path), inner(library))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _study, (os.path.abspath(self.path), self.library)  # noqa: PTH100 (the file of the call, not of its links)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Study):
+            return NotImplemented
+        same_file = os.path.abspath(self.path) == os.path.abspath(other.path)  # noqa: PTH100
+        return same_file and self.library == other.library and self.systems == other.systems
+
+    def __hash__(self) -> int:
+        return hash(os.path.abspath(self.path))  # noqa: PTH100
 
     @property
     def id(self) -> str:
@@ -339,6 +357,7 @@ class Study:
         """The tests of each system, by the system's name."""
         return dict(self._inner.systems())
 
+    @coerced
     def run(
         self,
         *,
@@ -366,3 +385,7 @@ class Study:
 
     def __repr__(self) -> str:
         return f"Study({str(self.path)!r})"
+
+
+def _study(path: str, library: Library | None) -> Study:
+    return Study(path, library=library)

@@ -9,6 +9,7 @@ from typing import Any
 
 from . import _lanemark, _toml
 from ._quantity import named, settings
+from ._scalar import coerced
 from .errors import InputError
 
 Setting = str | int | float
@@ -60,6 +61,15 @@ class Library:
         """
         return self._inner.summary(kind, name)
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Library, (self.folder,)
+
+    def __eq__(self, other: object) -> bool:
+        return self.folder == other.folder if isinstance(other, Library) else NotImplemented
+
+    def __hash__(self) -> int:
+        return hash(self.folder)
+
     def __repr__(self) -> str:
         return f"Library({self.folder!r})" if self.folder else "Library()"
 
@@ -104,6 +114,7 @@ class System:
         InputError: A name that the library does not know, a value that is out of its bounds, parts that do not fit.
     """
 
+    @coerced
     def __init__(self, name: str, *, set: dict[str, Setting] | None = None, library: Library | None = None) -> None:
         self.set = dict(set or {})
         self.library = library
@@ -137,11 +148,26 @@ class System:
     def _path(self, test: Test | Workload | str | None) -> tuple[str, str]:
         return self._inner.path(None if test is None else workload(test, self.library)._inner)
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _system, (self.name, self.set, self.library)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, System):
+            return NotImplemented
+        return (self.name, self.set, self.library) == (other.name, other.set, other.library)
+
+    def __hash__(self) -> int:
+        return hash((self.name, tuple(sorted(self.set)), self.library))
+
     def _repr_html_(self) -> str:
         return self.path_svg()
 
     def __repr__(self) -> str:
         return f"System({self.name!r}, set={self.set!r})" if self.set else f"System({self.name!r})"
+
+
+def _system(name: str, set: dict[str, Setting], library: Library | None) -> System:
+    return System(name, set=set, library=library)
 
 
 class Test:
@@ -157,6 +183,7 @@ class Test:
 
     __test__ = False  # pytest would collect it
 
+    @coerced
     def __init__(self, name: str | None = None, **values: Any) -> None:
         told = named(values)
         told.setdefault("pattern", "random")
@@ -166,9 +193,18 @@ class Test:
         told.setdefault("span", "1 GiB")
         if not {"duration", "volume", "rounds"} & told.keys():
             told["duration"] = "1 s"
-        usual = f"{told.get('block')} {told['pattern']} {told['read']} read, QD {told['queue_depth']}"
-        self.name = name or usual
+        head = _toml.table("[workload]", {"name": "Tests", "repeats": 1, "average": "mean"})
+        table = _toml.table("[[test]]", {"name": "test", **told})
+        self.name = name or _lanemark.Workload.description(f"{head}\n{table}")
         self.values = told
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Test):
+            return NotImplemented
+        return (self.name, self.values) == (other.name, other.values)
+
+    def __hash__(self) -> int:
+        return hash((self.name, tuple(sorted(self.values))))
 
     def __repr__(self) -> str:
         return f"Test({self.name!r}, {', '.join(f'{key}={value!r}' for key, value in self.values.items())})"
@@ -190,6 +226,7 @@ class Workload:
         InputError: Where there is no such file or test, or all that is wrong in it.
     """
 
+    @coerced
     def __init__(
         self,
         source: str | os.PathLike[str] | Test | Sequence[Test],
@@ -200,23 +237,41 @@ class Workload:
         library: Library | None = None,
         target_size: str | None = None,
     ) -> None:
+        #: What it was made by, and the changes since then: by these it is made again in another process.
+        self._made: dict[str, Any] = {
+            "name": name,
+            "repeats": repeats,
+            "average": average,
+            "library": library,
+            "target_size": target_size,
+        }
+        self._changes: tuple[dict[str, Any], ...] = ()
         if isinstance(source, (str, os.PathLike)):
-            self._inner = _lanemark.Workload.open(os.fspath(source), inner(library), target_size)
+            path = os.fspath(source)
+            # Another process may be in another folder.
+            self._source: Any = os.path.abspath(path) if os.path.isfile(path) else path  # noqa: PTH100, PTH113
+            self._inner = _lanemark.Workload.open(path, inner(library), target_size)
             return
         tests = [source] if isinstance(source, Test) else list(source)
         for one in tests:
             if not isinstance(one, Test):
                 raise InputError(f"{one!r} is no Test")
+        self._source = tests
         head = {"name": name, "repeats": repeats, "average": average}
         tables = [_toml.table("[workload]", head)]
         tables += [_toml.table("[[test]]", {"name": one.name, **one.values}) for one in tests]
         self._inner = _lanemark.Workload.parse("workload", "\n".join(tables))
 
-    @classmethod
-    def _of(cls, inner: _lanemark.Workload) -> Workload:
-        made = cls.__new__(cls)
-        made._inner = inner
-        return made
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _workload, (self._source, self._made, self._changes, self._inner.json())
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Workload):
+            return NotImplemented
+        return (self._inner.json(), self.notes) == (other._inner.json(), other.notes)
+
+    def __hash__(self) -> int:
+        return hash(self._inner.json())
 
     @property
     def id(self) -> str:
@@ -243,6 +298,7 @@ class Workload:
         """Notes on settings of another program's file that are only nearly kept, or needless."""
         return self._inner.notes
 
+    @coerced
     def changed(
         self,
         *,
@@ -274,7 +330,18 @@ class Workload:
         ]:
             if given is not None and not isinstance(given, str):
                 raise InputError(f"{name} = {given!r}: has no unit", "write text with a unit")
-        return Workload._of(self._inner.changed(size, duration, repeats, steady, interval, list(faults)))
+        change: dict[str, Any] = {
+            "size": size,
+            "duration": duration,
+            "repeats": repeats,
+            "steady": steady,
+            "interval": interval,
+            "faults": list(faults),
+        }
+        made = Workload.__new__(Workload)
+        made._source, made._made, made._changes = self._source, self._made, (*self._changes, change)
+        made._inner = self._inner.changed(size, duration, repeats, steady, interval, list(faults))
+        return made
 
     def __repr__(self) -> str:
         return f"Workload({self.id!r}, tests={self.tests!r})"
@@ -283,3 +350,17 @@ class Workload:
 def workload(of: Workload | Test | Sequence[Test] | str | os.PathLike[str], library: Library | None) -> Workload:
     """Return ``of`` as a workload."""
     return of if isinstance(of, Workload) else Workload(of, library=library)
+
+
+def _workload(source: Any, made: dict[str, Any], changes: Sequence[dict[str, Any]], told: str) -> Workload:
+    """Return the workload that was pickled as ``told``.
+
+    Raises:
+        InputError: Where its file is gone, or says something else now.
+    """
+    again = Workload(source, **made)
+    for change in changes:
+        again = again.changed(**change)
+    if again._inner.json() != told:
+        raise InputError(f"{source}: has changed since the workload was pickled", "open it again")
+    return again

@@ -7,6 +7,7 @@ import json
 from typing import TYPE_CHECKING, Any, cast
 
 from . import _lanemark
+from ._scalar import coerced
 from ._table import Table
 from .errors import InputError
 
@@ -52,11 +53,22 @@ class Tabular:
 class Result(Tabular):
     """The result of one workload on one target, simulated or measured.
 
-    Its main table has a row for each test. Figures of latency are in us, rates in requests or bytes a second.
+    Its main table has a row for each test. Figures of latency are in us, rates in requests or bytes a second. Columns that
+    begin with ``read_`` and ``write_`` are of one direction; those of both together have no such beginning. Of a test that
+    mixes reads and writes, the latency of both together is that of neither.
     """
 
     def __init__(self, inner: _lanemark.Run) -> None:
         self._inner = inner
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _run, (self._inner.json(),)
+
+    def __eq__(self, other: object) -> bool:
+        return self._inner.json() == other._inner.json() if isinstance(other, Result) else NotImplemented
+
+    def __hash__(self) -> int:
+        return hash(self._inner.json())
 
     def _main(self) -> Table:
         return self.table("tests")
@@ -99,6 +111,7 @@ class Result(Tabular):
         """A row for each filled bin of each test's latencies."""
         return self.table("latencies")
 
+    @coerced
     def figure(self, name: str, test: str | int = 0) -> float:
         """Return one figure of one test.
 
@@ -168,11 +181,28 @@ class Result(Tabular):
         return self.to_text()
 
 
+def _run(text: str) -> Result:
+    return Result(_lanemark.Run.of_json(text))
+
+
+def _study_run(text: str) -> StudyResult:
+    return StudyResult(_lanemark.StudyRun.of_json(text))
+
+
 class StudyResult(Tabular):
     """The outcome of a study. Its main table has a row for each published figure, with what was simulated."""
 
     def __init__(self, inner: _lanemark.StudyRun) -> None:
         self._inner = inner
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _study_run, (self._inner.json(),)
+
+    def __eq__(self, other: object) -> bool:
+        return self._inner.json() == other._inner.json() if isinstance(other, StudyResult) else NotImplemented
+
+    def __hash__(self) -> int:
+        return hash(self._inner.json())
 
     def _main(self) -> Table:
         return Table(self._inner.figures())

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from . import _lanemark
 from ._ask import seeded
 from ._model import System
+from ._scalar import coerced
 from .errors import InputError
 
 #: A request that came back: ``tag``, ``operation``, ``offset_bytes``, ``length_bytes``, ``submitted_ps``,
@@ -30,6 +31,7 @@ class Simulator:
         InputError: A system that cannot be, or values out of bounds.
     """
 
+    @coerced
     def __init__(
         self,
         system: System | str,
@@ -44,6 +46,7 @@ class Simulator:
         inner = self.system._inner
         self._inner = _lanemark.Simulator(inner, seeded(seed), written, compressibility_ratio)
 
+    @coerced
     def submit(
         self,
         operation: str,
@@ -91,6 +94,7 @@ class Simulator:
             namespace=namespace,
         )
 
+    @coerced
     def advance(self, *, until: str | None = None, until_ps: int | None = None) -> Completion | None:
         """Go on to the next completion; ``None`` where nothing is under way, or none comes until then.
 

@@ -22,6 +22,20 @@ class Table:
     def __init__(self, inner: _lanemark.Table) -> None:
         self._inner = inner
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _table, (self._inner.parts(),)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Table):
+            return NotImplemented
+        return self._parts() == other._parts()
+
+    def __hash__(self) -> int:
+        return hash(tuple(self.columns))
+
+    def _parts(self) -> list[tuple[str, str, list[Any]]]:
+        return self._inner.parts()
+
     @property
     def columns(self) -> list[str]:
         """The names of the columns; a unit ends the name."""
@@ -72,3 +86,7 @@ class Table:
 
     def __repr__(self) -> str:
         return f"<Table of {len(self)} rows: {', '.join(self.columns)}>"
+
+
+def _table(parts: list[tuple[str, str, list[Any]]]) -> Table:
+    return Table(_lanemark.Table.of_parts(parts))

@@ -22,6 +22,7 @@ from ._missing import package
 from ._model import Library, Setting, System
 from ._places import content_of
 from ._result import Result
+from ._scalar import coerced, plain
 from .errors import InputError
 
 __all__ = ["Choice", "Prices", "Range", "Sensitivity", "Trial", "search", "sensitivity"]
@@ -46,6 +47,8 @@ class Range:
     whole: bool = False
 
     def __post_init__(self) -> None:
+        for name in ("low", "high", "log", "whole"):
+            object.__setattr__(self, name, plain(getattr(self, name)))
         if not self.low < self.high or (self.log and self.low <= 0):
             raise InputError(f"{self.low} to {self.high}: is no range" + (" of logarithms" if self.log else ""))
 
@@ -61,6 +64,7 @@ class Choice:
 
     values: tuple[str | int | float, ...]
 
+    @coerced
     def __init__(self, *values: str | int | float) -> None:
         if not values:
             raise InputError("a choice of nothing")
@@ -85,6 +89,7 @@ class Prices:
         InputError: Where the file cannot be read, has no such columns, a price is no number, or a name has two.
     """
 
+    @coerced
     def __init__(self, prices: Mapping[str, float]) -> None:
         self._prices = dict(prices)
 
@@ -212,6 +217,7 @@ def _changed(workload: Asked, point: Mapping[str, str | int | float]) -> Asked:
     return Test(workload.name, **{**workload.values, **_of_test(point)})
 
 
+@coerced
 def search(
     system: str,
     workload: Asked,
@@ -415,6 +421,7 @@ class Sensitivity:
         return sorted(rows, key=lambda row: -float(row["total"]))
 
 
+@coerced
 def sensitivity(
     system: str,
     workload: Asked,

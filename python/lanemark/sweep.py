@@ -25,6 +25,7 @@ from ._places import Place
 from ._plan import PLAN, Interrupted, Plan, cut, expected
 from ._quantity import settings
 from ._result import Tabular, framed
+from ._scalar import coerced, plain
 from ._spread import Work, is_dask, on_dask, workers_of
 from ._table import Table
 from .errors import InputError, RunError
@@ -68,6 +69,10 @@ class Space:
     repeats: int | None = None
     seed: int = 1
     library: str | None = None
+
+    def __post_init__(self) -> None:
+        for name in ("system", "workload", "axes", "set", "size", "duration", "repeats", "seed", "library"):
+            object.__setattr__(self, name, plain(getattr(self, name)))
 
     @classmethod
     def open(cls, path: str | os.PathLike[str], **changes: Any) -> Space:
@@ -201,6 +206,17 @@ class Sweep:
         self.space = space
         self._inner = space._made()
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Sweep, (self.space,)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Sweep):
+            return NotImplemented
+        return (self.key, self.axes) == (other.key, other.axes)
+
+    def __hash__(self) -> int:
+        return hash(self.key)
+
     @property
     def points(self) -> int:
         """The number of points."""
@@ -216,6 +232,7 @@ class Sweep:
         """The values of each axis."""
         return dict(self._inner.axes())
 
+    @coerced
     def point(self, number: int) -> dict[str, str]:
         """Return the value of each axis at a point.
 
@@ -224,6 +241,7 @@ class Sweep:
         """
         return dict(zip(self.axes, self._inner.values(number), strict=True))
 
+    @coerced
     def run(
         self,
         place: str | os.PathLike[str] | None = None,
@@ -381,7 +399,9 @@ class SweepResult(Tabular):
     """A sweep that was run: a folder of parts, read as one table with a row for each point.
 
     The columns are ``point``, ``key``, ``system``, ``test``, the axes, ``iops``, ``bytes_per_second``, latencies in us,
-    ``busiest``, ``utilisation`` and ``error``: why a point has no figures.
+    ``busiest``, ``utilisation``, the same figures of reads (``read_iops``) and of writes apart, ``write_amplification`` and
+    ``error``: why a point has no figures. An axis of quantities is a column of numbers whose name ends in the unit,
+    ``block_bytes``, ``think_us``.
     """
 
     def __init__(self, place: Place, plan: Plan, sweep: Sweep | None = None) -> None:
@@ -478,6 +498,14 @@ class _Read(Table):
     def __init__(self, arrow: Any) -> None:
         self._arrow = arrow
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _Read, (self._arrow,)
+
+    def _parts(self) -> list[tuple[str, str, list[Any]]]:
+        kinds = {"int64": "whole", "double": "numbers"}
+        columns = zip(self._arrow.schema, self._arrow.columns, strict=True)
+        return [(one.name, kinds.get(str(one.type), "texts"), column.to_pylist()) for one, column in columns]
+
     @property
     def columns(self) -> list[str]:
         return self._arrow.column_names
@@ -496,10 +524,11 @@ class SweepFile(Tabular):
     """A sweep's file of CSV, as the command writes it."""
 
     def __init__(self, read: tuple[_lanemark.Table, str, str]) -> None:
-        self._table, self._text, self._html = read
+        table, self._text, self._html = read
+        self._table = Table(table)
 
     def _main(self) -> Table:
-        return Table(self._table)
+        return self._table
 
     def to_text(self) -> str:
         """Return the curves as the command prints them."""

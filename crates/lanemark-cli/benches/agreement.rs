@@ -13,9 +13,9 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use lanemark_core::rng::{Rng, StreamKey};
-use lanemark_core::units::{Bytes, Ratio};
-use lanemark_core::workload::fill_random;
+use lanemark_schema::rng::{Rng, StreamKey};
+use lanemark_schema::units::{Bytes, Ratio};
+use lanemark_schema::workload::fill_random;
 use serde_json::Value;
 
 /// A test of CrystalDiskMark 8 as both programs receive it.

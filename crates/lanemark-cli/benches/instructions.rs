@@ -15,8 +15,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 
-use lanemark_core::rng::StreamKey;
-use lanemark_core::sim::run_test;
+use lanemark_schema::rng::StreamKey;
+use lanemark_sim::run_test;
 
 mod load;
 use load::{Case, cases};

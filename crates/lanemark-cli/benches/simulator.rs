@@ -8,13 +8,13 @@
 //! longer but not dearer. Start-up, which is assembling the system, is timed apart. Each workload has a process
 //! of its own, so that its peak memory is its own.
 //!
-//! The first four workloads are those on which other simulators were measured (`docs/simulators.md`).
+//! The first four workloads are those on which other simulators were measured (`docs/benchmarks/simulators.md`).
 
 use std::process::Command;
 
-use lanemark_core::rng::StreamKey;
-use lanemark_core::sim::{Simulator, run_test};
-use lanemark_core::units::Bytes;
+use lanemark_schema::rng::StreamKey;
+use lanemark_schema::units::Bytes;
+use lanemark_sim::{Simulator, run_test};
 
 mod load;
 use load::{Case, cases};

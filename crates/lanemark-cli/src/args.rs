@@ -1,14 +1,16 @@
-//! The command line.
+//! The arguments of the `lanemark` command.
 
 mod completions;
 mod drive;
-#[cfg(feature = "exact")]
+#[cfg(feature = "serve")]
 mod exact;
 mod fit;
+mod import;
 mod library;
 mod plan;
 mod plot;
 mod results;
+mod save;
 mod scale;
 #[cfg(feature = "serve")]
 mod serve;
@@ -21,13 +23,15 @@ mod whatif;
 
 pub(crate) use completions::{CompletionsArgs, CompletionsCommand};
 pub(crate) use drive::{DriveArgs, DriveCommand, DriveNewArgs, Media, Protocol};
-#[cfg(feature = "exact")]
+#[cfg(feature = "serve")]
 pub(crate) use exact::ExactArgs;
 pub(crate) use fit::FitArgs;
+pub(crate) use import::{ImportArgs, ImportPattern};
 pub(crate) use library::{EntryKind, Interface, LibraryArgs, LibraryListArgs};
 pub(crate) use plan::{BandwidthArgs, BatteryArgs, FleetArgs, PlanArgs, PlanCommand};
 pub(crate) use plot::PlotArgs;
 pub(crate) use results::ResultsArgs;
+pub(crate) use save::SaveArgs;
 pub(crate) use scale::{ScaleArgs, SeededArgs};
 #[cfg(feature = "serve")]
 pub(crate) use serve::{ServeArgs, ServeControlArgs};
@@ -38,19 +42,20 @@ pub(crate) use ui::UiArgs;
 pub(crate) use verify::{VerifyArgs, VerifyCheckArgs, VerifyCommand, VerifyWriteArgs};
 pub(crate) use whatif::WhatIfArgs;
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use clap::{Args as ClapArgs, Parser, Subcommand};
-use lanemark_core::result::Since;
-use lanemark_core::sim::replay::{OUTSTANDING_MAX, Speed};
-use lanemark_core::units::{Bytes, Duration};
-use lanemark_core::workload::Tracked;
 use lanemark_lab::columns::RunTable;
 use lanemark_lab::scale::OverTime;
 use lanemark_measure::{EngineKind, OnError};
+use lanemark_schema::result::Since;
+use lanemark_schema::units::{Bytes, Duration};
+use lanemark_schema::workload::Tracked;
+use lanemark_sim::replay::{OUTSTANDING_MAX, Speed};
 use lanemark_trace::{Action, Format};
 
 use crate::formats::OutputFormat;
+#[cfg(feature = "oltp")]
 use crate::oltp_args::OltpArgs;
 
 /// How much of a drive's speed reaches the application, where the rest is lost, and what another path
@@ -110,6 +115,7 @@ pub(crate) enum Command {
     /// Work out battery life, the rate of a stream, or how many servers a load takes
     Plan(PlanArgs),
     /// Load, run, check and compare a TPC-C-derived workload on a real database
+    #[cfg(feature = "oltp")]
     Oltp(OltpArgs),
     /// List the drives, platforms and workloads that can be named, or show one
     Library(LibraryListArgs),
@@ -122,7 +128,7 @@ pub(crate) enum Command {
     #[cfg(feature = "serve")]
     ServeControl(ServeControlArgs),
     /// Run a command in a kernel of its own, whose clock is the simulator's and whose disk is the modelled drive
-    #[cfg(feature = "exact")]
+    #[cfg(feature = "serve")]
     Exact(Box<ExactArgs>),
     /// Open the laboratory in a browser on this machine
     #[cfg(feature = "ui")]
@@ -212,7 +218,7 @@ pub(crate) struct ReplayArgs {
     pub(crate) system: String,
     /// The trace's file
     pub(crate) trace: PathBuf,
-    /// The trace's format: msr, blkparse, iolog, mqsim or csv [default: told from its first line]
+    /// The trace's format: msr, blkparse, iolog, mqsim, disksim or csv [default: told from its first lines]
     #[arg(long)]
     pub(crate) format: Option<Format>,
     /// How many times as fast as recorded, "2x" or "0.5x" [default: 1x]
@@ -229,6 +235,9 @@ pub(crate) struct ReplayArgs {
     /// [default: all, the first to appear on the first drive]
     #[arg(long, value_name = "NAME")]
     pub(crate) device: Vec<String>,
+    /// Put the requests of all these devices on one drive, at the places that they have on their own
+    #[arg(long)]
+    pub(crate) as_one: bool,
     /// Replay so many requests and leave out the rest
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     pub(crate) limit: Option<u64>,
@@ -296,7 +305,7 @@ pub(crate) struct InspectArgs {
     /// Also write what is read to this new file, for --sysfs on any machine; it has drives' serial numbers
     #[arg(long, value_name = "FILE.tar")]
     pub(crate) capture: Option<PathBuf>,
-    /// Read what `lspci -vvv` or `lspci -tv` printed, as far as that tells
+    /// Read what `lspci -vvv` or `lspci -tv` printed, whole or a part of it, as a file or a paste (`-` reads a pipe)
     #[arg(long, value_name = "FILE", conflicts_with_all = ["sysfs", "capture"])]
     pub(crate) lspci: Option<PathBuf>,
     /// Also tell what each link can carry for this test, WORKLOAD:TEST
@@ -459,39 +468,6 @@ pub(crate) struct RunArgs {
     pub(crate) save: SaveArgs,
     #[command(flatten)]
     pub(crate) library: LibraryArgs,
-}
-
-/// Where a result is saved.
-#[derive(Debug, ClapArgs)]
-pub(crate) struct SaveArgs {
-    /// Folder to save the result in, or a file that ends in .json
-    #[arg(long, value_name = "PATH", default_value = "results")]
-    out: PathBuf,
-    /// Print the result, and save it nowhere
-    #[arg(long, conflicts_with = "out")]
-    no_save: bool,
-}
-
-impl SaveArgs {
-    /// Returns the folder or file; none where nothing is to be saved.
-    pub(crate) fn out(&self) -> Option<&Path> {
-        (!self.no_save).then_some(self.out.as_path())
-    }
-}
-
-#[derive(Debug, ClapArgs)]
-pub(crate) struct ImportArgs {
-    /// Files that fio printed with --output-format=json+ or json, and folders, of which each .json is read
-    #[arg(required = true, value_name = "FILE|FOLDER")]
-    pub(crate) files: Vec<PathBuf>,
-    /// The size of the file or device, for tests that do not tell how much of it they used
-    #[arg(long, value_name = "SIZE")]
-    pub(crate) span: Option<Bytes>,
-    /// Print the result as JSON instead of a table
-    #[arg(long)]
-    pub(crate) json: bool,
-    #[command(flatten)]
-    pub(crate) save: SaveArgs,
 }
 
 #[derive(Debug, ClapArgs)]

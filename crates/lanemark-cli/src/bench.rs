@@ -2,13 +2,13 @@
 
 use std::io::IsTerminal;
 
-use lanemark_core::result::RunResult;
-use lanemark_core::units::Bytes;
-use lanemark_core::workload::Workload;
 use lanemark_lab::measured;
 use lanemark_lab::opened::{self, Opened};
 use lanemark_lab::scale::{real_without_faults, scaled, watched};
 use lanemark_measure::{Bench, Event, Outcome as Measured, Purge, Running, Settings};
+use lanemark_schema::result::RunResult;
+use lanemark_schema::units::Bytes;
+use lanemark_schema::workload::Workload;
 
 use crate::args::BenchArgs;
 use crate::bench_trace::Recorded;
@@ -87,7 +87,7 @@ pub(crate) fn run(args: &BenchArgs) -> Result<Outcome, Failure> {
     Ok(if result.complete { Outcome::Done } else { Outcome::Interrupted })
 }
 
-/// Returns the engine's settings from the command line, and where that says nothing, from a job file.
+/// Returns the engine's settings from the command line; a job file supplies the settings that are not given.
 fn settings(args: &BenchArgs, opened: &Opened) -> Settings {
     Settings {
         engine: args.engine.or(opened.engine()).unwrap_or_default(),
@@ -104,7 +104,7 @@ fn settings(args: &BenchArgs, opened: &Opened) -> Settings {
     }
 }
 
-/// Describes an event in a line.
+/// Describes an event in one line.
 fn line(event: &Event<'_>, workload: &Workload) -> String {
     match event {
         Event::LayingOut { done, total } => {

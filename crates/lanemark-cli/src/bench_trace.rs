@@ -1,34 +1,37 @@
 //! `lanemark bench --trace`: a recorded trace on a real target.
 //!
-//! The trace is read twice: once to know how long its requests get, how far they reach and whether any writes, so that
-//! nothing wrong in it turns up in the middle of a measurement; and once more, ahead of the requests, while they are
-//! made.
+//! The trace is read twice. The first pass finds the longest request, the span and whether any request writes, so that
+//! an error in the trace cannot interrupt a measurement. The second pass reads ahead of the requests during the
+//! measurement.
 
+use std::fs::File;
 use std::io::BufReader;
 use std::path::Path;
 
-use lanemark_core::sim::replay::Speed;
-use lanemark_core::units::{Bytes, Ratio};
-use lanemark_core::workload::{
-    Arrival, Asks, Average, BLOCK_MAX, Operation, Order, SECTOR, Test, TraceSummary, Workload,
-};
 use lanemark_lab::input;
+use lanemark_schema::units::{Bytes, Ratio};
+use lanemark_schema::workload::bound::BLOCK;
+use lanemark_schema::workload::{
+    Arrival, Asks, Average, Operation, Order, SECTOR, Test, TraceSummary, Workload,
+};
+use lanemark_sim::replay::Speed;
 use lanemark_trace::{Options, Reader, Unpacked};
 
 use crate::args::BenchArgs;
 use crate::failure::Failure;
+use crate::replay::nothing;
 
-/// Default of the greatest number of requests outstanding at recorded times.
+/// Default maximum number of outstanding requests at recorded times.
 const OUTSTANDING_USUAL: u32 = 128;
 
-/// A trace that has been looked through.
+/// A trace after the first pass.
 pub(crate) struct Recorded {
     pub(crate) workload: Workload,
-    /// Speed as a multiple of the recorded one; none for as fast as possible.
+    /// Speed as a multiple of the recorded speed; `None` for as fast as possible.
     pub(crate) speed: Option<f64>,
     limit: u64,
     options: Options,
-    /// Size of the span into which requests after its end are moved, if they are.
+    /// Size of the span into which requests after its end are moved, if requested.
     wrap: Option<u64>,
 }
 
@@ -44,7 +47,7 @@ struct Found {
 }
 
 impl Recorded {
-    /// Looks a trace through.
+    /// Reads a trace for the first time.
     pub(crate) fn open(args: &BenchArgs, path: &Path) -> Result<Self, Failure> {
         let trace = &args.trace_args;
         let mut recorded = Self {
@@ -56,6 +59,7 @@ impl Recorded {
                 format: trace.trace_format,
                 devices: trace.trace_device.iter().cloned().collect(),
                 action: trace.action.unwrap_or_default(),
+                as_one: true,
             },
             wrap: None,
         };
@@ -66,9 +70,12 @@ impl Recorded {
         recorded.wrap = args.scale.size.filter(|_| trace.wrap).map(Bytes::get);
         let found = recorded.look(path)?;
         if found.requests == 0 {
-            return Err(Failure::input(format!("{name}: there is no request to replay")));
+            let mut reader = recorded.reader(path)?;
+            reader.by_ref().for_each(drop);
+            let (others, actions) = (reader.other_devices(), reader.other_actions());
+            return Err(nothing(&name.to_string(), &others, &actions));
         }
-        if Bytes(found.longest) > BLOCK_MAX {
+        if Bytes(found.longest) > BLOCK.max {
             let longest = Bytes(found.longest);
             return Err(Failure::input(format!("{name}: a request of {longest}"))
                 .hint("is the length in the unit that the format has?"));
@@ -78,7 +85,7 @@ impl Recorded {
         Ok(recorded)
     }
 
-    /// The requests, read anew. Where the file has changed since it was looked through they end early.
+    /// Reads the requests again. They end early if the file has changed since the first pass.
     pub(crate) fn arrivals(
         &self,
         path: &Path,
@@ -107,17 +114,26 @@ impl Recorded {
         Ok(found)
     }
 
-    fn read(
-        &self,
-        path: &Path,
-    ) -> Result<impl Iterator<Item = Result<Arrival, Failure>> + Send + use<>, Failure> {
+    fn reader(&self, path: &Path) -> Result<Reader<BufReader<Unpacked<File>>>, Failure> {
         let name = path.display().to_string();
-        // It is read twice.
+        // The file is read twice, so it cannot be a pipe.
+        if input::is_piped(path) {
+            let message =
+                format!("{name}: a trace for `bench` is read twice, and a pipe only once");
+            return Err(Failure::input(message).hint("save it to a file, and name that"));
+        }
         let file = input::open(path)
             .map_err(|error| Failure::input(format!("{name}: can't be read: {error}")))?;
         let text = Unpacked::new(file)
             .map_err(|error| Failure::input(format!("{name}: can't be read: {error}")))?;
-        let reader = Reader::new(name, BufReader::with_capacity(1 << 18, text), &self.options)?;
+        Ok(Reader::new(name, BufReader::with_capacity(1 << 18, text), &self.options)?)
+    }
+
+    fn read(
+        &self,
+        path: &Path,
+    ) -> Result<impl Iterator<Item = Result<Arrival, Failure>> + Send + use<>, Failure> {
+        let reader = self.reader(path)?;
         let (limit, wrap) = (self.limit, self.wrap);
         let worth = |one: &Result<Arrival, _>| match one {
             Ok(arrival) => {
@@ -130,7 +146,7 @@ impl Recorded {
     }
 }
 
-/// A request that lies beyond `end` moved into what is before it, by the remainder of its offset.
+/// Returns a request beyond `end` at the remainder of its offset; returns other requests unchanged.
 fn wrapped(mut arrival: Arrival, end: Option<u64>) -> Arrival {
     let length = arrival.access.length.get();
     if let Some(end) = end.filter(|&end| length <= end) {
@@ -177,7 +193,7 @@ impl Found {
 
     fn test(&self, name: &str, queue_depth: u32) -> Test {
         let reads = if self.destroys {
-            // A trace that writes or trims anything may not be taken for one that only reads.
+            // A trace that writes or trims must not count as read-only.
             (self.reads as f64 / self.requests as f64).min(0.999_999)
         } else {
             1.0

@@ -1,7 +1,8 @@
 //! The library of charts that `lanemark report --interactive` puts into a page.
 //!
-//! A page runs what stands in it, so the library is the one script that `make charts` makes of pinned releases of Vega-Lite,
-//! Vega and Vega's interpreter, and no other. It is no part of the program, which would be a third larger.
+//! A page runs the script that it contains. So the library must be the script that `make charts` makes of pinned
+//! releases of Vega-Lite, Vega and Vega's interpreter. The program does not contain the library, which would make it a
+//! third larger.
 
 use std::path::Path;
 
@@ -12,7 +13,7 @@ use crate::failure::Failure;
 
 /// The digest of the script, SHA-256.
 const DIGEST: &str = "10d8a28e024a59730f5fb57874e0e3338648c1def1444a5a193213638abbcc96";
-/// More than the script has.
+/// Maximum length of the script, longer than the pinned one.
 const LENGTH_MAX: u64 = 4 << 20;
 
 /// Reads the library at `path`.

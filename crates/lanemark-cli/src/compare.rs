@@ -1,4 +1,4 @@
-//! `lanemark compare`: two results test by test.
+//! `lanemark compare`: compares two results test by test.
 
 use lanemark_lab::results;
 use lanemark_report::compare_table;

@@ -1,4 +1,4 @@
-//! `lanemark completions`: what shells and `man` know of the command line.
+//! `lanemark completions`: the completions of shells, and manual pages.
 
 use std::path::Path;
 
@@ -29,7 +29,7 @@ fn print(shell: Shell) -> Result<(), Failure> {
     output::print(&String::from_utf8_lossy(&script))
 }
 
-/// Writes a page for the program and one for each of its commands, once all names are taken.
+/// Writes a page for the program and for each of its commands, after all file names are reserved.
 fn pages(folder: &Path) -> Result<(), Failure> {
     let fail = |error: &dyn std::fmt::Display| {
         Failure::input(format!("{}: can't be written: {error}", folder.display()))
@@ -54,7 +54,7 @@ fn pages(folder: &Path) -> Result<(), Failure> {
     Ok(())
 }
 
-/// The commands from `command` down with the names of their pages, `lanemark-oltp-run`.
+/// Collects `command` and its subcommands with the names of their pages, such as `lanemark-oltp-run`.
 fn named(command: Command, name: &str, all: &mut Vec<(String, Command)>) {
     for below in command.get_subcommands().filter(|below| below.get_name() != "help") {
         named(below.clone(), &format!("{name}-{}", below.get_name()), all);

@@ -1,14 +1,14 @@
-//! The delivery of a run's result: saved as it grows, and at the end to files, stdout and stderr, in this order.
+//! The delivery of a run's result: saved during the run, and at the end to files, stdout and stderr, in this order.
 //!
-//! All places are taken before anything runs. At the end files come first, since nobody may be there any more to read
-//! what is printed; a place that fails keeps nothing from the others.
+//! All files are reserved before the run starts. At the end files are written first, because the reader of stdout may
+//! be gone; an output that fails does not affect the others.
 
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use lanemark_core::result::{RunResult, Warning};
 use lanemark_lab::results::{self, Outlet, Place};
+use lanemark_schema::result::{RunResult, Warning};
 
 use crate::args::OverTimeArgs;
 use crate::failure::Failure;
@@ -24,18 +24,18 @@ type Shown = Box<dyn Fn(&RunResult) -> Result<String, Failure> + Send + Sync>;
 pub(crate) struct Delivery(Arc<Places>);
 
 struct Places {
-    /// The file of the result; none where it is not to be saved.
+    /// The file of the result; `None` if it is not saved.
     place: Option<Place>,
     page: Option<Outlet>,
     series: Option<Outlet>,
     shown: Shown,
     so_far: Mutex<Option<RunResult>>,
-    /// Whether the user was told that saving failed.
+    /// Whether the user has seen that saving failed.
     told: AtomicBool,
 }
 
 impl Delivery {
-    /// Takes all places. From now on a signal that the run does not heed in time delivers what was saved last.
+    /// Reserves all files. From now on a signal that the run does not obey in time delivers the last saved result.
     pub(crate) fn open(
         out: Option<&Path>,
         what: &str,
@@ -54,32 +54,32 @@ impl Delivery {
         Ok(delivery)
     }
 
-    /// Saves what there is so far.
+    /// Saves the current result.
     pub(crate) fn save(&self, result: &mut RunResult) -> Result<(), Failure> {
         result.provenance.finished_at = results::now();
         *self.so_far() = Some(result.clone());
-        // What could not be read again is told now.
+        // Saving fails now for a result that could not be read again.
         match &self.0.place {
             Some(place) => Ok(place.save_run(result)?),
             None => Ok(()),
         }
     }
 
-    /// Saves what there is while the run goes on. Where that fails the run is not lost yet: there may be room again at
-    /// its end, and it is printed. Gives what is to be told about it, once.
+    /// Saves the current result during the run. If saving fails, the run continues: the end of the run tries again and
+    /// prints the result. Returns the message about the first failure.
     pub(crate) fn save_on_the_way(&self, result: &mut RunResult) -> Option<String> {
         let failure = self.save(result).err()?;
         let first = !self.0.told.swap(true, Ordering::Relaxed);
         first.then(|| format!("{}; the run goes on", failure.to_string().trim_end()))
     }
 
-    /// Ends the run: the result goes to all places.
+    /// Ends the run and delivers the result to all outputs.
     pub(crate) fn deliver(&self, result: &mut RunResult) -> Result<(), Failure> {
         stop::ends_itself();
         self.to_all(result)
     }
 
-    /// Ends a run of which nothing had ended when it was interrupted.
+    /// Ends a run that was interrupted before its first sample.
     pub(crate) fn deliver_nothing(&self) {
         stop::ends_itself();
         tell!("interrupted before anything had ended; nothing is saved");
@@ -113,7 +113,7 @@ impl Delivery {
         last.map_or(Ok(()), Err)
     }
 
-    /// Delivers what was saved last, as the rest of a run that was interrupted.
+    /// Delivers the last saved result of an interrupted run.
     fn deliver_so_far(&self) {
         let Some(mut result) = self.so_far().clone() else {
             return tell!("interrupted before anything had ended; nothing is saved");

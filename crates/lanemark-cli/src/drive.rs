@@ -1,12 +1,12 @@
-//! `lanemark drive`: drive files from what is printed on a box, and what their values follow from.
+//! `lanemark drive`: makes drive files from the figures on a box, and shows the origin of their values.
 
 use std::path::{Path, PathBuf};
 
-use lanemark_core::units::{BitsPerSecond, Bytes, BytesPerSecond, Duration};
 use lanemark_lab::ratings::REACHED;
 use lanemark_lab::results::Outlet;
 use lanemark_lab::{Lab, LabError};
 use lanemark_report::{DriveRating, DriveValue};
+use lanemark_schema::units::{BitsPerSecond, Bytes, BytesPerSecond, Duration};
 use lanemark_study::rated::{self, FileValue};
 use lanemark_study::{Library, workload};
 
@@ -23,7 +23,7 @@ pub(crate) fn run(args: &DriveArgs) -> Result<Outcome, Failure> {
     }
 }
 
-/// Writes the file, once it is known to be one that can be used.
+/// Writes the file after checking that commands accept it.
 fn new(args: &DriveNewArgs) -> Result<Outcome, Failure> {
     let library = library::open(&args.library)?;
     let text = text(args)?;
@@ -34,7 +34,7 @@ fn new(args: &DriveNewArgs) -> Result<Outcome, Failure> {
         return Err(Failure::input(message));
     }
     rated::check(&library, &text)?;
-    // Somebody may have changed by hand what was written before.
+    // The user may have edited an existing file.
     if path.symlink_metadata().is_ok() {
         let message = format!("{}: is there already", path.display());
         return Err(Failure::from(LabError::refused(message).hint("give another --out")));
@@ -51,7 +51,7 @@ fn new(args: &DriveNewArgs) -> Result<Outcome, Failure> {
     show(&library, &named)
 }
 
-/// The path as commands tell it from a name of the library.
+/// Returns the path in a form that commands distinguish from a library name.
 fn in_folder(path: &Path) -> String {
     let text = path.display().to_string();
     if text.contains('/') { text } else { format!("./{text}") }
@@ -82,7 +82,7 @@ fn show(library: &Library, drive: &str) -> Result<Outcome, Failure> {
     Ok(Outcome::Done)
 }
 
-/// The text of the file; what is missing is told all at once.
+/// Returns the text of the file, or one error for all missing values.
 fn text(args: &DriveNewArgs) -> Result<String, Failure> {
     let mut missing = Vec::new();
     let mut need = |given: bool, what: &str| {
@@ -123,7 +123,7 @@ fn text(args: &DriveNewArgs) -> Result<String, Failure> {
     }
     let text = |text: &str| FileValue::Text(text.to_owned());
     let bare = |value: &dyn std::fmt::Display| FileValue::Bare(value.to_string());
-    // What is written is what was given, to the last digit.
+    // The file states the given values exactly.
     let whole = |value: u64, (large, unit): (u64, &str), small: &str| {
         FileValue::Text(match value.is_multiple_of(large) {
             true => format!("{} {unit}", value / large),

@@ -1,13 +1,14 @@
-//! `lanemark exact`: a command in a guest whose clock is the simulator's.
+//! `lanemark exact`: runs a command in a guest whose clock is the simulator's.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use lanemark_core::result::{Provenance, RunResult};
-use lanemark_core::units::Bytes;
+use lanemark_files::private::PrivateFolder;
 use lanemark_lab::scale::faults;
 use lanemark_lab::{assemble, settings};
+use lanemark_schema::result::{Provenance, RunResult};
+use lanemark_schema::units::Bytes;
 use lanemark_serve::data::{DataPlan, Opened, Place};
 use lanemark_serve::exact::boot::Boot;
 use lanemark_serve::exact::init::{self, InitPlan};
@@ -25,7 +26,7 @@ use crate::{library, provenance, serve, stop};
 
 /// The kernel that `make exact` builds.
 const KERNEL: &str = "target/exact/linux";
-/// The least memory with which a guest begins, and the most.
+/// The minimum and the maximum memory of a guest.
 const MEMORY: (Bytes, Bytes) = (Bytes::mebi(64), Bytes::mebi(65_536));
 
 pub(crate) fn run(args: &ExactArgs) -> Result<Outcome, Failure> {
@@ -38,9 +39,11 @@ pub(crate) fn run(args: &ExactArgs) -> Result<Outcome, Failure> {
     let spec = system.with_faults(&planned, &Location::file("--fault"))?;
     let size = serve::size(args.size, args.over.as_deref(), &system)?;
     let fail = |error: std::io::Error| Failure::run(format!("the guest can't be started: {error}"));
-    let folder = tempfile::Builder::new().prefix("lanemark-").tempdir().map_err(fail)?;
+    let folder = PrivateFolder::new("lanemark-").map_err(fail)?;
     let boot = boot(args, folder.path())?;
     let warden = Warden::of(folder.path())?;
+    // The warden finds the guest by the files in the folder, and removes the folder after the guest's processes.
+    folder.leave_to_another_process();
     let place = args.data.clone().map_or(Place::Memory, Place::File);
     let plan = DataPlan { place, over: args.over.clone(), size, overwrite: None };
     let Opened { data, told } = plan.open(cache_of(&spec), args.seed)?;
@@ -49,7 +52,7 @@ pub(crate) fn run(args: &ExactArgs) -> Result<Outcome, Failure> {
     provenance.inputs = library.used();
     let drive = SystemName::parse(&args.system)?.drive;
     let what = format!("exact-{}", drive.rsplit('/').next().unwrap_or("drive"));
-    // What is printed is the command's.
+    // Stdout carries the command's output only.
     let shown = |_: &RunResult| Ok(String::new());
     let delivery = Delivery::open(Some(&args.out), &what, &provenance.started_at, None, shown)?;
     let (seed, silent) = (args.seed, &|time| silent(time));
@@ -67,7 +70,7 @@ pub(crate) fn run(args: &ExactArgs) -> Result<Outcome, Failure> {
     }
 }
 
-/// Tells of a guest that has said nothing for so long.
+/// Reports a guest that has printed nothing for `time`.
 fn silent(time: Duration) {
     tell!(
         "note: the guest has computed for {} s without a look at its clock, which stands still meanwhile; a program that \
@@ -76,7 +79,7 @@ fn silent(time: Duration) {
     );
 }
 
-/// The guest of the arguments, whose sockets and files are in `folder`.
+/// Returns the guest of the arguments, whose sockets and files are in `folder`.
 fn boot(args: &ExactArgs, folder: &Path) -> Result<Boot, Failure> {
     let memory = args.guest_memory;
     if memory < MEMORY.0 || memory > MEMORY.1 {
@@ -88,7 +91,7 @@ fn boot(args: &ExactArgs, folder: &Path) -> Result<Boot, Failure> {
     let kernel = args.kernel.clone().unwrap_or_else(|| kernel(&program));
     let here = std::env::current_dir().map_err(fail)?;
     let mut path = std::env::var_os("PATH").unwrap_or_default();
-    // Programs that make file systems are where only root looks.
+    // Programs that make file systems are in folders that only root's `PATH` contains.
     path.push(":/usr/local/sbin:/usr/sbin:/sbin:/usr/bin:/bin");
     let output = folder.to_owned();
     let plan = InitPlan { output, folder: here, path, words: args.command.clone() };
@@ -97,7 +100,7 @@ fn boot(args: &ExactArgs, folder: &Path) -> Result<Boot, Failure> {
     })
 }
 
-/// The kernel here, or the one beside the folder of this program.
+/// Returns the kernel below the current folder, or next to the folder of this program.
 fn kernel(program: &Path) -> PathBuf {
     let here = PathBuf::from(KERNEL);
     let beside = program.parent().and_then(Path::parent).map(|target| target.join("exact/linux"));
@@ -107,7 +110,7 @@ fn kernel(program: &Path) -> PathBuf {
     }
 }
 
-/// The failure of a guest without an exit code of its command.
+/// Returns the failure of a guest that ended without an exit code of its command.
 fn why(ended: &ExactRun) -> Failure {
     let why = ended.why.clone().unwrap_or_else(|| match ended.ended {
         Some(status) => format!("its kernel ended by itself, {status}"),
@@ -122,7 +125,7 @@ fn deliver(
     delivery: &Delivery,
     system: &System,
     ended: ExactRun,
-    faults: Vec<lanemark_core::workload::Fault>,
+    faults: Vec<lanemark_schema::workload::Fault>,
     provenance: Provenance,
 ) -> Result<(), Failure> {
     if ended.sample.operations() == 0 {
@@ -135,9 +138,9 @@ fn deliver(
     delivery.deliver(&mut result)
 }
 
-/// Runs as a guest's first process, where the words say so; the program has no other business then.
+/// Runs as a guest's first process if `words` say so; in that case the program does nothing else.
 pub(crate) fn as_first_process(words: &[OsString]) {
-    // The kernel may add words of its own behind these.
+    // The kernel may add arguments after these.
     if let [_, word, plan, ..] = words
         && word == init::WORD
     {

@@ -1,11 +1,11 @@
-//! `lanemark export`: a saved result in another program's format.
+//! `lanemark export`: writes a saved result in another program's format.
 
 use std::path::Path;
 
-use lanemark_core::result::{RunResult, Target};
 use lanemark_lab::columns::RunTable;
 use lanemark_lab::reserved::Reserved;
 use lanemark_lab::{json, results};
+use lanemark_schema::result::{RunResult, Target};
 use lanemark_study::workload;
 
 use crate::args::ExportArgs;
@@ -42,7 +42,7 @@ pub(crate) fn run(args: &ExportArgs) -> Result<Outcome, Failure> {
     }
 }
 
-/// The result as text in the format that is asked for.
+/// Returns the result as text in the requested format.
 fn text(args: &ExportArgs, result: &RunResult) -> Result<String, Failure> {
     if args.output_format == OutputFormat::Csv {
         return Ok(formats::csv(&args.table.unwrap_or(RunTable::Tests).columns(result)));
@@ -64,15 +64,15 @@ fn write(args: &ExportArgs, result: &RunResult, place: &Reserved) -> Result<Outc
     Ok(Outcome::Done)
 }
 
-#[cfg(feature = "parquet")]
+#[cfg(feature = "full")]
 fn parquet(args: &ExportArgs, result: &RunResult, place: &Reserved) -> Result<(), Failure> {
     crate::parquet_file::write(place, &args.table.unwrap_or(RunTable::Tests).columns(result))
 }
 
-#[cfg(not(feature = "parquet"))]
+#[cfg(not(feature = "full"))]
 fn parquet(_: &ExportArgs, _: &RunResult, _: &Reserved) -> Result<(), Failure> {
     Err(Failure::input("--output-format parquet: this lanemark writes no Parquet")
-        .hint("use --output-format csv, or build with --features parquet"))
+        .hint("use --output-format csv, or build with --features full"))
 }
 
 /// Writes a file for each test.
@@ -83,11 +83,11 @@ fn split(args: &ExportArgs, result: &RunResult, folder: &Path) -> Result<Outcome
         OutputFormat::Parquet => "parquet",
         OutputFormat::Table | OutputFormat::CrystalDiskMark => "txt",
     };
-    // All names are taken before the first is written.
+    // All names are reserved before the first file is written.
     let mut parts: Vec<(Reserved, usize)> = Vec::new();
     for (index, test) in result.tests.iter().enumerate() {
         let slug = workload::slug(&test.test.name);
-        // Tests may have names that differ by letters that no file's name has.
+        // Names of tests may differ only by characters that file names omit.
         let same = parts.iter().filter(|(part, _)| part.path().file_stem() == Some(slug.as_ref()));
         let name = match same.count() {
             0 => format!("{slug}.{ending}"),
@@ -104,7 +104,7 @@ fn split(args: &ExportArgs, result: &RunResult, folder: &Path) -> Result<Outcome
     Ok(Outcome::Done)
 }
 
-/// A file that exists is somebody's.
+/// Refuses to replace an existing file.
 fn refuse_other(path: &Path) -> Result<(), Failure> {
     if std::fs::symlink_metadata(path).is_err() {
         return Ok(());

@@ -13,11 +13,11 @@ use lanemark_study::StudyError;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Outcome {
     Done,
-    /// A check found what must not be.
+    /// A check found damage.
     Damaged,
     Interrupted,
-    /// What was run has ended with this exit code.
-    #[cfg(feature = "exact")]
+    /// The command that was run ended with this exit code.
+    #[cfg(feature = "serve")]
     Code(u8),
 }
 
@@ -26,22 +26,22 @@ pub(crate) enum Outcome {
 pub(crate) struct Failure(LabError);
 
 impl Failure {
-    /// A failure by its cause.
+    /// Returns a failure by its cause.
     pub(crate) fn new(cause: Cause, message: String, hint: Option<String>) -> Self {
         Self(LabError { cause, message, hint })
     }
 
-    /// Wrong input without a hint.
+    /// Returns the failure for wrong input, without a hint.
     pub(crate) fn input(message: impl Into<String>) -> Self {
         Self(LabError::input(message))
     }
 
-    /// A target that must not be touched, without a hint.
+    /// Returns the failure for a target that must not be changed, without a hint.
     pub(crate) fn refused(message: impl Into<String>) -> Self {
         Self(LabError::refused(message))
     }
 
-    /// A failed run without a hint.
+    /// Returns the failure of a run, without a hint.
     pub(crate) fn run(message: impl Into<String>) -> Self {
         Self(LabError::run(message))
     }
@@ -52,7 +52,7 @@ impl Failure {
         Self(self.0.hint(text))
     }
 
-    /// Returns the failure with `text` as its hint, where it has no hint of its own.
+    /// Returns the failure with `text` as its hint, unless it has a hint already.
     #[must_use]
     pub(crate) fn or_hint(self, text: &str) -> Self {
         match self.0.hint {
@@ -76,7 +76,7 @@ impl From<LabError> for Failure {
     }
 }
 
-/// Turns errors that a command meets into failures with the words of the laboratory.
+/// Converts errors to failures, with the laboratory's messages.
 macro_rules! fails_as_in_the_laboratory {
     ($($error:ty),*) => {$(
         impl From<$error> for Failure {

@@ -1,4 +1,4 @@
-//! `lanemark fit`: a drive's model from measured results.
+//! `lanemark fit`: fits a drive's model to measured results.
 
 use lanemark_lab::results::{self, Outlet};
 use lanemark_lab::{Pool, settings};

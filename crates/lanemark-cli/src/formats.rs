@@ -1,12 +1,12 @@
-//! The files of other programs on the command line: what is told of workloads, and results as they print them.
+//! Files of other programs on the command line: notes about imported workloads, and results in other formats.
 
 use clap::ValueEnum;
-use lanemark_core::result::RunResult;
 use lanemark_formats::crystaldiskmark::{self, LineEnd};
 use lanemark_formats::{Kept, fio_json, iometer};
 use lanemark_lab::columns::{Column, RunTable, Values};
 use lanemark_lab::json;
 use lanemark_lab::opened::Opened;
+use lanemark_schema::result::RunResult;
 
 use crate::failure::Failure;
 use crate::messages::tell;
@@ -33,7 +33,7 @@ pub(crate) enum OutputFormat {
 }
 
 impl OutputFormat {
-    /// Refuses what cannot go to stdout.
+    /// Refuses a format that cannot be printed on stdout.
     pub(crate) fn check_printed(format: Option<Self>) -> Result<(), Failure> {
         match format {
             Some(Self::Parquet) => Err(Failure::input("--output-format parquet: is no text")
@@ -43,7 +43,7 @@ impl OutputFormat {
     }
 }
 
-/// Tells on stderr what is only nearly kept.
+/// Prints the settings that are kept only approximately, on stderr.
 pub(crate) fn tell_notes(opened: &Opened) {
     for note in opened.notes.iter().filter(|note| note.kept == Kept::Nearly) {
         tell!("note: {note}");
@@ -57,15 +57,18 @@ pub(crate) fn tell_notes(opened: &Opened) {
     }
 }
 
-/// Tells the notes as [`tell_notes`] does, and the settings that a job file leaves to a program that
-/// differs here.
+/// Prints the notes as [`tell_notes`] does, and the settings that a job file leaves to a program whose default differs
+/// here.
 pub(crate) fn tell(opened: &Opened, buffered: bool) {
     tell_notes(opened);
     if opened.settings.as_ref().is_some_and(|settings| settings.direct.is_none()) && !buffered {
         tell!("note: the page cache is bypassed, where fio would use it: --buffered");
     }
+    if opened.needs_page_cache() {
+        tell!("note: the page cache is used, since direct I/O takes only multiples of 512 B");
+    }
 }
-/// The result in another program's format; absent for our own.
+/// Returns the result in another program's format; `None` for our own formats.
 pub(crate) fn foreign(result: &RunResult, format: Option<OutputFormat>) -> Option<String> {
     match format? {
         OutputFormat::Table | OutputFormat::Json | OutputFormat::Parquet => None,
@@ -80,7 +83,7 @@ pub(crate) fn foreign(result: &RunResult, format: Option<OutputFormat>) -> Optio
     }
 }
 
-/// Columns as CSV by RFC 4180; what is not known is empty.
+/// Returns columns as CSV by RFC 4180; an unknown value is empty.
 pub(crate) fn csv(columns: &[Column]) -> String {
     let quoted = |text: &str| match text.contains([',', '"', '\n', '\r']) {
         true => format!("\"{}\"", text.replace('"', "\"\"")),
@@ -105,7 +108,7 @@ pub(crate) fn csv(columns: &[Column]) -> String {
     text
 }
 
-/// Formats a result for stdout: another program's format, JSON, or a table, and below it its tests in detail.
+/// Formats a result for stdout: another program's format, JSON, or a table followed by its tests in detail.
 pub(crate) fn shown(
     result: &RunResult,
     json: bool,

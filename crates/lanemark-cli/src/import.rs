@@ -1,4 +1,4 @@
-//! `lanemark import`: results of what another program has measured, one for each target.
+//! `lanemark import`: converts results of another program, one for each target.
 
 use std::collections::HashMap;
 use std::ffi::OsStr;
@@ -6,20 +6,20 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, UNIX_EPOCH};
 
-use lanemark_core::result::{RunResult, Target};
-use lanemark_core::units::Bytes;
-use lanemark_formats::fio_json::{self, Imported, Printed};
+use lanemark_formats::fio_json::{self, Imported, Printed, Supplied};
 use lanemark_formats::{FormatError, FormatErrors};
 use lanemark_lab::input;
 use lanemark_lab::opened::hash;
+use lanemark_schema::result::{RunResult, Target};
+use lanemark_schema::units::Bytes;
 
-use crate::args::ImportArgs;
+use crate::args::{ImportArgs, ImportPattern};
 use crate::delivery::Delivery;
 use crate::failure::{Failure, Outcome};
 use crate::messages::tell;
 use crate::{formats, provenance};
 
-/// Greatest number of files that are read at once.
+/// Maximum number of files that one command reads.
 const FILES_MAX: usize = 4096;
 
 pub(crate) fn run(args: &ImportArgs) -> Result<Outcome, Failure> {
@@ -27,7 +27,12 @@ pub(crate) fn run(args: &ImportArgs) -> Result<Outcome, Failure> {
         return Err(Failure::input("--span 0 B: must be above 0"));
     }
     let (printed, mut hashes) = read_all(&files(&args.files)?)?;
-    let results = fio_json::results(printed, args.span)?;
+    let supplied = Supplied {
+        span: args.span,
+        pattern: args.pattern.map(ImportPattern::pattern),
+        queue_depth: args.queue_depth,
+    };
+    let results = fio_json::results(printed, &supplied)?;
     if results.len() > 1 {
         let told: Vec<String> = results.iter().map(target).collect();
         tell!("note: {} targets, a result each: {}", results.len(), told.join("; "));
@@ -45,7 +50,7 @@ pub(crate) fn run(args: &ImportArgs) -> Result<Outcome, Failure> {
     Ok(Outcome::Done)
 }
 
-/// The files that are named, and those with JSON in folders that are.
+/// Returns the named files, and the JSON files of named folders.
 fn files(named: &[PathBuf]) -> Result<Vec<PathBuf>, Failure> {
     let too_many = || Failure::input(format!("more than {FILES_MAX} files are not read at once"));
     let mut all: Vec<PathBuf> = Vec::new();
@@ -82,7 +87,7 @@ fn is_json(path: &Path) -> bool {
     path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case(OsStr::new("json")))
 }
 
-/// The content of all files, and their hashes; all that cannot be read are told at once.
+/// Reads all files, with their hashes; one error lists all unreadable files.
 fn read_all(files: &[PathBuf]) -> Result<(Vec<Printed>, HashMap<String, String>), Failure> {
     let (mut printed, mut hashes, mut errors) = (Vec::new(), HashMap::new(), Vec::new());
     let mut room = input::RESULT_MAX;
@@ -92,7 +97,7 @@ fn read_all(files: &[PathBuf]) -> Result<(Vec<Printed>, HashMap<String, String>)
             errors.push(FormatError::file(&file, "is named twice"));
             continue;
         }
-        // All files together have at most the length of one.
+        // The limit for all files together is the limit of one file.
         let text = match input::text(path, room) {
             Ok(text) => text,
             Err(error) => {
@@ -104,7 +109,7 @@ fn read_all(files: &[PathBuf]) -> Result<(Vec<Printed>, HashMap<String, String>)
         room -= text.len() as u64;
         hashes.insert(file.clone(), hash(text.as_bytes()));
         match fio_json::read(&text, &file) {
-            Ok(one) => printed.push(one),
+            Ok(all) => printed.extend(all),
             Err(error) => errors.push(error),
         }
     }
@@ -114,10 +119,10 @@ fn read_all(files: &[PathBuf]) -> Result<(Vec<Printed>, HashMap<String, String>)
     }
 }
 
-/// Name of the measured file or device, and the number of files with it.
+/// Returns the name of the measured file or device, and the number of files with it.
 fn target(imported: &Imported) -> String {
     let Target::Measured(target) = &imported.result.target else { return String::new() };
-    let direct = if target.direct { ", direct" } else { "" };
+    let direct = if target.direct == Some(true) { ", direct" } else { "" };
     format!("{} ({}{direct}, {} files)", target.path, target.engine, imported.files.len())
 }
 
@@ -131,13 +136,13 @@ fn deliver(
     }
     let mut result = imported.result;
     result.provenance = provenance::own(0);
-    // What this machine is says nothing of where fio ran.
+    // fio may have run on another machine.
     result.provenance.machine = None;
     let inputs = imported.files.into_iter();
     let inputs = inputs.filter_map(|file| hashes.remove(&file).map(|hash| (file, hash)));
     result.provenance.inputs.extend(inputs);
     let began = imported.timestamp.and_then(|seconds| {
-        // Times beyond the year 9999 cannot be told.
+        // Dates after the year 9999 cannot be formatted.
         let seconds = Some(seconds).filter(|&seconds| seconds < 253_402_300_800)?;
         UNIX_EPOCH.checked_add(Duration::from_secs(seconds))
     });

@@ -1,13 +1,13 @@
-//! `lanemark inspect`: the storage paths of this machine, or of one whose sysfs was captured.
+//! `lanemark inspect`: shows the storage paths of this machine, or of a machine whose sysfs was captured.
 
 use std::path::Path;
 
-use lanemark_core::result::{HopCeiling, Inspection};
 use lanemark_inspect::{Sysfs, ceilings, inspect};
 use lanemark_lab::reserved::Reserved;
 use lanemark_lab::results::Outlet;
 use lanemark_lab::{input, machine};
 use lanemark_report::{ceilings_text, inspection_svg, inspection_text};
+use lanemark_schema::result::{HopCeiling, Inspection};
 use lanemark_study::{inspected, workload};
 use serde::Serialize;
 
@@ -17,17 +17,17 @@ use crate::messages::tell;
 use crate::outlets::{DRAWING, PLATFORM};
 use crate::{library, output};
 
-/// The longest text of lspci; of a server with 500 functions it has 2 MB.
+/// Maximum length of lspci's text; a server with 500 functions has 2 MB.
 const LSPCI_MAX: u64 = 64 << 20;
 
-/// An inspection with what its links can carry for each test.
+/// An inspection with the ceilings of its links for each test.
 #[derive(Serialize)]
 struct WithCeilings<'a> {
     inspection: &'a Inspection,
     ceilings: Vec<(String, Vec<HopCeiling>)>,
 }
 
-/// Writes the machine as a platform file, once each of its ports is known to take a drive.
+/// Writes the machine as a platform file, after checking that each of its ports accepts a drive.
 fn write_platform(
     path: &Path,
     inspection: &Inspection,
@@ -46,7 +46,7 @@ fn write_platform(
     Ok(())
 }
 
-/// The tree that is to be read.
+/// Returns the sysfs tree to read.
 fn sysfs(args: &InspectArgs) -> Result<Sysfs, Failure> {
     if let Some(file) = &args.lspci {
         return Ok(Sysfs::of_lspci(&input::text(file, LSPCI_MAX)?, file)?);
@@ -55,7 +55,7 @@ fn sysfs(args: &InspectArgs) -> Result<Sysfs, Failure> {
     Ok(if args.capture.is_some() { tree.recording() } else { tree })
 }
 
-/// Takes the name of a capture, which must not be there.
+/// Reserves the name of a capture, which must not exist.
 fn capture_place(path: &Path) -> Result<Reserved, Failure> {
     if path.extension().is_none_or(|extension| extension != "tar") {
         let message = format!("--capture {}: a capture ends in .tar", path.display());
@@ -68,7 +68,7 @@ fn capture_place(path: &Path) -> Result<Reserved, Failure> {
     Ok(Reserved::exactly(path)?)
 }
 
-/// Writes a capture, once an inspection of it is known to say the same of the devices.
+/// Writes a capture, after checking that an inspection of it shows the same devices.
 fn write_capture(
     place: &Reserved,
     captured: std::io::Result<Vec<u8>>,
@@ -81,7 +81,7 @@ fn write_capture(
     };
     let bytes = captured.map_err(|error| failed(&error))?;
     let again = Sysfs::of_capture(bytes.as_slice(), path)?;
-    // A path of this machine means nothing in a capture; the device that it lies on does.
+    // A capture contains no paths of this machine, so it records the device of the path.
     let named = target.and(inspection.target.as_deref());
     let again = inspect(&again, named)?;
     let same = again

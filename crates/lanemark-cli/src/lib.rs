@@ -1,9 +1,9 @@
-//! The `lanemark` command, for the program of that name and for whatever brings it along.
+//! The `lanemark` command, for the `lanemark` program and for other programs that include it.
 //!
-//! Data goes to stdout; progress, warnings about the command and errors go to stderr. Exit codes:
-//! 0 done, 1 the run failed or a check found damage, 2 something in the input is wrong, 3 a target was refused so that nothing is
-//! lost, 128 and the signal's number where a signal ended it: 130 for SIGINT, 143 for SIGTERM, 129 for SIGHUP (what had
-//! ended is saved).
+//! Data goes to stdout; progress, warnings about the command and errors go to stderr. Exit codes: 0 done, 1 the run
+//! failed or a check found damage, 2 the input is wrong, 3 a target was refused so that no data is lost. A command that
+//! a signal ended exits with 128 and the signal's number: 130 for SIGINT, 143 for SIGTERM, 129 for SIGHUP (ended tests
+//! are saved).
 
 mod args;
 mod bench;
@@ -13,31 +13,34 @@ mod compare;
 mod completions;
 mod delivery;
 mod drive;
-#[cfg(feature = "exact")]
+#[cfg(feature = "serve")]
 mod exact;
 mod export;
 mod failure;
+mod features;
 mod fit;
 mod formats;
 mod help;
 mod import;
 mod inspect;
 mod library;
-#[cfg(feature = "postgres")]
+#[cfg(feature = "oltp")]
 mod managed;
 mod messages;
+#[cfg(feature = "oltp")]
 mod oltp;
+#[cfg(feature = "oltp")]
 mod oltp_args;
-#[cfg(all(feature = "fuse", feature = "postgres"))]
+#[cfg(all(feature = "oltp", feature = "serve"))]
 mod oltp_live;
 mod outlets;
 mod output;
-#[cfg(feature = "parquet")]
+#[cfg(feature = "full")]
 mod parquet_file;
 mod path;
 mod plan;
 mod plot;
-#[cfg(feature = "png")]
+#[cfg(feature = "full")]
 mod png_file;
 mod progress;
 mod provenance;
@@ -54,7 +57,7 @@ mod trace_file;
 #[cfg(feature = "ui")]
 mod ui;
 mod verify;
-#[cfg(any(feature = "exact", all(feature = "fuse", feature = "postgres")))]
+#[cfg(feature = "serve")]
 mod warden;
 mod watch;
 mod whatif;
@@ -62,22 +65,27 @@ mod whatif;
 use std::ffi::OsString;
 
 use clap::FromArgMatches;
-use lanemark_core::text::is_shown;
+use lanemark_files::private;
 use lanemark_lab::reserved;
+use lanemark_schema::text::is_shown;
 
 use args::{Args, Command};
 use failure::{Failure, Outcome};
 use messages::tell;
 
-/// Runs the command that `words` say, the program's name first, and returns the exit code. It catches the signals of the
-/// process, and ends it where a signal or the words say so: a process runs one command.
+/// Runs the command in `words`, which begin with the program's name, and returns the exit code. It catches the signals
+/// of the process, and may end the process on a signal or for some commands: a process runs one command.
 pub fn main_of(words: impl IntoIterator<Item = OsString>) -> u8 {
     let words = provenance::words_are(words);
-    #[cfg(feature = "exact")]
+    #[cfg(feature = "serve")]
     exact::as_first_process(words);
-    #[cfg(any(feature = "exact", all(feature = "fuse", feature = "postgres")))]
+    #[cfg(feature = "serve")]
     if warden::ran_as_one(words) {
         return 0;
+    }
+    if let Some(failure) = features::lacking(words) {
+        tell!("{failure}");
+        return failure.exit_code();
     }
     let understood = help::command().try_get_matches_from(words);
     let args = understood.and_then(|matches| Args::from_arg_matches(&matches));
@@ -85,10 +93,11 @@ pub fn main_of(words: impl IntoIterator<Item = OsString>) -> u8 {
     let outcome = stop::watch().and_then(|()| run(&args));
     stop::ended();
     reserved::abandon();
+    private::remove_all();
     match outcome {
         Ok(Outcome::Done) => 0,
         Ok(Outcome::Damaged) => 1,
-        #[cfg(feature = "exact")]
+        #[cfg(feature = "serve")]
         Ok(Outcome::Code(code)) => code,
         Ok(Outcome::Interrupted) => stop::exit_code(),
         Err(failure) => {
@@ -98,9 +107,9 @@ pub fn main_of(words: impl IntoIterator<Item = OsString>) -> u8 {
     }
 }
 
-/// Ends the program with what clap says of a command line, or with its help.
+/// Prints clap's error or help for a command line, and ends the program.
 fn not_understood(error: &clap::Error, words: &[OsString]) -> ! {
-    // It repeats words as they are.
+    // Clap repeats words unescaped.
     if words.iter().all(|word| word.to_string_lossy().chars().all(is_shown)) {
         error.exit();
     }
@@ -128,6 +137,7 @@ fn run(args: &Args) -> Result<Outcome, Failure> {
         Command::Report(args) => report::run(args),
         Command::Plot(args) => plot::run(args),
         Command::Plan(args) => plan::run(args),
+        #[cfg(feature = "oltp")]
         Command::Oltp(args) => oltp::run(args),
         Command::Library(args) => library::run(args),
         Command::Completions(args) => completions::run(args),
@@ -135,7 +145,7 @@ fn run(args: &Args) -> Result<Outcome, Failure> {
         Command::Serve(args) => serve::run(args),
         #[cfg(feature = "serve")]
         Command::ServeControl(args) => serve::control(args),
-        #[cfg(feature = "exact")]
+        #[cfg(feature = "serve")]
         Command::Exact(args) => exact::run(args),
         #[cfg(feature = "ui")]
         Command::Ui(args) => ui::run(args),

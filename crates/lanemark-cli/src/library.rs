@@ -1,4 +1,4 @@
-//! `lanemark library`: what can be named, and what stands behind a name. Also where every command finds its library.
+//! `lanemark library`: lists and shows the entries of the library; finds the library for every command.
 
 mod entry;
 mod shown;
@@ -18,7 +18,7 @@ use crate::failure::{Failure, Outcome};
 use crate::messages::tell;
 use crate::output;
 
-/// The kinds of entries with their titles in a list.
+/// The types of entries with their titles in a list.
 const KINDS: [(&str, Kind); 4] = [
     ("drives", Kind::Drive),
     ("platforms", Kind::Platform),
@@ -26,7 +26,7 @@ const KINDS: [(&str, Kind); 4] = [
     ("workloads", Kind::Workload),
 ];
 
-/// The library that `args` name, else `./library`, else the one built in.
+/// Opens the library that `args` name, else `./library`, else the built-in one.
 pub(crate) fn open(args: &LibraryArgs) -> Result<Library, Failure> {
     Ok(open_library(args.library.as_deref())?)
 }
@@ -40,7 +40,7 @@ pub(crate) fn run(args: &LibraryListArgs) -> Result<Outcome, Failure> {
     Ok(Outcome::Done)
 }
 
-/// The kinds of entries that are asked for.
+/// Returns the requested types of entries.
 fn kinds(args: &LibraryListArgs) -> Vec<(&'static str, Kind)> {
     let of_drives = args.interface.is_some() || args.year.is_some() || args.maker.is_some();
     let wanted = |kind: Kind| match args.kind {
@@ -63,7 +63,7 @@ struct Listed {
     drive: Option<ListedDrive>,
 }
 
-/// Columns of a drive in a list, beside its name.
+/// Columns of a drive in a list, next to its name.
 #[derive(Serialize)]
 struct ListedDrive {
     maker: String,
@@ -139,7 +139,7 @@ fn list(library: &Library, args: &LibraryListArgs) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Whether a drive is one of those that are asked for.
+/// Returns whether a drive matches the filters.
 fn fits(entry: &DriveEntry, args: &LibraryListArgs) -> bool {
     let year = args.year.as_ref();
     let maker = args.maker.as_ref().map(|maker| maker.to_lowercase());

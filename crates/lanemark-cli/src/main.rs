@@ -1,4 +1,4 @@
-//! The `lanemark` program: the command of this crate with the words of the command line.
+//! The `lanemark` program, which runs the command of this crate with the words of the command line.
 
 use std::process::ExitCode;
 

@@ -1,4 +1,4 @@
-//! PostgreSQL servers that commands start themselves: their programs, and why they do not start.
+//! PostgreSQL servers that commands start: their programs, and the failures to start them.
 
 use std::path::PathBuf;
 
@@ -8,13 +8,13 @@ use crate::failure::Failure;
 use crate::messages::tell;
 use crate::oltp_args::FetchedArgs;
 
-/// Fetches PostgreSQL's programs, where they are not there yet. Returns their folder.
+/// Downloads PostgreSQL's programs unless they are there already, and returns their folder.
 pub(crate) fn fetched(args: &FetchedArgs) -> Result<PathBuf, OltpError> {
     let cache = args.cache.clone().unwrap_or_else(download::cache);
     download::programs(&cache, &args.registry, &|url| tell!("fetching {url}"))
 }
 
-/// The failure to start a server.
+/// Returns the failure to start a server.
 pub(crate) fn not_started(error: OltpError) -> Failure {
     match error {
         error @ OltpError::Lacks { .. } => {

@@ -1,21 +1,21 @@
-//! The messages of the command beside its data, with one writer to stderr.
+//! The messages of the command on stderr, through one writer.
 //!
-//! A message that cannot be written (the reader has gone away, the disk behind it is full) is no reason to end
-//! anything, so nothing here fails. `eprintln!` would panic, and a test keeps it out of the tree.
+//! A message that cannot be written (the reader is gone, the disk is full) must not end the command, so no function
+//! here fails. `eprintln!` would panic, and a test keeps it out of the tree.
 
 use std::fmt;
 use std::io::Write;
 use std::path::Path;
 
-use lanemark_core::text::shown;
+use lanemark_schema::text::shown;
 
-/// Tells on stderr, as `format!` makes it, a line.
+/// Prints a line on stderr, formatted as by `format!`.
 macro_rules! tell {
     ($($message:tt)*) => { $crate::messages::write(format_args!($($message)*)) };
 }
 pub(crate) use tell;
 
-/// Tells of files that runs which were killed have left where a run is to measure, and how they go.
+/// Lists the files that killed runs have left near a target, and the command that removes them.
 pub(crate) fn tell_left_over(target: &Path) {
     for left in lanemark_measure::left_over(target) {
         let (path, size) = (left.path.display(), left.size);
@@ -26,7 +26,7 @@ pub(crate) fn tell_left_over(target: &Path) {
     }
 }
 
-/// A path as a shell takes it.
+/// Returns a path quoted for a shell.
 fn quoted(path: &Path) -> String {
     let text = path.display().to_string();
     let plain = |letter: char| letter.is_ascii_alphanumeric() || "/._-+,:@%".contains(letter);
@@ -36,7 +36,7 @@ fn quoted(path: &Path) -> String {
     }
 }
 
-/// Writes a message with the end of its last line. Each line is cleaned of what a terminal would obey.
+/// Writes a message and a line feed. Each line is cleaned of control sequences for terminals.
 pub(crate) fn write(message: fmt::Arguments<'_>) {
     let text = message.to_string();
     let lines: Vec<_> = text.trim_end_matches('\n').split('\n').map(shown).collect();

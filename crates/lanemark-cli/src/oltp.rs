@@ -1,23 +1,21 @@
-//! `lanemark oltp`: a TPC-C-derived workload on a real database.
+//! `lanemark oltp`: runs a TPC-C-derived workload on a real database.
 
 use std::fmt::Write;
 use std::sync::Mutex;
 use std::time::Duration;
 
-use lanemark_core::units;
 use lanemark_lab::Cause;
 use lanemark_lab::results::{self, Outlet, Place};
 use lanemark_oltp::check::{Condition, check};
 use lanemark_oltp::live::Moment;
 use lanemark_oltp::load::{LoadOptions, load};
-#[cfg(feature = "postgres")]
 use lanemark_oltp::managed::{ManagedServer, ServerOptions};
 use lanemark_oltp::run::{self, Clock, RunOptions};
 use lanemark_oltp::schema::Scale;
 use lanemark_oltp::{Database, OltpError, outcome, template};
+use lanemark_schema::units;
 
 use crate::failure::{Failure, Outcome};
-#[cfg(feature = "postgres")]
 use crate::managed;
 use crate::messages::tell;
 use crate::oltp_args::{
@@ -31,7 +29,7 @@ use crate::{output, provenance, stop};
 pub(crate) fn run(args: &OltpArgs) -> Result<Outcome, Failure> {
     match &args.command {
         OltpCommand::Load(args) => {
-            // One connection looks on while the others load.
+            // One connection observes while the others load.
             let connections = u32::from(args.jobs.unwrap_or(256)) + 1;
             with_database(&args.database, connections, |database| load_database(database, args))
         }
@@ -57,31 +55,18 @@ pub(crate) fn run(args: &OltpArgs) -> Result<Outcome, Failure> {
         OltpCommand::Check(args) => with_database(args, 1, check_database),
         OltpCommand::Compare(args) => compare_runs(args),
         OltpCommand::Workload(args) => workload_of_run(args),
-        #[cfg(all(feature = "fuse", feature = "postgres"))]
+        #[cfg(feature = "serve")]
         OltpCommand::Live(args) => crate::oltp_live::run(args),
     }
 }
 
-#[cfg(feature = "postgres")]
-/// Time that a server of ours has to stop.
+/// Maximum time for a server that Lanemark started to stop.
 const SERVER_STOP: Duration = Duration::from_secs(30);
 
-#[cfg(feature = "postgres")]
-/// Connections that a server keeps for those who look after it.
+/// Connections that a server reserves for administration.
 const CONNECTIONS_BESIDE: u32 = 20;
 
-/// Does something with a database.
-#[cfg(not(feature = "postgres"))]
-fn with_database(
-    args: &OltpDatabaseArgs,
-    _connections: u32,
-    act: impl FnOnce(&Database) -> Result<Outcome, Failure>,
-) -> Result<Outcome, Failure> {
-    act(&args.database)
-}
-
-#[cfg(feature = "postgres")]
-/// Does something with a database, on a server of our own where that is asked for.
+/// Runs a function with a database, on a server that this command starts if requested.
 fn with_database(
     args: &OltpDatabaseArgs,
     connections: u32,
@@ -96,7 +81,7 @@ fn with_database(
     let programs = args.download.then(|| managed::fetched(&args.fetched)).transpose()?;
     let direct_io = args.direct_io;
     let options = ServerOptions { shared_buffers_mib, connections_max, direct_io, programs };
-    // A server is stopped in its order, which takes longer than the end of a command.
+    // An orderly stop of a server takes longer than the end of a command.
     stop::patient(SERVER_STOP);
     let server = ManagedServer::start(folder, &options).map_err(|error| match error {
         OltpError::Foreign(_) => Failure::from(error).hint("give a new folder to --managed"),
@@ -183,7 +168,7 @@ fn run_users(database: &Database, args: &OltpRunArgs) -> Result<Outcome, Failure
     let (target, data) = outcome::target(database)?;
     let workload = outcome::workload(&scale, &options, data, args.repeats);
     let mut provenance = provenance::own(args.seed);
-    // The command line may hold a password.
+    // The command line may contain a password.
     hide_password(&mut provenance.command, database);
     let place = Place::new(&args.out, "oltp", &provenance.started_at)?;
     let mut progress = Progress::new();
@@ -232,7 +217,7 @@ fn run_users(database: &Database, args: &OltpRunArgs) -> Result<Outcome, Failure
     Ok(ending)
 }
 
-/// A look at a run in one line.
+/// Describes the state of a run in one line.
 fn told(moment: &Moment) -> String {
     let phase = if moment.counts { "counted" } else { "ramp" };
     let (elapsed, of) = (moment.elapsed.as_secs_f64(), moment.of.as_secs_f64());
@@ -264,7 +249,7 @@ fn check_database(database: &Database) -> Result<Outcome, Failure> {
     }
 }
 
-/// The conditions as a table.
+/// Returns the conditions as a table.
 fn check_text(conditions: &[Condition]) -> String {
     let mut text = String::new();
     for condition in conditions {
@@ -278,7 +263,7 @@ fn check_text(conditions: &[Condition]) -> String {
     text
 }
 
-/// A saved run as a workload, for `sim`, `whatif`, `sweep` and studies.
+/// Converts a saved run to a workload for `sim`, `whatif`, `sweep` and studies.
 fn workload_of_run(args: &OltpWorkloadArgs) -> Result<Outcome, Failure> {
     let out = Outlet::of(args.out.as_deref(), &WORKLOAD)?;
     let text = lanemark_oltp::workload(&results::load_oltp(&args.run)?)?;
@@ -315,7 +300,7 @@ fn std_duration(duration: units::Duration) -> Duration {
     Duration::from_nanos(duration.nanoseconds())
 }
 
-/// Replaces the database's name in a command line by the one that may be shown.
+/// Replaces the database's name in a command line by its name without a password.
 fn hide_password(command: &mut [String], database: &Database) {
     for word in command {
         for scheme in ["postgres://", "postgresql://", "mysql://", "mariadb://"] {

@@ -1,16 +1,15 @@
-//! The command line of `lanemark oltp`.
+//! The arguments of `lanemark oltp`.
 
 use std::path::PathBuf;
 
 use clap::{Args as ClapArgs, Subcommand};
-#[cfg(feature = "postgres")]
-use lanemark_core::units::Bytes;
-use lanemark_core::units::Duration;
 use lanemark_oltp::{Database, Profile};
-#[cfg(all(feature = "fuse", feature = "postgres"))]
+use lanemark_schema::units::Bytes;
+use lanemark_schema::units::Duration;
+#[cfg(feature = "serve")]
 use lanemark_serve::clock::TimeScale;
 
-#[cfg(all(feature = "fuse", feature = "postgres"))]
+#[cfg(feature = "serve")]
 use crate::args::LibraryArgs;
 
 #[derive(Debug, ClapArgs)]
@@ -38,7 +37,7 @@ pub(crate) enum OltpCommand {
     Workload(OltpWorkloadArgs),
     /// Run users on PostgreSQL over both served systems of a study, at a time scale at which this machine's processors
     /// stand for the study's, and set measured beside simulated and published figures; needs root
-    #[cfg(all(feature = "fuse", feature = "postgres"))]
+    #[cfg(feature = "serve")]
     Live(OltpLiveArgs),
 }
 
@@ -52,18 +51,14 @@ pub(crate) struct OltpWorkloadArgs {
 }
 
 /// Help for the values of `--database`, by the databases that are built in.
-const DATABASE: &str = match (cfg!(feature = "postgres"), cfg!(feature = "mysql")) {
-    (false, false) => "sqlite:FILE; this build has no other database",
-    (true, false) => {
-        "sqlite:FILE, or postgres://USER@HOST:PORT/NAME, where everything goes to a schema \
-         lanemark_oltp"
-    }
-    (false, true) => {
-        "sqlite:FILE, or mysql://USER@HOST:PORT/NAME of MariaDB or MySQL, where NAME is made"
-    }
-    (true, true) => {
+const DATABASE: &str = match cfg!(feature = "full") {
+    true => {
         "sqlite:FILE, postgres://USER@HOST:PORT/NAME, where everything goes to a schema \
          lanemark_oltp, or mysql://USER@HOST:PORT/NAME of MariaDB or MySQL, where NAME is made"
+    }
+    false => {
+        "sqlite:FILE, or postgres://USER@HOST:PORT/NAME, where everything goes to a schema \
+         lanemark_oltp"
     }
 };
 
@@ -72,36 +67,29 @@ pub(crate) struct OltpDatabaseArgs {
     /// The database
     #[arg(long, value_name = "DATABASE", default_value = "sqlite:oltp.db", help = DATABASE)]
     pub(crate) database: Database,
-    #[cfg(feature = "postgres")]
     /// Start a PostgreSQL server in this folder, from the installed programs, and stop it at the end; its data
     /// stays. The folder is made, or was made by this option
     #[arg(long, value_name = "DIR", conflicts_with = "database")]
     pub(crate) managed: Option<PathBuf>,
-    #[cfg(feature = "postgres")]
     /// The buffer of that server
     #[arg(long, value_name = "SIZE", requires = "managed", default_value = "128 MiB")]
     pub(crate) shared_buffers: Bytes,
-    #[cfg(feature = "postgres")]
     /// Let that server read and write its tables past the system's page cache, so that its buffer is the only
     /// one; PostgreSQL 16 and newer
     #[arg(long, requires = "managed")]
     pub(crate) direct_io: bool,
-    #[cfg(feature = "postgres")]
     /// Take that server's programs from the Maven registry, PostgreSQL 17.11, instead of the installed ones;
     /// they are fetched once and kept
     #[arg(long, requires = "managed")]
     pub(crate) download: bool,
-    #[cfg(feature = "postgres")]
     #[command(flatten)]
     pub(crate) fetched: FetchedArgs,
-    #[cfg(feature = "postgres")]
     /// Remove that server's folder with all data at the end
     #[arg(long, requires = "managed")]
     pub(crate) remove: bool,
 }
 
 /// Options of programs that are fetched.
-#[cfg(feature = "postgres")]
 #[derive(Debug, ClapArgs)]
 pub(crate) struct FetchedArgs {
     /// Folder of fetched programs [default: lanemark in the account's cache folder]
@@ -204,7 +192,7 @@ pub(crate) struct OltpCompareArgs {
     pub(crate) nodes: u32,
 }
 
-#[cfg(all(feature = "fuse", feature = "postgres"))]
+#[cfg(feature = "serve")]
 #[derive(Debug, ClapArgs)]
 #[command(after_help = "\
 Everything that is started, attached or mounted is gone when the command ends, however it does. Mounts are

@@ -1,7 +1,7 @@
-//! `lanemark oltp live`: a study of a database, with a real database over both of its systems as they are served.
+//! `lanemark oltp live`: a study of a database, with a real database on both of its systems as served disks.
 //!
-//! All that the study sets from the first system is set here from it too (`setting`), and all else is measured. The systems take
-//! turns, each on a disk with the same contents.
+//! The values that the study sets from the first system are set from it here too (`setting`); the command measures all
+//! others. The systems take turns, each on a disk with the same contents.
 
 mod asked;
 mod served;
@@ -9,18 +9,17 @@ mod setting;
 mod table;
 mod turn;
 
-use std::fs::Permissions;
-use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use lanemark_core::result::{Provenance, RunResult, StudyOutcome, Warning};
-use lanemark_core::units;
+use lanemark_files::private::PrivateFolder;
 use lanemark_lab::Lab;
 use lanemark_lab::results::{self, Outlet, Place};
 use lanemark_oltp::run::RunOptions;
 use lanemark_oltp::schema::Scale;
 use lanemark_oltp::{OltpError, managed, outcome};
+use lanemark_schema::result::{Provenance, RunResult, StudyOutcome, Warning};
+use lanemark_schema::units;
 use lanemark_serve::clock::TimeScale;
 use lanemark_study::Study;
 
@@ -37,12 +36,12 @@ use setting::{Set, Setting, cores};
 use table::{Beside, Measured};
 use turn::{Bench, Cost, Took, Turn, processor_us};
 
-/// Time that everything needs to be put away.
+/// Maximum time for the cleanup.
 const END: Duration = Duration::from_secs(20);
-/// Users that one warehouse has terminals for.
+/// Number of users that one warehouse has terminals for.
 const USERS_A_WAREHOUSE: u32 = 10;
 
-/// Times and sizes, as they are asked for or by default.
+/// Times and sizes, as requested or by default.
 struct Sizes {
     turns: u32,
     ramp: Duration,
@@ -92,7 +91,7 @@ pub(crate) fn run(args: &OltpLiveArgs) -> Result<Outcome, Failure> {
         let what = format!("oltp-live-{}", asked.sides[side].name);
         Place::new(&args.out, &what, &provenance.started_at)
     };
-    // The one that made the folder goes last, and takes it along where nothing is saved.
+    // The delivery that made the folder is dropped last, and removes the folder if it is empty.
     let second = place(1)?;
     let places = [place(0)?, second];
     let csv = Outlet::of(args.csv.as_deref(), &LIVE)?;
@@ -111,10 +110,10 @@ pub(crate) fn run(args: &OltpLiveArgs) -> Result<Outcome, Failure> {
     }
     stop::patient(END);
     let folder = folder(args.folder.as_deref())?;
-    // Outside the namespace of the mounts, which lie in the folder and go with the namespace.
+    // The warden runs outside the mount namespace, whose mounts are in the folder and end with the namespace.
     let _warden = Warden::of(folder.path())?;
     let outside = served::own_mounts()?;
-    // A forced end drops nothing.
+    // A forced end drops no values, so the folder is removed explicitly.
     let left = folder.path().to_owned();
     stop::at_end(move || drop(std::fs::remove_dir_all(left)));
     let bench = Bench {
@@ -154,7 +153,7 @@ pub(crate) fn run(args: &OltpLiveArgs) -> Result<Outcome, Failure> {
     Ok(if complete { Outcome::Done } else { Outcome::Interrupted })
 }
 
-/// All that a run has come to.
+/// The outcome of a run.
 struct Found {
     set: Set,
     cores: f64,
@@ -162,7 +161,7 @@ struct Found {
     sides: [Vec<Took>; 2],
 }
 
-/// Says what is missing before anything is started.
+/// Checks the machine's requirements before anything starts.
 fn machine() -> Result<(), Failure> {
     if !rustix::process::geteuid().is_root() {
         return Err(Failure::input("a disk and its file system need root")
@@ -191,7 +190,7 @@ fn machine() -> Result<(), Failure> {
     Ok(())
 }
 
-/// PostgreSQL's programs, where they are not the installed ones.
+/// Returns the folder of downloaded PostgreSQL programs; `None` for the installed ones.
 fn programs(args: &OltpLiveArgs) -> Result<Option<PathBuf>, Failure> {
     if args.download {
         return Ok(Some(fetched(&args.fetched)?));
@@ -202,19 +201,19 @@ fn programs(args: &OltpLiveArgs) -> Result<Option<PathBuf>, Failure> {
     }
 }
 
-/// A folder that the server's account may enter, and that goes at the end.
-fn folder(within: Option<&Path>) -> Result<tempfile::TempDir, Failure> {
+/// Makes a temporary folder that only this user and the server's account may enter.
+fn folder(within: Option<&Path>) -> Result<PrivateFolder, Failure> {
     let within = within.map_or_else(std::env::temp_dir, Path::to_owned);
-    let mut builder = tempfile::Builder::new();
-    builder.prefix("lanemark-live-").permissions(Permissions::from_mode(0o755));
-    builder.tempdir_in(&within).map_err(|error| {
+    let folder = PrivateFolder::within(&within, "lanemark-live-").map_err(|error| {
         Failure::input(format!("{}: no folder can be made there: {error}", within.display()))
             .hint("name another --folder")
-    })
+    })?;
+    managed::let_server_enter(folder.path())?;
+    Ok(folder)
 }
 
-/// Loads, sets what is to be set, and lets both systems have their turns; nothing where that was stopped before both had
-/// one.
+/// Loads the database, sets the values, and runs the turns of both systems. Returns `None` if the command was stopped
+/// before both systems had a turn.
 fn turns(
     setting: &Setting<'_>,
     sizes: &Sizes,
@@ -251,7 +250,7 @@ fn turns(
     Ok(Some(found))
 }
 
-/// Prints and saves.
+/// Prints and saves the outcome.
 fn deliver(
     found: &Found,
     asked: &Asked,
@@ -264,7 +263,7 @@ fn deliver(
     provenance.finished_at = results::now();
     let measured = [0, 1].map(|side| {
         let name = asked.sides[side].name.clone();
-        let own = |system: &&lanemark_core::result::StudySystem| system.name == name;
+        let own = |system: &&lanemark_schema::result::StudySystem| system.name == name;
         let label =
             simulated.systems.iter().find(own).map_or(&name, |system| &system.label).clone();
         let took = &found.sides[side];
@@ -311,7 +310,7 @@ fn deliver(
     Ok(())
 }
 
-/// The sentences below the table, without which the measured figures mislead.
+/// Returns the remarks below the table that the measured figures need.
 fn remarks(found: &Found) -> String {
     let mean = |of: &dyn Fn(&Took) -> Option<f64>, side: usize| {
         let values: Vec<f64> = found.sides[side].iter().filter_map(of).collect();
@@ -347,13 +346,13 @@ fn remarks(found: &Found) -> String {
     )
 }
 
-/// The doubt about a turn whose disk answered too late.
+/// Returns the warning about a turn whose disk answered too late.
 fn late(took: &Took) -> Option<&Warning> {
     let served = took.served.as_ref()?;
     served.warnings.iter().find(|warning| matches!(warning, Warning::NotDelivered { .. }))
 }
 
-/// The turns of a system as a run of `lanemark oltp run`, in the time of this machine.
+/// Returns the turns of a system as a run of `lanemark oltp run`, in the time of this machine.
 fn result(
     found: &Found,
     side: usize,

@@ -1,4 +1,4 @@
-//! The kinds of files that commands write beside results, each by a mark that it has near its top.
+//! The types of files that commands write in addition to results, each with a mark near its top.
 
 use lanemark_lab::results::Kind;
 
@@ -16,17 +16,18 @@ pub(crate) const SERIES: Kind =
 /// A fitted drive.
 pub(crate) const DRIVE: Kind =
     Kind { mark: lanemark_predict::fit::FITTED_MARK, word: "fitted drive", option: "--out" };
-/// A drive of its ratings.
+/// A rated drive.
 pub(crate) const RATED: Kind =
     Kind { mark: "# A rated drive,", word: "rated drive", option: "--out" };
-/// The figures of a database over served systems beside those of a study.
-#[cfg(all(feature = "fuse", feature = "postgres"))]
+/// The figures of a database on served systems next to the figures of a study.
+#[cfg(all(feature = "oltp", feature = "serve"))]
 pub(crate) const LIVE: Kind = Kind {
     mark: "system,metric,unit,published,simulated,measured",
     word: "table",
     option: "--csv",
 };
 /// The workload of a saved OLTP run.
+#[cfg(feature = "oltp")]
 pub(crate) const WORKLOAD: Kind =
     Kind { mark: lanemark_oltp::WORKLOAD_MARK, word: "workload of a run", option: "--out" };
 /// An inspected machine as a platform.

@@ -3,17 +3,17 @@
 use std::borrow::Cow;
 use std::io::{self, IsTerminal, Write};
 
-use lanemark_core::text::{REPLACEMENT, is_shown};
 use lanemark_lab::json;
 use lanemark_report::Style;
+use lanemark_schema::text::{REPLACEMENT, is_shown};
 
 use crate::failure::Failure;
 
-/// The width where no terminal tells one.
+/// The width without a terminal.
 const WIDTH: usize = 100;
 
-/// Prints `text` to stdout and ends its last line. A reader that has gone away (`| head`) is no error. Views clean the
-/// names that they show; what slipped by is cleaned here.
+/// Prints `text` to stdout and ends its last line. A closed pipe (`| head`) is no error. Views clean the names that
+/// they show; this function removes any remaining control sequences.
 pub(crate) fn print(text: &str) -> Result<(), Failure> {
     let text = cleaned(text);
     let mut stdout = io::stdout().lock();
@@ -25,7 +25,7 @@ pub(crate) fn print(text: &str) -> Result<(), Failure> {
     }
 }
 
-/// `text` with nothing that a terminal would obey but the ends of lines and our own colours.
+/// Returns `text` without control sequences, except line feeds and our own colours.
 fn cleaned(text: &str) -> Cow<'_, str> {
     if text.chars().all(|letter| is_shown(letter) || letter == '\n') {
         return Cow::Borrowed(text);
@@ -53,7 +53,7 @@ fn cleaned(text: &str) -> Cow<'_, str> {
     Cow::Owned(clean)
 }
 
-/// The length of a change of colour, `ESC [ 1 m`, that `text` begins with; 0 where it begins with another sequence.
+/// Returns the length of a change of colour, `ESC [ 1 m`, at the start of `text`; 0 for another sequence.
 fn colour(text: &str) -> usize {
     let Some(rest) = text.strip_prefix("\x1b[") else { return 0 };
     match rest.find(|letter: char| !letter.is_ascii_digit() && letter != ';') {
@@ -67,7 +67,7 @@ pub(crate) fn print_json<T: serde::Serialize>(value: &T) -> Result<(), Failure> 
     print(&json::text(value)?)
 }
 
-/// Returns the style of tables on this stdout: as wide as the terminal, in colour where it is one.
+/// Returns the style of tables on this stdout: as wide as the terminal, in colour if it is a terminal.
 pub(crate) fn style() -> Style {
     let terminal = io::stdout().is_terminal();
     let told = std::env::var("COLUMNS").ok().and_then(|columns| columns.parse().ok());

@@ -1,7 +1,7 @@
-//! Columns as Parquet: of a sweep or a part of one, axes as numbers where all of their values are plain ones; of a run.
+//! Columns as Parquet, of a sweep, of a part of a sweep, or of a run. An axis is a column of numbers if all of its
+//! values are plain numbers.
 //!
-//! Only with the feature `parquet`, whose crate takes longer to build than all of the command does. One row group,
-//! uncompressed: a million points are about 100 MB.
+//! This requires the feature `full`. A file has one row group, uncompressed: a million points are about 100 MB.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -32,7 +32,7 @@ pub(crate) fn refuse_other(path: &Path) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Writes `columns` to `place`, the old file or the new one and nothing between.
+/// Writes `columns` to `place`; an interruption leaves either the old file or the new one.
 pub(crate) fn write(place: &Reserved, columns: &[Column]) -> Result<(), Failure> {
     refuse_other(place.path())?;
     let bytes = bytes(columns).map_err(|error| {
@@ -80,7 +80,7 @@ fn field(column: &Column) -> Result<Arc<Type>, ParquetError> {
     builder.with_repetition(repetition).with_logical_type(logical).build().map(Arc::new)
 }
 
-/// The values that are known, and for each row whether it is.
+/// Returns the known values, and for each row whether its value is known.
 fn known<T: Clone>(values: &[Option<T>]) -> (Vec<T>, Vec<i16>) {
     let levels = values.iter().map(|value| i16::from(value.is_some())).collect();
     (values.iter().flatten().cloned().collect(), levels)
@@ -90,8 +90,8 @@ fn known<T: Clone>(values: &[Option<T>]) -> (Vec<T>, Vec<i16>) {
 mod tests {
     use std::fs::File;
 
-    use lanemark_core::result::{Sweep, SweepFigures, SweepPoint};
-    use lanemark_lab::columns;
+    use lanemark_lab::columns::{self, AxisKind, AxisUnit};
+    use lanemark_schema::result::{Sweep, SweepFigures, SweepPoint};
 
     use parquet::file::reader::{FileReader, SerializedFileReader};
 
@@ -112,7 +112,8 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("sweep.parquet");
         let place = Reserved::exactly(&path).unwrap();
-        let columns = columns::sweep(&Sweep { axes, points }, &[true, false], |_| Some("k".into()));
+        let kinds = [AxisKind::Number, AxisKind::Quantity(AxisUnit::Bytes)];
+        let columns = columns::sweep(&Sweep { axes, points }, &kinds, |_| Some("k".into()));
         write(&place, &columns).unwrap();
         let reader = SerializedFileReader::new(File::open(&path).unwrap()).unwrap();
         let rows = reader.get_row_iter(None).unwrap().map(|row| row.unwrap());
@@ -124,11 +125,11 @@ mod tests {
         };
         assert_eq!(named(&rows[0], "iops"), "1234.5");
         assert_eq!(named(&rows[0], "queue_depth"), "1.0");
-        assert_eq!(named(&rows[0], "drive.flash.page"), "\"4 KiB\"");
+        assert_eq!(named(&rows[0], "drive.flash.page_bytes"), "4096.0");
         assert_eq!(named(&rows[0], "error"), "null");
         assert_eq!(named(&rows[1], "iops"), "null");
         assert_eq!(named(&rows[1], "error"), "\"no\"");
-        // Ours is written over, anything else is not.
+        // Our own file is replaced, any other file is not.
         write(&place, &columns).unwrap();
         std::fs::write(&path, "important").unwrap();
         assert!(write(&place, &columns).is_err());

@@ -1,10 +1,10 @@
-//! `lanemark path`: where a system's hops are, and what each can carry; or a platform alone.
+//! `lanemark path`: shows a system's hops and their ceilings, or a platform without drives.
 
-use lanemark_core::result::{Calibration, PathLimit, PathView, Provenance};
 use lanemark_lab::interval::Subject;
 use lanemark_lab::results::Outlet;
 use lanemark_lab::{Lab, assemble, settings};
 use lanemark_report::{path_svg, path_table, platform_text};
+use lanemark_schema::result::{Calibration, PathLimit, PathView, Provenance};
 use lanemark_study::{Library, Location, path, workload};
 
 use crate::args::PathArgs;
@@ -15,7 +15,7 @@ use crate::outlets::DRAWING;
 use crate::progress::LabLine;
 use crate::{library, output, stop};
 
-/// The test where none is named.
+/// The default test.
 const USUAL: &str = "iometer-128k-qd32:128kb-sequential-read";
 
 pub(crate) fn run(args: &PathArgs) -> Result<Outcome, Failure> {
@@ -63,11 +63,13 @@ pub(crate) fn run(args: &PathArgs) -> Result<Outcome, Failure> {
     let simulated = result.map(|result| result.samples[0].throughput());
     let mut view = path::view(&system, &workload.tests[0], simulated);
     view.interval = result.and_then(|result| result.interval.clone());
+    let sample = result.and_then(|result| result.samples.first());
+    view.assumed = sample.and_then(|one| system.assumed_limit(&workload.tests[0], one));
     view.limit = result.and_then(PathLimit::of).map(|limit| PathLimit { loss, ..limit });
     deliver(args, drawing.as_ref(), &view)
 }
 
-/// A platform with nothing in its ports.
+/// Shows a platform with empty ports.
 fn platform(
     args: &PathArgs,
     library: &Library,
@@ -88,6 +90,7 @@ fn platform(
         topology: platform.topology.clone(),
         random_block_bytes: None,
         limit: None,
+        assumed: None,
     };
     if let Some(drawing) = &drawing {
         drawing.write(&path_svg(&view))?;

@@ -1,10 +1,9 @@
-//! `lanemark plan`: batteries, bandwidths and fleets, each step shown.
+//! `lanemark plan`: computes batteries, bandwidths and fleets, and shows each step.
 
-use lanemark_core::plan::{
-    Battery, Carrier, Costs, Fleet, Node, Plan, PlanError, Stream, Video, carriers,
-};
-use lanemark_core::result::{RunResult, TestResult};
+use lanemark_lab::interfaces::interfaces;
 use lanemark_lab::results;
+use lanemark_plan::{Battery, Carrier, Costs, Fleet, Node, Plan, PlanError, Stream, Video};
+use lanemark_schema::result::{RunResult, TestResult};
 use serde::Serialize;
 
 use crate::args::{BandwidthArgs, BatteryArgs, FleetArgs, PlanArgs, PlanCommand};
@@ -34,12 +33,12 @@ pub(crate) fn run(args: &PlanArgs) -> Result<Outcome, Failure> {
     Ok(Outcome::Done)
 }
 
-/// Inputs that were not given, and are those of the document's example.
+/// Inputs that were not given and have the values of the document's example.
 #[derive(Default)]
 struct Examples(Vec<String>);
 
 impl Examples {
-    /// Returns the given value, or the example's, which is noted.
+    /// Returns the given value, or the example's value and notes it.
     fn or<T>(&mut self, option: &str, given: Option<T>, shown: &str, example: T) -> T {
         given.unwrap_or_else(|| {
             self.0.push(format!("{option} {shown}"));
@@ -55,7 +54,7 @@ impl Examples {
 
 fn battery(args: &BatteryArgs) -> Result<Plan, Failure> {
     let mut examples = Examples::default();
-    let system = args.system.map(lanemark_core::units::Watts::as_watts);
+    let system = args.system.map(lanemark_schema::units::Watts::as_watts);
     let system_watts = examples.or("--system", system, "9.6 W", 9.6);
     let hours = args.lasts.map(|lasts| lasts.as_seconds() / 3600.0);
     let hours = examples.or("--lasts", hours, "5.2 h", 5.2);
@@ -71,9 +70,9 @@ fn battery(args: &BatteryArgs) -> Result<Plan, Failure> {
     Ok(examples.plan(battery.plan()?))
 }
 
-/// A power, or the mean power of the drives in a saved result with its test.
+/// Returns a given power, or the mean power of the drives in a saved result with its test.
 fn watts(option: &str, text: &str) -> Result<(f64, Option<TestResult>), Failure> {
-    if let Ok(power) = text.parse::<lanemark_core::units::Watts>() {
+    if let Ok(power) = text.parse::<lanemark_schema::units::Watts>() {
         return Ok((power.as_watts(), None));
     }
     let mut run = results::load_run(text)?;
@@ -92,14 +91,14 @@ fn watts(option: &str, text: &str) -> Result<(f64, Option<TestResult>), Failure>
     Ok((power.value, Some(test)))
 }
 
-/// Refuses two results that did different things.
+/// Refuses two results of different work.
 fn same_test(
     (option, own): (&str, &TestResult),
     (to, other): (&str, &TestResult),
 ) -> Result<(), Failure> {
     let asks = |one: &TestResult| {
         let test = &one.test;
-        // As many users as there are ask a database for more or less; single requests may come from any number.
+        // The number of users changes a database's load; single requests may come from any number.
         let users = one.has_transactions().then_some(test.threads);
         (
             test.block,
@@ -119,10 +118,10 @@ fn same_test(
     }
 }
 
-/// Greatest difference between rates of the same work, as a share.
+/// Maximum difference between rates of the same work, as a share.
 const SAME_RATE: f64 = 0.02;
 
-/// Refuses two results that did not do as much in the same time.
+/// Refuses two results with different rates of work.
 fn same_rate(
     (option, own): (&str, &TestResult),
     (to, other): (&str, &TestResult),
@@ -150,7 +149,7 @@ fn bandwidth(args: &BandwidthArgs) -> Result<(Plan, Vec<Carrier>), Failure> {
     let rate = examples.or("--frames", args.frames, "24", 24.0);
     let video = Video { width, height, bits, samples: args.samples, rate };
     let (plan, stream) = video.plan()?;
-    Ok((examples.plan(plan), carriers(&Stream { streams: args.streams, ..stream })))
+    Ok((examples.plan(plan), Stream { streams: args.streams, ..stream }.carriers(interfaces())))
 }
 
 fn fleet(args: &FleetArgs) -> Result<Plan, Failure> {
@@ -195,8 +194,8 @@ fn fleet(args: &FleetArgs) -> Result<Plan, Failure> {
     Ok(examples.plan(fleet.plan()?))
 }
 
-/// Reads `NAME=RATE`, or a saved result with its test, whose transactions a minute are taken, or requests a second
-/// where it has no transactions.
+/// Reads `NAME=RATE`, or a saved result with its test. A result supplies its transactions a minute, or its requests a
+/// second if it lacks transactions.
 fn rate(option: &str, text: &str) -> Result<((String, f64), Option<TestResult>), Failure> {
     if let Some((name, rate)) = text.split_once('=')
         && let Ok(rate) = rate.trim().parse()

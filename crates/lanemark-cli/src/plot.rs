@@ -1,4 +1,4 @@
-//! `lanemark plot`: one chart of saved results as a drawing, SVG or PNG.
+//! `lanemark plot`: draws one chart of saved results as SVG or PNG.
 
 use std::path::Path;
 
@@ -47,13 +47,13 @@ fn drawn(args: &PlotArgs) -> Result<Plot, Failure> {
     )
 }
 
-#[cfg(not(feature = "png"))]
+#[cfg(not(feature = "full"))]
 fn png(_: &PlotArgs, out: &Path) -> Result<(), Failure> {
     Err(Failure::input(format!("--out {}: this lanemark writes no PNG", out.display()))
-        .hint("name it *.svg, or build with --features png"))
+        .hint("name it *.svg, or build with --features full"))
 }
 
-#[cfg(feature = "png")]
+#[cfg(feature = "full")]
 fn png(args: &PlotArgs, out: &Path) -> Result<(), Failure> {
     use crate::png_file;
 

@@ -1,7 +1,6 @@
 //! Drawings as PNG.
 //!
-//! Only with the feature `png`, whose crates take a third as long to build as all of the command does. Letters are those of
-//! the machine's fonts: where it has none, that is an error and no drawing without words.
+//! This requires the feature `full`. Text uses the machine's fonts; a machine without fonts is an error.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -13,9 +12,9 @@ use resvg::usvg::{Options, Tree, fontdb};
 
 use crate::failure::Failure;
 
-/// Program that made the file, told in its text.
+/// Program name in the file's text chunk.
 const MADE_BY: &str = "Lanemark";
-/// Greatest number of pixels: 64 megapixels are 256 MB.
+/// Maximum number of pixels: 64 megapixels are 256 MB.
 const PIXELS_MAX: f64 = 64e6;
 
 /// Refuses to write over a file at `path` that Lanemark did not write.
@@ -32,7 +31,7 @@ pub(crate) fn refuse_other(path: &Path) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Returns the drawing as PNG, with `scale` pixels to each of its own.
+/// Returns the drawing as PNG, with `scale` pixels for each pixel of the drawing.
 pub(crate) fn bytes(plot: &Plot, scale: f32) -> Result<Vec<u8>, Failure> {
     let failed = |why: String| Failure::run(format!("the drawing can't be made a PNG: {why}"));
     let (width, height) = (plot.width * f64::from(scale), plot.height * f64::from(scale));
@@ -55,7 +54,7 @@ pub(crate) fn bytes(plot: &Plot, scale: f32) -> Result<Vec<u8>, Failure> {
     encoded(&pixels).map_err(|error| failed(error.to_string()))
 }
 
-/// Returns the pixels as PNG. They are opaque, since a ground lies below all marks.
+/// Returns the pixels as PNG. They are opaque, since the background lies below all marks.
 fn encoded(pixels: &Pixmap) -> Result<Vec<u8>, png::EncodingError> {
     let mut bytes = Vec::new();
     let mut encoder = png::Encoder::new(&mut bytes, pixels.width(), pixels.height());

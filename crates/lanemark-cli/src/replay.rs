@@ -1,13 +1,12 @@
-//! `lanemark replay`: a recorded trace on a modelled system.
+//! `lanemark replay`: replays a recorded trace on a modelled system.
 
-use lanemark_core::result::{RunResult, SCHEMA_VERSION, Sample, Target, TestResult, Warning};
-use lanemark_core::sim::Progress as SoFar;
-use lanemark_core::sim::replay::{
-    Pace, Replay, ReplayError, ReplayRun, RequestFault, Speed, replay,
-};
-use lanemark_core::workload::{Average, Order, Workload};
 use lanemark_lab::scale::faults;
 use lanemark_lab::{assemble, settings};
+use lanemark_schema::result::{RunResult, SCHEMA_VERSION, Sample, Target, TestResult, Warning};
+use lanemark_schema::units::Bytes;
+use lanemark_schema::workload::{Average, Order, Workload};
+use lanemark_sim::Progress as SoFar;
+use lanemark_sim::replay::{Pace, Replay, ReplayError, ReplayRun, RequestFault, Speed, replay};
 use lanemark_study::{Location, System, workload};
 use lanemark_trace::{Notes, Options, Reader, TraceError};
 
@@ -31,6 +30,7 @@ pub(crate) fn run(args: &ReplayArgs) -> Result<Outcome, Failure> {
         format: args.format,
         devices: args.device.clone(),
         action: args.action.unwrap_or_default(),
+        as_one: args.as_one,
     };
     let mut reader = Reader::new(name.as_str(), input, &options)?;
     let mut provenance = provenance::own(args.seed);
@@ -53,18 +53,19 @@ pub(crate) fn run(args: &ReplayArgs) -> Result<Outcome, Failure> {
         left = left.checked_sub(1)?;
         reader.next()
     });
-    let outcome = replay(&spec, &plan(args, &system), limited, &mut watch);
+    let plan = plan(args, &system);
+    let outcome = replay(&spec, &plan, limited, &mut watch);
     drop(progress);
     let run = outcome.map_err(|error| failure(error, &name, &reader.devices()))?;
     let replayed = run.sample.replay.as_ref().map_or(0, |replay| replay.requests);
     if replayed == 0 && run.sample.complete {
-        return Err(nothing(&name, &reader.other_devices()));
+        return Err(nothing(&name, &reader.other_devices(), &reader.other_actions()));
     }
     if left > 0 && run.sample.complete {
         provenance.inputs.insert(name, seen.hash());
     }
     let file = args.trace.file_name().map_or(stem, |name| name.to_string_lossy().into_owned());
-    let mut result = result(run, &system, (id, file), &reader.notes());
+    let mut result = result(run, &system, (id, file), &reader.notes(), plan.laid_out);
     result.workload.faults = faults;
     result.provenance = provenance;
     delivery.deliver(&mut result)?;
@@ -97,6 +98,7 @@ fn result(
     system: &System,
     (id, file): (String, String),
     notes: &Notes,
+    laid_out: Bytes,
 ) -> RunResult {
     let ReplayRun { sample, mut test } = run;
     test.name.clone_from(&file);
@@ -111,7 +113,7 @@ fn result(
     };
     let mut warnings = system.warnings.clone();
     warnings.extend(doubts(&sample, notes));
-    warnings.extend(system.uncollected([&sample]));
+    warnings.extend(system.uncollected([&sample], laid_out.into()));
     let complete = sample.complete;
     if !complete {
         warnings.push(Warning::Interrupted);
@@ -128,7 +130,7 @@ fn result(
     }
 }
 
-/// Returns the doubts about a replay.
+/// Returns the warnings about a replay.
 fn doubts(sample: &Sample, notes: &Notes) -> Vec<Warning> {
     let mut warnings = Vec::new();
     if notes.backward > 0 {
@@ -163,7 +165,7 @@ impl From<TraceError> for Failure {
     }
 }
 
-/// Converts the error that ended a replay to a failure, with a way out. `devices` are those of the trace, by number.
+/// Converts the error that ended a replay to a failure with a hint. `devices` are the trace's devices, by number.
 fn failure(error: ReplayError<TraceError>, trace: &str, devices: &[String]) -> Failure {
     match error {
         ReplayError::Trace(error) => error.into(),
@@ -173,8 +175,8 @@ fn failure(error: ReplayError<TraceError>, trace: &str, devices: &[String]) -> F
                 RequestFault::NoDrive { device, .. } => {
                     let name = devices.get(device as usize).map_or("", String::as_str);
                     failure.hint(format!(
-                        "--device {} replays one, here comes `{name}`; or name a port for each in \
-                         SYSTEM, DRIVE@PLATFORM:PORT+PORT",
+                        "--as-one puts all on one drive; --device {} replays one, here comes `{name}`; or name a \
+                         port for each in SYSTEM, DRIVE@PLATFORM:PORT+PORT",
                         devices.first().map_or("NAME", String::as_str),
                     ))
                 }
@@ -182,7 +184,7 @@ fn failure(error: ReplayError<TraceError>, trace: &str, devices: &[String]) -> F
             }
         }
         ReplayError::Sim(error) => {
-            // Places are checked before they are submitted.
+            // Offsets are checked before requests are submitted.
             Failure::input(format!("{trace}: {error}"))
         }
     }
@@ -200,10 +202,17 @@ fn way_out(fault: &RequestFault) -> &'static str {
     }
 }
 
-fn nothing(trace: &str, others: &[String]) -> Failure {
+/// Returns the failure of a trace without a matching request; `others` and `actions` are its devices and events.
+pub(crate) fn nothing(trace: &str, others: &[String], actions: &[(char, &str)]) -> Failure {
     let failure = Failure::input(format!("{trace}: there is no request to replay"));
-    match others {
-        [] => failure,
-        others => failure.hint(format!("there are requests of {}", others.join(", "))),
+    match (others, actions) {
+        ([], []) => failure,
+        ([], [.., (last, _)]) => {
+            let met: Vec<String> =
+                actions.iter().map(|(letter, word)| format!("{letter} ({word})")).collect();
+            let met = met.join(", ");
+            failure.hint(format!("its events are {met}, not those asked for: add --action {last}"))
+        }
+        (others, _) => failure.hint(format!("there are requests of {}", others.join(", "))),
     }
 }

@@ -1,10 +1,10 @@
-//! `lanemark report`: one HTML page from saved results.
+//! `lanemark report`: makes one HTML page from saved results.
 
 use std::path::PathBuf;
 
-use lanemark_core::result::{RunResult, StudyOutcome};
 use lanemark_lab::results::{self, Outlet, Saved};
 use lanemark_lab::sweep::provenance;
+use lanemark_schema::result::{RunResult, StudyOutcome};
 
 use crate::args::ReportArgs;
 use crate::charts;
@@ -37,7 +37,7 @@ pub(crate) fn run(args: &ReportArgs) -> Result<Outcome, Failure> {
     Ok(Outcome::Done)
 }
 
-/// Reads saved results: one study at the most, and runs.
+/// Reads saved results: up to one study, and runs.
 pub(crate) fn load(paths: &[PathBuf]) -> Result<(Option<StudyOutcome>, Vec<RunResult>), Failure> {
     let mut study: Option<StudyOutcome> = None;
     let mut runs: Vec<RunResult> = Vec::new();

@@ -1,7 +1,7 @@
-//! `lanemark results`: what was run and saved, the newest first.
+//! `lanemark results`: lists saved results, the newest first.
 
-use lanemark_core::text::shown;
 use lanemark_lab::results::{self, Listed};
+use lanemark_schema::text::shown;
 
 use crate::args::ResultsArgs;
 use crate::failure::{Failure, Outcome};
@@ -37,7 +37,7 @@ fn searched(listed: &Listed) -> String {
     format!("{file} {title} {}", command.join(" ")).to_lowercase()
 }
 
-/// The time, the file and the title of a result, and below it the command that made it.
+/// Returns the time, the file and the title of a result, followed by its command.
 fn line(listed: &Listed) -> String {
     let Listed { path, title, started_at, command, complete, .. } = listed;
     let time = started_at.replace('T', " ");

@@ -1,4 +1,4 @@
-//! `lanemark serve`: a modelled system as a block device, until a signal or `serve-control` ends it.
+//! `lanemark serve`: serves a modelled system as a block device, until a signal or `serve-control` ends it.
 
 use std::io::{Read, Write};
 use std::net::Shutdown;
@@ -8,11 +8,11 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use lanemark_core::result::{RunResult, Sample, Warning};
-use lanemark_core::units::Bytes;
-use lanemark_core::workload::{Average, Fault, FaultKind, Order, Test, Workload};
 use lanemark_lab::scale::faults;
 use lanemark_lab::{Cause, assemble, input, settings};
+use lanemark_schema::result::{RunResult, Sample, Warning};
+use lanemark_schema::units::Bytes;
+use lanemark_schema::workload::{Average, Fault, FaultKind, Order, Test, Workload};
 use lanemark_serve::data::{DataError, DataPlan, Opened, Place, SECTOR};
 use lanemark_serve::desk::{Desk, Ends, http};
 use lanemark_serve::metrics;
@@ -28,15 +28,14 @@ use crate::messages::tell;
 use crate::progress::Progress;
 use crate::{formats, library, output, provenance, stop};
 
-/// Interval at which the command looks whether to end.
+/// Interval at which the command checks whether to end.
 const LOOK: Duration = Duration::from_millis(50);
-/// Time in which what a page cache holds of a disk is written when the server is to end.
-#[cfg(feature = "fuse")]
+/// Maximum time to write a disk's cached pages when the server ends.
 const MOUNTED_ENDS: Duration = Duration::from_secs(10);
-/// The longest scenario: what a thousand faults may need, and comments.
+/// Maximum length of a scenario: a thousand faults with comments.
 const SCENARIO_MAX: u64 = 1 << 20;
-/// The longest file of certificates or a key.
-#[cfg(feature = "tls")]
+/// Maximum length of a file of certificates or a key.
+#[cfg(feature = "full")]
 const PEM_MAX: u64 = 1 << 20;
 /// Interval of `--watch`.
 const WATCH: Duration = Duration::from_secs(1);
@@ -70,16 +69,16 @@ pub(crate) fn run(args: &ServeArgs) -> Result<Outcome, Failure> {
     };
     let socket = args.socket.clone().map(Endpoint::Unix);
     let endpoint = socket.or(args.port.map(Endpoint::Loopback));
-    #[cfg(feature = "tls")]
+    #[cfg(feature = "full")]
     let endpoint = endpoint.or(args.listen.map(Endpoint::Address));
     let named = match &endpoint {
         Some(Endpoint::Unix(path)) => format!("--socket {}", path.display()),
         Some(Endpoint::Loopback(port)) => format!("--port {port}"),
-        #[cfg(feature = "tls")]
+        #[cfg(feature = "full")]
         Some(Endpoint::Address(at)) => format!("--listen {at}"),
         None => "the server".to_owned(),
     };
-    #[cfg(feature = "tls")]
+    #[cfg(feature = "full")]
     let tls = tls(args)?;
     let session = Session::start(Plan {
         system: &spec,
@@ -87,7 +86,7 @@ pub(crate) fn run(args: &ServeArgs) -> Result<Outcome, Failure> {
         description: system.target.system.clone(),
         data,
         endpoint,
-        #[cfg(feature = "tls")]
+        #[cfg(feature = "full")]
         tls,
         scale: args.time_scale,
         seed: args.seed,
@@ -95,7 +94,6 @@ pub(crate) fn run(args: &ServeArgs) -> Result<Outcome, Failure> {
     });
     let mut session = session.map_err(|error| Failure::input(format!("{named}: {error}")))?;
     let mut places: Vec<String> = session.address().map(str::to_owned).into_iter().collect();
-    #[cfg(feature = "vhost-user")]
     if let Some(path) = &args.vhost_user {
         let fail = |error| Failure::input(format!("--vhost-user {}: {error}", path.display()));
         session.serve_machines(path).map_err(fail)?;
@@ -133,8 +131,8 @@ pub(crate) fn run(args: &ServeArgs) -> Result<Outcome, Failure> {
     Ok(if stop::requested(&signal) { Outcome::Interrupted } else { Outcome::Done })
 }
 
-/// Reads the certificates and the key of `--listen`, and whom it takes.
-#[cfg(feature = "tls")]
+/// Reads the certificates and the key of `--listen`, and the authorities of accepted clients.
+#[cfg(feature = "full")]
 fn tls(args: &ServeArgs) -> Result<Option<lanemark_serve::tls::Tls>, Failure> {
     use lanemark_serve::tls::{Clients, Tls};
     let (Some(certificate), Some(key)) = (&args.tls_cert, &args.tls_key) else { return Ok(None) };
@@ -155,8 +153,7 @@ fn tls(args: &ServeArgs) -> Result<Option<lanemark_serve::tls::Tls>, Failure> {
     tls.map(Some).map_err(|error| Failure::input(format!("--listen: {error}")))
 }
 
-/// Makes a file and a disk of the system, where they are asked for, and returns where they are.
-#[cfg(feature = "fuse")]
+/// Makes a file and a disk of the system, if requested, and returns their paths.
 fn mounted(args: &ServeArgs, session: &mut Session) -> Result<Vec<String>, Failure> {
     use lanemark_serve::mount::MountError;
     let told = match (&args.mount, args.attach) {
@@ -164,7 +161,7 @@ fn mounted(args: &ServeArgs, session: &mut Session) -> Result<Vec<String>, Failu
         (Some(file), false) => session.mounts().mount(file),
         (file, true) => session.mounts().attach(file.as_deref()),
     };
-    // What is on the disk is written before it goes.
+    // Cached pages of the disk are written before the disk is removed.
     stop::patient(MOUNTED_ENDS);
     let option = if args.attach { "--attach" } else { "--mount" };
     let told = told.map_err(|error| {
@@ -183,12 +180,7 @@ fn mounted(args: &ServeArgs, session: &mut Session) -> Result<Vec<String>, Failu
     Ok(file.into_iter().chain(mounts.disk()).map(|path| path.display().to_string()).collect())
 }
 
-#[cfg(not(feature = "fuse"))]
-fn mounted(_: &ServeArgs, _: &mut Session) -> Result<Vec<String>, Failure> {
-    Ok(Vec::new())
-}
-
-/// Refuses systems that are several block devices.
+/// Refuses systems that consist of several block devices.
 pub(crate) fn one_target(system: &System, name: &str) -> Result<(), Failure> {
     match system.spec.targets().len() {
         1 => Ok(()),
@@ -197,7 +189,7 @@ pub(crate) fn one_target(system: &System, name: &str) -> Result<(), Failure> {
     }
 }
 
-/// The faults of the command line and of the scenario, and where they are from.
+/// Returns the faults of the command line and of the scenario, with their source.
 fn planned(args: &ServeArgs) -> Result<(Vec<Fault>, Location), Failure> {
     let mut planned = faults(&args.fault)?;
     let Some(path) = &args.scenario else { return Ok((planned, Location::file("--fault"))) };
@@ -209,7 +201,7 @@ fn planned(args: &ServeArgs) -> Result<(Vec<Fault>, Location), Failure> {
     Ok((planned, Location::file(&name)))
 }
 
-/// Refuses faults that data could not follow.
+/// Refuses faults whose effect on data the server cannot reproduce.
 pub(crate) fn servable(system: &System, fault: &Fault) -> Result<(), Failure> {
     let of_one = fault.drive.is_some() && matches!(fault.kind, FaultKind::PowerCut { .. });
     match of_one && system.spec.drives() > 1 {
@@ -221,7 +213,7 @@ pub(crate) fn servable(system: &System, fault: &Fault) -> Result<(), Failure> {
     }
 }
 
-/// The length of the data: what is asked for, else that of the image below it, else the capacity.
+/// Returns the length of the data: the requested size, else the size of the image below it, else the capacity.
 pub(crate) fn size(
     asked: Option<Bytes>,
     over: Option<&Path>,
@@ -241,7 +233,7 @@ pub(crate) fn size(
     Ok(size.get())
 }
 
-/// Opens the desks for control and figures.
+/// Opens the sockets for control and figures.
 fn desks(
     args: &ServeArgs,
     system: &System,
@@ -268,9 +260,17 @@ fn desks(
     Ok(desks)
 }
 
-/// Answers a command of `serve-control`: `ok` or `error:` begins what is no status.
+/// Answers a command of `serve-control`. An answer other than a status begins with `ok` or `error:`.
 fn answer(question: &str, session: &Session, system: &System, stop: &AtomicBool) -> String {
     let (command, rest) = question.split_once(' ').unwrap_or((question, ""));
+    let takes = match command {
+        "status" | "stop" => 0,
+        "power-cut" => 1,
+        _ => usize::MAX,
+    };
+    if let Some(more) = rest.split_whitespace().nth(takes) {
+        return format!("error: {command}: `{more}` is one word too many\n");
+    }
     let fault = match command {
         "status" => return metrics::text(&session.figures()),
         "stop" => {
@@ -281,7 +281,7 @@ fn answer(question: &str, session: &Session, system: &System, stop: &AtomicBool)
             let boot = if rest.is_empty() { "1s" } else { rest.trim() };
             format!("power-cut boot={boot} at=0s")
         }
-        // Faults of a plan have a time, and here it is now unless it is told.
+        // Faults of a plan have a time; the default here is now.
         "fault" if rest.split(' ').any(|word| word.starts_with("at=")) => rest.to_owned(),
         "fault" => format!("{rest} at=0s"),
         _ => return format!("error: `{command}` is none of status, fault, power-cut, stop\n"),
@@ -296,7 +296,7 @@ fn answer(question: &str, session: &Session, system: &System, stop: &AtomicBool)
     }
 }
 
-/// Waits for the end, and tells meanwhile what is done.
+/// Waits for the end, and prints progress.
 fn watch(told: bool, session: &Session, is_over: impl Fn() -> bool) {
     let mut progress = Progress::new();
     let (mut last, mut before) = (Instant::now(), told.then(|| session.figures()));
@@ -313,13 +313,13 @@ fn watch(told: bool, session: &Session, is_over: impl Fn() -> bool) {
     }
 }
 
-/// Saves what was served as a result.
+/// Saves the served requests as a result.
 fn deliver(
     delivery: Option<Delivery>,
     system: &System,
     figures: Figures,
     faults: Vec<Fault>,
-    provenance: lanemark_core::result::Provenance,
+    provenance: lanemark_schema::result::Provenance,
 ) -> Result<(), Failure> {
     let Figures { sample, test, .. } = figures;
     let (Some(delivery), Some(test)) = (delivery, test) else { return Ok(()) };
@@ -332,7 +332,7 @@ fn deliver(
     delivery.deliver(&mut result)
 }
 
-/// The result of a sample, whose workload has this id and name.
+/// Returns the result of a sample, whose workload has this id and name.
 pub(crate) fn result(
     system: &System,
     test: Test,
@@ -347,7 +347,7 @@ pub(crate) fn result(
     let late = sample.live.as_ref().filter(|live| !live.holds()).map(|live| {
         let at = |percentile| {
             let ns = live.lateness.percentile_ns(percentile).unwrap_or(0);
-            lanemark_core::units::Duration::from_nanoseconds(ns)
+            lanemark_schema::units::Duration::from_nanoseconds(ns)
         };
         Warning::NotDelivered { test: test.name, lateness: (at(50.0), at(99.0)) }
     });
@@ -370,7 +370,7 @@ impl From<DataError> for Failure {
     }
 }
 
-/// `lanemark serve-control`: a command for a server.
+/// Runs `lanemark serve-control`, which sends a command to a server.
 pub(crate) fn control(args: &ServeControlArgs) -> Result<Outcome, Failure> {
     let answer = ask(&args.socket, &args.command.join(" ")).map_err(|error| {
         Failure::run(format!("{}: {error}", args.socket.display()))

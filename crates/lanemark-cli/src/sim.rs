@@ -1,9 +1,9 @@
-//! `lanemark sim`: a workload on a modelled system.
+//! `lanemark sim`: runs a workload on a modelled system.
 
-use lanemark_core::result::{RunResult, Target};
 use lanemark_lab::interval::Subject;
 use lanemark_lab::scale::{faults, scaled, watched};
 use lanemark_lab::{Event, Lab, assemble, opened, settings};
+use lanemark_schema::result::{RunResult, Target};
 use lanemark_study::system::SystemName;
 use lanemark_study::{Location, workload};
 
@@ -22,7 +22,8 @@ pub(crate) fn run(args: &SimArgs) -> Result<Outcome, Failure> {
     let settings = settings(&args.set)?;
     let system = assemble(&library, &args.system, &settings)?;
     let target_size = args.scale.size.unwrap_or(system.capacity());
-    let opened = opened::open(&library, &args.workload, Some(target_size))?;
+    let mut opened = opened::open(&library, &args.workload, Some(target_size))?;
+    let assumed = opened.simulate();
     formats::tell_notes(&opened);
     let workload = scaled(opened.workload, &args.scale.scale())?;
     let mut workload = watched(workload, &args.over_time.over_time())?;
@@ -49,6 +50,7 @@ pub(crate) fn run(args: &SimArgs) -> Result<Outcome, Failure> {
             line.note(&failed);
         }
     })?;
+    result.warnings.extend(assumed);
     if result.tests.is_empty() && !result.complete {
         drop(line);
         delivery.deliver_nothing();

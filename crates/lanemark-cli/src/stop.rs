@@ -1,40 +1,52 @@
-//! Signals: SIGINT, SIGTERM and SIGHUP end any command within a second, with what there is.
+//! Signals: any signal that ends a process ends a command within a second, and delivers the results until then.
 //!
-//! A thread waits for them. A command that does not ask for them ends at once. One that does, by [`on_signal`], sees a
-//! flag and is given most of a second to come to its end by itself, as with a drive that answers. Where it cannot (a
-//! request that a device never completes, a reader of its output that does not read) the thread does what the command
-//! left with [`at_end`], and ends the program. A second signal ends it at once.
+//! A thread waits for signals. A command ends at once, unless it checks the flag of [`on_signal`]. Such a command has
+//! most of a second to end by itself, as with a drive that answers. If it cannot (a request that a device never
+//! completes, a reader that does not read its output), the thread runs the action set by [`at_end`], and ends the
+//! program. A second signal ends the program at once.
 //!
-//! However it ends, what a run made for itself is removed, and the exit code is 128 and the signal's number.
+//! In every case the files that a run made for itself are removed, and the exit code is 128 and the signal's number.
 
 use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::thread;
 use std::time::Duration;
 
+use lanemark_files::private;
 use lanemark_lab::reserved;
-use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+use signal_hook::consts::{SIGABRT, SIGALRM, SIGHUP, SIGINT, SIGIO, SIGPROF, SIGQUIT, SIGTERM};
+use signal_hook::consts::{SIGUSR1, SIGUSR2, SIGVTALRM, SIGXCPU, SIGXFSZ};
 use signal_hook::iterator::Signals;
 
 use crate::failure::Failure;
 use crate::watch;
 
-/// Time that a command has to end by itself, before another ends it with what it left to do.
+/// Time for a command to end by itself, before a thread ends it with its action.
 const PATIENCE: Duration = Duration::from_millis(450);
-/// Time after the signal at which the program ends, whatever is going on.
+/// Maximum time after the signal until the program ends.
 const END: Duration = Duration::from_millis(900);
+
+/// The signals that end a process and that it can catch (signal(7)). The list omits signals for faults of the program,
+/// since their handler would return to the fault; SIGPIPE, which is a write error here; and real-time signals, which
+/// are not sent to a program that does not use them.
+const CAUGHT: [i32; 13] = [
+    SIGABRT, SIGALRM, SIGHUP, SIGINT, SIGIO, SIGPROF, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2,
+    SIGVTALRM, SIGXCPU, SIGXFSZ,
+];
 
 /// The state of signal handling.
 struct State {
-    /// Set for whoever looks.
+    /// Set by the first signal.
     flag: Arc<AtomicBool>,
     /// The first signal; 0 before.
     signal: AtomicI32,
-    /// Whether the command looks.
+    /// Whether the command checks the flag.
     looked_at: AtomicBool,
     /// Additional time that the command needs to end, in ms.
     more_ms: AtomicU64,
-    /// Action where the command does not end in time; taken by whoever ends it.
+    /// Whether the signal thread ends the program.
+    ending: AtomicBool,
+    /// Action if the command does not end in time; the thread that ends the command takes it.
     last: Mutex<Option<Box<dyn FnOnce() + Send>>>,
 }
 
@@ -45,25 +57,25 @@ fn state() -> &'static State {
         signal: AtomicI32::new(0),
         looked_at: AtomicBool::new(false),
         more_ms: AtomicU64::new(0),
+        ending: AtomicBool::new(false),
         last: Mutex::new(None),
     })
 }
 
-/// Begins to wait for signals.
+/// Starts to wait for signals.
 pub(crate) fn watch() -> Result<(), Failure> {
     let failed = |error| Failure::run(format!("signals can't be caught: {error}"));
-    let mut caught = vec![SIGINT, SIGTERM];
-    // nohup(1) has it ignored, and means that.
-    if !is_ignored(SIGHUP) {
-        caught.push(SIGHUP);
-    }
-    let mut signals = Signals::new(&caught).map_err(failed)?;
+    // nohup(1) ignores SIGHUP on purpose, and other parents may ignore signals too. SIGINT and SIGTERM are caught even
+    // if ignored: a shell without job control ignores SIGINT for background jobs.
+    let is_caught = |signal: &&i32| [SIGINT, SIGTERM].contains(signal) || !is_ignored(**signal);
+    let caught = CAUGHT.iter().filter(is_caught);
+    let mut signals = Signals::new(caught).map_err(failed)?;
     let wait = move || signals.forever().for_each(received);
     thread::Builder::new().name("signals".to_owned()).spawn(wait).map_err(failed)?;
     Ok(())
 }
 
-/// Whether the kernel is told to ignore a signal: the mask `SigIgn` of proc_pid_status(5).
+/// Returns whether the process ignores a signal: the mask `SigIgn` of proc_pid_status(5).
 fn is_ignored(signal: i32) -> bool {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
@@ -79,7 +91,7 @@ fn received(signal: i32) {
         end();
     }
     let more = Duration::from_millis(state.more_ms.load(Ordering::SeqCst));
-    // Each in a thread of its own: what is left to do may block, and a second signal is heard.
+    // Each has a separate thread: the action may block, and a second signal must still be received.
     let last = move || {
         thread::sleep(PATIENCE + more);
         if finish_with() {
@@ -96,7 +108,7 @@ fn received(signal: i32) {
     }
 }
 
-/// Does what the command left to do. False where there was nothing, or the command is at it.
+/// Runs the command's action. Returns false if there is no action, or the command has taken it.
 fn finish_with() -> bool {
     let left = state().last.lock().unwrap_or_else(PoisonError::into_inner).take();
     left.map(|left| left()).is_some()
@@ -104,11 +116,13 @@ fn finish_with() -> bool {
 
 /// Ends the program now.
 fn end() -> ! {
+    state().ending.store(true, Ordering::SeqCst);
     watch::give_back();
-    #[cfg(feature = "fuse")]
+    #[cfg(feature = "serve")]
     lanemark_serve::undo::all();
     lanemark_measure::remove_created();
     reserved::abandon();
+    private::remove_all();
     signal_hook::low_level::exit(i32::from(exit_code()))
 }
 
@@ -118,8 +132,8 @@ pub(crate) fn on_signal() -> Arc<AtomicBool> {
     Arc::clone(&state().flag)
 }
 
-/// Gives a command longer to end, which has more to put in order than files.
-#[cfg(any(feature = "postgres", feature = "fuse"))]
+/// Gives a command longer to end, for cleanup that takes longer than files.
+#[cfg(any(feature = "oltp", feature = "serve"))]
 pub(crate) fn patient(more: Duration) {
     let more = u64::try_from(more.as_millis()).unwrap_or(u64::MAX);
     state().more_ms.store(more, Ordering::SeqCst);
@@ -130,8 +144,8 @@ pub(crate) fn at_end(last: impl FnOnce() + Send + 'static) {
     *state().last.lock().unwrap_or_else(PoisonError::into_inner) = Some(Box::new(last));
 }
 
-/// The command ends by itself: what was left with [`at_end`] is not done. Does not return where that has begun, since
-/// two must not end one run.
+/// States that the command ends by itself, and cancels the action of [`at_end`]. Does not return if the action has
+/// begun, since only one thread may end a run.
 pub(crate) fn ends_itself() {
     if state().last.lock().unwrap_or_else(PoisonError::into_inner).take().is_none() {
         loop {
@@ -140,17 +154,21 @@ pub(crate) fn ends_itself() {
     }
 }
 
-/// Clears the action: the command has ended.
+/// Clears the action after the command has ended. Does not return while the signal thread ends the program: the command
+/// may have failed only because that thread has removed its files.
 pub(crate) fn ended() {
+    while state().ending.load(Ordering::SeqCst) {
+        thread::park();
+    }
     drop(state().last.lock().unwrap_or_else(PoisonError::into_inner).take());
 }
 
-/// Whether a signal has come.
+/// Returns whether a signal has arrived.
 pub(crate) fn requested(stop: &AtomicBool) -> bool {
     stop.load(Ordering::Relaxed)
 }
 
-/// The exit code of a command that a signal ended.
+/// Returns the exit code of a command that a signal ended.
 pub(crate) fn exit_code() -> u8 {
     match state().signal.load(Ordering::SeqCst) {
         0 => 128 + SIGINT as u8,

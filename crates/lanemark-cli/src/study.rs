@@ -1,10 +1,10 @@
-//! `lanemark study`: modelled systems held against published figures.
+//! `lanemark study`: compares modelled systems with published figures.
 
-use lanemark_core::result::RunResult;
 use lanemark_lab::Lab;
 use lanemark_lab::results::{self, Outlet, Place};
 use lanemark_lab::study::Extras;
 use lanemark_report::{bottlenecks, html, study_table};
+use lanemark_schema::result::RunResult;
 use lanemark_study::Study;
 
 use crate::args::StudyArgs;
@@ -42,7 +42,7 @@ pub(crate) fn run(args: &StudyArgs) -> Result<Outcome, Failure> {
         tell!("interrupted before any test had ended; nothing is saved");
         return Ok(Outcome::Interrupted);
     }
-    // Files first; what cannot be saved is printed all the same.
+    // Files are first; the outcome is printed even if saving fails.
     outcome.provenance.finished_at = results::now();
     let saved = place.as_ref().map_or(Ok(()), |place| place.save(&outcome));
     let drawn = page.as_ref().map_or(Ok(()), |page| {

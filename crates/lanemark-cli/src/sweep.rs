@@ -1,18 +1,18 @@
-//! `lanemark sweep`: one test at many points, on all cores, into a file that goes on where it was left.
+//! `lanemark sweep`: runs one test at many points, on all cores, into a file that a later command can continue.
 
 use std::path::PathBuf;
 
-use lanemark_core::result::Sweep as SweepResult;
-use lanemark_core::units::Ratio;
-use lanemark_lab::columns;
-#[cfg(not(feature = "parquet"))]
+#[cfg(not(feature = "full"))]
 use lanemark_lab::columns::Column;
+use lanemark_lab::columns::{self, AxisKind};
 use lanemark_lab::reserved::Reserved;
 use lanemark_lab::results::Outlet;
 use lanemark_lab::scale::scaled;
 use lanemark_lab::sweep::provenance::{hash_of, of as provenance_of};
 use lanemark_lab::sweep::table;
 use lanemark_lab::{Event, Lab, Pool, SweepFile, merge, opened, settings};
+use lanemark_schema::result::Sweep as SweepResult;
+use lanemark_schema::units::Ratio;
 use lanemark_study::sweep::{Axis, Definition};
 use lanemark_study::{Library, Location, StudyError, Sweep};
 
@@ -20,14 +20,14 @@ use crate::args::SweepArgs;
 use crate::failure::{Failure, Outcome};
 use crate::messages::tell;
 use crate::outlets::PAGE;
-#[cfg(feature = "parquet")]
+#[cfg(feature = "full")]
 use crate::parquet_file::{self, write as write_parquet};
 use crate::progress::LabLine;
 use crate::{formats, library, output, provenance, stop};
 
-/// Axes of load.
+/// Axes that change the load.
 const LOADS: [&str; 2] = ["queue_depth", "threads"];
-/// The axis of `--target` where none is given.
+/// The default axis of `--target`.
 const DEPTHS: &str = "queue_depth=1,2,3,4,6,8,12,16,24,32,48,64,96,128,192,256";
 
 pub(crate) fn run(args: &SweepArgs) -> Result<Outcome, Failure> {
@@ -60,18 +60,31 @@ pub(crate) fn run(args: &SweepArgs) -> Result<Outcome, Failure> {
             tell!("saved {ended} of {total} points to {told}; the same command goes on");
             return Ok(Outcome::Interrupted);
         }
-        (Some(outcome), None) => views.show(&outcome)?,
+        (Some(outcome), None) => {
+            views.show(&outcome)?;
+            has_figures(&outcome, &told)?;
+        }
         (Some(outcome), Some(_)) => {
             let (held, all) = (outcome.points.len(), sweep.points());
-            let numeric = columns::numeric(sweep.axis_values());
-            views.write_parquet(&outcome, Some(&numeric))?;
+            let kinds = columns::axis_kinds(sweep.axis_values());
+            views.write_parquet(&outcome, Some(&kinds))?;
             tell!("saved {told}, which holds {held} of the sweep's {all} points");
         }
     }
     Ok(Outcome::Done)
 }
 
-/// Puts the parts of a sweep together.
+/// Fails a sweep in which no point has figures.
+fn has_figures(sweep: &SweepResult, file: &str) -> Result<(), Failure> {
+    let reasons = sweep.points.iter().map(|point| point.outcome.as_ref().err());
+    match reasons.collect::<Option<Vec<_>>>().and_then(|reasons| reasons.first().copied()) {
+        None => Ok(()),
+        Some(reason) => Err(Failure::input(format!("no point has figures; the first: {reason}"))
+            .hint(format!("the reason of each is the last column of {file}"))),
+    }
+}
+
+/// Merges the parts of a sweep.
 fn merged(args: &SweepArgs) -> Result<Outcome, Failure> {
     let views = Views::open(args, args.out.clone().unwrap_or_default())?;
     let sweep = merge(&args.merge, &views.csv, provenance::own(args.run.seed))?;
@@ -79,19 +92,19 @@ fn merged(args: &SweepArgs) -> Result<Outcome, Failure> {
     Ok(Outcome::Done)
 }
 
-/// A file that is the same for the same points of the same sweep.
+/// Returns a file name that depends only on the sweep and its points.
 fn default_out(args: &SweepArgs, sweep: &Sweep) -> PathBuf {
     let points = args.points.as_ref();
     let points = points.map_or(String::new(), |of| format!("-{}-{}", of.start(), of.end()));
     PathBuf::from("results").join(format!("sweep-{}{points}.csv", &sweep.inputs()[..12]))
 }
 
-/// The outputs of a whole sweep beside the terminal.
+/// The outputs of a whole sweep in addition to the terminal.
 struct Views {
     csv: PathBuf,
     parquet: Option<Reserved>,
     page: Option<Outlet>,
-    /// Share of the most that is asked for.
+    /// The requested share of the maximum.
     target: Option<Ratio>,
 }
 
@@ -102,11 +115,15 @@ impl Views {
         Ok(Self { csv, parquet, page, target: args.target })
     }
 
-    /// Writes the Parquet file of points where one is asked for; which axes are `numeric` the whole sweep knows.
-    fn write_parquet(&self, sweep: &SweepResult, numeric: Option<&[bool]>) -> Result<(), Failure> {
+    /// Writes the Parquet file of points, if one is requested; the `kinds` of the axes depend on the whole sweep.
+    fn write_parquet(
+        &self,
+        sweep: &SweepResult,
+        kinds: Option<&[AxisKind]>,
+    ) -> Result<(), Failure> {
         let Some(place) = &self.parquet else { return Ok(()) };
         let inputs = hash_of(&self.csv);
-        write_parquet(place, &table(sweep, inputs.as_deref(), numeric))
+        write_parquet(place, &table(sweep, inputs.as_deref(), kinds))
     }
 
     fn show(&self, sweep: &SweepResult) -> Result<(), Failure> {
@@ -128,20 +145,20 @@ impl Views {
     }
 }
 
-/// The file that grows, and the Parquet file that is made of it where that is asked for.
+/// Returns the file that grows, and the Parquet file that is made of it, if requested.
 fn files(out: PathBuf) -> Result<(PathBuf, Option<Reserved>), Failure> {
     match out.extension().and_then(|extension| extension.to_str()) {
         Some("csv") => Ok((out, None)),
-        #[cfg(feature = "parquet")]
+        #[cfg(feature = "full")]
         Some("parquet") => {
             parquet_file::refuse_other(&out)?;
             Ok((out.with_extension("csv"), Some(Reserved::with_folders(&out)?)))
         }
-        #[cfg(not(feature = "parquet"))]
+        #[cfg(not(feature = "full"))]
         Some("parquet") => {
             let message = format!("--out {}: this lanemark writes no Parquet", out.display());
             Err(Failure::input(message)
-                .hint("give a file that ends in .csv, or build with --features parquet"))
+                .hint("give a file that ends in .csv, or build with --features full"))
         }
         _ => {
             let message = format!("--out {}: a sweep is written as CSV", out.display());
@@ -150,7 +167,7 @@ fn files(out: PathBuf) -> Result<(PathBuf, Option<Reserved>), Failure> {
     }
 }
 
-/// The sweep that the command line and the file that it may name ask for.
+/// Returns the sweep of the command line, with the values of its file.
 fn sweep(args: &SweepArgs, system: &str, library: &Library) -> Result<Sweep, Failure> {
     let mut definition = match system.ends_with(".toml") && !system.contains('@') {
         true => Definition::open(system.as_ref())?,
@@ -182,10 +199,13 @@ fn sweep(args: &SweepArgs, system: &str, library: &Library) -> Result<Sweep, Fai
         }
     }
     definition.settings.extend(settings(&args.set)?);
-    let opened = opened::open(library, &definition.workload, args.run.scale.size)?;
+    let mut opened = opened::open(library, &definition.workload, args.run.scale.size)?;
+    if let Some(assumed) = opened.simulate() {
+        tell!("note: {assumed}");
+    }
     formats::tell_notes(&opened);
     let mut workload = scaled(opened.workload, &args.run.scale.scale())?;
-    // A repeat has other random numbers; curves need one only, and points are many.
+    // Repeats differ only in random numbers; a curve needs one repeat, and points are many.
     workload.repeats = args.run.scale.repeats.unwrap_or(1);
     Sweep::new(library, definition, workload, args.run.seed).map_err(located)
 }
@@ -197,7 +217,7 @@ fn located(error: StudyError) -> Failure {
     }
 }
 
-#[cfg(not(feature = "parquet"))]
+#[cfg(not(feature = "full"))]
 fn write_parquet(_: &Reserved, _: &[Column]) -> Result<(), Failure> {
     Ok(())
 }

@@ -1,4 +1,4 @@
-//! A trace's file as it is read: how far, and the hash of what went by.
+//! A trace's file while it is read: the progress, and the hash of the bytes read.
 
 use std::cell::{Cell, RefCell};
 use std::fmt::Write;
@@ -7,6 +7,7 @@ use std::io::{self, BufReader, Read};
 use std::path::Path;
 use std::rc::Rc;
 
+use lanemark_lab::input;
 use lanemark_trace::Unpacked;
 use sha2::{Digest, Sha256};
 
@@ -21,20 +22,21 @@ pub(crate) struct TraceFile {
     seen: Rc<Seen>,
 }
 
-/// The bytes of a trace read so far: hash and count.
+/// The bytes of a trace that were read until now: hash and count.
 #[derive(Default)]
 pub(crate) struct Seen {
     hasher: RefCell<Sha256>,
     bytes: Cell<u64>,
-    /// The file's size, where it has one.
+    /// The file's size, if it has one.
     size: Option<u64>,
 }
 
-/// Opens a trace, packed or not; what is counted and hashed is the file as it lies there.
+/// Opens a trace, compressed or not; count and hash are of the stored file.
 pub(crate) fn open(path: &Path) -> Result<(BufReader<Unpacked<TraceFile>>, Rc<Seen>), Failure> {
     let fail =
         |error: io::Error| Failure::input(format!("{}: can't be read: {error}", path.display()));
-    let file = File::open(path).map_err(fail)?;
+    let file = if input::is_piped(path) { input::open(path) } else { File::open(path) };
+    let file = file.map_err(fail)?;
     let metadata = file.metadata().map_err(fail)?;
     let size = metadata.is_file().then_some(metadata.len());
     let seen = Rc::new(Seen { size, ..Seen::default() });
@@ -53,13 +55,13 @@ impl Read for TraceFile {
 }
 
 impl Seen {
-    /// The share that has been read, where the size is known.
+    /// Returns the share that has been read, if the size is known.
     pub(crate) fn share(&self) -> Option<f64> {
         let size = self.size.filter(|&size| size > 0)?;
         Some((self.bytes.get() as f64 / size as f64).min(1.0))
     }
 
-    /// SHA-256 of all that was read.
+    /// Returns the SHA-256 of the bytes read.
     pub(crate) fn hash(&self) -> String {
         let digest = self.hasher.borrow().clone().finalize();
         digest.iter().fold(String::new(), |mut text, byte| {

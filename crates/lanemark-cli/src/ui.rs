@@ -1,8 +1,8 @@
-//! `lanemark ui`: the laboratory in a browser, until a signal ends it.
+//! `lanemark ui`: serves the laboratory to a browser, until a signal ends it.
 //!
-//! Command lines can be read by every user of the machine, so that the address with its token is given to the browser
-//! in a file of the user's runtime folder, which nobody else can read. Where there is no such folder or no desktop,
-//! the address is only printed.
+//! Every user of the machine can read command lines. So the browser receives the address with its token through a file
+//! in the user's runtime folder, which other users cannot read. Without such a folder or a desktop, the command only
+//! prints the address.
 
 use std::fs::OpenOptions;
 use std::io::Write;
@@ -10,6 +10,7 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
+use lanemark_files::private::PrivateFile;
 use lanemark_ui::Ui;
 
 use crate::args::UiArgs;
@@ -28,16 +29,14 @@ pub(crate) fn run(args: &UiArgs) -> Result<Outcome, Failure> {
     tell!("note: Ctrl-C ends the laboratory");
     let file = if args.no_open { None } else { open(ui.address()) };
     let outcome = ui.run(&cancel);
-    if let Some(file) = file {
-        let _ = std::fs::remove_file(file);
-    }
+    drop(file);
     outcome.map_err(|error| Failure::run(format!("the server ended: {error}")))?;
     Ok(Outcome::Interrupted)
 }
 
-/// Opens `address` in the desktop's browser by a file that leads there, and returns the file. Where that cannot be done
+/// Opens `address` in the desktop's browser through a file that redirects to it, and returns the file. If that fails,
 /// the user opens the address.
-fn open(address: &str) -> Option<PathBuf> {
+fn open(address: &str) -> Option<PrivateFile> {
     let has = |name: &str| std::env::var_os(name).is_some_and(|value| !value.is_empty());
     if !has("DISPLAY") && !has("WAYLAND_DISPLAY") {
         return None;
@@ -45,15 +44,16 @@ fn open(address: &str) -> Option<PathBuf> {
     let folder = std::env::var_os("XDG_RUNTIME_DIR").map(PathBuf::from)?;
     let file = folder.join(format!("lanemark-ui-{}.html", std::process::id()));
     lead(&file, address).ok()?;
+    let lead = PrivateFile::of(file.clone());
     let mut browser = Command::new("xdg-open");
     browser.arg(&file).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
     if browser.spawn().is_err() {
         tell!("note: no browser could be opened; open the address by hand");
     }
-    Some(file)
+    Some(lead)
 }
 
-/// Writes a file that only this user can read, and that leads a browser to `address`.
+/// Writes a file that only this user can read, and that redirects a browser to `address`.
 fn lead(file: &Path, address: &str) -> std::io::Result<()> {
     let mut open = OpenOptions::new();
     let mut written = open.write(true).create_new(true).mode(0o600).open(file)?;

@@ -1,14 +1,14 @@
-//! `lanemark verify`: writing so that everything can be judged afterwards, and judging it.
+//! `lanemark verify`: writes data so that all of it can be judged afterwards, and judges it.
 
 use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-use lanemark_core::result::Provenance;
 use lanemark_lab::scale::{real_without_faults, scaled};
 use lanemark_lab::{Cause, results};
-use lanemark_measure::{Check, Verification, VerifyError, VerifyProgress};
+use lanemark_schema::result::Provenance;
 use lanemark_study::workload;
+use lanemark_verify::{Check, Verification, VerifyError, VerifyProgress};
 use serde::Serialize;
 use sha2::{Digest, Sha256};
 
@@ -24,7 +24,7 @@ pub(crate) fn run(args: &VerifyArgs) -> Result<Outcome, Failure> {
     }
 }
 
-/// An outcome with who made it, when and with what, as JSON.
+/// An outcome with its provenance, as JSON.
 #[derive(Serialize)]
 struct Made<'a, T> {
     provenance: Provenance,
@@ -32,7 +32,7 @@ struct Made<'a, T> {
     outcome: &'a T,
 }
 
-/// The SHA-256 of a file of any length.
+/// Returns the SHA-256 of a file of any length.
 fn hash_of(path: &Path) -> Result<String, Failure> {
     let fail = |error| Failure::run(format!("{}: can't be read: {error}", path.display()));
     let mut file = File::open(path).map_err(fail)?;
@@ -51,7 +51,7 @@ fn write(args: &VerifyWriteArgs) -> Result<Outcome, Failure> {
     let library = library::open(&args.run.library)?;
     let mut workload = scaled(workload::open(&library, &args.workload)?, &args.run.scale.scale())?;
     real_without_faults(&workload)?;
-    // More of the same tells no more; it can be asked for.
+    // More repeats add no information, so the default is one.
     workload.repeats = args.run.scale.repeats.unwrap_or(1);
     let journal = args.journal.clone().unwrap_or_else(|| beside(&args.path));
     let verification = Verification {
@@ -97,7 +97,7 @@ fn check(args: &VerifyCheckArgs) -> Result<Outcome, Failure> {
     drop(progress);
     let Some(verified) = verified? else { return Ok(Outcome::Interrupted) };
     if args.json {
-        // What is there was written from another seed, which the journal does not hold.
+        // The data were written from another seed, which the journal does not contain.
         let mut provenance = provenance::own(0);
         provenance.started_at = started_at;
         provenance.inputs.insert(journal.display().to_string(), hash_of(&journal)?);
@@ -108,7 +108,7 @@ fn check(args: &VerifyCheckArgs) -> Result<Outcome, Failure> {
     Ok(if verified.is_intact() { Outcome::Done } else { Outcome::Damaged })
 }
 
-/// The journal where none is named: in this folder, named for the target.
+/// Returns the default journal: in this folder, named after the target.
 fn beside(target: &Path) -> PathBuf {
     let mut name = target.file_name().unwrap_or_default().to_owned();
     name.push(".journal");
@@ -117,7 +117,7 @@ fn beside(target: &Path) -> PathBuf {
 
 fn line(seen: &VerifyProgress, doing: &str) -> String {
     let doing = if seen.filling { "filling" } else { doing };
-    let mib = |bytes: lanemark_core::units::Bytes| bytes.get() >> 20;
+    let mib = |bytes: lanemark_schema::units::Bytes| bytes.get() >> 20;
     match seen.total {
         Some(total) => format!("{doing}: {} of {} MiB", mib(seen.done), mib(total)),
         None => format!("{doing}: {} MiB", mib(seen.done)),

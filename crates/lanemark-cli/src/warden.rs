@@ -1,8 +1,8 @@
-//! A second process, which clears away what a killed run has left.
+//! A second process that cleans up after a killed run.
 //!
-//! SIGKILL lets a process do nothing more. The warden reads a pipe that the run alone holds open for writing. A pipe that
-//! ends without the word that all is done means that the run was killed: then the warden ends the guest's processes, where
-//! the run has a guest, and removes its folder.
+//! A process cannot act on SIGKILL. The warden reads a pipe that only the run holds open for writing. If the pipe ends
+//! without the message that all is done, the run was killed. The warden then ends the guest's processes, if the run has
+//! a guest, and removes its folder.
 
 use std::ffi::OsString;
 use std::fs;
@@ -16,25 +16,25 @@ use std::time::Duration;
 
 use crate::failure::Failure;
 
-/// The word after which the program's name has the folder, where it is a warden.
+/// The argument that precedes the folder on a warden's command line.
 const WORD: &str = "lanemark-warden";
-/// How the name of any folder begins that a warden may remove.
+/// Prefix of the folders that a warden may remove.
 const PREFIX: &str = "lanemark-";
-/// What the run says when it begins, and when all is done.
+/// Messages of the run when it begins, and when it is done.
 const BEGUN: u8 = b'b';
 const DONE: u8 = b'd';
-/// Attempts to remove a folder that processes which are ending still write to, and the time between two.
+/// Attempts to remove a folder that ending processes still write to, and the time between two attempts.
 const ATTEMPTS: u32 = 100;
 const PAUSE: Duration = Duration::from_millis(100);
 
-/// A warden at work. Dropped, it ends and leaves everything as it is.
+/// A running warden. Dropping this ends it and removes no files.
 pub(crate) struct Warden(Child);
 
 impl Warden {
     /// Starts a warden of `folder`, whose name begins with `lanemark-`.
     ///
     /// # Errors
-    /// Where no process can be started.
+    /// Returns an error if the process cannot be started.
     pub(crate) fn of(folder: &Path) -> Result<Self, Failure> {
         Self::start(folder).map_err(|error| {
             Failure::run(format!(
@@ -47,7 +47,7 @@ impl Warden {
         let mut command = Command::new(std::env::current_exe()?);
         command.arg(WORD).arg(folder).current_dir("/");
         command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null());
-        // A terminal's signals are not for it.
+        // The warden must not receive the terminal's signals.
         let mut warden = Self(command.process_group(0).spawn()?);
         warden.say(BEGUN)?;
         Ok(warden)
@@ -60,13 +60,13 @@ impl Warden {
 
 impl Drop for Warden {
     fn drop(&mut self) {
-        // One that has ended has nothing to do either.
+        // A warden that has ended does not need the message.
         let _ = self.say(DONE);
         let _ = self.0.wait();
     }
 }
 
-/// Runs as a warden where the words say so, and returns true when it has ended: the program has no other business then.
+/// Runs as a warden if `words` say so, and returns true when it has ended: in that case the program does nothing else.
 pub(crate) fn ran_as_one(words: &[OsString]) -> bool {
     let [_, word, folder] = words else { return false };
     if word != WORD {
@@ -84,7 +84,6 @@ pub(crate) fn ran_as_one(words: &[OsString]) -> bool {
 }
 
 fn clear(folder: &Path) {
-    #[cfg(feature = "exact")]
     lanemark_serve::exact::boot::kill_noted(folder);
     for _ in 0..ATTEMPTS {
         match fs::remove_dir_all(folder) {

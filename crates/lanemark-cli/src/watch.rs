@@ -1,30 +1,30 @@
-//! `--watch`: a run on the full screen while it goes on.
+//! `--watch`: shows a run on the full screen.
 //!
-//! Drawn on stderr's alternate screen a few times a second and gone when the run ends; the result follows on stdout as
-//! always. Latencies are those of the last moment and not of the whole sample.
+//! The view uses stderr's alternate screen, is updated a few times a second and is removed when the run ends; the
+//! result follows on stdout as usual. The latencies cover the last interval and not the whole sample.
 
 use std::collections::VecDeque;
 use std::fmt::Write as _;
 use std::io::Write as _;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use lanemark_core::result::{DeviceUse, LatencyHistogram};
-use lanemark_core::text::shown;
-use lanemark_core::units::Duration;
 use lanemark_measure::Running;
+use lanemark_schema::result::{DeviceUse, LatencyHistogram};
+use lanemark_schema::text::shown;
+use lanemark_schema::units::Duration;
 
-/// Number of moments that the curve shows.
+/// Number of intervals in the curve.
 const MOMENTS: usize = 60;
-/// The height of a moment in the curve.
+/// The bar heights in the curve.
 const BARS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
 
-/// Whether a view has the screen.
+/// Whether a view uses the screen.
 static SHOWN: AtomicBool = AtomicBool::new(false);
 
 /// The full-screen view of a run.
 pub(crate) struct Watch {
     shown: bool,
-    /// Readings of the last look.
+    /// Readings of the previous update.
     last: Option<Last>,
     rates: VecDeque<f64>,
 }
@@ -43,10 +43,10 @@ impl Watch {
         Self { shown: false, last: None, rates: VecDeque::new() }
     }
 
-    /// Draws how a sample goes on.
+    /// Draws the progress of a sample.
     pub(crate) fn show(&mut self, title: &str, running: &Running<'_>) {
         let page = self.page(title, running);
-        // A view that cannot be drawn is no reason to end a run.
+        // A view that cannot be drawn must not end a run.
         let mut screen = std::io::stderr().lock();
         if !self.shown {
             self.shown = true;
@@ -57,7 +57,7 @@ impl Watch {
         let _ = screen.flush();
     }
 
-    /// Gives the screen back.
+    /// Restores the screen.
     pub(crate) fn end(&mut self) {
         if self.shown {
             self.shown = false;
@@ -65,7 +65,7 @@ impl Watch {
         }
     }
 
-    /// The page as text.
+    /// Returns the page as text.
     fn page(&mut self, title: &str, running: &Running<'_>) -> String {
         let now = Last {
             sample: running.samples.0,
@@ -119,14 +119,14 @@ impl Drop for Watch {
     }
 }
 
-/// Gives the screen back where a view has it, as when the program ends without its owner.
+/// Restores the screen if a view uses it, for an end of the program that does not drop the view.
 pub(crate) fn give_back() {
     if SHOWN.swap(false, Ordering::SeqCst) {
         let _ = write!(std::io::stderr(), "\x1b[?25h\x1b[?1049l");
     }
 }
 
-/// The rates between two looks.
+/// The rates between two updates.
 struct Moment {
     bytes_per_second: f64,
     iops: f64,
@@ -159,7 +159,7 @@ impl Moment {
     }
 }
 
-/// The rates as bars, the highest as high as can be.
+/// Returns the rates as bars; the highest rate has the full height.
 fn curve(rates: &VecDeque<f64>) -> String {
     let highest = rates.iter().copied().fold(0.0, f64::max).max(1e-9);
     let bar = |rate: &f64| BARS[((rate / highest * 7.0).round() as usize).min(7)];

@@ -1,4 +1,4 @@
-//! `lanemark whatif`: the same work on another path.
+//! `lanemark whatif`: runs the same work on another path.
 
 use lanemark_lab::Lab;
 use lanemark_lab::whatif::WhatIfAsked;

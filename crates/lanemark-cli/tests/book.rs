@@ -9,8 +9,7 @@ use std::process::Command;
 use lanemark_testbed::documents::{squeezed, words};
 
 /// Pages whose commands other tests run, or that show only what a cluster runs.
-const RUN_ELSEWHERE: [&str; 5] =
-    ["fio.md", "library.md", "python.md", "simulators.md", "sweeps.md"];
+const RUN_ELSEWHERE: [&str; 4] = ["fio.md", "library.md", "python.md", "sweeps.md"];
 
 fn project() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().unwrap()

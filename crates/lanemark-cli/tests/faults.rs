@@ -3,8 +3,8 @@
 use std::path::Path;
 use std::process::{Command, Output};
 
-use lanemark_core::result::{ErrorKind, RunResult, Sample};
-use lanemark_core::units::{Bytes, Duration};
+use lanemark_schema::result::{ErrorKind, RunResult, Sample};
+use lanemark_schema::units::{Bytes, Duration};
 
 const SYSTEM: &str = "samsung-850-pro-1tb@workstation-z170:sata";
 

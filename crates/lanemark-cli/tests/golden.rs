@@ -9,7 +9,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use lanemark_core::result::{Metric, StudyOutcome};
+use lanemark_schema::result::{Metric, StudyOutcome};
 
 /// The studies, each with a test below.
 const STUDIES: [&str; 7] = [

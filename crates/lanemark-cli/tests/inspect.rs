@@ -4,6 +4,7 @@ use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
+use std::time::{Duration, Instant};
 
 use serde_json::Value;
 use tempfile::TempDir;
@@ -136,7 +137,55 @@ fn texts_of_lspci_are_read() {
     fs::write(&file, "nothing of that kind\n").unwrap();
     let output = inspect(&["--lspci", file.to_str().unwrap()]);
     assert_eq!(output.status.code(), Some(2));
-    assert!(text(&output.stderr).contains("hint: give what"), "{}", text(&output.stderr));
+    assert!(
+        text(&output.stderr).contains("hint: give what `sudo lspci -vvv`"),
+        "{}",
+        text(&output.stderr)
+    );
+}
+
+#[test]
+fn a_text_of_lspci_may_be_piped_in_and_a_bad_one_says_what_to_give() {
+    use std::io::Write;
+    let given = |arguments: &[&str], text: &str| {
+        let mut child = Command::new(env!("CARGO_BIN_EXE_lanemark"))
+            .args(arguments)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let _ = child.stdin.take().unwrap().write_all(text.as_bytes());
+        child.wait_with_output().unwrap()
+    };
+    let drive = "> 01:00.0 Non-Volatile memory controller: Maker X\n> \tLnkCap: Speed 8GT/s, Width x4\n> \tLnkSta: Speed \
+                 5GT/s (downgraded), Width x1 (downgraded)\n";
+    for name in ["-", "/dev/stdin"] {
+        let output = given(&["inspect", "--lspci", name], drive);
+        assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+        let shown = text(&output.stdout);
+        assert!(
+            shown.contains("runs at PCIe 2.0 x1, and the device can do PCIe 3.0 x4"),
+            "{shown}"
+        );
+    }
+    let output = given(&["inspect", "--lspci", "-"], "00:00.0 Host bridge: Maker Device 1234\n");
+    assert_eq!(output.status.code(), Some(2));
+    let said = text(&output.stderr);
+    assert!(said.contains("-: there is no storage controller among its 1 PCI function"), "{said}");
+    assert!(said.contains("hint: give the whole of `sudo lspci -vvv`"), "{said}");
+    // The other commands that read a named file.
+    for (arguments, says) in [
+        (["compare", "-", "/dev/stdin"].as_slice(), "-: is no Lanemark result"),
+        (&["report", "/dev/stdin", "--html", "/nowhere/x.html"], "/nowhere"),
+        (&["import", "-"], "-"),
+        (&["whatif", "-", "--queue-depth", "2"], "-: is no Lanemark result"),
+    ] {
+        let output = given(arguments, "{}");
+        assert_ne!(output.status.code(), Some(0), "{arguments:?}");
+        let said = text(&output.stderr);
+        assert!(said.contains(says) && !said.contains("can't be read"), "{arguments:?}: {said}");
+    }
 }
 
 #[test]
@@ -157,5 +206,59 @@ fn this_machine_is_shown_where_it_has_block_devices() {
         }
         Some(2) => assert!(text(&output.stderr).contains("hint: "), "{}", text(&output.stderr)),
         code => panic!("{code:?}: {}", text(&output.stderr)),
+    }
+}
+
+/// A capture of 60,000 small files, which takes a while to unpack: a tar file in the ustar format (POSIX).
+fn long_capture(path: &Path) {
+    let mut tar = Vec::new();
+    for number in 0..60_000 {
+        let mut header = [0; 512];
+        let name = format!("sys/devices/{}/{number}", number / 500);
+        header[..name.len()].copy_from_slice(name.as_bytes());
+        header[100..107].copy_from_slice(b"0000644");
+        header[124..135].copy_from_slice(b"00000000002");
+        header[156] = b'0';
+        header[257..265].copy_from_slice(b"ustar\x0000");
+        header[148..156].fill(b' ');
+        let sum: u32 = header.iter().map(|byte| u32::from(*byte)).sum();
+        header[148..156].copy_from_slice(format!("{sum:06o}\0 ").as_bytes());
+        tar.extend_from_slice(&header);
+        let mut content = [0; 512];
+        content[..2].copy_from_slice(b"1\n");
+        tar.extend_from_slice(&content);
+    }
+    tar.extend_from_slice(&[0; 1024]);
+    fs::write(path, tar).unwrap();
+}
+
+#[test]
+fn the_folder_of_a_capture_is_private_and_goes_with_any_signal() {
+    use std::os::unix::fs::PermissionsExt;
+    let folder = tempfile::tempdir().unwrap();
+    let (capture, temporary) = (folder.path().join("long.tar"), folder.path().join("tmp"));
+    long_capture(&capture);
+    fs::create_dir(&temporary).unwrap();
+    let made = || fs::read_dir(&temporary).unwrap().next().map(|entry| entry.unwrap().path());
+    for (signal, number) in [("TERM", 15), ("QUIT", 3), ("USR1", 10), ("XCPU", 24), ("HUP", 1)] {
+        let mut command = Command::new("env");
+        command.args(["--default-signal", env!("CARGO_BIN_EXE_lanemark"), "inspect", "--sysfs"]);
+        command.arg(&capture).env("TMPDIR", &temporary).stdin(Stdio::null());
+        let mut child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+        let began = Instant::now();
+        let unpacking = || made().filter(|folder| folder.join("sys/devices/1").exists());
+        let unpacked = loop {
+            if let Some(folder) = unpacking() {
+                break folder;
+            }
+            assert!(began.elapsed() < Duration::from_secs(60), "nothing is unpacked");
+            std::thread::sleep(Duration::from_millis(1));
+        };
+        let mode = fs::metadata(&unpacked).unwrap().permissions().mode() & 0o777;
+        assert_eq!(mode, 0o700, "{}", unpacked.display());
+        let id = child.id().to_string();
+        assert!(Command::new("kill").args(["-s", signal, &id]).status().unwrap().success());
+        assert_eq!(child.wait().unwrap().code(), Some(128 + number), "{signal}");
+        assert_eq!(made(), None, "{signal} leaves it");
     }
 }

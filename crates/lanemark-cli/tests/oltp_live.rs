@@ -1,6 +1,6 @@
 //! `lanemark oltp live`, short: both systems of the study, and that nothing is left of it, whatever ends it. Skipped, with
 //! a message, where root, FUSE, loop devices or PostgreSQL's programs are missing.
-#![cfg(all(feature = "fuse", feature = "postgres"))]
+#![cfg(all(feature = "oltp", feature = "serve"))]
 
 use std::fs;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};

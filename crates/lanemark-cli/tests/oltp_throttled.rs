@@ -3,7 +3,7 @@
 //! A throttle keeps requests above the block device, whose own times stay short: what tells of it are the waits that
 //! sessions sampled. Without a throttle the device itself, and who else uses it, would say how fast it is, so that no bound
 //! could be held there. Skipped, with a message, where loop devices, control groups or PostgreSQL's programs are missing.
-#![cfg(feature = "postgres")]
+#![cfg(feature = "oltp")]
 
 use std::path::{Path, PathBuf};
 use std::process::Command;

@@ -394,7 +394,7 @@ fn names_do_nothing_to_a_terminal_or_a_table() {
     place.write("evil.json", &run.to_string());
     let shown = |text: &str| {
         let bad =
-            |letter: &char| !lanemark_core::text::is_shown(*letter) && !"\r\n".contains(*letter);
+            |letter: &char| !lanemark_schema::text::is_shown(*letter) && !"\r\n".contains(*letter);
         let found: Vec<char> = text.chars().filter(bad).collect();
         assert!(found.is_empty(), "{found:?} in {text:?}");
         assert!(!text.replace("\r\n", "").contains('\r'), "{text:?}");

@@ -103,16 +103,16 @@ fn what_cannot_be_drawn_is_told_and_nothing_is_written_over() {
     fails(&["depths.toml", "--out", "x.svg"], "depths.toml");
     fails(&["depths.json", "--columns", "0", "--out", "x.svg"], "columns");
     fails(&["depths.json", "--scale", "nan", "--out", "x.png"], "scale");
-    match cfg!(feature = "png") {
+    match cfg!(feature = "full") {
         true => fails(&["depths.json", "--out", "mine.png"], "mine.png: exists and is no drawing"),
-        false => fails(&["depths.json", "--out", "x.png"], "build with --features png"),
+        false => fails(&["depths.json", "--out", "x.png"], "build with --features full"),
     }
     assert_eq!(fs::read_to_string(path.join("mine.svg")).unwrap(), "<svg>mine</svg>");
     assert_eq!(fs::read_to_string(path.join("mine.png")).unwrap(), "mine");
     assert!(!path.join("x.svg").exists() && !path.join("x.png").exists());
 }
 
-#[cfg(feature = "png")]
+#[cfg(feature = "full")]
 #[test]
 fn a_png_has_the_size_of_the_drawing_times_its_scale_and_words() {
     let folder = results();

@@ -117,9 +117,13 @@ fn one_trace_gives_one_result_and_twice_the_speed_half_the_time() {
 fn every_sample_is_replayed() {
     let folder = folder();
     let out = folder.path().to_str().unwrap();
-    for (name, requests) in
-        [("msr.csv", 3), ("mqsim.trace", 3), ("blkparse.txt", 7), ("columns.csv", 4)]
-    {
+    for (name, requests) in [
+        ("msr.csv", 3),
+        ("mqsim.trace", 3),
+        ("disksim.trace", 3),
+        ("blkparse.txt", 7),
+        ("columns.csv", 4),
+    ] {
         let told = json(&[TWO, &sample(name), "--wrap", "--out", out]);
         assert_eq!(told["tests"][0]["samples"][0]["replay"]["requests"], requests, "{name}");
     }
@@ -133,6 +137,73 @@ fn every_sample_is_replayed() {
         json(&[NVME, &sample("msr.csv"), "--device", "src1,1", "--limit", "1", "--out", out]);
     assert_eq!(told["workload"]["tests"][0]["block_bytes"], 65_536);
     assert!(told["provenance"]["inputs"].get(sample("msr.csv")).is_none(), "not read to its end");
+}
+
+#[test]
+fn several_devices_are_put_on_one_drive_where_asked() {
+    let folder = folder();
+    let out = folder.path().to_str().unwrap();
+    let said = fails(&[NVME, &sample("mqsim.trace"), "--out", out], 2);
+    assert!(said.contains("hint: --as-one puts all on one drive"), "{said}");
+    let told = json(&[NVME, &sample("mqsim.trace"), "--as-one", "--out", out]);
+    assert_eq!(told["tests"][0]["samples"][0]["replay"]["requests"], 3);
+}
+
+#[test]
+fn a_trace_that_is_piped_in_is_read_and_a_bench_says_that_it_reads_twice() {
+    use std::io::Write;
+    let folder = folder();
+    let out = folder.path().to_str().unwrap();
+    let given = |arguments: &[&str]| {
+        let mut child = Command::new(env!("CARGO_BIN_EXE_lanemark"))
+            .args(arguments)
+            .current_dir(project())
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let text = fs::read(sample("mqsim.trace")).unwrap();
+        // A command that refuses the pipe does not read it.
+        let _ = child.stdin.take().unwrap().write_all(&text);
+        child.wait_with_output().unwrap()
+    };
+    for name in ["-", "/dev/stdin"] {
+        let output = given(&["replay", NVME, name, "--as-one", "--out", out]);
+        assert_eq!(output.status.code(), Some(0), "{name}: {}", stderr(&output));
+    }
+    let target = folder.path().join("target.dat");
+    let output = given(&["bench", target.to_str().unwrap(), "--trace", "-", "--out", out]);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(stderr(&output).contains("read twice"), "{}", stderr(&output));
+}
+
+#[test]
+fn a_trace_without_the_events_that_are_replayed_is_told_with_those_that_it_has() {
+    let folder = folder();
+    let path = folder.path().join("complete.txt");
+    let line = "259,0    0        7     0.000093000     0  C   R 8234952 + 8 [0]\n";
+    fs::write(&path, line).unwrap();
+    let (out, path) = (folder.path().to_str().unwrap(), path.to_str().unwrap());
+    let said = fails(&[NVME, path, "--out", out], 2);
+    assert!(said.contains("its events are C (complete)"), "{said}");
+    assert!(said.contains("add --action C"), "{said}");
+    succeeds(&[NVME, path, "--action", "C", "--out", out]);
+}
+
+#[test]
+fn whole_numbers_that_may_be_of_either_simulator_are_refused() {
+    let folder = folder();
+    let path = folder.path().join("whole.txt");
+    fs::write(&path, "0 0 29320 8 1\n5 0 102400 16 0\n17 0 204800 8 1\n").unwrap();
+    let (out, path) = (folder.path().to_str().unwrap(), path.to_str().unwrap());
+    let said = fails(&[NVME, path, "--out", out], 2);
+    assert!(said.contains("--format mqsim or --format disksim"), "{said}");
+    let span = |format| {
+        let told = json(&[NVME, path, "--format", format, "--out", out]);
+        told["tests"][0]["samples"][0]["replay"]["span_ns"].as_f64().unwrap()
+    };
+    assert!((17e6..18e6).contains(&span("disksim")), "{}", span("disksim"));
 }
 
 #[test]
@@ -165,7 +236,10 @@ fn wrong_input_is_told_with_its_line_and_exits_with_2() {
         (&[NVME, bad], "bad.csv:3:3: op"),
         (&[NVME, readme], "README.md:3: `"),
         (&[NVME, readme, "--format", "csv"], "names no column operation"),
-        (&[NVME, readme, "--format", "cvs"], "use one of msr, blkparse, iolog, mqsim, csv"),
+        (
+            &[NVME, readme, "--format", "cvs"],
+            "use one of msr, blkparse, iolog, mqsim, disksim, csv",
+        ),
         (&[NVME, "nothing.csv"], "nothing.csv: can't be read"),
         (&[NVME, &msr], "msr.csv:3: the request is of the trace's device number 2"),
         (&[NVME, &msr, "--device", "usr,1"], "there are requests of usr,0, src1,1"),

@@ -32,7 +32,11 @@ fn refused(folder: &Path, arguments: &[&str], code: i32) -> String {
 
 /// A short simulation, saved to `out`.
 fn simulated(folder: &TempDir, out: &str, more: &[&str]) {
-    let usual = ["sim", NVME, READS, "--duration", "10ms", "--repeats", "3", "--no-interval"];
+    repeated(folder, out, "3", more);
+}
+
+fn repeated(folder: &TempDir, out: &str, repeats: &str, more: &[&str]) {
+    let usual = ["sim", NVME, READS, "--duration", "10ms", "--repeats", repeats, "--no-interval"];
     printed(folder.path(), &[&usual[..], &["--out", out], more].concat());
 }
 
@@ -95,7 +99,7 @@ fn columns_are_exported_and_a_parquet_file_is_no_text() {
     let told = lanemark(folder.path(), &[&parquet[..], &["--out", "one.parquet"]].concat());
     // A build with the feature writes it; any other says how to get one, and leaves nothing.
     let there = folder.path().join("one.parquet").exists();
-    assert_eq!(there, cfg!(feature = "parquet"));
+    assert_eq!(there, cfg!(feature = "full"));
     assert_eq!(told.status.success(), there);
 }
 
@@ -115,8 +119,12 @@ fn names_with_commas_and_quotes_stay_one_cell() {
 #[test]
 fn percentiles_are_compared_with_intervals_and_differences_are_named() {
     let folder = tempfile::tempdir().unwrap();
-    simulated(&folder, "one.json", &[]);
-    simulated(&folder, "two.json", &["--size", "512MiB"]);
+    // The median of six repeats has an interval; the median of fewer repeats does not.
+    simulated(&folder, "few.json", &[]);
+    let text = printed(folder.path(), &["compare", "few.json", "few.json"]);
+    assert!(text.contains("Percentiles of latency") && !text.contains("95% in"), "{text}");
+    repeated(&folder, "one.json", "6", &[]);
+    repeated(&folder, "two.json", "6", &["--size", "512MiB"]);
     let text = printed(folder.path(), &["compare", "one.json", "two.json"]);
     for part in ["Percentiles of latency", "p50", "p99.9", "95% in", "–"] {
         assert!(text.contains(part), "no {part} in\n{text}");

@@ -234,6 +234,15 @@ fn values_that_cannot_be_are_rows_with_the_reason() {
 }
 
 #[test]
+fn a_sweep_without_a_point_that_has_figures_has_failed() {
+    let folder = folder();
+    let out = folder.path().join("sweep.csv");
+    let axes = ["--duration", "2ms", "--axis", "drive.flash.channels=7000,many"];
+    fails(&out, &axes, 2, "no point has figures", "the last column");
+    assert_eq!(rows(&out).len(), 2, "the reasons are saved");
+}
+
+#[test]
 fn drives_and_platforms_are_swept_by_their_names() {
     let folder = folder();
     let (out, page) = (folder.path().join("sweep.csv"), folder.path().join("page.html"));
@@ -303,6 +312,8 @@ fn what_is_wrong_is_told_before_anything_runs() {
     fails(&out, &axis("queue_dept=1,2"), 2, "unknown parameter", "did you mean `queue_depth`?");
     fails(&out, &axis("drive.flash.chanels=4"), 2, "unknown parameter", "drive.flash.channels");
     fails(&out, &axis("drive=samsung-950-pro-512g"), 2, "unknown drive", "samsung-950-pro-512gb");
+    fails(&out, &axis("queue_depth=1-32"), 2, "queue_depth = 1-32", "1..32");
+    fails(&out, &axis("pattern=random,sideways"), 2, "must be sequential", "");
     fails(&out, &axis("queue_depth="), 2, "has no values", "1..256*2");
     fails(&out, &axis("queue_depth=4,4"), 2, "twice", "");
     fails(
@@ -349,8 +360,8 @@ fn a_file_of_anything_else_is_left_alone() {
     fails(&out, &depths, 3, "no Lanemark sweep", "--out");
     assert_eq!(fs::read(&out).unwrap(), b"important\n");
     fails(&folder.path().join("sweep.txt"), &depths, 2, "as CSV", ".csv");
-    if cfg!(not(feature = "parquet")) {
-        let hint = "--features parquet";
+    if cfg!(not(feature = "full")) {
+        let hint = "--features full";
         fails(&folder.path().join("sweep.parquet"), &depths, 2, "no Parquet", hint);
     }
 }

@@ -73,5 +73,5 @@ fn a_page_that_is_saved_is_run_by_study() {
     assert!(output.status.success() && told.contains("How do these systems compare"), "{told}");
     assert!(told.contains("950 PRO") && !told.contains("no figures"), "{told}");
     let page = std::fs::read_to_string(folder.path().join("page.html")).unwrap();
-    assert!(page.contains("950 PRO") && !page.contains("Held against"), "{page:.300}");
+    assert!(page.contains("950 PRO") && !page.contains("Compared with"), "{page:.300}");
 }

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
-use lanemark_core::rng::{Rng, StreamKey};
+use lanemark_schema::rng::{Rng, StreamKey};
 use serde_json::Value;
 use tempfile::TempDir;
 

@@ -260,3 +260,19 @@ fn a_battery_is_not_planned_by_results_of_different_work() {
     let told = refused(1.0, 8192).unwrap();
     assert!(told.contains("different tests"), "{told}");
 }
+
+#[test]
+fn a_question_that_changes_nothing_is_answered_so_at_the_top() {
+    let shown = |arguments: &[&str]| {
+        let more = ["--no-interval", "--duration", "20ms", "--workload"];
+        let workload = ["crystaldiskmark-8:rnd4k-q1t1-read"];
+        let output = lanemark(&[&["whatif", SATA][..], arguments, &more, &workload].concat());
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        String::from_utf8(output.stdout).unwrap()
+    };
+    // One read at a time leaves the write buffer alone.
+    let same = shown(&["--queue-depth", "1"]);
+    assert!(same.contains("\nNothing changes: "), "{same}");
+    let other = shown(&["--queue-depth", "8"]);
+    assert!(!other.contains("Nothing changes"), "{other}");
+}

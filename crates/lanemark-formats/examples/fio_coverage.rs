@@ -5,9 +5,9 @@
 use std::collections::BTreeMap;
 use std::{env, fs};
 
-use lanemark_core::units::Bytes;
 use lanemark_formats::fio::{self, Surroundings};
 use lanemark_formats::{FormatErrors, Kept};
+use lanemark_schema::units::Bytes;
 
 fn main() {
     let folder = env::args().nth(1).expect("a folder of job files");

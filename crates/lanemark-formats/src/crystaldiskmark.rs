@@ -1,30 +1,30 @@
-//! The text that CrystalDiskMark 8 copies to the clipboard, of a result.
+//! A result as the text that CrystalDiskMark 8 copies to the clipboard.
 //!
-//! A line is a kind and a size, depth and threads, MB/s of 10^6 bytes, requests a second and mean latency. The
-//! program prints the best of its repeats, and the best latency apart from it. Here each figure is the median of
-//! the repeats, and the head of the text says so.
+//! Each line contains the kind of test, its size, depth and threads, MB/s of 10^6 bytes, requests a second and mean
+//! latency. The program prints the best of its repeats, and the best latency separately. Here each figure is the median
+//! of the repeats, and the head of the text states it.
 //!
-//! Not written: the comment, the drive's fill and the operating system, which a result does not have.
+//! Not written: the comment, the drive's fill and the operating system, which a result does not contain.
 
 use std::fmt::Write as _;
 
-use lanemark_core::result::{RunResult, Sample, Statistic, Target, TestResult};
-use lanemark_core::text::shown;
-use lanemark_core::workload::Average;
+use lanemark_schema::result::{RunResult, Sample, Statistic, Target, TestResult};
+use lanemark_schema::text::shown;
+use lanemark_schema::workload::Average;
 
-/// The end of lines.
+/// The line ends.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum LineEnd {
     /// Carriage return and line feed, as the program writes them.
     #[default]
     CrLf,
-    /// Line feed, as on this system.
+    /// Line feed, as on Unix.
     Lf,
 }
 
 const RULE: &str = "------------------------------------------------------------------------------";
 
-/// The result as CrystalDiskMark would tell it.
+/// Returns the result in the layout of CrystalDiskMark.
 pub fn write(run: &RunResult, end: LineEnd) -> String {
     let mut out = String::new();
     let repeats = run.tests.iter().map(|test| test.samples.len()).max().unwrap_or(0);
@@ -70,7 +70,7 @@ pub fn write(run: &RunResult, end: LineEnd) -> String {
     }
 }
 
-/// `  SEQ    1MiB (Q=  8, T= 1):   561.163 MB/s [    535.2 IOPS] < 14911.81 us>`
+/// Returns `  SEQ    1MiB (Q=  8, T= 1):   561.163 MB/s [    535.2 IOPS] < 14911.81 us>`.
 fn line(result: &TestResult) -> String {
     let test = &result.test;
     let median = |of: fn(&Sample) -> f64| {

@@ -1,47 +1,47 @@
-//! The errors in a file, and the values that are only nearly kept: the place, the value, why, and what to do.
+//! The errors in a file, and the values that are only approximated: the position, the value, the reason and the advice.
 
 use std::fmt;
 
-use lanemark_core::text::is_shown;
+use lanemark_schema::text::is_shown;
 
-/// Something wrong in a file.
+/// An error in a file.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub struct FormatError {
-    /// The file as it was named.
+    /// The file's name as given.
     pub file: String,
-    /// The line, from 1; absent where it is about the whole file.
+    /// The line, from 1; absent if the error is about the whole file.
     pub line: Option<u64>,
-    /// Description of the error, with the value and what was expected.
+    /// Description of the error, with the value and the expected values.
     pub message: String,
     /// Advice on how to correct the value.
     pub hint: Option<String>,
 }
 
-/// The errors of a file; at least one.
+/// The errors of a file; the list is not empty.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub struct FormatErrors(pub Vec<FormatError>);
 
-/// The degree to which an option is kept.
+/// The degree to which an option is supported.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kept {
-    /// Nearly what was asked.
+    /// The option is approximated.
     Nearly,
-    /// Nothing, and the figures are the same without.
+    /// The option is ignored, because it does not change the figures.
     Needless,
 }
 
-/// An option that is not kept to the letter.
+/// An option that is not supported exactly.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Note {
-    /// The file as it was named.
+    /// The file's name as given.
     pub file: String,
     /// The line, from 1.
     pub line: u64,
-    /// The option, by the name that the file gives it.
+    /// The option's name in the file.
     pub option: String,
-    /// Degree to which the value is kept.
+    /// Degree to which the value is supported.
     pub kept: Kept,
-    /// Action in place of the value.
+    /// Reason, with the action that replaces the value.
     pub reason: String,
 }
 
@@ -51,7 +51,7 @@ impl FormatError {
         Self { file: file.to_owned(), line: Some(line), message: message.into(), hint: None }
     }
 
-    /// About a whole file.
+    /// Creates an error about a whole file.
     pub fn file(file: &str, message: impl Into<String>) -> Self {
         Self { file: file.to_owned(), line: None, message: message.into(), hint: None }
     }
@@ -78,7 +78,7 @@ impl fmt::Display for FormatErrors {
         for (index, error) in self.0.iter().enumerate() {
             let gap = if index > 0 { "\n" } else { "" };
             write!(f, "{gap}{error}")?;
-            // The last hint is left to whoever shows the whole.
+            // The caller that displays all errors adds the last hint.
             if let (Some(hint), true) = (&error.hint, index + 1 < self.0.len()) {
                 write!(f, " ({hint})")?;
             }
@@ -88,7 +88,7 @@ impl fmt::Display for FormatErrors {
 }
 
 impl FormatErrors {
-    /// The hint of the last error.
+    /// Returns the hint of the last error.
     pub fn hint(&self) -> Option<&str> {
         self.0.last().and_then(|error| error.hint.as_deref())
     }
@@ -106,7 +106,7 @@ impl fmt::Display for Note {
     }
 }
 
-/// A value as it can be shown on a terminal: printable and not too long.
+/// Returns a value in a displayable form: printable and not too long.
 pub(crate) fn shown(text: &str) -> String {
     const SHOWN_MAX: usize = 60;
     let clean: String = text.chars().take(SHOWN_MAX).flat_map(printable).collect();

@@ -1,26 +1,26 @@
 //! fio's job files as workloads.
 //!
-//! The format and the options are those of fio's HOWTO ("Job file format", "Job file parameters"); what each becomes
-//! is in `option`. A job is a test; its clones (`numjobs`) are the threads of it. Jobs run beside each other up to
-//! one that waits for those before it (`stonewall`, `wait_for`).
+//! The format and the options are described in fio's HOWTO ("Job file format", "Job file parameters"); `option` lists
+//! the treatment of each option. A job is a test; its clones (`numjobs`) are the threads of the test. Jobs run in
+//! parallel up to a job that waits for the earlier ones (`stonewall`, `wait_for`).
 //!
-//! | file | what is in it |
+//! | file | contents |
 //! |---|---|
 //! | `lines` | sections, comments, includes, the environment |
 //! | `number` | sizes and times |
-//! | `option` | every option with its fate |
+//! | `option` | every option with its treatment |
 //! | `job` | a job's own options over the global ones |
-//! | `direction`, `block`, `order` | what is asked for, how long, where |
+//! | `direction`, `block`, `order` | kinds, lengths and offsets of requests |
 //! | `place` | files as parts of one target |
 //! | `pace` | rates and limits |
-//! | `settings` | the outcome |
-//! | `surroundings` | what a job file is read among |
+//! | `settings` | the result of reading a job file |
+//! | `surroundings` | the environment in which a job file is read |
 //!
-//! Where fio draws places at random from a map that has each once, the pattern is `Shuffled`, with `norandommap`
-//! `Uniform`. Places follow from our seeds, not from fio's.
+//! If fio draws offsets at random from a map that contains each once, the pattern is `Shuffled`; with `norandommap` it
+//! is `Uniform`. Offsets follow from Lanemark's seeds, not from fio's.
 //!
-//! Not read: arithmetic in parentheses, keywords such as `$mb_memory`, options of engines that are not for a local
-//! file or block device. All of them are errors.
+//! Not read: arithmetic in parentheses, keywords such as `$mb_memory`, options of engines that are not for a local file
+//! or block device. All of them are errors.
 
 mod block;
 mod direction;
@@ -36,8 +36,9 @@ mod surroundings;
 
 use std::path::PathBuf;
 
-use lanemark_core::units::{Bytes, Duration, Ratio};
-use lanemark_core::workload::{Average, Mix, Order, Pattern, QUEUE_DEPTH_MAX, Test, Workload};
+use lanemark_schema::units::{Bytes, Duration, Ratio};
+use lanemark_schema::workload::bound::QUEUE_DEPTH;
+use lanemark_schema::workload::{Average, Mix, Order, Pattern, Test, TestError, Workload};
 
 use crate::error::{FormatError, FormatErrors, Kept};
 use block::Blocks;
@@ -50,13 +51,13 @@ use place::{Placed, Wanted};
 pub use settings::{Engine, FioJobs, FioSettings, Sync};
 pub use surroundings::Surroundings;
 
-/// Greatest number of tests that a job file becomes.
+/// Maximum number of tests of a job file.
 const TESTS_MAX: usize = 4096;
 
 /// Reads a job file.
 ///
 /// # Errors
-/// Everything in it that is wrong or not supported, each with its line.
+/// Returns all errors and unsupported options of the file, each with its line.
 pub fn read(text: &str, around: &Surroundings<'_>) -> Result<FioJobs, FormatErrors> {
     let mut found = Findings::default();
     let sections = lines::read(text, around, &mut found.faults);
@@ -65,8 +66,8 @@ pub fn read(text: &str, around: &Surroundings<'_>) -> Result<FioJobs, FormatErro
         let error = FormatError::file(around.file, "the file has no jobs");
         return Err(error.hint("add at least one section besides [global]").into());
     }
-    let settings = settings(&jobs, &mut found);
-    let tests = tests(&jobs, around, &mut found);
+    let mut settings = settings(&jobs, &mut found);
+    let tests = tests(&jobs, around, &mut settings, &mut found);
     if !found.faults.is_empty() {
         found.faults.sort_by_key(|fault| fault.line);
         return Err(FormatErrors(found.faults));
@@ -118,7 +119,7 @@ fn settings(jobs: &[Job], found: &mut Findings) -> FioSettings {
         }
         let buffered = job.flag("buffered", found).map(|buffered| !buffered);
         let direct = job.flag("direct", found).or(buffered).unwrap_or(false);
-        // What is trimmed does not go through the page cache.
+        // Trims do not go through the page cache.
         let cached = Direction::of(job, found).is_none_or(|direction| direction.only() != Some(2));
         if all.direct.is_some_and(|other| other != direct) && cached {
             let name =
@@ -172,7 +173,7 @@ fn settings(jobs: &[Job], found: &mut Findings) -> FioSettings {
     all
 }
 
-/// Whether a job goes on after errors, which all or none of them do here.
+/// Sets whether jobs continue after errors. Here the setting applies to all jobs.
 fn goes_on(job: &Job, all: &mut FioSettings, found: &mut Findings) {
     const NAME: &str = "continue_on_error";
     let wanted = job.parsed(NAME, found, |text| match text {
@@ -192,7 +193,12 @@ fn goes_on(job: &Job, all: &mut FioSettings, found: &mut Findings) {
     all.goes_on = Some(goes_on || all.goes_on == Some(true));
 }
 
-fn tests(jobs: &[Job], around: &Surroundings<'_>, found: &mut Findings) -> Vec<Test> {
+fn tests(
+    jobs: &[Job],
+    around: &Surroundings<'_>,
+    settings: &mut FioSettings,
+    found: &mut Findings,
+) -> Vec<Test> {
     let wanted: Vec<(&Job, Option<Wanted>)> =
         jobs.iter().map(|job| (job, Wanted::of(job, found))).collect();
     let places = place::place(&wanted, around.target_size, found);
@@ -200,7 +206,7 @@ fn tests(jobs: &[Job], around: &Surroundings<'_>, found: &mut Findings) -> Vec<T
     for (index, (job, placed)) in jobs.iter().zip(places).enumerate() {
         let waits = waits(job, &jobs[..index], found);
         let several = placed.as_ref().is_some_and(|placed| placed.len() > 1);
-        // A job without a place is read all the same, so that all its faults are told.
+        // A job without a valid range is also read, so that all its errors are reported.
         let whole = |placed: &Vec<Placed>| placed.clone();
         let nowhere = vec![Placed {
             offset: Bytes::ZERO,
@@ -218,11 +224,17 @@ fn tests(jobs: &[Job], around: &Surroundings<'_>, found: &mut Findings) -> Vec<T
             test.name = free_name(&tests, test.name);
             let walled = waits && clone == 0 || place.after && clone > 0;
             test.start.beside = !tests.is_empty() && !walled;
-            if let Err(error) = test.check()
+            let checked = match settings.direct {
+                Some(true) => test.check(),
+                _ => test.check_through_cache(),
+            };
+            if let Err(error) = checked
                 && placed.is_some()
             {
-                let message = format!("job `{}`: {error}", job.name);
-                found.fault(FormatError::at(&job.file, job.line, message));
+                found.fault(out_of_bounds(job, &error));
+            }
+            if waits_for_cache(job, &test) {
+                settings.wait_for_cache.push(test.name.clone());
             }
             if tests.len() < TESTS_MAX {
                 tests.push(test);
@@ -236,7 +248,35 @@ fn tests(jobs: &[Job], around: &Surroundings<'_>, found: &mut Findings) -> Vec<T
     tests
 }
 
-/// Whether a job begins when those before it have ended.
+/// Returns the error of a test that is out of bounds, at the line of the option that causes it.
+fn out_of_bounds(job: &Job, error: &TestError) -> FormatError {
+    let options: &[&str] = match error.field {
+        "block" | "sizes" => &["bssplit", "bsrange", "bs"],
+        "alignment" => &["ba", "bssplit", "bsrange", "bs"],
+        "offset" => &["offset"],
+        "span" => &["size", "filesize"],
+        "volume" => &["io_size", "size"],
+        "duration" => &["runtime"],
+        _ => &[],
+    };
+    let given = options.iter().find_map(|name| job.line(name));
+    let (file, line) = given.map_or((&job.file, job.line), |line| (&line.file, line.line));
+    let found = FormatError::at(file, line, format!("job `{}`: {error}", job.name));
+    match error.bound.contains("multiple of 512 B") {
+        true => found.hint("without direct=1 the page cache takes any size, as fio's does"),
+        false => found,
+    }
+}
+
+/// Returns whether a job's engine waits for each read that goes through the page cache: libaio is asynchronous only
+/// with direct I/O (fio's HOWTO, `ioengine`, `libaio`).
+fn waits_for_cache(job: &Job, test: &Test) -> bool {
+    job.text("ioengine").is_some_and(|name| name.trim() == "libaio")
+        && test.reads()
+        && test.queue_depth() > 1
+}
+
+/// Returns whether a job begins when the earlier jobs have ended.
 fn waits(job: &Job, before: &[Job], found: &mut Findings) -> bool {
     let walled = job.flag("stonewall", found).unwrap_or(false);
     let Some(name) = job.text("wait_for") else { return walled };
@@ -260,7 +300,7 @@ fn free_name(tests: &[Test], name: String) -> String {
 }
 
 fn test(job: &Job, placed: &Placed, found: &mut Findings) -> Option<Test> {
-    // What is read after a fault tells only further faults: a file with any is no workload.
+    // After an error, the job is read only to find further errors: a file with errors gives no workload.
     let direction = Direction::of(job, found).unwrap_or(Direction::MIXED);
     let read_share = read_share(job, direction, found);
     let blocks = Blocks::of(job, direction, read_share.get(), found);
@@ -347,7 +387,7 @@ fn trim_share(job: &Job, direction: Direction, found: &mut Findings) -> Ratio {
     }
 }
 
-/// A flush after each so many writes.
+/// Returns the number of writes after which a flush follows.
 fn flushes(job: &Job, direction: Direction, found: &mut Findings) -> Option<u32> {
     let mut every: Option<u64> = None;
     for name in ["fsync", "fdatasync"] {
@@ -367,13 +407,12 @@ fn flushes(job: &Job, direction: Direction, found: &mut Findings) -> Option<u32>
     every.filter(|_| direction.writes).map(|every| u32::try_from(every).unwrap_or(u32::MAX))
 }
 
-/// An engine that waits has one request outstanding, whatever iodepth says.
+/// Returns the queue depth. An engine that waits has one request outstanding, regardless of `iodepth`.
 fn depth(job: &Job, found: &mut Findings) -> Option<u32> {
-    let depth = job.integer("iodepth", found).unwrap_or(1);
-    if depth == 0 || depth > u64::from(QUEUE_DEPTH_MAX) {
-        found.fault(job.error("iodepth", "from 1 to 65536"));
+    let Some(depth) = QUEUE_DEPTH.accept(job.integer("iodepth", found).unwrap_or(1)) else {
+        found.fault(job.error("iodepth", &QUEUE_DEPTH.to_string()));
         return None;
-    }
+    };
     let engine = job.text("ioengine").map_or(Ok((Engine::Sync, None)), settings::engine);
     if depth > 1 && matches!(engine, Ok((Engine::Sync, _))) {
         let reason =
@@ -381,7 +420,7 @@ fn depth(job: &Job, found: &mut Findings) -> Option<u32> {
         job.note("iodepth", found, Kept::Nearly, reason);
         return Some(1);
     }
-    Some(depth as u32)
+    Some(depth)
 }
 
 fn compressibility(job: &Job, found: &mut Findings) -> Ratio {

@@ -1,25 +1,30 @@
-//! fio's JSON output, written of a result and read into one.
+//! fio's JSON output, written from a result and read into one.
 //!
-//! The layout is that of fio 3.33, as `stat.c` writes it (`show_thread_status_json`, `add_ddir_status_json`).
+//! The layout is the layout of fio 3.33, as `stat.c` writes it (`show_thread_status_json`, `add_ddir_status_json`).
 //!
-//! | file | what is in it |
+//! | file | contents |
 //! |---|---|
 //! | `layout` | JSON with fio's order, spacing and decimals |
 //! | `write` | a result as the output of fio |
 //! | `options` | a test as fio's options |
 //! | `read` | the output of fio, entry by entry |
+//! | `documents` | the documents in a file: snapshots of a run, runs after each other, lists |
+//! | `own` | Lanemark's additions to its export: the repeats and their statistic |
 //! | `sampled` | one job's figures |
 //! | `draft` | one job with its test |
 //! | `results` | the files of one target as a result |
 
+mod documents;
 mod draft;
 mod layout;
 mod options;
+mod own;
 mod read;
 mod results;
 mod sampled;
 mod write;
 
+pub use draft::Supplied;
 pub use read::{Printed, read};
 pub use results::{Imported, results};
 pub use write::write;

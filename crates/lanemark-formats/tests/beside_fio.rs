@@ -6,10 +6,10 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-use lanemark_core::rng::StreamKey;
-use lanemark_core::units::Bytes;
-use lanemark_core::workload::{Accesses, Operation};
 use lanemark_formats::fio::{self, Surroundings};
+use lanemark_schema::rng::StreamKey;
+use lanemark_schema::units::Bytes;
+use lanemark_schema::workload::{Accesses, Operation};
 
 /// A request: what, where, how long.
 type Request = (Operation, u64, u64);

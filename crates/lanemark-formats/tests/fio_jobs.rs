@@ -2,10 +2,10 @@
 
 use std::collections::BTreeSet;
 
-use lanemark_core::units::{Bytes, Duration, Ratio};
-use lanemark_core::workload::{Load, Pattern, Process, Test, Tracked};
 use lanemark_formats::fio::{self, Engine, FioJobs, Support, Surroundings};
 use lanemark_formats::{FormatErrors, Kept};
+use lanemark_schema::units::{Bytes, Duration, Ratio};
+use lanemark_schema::workload::{Load, Pattern, Process, Test, Tracked};
 use proptest::prelude::*;
 
 fn read_with(text: &str, target: Option<Bytes>) -> Result<FioJobs, FormatErrors> {
@@ -272,7 +272,9 @@ fn bad_input_is_told_with_its_place() {
         ("[a]\nsize=${X\n", "jobs.fio:2: `${X` has no end"),
         ("[a]\nioengine=rbd\nsize=1m\n", "jobs.fio:2: ioengine=rbd: expected an engine for local"),
         ("[a]\nsize=1m\nwait_for=b\n", "jobs.fio:3: wait_for=b: expected the name of a job"),
-        ("[a]\nsize=1m\nbs=1000\n", "jobs.fio:1: job `a`: block"),
+        ("[a]\nsize=1m\ndirect=1\nbs=1000\n", "jobs.fio:4: job `a`: block"),
+        ("[a]\nsize=1m\nrw=trim\nbs=1000\n", "jobs.fio:4: job `a`: block"),
+        ("[a]\nsize=1m\nbs=0\n", "jobs.fio:3: job `a`: block"),
         ("[a]\nsize=1m\nnumjobs=0\n", "jobs.fio:3: numjobs=0: expected from 1 to 1024"),
         ("[a]\nsize=1m\niodepth=-1\n", "jobs.fio:3: iodepth=-1: expected a whole number"),
         ("include lost.fio\n", "jobs.fio:1: include lost.fio: no such file"),
@@ -337,4 +339,16 @@ proptest! {
             }
         }
     }
+}
+
+#[test]
+fn the_page_cache_takes_requests_of_any_size_and_waits_for_those_of_libaio() {
+    // The check of a disk that etcd's documents give.
+    let etcd = read("[mytest]\nrw=write\nioengine=sync\nfdatasync=1\nsize=22m\nbs=2300\n");
+    let test = &etcd.workload.tests[0];
+    assert_eq!((test.block, test.mix().flush_every), (Bytes(2300), Some(1)));
+    assert!(test.needs_page_cache() && etcd.settings.wait_for_cache.is_empty());
+    let depths = "[global]\nsize=64m\niodepth=32\nrw=randread\n\
+                  [a]\nioengine=libaio\n[b]\nioengine=io_uring\n[c]\nioengine=libaio\nrw=randwrite\n";
+    assert_eq!(read(depths).settings.wait_for_cache, ["a"]);
 }

@@ -1,11 +1,11 @@
 //! Iometer's settings become tests; a result becomes its rows of 80 columns and CrystalDiskMark's lines.
 
-use lanemark_core::result::RunResult;
-use lanemark_core::units::{Bytes, Duration, Ratio};
-use lanemark_core::workload::Pattern;
 use lanemark_formats::crystaldiskmark::{self, LineEnd};
 use lanemark_formats::iometer::{self, IometerSettings};
 use lanemark_formats::{FormatError, fio_json};
+use lanemark_schema::result::RunResult;
+use lanemark_schema::units::{Bytes, Duration, Ratio};
+use lanemark_schema::workload::Pattern;
 use proptest::prelude::*;
 
 const SETTINGS: &str = include_str!("samples/mixed.icf");
@@ -17,7 +17,7 @@ fn settings(text: &str) -> Result<IometerSettings, FormatError> {
 fn result() -> RunResult {
     let text = include_str!("samples/fio-3.33-plus.json");
     let printed = fio_json::read(text, "out.json").unwrap();
-    fio_json::results(vec![printed], None).unwrap().remove(0).result
+    fio_json::results(printed, &Default::default()).unwrap().remove(0).result
 }
 
 #[test]
@@ -82,7 +82,11 @@ fn bad_settings_are_told_with_their_line() {
         ("65536,40,80,100,0,1,0,0", "1,2", "mixed.icf:24: `1,2`: expected size"),
         ("\t4 KiB reads\n'End", "\tlost\n'End", "mixed.icf:94: there is no access specification"),
         ("DISK\n'Default", "NETWORK,TCP\n'Default", "mixed.icf:42: a worker of the type NETWORK"),
-        ("\t8,DISABLED", "\t0,DISABLED", "mixed.icf:45: number of outstanding IOs: expected 1"),
+        (
+            "\t8,DISABLED",
+            "\t0,DISABLED",
+            "mixed.icf:45: number of outstanding IOs: expected from 1 to 65536",
+        ),
     ] {
         let text = SETTINGS.replacen(from, to, 1);
         assert_ne!(text, SETTINGS, "{from}");

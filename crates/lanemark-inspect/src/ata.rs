@@ -1,15 +1,16 @@
-//! SATA and PATA links, and what drives say in their IDENTIFY data.
+//! SATA and PATA links, and the identity that drives report in their IDENTIFY data.
 //!
-//! A host's port `ata1` has `link1`, or with a port multiplier `link1.0` and on. `sata_spd` is what it
-//! trained to, `hw_sata_spd_limit` what the port can do, `sata_spd_limit` what the kernel lets it do after
-//! errors. Of the 256 words that a drive answers with (ATA8-ACS, 7.16): 76 has bit 1 for 1.5, bit 2 for 3
-//! and bit 3 for 6 Gb/s, and bit 8 for queued commands; 10–19 are its serial number, 23–26 its firmware,
-//! 27–46 its model, two characters a word; of 88, where bit 2 of 53 is set, bits 8–14 the Ultra DMA mode that is selected.
+//! A host's port `ata1` has `link1`, or with a port multiplier `link1.0` and so on. `sata_spd` is the trained speed,
+//! `hw_sata_spd_limit` the port's maximum, `sata_spd_limit` the kernel's limit after errors. A drive answers with 256
+//! words (ATA8-ACS, 7.16). Word 76 has bit 1 for 1.5, bit 2 for 3 and bit 3 for 6 Gb/s, and bit 8 for queued commands.
+//! Words 10–19 are the serial number, 23–26 the firmware, 27–46 the model, two characters a word. If bit 2 of word 53
+//! is set, bits 8–14 of word 88 are the selected Ultra DMA mode.
 //!
-//! Which of the two kinds it is: SATA where the kernel tells any speed of the link or the drive has word 76; else what the
-//! host's PCI class says, 0101 for parallel and 0106 for serial; else it is not known, and there is no link to tell of.
+//! The link is SATA if the kernel reports any speed of it or the drive has word 76. Otherwise the host's PCI class
+//! decides: 0101 is parallel and 0106 serial. If the class does not decide, the kind is unknown, and no link is
+//! reported.
 
-use lanemark_core::result::{Identity, InspectedLink, PataLink, PciRole, SataLink};
+use lanemark_schema::result::{Identity, InspectedLink, PataLink, PciRole, SataLink};
 
 use crate::rate;
 use crate::sysfs::{Place, Sysfs};
@@ -20,8 +21,8 @@ const WORDS: usize = 256;
 /// A drive's answer to IDENTIFY DEVICE.
 struct Identify(Vec<u16>);
 
-/// The link of the port at `port` to the target with `channel` and `target` of its SCSI address, and who
-/// the drive says it is.
+/// Returns the link of the port at `port` to the target with `channel` and `target` of its SCSI address, and the
+/// drive's identity.
 pub(crate) fn link(
     sysfs: &Sysfs,
     port: &Place,
@@ -30,7 +31,7 @@ pub(crate) fn link(
     target: &str,
 ) -> (Option<InspectedLink>, Option<Identity>) {
     let number = port.name().trim_start_matches("ata").to_owned();
-    // Behind a port multiplier the channel says which of its links it is.
+    // With a port multiplier, the channel selects one of its links.
     let candidates = [
         (format!("link{number}"), format!("dev{number}.{target}")),
         (format!("link{number}.{channel}"), format!("dev{number}.{channel}.0")),
@@ -72,14 +73,14 @@ pub(crate) fn link(
 }
 
 impl Identify {
-    /// 256 words in hexadecimal, as the kernel prints them.
+    /// Parses 256 words in hexadecimal, as the kernel prints them.
     fn parse(text: &str) -> Option<Self> {
         let words: Option<Vec<u16>> =
             text.split_whitespace().map(|word| u16::from_str_radix(word, 16).ok()).collect();
         words.filter(|words| words.len() == WORDS).map(Self)
     }
 
-    /// Word 76, which means nothing where it is all zeros or ones.
+    /// Returns word 76, which is invalid if it is all zeros or ones.
     fn sata(&self) -> Option<u16> {
         Some(self.0[76]).filter(|word| !matches!(word, 0 | 0xffff))
     }
@@ -96,7 +97,7 @@ impl Identify {
         Some(self.sata()? >> 8 & 1 == 1)
     }
 
-    /// The Ultra DMA mode that is selected: the one bit of the upper half of word 88.
+    /// Returns the selected Ultra DMA mode: the only bit set in the upper half of word 88.
     fn ultra_dma(&self) -> Option<u8> {
         let selected = self.0[88] >> 8 & 0x7f;
         let valid = self.0[53] != 0xffff && self.0[53] >> 2 & 1 == 1;

@@ -1,6 +1,7 @@
-//! The devices that devices are made of: members of RAID, volumes and crypts, the file of a loop, the whole of a part.
+//! The devices that a device consists of: members of RAID, volumes and crypts, the file of a loop device, the disk of a
+//! partition.
 
-use lanemark_core::result::{BlockKind, InspectedDevice};
+use lanemark_schema::result::{BlockKind, InspectedDevice};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
@@ -8,12 +9,12 @@ use crate::block::{self, Block};
 use crate::locate;
 use crate::sysfs::Sysfs;
 
-/// The names of devices and of partitions, with the device that each is or belongs to.
+/// The names of devices and of partitions, each with its device.
 #[derive(Debug, Default)]
 pub(crate) struct Names(BTreeMap<String, Block>);
 
 impl Names {
-    /// The names of `blocks` and of their partitions.
+    /// Collects the names of `blocks` and of their partitions.
     pub(crate) fn new(sysfs: &Sysfs, blocks: &[Block]) -> Self {
         let mut names = BTreeMap::new();
         for block in blocks {
@@ -27,12 +28,11 @@ impl Names {
         Self(names)
     }
 
-    /// The device that `name` is or belongs to.
+    /// Returns the device with the name `name`, or with a partition of that name.
     pub(crate) fn get(&self, name: &str) -> Option<&Block> {
         self.0.get(name)
     }
 
-    /// Returns all names.
     pub(crate) fn all(&self) -> impl Iterator<Item = &str> {
         self.0.keys().map(String::as_str)
     }
@@ -53,13 +53,13 @@ pub(crate) fn below(sysfs: &Sysfs, block: &Block, kind: &BlockKind) -> Vec<Strin
     }
 }
 
-/// The name of the first device that one of `numbers` belongs to.
+/// Returns the name of the first device with one of `numbers`.
 pub(crate) fn by_number(sysfs: &Sysfs, numbers: &[String]) -> Option<String> {
     let name = |number: &String| Some(sysfs.place(format!("dev/block/{number}"))?.name());
     numbers.iter().find_map(name)
 }
 
-/// The device `name` and everything below it, each once, from `all`; partitions are read as they come.
+/// Returns the device `name` and all its lower devices, each once, from `all`; partitions are read when they are found.
 pub(crate) fn stack(
     sysfs: &Sysfs,
     names: &Names,

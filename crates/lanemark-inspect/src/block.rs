@@ -1,12 +1,12 @@
-//! Block devices: which there are, what each is, and how its requests are queued and cut.
+//! Lists block devices, and reads their kind and how their requests are queued and split.
 
 use std::collections::BTreeMap;
 
-use lanemark_core::result::{
+use lanemark_schema::result::{
     BlockKind, HopPart, Identity, InspectedDevice, InspectedHop, InspectedPartition, InspectedWay,
     QueueLimits, WriteCache,
 };
-use lanemark_core::units::Bytes;
+use lanemark_schema::units::Bytes;
 
 use crate::pci::PciFunctions;
 use crate::sysfs::{Place, Sysfs};
@@ -15,16 +15,16 @@ use crate::value::{
 };
 use crate::{nvme, way};
 
-/// A device that was found.
+/// A block device found in the tree.
 #[derive(Clone, Debug)]
 pub(crate) struct Block {
-    /// The kernel's name.
+    /// Name of the device in the kernel.
     pub(crate) name: String,
     pub(crate) place: Place,
 }
 
-/// Lists the block devices but partitions, in the order of their names. Of two places with one name, which only
-/// captures have, that in the tree of devices is taken.
+/// Lists the block devices except partitions, in the order of their names. If two positions have one name, which occurs
+/// only in captures, the position in the device tree is used.
 pub(crate) fn list(sysfs: &Sysfs) -> Vec<Block> {
     let mut places: BTreeMap<String, Place> = BTreeMap::new();
     let mut add = |name: String, place: Place| {
@@ -52,13 +52,13 @@ pub(crate) fn list(sysfs: &Sysfs) -> Vec<Block> {
     blocks
 }
 
-/// Whether nothing is in a device that the kernel makes in advance.
+/// Returns whether the device is one that the kernel creates in advance and that is empty.
 pub(crate) fn is_empty_spare(sysfs: &Sysfs, block: &Block) -> bool {
     ["loop", "ram", "zram"].iter().any(|prefix| is_numbered(&block.name, prefix))
         && sysfs.value(&block.place, "size", sectors).is_none_or(|size| size == Bytes::ZERO)
 }
 
-/// The names of the partitions of a device.
+/// Returns the names of a device's partitions.
 pub(crate) fn partition_names(sysfs: &Sysfs, block: &Block) -> Vec<String> {
     let mut names = sysfs.names_in(&block.place, ".");
     names.retain(|name| {
@@ -68,7 +68,7 @@ pub(crate) fn partition_names(sysfs: &Sysfs, block: &Block) -> Vec<String> {
     names
 }
 
-/// A device with everything about it but what it is made of.
+/// Reads all attributes of a device except its lower devices.
 pub(crate) fn read(sysfs: &Sysfs, functions: &PciFunctions, block: &Block) -> InspectedDevice {
     let at = &block.place;
     let kind = kind(sysfs, block);
@@ -95,7 +95,7 @@ pub(crate) fn read(sysfs: &Sysfs, functions: &PciFunctions, block: &Block) -> In
     }
 }
 
-/// The partition `name` of a device as a device of its own.
+/// Returns the partition `name` of a device as a separate device.
 pub(crate) fn read_partition(sysfs: &Sysfs, whole: &Block, name: &str) -> Option<InspectedDevice> {
     let at = sysfs.place_in(&whole.place, name)?;
     let partition = partition(sysfs, &at);
@@ -132,7 +132,7 @@ fn partition(sysfs: &Sysfs, at: &Place) -> InspectedPartition {
     }
 }
 
-/// Returns the kind of a device by its own folder; [`BlockKind::Virtual`] where that does not say.
+/// Returns the kind of a device by its own folder; [`BlockKind::Virtual`] if the folder does not show it.
 fn kind(sysfs: &Sysfs, block: &Block) -> BlockKind {
     let at = &block.place;
     let text = |path| sysfs.text(at, path);
@@ -169,7 +169,7 @@ fn kind(sysfs: &Sysfs, block: &Block) -> BlockKind {
     BlockKind::Virtual
 }
 
-/// `2`, or `2 (3)` while an array is reshaped.
+/// Parses `2`, or `2 (3)` while an array is reshaped.
 fn leading_number(text: &str) -> Option<u32> {
     number(text.split_whitespace().next()?)
 }
@@ -181,7 +181,7 @@ fn ways(sysfs: &Sysfs, functions: &PciFunctions, block: &Block) -> Vec<Inspected
         return nvme::paths(sysfs, &block.place, &namespace)
             .into_iter()
             .filter_map(|path| {
-                // The walk ends before the last step, which here is the controller itself.
+                // The walk ends before the last step, which is the controller itself in this case.
                 let inner = sysfs.place_in(&path.controller, "state");
                 let end = inner.or_else(|| sysfs.place_in(&path.controller, "transport"));
                 let mut hops = way::walk(sysfs, functions, &end?).hops;
@@ -195,7 +195,7 @@ fn ways(sysfs: &Sysfs, functions: &PciFunctions, block: &Block) -> Vec<Inspected
     if way.hops.is_empty() { Vec::new() } else { vec![way] }
 }
 
-/// Gives the NUMA node that stands beside a namespace or its path to the last hop, where no hop has one.
+/// Copies the NUMA node of a namespace or its path to the last hop if all hops lack one.
 fn tell_node(hops: &mut [InspectedHop], numa_node: Option<u32>) {
     if hops.iter().all(|hop| hop.numa_node.is_none())
         && let Some(last) = hops.last_mut()
@@ -204,7 +204,7 @@ fn tell_node(hops: &mut [InspectedHop], numa_node: Option<u32>) {
     }
 }
 
-/// Returns a device's identity: that of its last hop where it was read, else from its own attributes.
+/// Returns a device's identity: from its last hop if that has one, else from its own attributes.
 fn identity(sysfs: &Sysfs, at: &Place, ways: &[InspectedWay]) -> Identity {
     let last = ways.first().and_then(|way| way.hops.last()).map(|hop| &hop.part);
     if let Some(HopPart::ScsiDevice { identity, .. } | HopPart::NvmeController { identity, .. }) =

@@ -1,30 +1,31 @@
-//! Captures: what an inspection reads of a sysfs tree as a tar file, and a tree made of one again.
+//! Captures: the parts of a sysfs tree that an inspection reads, as a tar file, and the tree unpacked from it.
 //!
-//! While an inspection runs, [`Recording`] notes each folder, link and file that it looks at. A capture holds these and
-//! nothing else, so that an inspection of it says the same. What was there and could not be read is there as an empty file.
+//! While an inspection runs, [`Recording`] notes each folder, link and file that it looks at. A capture contains only
+//! these, so that an inspection of the capture gives the same result. A file that existed and could not be read is
+//! stored as an empty file.
 //!
-//! A capture may come from anybody. It is made a tree in a folder of its own: names that lead out of it, entries below
-//! links, and anything but folders, links and files are refused; numbers and sizes are bounded. Links are made as they are,
-//! since [`Sysfs`](crate::Sysfs) resolves them itself and never leaves its root.
+//! A capture may come from an untrusted source. It is unpacked in a separate folder. Names that lead out of the folder,
+//! entries below links, and anything but folders, links and files are refused; counts and sizes are bounded. Links are
+//! created unchanged, since [`Sysfs`](crate::Sysfs) resolves them itself and never leaves its root.
 
 use std::collections::BTreeMap;
 use std::fs;
 use std::io::{self, Read};
 use std::path::{Component, Path, PathBuf};
 
+use lanemark_files::private::{PrivateFolder, write_step};
 use tar::{Archive, Builder, EntryType, Header};
-use tempfile::TempDir;
 
-/// Most entries of a capture.
+/// Maximum number of entries of a capture.
 const ENTRIES_MAX: usize = 65_536;
-/// Most bytes of one file of a capture.
+/// Maximum size of one file of a capture, in bytes.
 const FILE_MAX: u64 = 64 * 1024;
-/// Most bytes of all files of a capture.
+/// Maximum size of all files of a capture, in bytes.
 const BYTES_MAX: u64 = 64 << 20;
-/// Most folders above an entry.
+/// Maximum number of folders above an entry.
 const DEPTH_MAX: usize = 128;
 
-/// Files that an inspection has looked at, by their place in the tree.
+/// Files that an inspection has looked at, by their path in the tree.
 #[derive(Debug, Default)]
 pub(crate) struct Recording(BTreeMap<PathBuf, Entry>);
 
@@ -32,12 +33,12 @@ pub(crate) struct Recording(BTreeMap<PathBuf, Entry>);
 enum Entry {
     Folder,
     Link(PathBuf),
-    /// A file with its content, where that was read.
+    /// A file with its content, if the content was read.
     File(Vec<u8>),
 }
 
 impl Recording {
-    /// Notes what is at `place`, whose full path is `full`.
+    /// Records the entry at `place`, whose full path is `full`.
     pub(crate) fn see(&mut self, place: &Path, full: &Path) {
         if place.as_os_str().is_empty() || self.0.contains_key(place) || self.0.len() >= ENTRIES_MAX
         {
@@ -58,14 +59,14 @@ impl Recording {
         self.0.insert(place.to_owned(), entry);
     }
 
-    /// Notes the content of the file at `place`.
+    /// Records the content of the file at `place`.
     pub(crate) fn content(&mut self, place: &Path, bytes: &[u8]) {
         if let Some(Entry::File(content)) = self.0.get_mut(place) {
             *content = bytes.to_vec();
         }
     }
 
-    /// Writes all as a tar file: the same bytes for the same tree.
+    /// Writes all entries as a tar file: the same bytes for the same tree.
     pub(crate) fn tar(&self) -> io::Result<Vec<u8>> {
         let mut tar = Builder::new(Vec::new());
         for (place, entry) in &self.0 {
@@ -96,12 +97,12 @@ impl Recording {
     }
 }
 
-/// Makes a tree of a capture, in a folder that goes with what is returned.
+/// Unpacks a capture in a folder that is removed with the returned value.
 ///
 /// # Errors
-/// Where it is no capture, or one that goes beyond its bounds.
-pub(crate) fn unpack(input: impl Read) -> io::Result<TempDir> {
-    let folder = tempfile::Builder::new().prefix("lanemark-capture-").tempdir()?;
+/// Returns an error if the input is not a capture, or exceeds the bounds of one.
+pub(crate) fn unpack(input: impl Read) -> io::Result<PrivateFolder> {
+    let folder = PrivateFolder::new("lanemark-capture-")?;
     let mut archive = Archive::new(input.take(4 * BYTES_MAX));
     let (mut entries, mut bytes) = (0, 0_u64);
     for entry in archive.entries()? {
@@ -111,33 +112,37 @@ pub(crate) fn unpack(input: impl Read) -> io::Result<TempDir> {
             return Err(wrong(&format!("more than {ENTRIES_MAX} entries")));
         }
         let Some(place) = place(&entry.path()?)? else { continue };
-        let full = made_above(folder.path(), &place)?;
-        match entry.header().entry_type() {
-            EntryType::Directory => made(&full)?,
-            EntryType::Symlink => {
-                let target = entry.link_name()?.ok_or_else(|| wrong("a link without its end"))?;
-                std::os::unix::fs::symlink(target, &full)?;
-            }
-            EntryType::Regular | EntryType::Continuous => {
-                let mut content = Vec::new();
-                entry.by_ref().take(FILE_MAX + 1).read_to_end(&mut content)?;
-                bytes += content.len() as u64;
-                if content.len() as u64 > FILE_MAX || bytes > BYTES_MAX {
-                    let message = format!(
-                        "{}: more than {FILE_MAX} bytes, or than {BYTES_MAX} of all",
-                        place.display()
-                    );
+        write_step(|| {
+            let full = made_above(folder.path(), &place)?;
+            match entry.header().entry_type() {
+                EntryType::Directory => made(&full)?,
+                EntryType::Symlink => {
+                    let target =
+                        entry.link_name()?.ok_or_else(|| wrong("a link without its end"))?;
+                    std::os::unix::fs::symlink(target, &full)?;
+                }
+                EntryType::Regular | EntryType::Continuous => {
+                    let mut content = Vec::new();
+                    entry.by_ref().take(FILE_MAX + 1).read_to_end(&mut content)?;
+                    bytes += content.len() as u64;
+                    if content.len() as u64 > FILE_MAX || bytes > BYTES_MAX {
+                        let message = format!(
+                            "{}: more than {FILE_MAX} bytes, or than {BYTES_MAX} of all",
+                            place.display()
+                        );
+                        return Err(wrong(&message));
+                    }
+                    // A second entry with the same name would write through the first.
+                    fs::File::create_new(&full)
+                        .and_then(|mut file| io::Write::write_all(&mut file, &content))?;
+                }
+                _ => {
+                    let message = format!("{}: is no folder, link or file", place.display());
                     return Err(wrong(&message));
                 }
-                // A second entry of one name would write through what is there.
-                fs::File::create_new(&full)
-                    .and_then(|mut file| io::Write::write_all(&mut file, &content))?;
             }
-            _ => {
-                let message = format!("{}: is no folder, link or file", place.display());
-                return Err(wrong(&message));
-            }
-        }
+            Ok(())
+        })?;
     }
     match entries {
         0 => Err(wrong("it is empty")),
@@ -145,7 +150,7 @@ pub(crate) fn unpack(input: impl Read) -> io::Result<TempDir> {
     }
 }
 
-/// The place of an entry below the root; none for the root itself.
+/// Returns the position of an entry below the root; `None` for the root itself.
 fn place(path: &Path) -> io::Result<Option<PathBuf>> {
     let mut place = PathBuf::new();
     for component in path.components() {
@@ -161,7 +166,7 @@ fn place(path: &Path) -> io::Result<Option<PathBuf>> {
     Ok((!place.as_os_str().is_empty()).then_some(place))
 }
 
-/// The full path of `place` below `root`, once all folders above it are there. None of them is a link.
+/// Returns the full path of `place` below `root` after creating all its parent folders, which are never links.
 fn made_above(root: &Path, place: &Path) -> io::Result<PathBuf> {
     let mut full = root.to_owned();
     for component in place.parent().into_iter().flat_map(Path::components) {

@@ -1,26 +1,26 @@
-//! The ceilings of a real path's links for a test, by the laws of the simulator.
+//! The ceilings of a real path's links for a test, by the formulas of the simulator.
 
-use lanemark_core::result::{
+use lanemark_schema::result::{
     Gigabits, HopCeiling, InspectedDevice, InspectedHop, InspectedLink, Inspection,
 };
-use lanemark_core::sim::link::{
+use lanemark_schema::units::{BitsPerSecond, Bytes};
+use lanemark_schema::workload::Test;
+use lanemark_sim::link::{
     LinkLaw, Pcie, PcieGeneration, Sas, SasRate, Sata, SataCommands, SataRate,
 };
-use lanemark_core::sim::over_link;
-use lanemark_core::units::{BitsPerSecond, Bytes};
-use lanemark_core::workload::Test;
+use lanemark_sim::over_link;
 
 use crate::rate::PAYLOADS;
 
-/// The longest command where the kernel does not say.
+/// The maximum length of a command if the kernel does not report it.
 const TRANSFER_USUAL: Bytes = Bytes::kibi(128);
 
-/// The ceilings of the links to the device that was inspected, from the processor on.
+/// Returns the ceilings of the links to the inspected device, starting at the processor.
 ///
-/// A device that lies on one other has that one's; what is made of several has none here, since how requests fall
-/// on them is not known. Of several ways the first is taken. A link that other devices share is taken as free of them.
-/// USB and PATA have no law. Where the sizes of a link's packets are not known, its ceiling lies between those of the smallest and
-/// of the largest that it may be set to.
+/// A device that lies on one other device has the ceilings of that device. A device that consists of several lacks
+/// ceilings here, since the distribution of requests over them is unknown. Of several paths, the first is used. A
+/// shared link is assumed to be free of other devices. USB and PATA lack a formula. If the packet sizes of a link are
+/// unknown, its ceiling lies between the ceilings for the smallest and the largest size that it may be set to.
 pub fn ceilings(inspection: &Inspection, test: &Test) -> Vec<HopCeiling> {
     let Some(device) = hardware(inspection) else { return Vec::new() };
     let transfer_max = device.queue.transfer_max.filter(|&most| most > Bytes::ZERO);
@@ -36,11 +36,11 @@ pub fn ceilings(inspection: &Inspection, test: &Test) -> Vec<HopCeiling> {
     way.iter().filter_map(ceiling).collect()
 }
 
-/// The device with a way of its own that the target lies on, where there is exactly one.
+/// Returns the device with a separate path that the target lies on, if there is exactly one.
 pub fn hardware(inspection: &Inspection) -> Option<&InspectedDevice> {
     let named = |name: &str| inspection.devices.iter().find(|device| device.name == name);
     let mut device = named(inspection.target.as_deref()?)?;
-    // Deeper than any stack that the kernel allows, so that a cycle ends.
+    // The limit exceeds the depth of any stack that the kernel allows, so that a cycle ends.
     for _ in 0..16 {
         match (device.ways.is_empty(), &device.below[..]) {
             (false, _) => return Some(device),
@@ -51,7 +51,7 @@ pub fn hardware(inspection: &Inspection) -> Option<&InspectedDevice> {
     None
 }
 
-/// The law of a link, with packets and requests of the `unknown` size where the link does not tell.
+/// Returns the formula of a link, with packets and requests of the `unknown` size if the link does not report them.
 fn law(link: &InspectedLink, unknown: Bytes) -> Option<LinkLaw> {
     match link {
         InspectedLink::Pcie(link) => {
@@ -80,7 +80,7 @@ fn law(link: &InspectedLink, unknown: Bytes) -> Option<LinkLaw> {
     }
 }
 
-/// `PCIe 3.0 x4`, `SATA 6 Gb/s`.
+/// Returns the link as text, `PCIe 3.0 x4` or `SATA 6 Gb/s`.
 fn words(link: &InspectedLink) -> String {
     let told = |name: &str, rate: Option<u64>| match rate {
         Some(rate) => format!("{name} {}", Gigabits(rate)),

@@ -1,7 +1,9 @@
-//! The errors of an inspection: what, where, and one hint how to go on.
+//! The errors of an inspection: the cause, the location, and one hint on how to continue.
 
 use std::io;
 use std::path::PathBuf;
+
+use crate::lspci::LspciProblem;
 
 /// The error of an inspection.
 #[derive(Debug, thiserror::Error)]
@@ -15,27 +17,29 @@ pub enum InspectError {
         /// The kernel's answer.
         source: io::Error,
     },
-    /// A text that is none of lspci's.
-    #[error("{}: tells of no PCI function", file.display())]
-    NoText {
+    /// A text that is not from lspci, or shows no storage.
+    #[error("{}: {}", file.display(), lspci(*problem))]
+    Lspci {
         /// The file as given.
         file: PathBuf,
+        /// Reason why the text cannot be used.
+        problem: LspciProblem,
     },
-    /// The root has no block devices.
+    /// The root contains no block devices.
     #[error("{}: there are no block devices in it", root.display())]
     NoDevices {
         /// The root as given.
         root: PathBuf,
     },
-    /// No device has that name.
+    /// No device has the given name.
     #[error("there is no block device `{name}`")]
     UnknownDevice {
         /// The name as given.
         name: String,
-        /// Names that are like it, or any where none is.
+        /// Similar names, or any names if no name is similar.
         nearest: Vec<String>,
     },
-    /// A path, and the tree is not this machine's.
+    /// A path was given, and the tree is not this machine's.
     #[error("{}: a path means nothing in the tree {}", path.display(), root.display())]
     ForeignPath {
         /// The path as given.
@@ -43,7 +47,7 @@ pub enum InspectError {
         /// The root as given.
         root: PathBuf,
     },
-    /// The path leads nowhere.
+    /// The path does not exist.
     #[error("{}: {source}", path.display())]
     Path {
         /// The path as given.
@@ -51,7 +55,7 @@ pub enum InspectError {
         /// The kernel's answer.
         source: io::Error,
     },
-    /// The path lies on no block device.
+    /// The path does not lie on a block device.
     #[error("{}: it lies on no block device{}", path.display(), told(file_system))]
     NoDevice {
         /// The path as given.
@@ -62,16 +66,14 @@ pub enum InspectError {
 }
 
 impl InspectError {
-    /// Returns one line on how to go on.
+    /// Returns one line on how to continue.
     pub fn hint(&self) -> String {
         match self {
             Self::Root { .. } | Self::NoDevices { .. } => {
                 "name the folder that holds `block` and `devices`, as /sys does, or a capture of it, FILE.tar"
                     .to_owned()
             }
-            Self::NoText { .. } => {
-                "give what `lspci -vvv` or `lspci -tv` printed, whole".to_owned()
-            }
+            Self::Lspci { problem, .. } => lspci_hint(*problem).to_owned(),
             Self::UnknownDevice { nearest, .. } if nearest.is_empty() => {
                 "leave it out to see all devices".to_owned()
             }
@@ -84,6 +86,46 @@ impl InspectError {
                 "name a path on a local disk: network, memory and overlay file systems have none"
                     .to_owned()
             }
+        }
+    }
+}
+
+fn lspci(problem: LspciProblem) -> String {
+    match problem {
+        LspciProblem::Empty => "is empty".to_owned(),
+        LspciProblem::NotLspci => "names no PCI function".to_owned(),
+        LspciProblem::LinksOnly => {
+            "has lines of links (LnkCap, LnkSta) and not the lines that say which function they belong to"
+                .to_owned()
+        }
+        LspciProblem::MachineReadable => {
+            "is of `lspci -vmm`, which prints no links".to_owned()
+        }
+        LspciProblem::BrokenTree => {
+            "the tree of `lspci -tv` has lost its line breaks or indentation".to_owned()
+        }
+        LspciProblem::NoStorage { functions } => {
+            let count = if functions == 1 { "function" } else { "functions" };
+            format!("there is no storage controller among its {functions} PCI {count}")
+        }
+    }
+}
+
+fn lspci_hint(problem: LspciProblem) -> &'static str {
+    match problem {
+        LspciProblem::Empty | LspciProblem::NotLspci | LspciProblem::MachineReadable => {
+            "give what `sudo lspci -vvv` printed, whole, or the tree of `lspci -tv`"
+        }
+        LspciProblem::LinksOnly => {
+            "give the function's first line too, such as `01:00.0 Non-Volatile memory controller: …`; best is the \
+             whole of `sudo lspci -vvv`"
+        }
+        LspciProblem::BrokenTree => {
+            "save it by `lspci -tv > lspci.txt`, or give `sudo lspci -vvv`, which needs no columns"
+        }
+        LspciProblem::NoStorage { .. } => {
+            "give the whole of `sudo lspci -vvv`; drives on no PCI controller, such as eMMC, UFS or SD cards, are shown by \
+             `lanemark inspect` on the machine itself"
         }
     }
 }

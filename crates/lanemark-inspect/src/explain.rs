@@ -1,60 +1,63 @@
-//! The explanation of why a measured test was no faster, from its evidence alone.
+//! Explains what limited a measured test, from its evidence only.
 //!
-//! The rules, in their order; the first whose evidence is complete gives the verdict:
+//! The rules apply in this order; the first rule whose evidence is complete gives the verdict:
 //!
 //! 1. *held back*: a limit of a control group was met ([`Limit::is_met`]).
-//! 2. *link-bound*: the throughput is at least [`LINK_FULL`] of what the narrowest link can carry at most. Above
-//!    [`LINK_MOST`] of it the data did not come over that link.
-//! 3. *CPU-bound*: the busiest thread of the program had less than a tenth of its time left; or the whole machine less than
-//!    a twentieth, without others to speak of, and a deeper queue gave less than [`DEEPER_SAME`] more or the threads waited for cores.
-//! 4. Where a thread had to wait for a core, or other programs left next to nothing of the processors, that may explain
-//!    whatever else was seen: *undecided*. Not rule 6 where no thread waited for a core and requests were elsewhere for
-//!    [`CROWD_MOST_NS`] on average, since others delay the kernel's threads by slices of some milliseconds. Others who came only while
-//!    deeper queues were tried take away rules 5 and 7, and what deeper queues tell in rule 3.
-//! 5. *queue-starved*: twice as many outstanding requests gave at least [`DEEPER_GAINS`] more.
-//! 6. *file-system-bound*: of a request's time without what the program's processor took, less than [`AT_DEVICE`] passed at the
-//!    device, and the device was not busy all the time. Only of files.
-//! 7. *drive-bound*: the device was busy nearly all the time, and a deeper queue gave less than [`DEEPER_SAME`] more. Not
-//!    where a link may have been full whose ceiling is not known for certain.
+//! 2. *link-bound*: the throughput reaches [`LINK_FULL`] of the bottleneck link's ceiling. Above [`LINK_MOST`] of the
+//!    ceiling, the data did not come over that link.
+//! 3. *CPU-bound*: the program's busiest thread had less than a tenth of its time left. Alternatively, the whole
+//!    machine had less than a twentieth left without significant use by others, and a deeper queue gave less than
+//!    [`DEEPER_SAME`] more or the threads waited for cores.
+//! 4. *undecided*: a thread had to wait for a core, or other programs left almost no processor time, which may explain
+//!    all other evidence. This rule does not preclude rule 6 if no thread waited for a core and requests spent
+//!    [`CROWD_MOST_NS`] or more elsewhere on average, since others delay the kernel's threads by slices of some
+//!    milliseconds. If others were active only while deeper queues were tried, rules 5 and 7 do not apply, and rule 3
+//!    ignores the deeper queues.
+//! 5. *queue-starved*: twice the number of outstanding requests raised the rate by [`DEEPER_GAINS`] or more.
+//! 6. *file-system-bound*: of a request's time without the program's processor time, less than [`AT_DEVICE`] passed at
+//!    the device, and the device was not busy all the time. This rule applies to files only.
+//! 7. *drive-bound*: the device was busy nearly all the time, and a deeper queue gave less than [`DEEPER_SAME`] more.
+//!    This rule does not apply if a link with an uncertain ceiling may have been full.
 //!
-//! All else is undecided. Where the requests did not go to a device (the null engine, the page cache, a device that moved
-//! less than was asked for), rules 2, 6 and 7 do not apply. The device's own time is the block layer's, whose clock starts when a request is handed
-//! to the driver, and whose milliseconds are summed over requests; a device that takes many at once is *busy* as soon
-//! as it has one, so that being busy alone says nothing of its being full.
+//! All other cases are undecided. If the requests did not reach a device (the null engine, the page cache, a device
+//! that moved less than was requested), rules 2, 6 and 7 do not apply. The device's time comes from the block layer,
+//! whose clock starts when a request is passed to the driver, and whose milliseconds are summed over requests. A device
+//! that takes many requests at once is *busy* as soon as it has one, so busy time by itself does not show that the
+//! device is full.
 
-use lanemark_core::result::{
+use lanemark_schema::result::{
     Evidence, Explanation, HopCeiling, Inspection, Limit, LimitKind, MeasuredTarget, RunResult,
     Sample, Sign, Target, TestResult, Verdict,
 };
 
 use crate::ceiling::ceilings;
 
-/// Share of the narrowest ceiling from which on a link counts as full: laws leave out little more.
+/// Share of the bottleneck's ceiling above which a link counts as full: the formulas omit little else.
 const LINK_FULL: f64 = 0.90;
-/// Share of the narrowest ceiling beyond which the data came from somewhere else.
+/// Share of the bottleneck's ceiling above which the data came from another source.
 const LINK_MOST: f64 = 1.05;
-/// Share of a core from which on a thread has no time left.
+/// Share of a core above which a thread counts as fully busy.
 const THREAD_FULL: f64 = 0.90;
-/// Share of all cores from which on a machine has no time left.
+/// Share of all cores above which a machine counts as fully busy.
 const MACHINE_FULL: f64 = 0.95;
-/// Share of all cores from which on a machine with other programs has too little left to tell anything.
+/// Share of all cores above which a machine with other programs is too busy for a verdict.
 const CROWDED: f64 = 0.90;
-/// Share of its time from which on a thread that waits for a core is slowed down by that.
+/// Share of its time above which waiting for a core slows a thread down.
 const CORE_WAIT: f64 = 0.10;
-/// Longest mean delay of a request, in ns, that other programs on the processors explain.
+/// Maximum mean delay of a request, in ns, that other programs on the processors explain.
 const CROWD_MOST_NS: f64 = 100e6;
-/// Share of the bytes asked for below which the device did not move them.
+/// Share of the requested bytes below which the device did not move them.
 const MOVED: f64 = 0.9;
-/// Share of a request's time at the device below which most of it went elsewhere.
+/// Share of a request's time at the device below which most of the time passed elsewhere.
 const AT_DEVICE: f64 = 0.5;
-/// Share of the time from which on a device counts as always busy.
+/// Share of the time above which a device counts as always busy.
 const DEVICE_FULL: f64 = 0.90;
-/// Gain of a deeper queue from which on depth was missing.
+/// Gain of a deeper queue above which the queue was not deep enough.
 const DEEPER_GAINS: f64 = 0.30;
-/// Gain of a deeper queue up to which it changes nothing.
+/// Gain of a deeper queue up to which depth counts as irrelevant.
 const DEEPER_SAME: f64 = 0.10;
 
-/// Explains every test of a measured run; `inspection` is the path to its target, where that was found.
+/// Explains every test of a measured run; `inspection` is the path to its target, if it was found.
 pub fn explain(run: &mut RunResult, inspection: Option<&Inspection>) {
     let Target::Measured(target) = &run.target else { return };
     for test in &mut run.tests {
@@ -81,7 +84,7 @@ fn explanation(
 /// The destination of a test's requests.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Kind {
-    /// No device: nothing, or memory.
+    /// No device: the null engine, or memory.
     #[default]
     NoDevice,
     /// A file on a device.
@@ -96,19 +99,19 @@ struct Seen {
     kind: Kind,
     narrowest: Option<usize>,
     link: String,
-    /// Shares of the greatest and of the least ceiling of the narrowest link.
+    /// Throughput as a share of the bottleneck link's maximum ceiling and of its minimum ceiling.
     ceiling_share: Option<(f64, f64)>,
     limit: Option<Limit>,
     thread_busy: Option<f64>,
     core_wait: Option<f64>,
     machine: Option<(f64, u32)>,
-    /// Processor time of other programs, and the time from which on it matters, in cores.
+    /// Processor time of other programs, and the threshold above which it matters, in cores.
     others: Option<(f64, f64)>,
     device: Option<(String, f64)>,
-    /// The mean time of a request at the device, as the program saw it, and on the processor, in ns.
+    /// The mean time of a request in ns: at the device, as the program saw it, and on the processor.
     times: Option<(f64, f64, f64)>,
     deeper: Option<(u32, f64)>,
-    /// Whether others on the processors could explain what a deeper queue gave.
+    /// Whether other programs could explain the gain of a deeper queue.
     deeper_crowded: bool,
 }
 
@@ -208,7 +211,7 @@ impl Seen {
         }
     }
 
-    /// Whether the program's own work left nothing of its core or of the machine.
+    /// Returns whether the program's own work used all of its core or of the machine.
     fn is_out_of_processors(&self, gain: Option<f64>) -> bool {
         let machine_full =
             self.machine.is_some_and(|(used, cores)| used >= MACHINE_FULL * f64::from(cores));
@@ -218,12 +221,12 @@ impl Seen {
             || (machine_full && alone && (no_more || self.waits()))
     }
 
-    /// Whether a thread had to wait for a core.
+    /// Returns whether a thread had to wait for a core.
     fn waits(&self) -> bool {
         self.core_wait.is_some_and(|share| share >= CORE_WAIT)
     }
 
-    /// Whether what others took of the processors could explain what else was seen.
+    /// Returns whether the processor time of other programs could explain the remaining evidence.
     fn is_crowded(&self) -> bool {
         self.waits() || self.machine.is_some_and(|machine| are_crowded(machine, self.others))
     }
@@ -266,8 +269,8 @@ impl Seen {
     }
 }
 
-/// Whether the processors were next to full, and not by the program alone: the time used of so many cores, and that of other
-/// programs with the time from which on it matters.
+/// Returns whether the processors were nearly full, and not because of this program only. The arguments are the used
+/// time with the number of cores, and the time of other programs with the threshold above which it matters.
 fn are_crowded((used, cores): (f64, u32), others: Option<(f64, f64)>) -> bool {
     used >= CROWDED * f64::from(cores) && others.is_none_or(|(used, from)| used >= from)
 }
@@ -282,14 +285,14 @@ fn kind(target: &MeasuredTarget, samples: &[Sample]) -> Kind {
         })
     });
     match (target.engine.as_str(), target.direct, target.device) {
-        ("null", ..) | (_, false, _) => Kind::NoDevice,
+        ("null", ..) | (_, Some(false), _) => Kind::NoDevice,
         _ if answered_before => Kind::NoDevice,
         (.., true) => Kind::Device,
         (.., false) => Kind::File,
     }
 }
 
-/// The limit that was met most, on average over all samples.
+/// Returns the limit that was met most, on average over all samples.
 fn nearest_limit(all: &[&Evidence]) -> Option<Limit> {
     let limits = all.iter().flat_map(|one| &one.limits);
     let averaged = limits.clone().map(|limit| {

@@ -1,8 +1,8 @@
-//! Tests of each verdict with the least evidence that it needs, and with evidence against it.
+//! Tests each verdict with the minimum evidence for it, and with evidence against it.
 
 use super::*;
 
-/// A device that is busy all the time, with nothing else near its limit, and no gain from a deeper queue.
+/// A device that is busy all the time, with all other evidence far from its limit, and no gain from a deeper queue.
 fn drive() -> Seen {
     Seen {
         kind: Kind::File,
@@ -45,7 +45,7 @@ fn each_verdict_needs_its_evidence() {
         Verdict::DriveBound,
         &[
             |_| (),
-            // A device that is busy all the time may do requests in turn, so its own time says nothing then.
+            // A device that is busy all the time may execute requests in turn, so its own time proves nothing then.
             |seen| seen.times = Some((20_000.0, 100_000.0, 0.0)),
             |seen| seen.limit = limit(LimitKind::Device, 0.7),
             |seen| seen.limit = limit(LimitKind::Processor, 0.02),
@@ -65,7 +65,7 @@ fn each_verdict_needs_its_evidence() {
         &[
             |seen| seen.deeper = Some((1, 1.9)),
             |seen| seen.deeper = Some((1, 1.497)),
-            // One request at a time spends most of its time on its way, which is no file system's fault.
+            // A single request spends most of its time outside the device, which is not the file system's fault.
             |seen| {
                 slow_file_system(seen);
                 seen.deeper = Some((1, 1.497));
@@ -80,7 +80,7 @@ fn each_verdict_needs_its_evidence() {
                 slow_file_system(seen);
                 seen.deeper = None;
             },
-            // Others on the processors do not make a request wait for so long.
+            // Other programs on the processors do not make a request wait that long.
             |seen| {
                 slow_file_system(seen);
                 crowd(seen);
@@ -158,7 +158,7 @@ fn others_on_the_processors_take_away_what_they_could_explain() {
         spoil(&mut seen);
         seen.core_wait = Some(0.4);
         assert_eq!(seen.verdict(), Verdict::Undecided);
-        // Others who came only while deeper queues were tried take away what these told.
+        // Programs that were active only while deeper queues were tried invalidate the result of these queues.
         let mut seen = drive();
         spoil(&mut seen);
         let told_by_times = seen.verdict() == Verdict::FileSystemBound;
@@ -166,7 +166,7 @@ fn others_on_the_processors_take_away_what_they_could_explain() {
         assert_eq!(seen.verdict() == Verdict::Undecided, !told_by_times);
         assert_eq!(seen.signs().contains(&Sign::Crowded), !told_by_times);
     }
-    // What they cannot explain stays: the program's own core, a full link, a limit.
+    // The evidence that they cannot explain remains: the program's own core, a full link, a limit.
     let own: [(fn(&mut Seen), Verdict); 3] = [
         (|seen| seen.thread_busy = Some(0.97), Verdict::CpuBound),
         (|seen| seen.ceiling_share = Some((0.95, 0.95)), Verdict::LinkBound),
@@ -201,11 +201,11 @@ fn a_rule_applies_to_targets_of_its_kind_alone() {
 
 #[test]
 fn no_verdict_rests_on_a_ceiling_that_is_not_known() {
-    // 128 B of data in a packet would make it full, 4 KiB would not.
+    // The link would be full with 128 B of data in a packet, but not with 4 KiB.
     is(Verdict::Undecided, &[|seen| seen.ceiling_share = Some((0.82, 0.99))]);
-    // Whatever the packets are, it is full.
+    // The link is full for any packet size.
     is(Verdict::LinkBound, &[|seen| seen.ceiling_share = Some((0.92, 1.1))]);
-    // What is faster than the link came from somewhere else.
+    // Data that arrives faster than the link allows came from another source.
     is(Verdict::DriveBound, &[|seen| seen.ceiling_share = Some((0.6, 0.7))]);
     is(Verdict::Undecided, &[|seen| seen.ceiling_share = Some((3.0, 3.0))]);
 }

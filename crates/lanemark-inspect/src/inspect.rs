@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use lanemark_core::result::{BlockKind, InspectedDevice, InspectedFinding, Inspection, Unread};
+use lanemark_schema::result::{BlockKind, InspectedDevice, InspectedFinding, Inspection, Unread};
 
 use crate::below::{self, Names};
 use crate::block::{self, Block};
@@ -12,8 +12,8 @@ use crate::pci::PciFunctions;
 use crate::sysfs::Sysfs;
 use crate::target;
 
-/// Inspects all devices of a tree, or what `target` means and everything that it is made of. A target is a
-/// device's name, and in the running machine's tree also its node or any path that lies on it.
+/// Inspects all devices of a tree, or the device of `target` and all devices that it consists of. A target is a
+/// device's name; in the running machine's tree, it may also be its node or any path that lies on it.
 pub fn inspect(sysfs: &Sysfs, target: Option<&str>) -> Result<Inspection, InspectError> {
     let blocks = block::list(sysfs);
     if blocks.is_empty() {
@@ -27,7 +27,7 @@ pub fn inspect(sysfs: &Sysfs, target: Option<&str>) -> Result<Inspection, Inspec
     });
     let devices: Vec<InspectedDevice> =
         kept.iter().map(|block| device(sysfs, &functions, block)).collect();
-    // What a device shares with others is seen by looking at all.
+    // The findings about shared links need all devices.
     let findings = finding::find(&devices);
     let Some(target) = target else {
         let mut devices = devices;
@@ -53,7 +53,8 @@ pub fn inspect(sysfs: &Sysfs, target: Option<&str>) -> Result<Inspection, Inspec
     })
 }
 
-/// The place of a device's kind in a list: real drives and arrays of them first, then discs, maps, and what has no drive.
+/// Returns the position of a device's kind in a list: real drives and arrays of them first, then discs, mapped devices,
+/// and devices without a drive.
 fn rank(device: &InspectedDevice) -> u8 {
     match device.kind {
         _ if finding::is_optical(device) => 1,
@@ -70,7 +71,7 @@ fn device(sysfs: &Sysfs, functions: &PciFunctions, block: &Block) -> InspectedDe
     device
 }
 
-/// The findings that concern any of `devices`.
+/// Returns the findings that concern any of `devices`.
 fn concerning(
     findings: Vec<InspectedFinding>,
     devices: &[InspectedDevice],
@@ -89,7 +90,7 @@ fn places(names: &Names, devices: &[InspectedDevice]) -> BTreeSet<String> {
     blocks.map(|block| block.place.text()).chain(hops.map(|hop| hop.place.clone())).collect()
 }
 
-/// Whether something unread is a hop's or device's own, or of none.
+/// Returns whether an unread file belongs to one of the hops or devices, or to no hop or device.
 fn is_of(unread: &Unread, places: &BTreeSet<String>) -> bool {
     let folder = |path: &str| path.rsplit_once('/').map_or("", |(folder, _)| folder).to_owned();
     let own = folder(&unread.path);

@@ -1,25 +1,24 @@
-//! The storage paths of a real machine: every block device with its way from the processor.
+//! The storage paths of a real machine: every block device with its path from the processor.
 //!
-//! All comes from one folder, the machine's `/sys` or a captured copy of it. [`Sysfs`] is that folder:
-//! links are resolved inside it, every read is bounded, and what could not be read is written down. An
-//! [`Inspection`](lanemark_core::result::Inspection) is plain data of core, so it can be saved with a
-//! result, and `lanemark-report` draws it.
+//! All data comes from one folder, the machine's `/sys` or a captured copy of it. [`Sysfs`] is that folder: links are
+//! resolved inside it, every read is bounded, and unreadable files are recorded. An
+//! [`Inspection`](lanemark_schema::result::Inspection) is plain data of the schema, so it can be saved with a result,
+//! and `lanemark-report` draws it.
 //!
-//! The life of an inspection: `block` lists the devices and reads their limits; `below` says what each is
-//! made of; `way` walks from the root of the device tree down to a device and makes a hop of each part
-//! that it knows, with `pci`, `ata`, `sas`, `nvme` and `usb` reading the links; `rate` is the one place
-//! that turns a trained link into bytes a second, by core's laws; `finding` looks for what limits them.
+//! The life of an inspection: `block` lists the devices and reads their limits; `below` finds the devices that each
+//! consists of; `way` walks from the root of the device tree down to a device and makes a hop of each known part, with
+//! `pci`, `ata`, `sas`, `nvme` and `usb` reading the links; `rate` is the only module that converts a trained link to
+//! bytes a second, by the simulator's formulas; `finding` searches for the limits.
 //!
-//! [`ceilings`] are the laws of core applied to the links of a path, for a test; [`explain()`] holds a measured run
-//! against them and against what the machine showed meanwhile.
+//! [`ceilings`] applies the simulator's formulas to the links of a path, for a test; [`explain()`] compares a measured
+//! run with them and with the machine's counters during the run.
 //!
-//! Where to go on: a finding is an arm of
-//! [`Finding`](lanemark_core::result::Finding) with its rule in `finding`; a bus is an arm of `Part` in
-//! `way` with its reader.
+//! To extend it: a finding is an arm of [`Finding`](lanemark_schema::result::Finding) with its rule in `finding`; a bus
+//! is an arm of `Part` in `way` with its reader.
 //!
-//! Not done here: nothing is asked of a device itself (no ioctl, no identify command), nothing is
-//! measured, and what sysfs does not show is not guessed: the uplink of an Intel chipset, the backplane
-//! behind a RAID controller, the host behind a virtual device.
+//! Not covered: no device is queried (no ioctl, no identify command), no measurement is made, and values that sysfs
+//! does not show are not guessed: the uplink of an Intel chipset, the backplane behind a RAID controller, the host of a
+//! virtual device.
 
 mod ata;
 mod below;
@@ -48,4 +47,5 @@ pub use ceiling::{ceilings, hardware};
 pub use error::InspectError;
 pub use explain::explain;
 pub use inspect::inspect;
+pub use lspci::LspciProblem;
 pub use sysfs::Sysfs;

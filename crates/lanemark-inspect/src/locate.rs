@@ -1,8 +1,8 @@
 //! The location of a path of this machine: the number of its block device.
 //!
-//! A device node is itself. A file's file system tells a number with each file; some (btrfs, and what is
-//! mounted over several devices) tell one that no device has, and then `/proc/self/mountinfo`
-//! (proc_pid_mountinfo(5)) says what was mounted there.
+//! A device node is its own location. A file system reports a device number with each file. Some file systems (btrfs,
+//! and file systems over several devices) report a number that belongs to no device; then `/proc/self/mountinfo`
+//! (proc_pid_mountinfo(5)) gives the source of the mount.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -14,9 +14,9 @@ use crate::error::InspectError;
 /// The location of a path: its block device and file system.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Location {
-    /// Numbers that may be its block device's, the likeliest first.
+    /// Possible numbers of its block device, the likeliest first.
     pub(crate) numbers: Vec<String>,
-    /// Kind of the path's file system.
+    /// Type of the path's file system.
     pub(crate) file_system: Option<String>,
 }
 
@@ -46,7 +46,8 @@ struct Mount {
     source: PathBuf,
 }
 
-/// The mount of `device` that holds `path` most closely; of several on one point the last lies on top.
+/// Returns the mount of `device` with the longest mount point above `path`; of several on one point, the last is
+/// visible.
 fn find(mounts: &str, device: &str, path: &Path) -> Option<Mount> {
     mounts
         .lines()
@@ -55,7 +56,7 @@ fn find(mounts: &str, device: &str, path: &Path) -> Option<Mount> {
         .max_by_key(|mount| (mount.device == device, mount.point.components().count()))
 }
 
-/// `36 35 98:0 /root /mount/point rw,noatime master:1 - ext3 /dev/root rw`
+/// Parses `36 35 98:0 /root /mount/point rw,noatime master:1 - ext3 /dev/root rw`.
 fn parse(line: &str) -> Option<Mount> {
     let (place, kind) = line.split_once(" - ")?;
     let mut place = place.split(' ').skip(2);
@@ -66,7 +67,7 @@ fn parse(line: &str) -> Option<Mount> {
     Some(Mount { device, point, file_system, source })
 }
 
-/// Space, tab, newline and backslash are written `\040` and so on.
+/// Decodes a path of mountinfo, in which space, tab, newline and backslash are written `\040` and so on.
 fn unescape(text: &str) -> PathBuf {
     let mut parts = text.split('\\');
     let mut plain = parts.next().unwrap_or_default().to_owned();

@@ -1,10 +1,10 @@
-//! NVMe controllers and namespaces, and the ways of a namespace that the kernel joins.
+//! NVMe controllers and namespaces, and the paths of a multipath namespace.
 //!
-//! A namespace lies below its controller, or with native multipath below
-//! `devices/virtual/nvme-subsystem/nvme-subsysN`, whose folder has a link to each controller. Each of those
-//! has the namespace's own way below it as `nvmeXcYnZ`: subsystem, controller, namespace.
+//! A namespace lies below its controller, or with native multipath below `devices/virtual/nvme-subsystem/nvme-subsysN`,
+//! whose folder has a link to each controller. Each controller has its own path to the namespace below it as
+//! `nvmeXcYnZ`: subsystem, controller, namespace.
 
-use lanemark_core::result::{HopPart, Identity};
+use lanemark_schema::result::{HopPart, Identity};
 
 use crate::sysfs::{Place, Sysfs};
 use crate::value::{is_decimal, is_numbered, node, number};
@@ -17,36 +17,36 @@ pub(crate) struct Namespace<'a> {
     pub(crate) number: &'a str,
 }
 
-/// A way of a namespace: its controller, its name where it has one, and its state.
+/// A path of a namespace: its controller, its name if it has one, and its state.
 pub(crate) struct Path {
     pub(crate) controller: Place,
     pub(crate) name: Option<String>,
     pub(crate) state: Option<String>,
-    /// The memory that the kernel counts it to.
+    /// The NUMA node of the path.
     pub(crate) numa_node: Option<u32>,
 }
 
 impl<'a> Namespace<'a> {
-    /// The parts of `nvme0n1`.
+    /// Parses `nvme0n1`.
     pub(crate) fn parse(name: &'a str) -> Option<Self> {
         let (instance, number) = name.strip_prefix("nvme")?.split_once('n')?;
         (is_decimal(instance) && is_decimal(number)).then_some(Self { instance, number })
     }
 }
 
-/// Whether `name` is a controller.
+/// Returns whether `name` is a controller.
 pub(crate) fn is_controller(name: &str) -> bool {
     is_numbered(name, "nvme")
 }
 
-/// The subsystem that the namespace at `at` lies below, where the kernel joins its ways.
+/// Returns the subsystem of the multipath namespace at `at`.
 pub(crate) fn subsystem(at: &Place) -> Option<String> {
     let parent = at.parent().name();
     is_numbered(&parent, "nvme-subsys").then_some(parent)
 }
 
-/// Namespaces that are found through their controllers and subsystems. The kernel lists them among block
-/// devices too, captures of NVMe alone need not.
+/// Returns the namespaces below controllers and subsystems. The kernel lists them among block devices too; captures of
+/// NVMe devices only may not.
 pub(crate) fn namespaces(sysfs: &Sysfs) -> Vec<Place> {
     let mut found = Vec::new();
     for folder in ["class/nvme-subsystem", "class/nvme"] {
@@ -61,7 +61,7 @@ pub(crate) fn namespaces(sysfs: &Sysfs) -> Vec<Place> {
     found
 }
 
-/// The ways of the `namespace` at `at` through the controllers of its subsystem.
+/// Returns the paths of the `namespace` at `at` through the controllers of its subsystem.
 pub(crate) fn paths(sysfs: &Sysfs, at: &Place, namespace: &Namespace<'_>) -> Vec<Path> {
     let folder = at.parent();
     let controllers: Vec<Place> = sysfs
@@ -88,12 +88,12 @@ pub(crate) fn paths(sysfs: &Sysfs, at: &Place, namespace: &Namespace<'_>) -> Vec
     if !named.is_empty() {
         return named;
     }
-    // Kernels that hide the ways, and captures without them: every controller is one.
+    // For kernels that hide the paths, and captures without them: every controller is one path.
     let plain = |controller| Path { controller, name: None, state: None, numa_node: None };
     controllers.into_iter().map(plain).collect()
 }
 
-/// The controller at `at` as a hop.
+/// Returns the controller at `at` as a hop.
 pub(crate) fn controller(sysfs: &Sysfs, at: &Place) -> HopPart {
     let transport = sysfs.text(at, "transport");
     let fabric = transport.as_deref().is_some_and(|transport| transport != "pcie");

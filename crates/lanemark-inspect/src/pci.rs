@@ -1,15 +1,15 @@
-//! PCI functions of a way, and the links between them.
+//! PCI functions of a path, and the links between them.
 //!
-//! Speeds and widths are in `current_link_speed` and its like at both ends of a link. A port's kind is in
-//! its configuration; where that cannot be read, bridges take turns: below a root port a switch's upstream
-//! port, below that a downstream port. Between the two ports of one switch there is no link.
+//! Speeds and widths are in `current_link_speed` and similar attributes at both ends of a link. A port's kind is in its
+//! configuration space; if that cannot be read, bridges alternate: a switch's upstream port below a root port, a
+//! downstream port below the upstream port. There is no link between the two ports of one switch.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
-use lanemark_core::result::{HopPart, PciRole, PcieLink, PcieRate};
-use lanemark_core::units::Bytes;
+use lanemark_schema::result::{HopPart, PciRole, PcieLink, PcieRate};
+use lanemark_schema::units::Bytes;
 
 use crate::pcie_config::{PcieConfig, UNPRIVILEGED};
 use crate::rate;
@@ -18,16 +18,16 @@ use crate::value::{
     hexadecimal, is_numbered, is_pci_address, pcie_generation, pcie_lanes, pcie_rate,
 };
 
-/// Intel, whose chipsets sit on bus 0 from this device on, with the bridge to their slow buses at 1f.0.
+/// Intel, whose chipsets occupy bus 0 from this device on, with the bridge to their slow buses at 1f.0.
 const INTEL: u32 = 0x8086;
 const CHIPSET_DEVICES: u32 = 0x10;
 const CHIPSET_BRIDGE: &str = "1f.0";
-/// The subsystem vendor of QEMU's model of such a chipset, which has no uplink.
+/// The subsystem vendor of QEMU's model of such a chipset, which lacks an uplink.
 const QEMU_SUBSYSTEM: u32 = 0x1af4;
-/// The maker of QEMU's root ports, which have no lanes.
+/// The vendor of QEMU's root ports, which lack lanes.
 const QEMU: u16 = 0x1b36;
 
-/// A function as its attributes tell it.
+/// The attributes of a function.
 #[derive(Debug)]
 pub(crate) struct PciFunction {
     vendor: Option<u16>,
@@ -40,12 +40,12 @@ pub(crate) struct PciFunction {
     config: Option<PcieConfig>,
 }
 
-/// Functions that were read, so that what many devices hang below is read once.
+/// A cache of functions, so that a function above many devices is read once.
 #[derive(Debug, Default)]
 pub(crate) struct PciFunctions(RefCell<BTreeMap<Place, Rc<PciFunction>>>);
 
 impl PciFunctions {
-    /// The function at `place`.
+    /// Returns the function at `place`.
     pub(crate) fn at(&self, sysfs: &Sysfs, place: &Place) -> Rc<PciFunction> {
         if let Some(known) = self.0.borrow().get(place) {
             return Rc::clone(known);
@@ -78,8 +78,8 @@ impl PciFunction {
         }
     }
 
-    /// Returns the device's role, below a device with the role `above`. Captures may lack its class: then what `next`
-    /// is below it says so.
+    /// Returns the device's role, below a device with the role `above`. Captures may lack its class: then `next`, the
+    /// name below it, determines the role.
     pub(crate) fn role(&self, above: Option<PciRole>, next: &str) -> PciRole {
         let class = self.class.unwrap_or_else(|| class_before(next, self.driver.as_deref())) >> 8;
         if class == 0x0604 {
@@ -111,7 +111,6 @@ impl PciFunction {
         }
     }
 
-    /// Returns the device as a hop.
     pub(crate) fn part(&self, role: PciRole) -> HopPart {
         HopPart::Pci {
             role,
@@ -122,13 +121,14 @@ impl PciFunction {
         }
     }
 
-    /// The link to it from the function `above`, or what it tells of one itself where there is none above.
+    /// Returns the link from the function `above` to this one. Without a function above, the link consists of this
+    /// function's own attributes.
     pub(crate) fn link(&self, above: Option<&Self>) -> Option<PcieLink> {
-        // What is part of a chipset speaks of a link inside of it.
+        // Functions of a chipset report a link inside the chipset.
         if above.is_none() && self.chipset {
             return None;
         }
-        // A virtual machine's ports say that they have lanes, which nobody ever saw.
+        // The ports of a virtual machine report lanes that do not exist.
         if self.vendor == Some(QEMU) || above.is_some_and(|above| above.vendor == Some(QEMU)) {
             return None;
         }
@@ -156,7 +156,7 @@ impl PciFunction {
             upper_max: above.and_then(|above| above.max),
             lower_max: self.max,
             payload_max,
-            // What both ends can do is not known of one.
+            // The common maximum of both ends is unknown from one end.
             payload_capable: above.and_then(|_| lesser(|config| config.payload_capable)),
             read_request_max: self.config.and_then(|config| config.read_request_max),
             line,
@@ -169,8 +169,8 @@ impl PciFunction {
     }
 }
 
-/// The class of a function that has `next` below it. What has an ATA port may be of the parallel or the serial kind:
-/// its driver says which, or nobody.
+/// Returns the class of a function that has `next` below it. A function with an ATA port may be parallel or serial,
+/// which only its driver shows.
 fn class_before(next: &str, driver: Option<&str>) -> u32 {
     match next {
         next if is_pci_address(next) => 0x06_0400,
@@ -187,7 +187,7 @@ fn class_before(next: &str, driver: Option<&str>) -> u32 {
     }
 }
 
-/// Whether a function's address is one that Intel gives to functions of a chipset.
+/// Returns whether a function's address is one that Intel assigns to functions of a chipset.
 fn is_in_chipset(sysfs: &Sysfs, at: &Place) -> bool {
     let name = at.name();
     let Some((domain, address)) = name.split_once(':') else { return false };

@@ -1,37 +1,37 @@
 //! The PCI Express capability in configuration space: kind of port, payload and read requests.
 //!
-//! PCI Express Base Specification, 7.5.3: the capability with id 10h holds the port type (offset 2, bits
-//! 7:4), the payload that it can carry (offset 4, bits 2:0), and as set the payload (offset 8, bits 7:5)
-//! and read request (bits 14:12), each as 128 B shifted left. The list of capabilities begins at the
-//! pointer in byte 34h and lies above byte 40h, which users without privileges don't get.
+//! The layout follows PCI Express Base Specification, 7.5.3. The capability with id 10h contains the port type (offset
+//! 2, bits 7:4), the supported payload (offset 4, bits 2:0), and as set the payload (offset 8, bits 7:5) and read
+//! request (bits 14:12), each as 128 B shifted left. The list of capabilities begins at the pointer in byte 34h and
+//! lies above byte 40h, which unprivileged users cannot read.
 
-use lanemark_core::units::Bytes;
+use lanemark_schema::units::Bytes;
 
-/// Bytes of configuration space that the kernel gives to users without privileges.
+/// Number of bytes of configuration space that the kernel shows to unprivileged users.
 pub(crate) const UNPRIVILEGED: usize = 64;
 
 const STATUS: usize = 0x06;
 const STATUS_HAS_LIST: u8 = 0x10;
 const LIST: usize = 0x34;
 const PCI_EXPRESS: u8 = 0x10;
-/// More capabilities than fit into the space.
+/// A bound above the number of capabilities that fit into the space.
 const CAPABILITIES_MAX: usize = 48;
 
 /// The content of the capability.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct PcieConfig {
-    /// The port type as numbered there.
+    /// The port type as the capability numbers it.
     pub(crate) port_type: u8,
-    /// Greatest payload of a packet, as set (MPS).
+    /// Maximum payload of a packet, as set (MPS).
     pub(crate) payload_max: Option<Bytes>,
-    /// Greatest payload that the device supports.
+    /// Maximum payload that the device supports.
     pub(crate) payload_capable: Option<Bytes>,
-    /// Greatest size of a read request, as set (MRRS).
+    /// Maximum size of a read request, as set (MRRS).
     pub(crate) read_request_max: Option<Bytes>,
 }
 
 impl PcieConfig {
-    /// Reads the capability from `config`, where it is there whole.
+    /// Reads the capability from `config` if all of it is there.
     pub(crate) fn parse(config: &[u8]) -> Option<Self> {
         if config.get(STATUS)? & STATUS_HAS_LIST == 0 {
             return None;
@@ -62,7 +62,7 @@ impl PcieConfig {
     }
 }
 
-/// 128 B to 4 KiB; 6 and 7 are reserved.
+/// Returns 128 B to 4 KiB; codes 6 and 7 are reserved.
 fn size(code: u16) -> Option<Bytes> {
     (code <= 5).then(|| Bytes(128 << code))
 }

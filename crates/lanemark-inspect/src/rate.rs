@@ -1,27 +1,27 @@
-//! The throughput of a trained link: the one place where inspected links meet core's laws.
+//! The throughput of a trained link, by the simulator's formulas.
 //!
-//! *Line* is after the line code alone. *Usable* is core's law for long reads: PCIe packets as posted
-//! writes to memory, SATA queued reads of 128 KiB, full SAS frames. PCIe 6 has a line rate only (64 GT/s,
-//! one bit a transfer, flits not taken off), since core has no law for it, and so have USB and SAS at
-//! 1.5 Gb/s. USB line codes: none up to 480 Mb/s, 8b/10b at 5 Gb/s, 128b/132b above (USB 3.2, 6.3).
+//! *Line* is the rate after the line code only. *Usable* is the simulator's formula for long reads: PCIe packets as
+//! posted writes to memory, SATA queued reads of 128 KiB, full SAS frames. PCIe 6 has only a line rate (64 GT/s, one
+//! bit a transfer, flits not subtracted), since the simulator lacks a formula for it; the same applies to USB and to
+//! SAS at 1.5 Gb/s. USB line codes: no code up to 480 Mb/s, 8b/10b at 5 Gb/s, 128b/132b above (USB 3.2, 6.3).
 
-use lanemark_core::result::PcieRate;
-use lanemark_core::sim::link::{
+use lanemark_schema::result::PcieRate;
+use lanemark_schema::units::{BitsPerSecond, Bytes, BytesPerSecond};
+use lanemark_sim::link::{
     LinkLaw, Pcie, PcieGeneration, Phase, Place, Sas, SasRate, Sata, SataCommands, SataRate,
 };
-use lanemark_core::units::{BitsPerSecond, Bytes, BytesPerSecond};
 
 /// The line rate and the usable rate of a link.
 pub(crate) type Rates = (Option<BytesPerSecond>, Option<BytesPerSecond>);
 
-/// Least and greatest payload of a packet that a link may be set to (PCI Express Base Specification, 7.5.3.4).
+/// Minimum and maximum payload of a packet that a link may be set to (PCI Express Base Specification, 7.5.3.4).
 pub(crate) const PAYLOADS: (Bytes, Bytes) = (Bytes(128), Bytes(4096));
-/// Size of a long read: short enough for core's arithmetic, long against all intervals.
+/// Size of a long read: short enough for the simulator's arithmetic, long compared with all intervals.
 const LONG: Bytes = Bytes::kibi(128);
-/// A lane of PCIe 6: 64 GT/s.
+/// Throughput of a PCIe 6 lane: 64 GT/s.
 const LANE_SIX: u64 = 8_000_000_000;
 
-/// A PCIe link with packets of at most `payload`.
+/// Returns the rates of a PCIe link with packets of up to `payload`.
 pub(crate) fn pcie(rate: PcieRate, payload: Bytes) -> Rates {
     let lanes = u32::from(rate.lanes);
     let Some(generation) = PcieGeneration::new(u64::from(rate.generation)) else {
@@ -29,12 +29,12 @@ pub(crate) fn pcie(rate: PcieRate, payload: Bytes) -> Rates {
         return (line, None);
     };
     let law = Pcie::new(generation, lanes, payload, payload);
-    // Core's law is for the widths that drives and slots have.
+    // The simulator's formula covers the widths of drives and slots.
     let lawful = [1, 2, 4, 8, 16].contains(&lanes);
     (Some(law.rate()), lawful.then(|| LONG / law.post_time(LONG)))
 }
 
-/// A SATA link at so many bits a second.
+/// Returns the rates of a SATA link.
 pub(crate) fn sata(bits_per_second: u64) -> Rates {
     let Some(rate) = SataRate::new(BitsPerSecond(bits_per_second)) else { return (None, None) };
     let law = LinkLaw::Sata(Sata::new(rate, SataCommands::Queued));
@@ -43,14 +43,15 @@ pub(crate) fn sata(bits_per_second: u64) -> Rates {
     (Some(line), Some(LONG / law.cost(Phase::ToHost(LONG, whole)).to_host))
 }
 
-/// A PATA cable in an Ultra DMA mode (ATA/ATAPI-7, volume 2, table of Ultra DMA timing: two bytes a cycle edge).
+/// Returns the rate of a PATA cable in an Ultra DMA mode (ATA/ATAPI-7, volume 2, table of Ultra DMA timing: two bytes a
+/// cycle edge).
 pub(crate) fn pata(ultra_dma: u8) -> Option<BytesPerSecond> {
     let rates =
         [16_700_000, 25_000_000, 33_300_000, 44_400_000, 66_700_000, 100_000_000, 133_000_000];
     rates.get(usize::from(ultra_dma)).map(|&rate| BytesPerSecond(rate))
 }
 
-/// A SAS port of so many phys at so many bits a second each.
+/// Returns the rates of a SAS port with `phys` phys of `bits_per_second` each.
 pub(crate) fn sas(bits_per_second: u64, phys: u32) -> Rates {
     let (times, parts) = match bits_per_second {
         22_500_000_000 => (128, 150 * 8),
@@ -63,7 +64,7 @@ pub(crate) fn sas(bits_per_second: u64, phys: u32) -> Rates {
     (Some(line), usable)
 }
 
-/// The line rate of a USB link.
+/// Returns the line rate of a USB link.
 pub(crate) fn usb(bits_per_second: u64) -> BytesPerSecond {
     BytesPerSecond(match bits_per_second {
         ..=999_999_999 => bits_per_second / 8,
@@ -84,7 +85,7 @@ mod tests {
     fn published_links_carry_what_is_published() {
         let (line, usable) = pcie(PcieRate { generation: 4, lanes: 4 }, Bytes(256));
         assert_eq!(megabytes(line), 7877.0);
-        // One way with 64-bit addresses: 1,534 of 1,538 symbols, 256 of 280 bytes.
+        // One direction with 64-bit addresses: 1,534 of 1,538 symbols, 256 of 280 bytes.
         assert!((7175.0..7190.0).contains(&megabytes(usable)), "{usable:?}");
         let (line, usable) = sata(6_000_000_000);
         assert_eq!(megabytes(line), 600.0);

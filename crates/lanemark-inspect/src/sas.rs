@@ -1,18 +1,18 @@
-//! SAS ports of one phy or several, expanders and end devices.
+//! SAS ports of one or more phys, expanders and end devices.
 //!
-//! A port's folder has a link to each of its phys; each phy tells what it negotiated and what it could.
-//! A wide port is as fast as its phys together, and each as fast as the slowest of them is taken to be.
+//! A port's folder has a link to each of its phys; each phy reports its negotiated rate and its maximum rate. The rate
+//! of a wide port is the number of phys times the rate of the slowest phy.
 
-use lanemark_core::result::{Identity, SasLink};
+use lanemark_schema::result::{Identity, SasLink};
 
 use crate::rate;
 use crate::sysfs::{Place, Sysfs};
 use crate::value::{line_rate, number};
 
-/// More phys than any port has.
+/// A bound above the number of phys of any port.
 const PHYS_MAX: usize = 256;
 
-/// The link that the port at `port` makes.
+/// Returns the link of the port at `port`.
 pub(crate) fn link(sysfs: &Sysfs, port: &Place) -> Option<SasLink> {
     let phys: Vec<String> = sysfs
         .names_in(port, ".")
@@ -76,7 +76,7 @@ pub(crate) fn expander(sysfs: &Sysfs, at: &Place) -> Identity {
     }
 }
 
-/// The address of the end device at `at`.
+/// Returns the address of the end device at `at`.
 pub(crate) fn address(sysfs: &Sysfs, at: &Place) -> Option<String> {
     let name = at.name();
     let inside = sysfs.place_in(at, format!("sas_device/{name}"));

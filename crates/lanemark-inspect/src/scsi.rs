@@ -1,18 +1,18 @@
-//! SCSI devices: who they say they are, and whether a name is one.
+//! SCSI devices: their addresses and identities.
 
-use lanemark_core::result::Identity;
+use lanemark_schema::result::Identity;
 
 use crate::sysfs::{Place, Sysfs};
 use crate::value::is_decimal;
 
-/// Host, channel, target and unit of `0:0:3:0`.
+/// Parses the host, channel, target and unit of `0:0:3:0`.
 pub(crate) fn address(name: &str) -> Option<[&str; 4]> {
     let parts: Vec<&str> = name.split(':').collect();
     let parts: [&str; 4] = parts.try_into().ok()?;
     parts.iter().all(|part| is_decimal(part)).then_some(parts)
 }
 
-/// Reads the identity of the device at `at`. ATA drives' models are cut to 16 characters here by the kernel.
+/// Reads the identity of the device at `at`. The kernel cuts the models of ATA drives to 16 characters here.
 pub(crate) fn identity(sysfs: &Sysfs, at: &Place) -> Identity {
     Identity {
         vendor: sysfs.text(at, "vendor"),
@@ -22,7 +22,7 @@ pub(crate) fn identity(sysfs: &Sysfs, at: &Place) -> Identity {
     }
 }
 
-/// The serial number of page 80h: a header of four bytes, then text.
+/// Returns the serial number of page 80h: a header of four bytes, then text.
 fn serial(sysfs: &Sysfs, at: &Place) -> Option<String> {
     let page = sysfs.bytes(at, "vpd_pg80")?;
     let text = std::str::from_utf8(page.get(4..)?).ok()?;

@@ -1,10 +1,9 @@
 //! A sysfs tree: the machine's own or a captured one, read without leaving it.
 //!
-//! Every path is walked component by component below the root. A relative link goes on from where it
-//! lies; an absolute one, as captures may have them, begins at the root again, with or without `/sys`.
-//! Links are counted, so that cycles end; a link above the root is refused. Only regular files are
-//! opened, and no more than [`READ_MAX`] is read of any. What is not there is legal and not written down;
-//! what is there and cannot be read is.
+//! Every path is walked component by component below the root. A relative link is resolved from its own folder; an
+//! absolute link, which captures may have, begins at the root again, with or without `/sys`. Links are counted, so that
+//! cycles end; a link above the root is refused. Only regular files are opened, and up to [`READ_MAX`] is read of each.
+//! A missing file is legal and not recorded; an unreadable file is recorded.
 
 use std::cell::RefCell;
 use std::collections::{BTreeSet, VecDeque};
@@ -13,25 +12,25 @@ use std::fs::{self, File};
 use std::io::{self, Read};
 use std::path::{Component, Path, PathBuf};
 
-use lanemark_core::result::{Unread, UnreadReason};
+use lanemark_files::private::PrivateFolder;
+use lanemark_schema::result::{Unread, UnreadReason};
 use rustix::fs::{Mode, OFlags};
 use rustix::io::Errno;
-use tempfile::TempDir;
 
 use crate::capture::{self, Recording};
 use crate::error::InspectError;
 use crate::lspci;
 use crate::value::{cut, natural};
 
-/// Greatest size that is read of a file; the kernel writes at most a page in nearly all files.
+/// Maximum size that is read of a file; nearly all sysfs files contain up to one page.
 const READ_MAX: u64 = 64 * 1024;
-/// Links that one path may go through, as the kernel has it.
+/// Maximum number of links in one path, equal to the kernel's limit.
 const LINKS_MAX: u32 = 40;
-/// Steps that one path may take in all.
+/// Maximum number of steps in one path.
 const STEPS_MAX: u32 = 4096;
-/// Entries of one folder that are looked at.
+/// Maximum number of entries of one folder that are read.
 const ENTRIES_MAX: usize = 65_536;
-/// Entries of [`Sysfs::unread`].
+/// Maximum number of entries of [`Sysfs::unread`].
 const UNREAD_MAX: usize = 4096;
 
 /// A sysfs tree.
@@ -42,38 +41,38 @@ pub struct Sysfs {
     /// Path of the tree without links.
     root: PathBuf,
     unread: RefCell<BTreeSet<Unread>>,
-    /// Files that were looked at, where they are to be captured.
+    /// Files that were looked at, if they are recorded for a capture.
     recording: Option<RefCell<Recording>>,
-    /// The folder that a capture was made a tree in, which goes with it.
-    _folder: Option<TempDir>,
+    /// The folder of an unpacked capture, which is removed with this value.
+    _folder: Option<PrivateFolder>,
 }
 
-/// A place in the tree without links, relative to its root.
+/// A position in the tree without links, relative to its root.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Place(PathBuf);
 
 impl Place {
-    /// Returns the last component, where it can be shown as it is.
+    /// Returns the last component as text.
     pub(crate) fn name(&self) -> String {
         self.0.file_name().unwrap_or_default().to_string_lossy().into_owned()
     }
 
-    /// The whole as text.
+    /// Returns the whole path as text.
     pub(crate) fn text(&self) -> String {
         self.0.to_string_lossy().into_owned()
     }
 
-    /// Returns the folder of the place.
+    /// Returns the folder that contains the position.
     pub(crate) fn parent(&self) -> Self {
         Self(self.0.parent().map(Path::to_owned).unwrap_or_default())
     }
 
-    /// Returns whether the place is below a folder of the root.
+    /// Returns whether the position is below a folder of the root.
     pub(crate) fn is_below(&self, folder: &str) -> bool {
         self.0.starts_with(folder)
     }
 
-    /// The places from the root's child down to this one.
+    /// Returns the positions from the root's child down to this one.
     pub(crate) fn steps(&self) -> Vec<Self> {
         let mut at = PathBuf::new();
         let step = |component: Component<'_>| {
@@ -85,7 +84,7 @@ impl Place {
 }
 
 impl Sysfs {
-    /// The tree at `root`.
+    /// Opens the tree at `root`.
     pub fn open(root: &Path) -> Result<Self, InspectError> {
         let failed = |source| InspectError::Root { root: root.to_owned(), source };
         let canonical = fs::canonicalize(root).map_err(failed)?;
@@ -94,45 +93,53 @@ impl Sysfs {
         Ok(Self { named: root.to_owned(), root: canonical, unread, recording, _folder: None })
     }
 
-    /// The tree that the capture in `input` holds, which is called `named`.
+    /// Unpacks the capture in `input`, with `named` as its name in messages.
     ///
     /// # Errors
-    /// Where it is no capture.
+    /// Returns an error if the input is not a capture.
     pub fn of_capture(input: impl Read, named: &Path) -> Result<Self, InspectError> {
         let failed = |source| InspectError::Root { root: named.to_owned(), source };
         let folder = capture::unpack(input).map_err(failed)?;
         Self::of_folder(folder, named)
     }
 
-    /// The tree that a text of `lspci -vvv` or `lspci -tv` tells of, which is called `named`.
+    /// Creates the tree of the machine in a text of `lspci -vvv` or `lspci -tv`, with `named` as its name in messages.
+    /// Functions whose capabilities lspci could not read are recorded as unread.
     ///
     /// # Errors
-    /// Where it is neither of the two.
+    /// Returns [`InspectError::Lspci`] if the text is neither of the two, or lacks a storage controller.
     pub fn of_lspci(text: &str, named: &Path) -> Result<Self, InspectError> {
         let failed = |source| InspectError::Root { root: named.to_owned(), source };
-        let folder = lspci::tree(text).map_err(failed)?;
-        let folder = folder.ok_or_else(|| InspectError::NoText { file: named.to_owned() })?;
-        Self::of_folder(folder, named)
+        let tree = lspci::tree(text).map_err(failed)?;
+        let tree =
+            tree.map_err(|problem| InspectError::Lspci { file: named.to_owned(), problem })?;
+        let sysfs = Self::of_folder(tree.folder, named)?;
+        let unread = tree.denied.into_iter().map(|place| Unread {
+            path: format!("{place}/config"),
+            reason: UnreadReason::Permission,
+        });
+        sysfs.unread.borrow_mut().extend(unread.take(UNREAD_MAX));
+        Ok(sysfs)
     }
 
-    fn of_folder(folder: TempDir, named: &Path) -> Result<Self, InspectError> {
-        // A capture made by hand may have the tree's own name before all.
+    fn of_folder(folder: PrivateFolder, named: &Path) -> Result<Self, InspectError> {
+        // A manually created capture may begin with the tree's own name.
         let below = folder.path().join("sys");
         let root = if below.is_dir() { below } else { folder.path().to_owned() };
         let tree = Self::open(&root)?;
         Ok(Self { named: named.to_owned(), _folder: Some(folder), ..tree })
     }
 
-    /// The tree with all that is looked at from now on kept for a capture.
+    /// Returns the tree, which records all further accesses for a capture.
     #[must_use]
     pub fn recording(self) -> Self {
         Self { recording: Some(RefCell::default()), ..self }
     }
 
-    /// Returns what was looked at as a tar file; none of a tree that does not record.
+    /// Returns the recorded files as a tar file; `None` if the tree does not record.
     ///
     /// # Errors
-    /// Where a name cannot stand in such a file.
+    /// Returns an error if a tar file cannot contain a name.
     pub fn capture(&self) -> Option<io::Result<Vec<u8>>> {
         self.recording.as_ref().map(|recording| recording.borrow().tar())
     }
@@ -143,24 +150,23 @@ impl Sysfs {
         }
     }
 
-    /// Returns whether the tree is that of the running machine.
+    /// Returns whether the tree belongs to the running machine.
     pub fn is_live(&self) -> bool {
         self.root == Path::new("/sys")
     }
 
-    /// The root as given.
     pub(crate) fn named(&self) -> &Path {
         &self.named
     }
 
-    /// Returns the files that could not be read so far, in order of path.
+    /// Returns the files that could not be read until now, in order of path.
     pub(crate) fn unread(&self) -> Vec<Unread> {
         self.unread.borrow().iter().cloned().collect()
     }
 
-    /// Number of processors online, where the tree tells it.
+    /// Returns the number of online processors, if the tree reports it.
     pub fn processors(&self) -> Option<u32> {
-        // `0-3,8`: ranges and single numbers.
+        // The format is `0-3,8`: ranges and single numbers.
         let count = |text: &str| {
             text.split(',').try_fold(0_u32, |sum, range| {
                 let (first, last) = range.split_once('-').unwrap_or((range, range));
@@ -172,17 +178,17 @@ impl Sysfs {
         self.value(&self.place("devices/system/cpu")?, "online", count)
     }
 
-    /// Returns the place that `path` leads to, if it is there.
+    /// Returns the position that `path` leads to, if it exists.
     pub(crate) fn place(&self, path: impl AsRef<Path>) -> Option<Place> {
         self.told(path.as_ref(), self.resolve(Path::new(""), path.as_ref()))
     }
 
-    /// Returns the place that `path` leads to from `at`, if it is there.
+    /// Returns the position that `path` leads to from `at`, if it exists.
     pub(crate) fn place_in(&self, at: &Place, path: impl AsRef<Path>) -> Option<Place> {
         self.told(&at.0.join(path.as_ref()), self.resolve(&at.0, path.as_ref()))
     }
 
-    /// The text of a file without white space around it; none where that leaves nothing.
+    /// Returns the text of a file without surrounding white space; `None` if no text remains.
     pub(crate) fn text(&self, at: &Place, path: &str) -> Option<String> {
         let (bytes, path) = self.read(at, path)?;
         match String::from_utf8(bytes) {
@@ -197,7 +203,7 @@ impl Sysfs {
         }
     }
 
-    /// Reads a file's text with `parse`; text with no meaning is written down.
+    /// Reads a file's text with `parse`; text that cannot be parsed is recorded.
     pub(crate) fn value<T>(
         &self,
         at: &Place,
@@ -213,24 +219,23 @@ impl Sysfs {
         value
     }
 
-    /// The bytes of a file.
     pub(crate) fn bytes(&self, at: &Place, path: &str) -> Option<Vec<u8>> {
         Some(self.read(at, path)?.0)
     }
 
-    /// Writes down that only a part of a file came.
+    /// Records that a file was read only in part.
     pub(crate) fn partly(&self, at: &Place, path: &str, bytes: usize) {
         self.note(&at.0.join(path), UnreadReason::Partly { bytes: bytes as u64 });
     }
 
-    /// Returns the last name that a link leads to, `nvme` of a `driver`. What it leads to need not be there.
+    /// Returns the last name of a link's target, such as `nvme` for a `driver`. The target need not exist.
     pub(crate) fn link_name(&self, at: &Place, link: &str) -> Option<String> {
         self.see(&at.0.join(link));
         let target = fs::read_link(self.root.join(&at.0).join(link)).ok()?;
         Some(target.file_name()?.to_string_lossy().into_owned())
     }
 
-    /// The names in a folder as people order them; none where it is not there.
+    /// Returns the names in a folder in natural order; the list is empty if the folder does not exist.
     pub(crate) fn names(&self, at: &Place) -> Vec<OsString> {
         let folder = match fs::read_dir(self.root.join(&at.0)) {
             Ok(folder) => folder,
@@ -260,7 +265,7 @@ impl Sysfs {
         names
     }
 
-    /// The names in the folder at `path` below `at` that are text.
+    /// Returns the names in the folder at `path` below `at` that are valid text.
     pub(crate) fn names_in(&self, at: &Place, path: &str) -> Vec<String> {
         let names = self.place_in(at, path).map(|place| self.names(&place)).unwrap_or_default();
         names.into_iter().filter_map(|name| name.into_string().ok()).collect()
@@ -290,12 +295,13 @@ impl Sysfs {
         }
     }
 
-    /// Walks `path` from `from`, a place without links, to a place without links; none where nothing is.
+    /// Walks `path` from `from`, a position without links, to a position without links. Returns `None` if the path does
+    /// not exist.
     fn resolve(&self, from: &Path, path: &Path) -> Result<Option<Place>, UnreadReason> {
         let mut at = from.to_owned();
         let mut pending: VecDeque<OsString> = components(path);
         let (mut links, mut steps) = (0, 0);
-        // The next components that a link brought, none of which may be absent.
+        // The number of next components that came from a link; each of them must exist.
         let mut of_link = 0_usize;
         while let Some(component) = pending.pop_front() {
             steps += 1;
@@ -357,7 +363,7 @@ impl Sysfs {
     }
 
     fn note_error(&self, path: &Path, error: &io::Error) {
-        // Drivers answer so where an attribute does not apply to the device.
+        // Drivers return these errors if an attribute does not apply to the device.
         let beside_the_point = [
             Errno::INVAL,
             Errno::NXIO,
@@ -379,8 +385,8 @@ enum Unreadable {
     System(io::Error),
 }
 
-/// Reads at most one byte more than [`READ_MAX`] of a regular file. Named pipes and devices, which a captured tree may
-/// hold, are not opened.
+/// Reads a regular file, up to one byte more than [`READ_MAX`]. Named pipes and devices, which a captured tree may
+/// contain, are not opened.
 fn read_bounded(path: &Path) -> Result<Vec<u8>, Unreadable> {
     let metadata = fs::symlink_metadata(path).map_err(Unreadable::System)?;
     if !metadata.is_file() {

@@ -7,15 +7,15 @@ use crate::error::InspectError;
 use crate::locate;
 use crate::sysfs::Sysfs;
 
-/// Names that an error offers.
+/// Maximum number of names that an error suggests.
 const NEAREST_MAX: usize = 3;
-/// Least likeness of two names at which one is offered for the other, from 0 to 1.
+/// Minimum similarity of a suggested name, from 0 to 1.
 const LIKENESS: f64 = 0.6;
 
-/// The name of the device that `target` means.
+/// Returns the name of the device that `target` refers to.
 pub(crate) fn resolve(sysfs: &Sysfs, names: &Names, target: &str) -> Result<String, InspectError> {
     let plain = target.strip_prefix("/dev/").unwrap_or(target);
-    // Sysfs has an exclamation mark where a node's name has a slash.
+    // Sysfs replaces a slash in a node's name with an exclamation mark.
     for name in [plain.to_owned(), plain.replace('/', "!")] {
         if names.get(&name).is_some() {
             return Ok(name);
@@ -41,7 +41,7 @@ pub(crate) fn resolve(sysfs: &Sysfs, names: &Names, target: &str) -> Result<Stri
     })
 }
 
-/// The device that the device mapper calls `name`.
+/// Returns the device whose device-mapper name is `name`.
 fn mapped(sysfs: &Sysfs, names: &Names, name: &str) -> Option<String> {
     let is_named = |device: &&str| {
         names

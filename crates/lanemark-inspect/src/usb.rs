@@ -1,9 +1,9 @@
 //! USB hubs and devices: names, speeds and the driver of a storage interface.
 //!
-//! `2-1.3` is port 3 of the hub at port 1 of bus 2, `2-1.3:1.0` an interface of it. A root hub, `usb2`, is a
-//! part of its controller and no hop of its own.
+//! `2-1.3` is port 3 of the hub at port 1 of bus 2, `2-1.3:1.0` an interface of it. A root hub, `usb2`, is a part of
+//! its controller and not a separate hop.
 
-use lanemark_core::result::{HopPart, Identity, UsbLink};
+use lanemark_schema::result::{HopPart, Identity, UsbLink};
 
 use crate::rate;
 use crate::sysfs::{Place, Sysfs};
@@ -12,20 +12,20 @@ use crate::value::{is_decimal, usb_rate};
 /// The class of hubs.
 const HUB: &str = "09";
 
-/// Whether `name` is a hub or device.
+/// Returns whether `name` is a hub or device.
 pub(crate) fn is_device(name: &str) -> bool {
     name.split_once('-')
         .is_some_and(|(bus, ports)| is_decimal(bus) && ports.split('.').all(is_decimal))
 }
 
-/// Whether `name` is an interface.
+/// Returns whether `name` is an interface.
 pub(crate) fn is_interface(name: &str) -> bool {
     name.split_once(':').is_some_and(|(device, interface)| {
         is_device(device) && interface.split('.').all(is_decimal)
     })
 }
 
-/// The hub or device at `at` as a hop, with the driver of the interface that the way goes through.
+/// Returns the hub or device at `at` as a hop, with the driver of the interface on the path.
 pub(crate) fn part(sysfs: &Sysfs, at: &Place, interface: Option<&Place>) -> HopPart {
     HopPart::Usb {
         hub: sysfs.text(at, "bDeviceClass").as_deref() == Some(HUB),

@@ -1,22 +1,20 @@
-//! The meaning of the kernel's words: numbers, line rates, link speeds, PCI addresses, and their order.
+//! Parsers of the kernel's text values: numbers, line rates, link speeds, PCI addresses, and the order of names.
 //!
-//! Every parser takes trimmed text and answers nothing where it has no meaning.
+//! Every parser takes trimmed text and returns `None` if the text has another form.
 
 use std::cmp::Ordering;
 use std::str::FromStr;
 
-use lanemark_core::result::PcieRate;
-use lanemark_core::units::Bytes;
+use lanemark_schema::result::PcieRate;
+use lanemark_schema::units::Bytes;
 
-/// The characters of a value that are kept where it is cut.
+/// Number of characters that remain of a cut value.
 const CUT: usize = 40;
 
-/// A decimal number.
 pub(crate) fn number<T: FromStr>(text: &str) -> Option<T> {
     text.parse().ok()
 }
 
-/// Reads `0` or `1`.
 pub(crate) fn flag(text: &str) -> Option<bool> {
     match text {
         "0" => Some(false),
@@ -25,22 +23,22 @@ pub(crate) fn flag(text: &str) -> Option<bool> {
     }
 }
 
-/// A number in KiB.
+/// Parses a number in KiB.
 pub(crate) fn kibibytes(text: &str) -> Option<Bytes> {
     Some(Bytes(number::<u64>(text)?.checked_mul(1024)?))
 }
 
-/// A number of sectors, which sysfs counts in 512 bytes whatever the device's are.
+/// Parses a number of sectors, which sysfs counts in 512 bytes regardless of the device's sectors.
 pub(crate) fn sectors(text: &str) -> Option<Bytes> {
     Some(Bytes(number::<u64>(text)?.checked_mul(512)?))
 }
 
-/// Reads a hexadecimal number, `0x8086`.
+/// Parses a hexadecimal number, `0x8086`.
 pub(crate) fn hexadecimal(text: &str) -> Option<u32> {
     u32::from_str_radix(text.strip_prefix("0x")?, 16).ok()
 }
 
-/// Reads a NUMA node; -1 is none.
+/// Parses a NUMA node; -1 means no node.
 pub(crate) fn node(text: &str) -> Option<Option<u32>> {
     match text {
         "-1" => Some(None),
@@ -48,7 +46,7 @@ pub(crate) fn node(text: &str) -> Option<Option<u32>> {
     }
 }
 
-/// `[none] mq-deadline kyber`, or one name alone as older kernels have it.
+/// Parses `[none] mq-deadline kyber`, or the single name that older kernels print.
 pub(crate) fn chosen(text: &str) -> Option<String> {
     if let Some((_, rest)) = text.split_once('[') {
         return Some(rest.split_once(']')?.0.to_owned()).filter(|name| !name.is_empty());
@@ -56,7 +54,7 @@ pub(crate) fn chosen(text: &str) -> Option<String> {
     (text.split_whitespace().count() == 1).then(|| text.to_owned())
 }
 
-/// The generation of `16.0 GT/s PCIe`; inside, none for `Unknown`.
+/// Parses the generation of `16.0 GT/s PCIe`; the inner value is `None` for `Unknown`.
 pub(crate) fn pcie_generation(text: &str) -> Option<Option<u8>> {
     if text.starts_with("Unknown") {
         return Some(None);
@@ -72,7 +70,7 @@ pub(crate) fn pcie_generation(text: &str) -> Option<Option<u8>> {
     }
 }
 
-/// Lanes; inside, none for 0 and 255, by which the kernel says that it doesn't know.
+/// Parses a number of lanes; the inner value is `None` for 0 and 255, the kernel's codes for unknown.
 pub(crate) fn pcie_lanes(text: &str) -> Option<Option<u8>> {
     match number::<u8>(text)? {
         0 | 255 => Some(None),
@@ -81,13 +79,13 @@ pub(crate) fn pcie_lanes(text: &str) -> Option<Option<u8>> {
     }
 }
 
-/// Both, where both are known.
+/// Returns both values if both are known.
 pub(crate) fn pcie_rate(generation: Option<u8>, lanes: Option<u8>) -> Option<PcieRate> {
     Some(PcieRate { generation: generation?, lanes: lanes? })
 }
 
-/// Bits a second of `6.0 Gbps` (ATA) or `12.0 Gbit` (SAS); inside, none for `<unknown>` and for what SAS
-/// says of a phy that has no rate, `Phy disabled` and the like.
+/// Parses the bits a second of `6.0 Gbps` (ATA) or `12.0 Gbit` (SAS). The inner value is `None` for `<unknown>` and for
+/// the texts of a SAS phy without a rate, such as `Phy disabled`.
 pub(crate) fn line_rate(text: &str) -> Option<Option<u64>> {
     let Some((figure, unit)) = text.split_once(' ') else {
         return (text.eq_ignore_ascii_case("<unknown>") || text == "Unknown").then_some(None);
@@ -98,12 +96,12 @@ pub(crate) fn line_rate(text: &str) -> Option<Option<u64>> {
     Some(Some(decimal(figure, 1_000_000_000)?))
 }
 
-/// Bits a second of a USB device's `speed`, `480` or `1.5` Mb/s.
+/// Parses the bits a second of a USB device's `speed`, `480` or `1.5` Mb/s.
 pub(crate) fn usb_rate(text: &str) -> Option<u64> {
     decimal(text, 1_000_000)
 }
 
-/// `figure` times `unit`, for figures from 0.1 to 10,000 with at most one decimal.
+/// Returns `figure` times `unit`, for figures from 0.1 to 10,000 with up to one decimal.
 fn decimal(figure: &str, unit: u64) -> Option<u64> {
     let (whole, tenths) = figure.split_once('.').unwrap_or((figure, "0"));
     let (whole, tenths): (u64, u64) = (number(whole)?, number(tenths)?);
@@ -111,7 +109,7 @@ fn decimal(figure: &str, unit: u64) -> Option<u64> {
     (value > 0).then_some(value)
 }
 
-/// Whether `name` is a PCI function, `0000:01:00.0`; domains have four to eight digits.
+/// Returns whether `name` is a PCI function, `0000:01:00.0`; domains have four to eight digits.
 pub(crate) fn is_pci_address(name: &str) -> bool {
     let Some((address, function)) = name.split_once('.') else { return false };
     let parts: Vec<&str> = address.split(':').collect();
@@ -122,17 +120,17 @@ pub(crate) fn is_pci_address(name: &str) -> bool {
         && [*domain, *bus, *device, function].into_iter().all(is_hexadecimal)
 }
 
-/// Whether `name` is `prefix` and a decimal number.
+/// Returns whether `name` is `prefix` and a decimal number.
 pub(crate) fn is_numbered(name: &str, prefix: &str) -> bool {
     name.strip_prefix(prefix).is_some_and(is_decimal)
 }
 
-/// Whether `text` is digits alone.
+/// Returns whether `text` consists of digits.
 pub(crate) fn is_decimal(text: &str) -> bool {
     !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit())
 }
 
-/// The order of names in which nvme2 comes before nvme10.
+/// Compares names so that nvme2 precedes nvme10.
 pub(crate) fn natural(a: &str, b: &str) -> Ordering {
     let (mut left, mut right) = (a, b);
     loop {
@@ -164,7 +162,6 @@ fn split_after_digits(text: &str) -> (&str, &str) {
     text.split_at(text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len()))
 }
 
-/// The beginning of `text`.
 pub(crate) fn cut(text: &str) -> String {
     text.chars().take(CUT).collect()
 }

@@ -1,12 +1,12 @@
-//! The way from the processor down to a device: a hop for each part of its place in the tree.
+//! The path from the processor down to a device: a hop for each part of its position in the tree.
 //!
-//! `/devices/pci0000:00/0000:00:17.0/ata1/host0/target0:0:0/0:0:0:0/block/sda` is read from left to right.
-//! A part that is no hop of its own (a SCSI host behind its adapter, a target, a root hub) adds nothing; a
-//! bus that is not known by name is a hop where the kernel has a driver for it.
+//! `/devices/pci0000:00/0000:00:17.0/ata1/host0/target0:0:0/0:0:0:0/block/sda` is read from left to right. A part that
+//! is not a separate hop (a SCSI host of its adapter, a target, a root hub) adds no hop. A bus with an unknown name is
+//! a hop if the kernel has a driver for it.
 
 use std::rc::Rc;
 
-use lanemark_core::result::{
+use lanemark_schema::result::{
     HopPart, Identity, InspectedHop, InspectedLink, InspectedWay, PciRole,
 };
 
@@ -15,7 +15,7 @@ use crate::sysfs::{Place, Sysfs};
 use crate::value::{is_numbered, is_pci_address, node};
 use crate::{ata, nvme, sas, scsi, usb};
 
-/// Longer ways than any machine has.
+/// A bound above the number of hops of any path.
 const HOPS_MAX: usize = 64;
 
 /// The kind of a component of a path in the device tree, by its name.
@@ -30,24 +30,24 @@ enum Part {
     NvmeController,
     UsbDevice,
     Virtio,
-    /// A part of what is above it.
+    /// A part of the component above it.
     Within,
     Unknown,
 }
 
-/// A way as it grows.
+/// A path under construction.
 struct Walk<'a> {
     sysfs: &'a Sysfs,
     functions: &'a PciFunctions,
     hops: Vec<InspectedHop>,
     /// The PCI function last passed, with its role.
     pci: Option<(Rc<PciFunction>, PciRole)>,
-    /// The ATA or SAS port that the next device hangs on.
+    /// The ATA or SAS port of the next device.
     port: Option<(Place, Part)>,
     sas_address: Option<String>,
 }
 
-/// The way to the device at `place`, without a name or state.
+/// Returns the path to the device at `place`, without a name or state.
 pub(crate) fn walk(sysfs: &Sysfs, functions: &PciFunctions, place: &Place) -> InspectedWay {
     let hops = Vec::new();
     let mut walk = Walk { sysfs, functions, hops, pci: None, port: None, sas_address: None };
@@ -119,7 +119,7 @@ impl Walk<'_> {
     }
 
     fn scsi(&mut self, at: &Place) {
-        // What is behind a USB bridge or virtio is told by the block device itself.
+        // The identity of a device behind a USB bridge or virtio comes from the block device itself.
         if matches!(self.hops.last().map(|hop| &hop.part), Some(HopPart::Usb { .. })) {
             return;
         }
@@ -146,7 +146,7 @@ impl Walk<'_> {
         }
     }
 
-    /// A part that is known by no name: of a bus that has a driver for it.
+    /// Adds a component with an unknown name as a hop if it has a driver or its bus is listed here.
     fn unknown(&mut self, at: &Place) {
         let Some(bus) = self.sysfs.link_name(at, "subsystem") else { return };
         let driver = self.sysfs.link_name(at, "driver");
@@ -160,7 +160,7 @@ impl Walk<'_> {
 
     fn push(&mut self, at: &Place, part: HopPart, link: Option<InspectedLink>) {
         let place = at.text();
-        // Beside PCI functions NVMe controllers and the namespaces of persistent memory tell it.
+        // In addition to PCI functions, NVMe controllers and namespaces of persistent memory report a node.
         let numa_node = self.sysfs.value(at, "numa_node", node).flatten();
         self.hops.push(InspectedHop { name: at.name(), place, part, link, numa_node });
     }

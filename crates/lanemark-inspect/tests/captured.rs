@@ -4,9 +4,9 @@ mod tree;
 
 use std::path::Path;
 
-use lanemark_core::result::{InspectedHop, InspectedLink, Inspection, PcieLink, PcieRate};
-use lanemark_core::units::Bytes;
 use lanemark_inspect::{Sysfs, inspect};
+use lanemark_schema::result::{InspectedHop, InspectedLink, Inspection, PcieLink, PcieRate};
+use lanemark_schema::units::Bytes;
 use tar::{Builder, EntryType, Header};
 use tree::{Tree, device, found, hops};
 

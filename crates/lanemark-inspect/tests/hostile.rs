@@ -8,9 +8,9 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::symlink;
 use std::time::{Duration, Instant};
 
-use lanemark_core::result::{Inspection, Unread, UnreadReason};
 use lanemark_inspect::InspectError;
 use lanemark_report::{Style, inspection_svg, inspection_text};
+use lanemark_schema::result::{Inspection, Unread, UnreadReason};
 use proptest::prelude::*;
 use tree::{Tree, device};
 

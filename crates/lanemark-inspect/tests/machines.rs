@@ -2,8 +2,8 @@
 
 mod tree;
 
-use lanemark_core::result::{BlockKind, InspectedLink, Inspection, PcieRate};
-use lanemark_core::units::Bytes;
+use lanemark_schema::result::{BlockKind, InspectedLink, Inspection, PcieRate};
+use lanemark_schema::units::Bytes;
 use tree::{Payload, Tree, device, found, hops};
 
 const GEN3: &str = "8.0 GT/s PCIe";

@@ -2,7 +2,7 @@
 
 mod tree;
 
-use lanemark_core::result::Inspection;
+use lanemark_schema::result::Inspection;
 use tree::{Tree, found, hops};
 
 const GEN3: &str = "8.0 GT/s PCIe";

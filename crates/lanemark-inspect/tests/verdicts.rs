@@ -9,13 +9,13 @@ use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use lanemark_core::result::{
-    Explanation, Provenance, RunResult, SCHEMA_VERSION, Sign, Target, Verdict, Warning,
-};
-use lanemark_core::units::{Bytes, Duration, Ratio};
-use lanemark_core::workload::{Average, Order, Test, Workload};
 use lanemark_inspect::{Sysfs, explain, inspect};
 use lanemark_measure::{Bench, EngineKind, Settings};
+use lanemark_schema::result::{
+    Explanation, Provenance, RunResult, SCHEMA_VERSION, Sign, Target, Verdict, Warning,
+};
+use lanemark_schema::units::{Bytes, Duration, Ratio};
+use lanemark_schema::workload::{Average, Order, Test, Workload};
 use lanemark_testbed::{Group, LoopDevice, Mounted, tool, tool_or_skip};
 
 const SPAN: Bytes = Bytes::mebi(64);

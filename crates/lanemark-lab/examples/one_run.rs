@@ -17,7 +17,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let scale = Scale { duration: Some(duration.parse()?), ..Scale::default() };
     let workload = scaled(opened.workload, &scale)?;
     let provenance =
-        lanemark_core::result::Provenance { seed: seed.parse()?, ..Default::default() };
+        lanemark_schema::result::Provenance { seed: seed.parse()?, ..Default::default() };
     let run = || Lab::default().run(&system, &workload, &provenance, &mut |_| ());
     if let Some(times) = times.first() {
         for _ in 0..times.parse::<u32>()? {

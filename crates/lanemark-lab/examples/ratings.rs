@@ -6,9 +6,9 @@
 use std::error::Error;
 use std::path::Path;
 
-use lanemark_core::result::{Metric, Role};
 use lanemark_lab::Lab;
 use lanemark_lab::ratings::{REACHED, RatingMet};
+use lanemark_schema::result::{Metric, Role};
 use lanemark_study::library::{Kind, open_file};
 use lanemark_study::ratings::{self, MISS, Rated, RatedDrive, Rating};
 use lanemark_study::{Library, rated};
@@ -28,7 +28,7 @@ drive that one can buy.
 const ALONE: &str = "\
 ## Drives of their ratings alone
 
-Values of these drives follow from what is printed of them (`[rated]`) and from priors, by the rules of METHOD.md. A rating
+Values of these drives follow from what is printed of them (`[rated]`) and from priors, by the rules of docs/model/rated-drives.md. A rating
 that is met proves nothing, since the values were set from it; one that is missed contradicts another rating or a law.
 Steady ratings are not run here: they take a drive that was written for hours.
 ";

@@ -1,26 +1,26 @@
-//! Bottlenecks by asking: every test again with one hop at twice its speed, on all cores.
+//! Sensitivity of each test's throughput: every test runs again with one hop at twice its speed.
 
-use lanemark_core::result::{RunResult, Sample};
-use lanemark_core::rng::StreamKey;
-use lanemark_core::sim::sensitivity::{Variant, variants, weigh};
-use lanemark_core::sim::{CheckedSystem, Progress, SimError};
+use lanemark_schema::result::{RunResult, Sample};
+use lanemark_schema::rng::StreamKey;
+use lanemark_sim::sensitivity::{Variant, variants, weigh};
+use lanemark_sim::{CheckedSystem, Progress, SimError};
 
 use crate::error::LabError;
 use crate::event::{Event, Watch};
 use crate::lab::Lab;
 
-/// A run to make, with the test that it belongs to.
+/// A run to make, with the number of its test.
 struct Job {
     test: usize,
     variant: Variant,
 }
 
 impl Lab {
-    /// Gives every test of `result`, which ran on `spec`, its sensitivity: from its first repeat, with that one's
-    /// random streams. A test for which that is cancelled has none, nor has one that ran beside another.
+    /// Computes the sensitivity of every test of `result`, which ran on `spec`. The variants use the random streams of
+    /// the test's first repeat. A test gets no sensitivity if the run is cancelled or if it ran alongside another test.
     ///
     /// # Errors
-    /// Where a variant does not come to its end.
+    /// Returns an error if a variant does not run to its end.
     pub fn bottleneck(
         &self,
         spec: &CheckedSystem,

@@ -1,19 +1,19 @@
-//! A wish to end what is going on, which whoever runs it asks for now and then.
+//! A cancellation flag, which running work polls.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// A flag that all of its clones share. Once set it stays.
+/// A cancellation flag that all of its clones share. Once set, it stays set.
 #[derive(Clone, Debug, Default)]
 pub struct Cancel(Arc<AtomicBool>);
 
 impl Cancel {
-    /// Asks for the end. Tests that are under way end within some thousand events of the simulator, a few milliseconds.
+    /// Requests cancellation. A running test ends within some thousand events of the simulator, a few milliseconds.
     pub fn cancel(&self) {
         self.0.store(true, Ordering::Relaxed);
     }
 
-    /// Whether the end was asked for.
+    /// Returns whether cancellation was requested.
     pub fn is_cancelled(&self) -> bool {
         self.0.load(Ordering::Relaxed)
     }

@@ -1,17 +1,23 @@
-//! Results as columns, for whoever keeps tables: a file of Parquet, an array of Arrow, a data frame.
+//! Results as columns for tabular formats: a Parquet file, Arrow arrays, a data frame.
 //!
-//! Names of columns end in their unit, as in the files of results and sweeps. What is not known is absent.
+//! The name of a column ends in its unit, as in result and sweep files. An unknown value is absent. A figure without a
+//! direction covers reads and writes together; `read_` and `write_` begin the names of the figures of one direction.
 
-use lanemark_core::result::{
-    HopUse, RunResult, Sample, StudyOutcome, Sweep, SweepFigures, SweepPoint, TestResult,
+use std::collections::BTreeMap;
+
+use lanemark_schema::result::{
+    DirectionFigures, HopUse, RunResult, Sample, StudyOutcome, Sweep, SweepFigures, SweepPoint,
+    TestResult, write_amplification,
 };
+use lanemark_schema::units::{BitsPerSecond, Bytes, BytesPerSecond, Duration, Ratio, Watts};
+use lanemark_schema::workload::Average;
 
-/// A column by name.
+/// A named column.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Column {
-    /// Name of the column.
+    /// The name of the column.
     pub name: String,
-    /// A value for each row.
+    /// The values, one for each row.
     pub values: Values,
 }
 
@@ -29,11 +35,11 @@ pub enum Values {
 /// The tables of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RunTable {
-    /// A row for each test: what was asked, and its figures over the repeats.
+    /// A row for each test: its parameters, and its figures over the repeats.
     Tests,
     /// A row for each repeat of each test.
     Samples,
-    /// A row for each hop of each repeat: its use and the time spent there.
+    /// A row for each hop of each repeat: its utilisation and the time that requests spend there.
     Hops,
     /// A row for each interval of each repeat that was recorded over time.
     Series,
@@ -51,7 +57,7 @@ impl RunTable {
         ("latencies", Self::Latencies),
     ];
 
-    /// The columns of this table of `run`.
+    /// Returns the columns of this table of `run`.
     pub fn columns(self, run: &RunResult) -> Vec<Column> {
         match self {
             Self::Tests => tests(run),
@@ -63,7 +69,7 @@ impl RunTable {
     }
 }
 
-/// A table in the making, of rows of one kind.
+/// A table under construction, with rows of one type.
 struct Rows<R>(Vec<R>, Vec<Column>);
 
 impl<R> Rows<R> {
@@ -83,6 +89,41 @@ impl<R> Rows<R> {
         self.1.push(column(name, Values::Texts(values)));
         self
     }
+}
+
+impl<R> Rows<R> {
+    /// Adds the columns of one direction, whose figures `of` returns.
+    fn direction(mut self, direction: &str, of: impl Fn(&R) -> Option<DirectionFigures>) -> Self {
+        let found: Vec<Option<DirectionFigures>> = self.0.iter().map(of).collect();
+        for (name, figure) in DIRECTION_FIGURES {
+            let values = found.iter().map(|one| figure(one.as_ref()?)).collect();
+            self.1.push(column(&format!("{direction}_{name}"), Values::Numbers(values)));
+        }
+        self
+    }
+}
+
+/// The value of one figure of a direction.
+type DirectionFigure = fn(&DirectionFigures) -> Option<f64>;
+
+/// The figures of a direction by the names of their columns.
+const DIRECTION_FIGURES: [(&str, DirectionFigure); 7] = [
+    ("iops", |one| Some(one.iops)),
+    ("bytes_per_second", |one| Some(one.bytes_per_second)),
+    ("latency_mean_us", |one| Some(one.latency_mean_us)),
+    ("latency_p50_us", |one| one.latency_percentiles_us[0]),
+    ("latency_p99_us", |one| one.latency_percentiles_us[1]),
+    ("latency_p999_us", |one| one.latency_percentiles_us[2]),
+    ("latency_max_us", |one| one.latency_max_us),
+];
+
+/// Returns the read figures of `samples`, averaged by `average`.
+fn reads(samples: &[Sample], average: Average) -> Option<DirectionFigures> {
+    DirectionFigures::of(samples, |sample| sample.reads.as_ref(), average)
+}
+
+fn writes(samples: &[Sample], average: Average) -> Option<DirectionFigures> {
+    DirectionFigures::of(samples, |sample| sample.writes.as_ref(), average)
 }
 
 fn column(name: &str, values: Values) -> Column {
@@ -110,12 +151,15 @@ fn tests(run: &RunResult) -> Vec<Column> {
         .number("latency_p99_us", percentile(99.0))
         .number("latency_p999_us", percentile(99.9))
         .number("latency_max_us", |test| test.latency().max_ns().map(|ns| ns as f64 / 1e3))
+        .direction("read", |test| reads(&test.samples, run.workload.average))
+        .direction("write", |test| writes(&test.samples, run.workload.average))
+        .number("write_amplification", |test| write_amplification(&test.samples))
         .number("interval_80_low_ratio", |test| Some(test.interval.as_ref()?.low_ratio))
         .number("interval_80_high_ratio", |test| Some(test.interval.as_ref()?.high_ratio))
         .1
 }
 
-/// The repeats of a run, each with its test and number.
+/// Returns the repeats of a run, each with its test and number.
 fn repeats(run: &RunResult) -> impl Iterator<Item = (&TestResult, usize, &Sample)> {
     run.tests.iter().flat_map(|test| {
         test.samples.iter().enumerate().map(move |(repeat, sample)| (test, repeat, sample))
@@ -132,6 +176,13 @@ fn samples(run: &RunResult) -> Vec<Column> {
         .number("latency_mean_us", |(.., sample)| Some(sample.latency().mean_ns() / 1e3))
         .number("latency_p99_us", |(.., sample)| {
             sample.latency().percentile_ns(99.0).map(|ns| ns as f64 / 1e3)
+        })
+        .direction("read", |(.., sample)| reads(std::slice::from_ref(*sample), Average::Mean))
+        .direction("write", |(.., sample)| writes(std::slice::from_ref(*sample), Average::Mean))
+        .number("write_amplification", |(.., sample)| sample.drive?.write_amplification())
+        .whole("in_flight_at_end", |(.., sample)| sample.in_flight.map_or(0, |one| one.requests))
+        .number("in_flight_age_max_us", |(.., sample)| {
+            Some(sample.in_flight?.age_max.as_microseconds())
         })
         .1
 }
@@ -181,18 +232,27 @@ fn series(run: &RunResult) -> Vec<Column> {
 }
 
 fn latencies(run: &RunResult) -> Vec<Column> {
-    let mut rows: Vec<(&TestResult, u64, u64)> = Vec::new();
+    let mut rows: Vec<(&TestResult, u64, [u64; 2])> = Vec::new();
     for test in &run.tests {
-        rows.extend(test.latency().bins().map(|(ns, count)| (test, ns, count)));
+        let mut bins: BTreeMap<u64, [u64; 2]> = BTreeMap::new();
+        for sample in &test.samples {
+            for (place, own) in [&sample.reads, &sample.writes].into_iter().enumerate() {
+                let own = own.iter().flat_map(|direction| direction.latency.bins());
+                own.for_each(|(ns, count)| bins.entry(ns).or_default()[place] += count);
+            }
+        }
+        rows.extend(bins.into_iter().map(|(ns, counts)| (test, ns, counts)));
     }
     Rows(rows, Vec::new())
         .text("test", |(test, ..)| test.test.name.clone())
         .number("latency_us", |(_, ns, _)| Some(*ns as f64 / 1e3))
-        .whole("requests", |(.., count)| *count)
+        .whole("requests", |(.., [reads, writes])| reads + writes)
+        .whole("reads", |(.., [reads, _])| *reads)
+        .whole("writes", |(.., [_, writes])| *writes)
         .1
 }
 
-/// The columns of a study's figures: what was published, and what was simulated beside it.
+/// Returns the columns of a study's figures: the published values and the simulated values.
 pub fn figures(study: &StudyOutcome) -> Vec<Column> {
     Rows(study.figures.iter().collect(), Vec::new())
         .text("figure", |check| check.figure.id.clone())
@@ -207,21 +267,91 @@ pub fn figures(study: &StudyOutcome) -> Vec<Column> {
         .1
 }
 
-/// A value's word in files of results.
+/// Returns the text of a value in result files.
 fn word<T: serde::Serialize>(value: &T) -> String {
     let word = serde_json::to_value(value).ok();
     word.and_then(|word| word.as_str().map(str::to_owned)).unwrap_or_default()
 }
 
-/// Returns for each axis of a sweep whether all of its values are plain numbers. A part of a sweep asks the whole.
-pub fn numeric<'v>(axes: impl Iterator<Item = &'v [String]>) -> Vec<bool> {
-    axes.map(|values| values.iter().all(|value| value.parse::<f64>().is_ok())).collect()
+/// The type of the column that contains the values of a sweep's axis.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AxisKind {
+    /// Texts, as written.
+    Text,
+    /// Plain numbers.
+    Number,
+    /// Quantities in one unit, which ends the column's name.
+    Quantity(AxisUnit),
 }
 
-/// The columns of a sweep's points; axes that are `numeric` as numbers, the others as texts.
+/// The unit of a column of quantities.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AxisUnit {
+    /// Sizes, in bytes.
+    Bytes,
+    /// Times, in µs.
+    Microseconds,
+    /// Rates of data, in bytes a second.
+    BytesPerSecond,
+    /// Line rates, in bits a second.
+    BitsPerSecond,
+    /// Shares, from 0 to 1.
+    Ratio,
+    /// Powers, in watts.
+    Watts,
+}
+
+impl AxisUnit {
+    const ALL: [(Self, &'static str); 6] = [
+        (Self::Bytes, "bytes"),
+        (Self::Microseconds, "us"),
+        (Self::BytesPerSecond, "bytes_per_second"),
+        (Self::BitsPerSecond, "bits_per_second"),
+        (Self::Ratio, "ratio"),
+        (Self::Watts, "watts"),
+    ];
+
+    /// Returns the number of a quantity in this unit, or `None` if the text is of another kind.
+    fn number(self, text: &str) -> Option<f64> {
+        match self {
+            Self::Bytes => text.parse::<Bytes>().ok().map(|one| one.get() as f64),
+            Self::Microseconds => text.parse::<Duration>().ok().map(Duration::as_microseconds),
+            Self::BytesPerSecond => text.parse::<BytesPerSecond>().ok().map(|one| one.0 as f64),
+            Self::BitsPerSecond => text.parse::<BitsPerSecond>().ok().map(|one| one.0 as f64),
+            Self::Ratio => text.parse::<Ratio>().ok().map(Ratio::get),
+            Self::Watts => text.parse::<Watts>().ok().map(Watts::as_watts),
+        }
+    }
+}
+
+impl AxisKind {
+    /// Returns the kind of an axis with these values.
+    fn of(values: &[String]) -> Self {
+        if values.iter().all(|value| value.parse::<f64>().is_ok()) {
+            return Self::Number;
+        }
+        let is_all = |unit: AxisUnit| values.iter().all(|value| unit.number(value).is_some());
+        let unit = AxisUnit::ALL.into_iter().find(|(unit, _)| is_all(*unit));
+        unit.map_or(Self::Text, |(unit, _)| Self::Quantity(unit))
+    }
+
+    /// Returns the column name of an axis of this kind.
+    fn column_name(self, axis: &str) -> String {
+        let unit = AxisUnit::ALL.into_iter().find(|(unit, _)| self == Self::Quantity(*unit));
+        unit.map_or_else(|| axis.to_owned(), |(_, unit)| format!("{axis}_{unit}"))
+    }
+}
+
+/// Returns the kind of each axis of a sweep from all of its values. A part of a sweep passes the axes of the whole
+/// sweep.
+pub fn axis_kinds<'v>(axes: impl Iterator<Item = &'v [String]>) -> Vec<AxisKind> {
+    axes.map(AxisKind::of).collect()
+}
+
+/// Returns the columns of a sweep's points, with one axis column for each of `kinds`.
 pub fn sweep(
     sweep: &Sweep,
-    numeric: &[bool],
+    kinds: &[AxisKind],
     key: impl Fn(&SweepPoint) -> Option<String>,
 ) -> Vec<Column> {
     let points = &sweep.points;
@@ -231,21 +361,35 @@ pub fn sweep(
         let value = |point: &SweepPoint| point.outcome.as_ref().ok().and_then(of);
         Values::Numbers(points.iter().map(value).collect())
     };
-    let mut all = vec![
+    let direction = |of: fn(&SweepFigures) -> Option<&DirectionFigures>,
+                     figure: DirectionFigure| {
+        let value = |point: &SweepPoint| figure(of(point.outcome.as_ref().ok()?)?);
+        Values::Numbers(points.iter().map(value).collect())
+    };
+    let mut all: Vec<(String, Values)> = Vec::new();
+    let first = [
         ("point", Values::Whole(points.iter().map(|point| point.number as i64).collect())),
         ("key", texts(&key)),
         ("system", texts(&|point| Some(point.system.clone()))),
         ("test", texts(&|point| Some(point.test.clone()))),
     ];
+    all.extend(first.map(|(name, values)| (name.to_owned(), values)));
     for (axis, name) in sweep.axes.iter().enumerate() {
-        let number = |point: &SweepPoint| point.values.get(axis)?.parse().ok();
-        let values = match numeric.get(axis) {
-            Some(true) => Values::Numbers(points.iter().map(number).collect()),
-            _ => texts(&|point| point.values.get(axis).cloned()),
+        let kind = kinds.get(axis).copied().unwrap_or(AxisKind::Text);
+        let number = |point: &SweepPoint| {
+            let text = point.values.get(axis)?;
+            match kind {
+                AxisKind::Quantity(unit) => unit.number(text),
+                _ => text.parse().ok(),
+            }
         };
-        all.push((name, values));
+        let values = match kind {
+            AxisKind::Text => texts(&|point| point.values.get(axis).cloned()),
+            _ => Values::Numbers(points.iter().map(number).collect()),
+        };
+        all.push((kind.column_name(name), values));
     }
-    all.extend([
+    let figures = [
         ("iops", figures(|one| Some(one.iops))),
         ("bytes_per_second", figures(|one| Some(one.bytes_per_second))),
         ("latency_mean_us", figures(|one| Some(one.latency_mean_us))),
@@ -255,7 +399,18 @@ pub fn sweep(
         ("latency_max_us", figures(|one| one.latency_max_us)),
         ("busiest", texts(&|point| Some(point.outcome.as_ref().ok()?.busiest.clone()?.0))),
         ("utilisation", figures(|one| one.busiest.as_ref().map(|(_, share)| *share))),
-        ("error", texts(&|point| point.outcome.as_ref().err().cloned())),
-    ]);
-    all.into_iter().map(|(name, values)| column(name, values)).collect()
+    ];
+    all.extend(figures.map(|(name, values)| (name.to_owned(), values)));
+    for (name, figure) in DIRECTION_FIGURES {
+        all.push((format!("read_{name}"), direction(|one| one.reads.as_ref(), figure)));
+    }
+    for (name, figure) in DIRECTION_FIGURES {
+        all.push((format!("write_{name}"), direction(|one| one.writes.as_ref(), figure)));
+    }
+    let amplification = |point: &SweepPoint| point.outcome.as_ref().ok()?.write_amplification;
+    let amplification = Values::Numbers(points.iter().map(amplification).collect());
+    all.push(("write_amplification".to_owned(), amplification));
+    let error = texts(&|point| point.outcome.as_ref().err().cloned());
+    all.push(("error".to_owned(), error));
+    all.into_iter().map(|(name, values)| column(&name, values)).collect()
 }

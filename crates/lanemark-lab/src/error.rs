@@ -1,18 +1,18 @@
-//! The errors of the laboratory: one type for all of it, with the words that a person is told.
+//! The error type of the laboratory, with the message for the user.
 
 use lanemark_formats::{FormatError, FormatErrors};
 use lanemark_inspect::InspectError;
 use lanemark_measure::MeasureError;
 use lanemark_study::StudyError;
 
-/// The cause of an error, by who can mend it.
+/// The cause of an error, which determines who can fix it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Cause {
-    /// An input that is wrong.
+    /// An invalid input.
     Input,
-    /// An obstacle that must not be touched.
+    /// A file or device that must not be touched.
     Refused,
-    /// Anything else: the run itself, a file that cannot be written.
+    /// Any other failure: the run itself, or a file that cannot be written.
     Run,
 }
 
@@ -22,24 +22,24 @@ pub enum Cause {
 pub struct LabError {
     /// The cause.
     pub cause: Cause,
-    /// The error and its place, in words.
+    /// The error and its location, as text.
     pub message: String,
-    /// Advice on how to go on.
+    /// Advice on how to continue.
     pub hint: Option<String>,
 }
 
 impl LabError {
-    /// An error about something that was given, without a hint.
+    /// Creates an error about an input, without a hint.
     pub fn input(message: impl Into<String>) -> Self {
         Self { cause: Cause::Input, message: message.into(), hint: None }
     }
 
-    /// An error about something that must not be touched, without a hint.
+    /// Creates an error about a file or device that must not be touched, without a hint.
     pub fn refused(message: impl Into<String>) -> Self {
         Self { cause: Cause::Refused, message: message.into(), hint: None }
     }
 
-    /// An error of a run, without a hint.
+    /// Creates an error of a run, without a hint.
     pub fn run(message: impl Into<String>) -> Self {
         Self { cause: Cause::Run, message: message.into(), hint: None }
     }
@@ -86,6 +86,7 @@ impl From<MeasureError> for LabError {
             | E::OverwriteMismatch { .. }
             | E::InUse { .. }
             | E::DeviceInUse { .. }
+            | E::Locked { .. }
             | E::DeviceNotOffered { .. }
             | E::OfferMismatch { .. }
             | E::Replaced { .. } => Cause::Refused,

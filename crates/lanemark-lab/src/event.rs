@@ -1,12 +1,12 @@
-//! Events in the laboratory, as values for whoever looks on.
+//! Events of runs, as values for an observer.
 
-use lanemark_core::result::{RunResult, Sample, SweepPoint};
-use lanemark_core::sim::Progress;
+use lanemark_schema::result::{RunResult, Sample, SweepPoint};
+use lanemark_sim::Progress;
 
 /// The test and repeat of an event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct At {
-    /// The number of the run among those that go on together: a study's system, a what-if's side; 0 where there is one.
+    /// The number of the run among simultaneous runs: a system of a study, a side of a what-if; 0 for a single run.
     pub run: usize,
     /// The number of the test in its workload.
     pub test: usize,
@@ -14,48 +14,48 @@ pub struct At {
     pub repeat: u32,
 }
 
-/// Something that happened. Those of one repeat come in their order: begun, then how far it is, then its sample. Those
-/// of others come between, since repeats run side by side.
+/// An event of a run. The events of one repeat arrive in order: begun, advanced, sampled. Events of other repeats
+/// arrive in between, since repeats run in parallel.
 #[non_exhaustive]
 pub enum Event<'e> {
     /// A repeat begins.
     Begun(At),
-    /// A repeat goes on; told when it begins and then ten times a second.
+    /// The progress of a repeat, reported when it begins and then ten times a second.
     Advanced(At, Progress),
     /// A repeat has ended.
     Sampled(At, &'e Sample),
     /// The last repeat of a test has ended.
     TestEnded {
-        /// The test, with the repeat that was the last.
+        /// The test, with the repeat that ended last.
         at: At,
-        /// Makes the result so far of the run that the test belongs to, of the tests that have ended.
+        /// Returns the partial result of the test's run, with the tests that have ended.
         so_far: &'e dyn Fn() -> RunResult,
     },
-    /// A run of a test with one thing changed has ended.
+    /// A run with one change, made for the sensitivity of a test, has ended.
     Asked {
-        /// Number of such runs that have ended.
+        /// The number of such runs that have ended.
         ended: usize,
-        /// Number of such runs in all.
+        /// The number of all such runs.
         total: usize,
     },
-    /// A short test with values drawn from their ranges has ended, of those that give predictions their intervals; told
-    /// first when they begin.
+    /// A short test with drawn values, which an interval of a prediction needs, has ended. The event is
+    /// also sent once before the first of them.
     Drawn {
-        /// Number of such tests that have ended.
+        /// The number of such tests that have ended.
         ended: usize,
-        /// Number of such tests in all.
+        /// The number of all such tests.
         total: usize,
     },
-    /// A point of a sweep has ended, and is in its file.
+    /// A point of a sweep has ended and is in its file.
     Point {
-        /// Point that ended.
+        /// The point that ended.
         point: &'e SweepPoint,
-        /// Number of points that have ended, with those that were in the file before.
+        /// The number of points that have ended, including those that were already in the file.
         ended: u64,
-        /// Number of points that are asked for.
+        /// The number of requested points.
         total: u64,
     },
 }
 
-/// Whoever looks on. It is called in the thread that asked for the run.
+/// An observer of events. It is called in the thread that started the run.
 pub type Watch<'w> = dyn FnMut(Event<'_>) + 'w;

@@ -1,42 +1,73 @@
-//! Files that are read whole: regular ones, up to a length, and never waited for.
+//! Files that are read whole, up to a length: regular files and piped input.
 //!
-//! A pipe could keep the command waiting for ever, and a device has no end. Traces are read line by line and may come
-//! from a pipe; they are opened elsewhere.
+//! A named pipe in a folder could block the command for ever, and a device is endless, so neither is opened. Input
+//! that the user piped in is read to its end: standard input, as `-` or `/dev/stdin`, and the pipes that a shell
+//! passes as `/dev/fd/N` (`<(…)` of bash). Such an input can be read only once. Traces are read line by line and are
+//! opened elsewhere, by the same rule.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read};
-use std::os::unix::fs::OpenOptionsExt;
+use std::os::fd::AsFd;
+use std::os::unix::fs::{FileTypeExt, OpenOptionsExt};
 use std::path::Path;
+
+use rustix::fs::OFlags;
 
 use crate::error::LabError;
 
-/// The longest result, of this program or another, and the longest file of a sweep.
+/// The maximum length of a result, of this program or another, and of a sweep file.
 pub const RESULT_MAX: u64 = 1 << 30;
-/// The longest job file or file of settings.
+/// The maximum length of a job file or a settings file.
 pub const JOB_MAX: u64 = 16 << 20;
 
-/// Opens a regular file to read it.
-pub fn open(path: &Path) -> io::Result<File> {
-    let refused = || io::Error::other("is no regular file");
-    // Opening a tape winds it, and opening a watchdog starts it.
-    if !std::fs::metadata(path)?.is_file() {
-        return Err(refused());
-    }
-    // Should a pipe have come in its place, opening it would wait for somebody who writes.
-    let flags = rustix::fs::OFlags::NONBLOCK.bits().cast_signed();
-    let file = OpenOptions::new().read(true).custom_flags(flags).open(path)?;
-    match file.metadata()?.is_file() {
-        true => Ok(file),
-        false => Err(refused()),
-    }
+/// Returns whether `path` names an open input of this process: `-`, `/dev/stdin`, `/dev/fd/3`. It can be read once.
+pub fn is_piped(path: &Path) -> bool {
+    let Some(name) = path.to_str() else { return false };
+    let number = ["/dev/fd/", "/proc/self/fd/"].iter().find_map(|at| name.strip_prefix(at));
+    is_standard(path) || number.is_some_and(|number| number.parse::<u16>().is_ok())
 }
 
-/// The content of a regular file of at most `most` bytes.
+fn is_standard(path: &Path) -> bool {
+    ["-", "/dev/stdin", "/dev/fd/0", "/proc/self/fd/0"].iter().any(|name| path == Path::new(name))
+}
+
+/// Opens a regular file or piped input for reading.
+///
+/// # Errors
+/// Returns the kernel's error, or an error if the path is neither.
+pub fn open(path: &Path) -> io::Result<File> {
+    let refused =
+        || io::Error::other("is neither a regular file nor piped in, as `-` and `/dev/stdin` are");
+    if is_standard(path) {
+        // A duplicate, since a socket cannot be opened by its path.
+        return Ok(File::from(io::stdin().as_fd().try_clone_to_owned()?));
+    }
+    let is_piped = is_piped(path);
+    let fits = |kind: std::fs::FileType| kind.is_file() || is_piped && kind.is_fifo();
+    // Opening a tape winds it, and opening a watchdog starts it.
+    if !fits(std::fs::metadata(path)?.file_type()) {
+        return Err(refused());
+    }
+    // A pipe without a writer, or one that got this name in the meantime, would block the open.
+    let flags = OFlags::NONBLOCK.bits().cast_signed();
+    let file = OpenOptions::new().read(true).custom_flags(flags).open(path)?;
+    if !fits(file.metadata()?.file_type()) {
+        return Err(refused());
+    }
+    if is_piped {
+        // The writer may be slower than this reader.
+        let flags = rustix::fs::fcntl_getfl(&file)?;
+        rustix::fs::fcntl_setfl(&file, flags.difference(OFlags::NONBLOCK))?;
+    }
+    Ok(file)
+}
+
+/// Returns the content of a regular file of up to `most` bytes.
 pub fn bytes(path: &Path, most: u64) -> io::Result<Vec<u8>> {
     read_on(&open(path)?, most)
 }
 
-/// Reads the rest of an open file, of at most `most` bytes.
+/// Reads the rest of an open file of up to `most` bytes.
 pub fn read_on(file: &File, most: u64) -> io::Result<Vec<u8>> {
     let too_long = |length: u64| {
         io::Error::other(format!("has {length} bytes or more; at most {most} are read"))
@@ -46,7 +77,7 @@ pub fn read_on(file: &File, most: u64) -> io::Result<Vec<u8>> {
         return Err(too_long(length));
     }
     let mut bytes = Vec::new();
-    // A file may grow while it is read, and some tell no length.
+    // A file may grow while it is read, and some files report no length.
     file.take(most + 1).read_to_end(&mut bytes)?;
     match bytes.len() as u64 {
         length if length > most => Err(too_long(length)),
@@ -54,14 +85,14 @@ pub fn read_on(file: &File, most: u64) -> io::Result<Vec<u8>> {
     }
 }
 
-/// The first `most` bytes of a regular file.
+/// Returns the first `most` bytes of a regular file.
 pub fn head(path: &Path, most: u64) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     open(path)?.take(most).read_to_end(&mut bytes)?;
     Ok(bytes)
 }
 
-/// The text of a regular file of at most `most` bytes; what is no UTF-8 is none.
+/// Returns the text of a regular file of up to `most` bytes. The file must be UTF-8.
 pub fn text(path: &Path, most: u64) -> Result<String, LabError> {
     let name = path.display();
     let bytes = bytes(path, most)
@@ -83,7 +114,33 @@ mod tests {
         rustix::fs::mkfifoat(rustix::fs::CWD, &pipe, rustix::fs::Mode::RWXU).unwrap();
         for path in [pipe.as_path(), Path::new("/dev/zero"), folder.path()] {
             let error = bytes(path, 100).unwrap_err().to_string();
-            assert_eq!(error, "is no regular file", "{}", path.display());
+            assert!(error.starts_with("is neither a regular file"), "{}: {error}", path.display());
+        }
+    }
+
+    #[test]
+    fn a_pipe_that_a_shell_passes_is_read_to_its_end_and_no_further_than_the_bound() {
+        use std::io::Write;
+        use std::os::fd::AsRawFd;
+        for (length, most) in [(70_000, 70_000), (70_000, 69_999)] {
+            let (reader, mut writer) = io::pipe().unwrap();
+            let path = format!("/dev/fd/{}", reader.as_raw_fd());
+            let slow = std::thread::spawn(move || {
+                std::thread::sleep(std::time::Duration::from_millis(50));
+                // More than the capacity of a pipe, so that the reader has to drain it.
+                let _ = writer.write_all(&vec![b'x'; length]);
+            });
+            match bytes(Path::new(&path), most) {
+                Ok(read) => assert!(most >= length as u64 && read.len() == length),
+                Err(error) => assert!(error.to_string().contains("at most 69999"), "{error}"),
+            }
+            drop(reader);
+            slow.join().unwrap();
+        }
+        for (path, piped) in
+            [("-", true), ("/dev/stdin", true), ("/dev/fd/x", false), ("./-", false)]
+        {
+            assert_eq!(is_piped(Path::new(path)), piped, "{path}");
         }
     }
 
@@ -95,7 +152,7 @@ mod tests {
         assert!(bytes(&path, 100).unwrap_err().to_string().contains("at most 100"));
         assert_eq!(bytes(&path, 101).unwrap().len(), 101);
         assert_eq!(head(&path, 7).unwrap(), b"xxxxxxx");
-        // A file of /proc says that it is empty.
+        // Files of /proc report a length of 0.
         assert!(bytes(Path::new("/proc/self/maps"), 100).is_err());
         assert!(!bytes(Path::new("/proc/self/maps"), 1 << 20).unwrap().is_empty());
     }

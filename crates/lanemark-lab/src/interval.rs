@@ -1,67 +1,79 @@
-//! The interval of a prediction: what it would be with other values where the model's are known only within a range.
+//! The interval of a prediction, computed from the ranges of uncertain values.
 //!
-//! Every uncertain value of a system is drawn from its range many times, all at once and each for itself (the times of a
-//! processor together, since a slow one is slow in all that it does), and a short version of each test is simulated with
-//! each draw. What these tests bring, over what a short test with the values of the files brings, is the spread of the
-//! prediction. What the model leaves out widens it by a factor, which was measured on drives that the library does not
-//! have (METHOD.md).
+//! Every uncertain value of a system is drawn from its range many times. Draws are independent, except that the times
+//! of a processor are drawn together, since a slow processor is slow in all its work. A short version of each test is
+//! simulated with each draw, and once with the values of the files. The ratio of the two is the spread of the
+//! prediction. A factor for unmodelled effects widens the interval. It was measured on drives that the library does not
+//! contain (`docs/model/intervals.md`).
 
-use lanemark_core::result::{
-    Calibration, HopId, PredictionInterval, RunResult, Sample, TestResult, Widest,
+use lanemark_schema::result::{
+    Calibration, HopId, PredictionInterval, RunResult, Sample, TestResult,
 };
-use lanemark_core::rng::{Rng, StreamKey};
-use lanemark_core::sim::run_test_watched;
-use lanemark_core::sim::spec::{ProtocolKind, SystemSpec};
-use lanemark_core::units::Duration;
-use lanemark_core::workload::{Asks, Test, Workload};
+use lanemark_schema::rng::{Rng, StreamKey};
+use lanemark_schema::units::{Bytes, Duration};
+use lanemark_schema::workload::{Asks, Test, Workload};
+use lanemark_sim::run_test_watched;
+use lanemark_sim::spec::{ProtocolKind, SystemSpec};
 use lanemark_study::{Library, Location, System, Uncertain};
 
 mod left_out;
+mod summary;
 
 use left_out::{LeftOut, OWN_LEFT_OUT};
+pub use summary::SHARE;
+use summary::summary;
 
 use crate::error::LabError;
 use crate::event::{Event, Watch};
 use crate::lab::{Lab, assemble, setting};
 
-/// Draws of the uncertain values. Ends of an 80% interval lie near the fourth from either end.
+/// Draws of the uncertain values. The ends of an 80% interval lie between the third and the fourth from either end.
 pub const DRAWS: usize = 32;
-/// Draws that an interval needs. Some make no system: a hard disk with fewer sectors in its tracks, half of the draws, does
-/// not hold its capacity. Where hardly any are left, the ranges contradict the rest of the system and tell nothing.
+/// The minimum number of usable draws for an interval. Some draws make no valid system: half of the draws of a hard
+/// disk have fewer sectors in a track and cannot reach its capacity. With fewer usable draws than this, the ranges
+/// contradict the rest of the system.
 const DRAWS_TOLD: usize = DRAWS / 4;
-/// Requests of a short test, and as many before it counts for each that may be outstanding.
+/// Requests of a short test. A test with many outstanding requests gets more.
 const REQUESTS: u64 = 2_000;
-/// Data of a short test in bytes, where its requests are long, and the least requests that it has.
+/// The maximum data of a short test in bytes, for long requests, and its minimum number of requests.
 const DATA: f64 = REQUESTS as f64 * 131_072.0;
 const LEAST: f64 = 16.0;
-/// The share of predictions that an interval holds.
-pub const SHARE: f64 = 0.8;
+/// A short test with up to this number of requests ends with its last request, a longer one after its expected time.
+const FEW: f64 = 64.0;
 
-/// A test cut to some thousand requests, given what the whole test brought.
+/// Returns a test cut to some thousand requests, given the predicted rate of the whole test.
 fn shortened(test: &Test, requests_per_second: f64) -> Test {
     let mut short = test.clone();
     let outstanding = u64::from(test.queue_depth()) * u64::from(test.threads);
     let enough = (REQUESTS as f64).min(DATA / test.block_mean()).max(4.0 * outstanding as f64);
     let whole = test.volume.map_or(f64::INFINITY, |volume| volume.get() as f64 / test.block_mean());
-    let seconds = enough.max(LEAST).min(whole) / requests_per_second.max(1e-3);
+    let requests = enough.max(LEAST).min(whole);
+    let seconds = requests / requests_per_second.max(1e-3);
     let time = Duration::from_picoseconds((seconds * 1e12) as u64);
     short.ramp = test.ramp.min(time);
-    short.duration = Some(test.duration.map_or(time, |whole| whole.min(time)));
-    short.volume = None;
+    if requests <= FEW && test.is_closed() && test.block_least() == test.block {
+        // With few requests, a slower system completes one request less in a fixed time, which is a step of the count
+        // and not of the rate. Counting to the end of the last request removes the steps from the rate.
+        short.duration = None;
+        short.volume = Some(Bytes((requests.ceil() as u64).max(1) * test.block.get()));
+    } else {
+        short.duration = Some(test.duration.map_or(time, |whole| whole.min(time)));
+        short.volume = None;
+    }
     short.rounds = None;
     short.interval = None;
     short
 }
 
-/// Returns whether a short version of a test of `workload` tells how its rate goes with the values of the system; of one
-/// that runs beside another it does not.
+/// Returns whether a short version of a test of `workload` shows how its rate depends on the values of the system. A
+/// test that runs alongside another does not.
 pub(crate) fn may_be_drawn(workload: &Workload, test: &TestResult) -> bool {
     workload.runs_alone(&test.test)
         && matches!(test.test.asks, Asks::Requests(_) | Asks::Transactions(_))
         && test.iops.value > 0.0
 }
 
-/// Returns how many short tests give the tests of a result their intervals.
+/// Returns the number of short tests that the intervals of a result need.
 pub(crate) fn draws_of(result: &RunResult) -> usize {
     if !result.workload.faults.is_empty() || !result.complete {
         return 0;
@@ -71,11 +83,12 @@ pub(crate) fn draws_of(result: &RunResult) -> usize {
 }
 
 impl Lab {
-    /// Gives each test of a simulated `result` the interval of its figures. Tests with faults, with a database's users or
-    /// with a trace have none, and neither has a result whose computing was cancelled. `watch` is told of each short test.
+    /// Adds to each test of a simulated `result` the interval of its figures. Tests with faults, with a database's
+    /// users or with a trace get no interval, and neither does a cancelled result. `watch` receives an event for each
+    /// short test.
     ///
     /// # Errors
-    /// Where the system cannot be assembled.
+    /// Returns an error if the system cannot be assembled.
     pub fn add_intervals(
         &self,
         subject: &Subject<'_>,
@@ -99,11 +112,11 @@ impl Lab {
         Ok(())
     }
 
-    /// Returns the interval of each test on `subject`, given the requests a second that each was predicted to bring; none of
-    /// a test where computing was cancelled.
+    /// Returns the interval of each test on `subject`, given the predicted requests a second of each test. The interval
+    /// of a test is `None` if the run is cancelled.
     ///
     /// # Errors
-    /// Where the system cannot be assembled.
+    /// Returns an error if the system cannot be assembled.
     pub fn intervals(
         &self,
         subject: &Subject<'_>,
@@ -114,11 +127,11 @@ impl Lab {
         Ok((0..predicted.len()).map(|test| draws.interval(0, test)).collect())
     }
 
-    /// Simulates short versions of the tests of each of `sides` with values drawn from their ranges. A value that several
-    /// sides have is the same on all of them in one draw.
+    /// Simulates short versions of the tests of each of `sides` with values drawn from their ranges. A value that
+    /// several sides share is the same on all of them in one draw.
     ///
     /// # Errors
-    /// Where a system cannot be assembled.
+    /// Returns an error if a system cannot be assembled.
     pub(crate) fn draws(
         &self,
         sides: &[(Subject<'_>, &[(Test, f64)])],
@@ -138,7 +151,7 @@ impl Lab {
             }
         }
         let key = |draw: u32| StreamKey { seed, test: u32::MAX, repeat: draw, thread: 0 };
-        // A slow processor is slow in all that it does: its times are drawn together.
+        // A slow processor is slow in all its work, so its times are drawn together.
         let first_of_processor: Vec<usize> = columns
             .iter()
             .enumerate()
@@ -148,8 +161,8 @@ impl Lab {
                 first.filter(|_| column.is_of_processor()).unwrap_or(place)
             })
             .collect();
-        // A row of deviations for each draw, a column for each value; those of a draw are taken back by the next, so that
-        // the middle of the draws is the prediction.
+        // One row of deviations for each draw, one column for each value. The next draw negates the deviations of a
+        // draw, so that the centre of the draws is the prediction.
         let deviations: Vec<Vec<f64>> = (0..DRAWS as u32)
             .map(|draw| {
                 let mut rng = Rng::new(key(draw / 2));
@@ -168,7 +181,7 @@ impl Lab {
             let drawn = deviations.iter().map(|row| subject.drawn(&columns, row));
             systems.push(drawn.collect::<Result<_, _>>()?);
         }
-        // Each piece is a side, a test of it, and the values of the files or a draw.
+        // A piece is a side, one of its tests, and a draw or the values of the files.
         let pieces: Vec<(usize, usize, usize)> = sides
             .iter()
             .enumerate()
@@ -227,21 +240,21 @@ impl Lab {
     }
 }
 
-/// A system whose values are drawn: its name, with settings, and values that a fit knows within ranges.
+/// A system whose values are drawn: its name, its settings, and the values that a fit knows within ranges.
 #[derive(Clone, Copy, Debug)]
 pub struct Subject<'s> {
-    /// Library of the system's parts.
+    /// The library of the system's parts.
     pub library: &'s Library,
-    /// Name of the system, `drive@platform:port`.
+    /// The name of the system, `drive@platform:port`.
     pub name: &'s str,
-    /// Values that are set otherwise than the library has them.
+    /// Values that replace library values.
     pub settings: &'s [(Calibration, Location)],
-    /// Values with ranges of their own, which take the place of the files' ranges.
+    /// Values with separate ranges, which replace the ranges of the files.
     pub ranges: &'s [Uncertain],
 }
 
 impl Subject<'_> {
-    /// The system with the values of its files. A range of a value that the system does not have is an error.
+    /// Returns the system with the values of its files. A range of a value that the system lacks is an error.
     fn system(&self) -> Result<System, LabError> {
         if !self.ranges.is_empty() {
             let mut all = self.settings.to_vec();
@@ -253,7 +266,7 @@ impl Subject<'_> {
         assemble(self.library, self.name, self.settings)
     }
 
-    /// The uncertain values of `system`. What is set is certain.
+    /// Returns the uncertain values of `system`. A value that is set is certain.
     fn uncertain(&self, system: &System) -> Vec<Uncertain> {
         let own = |value: &&Uncertain| {
             !self.ranges.iter().any(|other| other.parameter == value.parameter)
@@ -265,14 +278,14 @@ impl Subject<'_> {
         all.filter(free).collect()
     }
 
-    /// Name of the drive or platform that has `parameter`.
+    /// Returns the name of the drive or platform that has `parameter`.
     fn part_of(&self, parameter: &str) -> String {
         let (drive, rest) = self.name.split_once('@').unwrap_or((self.name, ""));
         let platform = rest.split_once(':').map_or(rest, |(platform, _)| platform);
         if parameter.starts_with("drive.") { drive } else { platform }.to_owned()
     }
 
-    /// The system with each uncertain value so many deviations from its middle; none where such a system cannot be.
+    /// Returns the system with each uncertain value at its deviation, or `None` if such a system is not valid.
     fn drawn(&self, columns: &[Column], deviations: &[f64]) -> Result<Option<System>, LabError> {
         let mut all = self.settings.to_vec();
         for (column, deviations) in columns.iter().zip(deviations) {
@@ -285,16 +298,16 @@ impl Subject<'_> {
     }
 }
 
-/// An uncertain value of one or more sides.
+/// An uncertain value of one or several sides.
 #[derive(Clone, Debug)]
 struct Column {
-    /// Name of the drive or platform.
+    /// The name of the drive or platform.
     of: String,
     value: Uncertain,
 }
 
 impl Column {
-    /// Whether the value is a time that the host's processor works for a request.
+    /// Returns whether the value is a time that the host's processor works for a request.
     fn is_of_processor(&self) -> bool {
         let times = ["request_submit", "write_submit", "request_complete", "driver_time"];
         let key = self.value.parameter.rsplit('.').next();
@@ -302,12 +315,12 @@ impl Column {
     }
 }
 
-/// Requests a second of a short test.
+/// The rates of a short test.
 #[derive(Clone, Debug)]
 struct Rates {
     /// The short test with the values of the files.
     middle: Option<Middle>,
-    /// Requests a second of each draw; none of a draw that makes no system.
+    /// Requests a second of each draw, `None` for a draw that makes no valid system.
     drawn: Vec<Option<f64>>,
 }
 
@@ -316,18 +329,18 @@ struct Rates {
 struct Middle {
     /// Requests a second.
     rate: f64,
-    /// Between which factors 80% of predictions are for what the model leaves out.
+    /// The factors for unmodelled effects, between which 80% of predictions lie.
     left_out: LeftOut,
-    /// The highest rate that the links may carry, over this one.
+    /// The maximum rate of the links over this rate.
     headroom: f64,
 }
 
-/// What is known of a figure that goes over to another system.
+/// The evidence for a figure that is carried over to another system.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Known {
-    /// The standard deviation of the logarithm of a figure for chance.
+    /// The standard deviation of the logarithm of a figure due to chance.
     pub(crate) chance: f64,
-    /// Drive or link is the limit on the other system, and what it brings as the limit was measured.
+    /// Whether a drive or link limits the other system and its throughput as the limit was measured.
     pub(crate) is_full: bool,
 }
 
@@ -337,9 +350,9 @@ pub(crate) struct Draws {
     columns: Vec<Column>,
     /// A row of deviations for each draw.
     deviations: Vec<Vec<f64>>,
-    /// By side and test.
+    /// The rates by side and test.
     rates: Vec<Vec<Rates>>,
-    /// Computing was not cancelled.
+    /// Whether the draws are complete, not cancelled.
     whole: bool,
 }
 
@@ -354,8 +367,8 @@ impl Draws {
         Some(interval)
     }
 
-    /// Returns the interval of what test `test` brings on side 1, given what was measured on side 0; with `ratio` that
-    /// of side 1 over side 0, in which the values of both go together.
+    /// Returns the interval of the throughput of test `test` on side 1, given the measurement on side 0. With `ratio`,
+    /// the interval is of side 1 over side 0, in which the shared values of both sides vary together.
     pub(crate) fn carried_interval(
         &self,
         test: usize,
@@ -375,77 +388,43 @@ impl Draws {
         self.summary(ratios, LeftOut::on_either_side(left_out))
     }
 
-    /// Summarizes draws relative to the middle, where enough of them make systems.
+    /// Summarizes draws relative to the middle, if enough of them make valid systems.
     fn summary(
         &self,
         ratios: impl Iterator<Item = Option<f64>>,
         left_out: LeftOut,
     ) -> Option<PredictionInterval> {
         let drawn = ratios.zip(&self.deviations);
-        let usable = |ratio: f64| ratio.is_finite().then_some(ratio.max(1e-9));
+        // A draw that completed no request gives no rate.
+        let usable = |ratio: f64| (ratio.is_finite() && ratio > 0.0).then_some(ratio);
         let drawn = drawn.filter_map(|(ratio, row)| Some((usable(ratio?)?, row)));
         let drawn: Vec<(f64, &Vec<f64>)> = drawn.collect();
         let told = drawn.len() >= DRAWS_TOLD && self.whole;
-        told.then(|| summary(&drawn, &self.columns, left_out))
+        let parameters: Vec<String> =
+            self.columns.iter().map(|column| column.value.parameter.clone()).collect();
+        told.then(|| summary(&drawn, &parameters, left_out))
     }
 }
 
-/// A number of the standard normal distribution (the sum of twelve uniform ones, less six; tails end at six).
+/// Returns a number of the standard normal distribution: the sum of twelve uniform numbers, less six. Its tails end at
+/// six.
 fn normal(rng: &mut Rng) -> f64 {
     (0..12).map(|_| rng.unit()).sum::<f64>() - 6.0
 }
 
-/// The interval of what draws brought relative to the middle, each with its deviations, widened by what the model leaves
-/// out.
-fn summary(
-    drawn: &[(f64, &Vec<f64>)],
-    columns: &[Column],
-    left_out: LeftOut,
-) -> PredictionInterval {
-    let logs: Vec<f64> = drawn.iter().map(|(ratio, _)| ratio.ln()).collect();
-    let count = logs.len().max(1) as f64;
-    let mean = logs.iter().sum::<f64>() / count;
-    let variance = logs.iter().map(|log| (log - mean).powi(2)).sum::<f64>() / count;
-    let mut sorted = logs.clone();
-    sorted.sort_by(f64::total_cmp);
-    let quantile = |share: f64| {
-        let at = share * (sorted.len().saturating_sub(1)) as f64;
-        let (low, part) = (at.floor() as usize, at.fract());
-        let next = sorted.get(low + 1).or(sorted.get(low));
-        sorted.get(low).zip(next).map_or(0.0, |(one, two)| one + part * (two - one))
-    };
-    let (low, high) = (quantile((1.0 - SHARE) / 2.0), quantile((1.0 + SHARE) / 2.0));
-    let share = |column: usize| {
-        let covariance: f64 =
-            drawn.iter().zip(&logs).map(|((_, row), log)| row[column] * (log - mean)).sum::<f64>()
-                / count;
-        let own: f64 = drawn.iter().map(|(_, row)| row[column].powi(2)).sum::<f64>() / count;
-        covariance.powi(2) / (own * variance).max(1e-30)
-    };
-    let widest = (variance > 1e-6)
-        .then(|| (0..columns.len()).rev().map(|column| (column, share(column))))
-        .and_then(|shares| shares.max_by(|one, two| one.1.total_cmp(&two.1)))
-        .map(|(column, share)| Widest {
-            parameter: columns[column].value.parameter.clone(),
-            share: share.min(1.0),
-        });
-    let low_ratio = (-low.min(0.0).hypot(left_out.low.ln())).exp();
-    let high_ratio = high.max(0.0).hypot(left_out.high.ln()).exp();
-    PredictionInterval { low_ratio, high_ratio, widest }
-}
-
-/// The factor of a drive or link that is the limit on both systems: 80% of 42 published pairs, of drives of one model at
-/// their limit in two machines, are within it (METHOD.md).
+/// The factor for a drive or link that is the limit on both systems. It contains 80% of 42 published pairs, which are
+/// drives of one model at their limit in two machines (`docs/model/what-if.md`).
 const FULL_LEFT_OUT: f64 = 1.034;
-/// Deviations of a normal distribution on either side that hold 80%.
-const SIDES: f64 = 1.2816;
+/// The deviations of a normal distribution that contain 80% on both sides.
+pub(crate) const SIDES: f64 = 1.2816;
 
-/// How far above the law of its links a path may be: what the laws of SATA and SAS are met within, and what the next size of
-/// payload gives over PCIe, since platforms seldom tell theirs.
+/// The factor by which a path may exceed the formulas of its links. The formulas of SATA and SAS agree with
+/// measurements within the first. The second is the gain of the next payload size over PCIe, since platforms seldom
+/// state theirs.
 const LAW: f64 = 1.03;
 const LAW_PCIE: f64 = 1.1;
 
-/// Returns how far above the law of its links a system may be.
+/// Returns the factor by which a system may exceed the formulas of its links.
 fn law(system: &SystemSpec) -> f64 {
     match system.first().protocol.kind {
         ProtocolKind::Nvme => LAW_PCIE,
@@ -453,12 +432,12 @@ fn law(system: &SystemSpec) -> f64 {
     }
 }
 
-/// Returns how far above the law of the links of `system` a figure may be measured, by 80%.
+/// Returns the factor by which a measured figure may exceed the formulas of the links of `system`, at 80%.
 pub(crate) fn above_law(system: &SystemSpec, known: Known) -> f64 {
     law(system) * (SIDES * known.chance).exp()
 }
 
-/// Returns the highest rate that the links of `system` may carry, over that of `sample`.
+/// Returns the maximum rate of the links of `system` over the rate of `sample`.
 fn headroom(system: &System, sample: &Sample) -> f64 {
     let hops = sample.path.as_ref().map_or(&[][..], |path| &path.hops);
     let links = hops.iter().filter(|hop| matches!(hop.id, HopId::Link(_) | HopId::SecondLink(_)));

@@ -1,13 +1,13 @@
-//! JSON for people: in lines, and without anything that a terminal would obey.
+//! JSON for people: indented, and without control sequences that a terminal would execute.
 
-use lanemark_core::text::is_shown;
+use lanemark_schema::text::is_shown;
 
 use crate::error::LabError;
 
-/// A value as JSON that a terminal may show: what a terminal would obey is escaped, so that nothing is lost.
+/// Returns a value as JSON that is safe to print on a terminal. Control characters are escaped, so no data is lost.
 ///
 /// # Errors
-/// Where it cannot be written as JSON.
+/// Returns an error if the value cannot be written as JSON.
 pub fn text<T: serde::Serialize>(value: &T) -> Result<String, LabError> {
     let text = serde_json::to_string_pretty(value)
         .map_err(|error| LabError::run(format!("the result can't be written as JSON: {error}")))?;

@@ -1,16 +1,16 @@
-//! Runs on modelled systems, side by side on all cores.
+//! Runs on modelled systems, in parallel on all cores.
 //!
-//! A repeat of a test, or of tests beside each other, needs nothing of any other, so that each is a piece of work by itself; what comes out is put
-//! together by number, and is the same to the byte however many threads there are. Where several fail, the first in the
-//! order of runs, tests and repeats is told, as if they had run one after the other.
+//! A repeat of a test, or of tests that run together, is independent of every other repeat, so each is a separate
+//! piece of work. Results are assembled by number and are the same to the byte for any number of threads. If several
+//! repeats fail, the reported error is the first in the order of runs, tests and repeats, as in a sequential run.
 
 use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
-use lanemark_core::result::{Calibration, Provenance, RunResult, Sample, Warning};
-use lanemark_core::sim::Progress;
-use lanemark_core::workload::Workload;
+use lanemark_schema::result::{Calibration, Provenance, RunResult, Sample, Warning};
+use lanemark_schema::workload::Workload;
+use lanemark_sim::Progress;
 use lanemark_study::system::{NamedAt, SystemName};
 use lanemark_study::{Library, Location, StudyError, System};
 
@@ -19,24 +19,24 @@ use crate::error::LabError;
 use crate::event::{At, Event, Watch};
 use crate::pool::Pool;
 
-/// Interval at which a repeat tells its progress.
+/// Interval at which a repeat reports its progress.
 const TELL_EVERY: Duration = Duration::from_millis(100);
 
-/// The place where runs are made: its number of threads, and the way to end them.
+/// The laboratory: its number of threads and its cancellation flag.
 #[derive(Clone, Debug, Default)]
 pub struct Lab {
-    /// Threads that run tests.
+    /// The threads that run tests.
     pub pool: Pool,
-    /// The wish to end what goes on.
+    /// The flag that cancels running work.
     pub cancel: Cancel,
 }
 
-/// A workload and the system that it runs on.
+/// A workload and its system.
 #[derive(Clone, Copy, Debug)]
 pub struct Work<'w> {
-    /// System to run.
+    /// The system that runs the workload.
     pub system: &'w System,
-    /// Workload to run.
+    /// The workload to run.
     pub workload: &'w Workload,
 }
 
@@ -44,15 +44,15 @@ pub struct Work<'w> {
 enum Told {
     Begun,
     Advanced(Progress),
-    /// The samples of a test and of those beside it.
+    /// The samples of a test and of the tests that run alongside it.
     Sampled(Vec<Sample>),
     Failed(StudyError),
 }
 
-/// Opens the library in `folder`; without one that in `./library`, and where there is none the one built in.
+/// Opens the library in `folder`, or in `./library` if no folder is given. Without either, it returns the built-in one.
 ///
 /// # Errors
-/// Where `folder` holds no library.
+/// Returns an error if `folder` does not contain a library.
 pub fn open_library(folder: Option<&Path>) -> Result<Library, LabError> {
     match folder {
         Some(folder) => Ok(Library::in_folder(folder)?),
@@ -63,10 +63,10 @@ pub fn open_library(folder: Option<&Path>) -> Result<Library, LabError> {
     }
 }
 
-/// Assembles the system that is written `drive@platform:port`, with each of `settings` in place of a library value.
+/// Assembles the system with the name `drive@platform:port`, with each of `settings` in place of a library value.
 ///
 /// # Errors
-/// A name that the library does not know, and whatever does not fit together.
+/// Returns an error if the library does not know a name, or if the parts do not fit together.
 pub fn assemble(
     library: &Library,
     name: &str,
@@ -77,10 +77,10 @@ pub fn assemble(
     Ok(System::assemble(library, &parts, &named_at, name, settings)?)
 }
 
-/// Reads a setting, `parameter=value`.
+/// Parses a setting, `parameter=value`.
 ///
 /// # Errors
-/// Where `text` is not written so.
+/// Returns an error if `text` has another form.
 pub fn setting(text: &str) -> Result<(Calibration, Location), LabError> {
     let Some((parameter, value)) = text.split_once('=') else {
         return Err(LabError::input(format!("--set {text}: is not written as PARAMETER=VALUE"))
@@ -95,20 +95,20 @@ pub fn setting(text: &str) -> Result<(Calibration, Location), LabError> {
     Ok((calibration, Location::file(format!("--set {text}"))))
 }
 
-/// Reads settings, each as [`setting`] does.
+/// Parses settings, each as [`setting`] does.
 ///
 /// # Errors
-/// The first that is not written so.
+/// Returns the error of the first text that is not a setting.
 pub fn settings(texts: &[String]) -> Result<Vec<(Calibration, Location)>, LabError> {
     texts.iter().map(|text| setting(text)).collect()
 }
 
 impl Lab {
-    /// Runs all tests of `workload` on `system`. Where that is cancelled the result has the tests that had ended by
-    /// then, and is not complete.
+    /// Runs all tests of `workload` on `system`. If the run is cancelled, the result contains the tests that have ended
+    /// and is not complete.
     ///
     /// # Errors
-    /// Where a test does not fit the system.
+    /// Returns an error if a test does not fit the system.
     pub fn run(
         &self,
         system: &System,
@@ -120,16 +120,23 @@ impl Lab {
         Ok(runs.swap_remove(0))
     }
 
-    /// Runs several workloads, each on its system, and gives their results in the order of `works`.
+    /// Runs several workloads, each on its system, and returns their results in the order of `works`.
     ///
     /// # Errors
-    /// Where a test does not fit its system.
+    /// Returns an error if a test does not fit its system.
     pub fn run_all(
         &self,
         works: &[Work<'_>],
         provenance: &Provenance,
         watch: &mut Watch<'_>,
     ) -> Result<Vec<RunResult>, LabError> {
+        let mut tests = works.iter().flat_map(|work| &work.workload.tests);
+        if let Some(test) = tests.find(|test| test.needs_page_cache()) {
+            let message =
+                format!("test `{}`: block = {}: a multiple of 512 B", test.name, test.block);
+            return Err(LabError::input(message)
+                .hint("only the page cache takes such requests: simulate a job file of fio, or round them"));
+        }
         let pieces: Vec<At> = (0..works.len())
             .flat_map(|run| works[run].workload.groups().into_iter().map(move |group| (run, group)))
             .flat_map(|(run, group)| {
@@ -146,7 +153,7 @@ impl Lab {
             let whole = samples.iter().map(|test| test.iter().cloned().collect());
             works[run].system.result(works[run].workload, provenance.clone(), whole)
         };
-        // The first piece that failed; those after it need not come to their end.
+        // The first piece that failed. The pieces after it need not finish.
         let failed = AtomicUsize::new(usize::MAX);
         let mut failure = None;
         self.pool.each(
@@ -171,7 +178,7 @@ impl Lab {
                 let outcome = work.system.samples(work.workload, own, provenance.seed, &mut watch);
                 match outcome {
                     Ok(Some(samples)) => tell(Told::Sampled(samples)),
-                    // It was ended from outside.
+                    // The piece was cancelled.
                     Ok(None) => return,
                     Err(error) => {
                         failed.fetch_min(piece, Ordering::Relaxed);

@@ -1,25 +1,26 @@
-//! The laboratory behind every front end: systems are assembled, tests run, questions asked and results kept.
+//! The laboratory that every user interface uses: it assembles systems, runs tests, answers questions and keeps results.
 //!
-//! | file | what it does |
+//! | file | contents |
 //! |---|---|
 //! | [`lab`] | assembles systems, and runs workloads on them |
 //! | [`opened`], [`scale`] | workloads by name or file, and their changes for a run |
-//! | [`bottleneck`], [`loss`], [`study`], [`whatif`], [`sweep`] | what is asked of such runs |
+//! | [`bottleneck`], [`loss`], [`study`], [`whatif`], [`sweep`] | the questions that such runs answer |
+//! | [`interfaces`] | the throughput of each SATA, SAS and PCIe interface |
 //! | [`machine`] | a real machine as a platform |
-//! | [`measured`] | what is made of a measurement: its result with the path and the explanation |
-//! | [`columns`] | results as columns, for whoever keeps tables |
-//! | [`interval`] | how sure a prediction is: short runs with values drawn from their ranges |
-//! | [`ratings`] | drives of their ratings, held against them |
-//! | [`pool`] | the threads of all of these |
-//! | [`cancel`], [`event`] | how a run is ended from outside, and what it tells meanwhile |
-//! | [`results`], [`reserved`], [`input`], [`json`] | the folder of results: names that are taken, files that are written whole |
-//! | [`error`] | what may go wrong |
+//! | [`measured`] | the result of a measurement, with the path and the explanation |
+//! | [`columns`] | results as columns for tabular formats |
+//! | [`interval`] | the uncertainty of a prediction: short runs with values drawn from their ranges |
+//! | [`ratings`] | rated drives compared with their ratings |
+//! | [`pool`] | the threads of all runs |
+//! | [`cancel`], [`event`] | cancellation of a run, and its events |
+//! | [`results`], [`reserved`], [`input`], [`json`] | reserved names, and files that are written whole |
+//! | [`error`] | the error type |
 //!
-//! Nothing here prints, ends the program, reads its arguments or catches signals: a command, a server or a binding does
-//! that with what it is told. Whatever the number of threads, the outcome is the same to the byte.
+//! No function of this crate prints, ends the program, reads its arguments or catches signals. A command, a server or a
+//! binding does that with the values that it receives. The result is the same to the byte for any number of threads.
 
 //!
-//! A test on a named system, with the library that is built in:
+//! A test on a named system, with the built-in library:
 //!
 //! ```
 //! use lanemark_lab::{Event, Lab, LabError, assemble};
@@ -48,6 +49,7 @@ pub mod columns;
 pub mod error;
 pub mod event;
 pub mod input;
+pub mod interfaces;
 pub mod interval;
 pub mod json;
 pub mod lab;
@@ -73,7 +75,7 @@ pub use pool::Pool;
 pub use sweep::{Chunks, SweepFile, merge};
 pub use whatif::{Side, WhatIfJob};
 
-/// The page of the book on the library in Rust, whose code is compiled and run with the examples.
+/// The book's page on the Rust library, whose code is compiled and run with the examples.
 #[cfg(doctest)]
 #[doc = include_str!("../../../docs/tasks/rust.md")]
 mod book {}

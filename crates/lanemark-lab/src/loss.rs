@@ -1,29 +1,29 @@
-//! Throughput that a test loses to the link that limits it: the test again with that link faster.
+//! Throughput that a test loses to the link that limits it: the test runs again with a faster link.
 //!
-//! A drive's link that trained down is made as fast as the drive's own connector, in doublings, since no port makes it
-//! faster. Any other link is made sixteen times as fast, which is as good as no limit. Asked is of links alone: a drive's
-//! own parts are what it is bought for.
+//! The link of a drive that trained down is doubled until it is as fast as the drive's own connector, since no port
+//! makes it faster. Any other link is made sixteen times as fast, which is effectively no limit. Only links are
+//! examined, since the buyer of a drive cannot change its parts.
 
-use lanemark_core::result::{Changed, HopId, LinkLoss, PathPart, TestResult};
-use lanemark_core::rng::StreamKey;
-use lanemark_core::sim::Progress;
-use lanemark_core::sim::sensitivity::variants;
+use lanemark_schema::result::{Changed, HopId, LinkLoss, PathPart, TestResult};
+use lanemark_schema::rng::StreamKey;
+use lanemark_sim::Progress;
+use lanemark_sim::sensitivity::variants;
 use lanemark_study::System;
 
 use crate::error::LabError;
 use crate::lab::Lab;
 
-/// The most doublings of a link's speed.
+/// The maximum number of doublings of a link's speed.
 const DOUBLINGS: u32 = 4;
-/// Utilisation from which on a link is asked about.
+/// The utilisation from which on a link is examined.
 const BUSY: f64 = 0.8;
 
 impl Lab {
-    /// Returns what test number `place` of a run on `system`, whose outcome is `result`, loses to its busiest link; none
-    /// where no link limits it, or that is cancelled.
+    /// Returns the throughput that test number `place` of a run on `system`, with the outcome `result`, loses to its
+    /// busiest link. The loss is `None` if no link limits the test, or if the run is cancelled.
     ///
     /// # Errors
-    /// Where the test does not come to its end with the other link.
+    /// Returns an error if the test does not run to its end with the faster link.
     pub fn link_loss(
         &self,
         system: &System,
@@ -32,7 +32,7 @@ impl Lab {
     ) -> Result<Option<LinkLoss>, LabError> {
         let Some(base) = result.samples.first() else { return Ok(None) };
         let busiest = base.path.as_ref().and_then(|path| path.busiest_hop());
-        let limits = |hop: &&lanemark_core::result::HopUse| {
+        let limits = |hop: &&lanemark_schema::result::HopUse| {
             hop.utilisation >= BUSY && PathPart::of(hop.id) == PathPart::Link
         };
         let Some(hop) = busiest.filter(limits) else { return Ok(None) };
@@ -61,7 +61,7 @@ impl Lab {
         }
         let key = StreamKey { seed, test: place as u32, repeat: 0, thread: 0 };
         let go_on = &mut |_: &Progress| !self.cancel.is_cancelled();
-        let sample = lanemark_core::sim::run_test_watched(&faster, &test, key, go_on);
+        let sample = lanemark_sim::run_test_watched(&faster, &test, key, go_on);
         let sample = match sample {
             Ok(sample) => sample,
             Err(_) if self.cancel.is_cancelled() => return Ok(None),

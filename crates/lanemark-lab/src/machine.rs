@@ -1,4 +1,4 @@
-//! A real machine as a platform: its sysfs tree, or a capture of one, with a port for each drive.
+//! A real machine as a platform: its sysfs tree, or a capture of the tree, with a port for each drive.
 
 use std::path::Path;
 
@@ -8,13 +8,13 @@ use lanemark_study::inspected::{self, InspectedPlatform};
 use crate::error::LabError;
 use crate::input;
 
-/// The place of a running machine's own tree.
+/// The path of a running machine's own tree.
 pub const SYSFS: &str = "/sys";
 
-/// Opens the sysfs tree at `path`, a folder, or a capture where that ends in `.tar`.
+/// Opens the sysfs tree at `path`: a folder, or a capture whose name ends in `.tar`.
 ///
 /// # Errors
-/// Where nothing there can be read as one.
+/// Returns an error if `path` cannot be read as a sysfs tree.
 pub fn tree(path: &Path) -> Result<Sysfs, LabError> {
     let is_capture = path.extension().is_some_and(|extension| extension == "tar");
     if !is_capture || path.is_dir() {
@@ -24,11 +24,11 @@ pub fn tree(path: &Path) -> Result<Sysfs, LabError> {
     Ok(Sysfs::of_capture(input::open(path).map_err(failed)?, path)?)
 }
 
-/// The machine whose tree is at `path` as a platform file, called `name`. Needs no right that a user lacks; what only
-/// the superuser is told is assumed, and the file says so.
+/// Returns the machine whose tree is at `path` as a platform file with the name `name`. The call needs no privileges.
+/// Values that only the superuser can read are assumed, and the file marks them.
 ///
 /// # Errors
-/// Where the tree cannot be read, or has no device behind a link that a port could stand for.
+/// Returns an error if the tree cannot be read, or if no device is downstream of a link that a port could represent.
 pub fn platform(path: &Path, name: &str) -> Result<InspectedPlatform, LabError> {
     let sysfs = tree(path)?;
     let inspection = inspect(&sysfs, None)?;

@@ -1,13 +1,13 @@
-//! The result of a measurement: the path to its target is added, and each test is explained by it.
+//! The result of a measurement, with the path to its target and an explanation of each test.
 
 use std::path::Path;
 
-use lanemark_core::result::{Inspection, Provenance, RunResult, SCHEMA_VERSION, Target};
-use lanemark_core::workload::Workload;
 use lanemark_inspect::{InspectError, Sysfs, explain, inspect};
 use lanemark_measure::Outcome;
+use lanemark_schema::result::{Inspection, Provenance, RunResult, SCHEMA_VERSION, Target};
+use lanemark_schema::workload::Workload;
 
-/// The result of a measurement as far as it got.
+/// Returns the result of a measurement, complete or partial.
 pub fn result(measured: &Outcome, workload: &Workload, provenance: &Provenance) -> RunResult {
     RunResult {
         schema_version: SCHEMA_VERSION,
@@ -21,8 +21,8 @@ pub fn result(measured: &Outcome, workload: &Workload, provenance: &Provenance) 
     }
 }
 
-/// The result of a measurement that has ended, explained by the path to its target. Where the path cannot be read, the
-/// run is as good without it.
+/// Returns the result of a measurement that has ended, explained by the path to its target. If the path cannot be read,
+/// the result omits it and stays valid.
 pub fn explained(measured: &Outcome, workload: &Workload, provenance: &Provenance) -> RunResult {
     let mut result = result(measured, workload, provenance);
     let inspection =
@@ -32,7 +32,7 @@ pub fn explained(measured: &Outcome, workload: &Workload, provenance: &Provenanc
     result
 }
 
-/// The path to the block device under the target.
+/// Returns the path to the target's block device.
 fn inspect_device(sysfs: &Sysfs, measured: &Outcome) -> Result<Inspection, InspectError> {
     let device = measured.target.block_device.as_deref();
     inspect(sysfs, Some(device.unwrap_or(&measured.target.path)))

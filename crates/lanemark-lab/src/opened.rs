@@ -1,15 +1,16 @@
-//! Workloads by their name or file, also by files of other programs.
+//! Workloads by their name or file, including files of other programs.
 
 use std::fs::{self, OpenOptions};
 use std::io::{Seek, SeekFrom};
 use std::os::unix::fs::{FileTypeExt, OpenOptionsExt};
 use std::path::{Component, Path, PathBuf};
 
-use lanemark_core::units::Bytes;
-use lanemark_core::workload::Workload;
 use lanemark_formats::fio::{self, Engine, FioSettings, Surroundings};
 use lanemark_formats::{Note, iometer};
 use lanemark_measure::{EngineKind, OnError};
+use lanemark_schema::result::Warning;
+use lanemark_schema::units::Bytes;
+use lanemark_schema::workload::{Test, Workload};
 use lanemark_study::{Library, workload};
 use rustix::fs::OFlags;
 use sha2::{Digest, Sha256};
@@ -21,18 +22,18 @@ use crate::input;
 pub struct Opened {
     /// The workload.
     pub workload: Workload,
-    /// Settings of a job file for the engine.
+    /// The engine settings of a job file.
     pub settings: Option<FioSettings>,
-    /// Notes on settings of a foreign file that are only nearly kept, or needless.
+    /// Notes on settings of a foreign file that are only approximated, or redundant.
     pub notes: Vec<Note>,
-    /// The file with its hash, where it is none of the library.
+    /// The file with its hash, if it is not a file of the library.
     pub input: Option<(String, String)>,
 }
 
-/// Opens a workload: fio's or Iometer's where the file's name ends so, else one of the library.
+/// Opens a workload: one of fio or Iometer if the name has such an extension, otherwise one of the library.
 ///
 /// # Errors
-/// Where there is no such file or test, or whatever is wrong in it.
+/// Returns an error if the file or test does not exist, or if the file is invalid.
 pub fn open(library: &Library, name: &str, target_size: Option<Bytes>) -> Result<Opened, LabError> {
     let (file, test) = match name.rsplit_once(':') {
         Some((file, test)) if is_foreign(file) => (file, Some(test)),
@@ -61,7 +62,7 @@ fn is_foreign(file: &str) -> bool {
     file.ends_with(".fio") || file.ends_with(".icf")
 }
 
-/// Computes the SHA-256 of `bytes`, in hexadecimal.
+/// Returns the SHA-256 of `bytes`, in hexadecimal.
 pub fn hash(bytes: &[u8]) -> String {
     Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect()
 }
@@ -83,7 +84,7 @@ fn job_file(text: &str, file: &str, target_size: Option<Bytes>) -> Result<Opened
     })
 }
 
-/// The text of a file that a job file includes: one that lies in the job file's folder or below.
+/// Returns the text of a file that a job file includes. The file must be in the job file's folder or below.
 fn included(folder: &Path, path: &str) -> Result<String, String> {
     let unread = |error: std::io::Error| format!("can't be read: {error}");
     let folder = match folder.as_os_str().is_empty() {
@@ -91,7 +92,7 @@ fn included(folder: &Path, path: &str) -> Result<String, String> {
         false => folder,
     };
     let inside = Path::new(path).components().all(|part| matches!(part, Component::Normal(_)));
-    // Links may lead anywhere.
+    // A symbolic link may lead out of the folder.
     let found = match inside {
         true => folder.join(path).canonicalize().map_err(unread)?,
         false => PathBuf::new(),
@@ -103,7 +104,7 @@ fn included(folder: &Path, path: &str) -> Result<String, String> {
     String::from_utf8(bytes).map_err(|_| "is no text".to_owned())
 }
 
-/// Leaves one test of a workload.
+/// Removes all tests of a workload except one.
 fn only(workload: &mut Workload, file: &str, wanted: &str) -> Result<(), LabError> {
     let wanted = workload::slug(wanted);
     let names: Vec<String> = workload.tests.iter().map(|test| workload::slug(&test.name)).collect();
@@ -115,13 +116,13 @@ fn only(workload: &mut Workload, file: &str, wanted: &str) -> Result<(), LabErro
     Ok(())
 }
 
-/// The size of a file or block device that exists.
+/// Returns the size of an existing file or block device.
 pub fn size_of(path: &Path) -> Option<Bytes> {
     let metadata = fs::metadata(path).ok()?;
     let kind = metadata.file_type();
     let size = match kind.is_file() {
         true => metadata.len(),
-        // A block device has no length of its own, but an end. Opening a pipe would wait, and opening a tape wind it.
+        // A block device reports no length, but it has an end. Opening a pipe would wait, and opening a tape winds it.
         false if kind.is_block_device() => {
             let flags = OFlags::NONBLOCK.bits().cast_signed();
             let file = OpenOptions::new().read(true).custom_flags(flags).open(path);
@@ -133,7 +134,41 @@ pub fn size_of(path: &Path) -> Option<Bytes> {
 }
 
 impl Opened {
-    /// The engine that a job file asks for.
+    /// Adapts the workload to the simulator, which lacks a page cache. Tests that would wait for buffered reads get a
+    /// depth of 1, and requests that are no multiple of 512 B become whole pages. Returns a warning about these
+    /// assumptions, or `None` if no request would go through the page cache.
+    pub fn simulate(&mut self) -> Option<Warning> {
+        let whole_pages = self.workload.take_pages();
+        let settings = self.settings.as_ref();
+        let is_cached = |test: &Test| test.reads() || test.writes();
+        let is_buffered = settings.is_some_and(|settings| {
+            settings.direct != Some(true) && settings.engine != Some(Engine::Null)
+        });
+        if !(whole_pages || is_buffered && self.workload.tests.iter().any(is_cached)) {
+            return None;
+        }
+        let waiting: &[String] = match settings {
+            Some(settings) if is_buffered => &settings.wait_for_cache,
+            _ => &[],
+        };
+        let mut tests_at_depth_one = 0;
+        for test in &mut self.workload.tests {
+            if waiting.contains(&test.name)
+                && let Some(requests) = test.requests_mut()
+            {
+                requests.queue_depth = 1;
+                tests_at_depth_one += 1;
+            }
+        }
+        Some(Warning::CacheNotModelled { tests_at_depth_one, whole_pages })
+    }
+
+    /// Returns whether any test has requests that only the page cache accepts.
+    pub fn needs_page_cache(&self) -> bool {
+        self.workload.tests.iter().any(Test::needs_page_cache)
+    }
+
+    /// Returns the engine that a job file requests.
     pub fn engine(&self) -> Option<EngineKind> {
         let asked = self.settings.as_ref()?.engine?;
         Some(match asked {
@@ -143,9 +178,10 @@ impl Opened {
         })
     }
 
-    /// Whether a job file says that requests go through the page cache.
+    /// Returns whether requests go through the page cache, by the job file or because only the page cache accepts them.
     pub fn is_buffered(&self) -> bool {
         self.settings.as_ref().is_some_and(|settings| settings.direct == Some(false))
+            || self.needs_page_cache()
     }
 
     /// Returns the job file's reaction to failed requests.

@@ -1,39 +1,39 @@
-//! Work that needs nothing of each other, on several threads.
+//! Independent pieces of work on several threads.
 //!
-//! Threads take the next piece when they are done with one. What they tell goes to the calling thread in the order in
-//! which it comes, which the caller must not depend on; what one piece tells comes in its order.
+//! A thread takes the next piece when it has finished one. The calling thread receives the messages in the order of
+//! their arrival, on which the caller must not depend. The messages of one piece arrive in their order.
 
 use std::num::NonZeroUsize;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::mpsc;
 
-/// A number of threads that may be at work at a time.
+/// A number of threads that may work simultaneously.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Pool {
     threads: NonZeroUsize,
 }
 
 impl Default for Pool {
-    /// Creates a pool of as many threads as this process may use cores.
+    /// Creates a pool with as many threads as this process may use cores.
     fn default() -> Self {
         Self { threads: std::thread::available_parallelism().unwrap_or(NonZeroUsize::MIN) }
     }
 }
 
 impl Pool {
-    /// A pool of so many threads.
+    /// Creates a pool with this number of threads.
     pub fn new(threads: NonZeroUsize) -> Self {
         Self { threads }
     }
 
-    /// Returns the number of threads that may be at work.
+    /// Returns the number of threads.
     pub fn threads(&self) -> usize {
         self.threads.get()
     }
 
-    /// Does the pieces 0 to `count` - 1. Each thread begins with `start`; `work` tells what it likes of its piece, and
-    /// learns whether anybody still listens. `seen` gets that with the piece's number, and ends all work by returning
-    /// false: what others have begun is then told to nobody.
+    /// Runs the pieces 0 to `count` - 1. Each thread begins with `start`. `work` sends any messages about its piece,
+    /// and each send returns whether the receiver still listens. `seen` receives each message with the number of its
+    /// piece. It ends all work by returning false, and later messages are dropped.
     pub fn each<S, M: Send>(
         &self,
         count: usize,
@@ -45,7 +45,7 @@ impl Pool {
         let next = AtomicUsize::new(0);
         let ended = AtomicBool::new(false);
         std::thread::scope(|scope| {
-            // A few places, so that threads that are ahead of the one that writes do not fill the memory.
+            // A small bound, so that threads that are ahead of the receiver do not fill the memory.
             let (sender, receiver) = mpsc::sync_channel(2 * threads.max(1));
             for _ in 0..threads {
                 let sender = sender.clone();
@@ -71,12 +71,12 @@ impl Pool {
                     break;
                 }
             }
-            // With the receiver gone a thread that wants to send ends too.
+            // Without the receiver, a thread that sends ends too.
             drop(receiver);
         });
     }
 
-    /// The outcomes of `work` for the pieces 0 to `count` - 1, in their order.
+    /// Returns the results of `work` for the pieces 0 to `count` - 1, in their order.
     pub fn map<R: Send>(&self, count: usize, work: impl Fn(usize) -> R + Sync) -> Vec<R> {
         let mut made: Vec<Option<R>> = (0..count).map(|_| None).collect();
         let one = |(): &mut (), piece: usize, tell: &dyn Fn(R) -> bool| {
@@ -124,7 +124,7 @@ mod tests {
     #[test]
     fn the_work_ends_when_told_to_also_within_a_piece() {
         let mut seen = 0;
-        // Each piece goes on for as long as anybody listens.
+        // Each piece runs until the receiver stops listening.
         let endless =
             |(): &mut (), piece: usize, tell: &dyn Fn(usize) -> bool| while tell(piece) {};
         pool(4).each(

@@ -1,31 +1,31 @@
-//! A rated drive held against its own ratings, on the host that ratings are understood by.
+//! A rated drive compared with its own ratings, on the host that ratings assume.
 
-use lanemark_core::rng::StreamKey;
-use lanemark_core::sim::run_test;
-use lanemark_core::sim::spec::{CheckedSystem, MediaSpec, ProtocolKind};
-use lanemark_core::units::{Bytes, Duration};
-use lanemark_core::workload::{Test, TestBuilder};
+use lanemark_schema::rng::StreamKey;
+use lanemark_schema::units::{Bytes, Duration};
+use lanemark_schema::workload::{Test, TestBuilder};
+use lanemark_sim::run_test;
+use lanemark_sim::spec::{CheckedSystem, MediaSpec, ProtocolKind};
 use lanemark_study::Library;
 use lanemark_study::rated::{Market, Rated};
 
 use crate::error::LabError;
 use crate::lab::{Lab, assemble};
 
-/// The platform that ratings are understood by.
+/// The platform that ratings assume.
 const PLATFORM: &str = "data-sheet";
-/// Requests that count, and that come before them, besides those that may be outstanding.
+/// Requests that count, and requests before them, in addition to the outstanding requests.
 const REQUESTS: f64 = 20_000.0;
-/// The share of a cache that requests before those that count may write, and that those that count may.
+/// The share of a cache that the counted requests may write. The requests before them may write the same share.
 const CACHE_SHARE: f64 = 0.4;
-/// A rating that the model misses by more is said to be out of reach.
+/// A rating that the model misses by more than this is reported as out of reach.
 pub const REACHED: f64 = 0.01;
 
-/// A rating and what the model says to it.
+/// A rating and the model's figure for it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RatingMet {
     /// The rated quantity, `random reads`.
     pub what: &'static str,
-    /// Unit of both values.
+    /// The unit of both values.
     pub unit: &'static str,
     /// The rating.
     pub rated: f64,
@@ -34,18 +34,18 @@ pub struct RatingMet {
 }
 
 impl RatingMet {
-    /// The model's figure over the rating, less one.
+    /// Returns the relative error of the model's figure.
     pub fn error(&self) -> f64 {
         self.simulated / self.rated - 1.0
     }
 }
 
 impl Lab {
-    /// Simulates each rating of the drive `name`. Steady ratings are left out: they take a drive that was written for
-    /// hours.
+    /// Simulates each rating of the drive `name`. Steady-state ratings are omitted, since they need a drive that was
+    /// written for hours.
     ///
     /// # Errors
-    /// Where the drive fits no port of the platform.
+    /// Returns an error if the drive fits no port of the platform.
     pub fn ratings_met(
         &self,
         library: &Library,
@@ -55,7 +55,7 @@ impl Lab {
         let (port, threads) = match rated.protocol {
             ProtocolKind::Nvme => ("pcie", 16),
             ProtocolKind::SasHba => ("sas", 16),
-            // Some drives of 2011 to 2015 speak AHCI over PCI Express.
+            // Some drives of 2011 to 2015 use AHCI over PCI Express.
             ProtocolKind::Ahci if rated.link > 600e6 => ("pcie", 1),
             _ => ("sata", 1),
         };
@@ -89,7 +89,7 @@ impl Lab {
             f64::INFINITY,
         );
         let writes = sequential(Test::sequential_write("128 KiB"));
-        // Those of a drive with a pseudo-SLC cache are of the cache, which may be small.
+        // The write ratings of a drive with a pseudo-SLC cache describe the cache, which may be small.
         let most = CACHE_SHARE * cache.get() as f64 / block;
         ask(
             "sequential writes",
@@ -149,7 +149,7 @@ impl Lab {
     }
 }
 
-/// The room of a drive's pseudo-SLC cache; of a drive without one, all of its capacity.
+/// Returns the capacity of a drive's pseudo-SLC cache, or the drive's capacity if it lacks a cache.
 fn cache(spec: &CheckedSystem) -> Bytes {
     let drive = &spec.first().drive;
     let cache = match &drive.media {
@@ -159,7 +159,7 @@ fn cache(spec: &CheckedSystem) -> Bytes {
     cache.map_or(drive.capacity, |cache| Bytes(cache.capacity.get() + cache.growth.get()))
 }
 
-/// The figure of a short test in `unit`; none where it does not fit the drive.
+/// Returns the figure of a short test in `unit`, or `None` if the test does not fit the drive.
 fn simulated(spec: &CheckedSystem, unit: &str, test: &Test) -> Option<f64> {
     let key = StreamKey { seed: 1, test: 0, repeat: 0, thread: 0 };
     let sample = run_test(spec, &test.clone().checked().ok()?, key).ok()?;

@@ -1,11 +1,12 @@
-//! A file that this run alone writes: its name is taken before anything runs, and it is written whole or not at all.
+//! An output file with a reserved name: the name is taken before the run starts, and the file is written whole or not
+//! at all.
 //!
-//! A name is taken by a file beside it, `.lanemark-NAME.lock`, which is made with `O_EXCL` and locked for as long as
-//! the run lives: two runs never have one name, and what is there is not touched until it is replaced. What is written
-//! goes to `.lanemark-NAME-….tmp`, locked too, and takes the name when it is whole.
+//! A lock file next to the output, `.lanemark-NAME.lock`, reserves the name. It is created with `O_EXCL` and locked for
+//! the life of the run, so two runs never share a name. An existing output stays untouched until it is replaced. New
+//! content goes to `.lanemark-NAME-….tmp`, also locked, which is renamed to the output when it is complete.
 //!
-//! All of these go with the run. A kill that cannot be caught leaves them without their locks, by which the next run
-//! that writes into the folder knows them and removes them.
+//! The run removes these files at its end. A kill that cannot be caught leaves them without their locks. The next run
+//! that writes into the folder recognises them by the missing lock and removes them.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
@@ -19,28 +20,28 @@ use rustix::io::Errno;
 
 use crate::error::LabError;
 
-/// Prefix of the names of files that go with a run.
+/// Prefix of the names of files that are removed with a run.
 const OURS: &str = ".lanemark-";
-/// Number of tries for a name that others take and give back.
+/// Number of attempts at a name that other runs take and release.
 const TRIES: u32 = 1000;
 
-/// The files and folders that go when the program ends before their owners do.
+/// The files and folders to remove if the program ends before their owners are dropped.
 static ALIVE: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
 
-/// A name that is taken.
+/// A reserved name.
 #[derive(Debug)]
 pub struct Reserved {
     path: PathBuf,
     lock: Beside,
-    /// Folders that were made for the file, the innermost first.
+    /// Folders that were created for the file, the innermost first.
     made: Vec<PathBuf>,
     written: AtomicBool,
-    /// Whether the name was free and must be when it is first written.
+    /// Whether the name was free, and must be free at the first write.
     fresh: bool,
 }
 
 impl Reserved {
-    /// Takes the name `path`, where a file may be that is to be replaced.
+    /// Reserves the name `path`. A file may exist there, and will be replaced.
     pub fn exactly(path: &Path) -> Result<Self, LabError> {
         if path.is_dir() {
             return Err(LabError::input(format!("{}: is a folder", path.display())));
@@ -48,14 +49,16 @@ impl Reserved {
         clean(folder_of(path));
         let lock = Beside::take(path).map_err(|error| unwritable(path, &error))?;
         let lock = lock.ok_or_else(|| {
-            LabError::input(format!("{}: another run writes it", path.display()))
+            let lock = beside(path, ".lock").unwrap_or_default();
+            let (path, lock) = (path.display(), lock.display());
+            LabError::input(format!("{path}: another run writes it, by its lock {lock}"))
                 .hint("wait for it, or give another file")
         })?;
         let (path, made, written) = (path.to_owned(), Vec::new(), AtomicBool::new(false));
         Ok(Self { path, lock, made, written, fresh: false })
     }
 
-    /// Takes `path`, and makes the folders on the way to it.
+    /// Reserves `path`, and creates its parent folders.
     pub fn with_folders(path: &Path) -> Result<Self, LabError> {
         let made = make_folders(folder_of(path))?;
         let mut reserved = Self::exactly(path).inspect_err(|_| remove_folders(&made))?;
@@ -63,7 +66,7 @@ impl Reserved {
         Ok(reserved)
     }
 
-    /// Takes the first name in `folder` that is free, of those that `name` gives from 1 on.
+    /// Reserves the first free name in `folder`, among the names that `name` returns from 1 on.
     pub fn in_folder(folder: &Path, name: impl Fn(u32) -> String) -> Result<Self, LabError> {
         let mut made = make_folders(folder)?;
         clean(folder);
@@ -75,13 +78,13 @@ impl Reserved {
                 continue;
             }
             match Beside::take(&path) {
-                // Whoever had it before may have written it since.
+                // The previous owner of the lock may have written the file since.
                 Ok(Some(lock)) if !is_there(&path) => {
                     let written = AtomicBool::new(false);
                     return Ok(Self { path, lock, made, written, fresh: true });
                 }
                 Ok(_) => number += 1,
-                // A run that made the folder and wrote nothing has taken it away again.
+                // Another run created the folder, wrote no file, and has removed the folder again.
                 Err(error) if error.kind() == io::ErrorKind::NotFound && !folder.exists() => {
                     made = make_folders(folder)?;
                 }
@@ -98,7 +101,7 @@ impl Reserved {
         &self.path
     }
 
-    /// Writes `bytes`, so that a reader sees the old file or the new one and nothing between.
+    /// Writes `bytes`. A reader sees either the old file or the whole new one.
     pub fn write(&self, bytes: &[u8]) -> Result<(), LabError> {
         let first = self.fresh && !self.written.load(Ordering::Relaxed);
         replace(&self.path, bytes, first).map_err(|error| unwritable(&self.path, &error))?;
@@ -110,7 +113,7 @@ impl Reserved {
 impl Drop for Reserved {
     fn drop(&mut self) {
         if !*self.written.get_mut() {
-            // Behind the lock, which lies in the innermost of them.
+            // After the lock file, which is in the innermost folder.
             self.lock.remove();
             remove_folders(&self.made);
         }
@@ -119,10 +122,10 @@ impl Drop for Reserved {
     }
 }
 
-/// Removes what goes with the run, where the program is about to end without its owners.
+/// Removes the files of all runs, for a program that is about to end without dropping their owners.
 pub fn abandon() {
     let alive = std::mem::take(&mut *ALIVE.lock().unwrap_or_else(PoisonError::into_inner));
-    // Files lie in folders that came before them, and a folder goes only when it is empty.
+    // A folder was created before its files, and it can be removed only when it is empty.
     for path in alive.iter().rev() {
         if fs::remove_file(path).is_err() {
             let _ = fs::remove_dir(path);
@@ -130,7 +133,7 @@ pub fn abandon() {
     }
 }
 
-/// A locked file that lies beside another one for as long as this lives.
+/// A locked file next to the output, which exists for as long as this value.
 #[derive(Debug)]
 struct Beside {
     path: PathBuf,
@@ -139,7 +142,7 @@ struct Beside {
 }
 
 impl Beside {
-    /// Takes the name of `path`; none where another run has it.
+    /// Takes the lock of `path`, or returns `None` if another run has it.
     fn take(path: &Path) -> io::Result<Option<Self>> {
         let name = beside(path, ".lock")?;
         for _ in 0..TRIES {
@@ -157,7 +160,7 @@ impl Beside {
         Ok(None)
     }
 
-    /// Makes a file with this name, where there is none. None where somebody took it for a dead one's.
+    /// Creates a file with this name, if the name is free. Returns `None` if another run removed it as abandoned.
     fn make(name: &Path) -> io::Result<Option<Self>> {
         let flags = OFlags::NOFOLLOW.bits().cast_signed();
         let mut options = OpenOptions::new();
@@ -165,7 +168,8 @@ impl Beside {
         let file = options.open(name)?;
         let made = Self { path: name.to_owned(), file, removed: false };
         ALIVE.lock().unwrap_or_else(PoisonError::into_inner).push(name.to_owned());
-        // Waits for one who looks whether it is dead. A file system without locks has none, and then nothing is cleaned.
+        // Waits for a run that checks whether this file is abandoned. On a file system without locks, no file is
+        // cleaned up.
         let _ = flock(&made.file, FlockOperation::LockExclusive);
         match is_still(&made.file, name) {
             true => Ok(Some(made)),
@@ -190,7 +194,7 @@ impl Drop for Beside {
     }
 }
 
-/// Puts a file with `bytes` in the place of `path`; with `first`, only where nothing is.
+/// Writes `bytes` to a file that replaces `path`. With `first`, `path` must be free.
 pub fn replace(path: &Path, bytes: &[u8], first: bool) -> io::Result<()> {
     for number in 0..TRIES {
         let name = beside(path, &format!("-{}-{number}.tmp", std::process::id()))?;
@@ -207,24 +211,24 @@ pub fn replace(path: &Path, bytes: &[u8], first: bool) -> io::Result<()> {
             false => fs::rename(&name, path)?,
             true => rename_to_free(&name, path)?,
         }
-        // Its name is gone; what has it now is another's.
+        // The temporary name is gone. A file that has it now belongs to another run.
         return Ok(());
     }
     Err(io::Error::other("no name beside it is free"))
 }
 
-/// Renames where nothing has the new name.
+/// Renames a file if the new name is free.
 fn rename_to_free(from: &Path, to: &Path) -> io::Result<()> {
     use rustix::fs::{CWD, RenameFlags, renameat_with};
     match renameat_with(CWD, from, CWD, to, RenameFlags::NOREPLACE) {
         Ok(()) => Ok(()),
-        // The name is taken by the lock beside it, which is as good among our own.
+        // The lock file reserves the name, which is sufficient among runs of this program.
         Err(Errno::INVAL | Errno::NOSYS) if !is_there(to) => fs::rename(from, to),
         Err(error) => Err(error.into()),
     }
 }
 
-/// Removes what runs that were killed left in `folder`.
+/// Removes the files that killed runs left in `folder`.
 fn clean(folder: &Path) {
     let Ok(entries) = fs::read_dir(folder) else { return };
     for entry in entries.flatten() {
@@ -238,7 +242,7 @@ fn clean(folder: &Path) {
     }
 }
 
-/// Removes a file of a run that is no longer alive. False where the run is, or nobody can tell.
+/// Removes a file whose run is no longer alive. Returns false if the run is alive or its state is unknown.
 fn remove_dead(name: &Path) -> bool {
     let flags = (OFlags::NOFOLLOW | OFlags::NONBLOCK).bits().cast_signed();
     let file = match OpenOptions::new().read(true).write(true).custom_flags(flags).open(name) {
@@ -248,11 +252,17 @@ fn remove_dead(name: &Path) -> bool {
     if flock(&file, FlockOperation::NonBlockingLockExclusive).is_err() {
         return false;
     }
-    // With the lock it is nobody's, as long as the name is still that of what was locked.
+    // Our locks are empty and our files have one name. Any other file belongs to another program.
+    let is_lock = name.as_os_str().as_encoded_bytes().ends_with(b".lock");
+    let foreign = |there: fs::Metadata| is_lock && there.len() > 0 || there.nlink() > 1;
+    if file.metadata().map_or(true, foreign) {
+        return false;
+    }
+    // A file that this run could lock is abandoned, as long as the name still belongs to the locked file.
     !is_still(&file, name) || fs::remove_file(name).is_ok()
 }
 
-/// Whether `name` still means the open file.
+/// Returns whether `name` still refers to the open file.
 fn is_still(file: &File, name: &Path) -> bool {
     match (file.metadata(), fs::symlink_metadata(name)) {
         (Ok(open), Ok(named)) => (open.dev(), open.ino()) == (named.dev(), named.ino()),
@@ -264,7 +274,7 @@ fn is_there(path: &Path) -> bool {
     fs::symlink_metadata(path).is_ok()
 }
 
-/// The name of a file beside `path`.
+/// Returns the name of the companion file of `path` with this ending.
 fn beside(path: &Path, ending: &str) -> io::Result<PathBuf> {
     let name = path.file_name().ok_or_else(|| io::Error::other("has no name"))?;
     let mut own = std::ffi::OsString::from(OURS);
@@ -273,7 +283,7 @@ fn beside(path: &Path, ending: &str) -> io::Result<PathBuf> {
     Ok(path.with_file_name(own))
 }
 
-/// The folder that `path` lies in.
+/// Returns the parent folder of `path`.
 fn folder_of(path: &Path) -> &Path {
     match path.parent() {
         Some(folder) if !folder.as_os_str().is_empty() => folder,
@@ -281,7 +291,7 @@ fn folder_of(path: &Path) -> &Path {
     }
 }
 
-/// Makes a folder with those on the way to it, and gives those that were not there, the innermost first.
+/// Creates a folder with its parents, and returns the folders that did not exist, the innermost first.
 fn make_folders(folder: &Path) -> Result<Vec<PathBuf>, LabError> {
     let missing = |folder: &&Path| !folder.as_os_str().is_empty() && !folder.exists();
     let made: Vec<PathBuf> =
@@ -293,7 +303,7 @@ fn make_folders(folder: &Path) -> Result<Vec<PathBuf>, LabError> {
     Ok(made)
 }
 
-/// Removes folders that are empty.
+/// Removes the empty ones of the folders.
 fn remove_folders(made: &[PathBuf]) {
     for folder in made {
         let _ = fs::remove_dir(folder);
@@ -348,7 +358,7 @@ mod tests {
         drop(Reserved::in_folder(&inner, |number| format!("{number}.json")).unwrap());
         drop(Reserved::with_folders(&inner.join("c/run.json")).unwrap());
         assert!(names(folder.path()).is_empty());
-        // A folder that was there stays.
+        // An existing folder stays.
         fs::create_dir_all(&inner).unwrap();
         drop(Reserved::in_folder(&inner, |number| format!("{number}.json")).unwrap());
         assert!(inner.is_dir());

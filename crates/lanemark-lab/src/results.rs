@@ -1,12 +1,11 @@
-//! Results on disk: written whole or not at all, never over anything that is no result.
+//! Results on disk: each is written whole or not at all, and never over a file that is not a result.
 
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-use lanemark_core::result::{
+use lanemark_schema::result::{
     FittedDrive, OutOfRange, RunResult, SCHEMA_VERSION, StudyOutcome, Sweep, Target,
 };
-use lanemark_oltp::former::{FORMER_MARK, FORMER_VERSION, FormerRun};
 use lanemark_study::sweep::rows;
 use serde::de::{DeserializeOwned, IgnoredAny};
 use serde::{Deserialize, Serialize};
@@ -24,13 +23,13 @@ pub enum Saved {
     Study(Box<StudyOutcome>),
 }
 
-/// The file that a result is saved to, again and again as it grows.
+/// The file of a result, which is saved repeatedly as the result grows.
 #[derive(Debug)]
 pub struct Place(Reserved);
 
 impl Place {
-    /// The file `out` where that ends in `.json`, else a new file in the folder `out` that is named for
-    /// `what` and the time. No other run has that name from now on.
+    /// Reserves the file `out` if its name ends in `.json`, otherwise a new file in the folder `out` whose name
+    /// contains `what` and the time. No other run can take that name.
     pub fn new(out: &Path, what: &str, started_at: &str) -> Result<Self, LabError> {
         if out.extension().is_some_and(|extension| extension == "json") {
             refuse_other_file(out)?;
@@ -49,7 +48,7 @@ impl Place {
         self.0.path()
     }
 
-    /// Saves a run, where it can be read again.
+    /// Saves a run, after a check that it can be read again.
     pub fn save_run(&self, run: &RunResult) -> Result<(), LabError> {
         run.check().map_err(|error| unreadable(&error))?;
         self.save(run)
@@ -69,37 +68,37 @@ impl Place {
     }
 }
 
-/// The time, as results tell it.
+/// Returns the time in the format of results.
 pub fn now() -> String {
     humantime::format_rfc3339_seconds(SystemTime::now()).to_string()
 }
 
-/// Returns the error for a result that no reader would take.
+/// Returns the error for a result that no reader would accept.
 fn unreadable(error: &OutOfRange) -> LabError {
     LabError::run(format!("the result can't be saved, since it could not be read: {error}"))
 }
 
-/// A saved result by what its file says first.
+/// A saved result, described by the head of its file.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Listed {
     /// Path of the file.
     pub path: PathBuf,
     /// The study's title, or the workload's name.
     pub title: String,
-    /// Time at which the run began, in RFC 3339.
+    /// The time at which the run began, in RFC 3339.
     pub started_at: String,
     /// Whether the result is of a study.
     pub study: bool,
-    /// Command that made it, without the program's name.
+    /// The command that made the result, without the program's name.
     pub command: Vec<String>,
-    /// Whether it ended by itself.
+    /// Whether the run ended by itself.
     pub complete: bool,
 }
 
-/// The results in `folder`, the newest first; other files, and results of a newer schema, are left out.
+/// Returns the results in `folder`, the newest first. Other files and results of another schema version are omitted.
 ///
 /// # Errors
-/// Where the folder cannot be read.
+/// Returns an error if the folder cannot be read.
 pub fn list(folder: &Path) -> Result<Vec<Listed>, LabError> {
     let unread = |error| LabError::input(format!("{}: can't be read: {error}", folder.display()));
     let mut found = Vec::new();
@@ -119,24 +118,24 @@ fn listed(path: PathBuf) -> Option<Listed> {
         head(&path.display().to_string(), &text).ok()??;
     let title = match workload {
         _ if systems.is_some() => title?,
-        Some(Named::Workload { name }) | Some(Named::Name(name)) => name,
+        Some(Named::Workload { name }) => name,
         _ => return None,
     };
-    let known = schema_version? <= u64::from(SCHEMA_VERSION);
+    let known = schema_version? == u64::from(SCHEMA_VERSION);
     let (Began { started_at, command }, study) = (provenance?, systems.is_some());
     let command = command.into_iter().skip(1).collect();
     let complete = complete.unwrap_or(true);
     known.then_some(Listed { path, title, started_at, study, command, complete })
 }
 
-/// The fields that tell the kinds of saved files from each other.
+/// The fields that distinguish the kinds of saved files.
 #[derive(Deserialize)]
 struct Head {
     schema_version: Option<u64>,
     /// Title of a study.
     title: Option<String>,
     provenance: Option<Began>,
-    /// A run's is an object; an OLTP run's was the name of one once.
+    /// Workload of a run.
     workload: Option<Named>,
     /// Systems of a study.
     systems: Option<IgnoredAny>,
@@ -154,7 +153,6 @@ struct Began {
 #[derive(Deserialize)]
 #[serde(untagged)]
 enum Named {
-    Name(String),
     Workload { name: String },
     Other(IgnoredAny),
 }
@@ -162,15 +160,15 @@ enum Named {
 /// Reads a saved result.
 ///
 /// # Errors
-/// Where the file cannot be read, and as [`read_text`].
+/// Returns an error if the file cannot be read, or the error of [`read_text`].
 pub fn load(path: &Path) -> Result<Saved, LabError> {
     read_text(&path.display().to_string(), &input::text(path, input::RESULT_MAX)?)
 }
 
-/// Reads a saved result from its text, which is called `name` in errors.
+/// Reads a saved result from its text. Errors use the name `name`.
 ///
 /// # Errors
-/// Where it is no result, one of a newer program, or one with values that no run has.
+/// Returns an error if the text is not a result, has another schema version, or contains values that no run can have.
 pub fn read_text(name: &str, text: &str) -> Result<Saved, LabError> {
     let head = head(name, text)?.filter(|head| head.schema_version.is_some());
     let Some(head) = head else {
@@ -178,14 +176,12 @@ pub fn read_text(name: &str, text: &str) -> Result<Saved, LabError> {
             .hint("give a file that `lanemark bench`, `sim` or `study` saved"));
     };
     weight::check(name, text, weight::HISTOGRAMS_MAX)?;
-    let former = matches!(&head.workload, Some(Named::Name(name)) if name == FORMER_MARK);
-    let newest = if former { FORMER_VERSION } else { SCHEMA_VERSION };
     let version = head.schema_version.unwrap_or_default();
-    if version > u64::from(newest) {
+    if version != u64::from(SCHEMA_VERSION) {
         return Err(LabError::input(format!(
-            "{name}: has schema {version}, and this program reads up to {newest}"
+            "{name}: has schema version {version}, and this program reads version {SCHEMA_VERSION}"
         ))
-        .hint("use a newer lanemark"));
+        .hint("use the lanemark that wrote it, or a newer one"));
     }
     let damaged = |error: OutOfRange| {
         LabError::input(format!("{name}: is a damaged Lanemark result: {error}"))
@@ -197,17 +193,14 @@ pub fn read_text(name: &str, text: &str) -> Result<Saved, LabError> {
             Ok(Saved::Study(Box::new(study)))
         }
         None => {
-            let run: RunResult = match former {
-                true => read::<FormerRun>(name, text)?.into(),
-                false => read(name, text)?,
-            };
+            let run: RunResult = read(name, text)?;
             run.check().map_err(damaged)?;
             Ok(Saved::Run(Box::new(run)))
         }
     }
 }
 
-/// Reads the kind of `text` from its first level; none where that is JSON and no object of ours.
+/// Reads the kind of `text` from its first level. It is `None` for JSON that is not a saved object.
 fn head(name: &str, text: &str) -> Result<Option<Head>, LabError> {
     match serde_json::from_str(text) {
         Ok(head) => Ok(Some(head)),
@@ -272,18 +265,18 @@ pub fn load_run(name: &str) -> Result<RunResult, LabError> {
     }
 }
 
-/// A kind of file that is written over an older one of its kind but over nothing else.
+/// A kind of file that may replace an older file of its kind, but no other file.
 #[derive(Debug)]
 pub struct Kind {
-    /// The text that a file of this kind has near its top.
+    /// The text that every file of this kind contains near its top.
     pub mark: &'static str,
-    /// The word for such a file.
+    /// The name of such a file in messages.
     pub word: &'static str,
-    /// The option of the command that names it.
+    /// The command-line option that names the file.
     pub option: &'static str,
 }
 
-/// A file of one kind that is to be written once all is known. That it can be is known from the start.
+/// A file of one kind, written once at the end of a run. That it can be written is checked at the start.
 #[derive(Debug)]
 pub struct Outlet {
     reserved: Reserved,
@@ -291,13 +284,14 @@ pub struct Outlet {
 }
 
 impl Outlet {
-    /// Takes the name `path`, where nothing is or an older file of this kind, which stays until it is replaced.
+    /// Reserves the name `path`, if it is free or an older file of this kind. The older file stays until it is
+    /// replaced.
     pub fn open(path: &Path, kind: &'static Kind) -> Result<Self, LabError> {
         kind.refuse_other(path)?;
         Ok(Self { reserved: Reserved::exactly(path)?, kind })
     }
 
-    /// Opens a file's place as [`Self::open`] does, where a path was given.
+    /// Reserves a file as [`Self::open`] does, if a path is given.
     pub fn of(path: Option<&Path>, kind: &'static Kind) -> Result<Option<Self>, LabError> {
         path.map(|path| Self::open(path, kind)).transpose()
     }
@@ -307,12 +301,13 @@ impl Outlet {
         self.reserved.path()
     }
 
-    /// Writes the whole file, unless somebody has put another one there meanwhile.
+    /// Writes the whole file.
     ///
     /// # Errors
-    /// Where that happened, or the file cannot be written.
+    /// Returns an error if another process has put a file of another kind at the path, or if the file cannot be
+    /// written.
     pub fn write(&self, text: &str) -> Result<(), LabError> {
-        // Somebody may have put something there meanwhile.
+        // Another process may have put a file there since the start.
         self.kind.refuse_other(self.path())?;
         self.reserved.write(text.as_bytes())
     }
@@ -337,7 +332,7 @@ fn read<T: DeserializeOwned>(name: &str, text: &str) -> Result<T, LabError> {
         .map_err(|error| LabError::input(format!("{name}: is a damaged Lanemark result: {error}")))
 }
 
-/// An existing file is replaced only where it is a result itself.
+/// Refuses an existing file that is not a result.
 fn refuse_other_file(path: &Path) -> Result<(), LabError> {
     if std::fs::symlink_metadata(path).is_err() || load(path).is_ok() {
         return Ok(());

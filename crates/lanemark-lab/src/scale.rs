@@ -1,22 +1,22 @@
-//! Changes to a workload for one run: its size and length, what is recorded of it over time, and its faults.
+//! Changes to a workload for one run: its size and length, the intervals that it records, and its faults.
 
-use lanemark_core::units::{Bytes, Duration};
-use lanemark_core::workload::{Fault, Interval, Rounds, TestError, Tracked, Workload};
+use lanemark_schema::units::{Bytes, Duration};
+use lanemark_schema::workload::{Fault, Interval, Rounds, TestError, Tracked, Workload};
 
 use crate::error::LabError;
 
-/// Changes to how much a workload does.
+/// Changes to the amount of work of a workload.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Scale {
     /// Part of the target that every test uses; volumes shrink or grow with it.
     pub size: Option<Bytes>,
-    /// Time that every test runs, whatever its volume.
+    /// Time that every test runs, regardless of its volume.
     pub duration: Option<Duration>,
-    /// Number of times that every test runs.
+    /// The number of repeats of every test.
     pub repeats: Option<u32>,
 }
 
-/// Changes to what is recorded of tests while they run.
+/// Changes to the recording of tests over time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct OverTime {
     /// Length of the rounds in which every test runs until they are steady.
@@ -25,14 +25,14 @@ pub struct OverTime {
     pub track: Option<Tracked>,
     /// Length of the intervals that are recorded.
     pub interval: Option<Duration>,
-    /// Whether intervals are recorded where none are given.
+    /// Whether intervals are recorded if no length is given.
     pub series: bool,
 }
 
-/// A workload with the changes of `scale`.
+/// Returns a workload with the changes of `scale`.
 ///
 /// # Errors
-/// Where a test cannot be so.
+/// Returns an error if a test does not accept the changes.
 pub fn scaled(mut workload: Workload, scale: &Scale) -> Result<Workload, LabError> {
     if let Some(repeats) = scale.repeats {
         workload.repeats = repeats;
@@ -51,7 +51,8 @@ pub fn scaled(mut workload: Workload, scale: &Scale) -> Result<Workload, LabErro
             test.volume = None;
             test.rounds = None;
         }
-        test.check().map_err(|TestError { field, value, bound }| {
+        // Requests that need the page cache were accepted when the workload was read.
+        test.check_through_cache().map_err(|TestError { field, value, bound }| {
             let of_size = scale.size.is_some() && (field != "duration" || scale.duration.is_none());
             let option = if of_size { "--size" } else { "--duration" };
             LabError::input(format!("{option}: test `{}`: {field} = {value}: {bound}", test.name))
@@ -60,10 +61,10 @@ pub fn scaled(mut workload: Workload, scale: &Scale) -> Result<Workload, LabErro
     Ok(workload)
 }
 
-/// A workload with the rounds and intervals of `args`.
+/// Returns a workload with the rounds and intervals of `args`.
 ///
 /// # Errors
-/// Where a test cannot be so.
+/// Returns an error if a test does not accept them.
 pub fn watched(mut workload: Workload, args: &OverTime) -> Result<Workload, LabError> {
     for test in &mut workload.tests {
         if let Some(length) = args.steady {
@@ -77,7 +78,7 @@ pub fn watched(mut workload: Workload, args: &OverTime) -> Result<Workload, LabE
             }
             None => {}
         }
-        test.check().map_err(|TestError { field, value, bound }| {
+        test.check_through_cache().map_err(|TestError { field, value, bound }| {
             let option = if field == "round" { "--steady" } else { "--interval" };
             LabError::input(format!("{option}: test `{}`: {field} = {value}: {bound}", test.name))
         })?;
@@ -85,10 +86,10 @@ pub fn watched(mut workload: Workload, args: &OverTime) -> Result<Workload, LabE
     Ok(workload)
 }
 
-/// Reads what goes wrong.
+/// Parses faults.
 ///
 /// # Errors
-/// All that cannot be read.
+/// Returns an error that names every text that cannot be parsed.
 pub fn faults(texts: &[String]) -> Result<Vec<Fault>, LabError> {
     let read = |text: &String| {
         text.parse::<Fault>().map_err(|error| format!("--fault \"{text}\": {error}"))
@@ -102,10 +103,10 @@ pub fn faults(texts: &[String]) -> Result<Vec<Fault>, LabError> {
         .hint("write a kind and its keys, for example --fault \"power-cut at=2s boot=5s\""))
 }
 
-/// Refuses a workload in which something is to go wrong: a real target is not made to fail.
+/// Refuses a workload with faults, since a real target cannot be made to fail.
 ///
 /// # Errors
-/// Where it has faults.
+/// Returns an error if the workload has faults.
 pub fn real_without_faults(workload: &Workload) -> Result<(), LabError> {
     match workload.faults.is_empty() {
         true => Ok(()),

@@ -1,6 +1,6 @@
-//! Studies: all systems of one, side by side.
+//! Studies: all systems of a study, in parallel.
 
-use lanemark_core::result::{Provenance, StudyOutcome};
+use lanemark_schema::result::{Provenance, StudyOutcome};
 use lanemark_study::{Library, Study};
 
 use crate::error::LabError;
@@ -8,21 +8,21 @@ use crate::event::{Event, Watch};
 use crate::interval::{Subject, draws_of};
 use crate::lab::{Lab, Work};
 
-/// Answers that are wanted of each test of a study beside its figures.
+/// The additional results of each test of a study.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Extras<'l> {
-    /// The hops that limit it.
+    /// Whether to find the hops that limit the test.
     pub bottleneck: bool,
-    /// Its 80% interval, of values that this library has within ranges.
+    /// The library whose ranges give the 80% intervals, or `None` for no intervals.
     pub intervals: Option<&'l Library>,
 }
 
 impl Lab {
-    /// Runs all tests of `study`, and asks of each what `extras` names. Where that is cancelled the outcome has what had ended
-    /// by then, in systems that are not complete.
+    /// Runs all tests of `study`, and computes the additional results that `extras` names. If the run is cancelled, the
+    /// outcome contains the tests that have ended, in systems that are not complete.
     ///
     /// # Errors
-    /// Where a test does not fit a drive.
+    /// Returns an error if a test does not fit a drive.
     pub fn study(
         &self,
         study: &Study,
@@ -34,7 +34,7 @@ impl Lab {
             study.systems().map(|(_, system, workload)| Work { system, workload }).collect();
         let mut runs = self.run_all(&works, provenance, watch)?;
         if let Some(library) = extras.intervals {
-            // Counted over all systems.
+            // The count covers all systems.
             let total: usize = runs.iter().map(draws_of).sum();
             let mut before = 0;
             for (run, (name, settings)) in runs.iter_mut().zip(study.made_of()) {

@@ -1,7 +1,7 @@
-//! A sweep's points, side by side, into a file that goes on where it was left.
+//! The points of a sweep, run in parallel into a file that a later run continues.
 //!
-//! Several machines can each run a range of the points into a part, and [`merge()`] puts the parts together: the same bytes
-//! as one run of all points gives.
+//! Several machines can each run a range of the points into a part, and [`merge()`] joins the parts. The merged file
+//! has the same bytes as the file of one run of all points.
 
 mod chunk;
 mod journal;
@@ -12,7 +12,7 @@ use std::ops::RangeInclusive;
 use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 
-use lanemark_core::result::{Provenance, Sweep as SweepResult};
+use lanemark_schema::result::{Provenance, Sweep as SweepResult};
 use lanemark_study::sweep::{Runner, rows};
 use lanemark_study::{Library, Sweep};
 
@@ -23,7 +23,7 @@ pub use chunk::{Chunks, table};
 use journal::Journal;
 pub use merge::merge;
 
-/// The file of a sweep or of a part of one, with what is still to be run. Nobody else writes it meanwhile.
+/// The file of a sweep or of a part of it, with the points that are still to run. It is locked against other writers.
 pub struct SweepFile<'s> {
     sweep: &'s Sweep,
     journal: Journal<'s>,
@@ -32,11 +32,11 @@ pub struct SweepFile<'s> {
 }
 
 impl<'s> SweepFile<'s> {
-    /// Opens or makes the file of those of the sweep's points that have a number in `points`, or of all, and notes
-    /// beside it who makes it.
+    /// Opens or creates the file for the points with numbers in `points`, or for all points of the sweep. Records the
+    /// provenance next to the file.
     ///
     /// # Errors
-    /// Points that the sweep does not have, and a file that cannot be written or holds anything else.
+    /// Returns an error if the sweep does not have the points, or if the file cannot be written or has other contents.
     pub fn open(
         path: &Path,
         sweep: &'s Sweep,
@@ -58,23 +58,23 @@ impl<'s> SweepFile<'s> {
         Ok(Self { sweep, journal, pending, total: to - from + 1 })
     }
 
-    /// Returns the number of points that had ended before.
+    /// Returns the number of points that an earlier run finished.
     pub fn before(&self) -> u64 {
         self.total - self.pending.len() as u64
     }
 
-    /// Returns the number of points that are asked for.
+    /// Returns the number of requested points.
     pub fn total(&self) -> u64 {
         self.total
     }
 }
 
 impl Lab {
-    /// Runs the points that `file` is still to hold. Gives all that the file holds, in its order, once these have
-    /// ended; none where that is cancelled, and then the file has those that had ended by then.
+    /// Runs the points that `file` does not contain yet. Returns the contents of the file in their order once all
+    /// points have ended. Returns `None` if the run is cancelled; the file then contains the points that have ended.
     ///
     /// # Errors
-    /// Where the file cannot be written.
+    /// Returns an error if the file cannot be written.
     pub fn sweep(
         &self,
         library: Library,
@@ -83,7 +83,7 @@ impl Lab {
     ) -> Result<Option<SweepResult>, LabError> {
         let (mut ended, total) = (file.before(), file.total);
         let (sweep, pending) = (file.sweep, &file.pending);
-        // A library notes what it was asked for and belongs to one thread.
+        // A library records the files that it read, and belongs to one thread.
         let libraries = Mutex::new(vec![library; self.pool.threads().min(pending.len())]);
         let start = || {
             let own = libraries.lock().unwrap_or_else(PoisonError::into_inner).pop();

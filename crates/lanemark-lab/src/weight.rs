@@ -1,20 +1,23 @@
-//! The memory that a result file will take, judged before it is read: a histogram of latencies is 300 KB in memory and
-//! may be 60 bytes in a file.
+//! The memory that a result file needs, estimated before the file is read. A histogram of latencies takes 300 KB in
+//! memory, but may take 60 bytes in a file.
 //!
-//! Every histogram that the reader takes is an object with `bins`, or an array of its fields in order, which has numbers
-//! and arrays in it. No program of ours writes such an array, so that it is refused and objects are counted.
+//! Every histogram that the reader accepts is an object with `bins`, or an array of its fields in order, which contains
+//! numbers and arrays. No program of ours writes such an array, so arrays of that kind are refused and objects are
+//! counted.
 
 use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Visitor};
 
 use crate::error::LabError;
 
-/// The most histograms of a file: 5 GB in memory. A grid of 7 depths by 7 threads with five repeats that read and write has 490.
+/// The maximum number of histograms in a file: 5 GB in memory. A grid of 7 depths by 7 threads with five repeats that
+/// read and write has 490.
 pub const HISTOGRAMS_MAX: usize = 16_384;
 
-/// Checks that `text`, called `name`, has no more than `most` histograms. What is no JSON is left to its reader.
+/// Checks that `text`, with the name `name`, has up to `most` histograms. Text that is not JSON is left to its
+/// reader.
 ///
 /// # Errors
-/// Where it has too many histograms, or arrays that no result has.
+/// Returns an error if the text has too many histograms, or arrays that no result has.
 pub fn check(name: &str, text: &str, most: usize) -> Result<(), LabError> {
     let mut seen = Seen { histograms: 0, most, is_mixed: false };
     let mut reader = serde_json::Deserializer::from_str(text);
@@ -31,14 +34,14 @@ pub fn check(name: &str, text: &str, most: usize) -> Result<(), LabError> {
     Ok(())
 }
 
-/// What was seen so far.
+/// The counts of a walk.
 struct Seen {
     histograms: usize,
     most: usize,
     is_mixed: bool,
 }
 
-/// The kind of a value.
+/// The kind of a JSON value.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Kind {
     Number,
@@ -46,7 +49,7 @@ enum Kind {
     Other,
 }
 
-/// Walks through a value, and keeps nothing of it.
+/// Walks through a value without keeping it.
 struct Weigh<'s>(&'s mut Seen);
 
 impl<'de> DeserializeSeed<'de> for Weigh<'_> {
@@ -126,7 +129,7 @@ mod tests {
             assert!(words(&of(one, 101)).contains("more than 100 samples"));
         }
         assert!(words(&of("[0, 0.0, null, null, []]", 1)).contains("numbers and arrays"));
-        // What is no JSON is told by who reads it.
+        // The reader reports text that is not JSON.
         for other in ["", "{", "[[1, 2], [3, 4]]", "[\"a\", [1]]", "null", "\u{0}"] {
             assert_eq!(check("it", other, 100), Ok(()), "{other}");
         }
@@ -134,7 +137,7 @@ mod tests {
 
     #[test]
     fn results_that_were_saved_pass() {
-        let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../lanemark-cli/tests/former");
+        let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../lanemark-cli/tests/saved");
         let mut count = 0;
         for entry in std::fs::read_dir(folder).unwrap() {
             let text = std::fs::read_to_string(entry.unwrap().path()).unwrap();

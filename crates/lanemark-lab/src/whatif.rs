@@ -1,17 +1,17 @@
-//! A workload on two systems: both side by side, with the interval of each prediction.
+//! A workload on two systems: both run in parallel, with the interval of each prediction.
 
 mod asked;
 mod deviation;
 
 pub use asked::WhatIfAsked;
 use deviation::{Seen, carried};
-use lanemark_core::result::{
+use lanemark_schema::result::{
     FittedDrive, Outlook, PathPart, PredictionInterval, Provenance, RunResult, TestResult, WhatIf,
     WhatIfTest,
 };
-use lanemark_core::sim::spec::{AttachmentSpec, MediaSpec};
-use lanemark_core::units::{Bytes, Duration};
-use lanemark_core::workload::{Test, Workload};
+use lanemark_schema::units::{Bytes, Duration};
+use lanemark_schema::workload::{Test, Workload};
+use lanemark_sim::spec::{AttachmentSpec, MediaSpec};
 use lanemark_study::path::is_random;
 use lanemark_study::{System, Uncertain};
 
@@ -20,43 +20,43 @@ use crate::event::Watch;
 use crate::interval::{self, Draws, Known, Subject, may_be_drawn};
 use crate::lab::{Lab, Work};
 
-/// Small requests that count in a shortened test; fewer large ones are as good.
+/// The number of small requests that count in a shortened test. Fewer large requests suffice.
 const REQUESTS: u64 = 16_000;
 
-/// A system with the tests that it runs, and what they are called together.
+/// A system with its tests, and the name of the pair.
 #[derive(Clone, Debug)]
 pub struct Side {
-    /// Name for people.
+    /// The name for people.
     pub name: String,
     /// System of the side.
     pub system: System,
-    /// The tests; both sides have the same by name.
+    /// The tests, which have the same names on both sides.
     pub workload: Workload,
 }
 
 /// A what-if before it is run.
 #[derive(Clone, Debug)]
 pub struct WhatIfJob<'j> {
-    /// The system that there is.
+    /// The present system.
     pub present: Side,
-    /// The system that might be instead.
+    /// The alternative system.
     pub other: Side,
-    /// Both systems as the values of which intervals are drawn; without them no interval is told.
+    /// Both systems with their uncertain values, or `None` to compute no intervals.
     pub subjects: Option<[Subject<'j>; 2]>,
-    /// A measured result of the present one, with the name of its file. Its tests are simulated shortened where that tells
-    /// the same.
+    /// A measured result of the present system, with the name of its file. Its tests are simulated shortened if the
+    /// result is the same.
     pub measured: Option<(&'j str, &'j RunResult)>,
-    /// Differences of the other system, for people.
+    /// The differences of the alternative system, for people.
     pub changed: Vec<String>,
     /// The seed of all random numbers.
     pub seed: u64,
 }
 
 impl Side {
-    /// Refuses tests that reach beyond what they run on.
+    /// Refuses tests that exceed the capacity of their target.
     ///
     /// # Errors
-    /// The first of them.
+    /// Returns an error that names the first such test.
     pub fn check_places(&self) -> Result<(), LabError> {
         let capacity = self.system.spec.capacities().into_iter().min().unwrap_or_default();
         let Some(test) = self.workload.tests.iter().find(|test| test.end() > capacity) else {
@@ -72,8 +72,8 @@ impl Side {
     }
 }
 
-/// Returns the values of `fit` that are known within a range. A limit that the model does not have, and that the
-/// measurements allow from somewhere on, is drawn below the far end of its range.
+/// Returns the values of `fit` that are known within a range. If the model lacks a limit, and the measurements exclude
+/// only its low values, the limit is drawn below the far end of its range.
 #[must_use]
 pub fn fitted_ranges(fit: &FittedDrive) -> Vec<Uncertain> {
     let ranged = fit.parameters.iter().filter_map(|one| {
@@ -85,10 +85,10 @@ pub fn fitted_ranges(fit: &FittedDrive) -> Vec<Uncertain> {
 }
 
 impl Lab {
-    /// Runs both sides and compares; none where that is cancelled.
+    /// Runs both sides and compares them. Returns `None` if the run is cancelled.
     ///
     /// # Errors
-    /// Where a test does not fit a system.
+    /// Returns an error if a test does not fit a system.
     pub fn what_if(
         &self,
         job: &WhatIfJob<'_>,
@@ -118,7 +118,9 @@ impl Lab {
             .collect();
         let other_system = &other.system;
         let tests = tests.map(|(place, (one, two))| {
-            let other = Outlook::of(two);
+            let mut other = Outlook::of(two);
+            other.assumed =
+                two.samples.first().and_then(|one| other_system.assumed_limit(&two.test, one));
             let carried = carried(&seen, place, other.limit);
             let mut test = WhatIfTest {
                 test: one.test.name.clone(),
@@ -169,7 +171,7 @@ impl Lab {
         }))
     }
 
-    /// Simulates short versions of the tests of both systems, with the same values on both in each draw.
+    /// Simulates short versions of the tests of both systems, with the same values on both sides in each draw.
     fn both_drawn(
         &self,
         subjects: [Subject<'_>; 2],
@@ -186,8 +188,8 @@ impl Lab {
 }
 
 /// Shortens test `at` of both sides to some ten thousand requests that count, and returns their number. Before these,
-/// as many as may be outstanding go by several times, at the rate that was measured. A test stays whole where it is none
-/// of reads that come one when another ends, where a buffer, a cache or a map would have to fill, or where it is short.
+/// several times the outstanding requests run, at the measured rate. A test stays whole if it is short, if it does
+/// anything but closed-loop reads, or if it would have to fill a buffer, a cache or a map.
 fn shorten(sides: [&mut Side; 2], at: usize, measured: &RunResult) -> Option<u64> {
     let whole = sides[0].workload.tests.get(at)?;
     let rate = measured.test(&whole.name).map(|result| result.iops.value);
@@ -196,7 +198,7 @@ fn shorten(sides: [&mut Side; 2], at: usize, measured: &RunResult) -> Option<u64
     let plain = alone && whole.mix().is_plain() && whole.is_closed() && whole.rounds.is_none();
     let settled = |drive: &AttachmentSpec| match &drive.drive.media {
         MediaSpec::Flash(flash) => flash.translation.map.is_none(),
-        // Its rate depends on how far a test gets.
+        // The rate of a disk depends on how far the test proceeds.
         MediaSpec::Disk(_) => false,
     };
     let even = |side: &&mut Side| {
@@ -233,7 +235,7 @@ fn shorten(sides: [&mut Side; 2], at: usize, measured: &RunResult) -> Option<u64
     Some(requests)
 }
 
-/// Returns a test of the present system with what was measured of it.
+/// Returns a test of the present system with its measurement.
 fn seen<'t>(one: &'t TestResult, measured: Option<&TestResult>) -> Option<Seen<'t>> {
     let measured = measured?.throughput_bytes_per_second.value;
     let log = (measured / one.throughput_bytes_per_second.value).ln();
@@ -241,8 +243,8 @@ fn seen<'t>(one: &'t TestResult, measured: Option<&TestResult>) -> Option<Seen<'
     log.is_finite().then_some(Seen { test: &one.test, limit, log })
 }
 
-/// Returns the interval of a measured figure that goes to another path, held below so many times what the links of that
-/// path carry.
+/// Returns the interval of a measured figure on another path, capped at `above` times the throughput of that path's
+/// links.
 fn held(interval: PredictionInterval, test: &WhatIfTest, above: f64) -> PredictionInterval {
     let carried = test.other.links_bytes_per_second.unwrap_or(f64::INFINITY);
     let most = (above * carried / test.expected()).max(1.0);

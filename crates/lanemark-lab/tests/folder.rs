@@ -2,9 +2,9 @@
 
 use std::fs;
 
-use lanemark_core::result::{Provenance, RunResult};
 use lanemark_lab::results::{Place, Saved, list, load};
 use lanemark_lab::{Lab, assemble};
+use lanemark_schema::result::{Provenance, RunResult};
 use lanemark_study::{Library, workload};
 
 fn run(started_at: &str) -> RunResult {

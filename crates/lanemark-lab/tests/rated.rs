@@ -1,8 +1,8 @@
 //! Drives of their ratings: what follows meets the ratings, and what cannot be is told.
 
-use lanemark_core::units::Duration;
 use lanemark_lab::interval::Subject;
 use lanemark_lab::{Lab, assemble};
+use lanemark_schema::units::Duration;
 use lanemark_study::Library;
 use lanemark_study::library::Kind;
 use lanemark_study::rated::{check, explain};
@@ -107,7 +107,7 @@ fn steady_random_writes_come_to_their_rating() {
                 random_write = 20000\n[state]\ncondition = \"random\"\n";
     std::fs::write(&path, text).unwrap();
     let system = assemble(&library, &format!("{}@data-sheet:pcie", path.display()), &[]).unwrap();
-    let test = lanemark_core::workload::Test::random_write("4 KiB")
+    let test = lanemark_schema::workload::Test::random_write("4 KiB")
         .queue_depth(32)
         .threads(4)
         .span("110 GiB")
@@ -115,8 +115,8 @@ fn steady_random_writes_come_to_their_rating() {
         .duration("8 s")
         .build()
         .unwrap();
-    let key = lanemark_core::rng::StreamKey { seed: 1, test: 0, repeat: 0, thread: 0 };
-    let sample = lanemark_core::sim::run_test(&system.spec, &test, key).unwrap();
+    let key = lanemark_schema::rng::StreamKey { seed: 1, test: 0, repeat: 0, thread: 0 };
+    let sample = lanemark_sim::run_test(&system.spec, &test, key).unwrap();
     let error = sample.iops() / 20_000.0 - 1.0;
     assert!(error.abs() < 0.1, "{:.0} a second, {:+.1}%", sample.iops(), 100.0 * error);
 }
@@ -171,7 +171,7 @@ fn the_same_seed_gives_the_same_interval_and_threads_change_nothing() {
     let name = "samsung-990-pro-2tb@data-sheet:pcie";
     let system = assemble(&library, name, &[]).unwrap();
     assert!(system.uncertain.len() > 5);
-    let test = lanemark_core::workload::Test::random_read("4 KiB")
+    let test = lanemark_schema::workload::Test::random_read("4 KiB")
         .span("8 GiB")
         .duration("100 ms")
         .build()
@@ -198,14 +198,14 @@ fn the_same_seed_gives_the_same_interval_and_threads_change_nothing() {
 fn budgets_add_up_where_long_reads_find_a_part_read_ahead() {
     let library = Library::built_in();
     let system = assemble(&library, "samsung-990-pro-2tb@raspberry-pi-5:m2", &[]).unwrap();
-    let test = lanemark_core::workload::Test::sequential_read("1 MiB")
+    let test = lanemark_schema::workload::Test::sequential_read("1 MiB")
         .queue_depth(8)
         .span("4 GiB")
         .duration("200 ms")
         .build()
         .unwrap();
-    let key = lanemark_core::rng::StreamKey { seed: 1, test: 0, repeat: 0, thread: 0 };
-    let sample = lanemark_core::sim::run_test(&system.spec, &test, key).unwrap();
+    let key = lanemark_schema::rng::StreamKey { seed: 1, test: 0, repeat: 0, thread: 0 };
+    let sample = lanemark_sim::run_test(&system.spec, &test, key).unwrap();
     let hops = &sample.path.as_ref().unwrap().hops;
     let budget: f64 = hops.iter().map(|hop| hop.wait_ns + hop.service_ns).sum();
     assert!((budget / sample.latency_mean_ns() - 1.0).abs() < 1e-3, "{budget}");

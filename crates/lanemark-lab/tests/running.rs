@@ -3,10 +3,10 @@
 use std::path::Path;
 use std::time::Instant;
 
-use lanemark_core::result::{Provenance, RunResult, Warning};
-use lanemark_core::units::Duration;
-use lanemark_core::workload::Workload;
 use lanemark_lab::{At, Cancel, Cause, Event, Lab, Pool, Side, WhatIfJob, assemble, settings};
+use lanemark_schema::result::{Provenance, RunResult, Warning};
+use lanemark_schema::units::Duration;
+use lanemark_schema::workload::Workload;
 use lanemark_study::{Library, Study, System, workload};
 
 const NVME: &str = "samsung-950-pro-512gb@workstation-z170:pcie-slot";

@@ -3,8 +3,8 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use lanemark_core::result::Provenance;
 use lanemark_lab::{Cancel, Cause, Event, Lab, LabError, Pool, SweepFile, merge};
+use lanemark_schema::result::Provenance;
 use lanemark_study::sweep::{Axis, Definition};
 use lanemark_study::{Library, Sweep, workload};
 use tempfile::TempDir;

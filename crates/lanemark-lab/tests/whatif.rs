@@ -1,10 +1,10 @@
 //! What-ifs of measured results: short simulations tell what whole ones do.
 
-use lanemark_core::result::{Provenance, RunResult, WhatIf};
-use lanemark_core::units::{Bytes, Duration};
-use lanemark_core::workload::{Pattern, Test, Workload};
 use lanemark_lab::interval::Subject;
 use lanemark_lab::{Lab, Side, WhatIfJob, Work, assemble};
+use lanemark_schema::result::{Provenance, RunResult, WhatIf};
+use lanemark_schema::units::{Bytes, Duration};
+use lanemark_schema::workload::{Pattern, Test, Workload};
 use lanemark_study::Library;
 
 const PRESENT: &str = "samsung-850-pro-1tb@workstation-z170:sata";

@@ -11,9 +11,9 @@ use std::io::{Seek, SeekFrom};
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
-use lanemark_core::units::Bytes;
-use lanemark_core::workload::{Average, Order, Pattern, Test, Workload};
 use lanemark_measure::{Bench, Settings};
+use lanemark_schema::units::Bytes;
+use lanemark_schema::workload::{Average, Order, Pattern, Test, Workload};
 
 fn main() -> Result<(), Box<dyn Error>> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();

@@ -1,26 +1,26 @@
-//! The buffers of one thread: one mapping, page-aligned, with a slot for each request outstanding.
+//! The buffers of one thread: one page-aligned mapping with a slot for each outstanding request.
 //!
-//! From 2 MiB on the mapping is aligned to huge pages and the kernel is asked for them (madvise(2),
-//! `MADV_HUGEPAGE`), so that a measurement does not depend on how scattered the free memory was. A
-//! megabyte in small pages is up to 256 segments to the drive's driver, which splits requests at its
-//! limit: on a virtio disk the same sequential read (1 MiB, queue depth 8) gave 1.0 to 3.2 GB/s from run
-//! to run on small pages, and 3.8 to 4.0 on huge ones. Where the kernel has none, small ones are used.
+//! From 2 MiB on, the mapping is aligned to huge pages and the kernel is advised to use them (madvise(2),
+//! `MADV_HUGEPAGE`), so that a measurement does not depend on how scattered the free memory was. A megabyte in small
+//! pages is up to 256 segments for the drive's driver, which splits requests at its limit. On a virtio disk, the same
+//! sequential read (1 MiB, queue depth 8) gave 1.0 to 3.2 GB/s from run to run on small pages, and 3.8 to 4.0 on huge
+//! pages. A kernel without huge pages uses small ones.
 //!
-//! Every page is touched when the arena is made, so that no page fault falls into a measurement.
+//! Creating the arena touches every page, so that no page fault occurs during a measurement.
 
 use std::io;
 use std::ptr::{self, NonNull};
 
 use rustix::mm::{Advice, MapFlags, ProtFlags, madvise, mmap_anonymous, munmap};
 
-/// The page size of x86; larger pages only make the alignment better than asked.
+/// The page size of x86; larger pages only improve the alignment.
 const PAGE: usize = 4096;
 /// The huge page size of x86 and of ARM with 4 KiB pages.
 const HUGE_PAGE: usize = 2 << 20;
 
 /// Equal buffers in one mapping.
 #[derive(Debug)]
-pub(crate) struct Arena {
+pub struct Arena {
     mapping: NonNull<u8>,
     mapping_length: usize,
     base: NonNull<u8>,
@@ -30,13 +30,13 @@ pub(crate) struct Arena {
 }
 
 impl Arena {
-    /// The bytes that the buffers of one thread take.
+    /// Returns the bytes that the buffers of one thread occupy.
     pub(crate) fn size(slots: u32, block: u64) -> u64 {
         u64::from(slots).saturating_mul(block.next_multiple_of(PAGE as u64))
     }
 
     /// Maps `slots` buffers of `block` bytes each and touches every page.
-    pub(crate) fn new(slots: u32, block: usize) -> io::Result<Self> {
+    pub fn new(slots: u32, block: usize) -> io::Result<Self> {
         debug_assert!(slots > 0 && block > 0);
         let stride = block.next_multiple_of(PAGE);
         let too_large = || io::Error::from(rustix::io::Errno::NOMEM);
@@ -60,49 +60,48 @@ impl Arena {
         let arena = Self { mapping, mapping_length, base, block, stride, slots };
         if huge {
             let whole = mapping_length - slack;
-            // SAFETY: the range lies in our own mapping, and the advice does not change its content.
-            // Its failure leaves small pages, which work as well.
+            // SAFETY: the range lies in our own mapping, and the advice does not change its content. If it fails, small
+            // pages remain, which work as well.
             let _ = unsafe { madvise(base.as_ptr().cast(), whole, Advice::LinuxHugepage) };
         }
         for place in (0..length).step_by(PAGE) {
-            // SAFETY: `place` is below the length that was mapped from `base` on for writing.
+            // SAFETY: `place` is below the writable length that was mapped from `base`.
             unsafe { base.add(place).write_volatile(0) };
         }
         Ok(arena)
     }
 
-    /// Returns the number of buffers.
     pub(crate) fn slots(&self) -> u32 {
         self.slots
     }
 
-    /// The distance from one buffer to the next.
+    /// Returns the distance from one buffer to the next.
     pub(crate) fn stride(&self) -> usize {
         self.stride
     }
 
-    /// Returns the start of the buffer of `slot`; it is valid for a block's bytes while the arena lives.
+    /// Returns the start of the buffer of `slot`; a block's bytes are valid from there while the arena lives.
     pub(crate) fn pointer(&self, slot: u32) -> *mut u8 {
         assert!(slot < self.slots);
         // SAFETY: the slot exists, so its offset lies inside the mapping.
         unsafe { self.base.add(slot as usize * self.stride) }.as_ptr()
     }
 
-    /// The buffer of `slot`.
+    /// Returns the buffer of `slot`.
     ///
     /// # Safety
     /// The kernel must not be reading or writing that buffer.
     pub(crate) unsafe fn buffer_mut(&mut self, slot: u32) -> &mut [u8] {
         let pointer = self.pointer(slot);
-        // SAFETY: the block lies inside the mapping and was touched, `&mut self` keeps other
-        // references away, and the caller keeps the kernel away.
+        // SAFETY: the block lies inside the mapping and was touched, `&mut self` excludes other references, and the
+        // caller excludes the kernel.
         unsafe { std::slice::from_raw_parts_mut(pointer, self.block) }
     }
 }
 
 impl Drop for Arena {
     fn drop(&mut self) {
-        // SAFETY: the mapping is ours alone, with this address and length, and all references into it
+        // SAFETY: this arena is the mapping's only owner, with this address and length, and all references into it
         // borrowed the arena. Unmapping a whole mapping of ours cannot fail in a way to act upon.
         let _ = unsafe { munmap(self.mapping.as_ptr().cast(), self.mapping_length) };
     }
@@ -118,11 +117,11 @@ mod tests {
             let mut arena = Arena::new(slots, block).unwrap();
             for slot in 0..slots {
                 assert_eq!(arena.pointer(slot) as usize % PAGE, 0);
-                // SAFETY: no ring knows of this arena.
+                // SAFETY: no ring uses this arena.
                 unsafe { arena.buffer_mut(slot) }.fill(slot as u8 + 1);
             }
             for slot in 0..slots {
-                // SAFETY: no ring knows of this arena.
+                // SAFETY: no ring uses this arena.
                 let buffer = unsafe { arena.buffer_mut(slot) };
                 assert!(buffer.len() == block && buffer.iter().all(|&b| b == slot as u8 + 1));
             }

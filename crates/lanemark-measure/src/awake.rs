@@ -1,9 +1,9 @@
-//! Processors that are kept out of their idle states while a run goes on.
+//! Keeps processors out of their idle states during a run.
 //!
-//! A processor that waits goes idle, and the next interrupt has to wake it. On a virtual machine an idle processor is given
-//! back to the host, so that waking it takes tens of microseconds, as long as a fast drive's read. The kernel's promise of a
-//! latency for all processors (`/dev/cpu_dma_latency`, kernel documentation, `pm_qos_interface.rst`) holds as long as
-//! the file stays open.
+//! A processor that waits becomes idle, and the next interrupt has to wake it. On a virtual machine, an idle processor
+//! is returned to the host, so that waking it takes tens of microseconds, as long as a read from a fast drive. The
+//! kernel's latency limit for all processors (`/dev/cpu_dma_latency`, kernel documentation, `pm_qos_interface.rst`)
+//! applies until the file is closed.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Write};
@@ -13,17 +13,17 @@ use crate::error::MeasureError;
 
 const PROMISE: &str = "/dev/cpu_dma_latency";
 
-/// Keeps all processors awake as long as it lives.
+/// Keeps all processors awake until it is dropped.
 #[derive(Debug)]
 pub struct Awake {
     _promise: File,
 }
 
 impl Awake {
-    /// Asks the kernel for a latency of zero.
+    /// Requests a latency limit of zero from the kernel.
     ///
     /// # Errors
-    /// [`MeasureError::NoIdle`] where the kernel has no such promise, or does not give it to this user.
+    /// Returns [`MeasureError::NoIdle`] if the kernel lacks this limit or denies it to this user.
     pub fn hold() -> Result<Self, MeasureError> {
         let promise = ask(Path::new(PROMISE))
             .map_err(|error| MeasureError::NoIdle { path: PROMISE, reason: error.to_string() })?;

@@ -1,16 +1,17 @@
-//! The measurement of a workload on a real target: all tests with all repeats, and the events for its caller.
+//! The measurement of a workload on a real target: all tests with all repeats, and the events for the caller.
 
 use std::os::fd::AsFd;
 use std::path::Path;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use lanemark_core::result::{
+use lanemark_schema::result::{
     Evidence, MeasuredTarget, ProcessorUse, QueueProbe, Sample, TestResult, Warning,
 };
-use lanemark_core::rng::StreamKey;
-use lanemark_core::units::{Bytes, Duration};
-use lanemark_core::workload::{Arrival, QUEUE_DEPTH_MAX, Test, Workload};
+use lanemark_schema::rng::StreamKey;
+use lanemark_schema::units::{Bytes, Duration};
+use lanemark_schema::workload::bound::QUEUE_DEPTH;
+use lanemark_schema::workload::{Arrival, Test, Workload};
 use rustix::fs::Advice;
 
 use crate::arena::Arena;
@@ -33,52 +34,52 @@ use crate::source::{self, TraceSource};
 use crate::target::{Allowed, Target};
 use crate::worker::Shared;
 
-/// Below this a sample is mostly start and end.
+/// A shorter sample consists mostly of its start and end.
 const SHORT_SAMPLE: Duration = Duration::from_microseconds(100_000);
-/// Time for which a deeper queue is tried, and its ramp before.
+/// Time for which a deeper queue is tried, and the ramp before it.
 const PROBE: Duration = Duration::from_microseconds(600_000);
 const PROBE_RAMP: Duration = Duration::from_microseconds(100_000);
-/// The block and the passes of SNIA's workload-independent preconditioning.
+/// Block size and number of passes of SNIA's workload-independent preconditioning.
 const PRECONDITION_BLOCK: u32 = 128 << 10;
 const PRECONDITION_PASSES: u64 = 2;
-/// Below this no spread can be told.
+/// Fewer repeats show no spread.
 const FEW_REPEATS: u32 = 3;
 
 /// A measurement of one workload on one real target.
 #[derive(Clone, Copy, Debug)]
 pub struct Bench<'a> {
-    /// A file or block device, or a folder or path where a file is to be made for the run.
+    /// A file or block device, or a folder or path at which a file is created for the run.
     pub path: &'a Path,
     /// Workload of the run. Each test must have passed [`Test::check`].
     pub workload: &'a Workload,
     /// Seed of all random numbers.
     pub seed: u64,
-    /// The existing file whose content may be lost; it must be the file that `path` names.
+    /// The existing file whose content may be lost; it must be the target.
     pub overwrite: Option<&'a Path>,
-    /// The block device whose data may all be lost; it must be the one that `path` names.
+    /// The block device whose data may all be lost; it must be the target.
     pub offered: Option<&'a Path>,
-    /// Way to bring an offered device back to new before the run.
+    /// Method that restores an offered device to the state of a new one before the run.
     pub purge: Option<Purge<'a>>,
     /// Settings of the run.
     pub settings: Settings,
-    /// Set to end the run early.
+    /// Set to stop the run early.
     pub stop: &'a AtomicBool,
 }
 
 impl<'a> Bench<'a> {
-    /// A run that may lose nothing, with the usual settings.
+    /// Creates a run with the default settings that may not destroy existing data.
     pub fn new(path: &'a Path, workload: &'a Workload, seed: u64, stop: &'a AtomicBool) -> Self {
         let settings = Settings::default();
         Self { path, workload, seed, overwrite: None, offered: None, purge: None, settings, stop }
     }
 
-    /// Replays a trace whose one test is that of the workload: its block is the longest request, its span ends with the
-    /// last byte that is touched, its queue depth is the most that may be outstanding. `arrivals` are the requests in
-    /// their order, none longer or further; they come `speed` times as fast as recorded, or without it as fast as
-    /// possible.
+    /// Replays a trace as the only test of the workload. The test's block is the longest request, its span ends at the
+    /// last accessed byte, and its queue depth limits the outstanding requests. `arrivals` are the requests in order,
+    /// within that block and span; they arrive `speed` times as fast as recorded, or as fast as possible without
+    /// `speed`.
     ///
     /// # Errors
-    /// As [`Bench::run`].
+    /// Returns the errors of [`Bench::run`].
     pub fn replay(
         &self,
         arrivals: impl Iterator<Item = Arrival> + Send,
@@ -101,7 +102,7 @@ impl<'a> Bench<'a> {
             let turn = Turn { first: 0, count: 1, repeat: 0 };
             let tests = &self.workload.tests;
             let (taken, history) = std::thread::scope(|scope| {
-                // It ends with the trace, or when nobody takes its requests any more.
+                // The thread ends with the trace, or when the receiver is dropped.
                 scope.spawn(move || {
                     for arrival in arrivals {
                         if sender.send(arrival).is_err() {
@@ -117,13 +118,13 @@ impl<'a> Bench<'a> {
         Ok(self.ended(outcome))
     }
 
-    /// Runs all tests. `on` hears of it, on this thread, a few times a second.
+    /// Runs all tests. Calls `on` with events a few times a second, on this thread.
     ///
-    /// Being stopped is not an error: the outcome then is not complete, and says so. Neither is a request that fails:
-    /// what there is until then comes back with it.
+    /// A stop is not an error: the outcome is then marked as incomplete. A failed request is not an error either: the
+    /// outcome contains the samples until then.
     ///
     /// # Errors
-    /// Those that [`MeasureError`] lists. A file that was made for the run is gone then, too.
+    /// Returns the errors that [`MeasureError`] lists. In that case a file that was created for the run is removed too.
     pub fn run(&self, on: &mut dyn FnMut(Event<'_>)) -> Result<Outcome, MeasureError> {
         self.check(false)?;
         let _awake = self.settings.no_idle.then(Awake::hold).transpose()?;
@@ -157,7 +158,7 @@ impl<'a> Bench<'a> {
         Ok(self.ended(outcome))
     }
 
-    /// The outcome of a run that is over.
+    /// Completes the outcome of a finished run.
     fn ended(&self, mut outcome: Outcome) -> Outcome {
         outcome.complete = outcome.failure.is_none() && !self.stopped(&outcome);
         if !outcome.complete && outcome.failure.is_none() {
@@ -166,7 +167,7 @@ impl<'a> Bench<'a> {
         outcome
     }
 
-    /// Refuses what can be refused before anything is touched. A run that `replays` takes its requests from a trace.
+    /// Refuses an invalid run before any access to the target. A run that `replays` takes its requests from a trace.
     fn check(&self, replays: bool) -> Result<(), MeasureError> {
         if self.workload.tests.is_empty() || self.workload.repeats == 0 {
             return Err(MeasureError::NothingToRun { workload: self.workload.id.clone() });
@@ -217,11 +218,11 @@ impl<'a> Bench<'a> {
             file_system: target.file_system.clone(),
             block_device: target.block_device.clone(),
             engine: self.settings.engine.name().to_owned(),
-            direct: target.page_cache.is_none(),
+            direct: Some(target.page_cache.is_none()),
         }
     }
 
-    /// The doubts that are there before the first request.
+    /// Returns the warnings that are known before the first request.
     fn warnings_before(&self, target: &Target) -> Vec<Warning> {
         let repeats = self.workload.repeats;
         let page_cache =
@@ -251,7 +252,7 @@ impl<'a> Bench<'a> {
         page_cache.into_iter().chain(few_repeats).chain(fresh).chain(place).collect()
     }
 
-    /// Writes the target full where it needs that. False when stopped.
+    /// Writes the target in full if that is necessary. Returns false if stopped.
     fn lay_out(
         &self,
         target: &Target,
@@ -305,8 +306,7 @@ impl<'a> Bench<'a> {
         Ok(())
     }
 
-    /// The samples of a turn that are worth keeping, with their tests' places; what there is to doubt about them goes
-    /// to the outcome.
+    /// Returns the usable samples of a turn with the positions of their tests, and adds their warnings to the outcome.
     fn doubted(
         &self,
         target: &Target,
@@ -352,7 +352,7 @@ impl<'a> Bench<'a> {
         kept
     }
 
-    /// Makes the one sample of a replay the outcome's test.
+    /// Adds the single sample of a replay to the outcome.
     fn take_down(
         &self,
         target: &Target,
@@ -369,7 +369,7 @@ impl<'a> Bench<'a> {
         }
     }
 
-    /// Tries a deeper queue for each test that waits for completions and has the target to itself.
+    /// Tries a deeper queue for each test that waits for completions and runs without other tests.
     fn probe(
         &self,
         target: &Target,
@@ -377,7 +377,7 @@ impl<'a> Bench<'a> {
         on: &mut dyn FnMut(Event<'_>),
     ) -> Result<(), MeasureError> {
         let deepest = match self.settings.engine {
-            EngineKind::IoUring => RING_ENTRIES_MAX.min(QUEUE_DEPTH_MAX),
+            EngineKind::IoUring => RING_ENTRIES_MAX.min(QUEUE_DEPTH.max),
             EngineKind::Synchronous | EngineKind::Null => return Ok(()),
         };
         let beside = |index: usize| {
@@ -404,7 +404,7 @@ impl<'a> Bench<'a> {
             let mut seen: Vec<Evidence> = Vec::new();
             for (rate, depth) in rates.iter_mut().zip([queue_depth, 2 * queue_depth]) {
                 let tests = [moment.clone().with(|asked| asked.queue_depth = depth)];
-                // Behind all repeats, so that its places are none of theirs.
+                // The number after all repeats, so that its offsets differ from theirs.
                 let turn = Turn { first: 0, count: 1, repeat: self.workload.repeats };
                 let (taken, _) = self.samples(target, &tests, &turn, (index, 0), None, on)?;
                 for one in taken {
@@ -435,7 +435,7 @@ impl<'a> Bench<'a> {
         Ok(())
     }
 
-    /// Takes one sample of each of `tests` that has its turn.
+    /// Takes one sample of each of `tests`, which run together in this turn.
     fn samples(
         &self,
         target: &Target,
@@ -512,7 +512,7 @@ impl<'a> Bench<'a> {
         Ok((taken, history))
     }
 
-    /// Has the page cache give up the target's pages, written ones first (posix_fadvise(2)).
+    /// Drops the target's pages from the page cache, after writing dirty ones (posix_fadvise(2)).
     fn forget_pages(&self, target: &Target) -> Result<(), MeasureError> {
         rustix::fs::fdatasync(target)
             .and_then(|()| rustix::fs::fadvise(target, 0, None, Advice::DontNeed))
@@ -523,7 +523,7 @@ impl<'a> Bench<'a> {
             })
     }
 
-    /// Whether something is missing that a stop prevented.
+    /// Returns whether a stop prevented a part of the outcome.
     fn stopped(&self, outcome: &Outcome) -> bool {
         let whole = |result: &TestResult| {
             result.samples.len() == self.workload.repeats as usize
@@ -533,10 +533,10 @@ impl<'a> Bench<'a> {
     }
 }
 
-/// The time and the requests counted so far, a few times a second.
+/// The time and the number of requests counted until then, recorded a few times a second.
 type History = Vec<(Duration, u64)>;
 
-/// Adds what the machine showed while samples were taken side by side: their requests cannot be told apart there.
+/// Adds the machine's readings to samples taken side by side: the readings do not distinguish their requests.
 fn add_evidence(taken: &mut [Taken], between: &Evidence) {
     for Taken { sample, .. } in taken {
         let Evidence { threads, outstanding, punted, .. } =
@@ -545,8 +545,8 @@ fn add_evidence(taken: &mut [Taken], between: &Evidence) {
     }
 }
 
-/// Adds a doubt where there is none of its kind about the same test yet: the first repeat speaks for all, but failed
-/// requests are added up.
+/// Adds a warning unless the same test already has one of its kind: the first repeat's warning represents all repeats,
+/// but failed requests are added up.
 fn note(warnings: &mut Vec<Warning>, warning: Warning) {
     if let Warning::Failed { errors: more, .. } = &warning
         && let Some(Warning::Failed { errors, .. }) =

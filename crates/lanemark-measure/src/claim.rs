@@ -1,15 +1,15 @@
-//! A block device that may be written: only one that is not in use, and that somebody offered by its name.
+//! Claims a block device for writing: only a device that is not in use, and that the user offered by its name.
 //!
-//! **In use** is a device that the kernel does not give away with `O_EXCL`, or whose whole disk it does not: mounts,
-//! swap, device-mapper, RAID and bcache hold theirs. It does not matter by which name the device was given, because
-//! the kernel keeps the claim on the device and not on the name. Held by nobody, but in use all the same, are the
-//! medium of a loop device and a file that two loop devices have for their medium; both are looked for. Such a device
-//! is refused whatever was said.
+//! **In use** is a device for which the kernel refuses `O_EXCL`, on the device itself or on its whole disk: mounts,
+//! swap, device-mapper, RAID and bcache claim their devices. The name of the device does not matter, because the kernel
+//! keeps the claim on the device and not on the name. Two further cases have no claim but are in use: the medium of a
+//! loop device, and a file that is the medium of two loop devices. Both are searched for. A device in use is refused
+//! even if the user offered it.
 //!
-//! **Offered** is a device that `--i-will-lose-all-data-on` names. Where it is not, the refusal says what lies on it,
-//! as `blkid` knows it, on the device and on its partitions.
+//! **Offered** is a device that `--i-will-lose-all-data-on` names. If a device is not offered, the refusal lists the
+//! contents that `blkid` finds on the device and on its partitions.
 //!
-//! The claim is held as long as the device is written, so nobody can mount it meanwhile.
+//! The claim lasts as long as the device is written, so no other process can mount it meanwhile.
 
 use std::fs;
 use std::os::fd::OwnedFd;
@@ -31,17 +31,17 @@ pub(crate) struct Claim {
 /// A block device as the kernel shows it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Device {
-    /// The kernel's name, `sda1`.
+    /// Name of the device in the kernel, `sda1`.
     name: String,
     /// Folder of the device in sysfs.
     folder: PathBuf,
 }
 
 impl Claim {
-    /// Claims the device `number` at `path`, where `offered` names the same device.
+    /// Claims the device `number` at `path` if `offered` names the same device.
     ///
     /// # Errors
-    /// A device in use, one with data on it, or something else that was offered.
+    /// Returns an error if the device is in use, has data on it, or is not the offered device.
     pub(crate) fn new(
         path: &Path,
         number: Dev,
@@ -70,15 +70,15 @@ impl Claim {
             Some(_) => {}
         }
         if disk != device {
-            // A claim on the disk fails while one of its partitions is claimed; it is given back at once, because it
-            // would keep us from claiming ours.
+            // A claim on the disk fails while one of its partitions is claimed. The claim is released at once, because
+            // it would block our own claim on a partition.
             drop(claim(path, &PathBuf::from("/dev").join(&disk.name), OFlags::RDONLY, &disk)?);
         }
         Ok(Self { file: claim(path, path, OFlags::RDWR, &device)? })
     }
 }
 
-/// Opens a device that nobody else has claimed.
+/// Opens a device that no other process has claimed.
 fn claim(
     path: &Path,
     node: &Path,
@@ -88,7 +88,7 @@ fn claim(
     let flags = access | OFlags::EXCL | OFlags::CLOEXEC | OFlags::NOCTTY;
     rustix::fs::open(node, flags, Mode::empty()).map_err(|error| match error {
         Errno::BUSY => {
-            // Of a disk these are its other partitions, too.
+            // For a disk, these also include its other partitions.
             let mut uses = uses(device, device);
             uses.push(format!("the kernel says that {} or a part of it is claimed", device.name));
             MeasureError::DeviceInUse { path: path.to_owned(), uses }
@@ -114,7 +114,7 @@ impl Device {
         Some(Self { name: folder.file_name()?.to_str()?.to_owned(), folder })
     }
 
-    /// Returns the disk that the device is a partition of, or the device itself.
+    /// Returns the disk of a partition, or the device itself.
     fn disk(&self) -> Self {
         let parent = || {
             let folder = self.folder.parent()?.to_owned();
@@ -140,7 +140,7 @@ impl Device {
     }
 }
 
-/// Returns the users of a device, its partitions or its disk, in words.
+/// Returns descriptions of the users of a device, its partitions or its disk.
 fn uses(device: &Device, disk: &Device) -> Vec<String> {
     let mut parts = device.with_partitions();
     if disk != device {
@@ -175,7 +175,7 @@ fn uses(device: &Device, disk: &Device) -> Vec<String> {
     found
 }
 
-/// Returns the loop devices that have one of `parts` for their medium, or the same medium as one of them.
+/// Returns the loop devices whose medium is one of `parts`, or the medium of one of `parts`.
 fn loops(parts: &[Device]) -> Vec<String> {
     let medium = |folder: &Path| {
         let file = fs::read_to_string(folder.join("loop/backing_file")).ok()?;
@@ -199,7 +199,7 @@ fn loops(parts: &[Device]) -> Vec<String> {
     found
 }
 
-/// Returns the signatures on a device, in words, as `blkid` probes it.
+/// Returns descriptions of the signatures that `blkid` finds on a device.
 fn signatures(device: &Device) -> Vec<String> {
     let node = PathBuf::from("/dev").join(&device.name);
     let probe = Command::new("blkid").args(["--probe", "--output", "export"]).arg(&node).output();
@@ -209,7 +209,7 @@ fn signatures(device: &Device) -> Vec<String> {
             let told = described(&String::from_utf8_lossy(&output.stdout));
             told.map(|what| format!("{name} holds {what}")).into_iter().collect()
         }
-        // blkid(8): 2 is nothing found, 8 is more than one found.
+        // blkid(8): status 2 means no signature, 8 means several.
         Ok(output) if output.status.code() == Some(2) => Vec::new(),
         Ok(output) if output.status.code() == Some(8) => {
             vec![format!("{name} holds several signatures at once")]
@@ -218,7 +218,7 @@ fn signatures(device: &Device) -> Vec<String> {
     }
 }
 
-/// `ext4 "data" (5f1c…)` from what blkid exports; none where it tells of a partition only where that is.
+/// Returns `ext4 "data" (5f1c…)` from blkid's export; `None` if the export only gives a partition's position.
 fn described(export: &str) -> Option<String> {
     let keys = export.lines().filter_map(|line| line.split_once('=')).map(|(key, _)| key);
     if keys.clone().all(|key| key == "DEVNAME" || key.starts_with("PART_ENTRY_")) {
@@ -237,7 +237,7 @@ fn described(export: &str) -> Option<String> {
     Some(kind + &label + &id.map(|id| format!(" ({id})")).unwrap_or_default())
 }
 
-/// The number of the block device that `path` leads to.
+/// Returns the number of the block device at `path`.
 fn number_of(path: &Path) -> Option<Dev> {
     let stat = rustix::fs::stat(path).ok()?;
     FileType::from_raw_mode(stat.st_mode).is_block_device().then_some(stat.st_rdev)
@@ -258,14 +258,14 @@ mod tests {
         assert_eq!(told(file_system), "ext4 \"data\" (5f1c)");
         assert_eq!(told("PTUUID=ab\nPTTYPE=gpt\n"), "a gpt partition table (ab)");
         assert_eq!(told("DEVNAME=/dev/sda1\nUSAGE=crypto\n"), "something");
-        // A partition on which nothing was ever made.
+        // A partition without any content.
         let blank = "DEVNAME=/dev/sda1\nPART_ENTRY_SCHEME=dos\nPART_ENTRY_NUMBER=2\n";
         assert_eq!((described(blank), described("")), (None, None));
     }
 
     #[test]
     fn a_device_that_is_mounted_is_in_use() {
-        // A container's root may lie on no block device, but some file that is mounted into it does.
+        // A container's root may lie on no block device, but a file that is mounted into it does.
         let mounts = fs::read_to_string("/proc/self/mountinfo").unwrap();
         let device = mounts.lines().find_map(|line| {
             let (major, minor) = line.split(' ').nth(2)?.split_once(':')?;

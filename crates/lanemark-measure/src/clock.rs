@@ -1,18 +1,18 @@
 //! The clocks of a measurement: monotonic time, and the processor time of one thread.
 //!
-//! Monotonic time comes from the processor's time stamp counter where it runs evenly through all power states
-//! (`constant_tsc`, `nonstop_tsc`) and the kernel itself keeps time by it, which it does only where the counters
-//! of all processors agree. Its rate is taken anew for each sample, over at least [`BASELINE_NS`], from
-//! `clock_gettime(CLOCK_MONOTONIC)`, and at the end of the sample both clocks are compared: [`Clock::drift`].
-//! Elsewhere each stamp is a `clock_gettime`, which the vDSO answers without entering the kernel.
+//! Monotonic time comes from the processor's time stamp counter if the counter runs evenly through all power states
+//! (`constant_tsc`, `nonstop_tsc`) and is the kernel's own clock source. The kernel uses it only if the counters of all
+//! processors agree. Each sample calibrates the counter's rate against `clock_gettime(CLOCK_MONOTONIC)`, over
+//! [`BASELINE_NS`] or longer, and compares both clocks at its end: [`Clock::drift`]. On other machines each stamp is a
+//! `clock_gettime`, which the vDSO answers without entering the kernel.
 //!
-//! Processor time comes from `getrusage(RUSAGE_THREAD)`; its total is exact on Linux, while its split into user and
-//! system is, on most kernels, apportioned by timer ticks and so only right over many of them (getrusage(2);
-//! `cputime_adjust` in the kernel's `kernel/sched/cputime.c`). The time that a thread was ready and waited for a core is
-//! the second figure of `/proc/thread-self/schedstat` (kernel documentation, `scheduler/sched-stats.rst`).
+//! Processor time comes from `getrusage(RUSAGE_THREAD)`. Its total is exact on Linux. Most kernels apportion its split
+//! into user and system time by timer ticks, so the split is right only over many ticks (getrusage(2); `cputime_adjust`
+//! in the kernel's `kernel/sched/cputime.c`). The time for which a thread was ready and waited for a core is the second
+//! number of `/proc/thread-self/schedstat` (kernel documentation, `scheduler/sched-stats.rst`).
 //!
-//! The loop of a thread knows all of this as a [`Timekeeper`], for which it is compiled, so that a test can give it a
-//! time of its own.
+//! The loop of a thread reads these clocks through a [`Timekeeper`], for which it is compiled, so that a test can
+//! substitute its own time.
 
 use std::fs;
 use std::sync::OnceLock;
@@ -21,7 +21,8 @@ use rustix::time::{ClockId, clock_gettime};
 
 use crate::kernel_threads::KernelThreads;
 
-/// The rate of the counter is taken over at least this time; an error of 100 ns in a stamp is then one of 2e-5.
+/// The minimum time over which the counter's rate is calibrated; an error of 100 ns in a stamp is then an error of
+/// 2e-5.
 const BASELINE_NS: u64 = 5_000_000;
 
 /// The clock of a thread's loop.
@@ -29,11 +30,10 @@ pub(crate) trait Timekeeper {
     /// Monotonic time in nanoseconds.
     fn now_ns(&self) -> u64;
 
-    /// Waits without asking anything of anybody.
+    /// Sleeps for `ns` nanoseconds.
     fn sleep(&self, ns: u64);
 
-    /// Returns the processor time of the calling thread, and of the kernel's threads that work for it, since they
-    /// began.
+    /// Returns the processor time of the calling thread and of its kernel threads, since they began.
     fn used(&self) -> (CpuTime, KernelThreads);
 }
 
@@ -55,13 +55,13 @@ impl Timekeeper for Clock {
 /// Monotonic time in nanoseconds. All copies agree with each other.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Clock {
-    /// The counter where it is used: its value at `start_ns`, and nanoseconds a count times 2^32.
+    /// The counter if it is used: its value at `start_ns`, and nanoseconds per count times 2^32.
     counter: Option<(u64, u64)>,
     start_ns: u64,
 }
 
 impl Clock {
-    /// A clock for a sample that begins now.
+    /// Creates a clock for a sample that begins now.
     pub(crate) fn new() -> Self {
         let Some((count, at_ns)) = origin() else {
             return Self { counter: None, start_ns: system_ns() };
@@ -75,18 +75,18 @@ impl Clock {
         Self { counter: Some((now, scale as u64)), start_ns: now_ns }
     }
 
-    /// The kernel's clock alone.
+    /// Creates a clock that uses the kernel's clock only.
     #[cfg(test)]
     pub(crate) fn plain() -> Self {
         Self { counter: None, start_ns: system_ns() }
     }
 
-    /// Nanoseconds since some fixed point before the program began.
+    /// Returns the nanoseconds since a fixed point before the program began.
     #[inline]
     pub(crate) fn now_ns(&self) -> u64 {
         match self.counter {
             Some((start, scale)) => {
-                // Another processor's counter may be a few counts behind the one that was read first.
+                // Another processor's counter may be a few counts lower than the one that was read first.
                 let passed = counter().saturating_sub(start);
                 self.start_ns + ((u128::from(passed) * u128::from(scale)) >> 32) as u64
             }
@@ -94,8 +94,8 @@ impl Clock {
         }
     }
 
-    /// Returns the drift of this clock against the kernel's since it began, as a share of the time; absent where they
-    /// are one.
+    /// Returns the drift of this clock against the kernel's since it began, as a share of the time; absent if they are
+    /// the same clock.
     pub(crate) fn drift(&self) -> Option<f64> {
         let (start, scale) = self.counter?;
         let (count, now_ns) = both();
@@ -105,14 +105,14 @@ impl Clock {
     }
 }
 
-/// The counter and the kernel's time when the program first asked, where the counter can be trusted.
+/// Returns the counter and the kernel's time of the program's first call, if the counter can be trusted.
 fn origin() -> Option<(u64, u64)> {
     static ORIGIN: OnceLock<Option<(u64, u64)>> = OnceLock::new();
     *ORIGIN.get_or_init(|| trusted().then(both))
 }
 
-/// The counter and the kernel's time of one moment: the closest of some pairs, since the processor may be taken away
-/// between the two.
+/// Returns the counter and the kernel's time of one moment: the closest of several pairs, since the thread may be
+/// preempted between the two.
 fn both() -> (u64, u64) {
     let pair = || {
         let before = counter();
@@ -141,7 +141,7 @@ fn trusted() -> bool {
 #[cfg(target_arch = "x86_64")]
 #[inline]
 fn counter() -> u64 {
-    // SAFETY: every x86-64 processor has the instruction; Linux lets programs use it.
+    // SAFETY: every x86-64 processor has the instruction, and Linux allows it in programs.
     unsafe { std::arch::x86_64::_rdtsc() }
 }
 
@@ -162,11 +162,11 @@ pub(crate) struct CpuTime {
     pub(crate) user_ns: u64,
     /// Time in the kernel, on the program's behalf.
     pub(crate) system_ns: u64,
-    /// Number of times that the thread gave the processor up.
+    /// Number of times that the thread yielded the processor.
     pub(crate) switches_voluntary: u64,
-    /// Number of times that the processor was taken away.
+    /// Number of times that the thread was preempted.
     pub(crate) switches_involuntary: u64,
-    /// Time in which the thread was ready and had no core, where the kernel tells.
+    /// Time for which the thread was ready without a core, if the kernel reports it.
     pub(crate) ready_ns: Option<u64>,
 }
 
@@ -177,7 +177,7 @@ impl CpuTime {
         // SAFETY: the pointer is to a writable `rusage`; the call writes nothing else.
         let answer = unsafe { libc::getrusage(libc::RUSAGE_THREAD, usage.as_mut_ptr()) };
         debug_assert_eq!(answer, 0, "RUSAGE_THREAD with a valid pointer cannot fail");
-        // SAFETY: it was zeroed, and all-zero is a valid `rusage`, so it holds even on failure.
+        // SAFETY: it was zeroed, and all-zero is a valid `rusage`, so it is valid even on failure.
         let usage = unsafe { usage.assume_init() };
         Self {
             user_ns: nanoseconds(usage.ru_utime),
@@ -215,7 +215,7 @@ impl CpuTime {
     }
 }
 
-/// Reads the time in which the calling thread was ready without a core since it began.
+/// Reads the time for which the calling thread was ready without a core since it began.
 fn ready_ns() -> Option<u64> {
     let told = fs::read_to_string("/proc/thread-self/schedstat").ok()?;
     told.split_whitespace().nth(1)?.parse().ok()
@@ -232,9 +232,9 @@ mod tests {
     #[test]
     fn work_uses_processor_time_and_monotonic_time() {
         let clock = Clock::new();
-        // Time is taken around processor time, so that what is lost between the readings cannot count for it alone. The
-        // kernel shares processor time out between user and system by its tick, and neither share goes back: on 250 Hz a
-        // reading was seen to run ahead of the time that had passed by 2 ms. A tick is 10 ms at most.
+        // The clock is read around the processor time, so that a preemption between the readings cannot count only as
+        // processor time. The kernel apportions processor time to user and system by its tick, and neither share
+        // decreases: at 250 Hz, a reading exceeded the elapsed time by 2 ms. A tick is up to 10 ms.
         let tick = 10_000_000;
         let (begun, before) = (clock.now_ns(), CpuTime::of_this_thread());
         while clock.now_ns() - begun < 10 * tick {}

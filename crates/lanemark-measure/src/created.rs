@@ -1,16 +1,15 @@
-//! A file that was made for a run and is gone after it.
+//! A file that is created for a run and removed after it.
 //!
-//! The file is made with `O_CREAT | O_EXCL | O_NOFOLLOW`, so it never is a file that was there before nor the
-//! end of somebody's link, and it is removed when dropped: at the end, on an error, on a panic. Its
-//! folder is held open and its name is looked up there again, so renaming a folder on the way misleads
-//! nothing; it is removed only while the name still means the file that was made (device and inode;
-//! the open descriptor keeps the inode from being used again).
+//! The file is created with `O_CREAT | O_EXCL | O_NOFOLLOW`, so it is never an existing file or the target of a
+//! symbolic link. It is removed when dropped: at the end, on an error, on a panic. Its folder stays open and the name
+//! is looked up in that folder again, so renaming a parent folder does not redirect the removal. The file is removed
+//! only if the name still refers to the created file by device and inode; the open descriptor keeps the inode from
+//! being reused.
 //!
-//! A kill that cannot be caught leaves the file. It has a mark, an extended attribute, where the file system can keep
-//! one, and it was locked while its run lived, so a later run knows it for what it is ([`left_over`]).
+//! A kill that cannot be caught leaves the file. The file has a mark, an extended attribute, if the file system
+//! supports one, and it was locked while its run lived. A later run recognizes it by these ([`left_over`]).
 //!
-//! Not guarded against: a file put in its place in the instant between looking and removing, for which Linux has no
-//! call.
+//! Not prevented: a file that takes its name between the check and the removal, for which Linux lacks an atomic call.
 
 use std::ffi::{OsStr, OsString};
 use std::io;
@@ -19,7 +18,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use lanemark_core::units::Bytes;
+use lanemark_schema::units::Bytes;
 use rustix::fs::{
     AtFlags, FallocateFlags, FileType, FlockOperation, Mode, OFlags, StatVfs, XattrFlags,
 };
@@ -27,18 +26,18 @@ use rustix::io::Errno;
 
 use crate::error::MeasureError;
 
-/// Makes names in a folder different from each other within this process.
+/// A counter that makes names in a folder unique within this process.
 static NAMES: AtomicU32 = AtomicU32::new(0);
 
-/// The extended attribute of files that were made for a run.
+/// The extended attribute of files that were created for a run.
 const MARK: &str = "user.lanemark.made-for-a-run";
-/// Greatest number of files of a folder that are looked at for what was left.
+/// Maximum number of files of a folder that are searched for leftovers.
 const LOOKED_AT_MAX: usize = 10_000;
 
 /// The files that are removed when their run ends.
 static MADE: Mutex<Vec<Arc<Named>>> = Mutex::new(Vec::new());
 
-/// The identity of a file, whatever it is called.
+/// The identity of a file, independent of its name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Identity {
     device: u64,
@@ -62,7 +61,7 @@ struct Named {
     identity: Identity,
 }
 
-/// A file that was left by a run that was killed.
+/// A file that a killed run left.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LeftOver {
     /// Path of the file.
@@ -78,7 +77,7 @@ impl Identity {
 }
 
 impl CreatedFile {
-    /// Makes the file `path`, where nothing is, with room for `size` bytes.
+    /// Creates the file `path`, which must not exist, with room for `size` bytes.
     pub(crate) fn at(path: &Path, size: u64) -> Result<Self, MeasureError> {
         let ends_as_folder = path.as_os_str().as_encoded_bytes().ends_with(b"/");
         let name = path.file_name().filter(|_| !ends_as_folder).ok_or_else(|| {
@@ -97,7 +96,7 @@ impl CreatedFile {
         }
     }
 
-    /// Makes a file with a name of its own in the folder `path`, with room for `size` bytes.
+    /// Creates a file with a unique name in the folder `path`, with room for `size` bytes.
     pub(crate) fn inside(path: &Path, size: u64) -> Result<Self, MeasureError> {
         let folder = open_folder(path, path)?;
         check_space(path, &folder, size)?;
@@ -113,7 +112,7 @@ impl CreatedFile {
     }
 
     fn make(path: &Path, folder: &OwnedFd, name: &OsStr) -> Result<Self, Errno> {
-        // The folder is duplicated first: once the file is there, nothing may fail before the guard is.
+        // The folder is duplicated first: once the file exists, no call before the guard's creation may fail.
         let folder = rustix::io::fcntl_dupfd_cloexec(folder, 0)?;
         let flags =
             OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::RDWR | OFlags::CLOEXEC;
@@ -121,7 +120,7 @@ impl CreatedFile {
         let identity = Identity::new(&rustix::fs::fstat(&file)?);
         let named = Arc::new(Named { folder, name: name.to_owned(), identity });
         made().push(Arc::clone(&named));
-        // By these a later run knows the file, should this one be killed. A file system may know neither.
+        // A later run recognizes the file by these if this run is killed. A file system may support neither.
         let _ = rustix::fs::flock(&file, FlockOperation::NonBlockingLockExclusive);
         let _ = rustix::fs::fsetxattr(&file, MARK, b"1", XattrFlags::empty());
         Ok(Self { file, path: path.to_owned(), named, removed: false })
@@ -132,14 +131,14 @@ impl CreatedFile {
         Ok(self)
     }
 
-    /// Keeps the file: it stays where it is when this is dropped.
+    /// Keeps the file when this is dropped.
     pub(crate) fn keep(&mut self) {
         self.removed = true;
         self.forget();
         let _ = rustix::fs::fremovexattr(&self.file, MARK);
     }
 
-    /// Removes the file now, to learn whether that worked.
+    /// Removes the file now and returns whether that succeeded.
     pub(crate) fn remove(mut self) -> Result<(), MeasureError> {
         let path = self.path.clone();
         self.unlink().map_err(|source| MeasureError::NotRemoved { path, source })
@@ -153,7 +152,7 @@ impl CreatedFile {
         self.named.unlink()
     }
 
-    /// Leaves the file in place when the program ends.
+    /// Removes the file from the list of files that are removed at the program's end.
     fn forget(&self) {
         made().retain(|one| !Arc::ptr_eq(one, &self.named));
     }
@@ -165,7 +164,7 @@ impl Named {
             Ok(stat) if Identity::new(&stat) == self.identity => {
                 Ok(rustix::fs::unlinkat(&self.folder, &self.name, AtFlags::empty())?)
             }
-            // Somebody moved or replaced it: what has the name now is theirs.
+            // Another process moved or replaced it: the file that has the name now is not ours.
             Ok(_) | Err(Errno::NOENT) => Ok(()),
             Err(error) => Err(error.into()),
         }
@@ -180,7 +179,7 @@ impl AsFd for CreatedFile {
 
 impl Drop for CreatedFile {
     fn drop(&mut self) {
-        // An error is on its way already where the file is dropped and not removed.
+        // A dropped file that was not removed is already part of an error.
         let _ = self.unlink();
     }
 }
@@ -189,7 +188,7 @@ fn made() -> MutexGuard<'static, Vec<Arc<Named>>> {
     MADE.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Removes all files that were made for runs of this program, which is about to end without ending them.
+/// Removes all files that were created for this program's runs, before the program exits without ending the runs.
 pub fn remove_created() {
     let all = std::mem::take(&mut *made());
     for named in all {
@@ -197,7 +196,7 @@ pub fn remove_created() {
     }
 }
 
-/// Files in the folder of `path`, or in `path` where that is one, that were made for a run which was killed.
+/// Returns the files in the folder of `path`, or in `path` if it is a folder, that were created for a killed run.
 pub fn left_over(path: &Path) -> Vec<LeftOver> {
     let folder = match path.parent() {
         _ if path.is_dir() => path,
@@ -210,7 +209,7 @@ pub fn left_over(path: &Path) -> Vec<LeftOver> {
     found
 }
 
-/// The file at `path`, where it was made for a run that is no more.
+/// Returns the file at `path` if it was created for a run that no longer exists.
 fn dead(path: PathBuf) -> Option<LeftOver> {
     let name = path.file_name()?.to_str();
     let by_name = name.is_some_and(|name| {
@@ -233,7 +232,7 @@ fn dead(path: PathBuf) -> Option<LeftOver> {
     alone.then(|| LeftOver { path, size: Bytes(stat.st_size.cast_unsigned()) })
 }
 
-/// Gives a file blocks up to `size` and at least that length; its content stays.
+/// Allocates blocks for a file up to `size`, which becomes its minimum length; its content is unchanged.
 pub(crate) fn reserve(path: &Path, file: BorrowedFd<'_>, size: u64) -> Result<(), MeasureError> {
     let failed = |error: Errno| match error {
         Errno::NOSPC | Errno::DQUOT => MeasureError::NoSpace {
@@ -245,7 +244,7 @@ pub(crate) fn reserve(path: &Path, file: BorrowedFd<'_>, size: u64) -> Result<()
     };
     match rustix::fs::fallocate(file, FallocateFlags::empty(), 0, size) {
         Ok(()) => Ok(()),
-        // The layout writes all of it anyway, so the length is enough. It must not become less.
+        // The layout writes all of it anyway, so the length is enough. The length must not decrease.
         Err(Errno::OPNOTSUPP | Errno::NOSYS) => {
             let stat = rustix::fs::fstat(file).map_err(failed)?;
             if stat.st_size.cast_unsigned() < size {
@@ -257,11 +256,11 @@ pub(crate) fn reserve(path: &Path, file: BorrowedFd<'_>, size: u64) -> Result<()
     }
 }
 
-/// Refuses what the file system of `place` has no room for.
+/// Refuses a size that the file system of `place` lacks room for.
 pub(crate) fn check_space(path: &Path, place: impl AsFd, size: u64) -> Result<(), MeasureError> {
     let space = rustix::fs::fstatvfs(place)
         .map_err(|error| system(path, "ask the free space of", error))?;
-    // A file system without a size (some tmpfs and network ones) tells nothing; the writing will.
+    // A file system without a size (some tmpfs and network ones) reports no free space; the write itself shows it.
     if space.f_blocks > 0 && free(&space) < size {
         let path = path.to_owned();
         return Err(MeasureError::NoSpace { path, free: Bytes(free(&space)), needed: Bytes(size) });
@@ -283,7 +282,7 @@ fn open_folder(path: &Path, folder: &Path) -> Result<OwnedFd, MeasureError> {
     })
 }
 
-/// Returns the reason why something has a name that led nowhere before.
+/// Returns the error for a name that appeared since it was looked up.
 fn existing(path: &Path, folder: &OwnedFd, name: &OsStr) -> MeasureError {
     let path = path.to_owned();
     match rustix::fs::statat(folder, name, AtFlags::SYMLINK_NOFOLLOW) {
@@ -331,13 +330,13 @@ mod tests {
         fs::write(folder.path().join("lanemark-notes-1.dat"), "data").unwrap();
         let created = CreatedFile::at(&path, 4096).unwrap();
         assert_eq!(left_over(folder.path()), []);
-        // A killed run drops nothing, and its locks go with it.
+        // A killed run drops no guard, and its locks end with it.
         let CreatedFile { file, .. } = &created;
         rustix::fs::flock(file, FlockOperation::Unlock).unwrap();
         let marked = rustix::fs::fgetxattr(file, MARK, &mut [0u8; 8][..]).is_ok();
         let left = LeftOver { path: path.clone(), size: Bytes(4096) };
         assert_eq!(left_over(&path), if marked { vec![left.clone()] } else { Vec::new() });
-        // By its name where the file system keeps no marks.
+        // The file is recognized by its name if the file system does not store marks.
         let named = folder.path().join("lanemark-17-0.dat");
         fs::write(&named, "data").unwrap();
         let found = left_over(folder.path());

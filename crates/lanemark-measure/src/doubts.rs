@@ -1,59 +1,61 @@
-//! The doubts about a measurement, each with its evidence.
+//! The warnings about a measurement, each with its evidence.
 //!
-//! Before a run the target is looked at: holes, compression, caches below it, limits on it. After each sample its
-//! requests are held against what the device, the processors and the clocks show.
+//! Before a run, the target is examined: holes, compression, lower caches, limits. After each sample, its requests are
+//! compared with the counters of the device, the processors and the clocks.
 
 use std::fs;
 use std::os::fd::AsFd;
 use std::path::{Path, PathBuf};
 
-use lanemark_core::result::{Outstanding, Sample, Warning};
-use lanemark_core::sim::spec::ProtocolKind;
-use lanemark_core::units::{Bytes, Duration};
-use lanemark_core::workload::Test;
+use lanemark_schema::result::{Outstanding, Sample, Warning};
+use lanemark_schema::units::{Bytes, Duration};
+use lanemark_schema::workload::Test;
+use lanemark_sim::spec::ProtocolKind;
 use rustix::fs::{AtFlags, SeekFrom, StatxFlags};
 
 use crate::engine::EngineKind;
 use crate::limits::Limits;
 
-/// Below this a difference between what was asked for and what the device moved is not worth a word.
+/// A smaller difference between the requested and the moved bytes raises no warning.
 const BYTES_SMALL: u64 = 16 << 20;
-/// The sectors of sizes and places in sysfs, whatever the device's own are.
+/// The unit of sizes and offsets in sysfs, regardless of the device's own sectors.
 const SECTOR: u64 = 512;
-/// Above this share of a core a thread has no time left.
+/// A thread that uses more than this share of a core counts as fully busy.
 const BUSY: f64 = 0.9;
-/// Halves of a sample that differ by more than this are told; as SNIA bounds the slope of steady rounds.
+/// Halves of a sample that differ by more than this raise a warning; SNIA bounds the slope of steady rounds by the same
+/// share.
 const HALVES_APART: f64 = 0.10;
-/// A sample must last so long for its halves to be compared.
+/// Halves of a shorter sample are not compared.
 const HALVES_FROM: Duration = Duration::from_seconds(2);
-/// Clocks that go further apart than this are told.
+/// A larger drift between the clocks raises a warning.
 const DRIFT_MAX: f64 = 1e-3;
-/// The kernel counts what processors do by looking at them 100 times a second: three deviations of a count in the worst
-/// case, in cores for one core over one second.
+/// The kernel samples the use of processors 100 times a second. This is three standard deviations of a count in the
+/// worst case, in cores for one core over one second.
 const TICK_ERROR: f64 = 0.15;
-/// Threads that wait for a core longer than this share of their time are told.
+/// A thread that waits for a core for a larger share of its time raises a warning.
 const CORE_WAIT_MAX: f64 = 0.1;
-/// More processor time taken away than this is told, in cores.
+/// More stolen processor time than this raises a warning, in cores.
 const STOLEN_MAX: f64 = 0.1;
-/// Requests below this that wake a processor this often are told: the detour over a host takes tens of microseconds.
+/// Faster requests that wake a processor this often raise a warning: the detour through a host takes tens of
+/// microseconds.
 const ASLEEP_BELOW: Duration = Duration::from_microseconds(200);
 const ASLEEP_WAKES: f64 = 0.5;
-/// Throughput times latency that differs by more from what was outstanding is told.
+/// A larger difference between throughput times latency and the outstanding requests raises a warning.
 const UNACCOUNTED_MAX: f64 = 0.05;
-/// Generators that are later than this for half of their requests are told.
+/// An open loop that is later than this for half of its requests raises a warning.
 const LATE: Duration = Duration::from_microseconds(100);
 
 /// The properties of a target known before a run.
 pub(crate) struct Place<'a> {
-    /// The kernel's name of the block device under it.
+    /// Name of the block device under the target.
     pub(crate) block_device: Option<&'a str>,
-    /// Range of the target that is read without having been written full before.
+    /// Range of the target that is read without a prior full write.
     pub(crate) read_as_found: Option<(u64, u64)>,
     /// Whether the target is a block device.
     pub(crate) device: bool,
 }
 
-/// The doubts about a target.
+/// Returns the warnings about a target.
 pub(crate) fn before(place: &Place<'_>, file: impl AsFd) -> Vec<Warning> {
     let mut found = Vec::new();
     if let (Some((from, to)), false) = (place.read_as_found, place.device) {
@@ -76,12 +78,12 @@ pub(crate) fn before(place: &Place<'_>, file: impl AsFd) -> Vec<Warning> {
     found
 }
 
-/// The holes of the file under a loop device from `from` to `to` of the device.
+/// Returns a warning if the file under a loop device has holes from `from` to `to` of the device.
 fn holes_below(name: &str, from: u64, to: u64) -> Option<Warning> {
     let folder = fs::canonicalize(format!("/sys/class/block/{name}")).ok()?;
     let number =
         |file: &str| fs::read_to_string(folder.join(file)).ok()?.trim().parse::<u64>().ok();
-    // A partition begins somewhere on its disk.
+    // A partition begins at an offset of its disk.
     let start = number("start").filter(|_| folder.join("partition").exists());
     let disk = if start.is_some() { folder.parent()? } else { &folder };
     let medium = fs::read_to_string(disk.join("loop/backing_file")).ok()?;
@@ -96,11 +98,11 @@ fn holes_below(name: &str, from: u64, to: u64) -> Option<Warning> {
     (share > 0.01).then(|| Warning::Holes { share, below: Some(medium.to_owned()) })
 }
 
-/// The share of a file from `from` to `to` that was never written.
+/// Returns the share of a file from `from` to `to` that was never written.
 fn holes(file: impl AsFd, from: u64, to: u64) -> f64 {
     let (mut at, mut empty) = (from, 0);
     while at < to {
-        // No data from here on is told as ENXIO; a file system that knows no holes tells data everywhere.
+        // ENXIO means that no data follows; a file system without support for holes reports data everywhere.
         let data = match rustix::fs::seek(&file, SeekFrom::Data(at)) {
             Ok(data) => data.min(to),
             Err(rustix::io::Errno::NXIO) => to,
@@ -115,7 +117,7 @@ fn holes(file: impl AsFd, from: u64, to: u64) -> f64 {
     empty as f64 / (to - from).max(1) as f64
 }
 
-/// Returns what compresses the data of the target, if anything does.
+/// Returns the layer that compresses the data of the target, if there is one.
 fn compression(place: &Place<'_>, file: impl AsFd) -> Option<String> {
     if place.block_device.is_some_and(|name| name.starts_with("zram")) {
         return Some("a compressed block device in memory (zram)".to_owned());
@@ -127,7 +129,7 @@ fn compression(place: &Place<'_>, file: impl AsFd) -> Option<String> {
     (compressed && !place.device).then(|| "the file system".to_owned())
 }
 
-/// A cache that lies under a block device.
+/// Returns the cache that lies under a block device.
 fn cache_below(name: &str) -> Option<String> {
     let folder = PathBuf::from("/sys/class/block").join(name);
     let read = |file: &str| fs::read_to_string(folder.join(file)).ok();
@@ -147,15 +149,15 @@ pub(crate) struct Taking<'a> {
     pub(crate) engine: EngineKind,
     /// Whether the page cache was bypassed.
     pub(crate) direct: bool,
-    /// Bytes moved by all tests side by side, with those of the ramp.
+    /// Bytes moved by all concurrent tests, including the ramp.
     pub(crate) moved: Bytes,
-    /// The least time in which the device's flash is read; none where it has no flash, or that is not known.
+    /// The minimum time of a read from the device's flash; `None` if the device lacks flash or the time is unknown.
     pub(crate) flash_read_least: Option<Duration>,
-    /// The time and the requests counted so far, a few times a second.
+    /// The time and the number of requests counted until then, recorded a few times a second.
     pub(crate) history: &'a [(Duration, u64)],
 }
 
-/// The doubts about a sample.
+/// Returns the warnings about a sample.
 pub(crate) fn after(taking: &Taking<'_>, sample: &Sample) -> Vec<Warning> {
     let test = || taking.test.name.clone();
     let mut found = Vec::new();
@@ -179,7 +181,7 @@ pub(crate) fn after(taking: &Taking<'_>, sample: &Sample) -> Vec<Warning> {
     }
     found.extend(asleep(taking.test, sample));
     found.extend(crowd(taking.test, sample));
-    // Others may have set or taken it away since the run began.
+    // Another process may have set or removed the limit since the run began.
     let met = evidence.limits.iter().filter(|limit| limit.is_met());
     found.extend(met.map(|limit| Warning::Throttled { limit: limit.text.clone() }));
     if let Some(share) = evidence.clock_drift.filter(|share| share.abs() > DRIFT_MAX) {
@@ -201,12 +203,12 @@ pub(crate) fn after(taking: &Taking<'_>, sample: &Sample) -> Vec<Warning> {
     found
 }
 
-/// Model names of drives over NVMe whose media are faster than NAND flash: 3D XPoint, Z-NAND, XL-FLASH.
+/// Model names of NVMe drives whose media are faster than NAND flash: 3D XPoint, Z-NAND, XL-FLASH.
 const FASTER: [&str; 9] =
     ["optane", "p4800x", "p4801x", "p5800x", "p5801x", "z-ssd", "sz983", "sz985", "fl6"];
 
-/// Returns the least time in which the block device `name` of the folder `block`, `/sys/class/block`, is read, where it is
-/// on a solid-state drive with NAND flash and directly on SATA or NVMe.
+/// Returns the minimum time of a read from the block device `name` of the folder `block`, `/sys/class/block`, if it is
+/// on a solid-state drive with NAND flash that is attached directly by SATA or NVMe.
 pub(crate) fn flash_read_least(block: &Path, name: &str) -> Option<Duration> {
     let mut folder = fs::canonicalize(block.join(name)).ok()?;
     if folder.join("partition").exists() {
@@ -231,12 +233,12 @@ pub(crate) fn flash_read_least(block: &Path, name: &str) -> Option<Duration> {
     (!is_faster).then(|| protocol.flash_read_least())
 }
 
-/// Returns the doubt where single reads came back sooner than from flash.
+/// Returns a warning if single reads completed sooner than flash allows.
 fn without_flash(taking: &Taking<'_>, sample: &Sample) -> Option<Warning> {
     let (test, least) = (taking.test, taking.flash_read_least?);
     let is_alone = test.queue_depth() == 1 && test.threads == 1;
     let reads = sample.reads.as_ref().filter(|_| is_alone && !test.writes() && taking.direct)?;
-    // Drives read ahead where requests are in order.
+    // Drives read ahead if requests are in order.
     if test.is_in_order() || reads.latency.count() == 0 {
         return None;
     }
@@ -245,7 +247,7 @@ fn without_flash(taking: &Taking<'_>, sample: &Sample) -> Option<Warning> {
     (read_ns < least_ns).then_some(Warning::WithoutFlash { test, read_ns, least_ns })
 }
 
-/// Whether requests waited for processors that had gone idle.
+/// Returns a warning if requests waited for idle processors to wake.
 fn asleep(test: &Test, sample: &Sample) -> Option<Warning> {
     let evidence = sample.evidence.as_ref()?;
     let processors = evidence.processors.filter(|one| one.is_virtual)?;
@@ -255,7 +257,7 @@ fn asleep(test: &Test, sample: &Sample) -> Option<Warning> {
     (is_short && wakes >= ASLEEP_WAKES).then(|| Warning::Asleep { test: test.name.clone(), wakes })
 }
 
-/// Doubts about other programs on the processors.
+/// Returns warnings about other programs on the processors.
 fn crowd(test: &Test, sample: &Sample) -> Vec<Warning> {
     let name = || test.name.clone();
     let mut found = Vec::new();
@@ -277,7 +279,7 @@ fn crowd(test: &Test, sample: &Sample) -> Vec<Warning> {
     found
 }
 
-/// Returns the doubt where throughput times latency is not the number of outstanding requests (Little's law).
+/// Returns a warning if throughput times latency is not the number of outstanding requests (Little's law).
 fn unaccounted(test: &Test, sample: &Sample) -> Option<Warning> {
     let Outstanding { mean, accounted } = sample.evidence.as_ref()?.outstanding?;
     ((accounted - mean).abs() > UNACCOUNTED_MAX * mean).then(|| Warning::Unaccounted {
@@ -287,11 +289,11 @@ fn unaccounted(test: &Test, sample: &Sample) -> Option<Warning> {
     })
 }
 
-/// Whether the device moved what was asked for.
+/// Returns a warning if the device did not move the requested bytes.
 fn device_doubt(taking: &Taking<'_>, sample: &Sample) -> Option<Warning> {
     let device = sample.evidence.as_ref()?.device.as_ref()?;
     let test = taking.test.name.clone();
-    // What is written through the page cache reaches the device at some other time.
+    // Writes through the page cache reach the device at another time.
     let told = taking.direct || !taking.test.writes();
     let (asked, moved) = (taking.moved.get(), (device.read_bytes + device.written_bytes).get());
     let (asked_bytes, device_bytes) = (Bytes(asked), Bytes(moved));
@@ -306,7 +308,7 @@ fn device_doubt(taking: &Taking<'_>, sample: &Sample) -> Option<Warning> {
     })
 }
 
-/// Requests a second in the two halves of a sample that lasted long enough.
+/// Returns the requests a second in the two halves of a sample of sufficient length.
 fn halves(history: &[(Duration, u64)]) -> Option<(f64, f64)> {
     let counted: Vec<&(Duration, u64)> =
         history.iter().filter(|(at, _)| !at.picoseconds().eq(&0)).collect();
@@ -404,3 +406,7 @@ mod tests {
         assert!((first - 1000.0).abs() < 40.0 && (second - 500.0).abs() < 40.0, "{first} {second}");
     }
 }
+
+#[cfg(test)]
+#[path = "doubts_bounds_tests.rs"]
+mod bounds_tests;

@@ -1,37 +1,37 @@
-//! The errors of a measurement: what, where, and one hint how to go on.
+//! The errors of a measurement: the cause, the location, and one hint on how to continue.
 
 use std::io;
 use std::path::PathBuf;
 
-use lanemark_core::units::Bytes;
-use lanemark_core::workload::{Operation, Test};
+use lanemark_schema::units::Bytes;
+use lanemark_schema::workload::{Operation, Test};
 
-/// Greatest number of requests that one ring takes, `IORING_MAX_ENTRIES` of the kernel.
+/// Maximum number of entries of one ring, `IORING_MAX_ENTRIES` of the kernel.
 pub(crate) const RING_ENTRIES_MAX: u32 = 32_768;
 
 /// The error of a measurement.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum MeasureError {
-    /// The workload has no tests or no repeats.
+    /// The workload lacks tests or repeats.
     #[error("workload `{workload}` has nothing to run")]
     NothingToRun {
         /// Id of the workload.
         workload: String,
     },
-    /// A test of rounds beside another one.
+    /// A test of rounds is concurrent with another test.
     #[error("test `{test}` runs in rounds until it is steady, and beside another test it cannot")]
     RoundsBeside {
         /// Name of the test.
         test: String,
     },
-    /// A test that copies what it reads.
+    /// A test copies the data that it reads.
     #[error("test `{test}` is a copy, whose writes wait for its reads: that is simulated only")]
     Copies {
         /// Name of the test.
         test: String,
     },
-    /// A test of a database's transactions.
+    /// A test consists of a database's transactions.
     #[error(
         "test `{test}` is of a database's transactions: what single requests it makes depends on the drive"
     )]
@@ -39,7 +39,7 @@ pub enum MeasureError {
         /// Name of the test.
         test: String,
     },
-    /// A test that sums up a trace, without the trace.
+    /// A test summarizes a trace, and the trace is missing.
     #[error("test `{test}` sums up a recorded trace, and the requests are in the trace alone")]
     TraceAlone {
         /// Name of the test.
@@ -50,20 +50,20 @@ pub enum MeasureError {
         "{path}: {reason}; keeping the processors awake takes root, or the right to write that file"
     )]
     NoIdle {
-        /// File of the kernel that sets it.
+        /// File of the kernel that sets the limit.
         path: &'static str,
         /// The kernel's answer.
         reason: String,
     },
-    /// The folder that a new file would be created in is not there.
+    /// The folder for a new file does not exist.
     #[error("{}: there is no folder {}", path.display(), folder.display())]
     NoFolder {
         /// The target as given.
         path: PathBuf,
-        /// The folder that is missing.
+        /// The missing folder.
         folder: PathBuf,
     },
-    /// An action that the kernel does not let this user do.
+    /// The kernel denies an action to this user.
     #[error("{}: no permission to {action} it", path.display())]
     Permission {
         /// The target as given.
@@ -71,7 +71,7 @@ pub enum MeasureError {
         /// Action that was tried.
         action: &'static str,
     },
-    /// The file is there, the workload writes, and nobody said that it may be overwritten.
+    /// The file exists, the workload writes, and the user did not allow overwriting.
     #[error(
         "{}: the file exists, and test `{test}` would overwrite its content", path.display()
     )]
@@ -81,7 +81,7 @@ pub enum MeasureError {
         /// The first test that writes.
         test: String,
     },
-    /// A symbolic link that leads nowhere: nothing is created through it.
+    /// A symbolic link whose target does not exist: no file is created through it.
     #[error("{}: a symbolic link to something that is not there", path.display())]
     DanglingLink {
         /// The target as given.
@@ -103,23 +103,29 @@ pub enum MeasureError {
     InUse {
         /// The target as given.
         path: PathBuf,
-        /// The kernel's name of the device.
+        /// Name of the loop device.
         device: String,
     },
-    /// A block device that is in use cannot be written, whatever was said.
+    /// Another program has locked the file: it serves, measures or otherwise uses it.
+    #[error("{}: another program has locked it", path.display())]
+    Locked {
+        /// The target as given.
+        path: PathBuf,
+    },
+    /// A block device that is in use cannot be written, even if it is offered.
     #[error("{}: the device is in use: {}", path.display(), uses.join("; "))]
     DeviceInUse {
         /// The target as given.
         path: PathBuf,
-        /// Users of the device, in words.
+        /// Descriptions of the device's users.
         uses: Vec<String>,
     },
-    /// A block device would be written, and nobody offered it.
+    /// The workload writes a block device that was not offered.
     #[error("{}: everything on the device would be lost: {}", path.display(), on_it(holds))]
     DeviceNotOffered {
         /// The target as given.
         path: PathBuf,
-        /// Content of the device, in words.
+        /// Descriptions of the device's content.
         holds: Vec<String>,
     },
     /// The device that was offered is not the target.
@@ -147,13 +153,13 @@ pub enum MeasureError {
         /// The target as given.
         path: PathBuf,
     },
-    /// A path below `/dev` where there is no device: what is made there is made in memory.
+    /// A path below `/dev` without a device: a file that is created there is in memory.
     #[error("{}: there is no such device", path.display())]
     NoDevice {
         /// The target as given.
         path: PathBuf,
     },
-    /// Neither a file, nor a folder, nor a block device.
+    /// The target is neither a file, nor a folder, nor a block device.
     #[error("{}: a {kind} cannot be measured", path.display())]
     WrongKind {
         /// The target as given.
@@ -161,7 +167,7 @@ pub enum MeasureError {
         /// Kind of the file.
         kind: &'static str,
     },
-    /// The path came to name another file while it was being opened.
+    /// The path named another file after it was opened.
     #[error("{}: it was replaced by another file while it was being opened", path.display())]
     Replaced {
         /// The target as given.
@@ -176,20 +182,20 @@ pub enum MeasureError {
         size: Bytes,
         /// Size that the workload needs.
         needed: Bytes,
-        /// The test that reaches furthest.
+        /// The test with the furthest end.
         test: String,
     },
-    /// The file system has no room for the file.
+    /// The file system lacks room for the file.
     #[error("{}: the file system has {free} free and the workload needs {needed}", path.display())]
     NoSpace {
         /// The target as given.
         path: PathBuf,
         /// Free space for this user.
         free: Bytes,
-        /// Space that would be taken.
+        /// Space that the file would occupy.
         needed: Bytes,
     },
-    /// Direct I/O wants coarser steps than a test makes.
+    /// Direct I/O requires coarser steps than a test makes.
     #[error(
         "{}: direct I/O works in steps of {step} there, and test `{test}` has {field} = {value}",
         path.display()
@@ -206,7 +212,7 @@ pub enum MeasureError {
         /// Size that the value must be a multiple of.
         step: Bytes,
     },
-    /// More requests outstanding than one ring takes.
+    /// A test has more outstanding requests than one ring supports.
     #[error(
         "test `{test}` has queue_depth = {queue_depth}: {engine} takes at most {most} a thread"
     )]
@@ -217,7 +223,7 @@ pub enum MeasureError {
         queue_depth: u32,
         /// Name of the engine.
         engine: &'static str,
-        /// Greatest queue depth of the engine.
+        /// Maximum queue depth of the engine.
         most: u32,
     },
     /// The buffers of a test do not fit into memory.
@@ -230,13 +236,13 @@ pub enum MeasureError {
         /// Memory that the kernel reports as available.
         available: Bytes,
     },
-    /// The kernel gives no ring.
+    /// The kernel creates no ring.
     #[error("io_uring cannot be used: {source}")]
     Ring {
         /// The kernel's answer.
         source: io::Error,
     },
-    /// The kernel gives no more threads or memory.
+    /// The kernel creates no more threads or mappings.
     #[error("test `{test}` could not start: {action}: {source}")]
     Start {
         /// Name of the test.
@@ -263,7 +269,7 @@ pub enum MeasureError {
         /// The kernel's answer.
         source: io::Error,
     },
-    /// Requests may fail, and nothing else happened any more.
+    /// Requests fail without any success in between, and the settings allow failures.
     #[error("{last}; it was the last of {requests} in a row that failed")]
     NothingElse {
         /// Number of failures in a row.
@@ -271,7 +277,7 @@ pub enum MeasureError {
         /// Last failure.
         last: Box<MeasureError>,
     },
-    /// A request moved nothing: the target ended, as when somebody truncates it meanwhile.
+    /// A request moved no data: the target ended, for example because another process truncated it.
     #[error(
         "{}: {} at offset {} moved no data: the target became smaller",
         path.display(), name(*operation), offset.get()
@@ -294,7 +300,7 @@ pub enum MeasureError {
         /// The kernel's answer.
         source: io::Error,
     },
-    /// The run ended well, but the file that was made for it is still there.
+    /// The run succeeded, but the file that was created for it was not removed.
     #[error("{}: the file made for the run could not be removed: {source}", path.display())]
     NotRemoved {
         /// Path of the file.
@@ -305,8 +311,8 @@ pub enum MeasureError {
 }
 
 impl MeasureError {
-    /// The refusal of a test that asks for no requests by itself.
-    pub(crate) fn unasked(test: &Test) -> Self {
+    /// Returns the error for a test that does not define single requests.
+    pub fn unasked(test: &Test) -> Self {
         let name = test.name.clone();
         match test.is_trace() {
             true => Self::TraceAlone { test: name },
@@ -314,7 +320,7 @@ impl MeasureError {
         }
     }
 
-    /// Returns one line on how to go on, where there is a way.
+    /// Returns one line on how to continue, if there is a remedy.
     pub fn hint(&self) -> Option<String> {
         let hint = match self {
             Self::NoFolder { folder, .. } => {
@@ -336,6 +342,10 @@ impl MeasureError {
                 "name the same existing file twice, or leave `--overwrite` out".to_owned()
             }
             Self::InUse { device, .. } => format!("end that first: losetup -d /dev/{device}"),
+            Self::Locked { .. } => {
+                "end that program first (`lanemark serve` locks its data), or name another file"
+                    .into()
+            }
             Self::DeviceInUse { .. } => {
                 "end that use first, or name a file or folder on a file system of that device"
                     .into()
@@ -419,7 +429,7 @@ fn request_hint(source: &io::Error) -> Option<String> {
     }
 }
 
-/// Writes the content of a device as a sentence.
+/// Returns the content of a device as a sentence.
 fn on_it(holds: &[String]) -> String {
     match holds {
         [] => "there is no signature that blkid knows".to_owned(),
@@ -427,7 +437,7 @@ fn on_it(holds: &[String]) -> String {
     }
 }
 
-/// The operation in the middle of a sentence.
+/// Returns the operation's name for the middle of a sentence.
 fn name(operation: Operation) -> &'static str {
     match operation {
         Operation::Read => "a read",

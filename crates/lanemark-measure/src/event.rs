@@ -1,26 +1,26 @@
 //! The events of a run for its caller, and its outcome.
 
-use lanemark_core::result::{DeviceUse, LatencyHistogram, MeasuredTarget, TestResult, Warning};
-use lanemark_core::units::{Bytes, Duration};
-use lanemark_core::workload::Test;
+use lanemark_schema::result::{DeviceUse, LatencyHistogram, MeasuredTarget, TestResult, Warning};
+use lanemark_schema::units::{Bytes, Duration};
+use lanemark_schema::workload::Test;
 
 use crate::error::MeasureError;
 
 /// An event of a run for its caller.
 #[derive(Debug)]
 pub enum Event<'a> {
-    /// The file is being written full.
+    /// The file is being written in full.
     LayingOut {
-        /// Bytes written so far.
+        /// Bytes written until now.
         done: Bytes,
         /// Bytes to write.
         total: Bytes,
     },
     /// A sample is being taken.
     Running(&'a Running<'a>),
-    /// A sample was taken, or cut short.
+    /// A sample was completed or interrupted.
     SampleEnded {
-        /// The outcome so far.
+        /// The outcome until now.
         outcome: &'a Outcome,
     },
 }
@@ -28,23 +28,24 @@ pub enum Event<'a> {
 /// The progress of a sample.
 #[derive(Debug)]
 pub struct Running<'a> {
-    /// The first of the tests that run side by side.
+    /// The first of the concurrent tests.
     pub test: &'a Test,
     /// Index of the test, from 0.
     pub index: usize,
-    /// The repeat, from 0; one more than there are where a deeper queue is tried.
+    /// The repeat, from 0; the number of repeats while a deeper queue is tried.
     pub repeat: u32,
-    /// Samples that ended, and how many there will be.
+    /// Number of finished samples, and the total.
     pub samples: (usize, usize),
-    /// Time in which requests have been counted; zero during the ramp.
+    /// Time for which requests have been counted; zero during the ramp.
     pub elapsed: Duration,
     /// Data moved by the requests counted.
     pub bytes: Bytes,
     /// Requests counted.
     pub requests: u64,
-    /// Latencies of the requests, where [`Settings::watched`](crate::Settings::watched).
+    /// Latencies of the requests, if [`Settings::watched`](crate::Settings::watched) is set.
     pub latency: Option<LatencyHistogram>,
-    /// The device since the sample began, where [`Settings::watched`](crate::Settings::watched) and known.
+    /// The device since the sample began, if [`Settings::watched`](crate::Settings::watched) is set and the device is
+    /// known.
     pub device: Option<DeviceUse>,
 }
 
@@ -53,12 +54,12 @@ pub struct Running<'a> {
 pub struct Outcome {
     /// Target that was measured.
     pub target: MeasuredTarget,
-    /// The tests with the samples that were taken, and the one that was cut short if it counted anything.
+    /// The tests with their samples, including an interrupted sample that counted requests.
     pub tests: Vec<TestResult>,
-    /// False while the run goes on, and for good when it was cut short.
+    /// False during the run, and after an interrupted run.
     pub complete: bool,
-    /// Doubts about the data.
+    /// Warnings about the data.
     pub warnings: Vec<Warning>,
-    /// The failed request that ended the run early, where one did.
+    /// The failed request that ended the run early, if there was one.
     pub failure: Option<MeasureError>,
 }

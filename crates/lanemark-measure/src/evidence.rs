@@ -1,23 +1,23 @@
 //! Readings of the machine before and after a sample, and their difference.
 //!
-//! From `/sys/class/block/*/stat` (kernel documentation, `block/stat.rst`) and `/proc/stat`. Nothing here fails: what
-//! cannot be read is absent.
+//! The readings come from `/sys/class/block/*/stat` (kernel documentation, `block/stat.rst`) and `/proc/stat`. No
+//! reading fails: an unreadable value is absent.
 //!
-//! **Others** on the processors are what is busy there less this program and the kernel's own threads (`PF_KTHREAD` in
-//! `/proc/*/stat`), which may work for the target, as a loop device's do. From inside a container these cannot be seen and
-//! count as others. Interrupts are nobody's.
+//! **Others** are the busy time of the processors minus this program and the kernel's own threads (`PF_KTHREAD` in
+//! `/proc/*/stat`), which may work for the target, as the thread of a loop device does. Kernel threads are not visible
+//! inside a container and count as others there. Interrupts are attributed to no program.
 
 use std::fs;
 use std::path::Path;
 use std::sync::LazyLock;
 
-use lanemark_core::result::{DeviceUse, Evidence, ProcessorUse};
-use lanemark_core::units::{Bytes, Duration};
+use lanemark_schema::result::{DeviceUse, Evidence, ProcessorUse};
+use lanemark_schema::units::{Bytes, Duration};
 
 use crate::clock::Clock;
 use crate::health::health;
 
-/// The sectors of block statistics, whatever the device's own are.
+/// The sectors of block statistics, regardless of the device's own sectors.
 const SECTOR: u64 = 512;
 
 /// The machine's counters at one moment.
@@ -38,7 +38,7 @@ pub(crate) struct Reading {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Stat([u64; 17]);
 
-/// `cpu` of `/proc/stat`, in the order of its columns, and how many processors there are.
+/// `cpu` of `/proc/stat`, in the order of its columns, and the number of processors.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Processors {
     ticks: [u64; 8],
@@ -46,7 +46,7 @@ struct Processors {
 }
 
 impl Reading {
-    /// Reads now; `device` is the kernel's name of the block device under the target.
+    /// Takes a reading; `device` is the name of the block device under the target.
     pub(crate) fn take(clock: Clock, device: Option<&str>) -> Self {
         let kernel_ns = kernel_threads_ns();
         Self { kernel_ns, ..Self::without_kernel_threads(clock, device) }
@@ -68,7 +68,7 @@ impl Reading {
     pub(crate) fn until_now(&self) -> Evidence {
         let name = self.device.as_ref().map(|(name, _)| name.as_str());
         let now = Self::without_kernel_threads(self.clock, name);
-        // It takes a while where there are many, so it is outside of the time that is looked at, at either end.
+        // Reading many threads takes a while, so it lies outside the measured time at both ends.
         let kernel_ns = self.kernel_ns.zip(kernel_threads_ns());
         let elapsed = Duration::from_nanoseconds(now.at_ns - self.at_ns);
         let device = self.device_since(now.device.as_ref(), elapsed);
@@ -107,7 +107,7 @@ impl Reading {
         Duration::from_nanoseconds(self.clock.now_ns().saturating_sub(self.at_ns))
     }
 
-    /// Returns the device's work between this reading and now, with no other counter read.
+    /// Returns the device's work between this reading and now, without reading other counters.
     pub(crate) fn device_until_now(&self) -> Option<DeviceUse> {
         let (name, _) = self.device.as_ref()?;
         let now = (name.clone(), stat(name)?);
@@ -129,7 +129,7 @@ impl Stat {
             *column = word.parse().ok()?;
             count += 1;
         }
-        // Kernels before 4.18 have no discards, before 5.5 no flushes.
+        // Kernels before 4.18 lack discards, and kernels before 5.5 lack flushes.
         (count >= 11).then_some(Self(columns))
     }
 
@@ -174,15 +174,15 @@ impl Processors {
     }
 }
 
-/// Returns the processor time of this program since it began, with the threads that the kernel gave it.
+/// Returns the processor time of this program since it began, including the kernel threads of its rings.
 fn own_ns() -> u64 {
     let used = rustix::time::clock_gettime(rustix::time::ClockId::ProcessCPUTime);
     used.tv_sec.cast_unsigned() * 1_000_000_000 + used.tv_nsec.cast_unsigned()
 }
 
 /// Reads the number of times that processors entered an idle state (`cpuidle/state*/usage` of each, kernel
-/// documentation, `cpuidle.rst`), which is how often they have left one; the first state only polls and is left out
-/// where it is so named.
+/// documentation, `cpuidle.rst`), which equals the number of wakes. A first state that only polls, by its name, is not
+/// counted.
 fn wakes(processors: &Path) -> Option<u64> {
     let mut wakes = None;
     for processor in fs::read_dir(processors).ok()?.flatten() {
@@ -197,7 +197,7 @@ fn wakes(processors: &Path) -> Option<u64> {
     wakes
 }
 
-/// Whether the processors say that a hypervisor lies below them; only those of x86 do.
+/// Returns whether the processors report a hypervisor; only x86 processors do.
 fn is_virtual() -> bool {
     static FOUND: LazyLock<bool> = LazyLock::new(|| {
         let told = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
@@ -207,7 +207,7 @@ fn is_virtual() -> bool {
     *FOUND
 }
 
-/// Returns the processor time of all the kernel's own threads, where they can be seen.
+/// Returns the processor time of all of the kernel's own threads, if they are visible.
 fn kernel_threads_ns() -> Option<u64> {
     /// `PF_KTHREAD` of `linux/sched.h`.
     const KERNEL_THREAD: u64 = 0x0020_0000;
@@ -217,7 +217,7 @@ fn kernel_threads_ns() -> Option<u64> {
         let is_process =
             entry.file_name().to_string_lossy().bytes().all(|byte| byte.is_ascii_digit());
         let told = is_process.then(|| fs::read_to_string(entry.path().join("stat")).ok()).flatten();
-        // The name, in brackets, may have any character in it.
+        // The name, in brackets, may contain any character.
         let Some((_, fields)) = told.as_deref().and_then(|told| told.rsplit_once(')')) else {
             continue;
         };
@@ -228,7 +228,7 @@ fn kernel_threads_ns() -> Option<u64> {
                 .and_then(|word| word.parse::<u64>().ok())
                 .unwrap_or(0)
         };
-        // proc_pid_stat(5): flags are field 9, utime 14 and stime 15; the third comes first behind the name.
+        // proc_pid_stat(5): flags are field 9, utime 14 and stime 15; the third field is the first after the name.
         if field(6) & KERNEL_THREAD != 0 {
             *ticks.get_or_insert(0) += field(11) + field(12);
         }

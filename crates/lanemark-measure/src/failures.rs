@@ -1,19 +1,19 @@
-//! The requests of one thread that failed, and whether the run goes on.
+//! The failed requests of one thread, and the decision whether the run continues.
 //!
-//! Without leave to go on the first failed request ends the run. With it, a target that fails at once must not keep the
-//! program spinning: after [`A_SECOND`] failures within a second, slots whose requests fail rest until that second is
-//! over, and after [`IN_A_ROW`] without anything done in between the run ends all the same.
+//! By default, the first failed request ends the run. With [`OnError::Continue`], a target that fails at once must not
+//! keep the program spinning: after [`A_SECOND`] failures within a second, slots whose requests fail rest until that
+//! second is over. After [`IN_A_ROW`] failures without a success in between, the run ends.
 
 use std::collections::VecDeque;
 
-use lanemark_core::result::{ErrorKind, RequestErrors};
+use lanemark_schema::result::{ErrorKind, RequestErrors};
 
 use crate::error::MeasureError;
 use crate::settings::OnError;
 
-/// Greatest number of failures of a thread in a second.
+/// Maximum number of failures of a thread in a second.
 pub(crate) const A_SECOND: u32 = 1_000;
-/// Number of failures in a row, with nothing done in between, that end a run: ten seconds' worth.
+/// Number of consecutive failures, without a success, that end a run: ten seconds' worth.
 pub(crate) const IN_A_ROW: u32 = 10_000;
 /// A second, in ns.
 const SECOND_NS: u64 = 1_000_000_000;
@@ -26,12 +26,12 @@ pub(crate) struct Failures {
     pub(crate) errors: RequestErrors,
     /// Failure that ended the run.
     pub(crate) ended_by: Option<MeasureError>,
-    /// Slots that rest, and until when.
+    /// Resting slots with the end of their rest.
     resting: VecDeque<(u64, u32)>,
     /// Failures since the second began.
     recent: u32,
     since_ns: u64,
-    /// Failures in a row, and what had been achieved at the last.
+    /// Consecutive failures, and the thread's progress at the last of them.
     row: u32,
     achieved: u64,
 }
@@ -61,7 +61,7 @@ impl Failures {
         }
     }
 
-    /// Counts a failure. `achieved` grows with all that the thread gets done.
+    /// Counts a failure. `achieved` grows with every success of the thread.
     pub(crate) fn take(
         &mut self,
         errno: Option<u32>,
@@ -100,18 +100,18 @@ impl Failures {
         }
     }
 
-    /// Lets a slot rest.
+    /// Makes a slot rest.
     pub(crate) fn rest(&mut self, until_ns: u64, slot: u32) {
         self.resting.push_back((until_ns, slot));
     }
 
-    /// Returns the time at which the next slot has rested.
+    /// Returns the time at which the next slot ends its rest.
     #[inline]
     pub(crate) fn rest_until(&self) -> Option<u64> {
         self.resting.front().map(|(until_ns, _)| *until_ns)
     }
 
-    /// A slot that has rested.
+    /// Returns a slot whose rest is over.
     #[inline]
     pub(crate) fn rested(&mut self, now: u64) -> Option<u32> {
         self.rest_until().filter(|until_ns| *until_ns <= now)?;

@@ -1,15 +1,15 @@
 //! The health of an NVMe drive: its SMART / health information log (NVMe base specification, log page 02h).
 //!
-//! Asked by the admin command Get Log Page through the kernel's ioctl, which only root may. Where there is no NVMe
-//! drive, or this user may not ask, there is nothing. SATA drives tell their temperature through the kernel's own sensor
-//! (`drivetemp`), which `evidence` reads.
+//! The log is read with the admin command Get Log Page through the kernel's ioctl, which requires root. The health is
+//! absent if the device is not an NVMe drive or the user lacks the permission. SATA drives report their temperature
+//! through the kernel's own sensor (`drivetemp`), which `evidence` reads.
 
 use std::fs;
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::path::Path;
 
-use lanemark_core::result::DriveHealth;
-use lanemark_core::units::Bytes;
+use lanemark_schema::result::DriveHealth;
+use lanemark_schema::units::Bytes;
 use rustix::fs::{Mode, OFlags};
 
 /// `NVME_IOCTL_ADMIN_CMD` of `linux/nvme_ioctl.h`: `_IOWR('N', 0x41, struct nvme_passthru_cmd)` of 72 bytes.
@@ -18,9 +18,8 @@ const NVME_IOCTL_ADMIN_CMD: libc::Ioctl = 0xC048_4E41_u32 as libc::Ioctl;
 const GET_LOG_PAGE: u8 = 0x02;
 /// SMART / health information.
 const HEALTH: u32 = 0x02;
-/// Namespace id that stands for all namespaces.
+/// The namespace id for all namespaces.
 const BROADCAST: u32 = 0xffff_ffff;
-/// The length of the log.
 const LENGTH: usize = 512;
 /// A unit of data in the log: a thousand sectors.
 const UNIT: u64 = 512_000;
@@ -45,7 +44,7 @@ struct Command {
 
 const _: () = assert!(size_of::<Command>() == 72);
 
-/// Reads the health of the drive under a block device, `nvme0n1p2` or `nvme0n1`.
+/// Reads the health of the drive under a block device, such as `nvme0n1p2` or `nvme0n1`.
 pub(crate) fn health(device: &str) -> Option<DriveHealth> {
     let controller = controller(device)?;
     let node = Path::new("/dev").join(controller);
@@ -53,12 +52,12 @@ pub(crate) fn health(device: &str) -> Option<DriveHealth> {
     parse(&read(&file)?)
 }
 
-/// The controller of a namespace, `nvme0`.
+/// Returns the controller of a namespace, `nvme0`.
 fn controller(device: &str) -> Option<String> {
     let rest = device.strip_prefix("nvme")?;
     let digits = rest.find(|c: char| !c.is_ascii_digit())?;
     let name = format!("nvme{}", &rest[..digits]);
-    // With several ways the number is that of the subsystem; its first way is asked.
+    // For a multipath namespace, the number identifies the subsystem; its first controller is queried.
     fs::metadata(format!("/sys/class/nvme/{name}")).is_ok().then_some(name)
 }
 
@@ -69,12 +68,12 @@ fn read(file: &OwnedFd) -> Option<[u8; LENGTH]> {
         namespace: BROADCAST,
         address: log.as_mut_ptr() as u64,
         data_length: LENGTH as u32,
-        // The length in words of four bytes, counted from zero, beside the page.
+        // The page, and the length as a number of four-byte words minus one.
         words_10_15: [HEALTH | ((LENGTH as u32 / 4 - 1) << 16), 0, 0, 0, 0, 0],
         timeout_ms: 1000,
         ..Command::default()
     };
-    // SAFETY: the command is the kernel's own struct, and names `log`, which is as long as it says, for the answer.
+    // SAFETY: the command is the kernel's own struct, and names `log` with its true length for the answer.
     let answer = unsafe {
         libc::ioctl(file.as_raw_fd(), NVME_IOCTL_ADMIN_CMD, std::ptr::from_mut(&mut command))
     };
@@ -90,7 +89,7 @@ fn parse(log: &[u8; LENGTH]) -> Option<DriveHealth> {
         let units = u64::try_from(number(at, 16)).unwrap_or(u64::MAX);
         Bytes(units.saturating_mul(UNIT))
     };
-    // A drive that tells nothing answers with zeros.
+    // A drive without health data answers with zeros.
     log.iter().any(|&byte| byte != 0).then(|| DriveHealth {
         temperature_celsius: (kelvin > 0).then(|| f64::from(kelvin) - 273.0),
         warnings: log[0],

@@ -1,22 +1,22 @@
-//! The threads of the kernel's that work for a thread of ours.
+//! The kernel threads that work for a thread of this program.
 //!
-//! Kernel threads of a ring are threads of this process, named for their owner: `iou-wrk-…` do requests that could not be submitted
-//! without waiting, `iou-sqp-…` take submissions. They end with the ring, so their owner looks for them while it has
-//! one. Their processor time is in no account of the owner's.
+//! The kernel threads of a ring are threads of this process, named after their owner: `iou-wrk-…` carry out requests
+//! that could not be submitted without waiting, `iou-sqp-…` take submissions. They end with the ring, so their owner
+//! reads them while the ring exists. Their processor time is not part of the owner's processor time.
 
 use std::fs;
 use std::path::Path;
 
-/// The processor time of the kernel's threads of one owner.
+/// The processor time of one owner's kernel threads.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct KernelThreads {
-    /// Number of threads that do requests.
+    /// Number of threads that carry out requests.
     pub(crate) punting: u64,
     pub(crate) cpu_ns: u64,
 }
 
 impl KernelThreads {
-    /// Reads the threads of the calling thread, since they began.
+    /// Reads the kernel threads of the calling thread, with their time since they began.
     pub(crate) fn of_this_thread() -> Self {
         let owner = rustix::thread::gettid().as_raw_nonzero();
         let worker = format!("iou-wrk-{owner}");
@@ -39,7 +39,7 @@ impl KernelThreads {
         Self { punting: self.punting, cpu_ns: self.cpu_ns.saturating_sub(earlier.cpu_ns) }
     }
 
-    /// Returns the threads of two owners.
+    /// Returns the sum of two owners' threads.
     pub(crate) fn and(self, other: Self) -> Self {
         Self { punting: self.punting + other.punting, cpu_ns: self.cpu_ns + other.cpu_ns }
     }

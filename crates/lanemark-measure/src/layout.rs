@@ -1,7 +1,7 @@
-//! Writing a file full before it is measured: a hole or an unwritten extent is read from no media.
+//! Writes a file in full before it is measured, because reading a hole or an unwritten extent does not reach the media.
 //!
-//! Random data in direct writes, several in flight, from the file's start to the size that the
-//! workload needs, then fsync. Nothing is timed here.
+//! The layout makes direct writes of random data, several in flight, from the file's start to the size that the
+//! workload needs, and then an fsync. It is not timed.
 
 use std::io;
 use std::os::fd::BorrowedFd;
@@ -9,9 +9,9 @@ use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
-use lanemark_core::rng::StreamKey;
-use lanemark_core::units::{Bytes, Ratio};
-use lanemark_core::workload::Operation;
+use lanemark_schema::rng::StreamKey;
+use lanemark_schema::units::{Bytes, Ratio};
+use lanemark_schema::workload::Operation;
 
 use crate::arena::Arena;
 use crate::engine::{Engine, Ring, RingOptions, Transfer, open_uring};
@@ -20,11 +20,11 @@ use crate::payload::Payload;
 use crate::sample::PROGRESS_INTERVAL;
 use crate::worker::POLL_NS;
 
-/// The size of the writes where nothing else is asked for.
+/// The default size of the writes.
 pub(crate) const LAYOUT_BLOCK: u32 = 1 << 20;
 const IN_FLIGHT: u32 = 8;
 
-/// A file about to be written full.
+/// A file to be written in full.
 pub(crate) struct Layout<'a> {
     pub(crate) path: &'a Path,
     pub(crate) file: BorrowedFd<'a>,
@@ -35,7 +35,7 @@ pub(crate) struct Layout<'a> {
     pub(crate) stop: &'a AtomicBool,
 }
 
-/// A write in flight: where its block begins, how long it is, how much of it is written.
+/// A write in flight: the offset of its block, its length, and the bytes already written.
 #[derive(Clone, Copy, Default)]
 struct Piece {
     offset: u64,
@@ -44,14 +44,14 @@ struct Piece {
 }
 
 impl Layout<'_> {
-    /// Writes the file. True when all of it was written, false when stopped.
+    /// Writes the file. Returns true if all of it was written, false if stopped.
     pub(crate) fn run(&self, on: &mut dyn FnMut(Bytes)) -> Result<bool, MeasureError> {
         let arena = Arena::new(IN_FLIGHT, self.block as usize)
             .map_err(|source| self.error("map buffers to write", source))?;
         let mut uring = open_uring(IN_FLIGHT, RingOptions::default())
             .map_err(|source| MeasureError::Ring { source })?;
         let mut ring = Ring::new(&mut uring, self.file, arena, true);
-        // A key that no thread of a test has.
+        // A key that no thread of a test uses.
         let key = StreamKey { test: u32::MAX, ..StreamKey::from_seed(self.seed) };
         let mut payload = Payload::new(key, Ratio::ZERO);
         (0..IN_FLIGHT).for_each(|slot| payload.fill(ring.buffer_mut(slot)));
@@ -95,7 +95,7 @@ impl Layout<'_> {
         Ok(true)
     }
 
-    /// The bytes that a completion says were written.
+    /// Returns the bytes that a completion reports as written.
     fn moved(&self, piece: Piece, result: i32) -> Result<u32, MeasureError> {
         let path = || self.path.to_owned();
         let operation = Operation::Write;
@@ -120,7 +120,6 @@ impl Layout<'_> {
     }
 }
 
-/// Queues what is left of a piece.
 fn push(ring: &mut Ring<'_>, slot: u32, piece: Piece) {
     ring.push(
         slot,

@@ -1,19 +1,16 @@
-//! The measuring engine on real targets: a file or block device of this Linux machine, by io_uring.
+//! The measuring engine for real targets: a file or block device of this Linux machine, through io_uring.
 //!
-//! A [`Bench`] runs one workload on one target and gives an [`Outcome`], whose types are those of
-//! `lanemark_core::result`, so a measured run and a simulated one are read by the same views. The
-//! offsets come from `lanemark_core::workload::Accesses`: a real drive is asked for the same places in
-//! the same order as a modelled one.
+//! A [`Bench`] runs one workload on one target and returns an [`Outcome`] with the types of `lanemark_schema::result`,
+//! so that the same views show measured and simulated runs. The offsets come from
+//! `lanemark_schema::workload::Accesses`: a real drive receives the same offsets in the same order as a modelled one.
 //!
-//! The life of a run: `target` opens or creates the file and refuses whatever could cost somebody data;
-//! `layout` writes it full; `sample` starts the threads of one repeat and adds up what they counted;
-//! `worker` is the loop of one thread, over an `engine` with its `arena` of buffers; `tally` is what it counts,
-//! `rounds` what a test of rounds makes of that; `evidence` is what the machine shows meanwhile.
+//! The life of a run: `target` opens or creates the file and refuses any target on which data could be lost; `layout`
+//! writes it in full; `sample` starts the threads of one repeat and adds up their counts; `worker` is the loop of one
+//! thread, over an `engine` with its `arena` of buffers; `tally` contains the counts, from which `rounds` forms the
+//! rounds of a test; `evidence` reads the machine's counters meanwhile.
 //!
-//! `verify` writes so that everything can be judged afterwards, and judges it.
-//!
-//! Not done here: sockets and network targets. The processor time of the kernel's own
-//! threads that work for a ring is in `CpuUse`; that of other threads of the kernel (a loop device's) is not.
+//! Not covered: sockets and network targets. `CpuUse` includes the processor time of the kernel threads that work for a
+//! ring; it does not include other kernel threads, such as a loop device's.
 
 mod arena;
 mod awake;
@@ -43,7 +40,6 @@ mod settings;
 mod source;
 mod tally;
 mod target;
-mod verify;
 mod window;
 mod worker;
 
@@ -56,4 +52,17 @@ pub use event::{Event, Outcome, Running};
 pub use machine::machine;
 pub use purge::Purge;
 pub use settings::{OnError, Settings};
-pub use verify::{Check, Verification, VerifyError, VerifyProgress};
+
+/// The parts of the engine that another load generator can use, as `lanemark-verify` does.
+pub mod parts {
+    pub use crate::arena::Arena;
+    pub use crate::engine::{
+        Engine, EngineKind, Null, Ring, RingOptions, Synchronous, Transfer, open_uring,
+    };
+    pub use crate::location::Location;
+    pub use crate::plan::{Plan, Turn};
+    pub use crate::sample::PROGRESS_INTERVAL;
+    pub use crate::target::{Allowed, Target};
+    pub use crate::window::quota;
+    pub use crate::worker::POLL_NS;
+}

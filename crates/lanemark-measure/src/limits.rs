@@ -1,36 +1,37 @@
 //! The limits that control groups set to a run: rates of devices, and processor time.
 //!
-//! Both versions of control groups (kernel documentation, `cgroup-v1/blkio-controller.rst`, `cgroup-v2.rst`: `io.max`,
-//! `cpu.max`, `cpu.stat`), those of this thread and all above them that can be seen. The limits of a device hold for what it
-//! lies on, too: for the disk of a partition, the members of a mapped device, the device of a loop device's file.
+//! Both versions of control groups are read (kernel documentation, `cgroup-v1/blkio-controller.rst`, `cgroup-v2.rst`:
+//! `io.max`, `cpu.max`, `cpu.stat`): the groups of this thread and all visible groups above them. Limits of lower
+//! devices apply too: of the disk of a partition, the members of a mapped device, the device of a loop device's file.
 //!
-//! A device's limit is *met* by how much of it a sample moved; a quota by the time in which the kernel kept the group
-//! from the processors. Not looked at: weights and latency targets, which hold nobody to a figure.
+//! How far a device's limit is *met* follows from the rate of a sample; for a quota, it follows from the time for which
+//! the kernel kept the group from the processors. Weights and latency targets are not read, because they enforce no
+//! fixed figure.
 
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use lanemark_core::result::{DirectionResult, Evidence, Limit, LimitKind, Sample};
-use lanemark_core::units::{Bytes, Duration};
+use lanemark_schema::result::{DirectionResult, Evidence, Limit, LimitKind, Sample};
+use lanemark_schema::units::{Bytes, Duration};
 
 use crate::sample::Taken;
 
-/// Deeper than any stack of devices.
+/// A bound above the depth of any stack of devices.
 const DEPTH_MAX: u32 = 8;
 
-/// The files of the first version, whether they are of reads, and whether of bytes.
+/// The files of the first version, with whether they limit reads, and whether bytes.
 const FIRST: [(&str, bool, bool); 4] = [
     ("blkio.throttle.read_bps_device", true, true),
     ("blkio.throttle.write_bps_device", false, true),
     ("blkio.throttle.read_iops_device", true, false),
     ("blkio.throttle.write_iops_device", false, false),
 ];
-/// The keys of `io.max`, in the same way.
+/// The keys of `io.max`, with the same two flags.
 const SECOND: [(&str, bool, bool); 4] =
     [("rbps", true, true), ("wbps", false, true), ("riops", true, false), ("wiops", false, false)];
 
-/// The limits that hold for this thread.
+/// The limits that apply to this thread.
 #[derive(Debug, Default)]
 pub(crate) struct Limits {
     devices: Vec<DeviceLimit>,
@@ -51,7 +52,7 @@ struct DeviceLimit {
 struct Quota {
     text: String,
     folder: PathBuf,
-    /// Time that the group was kept from the processors when it was read.
+    /// Time for which the group had been kept from the processors when it was read.
     throttled_ns: u64,
 }
 
@@ -63,7 +64,7 @@ pub(crate) struct Rates {
 }
 
 impl Rates {
-    /// The rates of samples taken side by side, or of the device where it did more.
+    /// Returns the total rates of concurrent samples, or the device's rates where they are higher.
     pub(crate) fn of(taken: &[Taken], between: &Evidence) -> Self {
         let own = |of: fn(&Sample) -> Option<&DirectionResult>| {
             let each = taken.iter().filter_map(|one| {
@@ -91,7 +92,7 @@ impl Rates {
 }
 
 impl Limits {
-    /// Reads them now; `device` is the kernel's name of the block device under the target.
+    /// Reads the limits now; `device` is the name of the block device under the target.
     pub(crate) fn read(device: Option<&str>) -> Self {
         let numbers = device.map(numbers).unwrap_or_default();
         let groups = fs::read_to_string("/proc/thread-self/cgroup").unwrap_or_default();
@@ -143,14 +144,14 @@ impl Limits {
         }
     }
 
-    /// The limits of the device, as they stand.
+    /// Returns the current limits of the device as text.
     pub(crate) fn of_device(&self) -> Vec<String> {
         let mut texts: Vec<String> = self.devices.iter().map(|one| one.text.clone()).collect();
         texts.dedup();
         texts
     }
 
-    /// Returns how far each limit was met in a sample that began when they were read and took `elapsed`.
+    /// Returns how far each limit was met in a sample that began when the limits were read and took `elapsed`.
     pub(crate) fn met(&self, rates: Rates, elapsed: Duration) -> Vec<Limit> {
         let of_device = |limit: &DeviceLimit| {
             let (bytes, requests) = if limit.reads { rates.read } else { rates.written };
@@ -162,7 +163,7 @@ impl Limits {
             let now_ns = throttled_ns(&quota.folder)?;
             let lost_ns = now_ns.saturating_sub(quota.throttled_ns) as f64;
             let share = lost_ns / (elapsed.as_seconds() * 1e9).max(1.0);
-            // It is added up over the processors that the group was kept from.
+            // The throttled time is summed over the processors.
             Some(Limit {
                 text: quota.text.clone(),
                 kind: LimitKind::Processor,
@@ -174,7 +175,7 @@ impl Limits {
     }
 }
 
-/// The numbers of a block device and of all that it lies on.
+/// Returns the numbers of a block device and of all its lower devices.
 fn numbers(device: &str) -> BTreeSet<String> {
     let mut found = BTreeSet::new();
     below(&PathBuf::from("/sys/class/block").join(device), DEPTH_MAX, &mut found);
@@ -202,20 +203,20 @@ fn below(folder: &Path, depth: u32, found: &mut BTreeSet<String>) {
     }
 }
 
-/// The quota of a group, where it has one.
+/// Returns the quota of a group, if one is set.
 fn quota(place: &Path, group: &str) -> Option<Quota> {
     let read = |file: &str| Some(fs::read_to_string(place.join(file)).ok()?.trim().to_owned());
     let (file, told) = match (read("cpu.max"), read("cpu.cfs_quota_us")) {
         (Some(told), _) => ("cpu.max", told),
         (None, told) => ("cpu.cfs_quota_us", told?),
     };
-    // `max 100000` and -1 are no limit.
+    // `max 100000` and -1 mean no limit.
     told.split(' ').next()?.parse::<u64>().ok()?;
     let text = format!("{file} of group /{group}: {told}");
     Some(Quota { text, throttled_ns: throttled_ns(place)?, folder: place.to_owned() })
 }
 
-/// Reads the time that a group was kept from the processors, from its `cpu.stat`.
+/// Reads the time for which a group was kept from the processors, from its `cpu.stat`.
 fn throttled_ns(place: &Path) -> Option<u64> {
     let told = fs::read_to_string(place.join("cpu.stat")).ok()?;
     let value = |key: &str| {
@@ -225,7 +226,8 @@ fn throttled_ns(place: &Path) -> Option<u64> {
     value("throttled_time").or_else(|| value("throttled_usec")?.checked_mul(1000))
 }
 
-/// Finds the mount point of a controller's hierarchy, and the group in it; no controller is the unified one.
+/// Finds the mount point of a controller's hierarchy, and the group in it; an empty controller means the unified
+/// hierarchy.
 fn hierarchy(groups: &str, mounts: &str, controller: &str) -> Option<(PathBuf, PathBuf)> {
     let has = |list: &str| list.split(',').any(|one| one == controller);
     let group = groups.lines().find_map(|line| {
@@ -244,7 +246,7 @@ fn hierarchy(groups: &str, mounts: &str, controller: &str) -> Option<(PathBuf, P
         };
         let mut place = place.split(' ').skip(3);
         let (root, point) = (place.next()?, place.next()?);
-        // Of a container a part of the hierarchy is mounted, and its groups are told from that part's root or above it.
+        // In a container, a part of the hierarchy is mounted, and group names start at that part's root or above it.
         let inside = group.strip_prefix(root).or_else(|_| group.strip_prefix("/"));
         wanted.then(|| (PathBuf::from(point), inside.map(Path::to_owned).unwrap_or_default()))
     })

@@ -1,8 +1,8 @@
 //! The location of a file: its file system and the block device under it.
 //!
-//! From `/proc/self/mountinfo` (proc_pid_mountinfo(5)) and `/sys/dev/block`. What they don't tell is
-//! absent: an overlay or network file system has no block device of its own. A device that is made of
-//! others (RAID, LVM) is named itself; `lanemark-inspect` knows what it is made of.
+//! The location comes from `/proc/self/mountinfo` (proc_pid_mountinfo(5)) and `/sys/dev/block`. Values that they do not
+//! contain are absent: an overlay or network file system lacks a block device. A device that consists of others (RAID,
+//! LVM) is named itself; `lanemark-inspect` finds its members.
 
 use std::fs;
 use std::os::fd::{AsFd, AsRawFd};
@@ -12,17 +12,17 @@ use rustix::fs::{FileType, major, minor};
 
 /// The location of a target.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Location {
-    /// The kind of file system, `ext4`; none for a block device.
-    pub(crate) file_system: Option<String>,
+pub struct Location {
+    /// The kind of file system, `ext4`; `None` for a block device.
+    pub file_system: Option<String>,
     /// The block device, `vda`.
-    pub(crate) block_device: Option<String>,
+    pub block_device: Option<String>,
 }
 
 /// A line of mountinfo.
 #[derive(Debug, PartialEq, Eq)]
 struct Mount {
-    /// `major:minor`, as stat tells it of the files on it.
+    /// `major:minor`, as stat reports it for the mount's files.
     device: String,
     point: PathBuf,
     file_system: String,
@@ -32,7 +32,7 @@ struct Mount {
 
 impl Location {
     /// Finds the location of the open `file`.
-    pub(crate) fn of(file: impl AsFd) -> Self {
+    pub fn of(file: impl AsFd) -> Self {
         let Ok(stat) = rustix::fs::fstat(&file) else { return Self::default() };
         if FileType::from_raw_mode(stat.st_mode).is_block_device() {
             return Self { file_system: None, block_device: block_device(&number(stat.st_rdev)) };
@@ -49,10 +49,10 @@ impl Location {
     }
 }
 
-/// The mount of `device` that holds `path` most closely. Some file systems (btrfs) tell their files
-/// another device than mountinfo does; then the path alone decides.
+/// Returns the mount of `device` with the longest mount point above `path`. Some file systems (btrfs) report another
+/// device for their files than mountinfo does; then only the path decides.
 fn find(mounts: &str, device: &str, path: &Path) -> Option<Mount> {
-    // Of mounts on one point the last lies on top.
+    // Of several mounts on one point, the last is visible.
     mounts
         .lines()
         .filter_map(parse)
@@ -64,7 +64,7 @@ fn find(mounts: &str, device: &str, path: &Path) -> Option<Mount> {
         })
 }
 
-/// `36 35 98:0 /root /mount/point rw,noatime master:1 - ext3 /dev/root rw`
+/// Parses `36 35 98:0 /root /mount/point rw,noatime master:1 - ext3 /dev/root rw`.
 fn parse(line: &str) -> Option<Mount> {
     let (place, kind) = line.split_once(" - ")?;
     let mut place = place.split(' ').skip(2);
@@ -75,7 +75,7 @@ fn parse(line: &str) -> Option<Mount> {
     Some(Mount { device, point, file_system, source })
 }
 
-/// Mountinfo writes space, tab, newline and backslash as `\040` and so on.
+/// Decodes a path of mountinfo, which writes space, tab, newline and backslash as `\040` and so on.
 fn unescape(text: &str) -> String {
     let mut plain = String::with_capacity(text.len());
     let mut parts = text.split('\\');
@@ -100,13 +100,13 @@ fn number(device: u64) -> String {
     format!("{}:{}", major(device), minor(device))
 }
 
-/// The number of the device node `source`.
+/// Returns the number of the device node `source`.
 fn source_number(source: &str) -> Option<String> {
     let stat = rustix::fs::stat(source).ok()?;
     FileType::from_raw_mode(stat.st_mode).is_block_device().then(|| number(stat.st_rdev))
 }
 
-/// The kernel's name of the block device with a number.
+/// Returns the name of the block device with a number.
 fn block_device(number: &str) -> Option<String> {
     let link = fs::read_link(format!("/sys/dev/block/{number}")).ok()?;
     Some(link.file_name()?.to_string_lossy().into_owned())

@@ -1,15 +1,15 @@
-//! The machine that a measurement ran on, as `/proc` and `uname` tell it.
+//! The machine that a measurement ran on, as `/proc` and `uname` report it.
 //!
-//! Nothing here fails: what the kernel does not tell is `"unknown"` or zero, because a measurement is
-//! worth keeping on a machine whose model name cannot be read.
+//! No reading fails: unknown values are `"unknown"` or zero, because a measurement is worth keeping on a machine whose
+//! model name cannot be read.
 
 use std::fs;
 use std::thread;
 
-use lanemark_core::result::Machine;
-use lanemark_core::units::Bytes;
+use lanemark_schema::result::Machine;
+use lanemark_schema::units::Bytes;
 
-/// The machine that runs this program.
+/// Returns the machine that runs this program.
 pub fn machine() -> Machine {
     let uname = rustix::system::uname();
     Machine {
@@ -24,7 +24,7 @@ pub fn machine() -> Machine {
     }
 }
 
-/// Memory in bytes that new buffers could have, where the kernel tells.
+/// Returns the memory in bytes that is available for new buffers, if the kernel reports it.
 pub(crate) fn memory_available() -> Option<u64> {
     memory("MemAvailable")
 }
@@ -33,13 +33,13 @@ fn memory(field: &str) -> Option<u64> {
     memory_field(&fs::read_to_string("/proc/meminfo").ok()?, field)
 }
 
-/// The value of `MemTotal:  32871348 kB` in bytes; the file's kB are 1,024 bytes.
+/// Returns the value of `MemTotal:  32871348 kB` in bytes; a kB of the file is 1,024 bytes.
 fn memory_field(meminfo: &str, field: &str) -> Option<u64> {
     let value = meminfo.lines().find_map(|line| line.strip_prefix(field)?.strip_prefix(':'))?;
     value.trim().strip_suffix("kB")?.trim().parse::<u64>().ok()?.checked_mul(1024)
 }
 
-/// The model name: x86 has it under `model name`, other processors under `Hardware` or `cpu`.
+/// Returns the model name: on x86 under `model name`, on other processors under `Hardware` or `cpu`.
 fn cpu(cpuinfo: &str) -> String {
     let named = |wanted: &str| {
         cpuinfo.lines().find_map(|line| {

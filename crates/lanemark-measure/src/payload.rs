@@ -1,19 +1,19 @@
 //! The bytes that are written: random with a share of zeros, and no two 4 KiB alike.
 //!
-//! Filling a buffer anew for every write would cost the thread more than the write, and writing one
-//! buffer over and over would let a drive or file system that deduplicates skip the media. So a buffer
-//! is filled once by `fill_random`, and before every write the first 8 bytes of each 4 KiB are
-//! replaced by a fresh random number. A unit that is zeros throughout keeps them.
+//! Filling a buffer again for every write would cost the thread more than the write. Writing one buffer repeatedly
+//! would let a drive or file system that deduplicates skip the media. So `fill_random` fills a buffer once, and before
+//! every write a fresh random number replaces the first 8 bytes of each 4 KiB. A unit that consists of zeros keeps
+//! them.
 
-use lanemark_core::rng::{Rng, StreamKey};
-use lanemark_core::units::Ratio;
-use lanemark_core::workload::fill_random;
+use lanemark_schema::rng::{Rng, StreamKey};
+use lanemark_schema::units::Ratio;
+use lanemark_schema::workload::fill_random;
 
-/// The unit in which blocks are kept different, the same as that of compressibility.
+/// The unit in which blocks differ from each other, equal to the unit of compressibility.
 const UNIT: usize = 4096;
-/// The random bytes that make a unit different from every other.
+/// Length of the random number that makes a unit unique.
 const STAMP: usize = 8;
-/// Sets the stream of written bytes apart from the stream of offsets that has the same key.
+/// Separates the stream of written bytes from the stream of offsets with the same key.
 const DATA_STREAM: u64 = 0x5c7d_a11a_0b5e_55ed;
 
 /// A source of bytes to write.
@@ -24,7 +24,7 @@ pub(crate) struct Payload {
 }
 
 impl Payload {
-    /// The source for the thread that `key` names.
+    /// Creates the source for the thread that `key` names.
     pub(crate) fn new(key: StreamKey, compressibility: Ratio) -> Self {
         let rng = Rng::new(StreamKey { seed: key.seed ^ DATA_STREAM, ..key });
         Self { rng, compressibility }

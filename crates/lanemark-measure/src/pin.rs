@@ -1,4 +1,4 @@
-//! The processors that threads are pinned to: those of the device's NUMA node first.
+//! The processors that threads are pinned to: the processors of the device's NUMA node first.
 
 use std::fs;
 use std::io;
@@ -6,9 +6,9 @@ use std::path::Path;
 
 use rustix::thread::CpuSet;
 
-/// Returns the processors that this process may use, those of the NUMA node of `device` first.
+/// Returns the processors that this process may use, starting with the NUMA node of `device`.
 ///
-/// `device` is the kernel's name of a block device. Where the node is not known, the order is the kernel's.
+/// `device` is the name of a block device. If its node is not known, the order is the kernel's.
 pub(crate) fn processors(device: Option<&str>) -> Vec<usize> {
     let allowed = rustix::thread::sched_getaffinity(None).unwrap_or_else(|_| CpuSet::new());
     let all: Vec<usize> = (0..CpuSet::MAX_CPU).filter(|&cpu| allowed.is_set(cpu)).collect();
@@ -19,7 +19,7 @@ pub(crate) fn processors(device: Option<&str>) -> Vec<usize> {
     ordered
 }
 
-/// Keeps the calling thread on one processor.
+/// Pins the calling thread to one processor.
 pub(crate) fn pin(processor: usize) -> io::Result<()> {
     let mut one = CpuSet::new();
     one.set(processor);
@@ -32,11 +32,11 @@ fn near(device: &str) -> Option<Vec<usize>> {
     list(fs::read_to_string(format!("/sys/devices/system/node/node{node}/cpulist")).ok()?.trim())
 }
 
-/// Returns the NUMA node of the device in `folder`: the nearest that stands beside it or above it in the tree of
-/// devices. One whose ways the kernel joins, or that is made of others, has none above it; then that of the first of
-/// them which has one.
+/// Returns the NUMA node of the device in `folder`: the nearest `numa_node` in that folder or above it in the device
+/// tree. A multipath device, or a device that consists of others, lacks a node above it; the first of its lower devices
+/// with a node decides.
 fn node(folder: &Path) -> Option<u32> {
-    // A machine of one node tells -1.
+    // A machine of one node reports -1.
     let told =
         |at: &Path| fs::read_to_string(at.join("numa_node")).ok()?.trim().parse::<u32>().ok();
     if let Some(node) = folder.ancestors().find_map(told) {
@@ -56,7 +56,7 @@ fn node(folder: &Path) -> Option<u32> {
         .find_map(|part| part.ancestors().find_map(told))
 }
 
-/// The numbers of a list, `0-3,8`.
+/// Parses a list of numbers, `0-3,8`.
 fn list(text: &str) -> Option<Vec<usize>> {
     let mut all = Vec::new();
     for part in text.split(',').filter(|part| !part.is_empty()) {

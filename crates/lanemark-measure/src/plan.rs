@@ -1,36 +1,39 @@
 //! The order in which tests and repeats are measured.
 
-use lanemark_core::rng::{Rng, StreamKey};
-use lanemark_core::workload::{Order, Workload};
+use lanemark_schema::rng::{Rng, StreamKey};
+use lanemark_schema::workload::{Order, Workload};
 
-/// Sets the stream of the order apart from all others of a seed.
+/// Separates the stream of the order from all others of a seed.
 const ORDER_STREAM: u64 = 0x0d4e_4a11_d0c5_0bad;
 
-/// The samples of a workload, in their order.
+/// The samples of a workload, in the order in which they are taken.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) struct Plan {
-    pub(crate) turns: Vec<Turn>,
+pub struct Plan {
+    /// The groups of tests, in the order in which they run.
+    pub turns: Vec<Turn>,
 }
 
-/// Tests that run side by side, once.
+/// One run of concurrent tests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Turn {
+pub struct Turn {
     /// Index of the first test.
-    pub(crate) first: usize,
+    pub first: usize,
     /// Number of tests.
-    pub(crate) count: usize,
-    pub(crate) repeat: u32,
+    pub count: usize,
+    /// Index of the repeat, from 0.
+    pub repeat: u32,
 }
 
 impl Turn {
     /// Returns the indices of the turn's tests in the workload.
-    pub(crate) fn tests(&self) -> std::ops::Range<usize> {
+    pub fn tests(&self) -> std::ops::Range<usize> {
         self.first..self.first + self.count
     }
 }
 
 impl Plan {
-    pub(crate) fn of(workload: &Workload, seed: u64) -> Self {
+    /// Returns the order of a workload; `seed` determines a shuffled order.
+    pub fn of(workload: &Workload, seed: u64) -> Self {
         let mut groups: Vec<Turn> = Vec::new();
         for (first, test) in workload.tests.iter().enumerate() {
             match groups.last_mut() {

@@ -1,9 +1,9 @@
-//! Bringing a block device back to how it was when it was new, before it is measured.
+//! Restores a block device to the state of a new one before it is measured.
 //!
 //! SNIA's test specification begins with a purge: ATA SECURITY ERASE, SCSI FORMAT UNIT, NVMe Format or a vendor's
-//! way. `discard` and `secure-discard` are done here (ioctl BLKDISCARD and BLKSECDISCARD of `linux/fs.h`), which on many
-//! drives comes to the same. Anything else is a command that the shell runs; it finds the device in
-//! `LANEMARK_DEVICE`, and nothing of this program has it open meanwhile.
+//! method. `discard` and `secure-discard` are implemented here (ioctl BLKDISCARD and BLKSECDISCARD of `linux/fs.h`),
+//! which have the same effect on many drives. Any other text is a command for the shell. The command finds the device
+//! in `LANEMARK_DEVICE`, and this program keeps the device closed meanwhile.
 
 use std::io;
 use std::os::fd::{AsFd, AsRawFd};
@@ -12,24 +12,24 @@ use std::process::{Command, Stdio};
 
 use crate::error::MeasureError;
 
-/// `_IO(0x12, 119)`: the range is of no use any more.
+/// `_IO(0x12, 119)`: discards a range whose data is no longer needed.
 const BLKDISCARD: libc::Ioctl = 0x1277;
-/// `_IO(0x12, 125)`: and must not be found again.
+/// `_IO(0x12, 125)`: discards a range so that its data cannot be recovered.
 const BLKSECDISCARD: libc::Ioctl = 0x127d;
 
-/// The way in which a device is purged.
+/// The method that purges a device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Purge<'a> {
     /// A discard of the whole device.
     Discard,
-    /// A secure discard of the whole device: its data cannot be recovered.
+    /// A secure discard of the whole device, after which its data cannot be recovered.
     SecureDiscard,
-    /// A command of the shell.
+    /// A shell command.
     Command(&'a str),
 }
 
 impl<'a> Purge<'a> {
-    /// `discard`, `secure-discard`, or else a command.
+    /// Parses `discard`, `secure-discard`, or else a command.
     pub fn named(text: &'a str) -> Self {
         match text {
             "discard" => Self::Discard,
@@ -38,7 +38,7 @@ impl<'a> Purge<'a> {
         }
     }
 
-    /// Purges by ioctl; nothing for a command.
+    /// Purges by ioctl; a command is ignored.
     pub(crate) fn discard(
         self,
         path: &Path,
@@ -51,7 +51,7 @@ impl<'a> Purge<'a> {
             Self::Command(_) => return Ok(()),
         };
         let range = [0u64, size];
-        // SAFETY: both requests read two numbers, start and length, from where the pointer leads.
+        // SAFETY: both requests read two numbers, start and length, from the pointer.
         let answer = unsafe { libc::ioctl(device.as_fd().as_raw_fd(), request, range.as_ptr()) };
         match answer {
             0 => Ok(()),
@@ -59,10 +59,10 @@ impl<'a> Purge<'a> {
         }
     }
 
-    /// Runs a command; nothing for the others. The device must not be open.
+    /// Runs a command; other methods are ignored. The device must not be open.
     pub(crate) fn command(self, path: &Path) -> Result<(), MeasureError> {
         let Self::Command(command) = self else { return Ok(()) };
-        // What it prints is no result of ours.
+        // The command's output is not part of the result.
         let done = Command::new("sh")
             .args(["-c", command])
             .env("LANEMARK_DEVICE", path)

@@ -1,14 +1,14 @@
-//! The rounds of a measured test, added up over its threads as they come in.
+//! The rounds of a measured test, added up over its threads as they arrive.
 //!
-//! Threads hand in the rounds that they have ended, each in its order, and a round is whole when every thread has.
-//! Workers go on meanwhile, so a decision that the test is over comes a moment after the end of its last round; what was
-//! counted since then is left out.
+//! Each thread delivers its rounds in order, and a round is whole when every thread has delivered it. Workers continue
+//! meanwhile, so the decision that the test is over follows shortly after the end of its last round; requests that are
+//! counted after that round are discarded.
 
 use std::collections::VecDeque;
 
-use lanemark_core::result::steady::{Round, SteadyState, WINDOW};
-use lanemark_core::units::Duration;
-use lanemark_core::workload::Rounds;
+use lanemark_schema::result::steady::{Round, SteadyState, WINDOW};
+use lanemark_schema::units::Duration;
+use lanemark_schema::workload::Rounds;
 
 use crate::tally::Tally;
 
@@ -18,9 +18,9 @@ pub(crate) struct RoundsRun {
     rule: Rounds,
     threads: u32,
     state: SteadyState,
-    /// Rounds that not all threads have handed in, with how many have.
+    /// Rounds that some threads have not delivered, with the number of threads that have.
     pending: VecDeque<(Tally, u32)>,
-    /// Tallies of the last rounds, at most a window.
+    /// Tallies of the last rounds, up to the length of a window.
     window: VecDeque<Tally>,
     over: bool,
 }
@@ -37,7 +37,7 @@ impl RoundsRun {
         }
     }
 
-    /// Takes a thread's part of round `number`, from 0, and says whether the test is over.
+    /// Adds a thread's part of round `number`, from 0, and returns whether the test is over.
     pub(crate) fn is_over_with(&mut self, number: usize, part: Tally) -> bool {
         let place = number - self.state.rounds.len();
         while self.pending.len() <= place {
@@ -68,8 +68,8 @@ impl RoundsRun {
         self.over = self.state.push(round);
     }
 
-    /// Returns the last rounds merged, with their length and outcome; the `rest`, of the length `whole`, where no round
-    /// has ended.
+    /// Returns the last rounds merged, with their length and outcome. If no round has ended, it returns `rest`, with
+    /// the length `whole`.
     pub(crate) fn finish(
         self,
         rest: Tally,
@@ -91,7 +91,7 @@ impl RoundsRun {
 mod tests {
     use super::*;
     use crate::tally::Counted;
-    use lanemark_core::workload::{Operation, Tracked};
+    use lanemark_schema::workload::{Operation, Tracked};
 
     fn part(requests: u64) -> Tally {
         let mut tally = Tally { reads: Some(Default::default()), ..Tally::default() };
@@ -113,7 +113,7 @@ mod tests {
         }
         assert!(!rounds.is_over_with(4, part(60)));
         assert!(rounds.is_over_with(4, part(41)));
-        // A part that comes late is left out.
+        // A part that arrives late is discarded.
         assert!(rounds.is_over_with(5, part(1000)));
         let (sum, elapsed, steady) = rounds.finish(part(9), Duration::from_seconds(9));
         assert_eq!((sum.requests(), elapsed), (501, Duration::from_seconds(5)));

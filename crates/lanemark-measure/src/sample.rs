@@ -1,11 +1,10 @@
-//! The sample of one repeat of tests that run side by side: their threads start together, and their counts are added
-//! up.
+//! The sample of one repeat of concurrent tests: their threads start together, and their counts are added up.
 //!
-//! Each thread makes its own engine and buffers first and then waits at a gate, so that nothing of the
-//! setting up falls into the measurement. The time of a test runs from the gate, its delay and its ramp to the moment
-//! at which the last of its threads' windows closed. When a thread fails, all others are told to stop, finish
-//! what they have outstanding, and the first error is the sample's. A request that fails and ends the run stops all
-//! threads, too, and leaves a sample of what there was.
+//! Each thread creates its engine and buffers first and then waits at a gate, so that no setup falls into the
+//! measurement. The time of a test runs from the gate, its delay and its ramp to the moment at which the last of its
+//! threads' windows closed. When a thread fails, all other threads stop after their outstanding requests, and the
+//! sample returns the first error. A failed request that ends the run also stops all threads, and the sample contains
+//! the counts until then.
 
 use std::any::Any;
 use std::io;
@@ -16,12 +15,12 @@ use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
 use std::sync::{Mutex, OnceLock};
 use std::thread;
 
-use lanemark_core::result::series::Series;
-use lanemark_core::result::{
+use lanemark_schema::result::series::Series;
+use lanemark_schema::result::{
     CpuUse, Evidence, LatencyHistogram, Outstanding, RequestErrors, Sample, ThreadUse,
 };
-use lanemark_core::rng::StreamKey;
-use lanemark_core::units::{Bytes, Duration};
+use lanemark_schema::rng::StreamKey;
+use lanemark_schema::units::{Bytes, Duration};
 
 use crate::arena::Arena;
 use crate::engine::{EngineKind, Null, Ring, RingOptions, Synchronous, open_uring};
@@ -34,67 +33,67 @@ use crate::tally::{Ended, Tally, counted};
 use crate::worker::{Progress, Shared, Worker};
 
 /// Interval at which progress is reported.
-pub(crate) const PROGRESS_INTERVAL: std::time::Duration = std::time::Duration::from_millis(200);
+pub const PROGRESS_INTERVAL: std::time::Duration = std::time::Duration::from_millis(200);
 
-/// A test that runs beside others.
+/// A test that runs concurrently with others.
 pub(crate) struct Job<'a> {
     pub(crate) shared: Shared<'a>,
     /// Key of the job's first thread.
     pub(crate) key: StreamKey,
-    /// The requests, where they come from a trace; taken by its one thread.
+    /// The requests of a replay, taken by the job's only thread.
     pub(crate) trace: Mutex<Option<TraceSource>>,
 }
 
-/// A repeat of tests side by side, about to run.
+/// One repeat of concurrent tests, ready to run.
 pub(crate) struct SampleRun<'a> {
     pub(crate) jobs: &'a [Job<'a>],
     pub(crate) file: BorrowedFd<'a>,
     pub(crate) settings: &'a Settings,
-    /// The processors to pin threads to, in turn, where they are pinned.
+    /// The processors for pinned threads, in turn; empty if threads are not pinned.
     pub(crate) processors: &'a [usize],
 }
 
 /// The progress of a sample while it runs.
 pub(crate) struct Look {
-    /// Time in which requests of the first test have been counted.
+    /// Time for which requests of the first test have been counted.
     pub(crate) elapsed: Duration,
     pub(crate) requests: u64,
     pub(crate) bytes: Bytes,
-    /// Latencies so far, where they are watched.
+    /// Latencies until now, if they are watched.
     pub(crate) latency: Option<LatencyHistogram>,
 }
 
-/// A sample, and what is known of it beside.
+/// A sample with further facts about it.
 pub(crate) struct Taken {
     pub(crate) sample: Sample,
-    /// Reason why something was not registered that should be.
+    /// Reason why a requested registration is missing.
     pub(crate) refusal: Option<String>,
-    /// Bytes of all requests, with those of the ramp.
+    /// Bytes of all requests, including the ramp.
     pub(crate) moved: Bytes,
     /// The failed request that ended the run.
     pub(crate) failure: Option<MeasureError>,
 }
 
-/// A message from a thread to the one that started it.
+/// A message from a thread to its starter.
 enum Message {
     Ready,
-    /// A round of a test ended in one of its threads.
+    /// A thread ended a round of its test.
     Round(usize, Box<Tally>),
     Ended(usize, Box<End>),
 }
 
-/// The end of a thread: its counts (nothing, if it never started), an error or a panic.
+/// The end of a thread: its counts (`None` if it never started), an error or a panic.
 type End = thread::Result<Result<Option<Ended>, MeasureError>>;
 
 /// The gate at which threads wait until all are ready.
 struct Gate {
-    /// Whether to start, once that is known.
+    /// Whether the threads start, once that is decided.
     go: OnceLock<bool>,
     /// Time at which the first thread started.
     started_ns: OnceLock<u64>,
 }
 
-/// Tells all threads to stop when dropped, so that a panic does not wait for a test to end.
+/// Stops all threads when dropped, so that a panic does not wait for a test to end.
 struct AbortOnDrop<'a>(&'a AtomicBool);
 
 impl Drop for AbortOnDrop<'_> {
@@ -104,7 +103,7 @@ impl Drop for AbortOnDrop<'_> {
 }
 
 impl SampleRun<'_> {
-    /// Runs the sample and gives one for each test. `on` looks on meanwhile.
+    /// Runs the tests and returns one sample for each. Calls `on` with the progress meanwhile.
     pub(crate) fn run(&self, on: &mut dyn FnMut(Look)) -> Result<Vec<Taken>, MeasureError> {
         let abort = self.jobs[0].shared.abort;
         let threads: Vec<(usize, u32)> = (self.jobs.iter().enumerate())
@@ -130,7 +129,7 @@ impl SampleRun<'_> {
                     if !matches!(ended, Ok(Ok(_))) {
                         abort.store(true, Ordering::Relaxed);
                     }
-                    // Nobody listens any more only where the starting thread panicked.
+                    // The receiver is gone only if the starting thread panicked.
                     let _ = sender.send(Message::Ended(job, Box::new(ended)));
                 });
                 match spawned {
@@ -144,7 +143,7 @@ impl SampleRun<'_> {
             drop(sender);
             let over = &self.jobs[0].shared.over;
             outcome.wait_until_ready(&receiver, over);
-            // An early end is a failure, and then none starts.
+            // An early end is a failure, and then no thread starts.
             let all = outcome.error.is_none() && outcome.ready as usize == threads.len();
             let _ = gate.go.set(all);
             outcome.gather(&receiver, over, &mut || on(self.look(&gate, &progress)));
@@ -172,7 +171,7 @@ impl SampleRun<'_> {
 }
 
 impl Job<'_> {
-    /// Returns the time at which the job's load begins, where the gate opened at `started_ns`.
+    /// Returns the time at which the job's load begins if the gate opened at `started_ns`.
     fn begins_ns(&self, started_ns: u64) -> u64 {
         started_ns.saturating_add(self.shared.test.start.delay.nanoseconds())
     }
@@ -187,7 +186,7 @@ impl Job<'_> {
 struct Thread<'a> {
     run: &'a SampleRun<'a>,
     job: usize,
-    /// Number of the thread in its test, and among all.
+    /// Number of the thread in its test, and among all threads.
     thread: u32,
     number: usize,
     gate: &'a Gate,
@@ -203,10 +202,10 @@ impl Thread<'_> {
         {
             pin(processor).map_err(|source| start_error(job, "pin a thread", source))?;
         }
-        // Think times below the default slack of 50 us would be lost in it. A kernel that refuses
-        // leaves them late, which the latencies do not contain.
+        // Think times below the default slack of 50 us would be extended by it. If a kernel refuses, requests begin
+        // late, and latencies do not include that.
         let _ = rustix::thread::set_current_timer_slack(std::num::NonZeroU64::new(1));
-        // Pages are touched by the thread that uses them, and so lie in its node's memory.
+        // The thread that uses the pages touches them first, so that they lie in its node's memory.
         let arena = Arena::new(test.queue_depth(), test.block.get() as usize)
             .map_err(|source| start_error(job, "map its buffers", source))?;
         match settings.engine {
@@ -260,7 +259,7 @@ fn start_error(job: &Job<'_>, action: &'static str, source: io::Error) -> Measur
     MeasureError::Start { test: job.shared.test.name.clone(), action, source }
 }
 
-/// The results of the threads so far.
+/// The results of the threads until now.
 #[derive(Default)]
 struct Gathered {
     running: u32,
@@ -296,7 +295,7 @@ impl Gathered {
         }
     }
 
-    /// Waits until each thread is ready or one has ended early.
+    /// Waits until all threads are ready or one has ended early.
     fn wait_until_ready(&mut self, receiver: &Receiver<Message>, over: &AtomicBool) {
         let started = self.running;
         while self.ready < started && self.running == started {
@@ -337,7 +336,7 @@ impl Gathered {
     }
 }
 
-/// Adds up what the threads of a test counted since `opened_ns`.
+/// Adds up the counts of a test's threads since `opened_ns`.
 fn sample(threads: Vec<Ended>, opened_ns: u64, rounds: Option<RoundsRun>) -> Sample {
     let closed_ns = threads.iter().map(|one| one.closed_ns).max().unwrap_or(0);
     let stopped = threads.iter().any(|one| !one.complete);
@@ -378,7 +377,7 @@ fn sample(threads: Vec<Ended>, opened_ns: u64, rounds: Option<RoundsRun>) -> Sam
         accounted: in_time(tally.accounted_ns()),
     });
     let rule_ended = steady.as_ref().is_none_or(|steady| {
-        steady.reached() || steady.rounds.len() >= lanemark_core::result::steady::ROUNDS_MAX
+        steady.reached() || steady.rounds.len() >= lanemark_schema::result::steady::ROUNDS_MAX
     });
     Sample {
         series,
@@ -387,10 +386,12 @@ fn sample(threads: Vec<Ended>, opened_ns: u64, rounds: Option<RoundsRun>) -> Sam
         elapsed,
         reads: counted(tally.reads),
         writes: counted(tally.writes),
+        unified: None,
         flushes: counted(tally.flushes),
         trims: counted(tally.trims),
         errors,
         faults: Vec::new(),
+        in_flight: None,
         punctuality: tally.punctuality.map(|kept| *kept),
         cpu,
         evidence: Some(Evidence {

@@ -1,40 +1,40 @@
-//! The settings of a measurement, whatever the workload is.
+//! The settings of a measurement that do not depend on the workload.
 
 use crate::engine::EngineKind;
 
 /// The reaction to a failed request.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum OnError {
-    /// The run ends, with what there is.
+    /// The run ends and returns the results until then.
     #[default]
     Stop,
-    /// The request is counted as failed, and the run goes on. A thread for which too many fail waits, and one for which
-    /// nothing else happens any more ends the run.
+    /// The request is counted as failed, and the run continues. A thread with too many failures pauses, and a thread
+    /// without any success in between ends the run.
     Continue,
 }
 
-/// The settings of a measurement, whatever the workload is.
+/// The settings of a measurement that do not depend on the workload.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Settings {
-    /// Engine by which requests reach the kernel.
+    /// Engine that submits requests to the kernel.
     pub engine: EngineKind,
-    /// Whether to go through the page cache on purpose.
+    /// Whether to use the page cache intentionally.
     pub buffered: bool,
     /// Whether to register buffers and file with the kernel.
     pub register: bool,
-    /// Whether a thread of the kernel takes submissions (`SQPOLL`).
+    /// Whether a kernel thread takes submissions (`SQPOLL`).
     pub submission_polled: bool,
-    /// Whether completions are looked for and not announced (`IOPOLL`).
+    /// Whether completions are polled for instead of announced (`IOPOLL`).
     pub completion_polled: bool,
-    /// Whether all of a target that is written is written twice over first, as SNIA's specification asks for.
+    /// Whether the whole writable target is written twice first, as SNIA's specification requires.
     pub precondition: bool,
-    /// Whether each test runs for a moment more with its queue depth and with twice that, to see what that gives.
+    /// Whether each test briefly runs again with its queue depth and with twice that depth, to show the gain.
     pub probe: bool,
-    /// Whether each thread keeps to one processor, those beside the device first.
+    /// Whether each thread is pinned to one processor, starting with the processors near the device.
     pub pinned: bool,
     /// Whether the processors are kept out of their idle states.
     pub no_idle: bool,
-    /// Whether [`Event::Running`](crate::Event::Running) tells latencies.
+    /// Whether [`Event::Running`](crate::Event::Running) contains latencies.
     pub watched: bool,
     /// Reaction to a failed request.
     pub on_error: OnError,

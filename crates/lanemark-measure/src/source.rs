@@ -1,16 +1,16 @@
 //! The source of a thread's requests and their due times: drawn from a test, or read from a trace.
 //!
-//! A trace is read by another thread, some thousands of requests ahead; where it comes too late all the same, the
-//! requests are late by their own fault and told to be so.
+//! Another thread reads a trace, some thousands of requests ahead. If it is too slow, the requests are submitted late,
+//! and the lateness is reported.
 
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 
-use lanemark_core::rng::StreamKey;
-use lanemark_core::workload::{Access, Accesses, Arrival, Schedule, Test};
+use lanemark_schema::rng::StreamKey;
+use lanemark_schema::workload::{Access, Accesses, Arrival, Schedule, Test};
 
 use crate::error::MeasureError;
 
-/// Number of requests of a trace that are read ahead.
+/// Number of requests of a trace that are read in advance.
 const AHEAD: usize = 8192;
 
 /// The requests of one thread.
@@ -23,27 +23,27 @@ pub(crate) enum Source {
 pub(crate) struct TraceSource {
     arrivals: Receiver<Arrival>,
     next: Option<Arrival>,
-    /// Speed as a multiple of the recorded one; none for as fast as possible.
+    /// Speed as a multiple of the recorded speed; `None` for as fast as possible.
     speed: Option<f64>,
 }
 
-/// Creates a channel for a trace: its sending end, and its source.
+/// Creates a channel for a trace and returns its sender and its source.
 pub(crate) fn trace(speed: Option<f64>) -> (SyncSender<Arrival>, TraceSource) {
     let (sender, arrivals) = sync_channel(AHEAD);
     (sender, TraceSource { arrivals, next: None, speed })
 }
 
 impl Source {
-    /// The requests that `test` asks for by itself.
+    /// Creates the source of the requests that `test` defines.
     ///
     /// # Errors
-    /// [`MeasureError::Transactions`] or [`MeasureError::TraceAlone`] where it asks for none.
+    /// Returns [`MeasureError::Transactions`] or [`MeasureError::TraceAlone`] if the test defines no requests.
     pub(crate) fn drawn(test: &Test, key: StreamKey) -> Result<Self, MeasureError> {
         let accesses = Accesses::new(test, key).ok_or_else(|| MeasureError::unasked(test))?;
         Ok(Self::Drawn { accesses, schedule: Schedule::new(test, key) })
     }
 
-    /// Whether requests have times of their own.
+    /// Returns whether requests have due times.
     pub(crate) fn is_open(&self) -> bool {
         match self {
             Self::Drawn { schedule, .. } => schedule.is_some(),
@@ -51,8 +51,8 @@ impl Source {
         }
     }
 
-    /// Returns the due time of the next request, for a slot that rested until or since `rested_ns`; none where there is
-    /// no more.
+    /// Returns the due time of the next request, for a slot that rested until or since `rested_ns`; `None` after the
+    /// last request.
     pub(crate) fn due_ns(&mut self, begun_ns: u64, rested_ns: u64) -> Option<u64> {
         match self {
             Self::Drawn { accesses, schedule: Some(schedule) } if !accesses.is_flush_next() => {
@@ -70,7 +70,7 @@ impl Source {
         }
     }
 
-    /// The request that is due; there must be one.
+    /// Takes the request that is due; one must exist.
     pub(crate) fn take(&mut self) -> Option<Access> {
         match self {
             Self::Drawn { accesses, schedule } => {
@@ -92,7 +92,7 @@ impl Source {
 impl TraceSource {
     fn peek(&mut self) -> Option<Arrival> {
         if self.next.is_none() {
-            // Whoever reads ahead has ended where nothing comes any more.
+            // The reader has ended if the channel delivers no more requests.
             self.next = self.arrivals.recv().ok();
         }
         self.next

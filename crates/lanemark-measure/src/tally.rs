@@ -1,18 +1,18 @@
-//! The counts of one thread: requests by operation and over time, and how well their times were kept.
+//! The counts of one thread: requests by operation and over time, and the punctuality of open loops.
 
-use lanemark_core::result::series::Recorder;
-use lanemark_core::result::{DirectionResult, LatencyHistogram, Punctuality, RequestErrors};
-use lanemark_core::units::{Bytes, Duration};
-use lanemark_core::workload::{Operation, Test};
+use lanemark_schema::result::series::Recorder;
+use lanemark_schema::result::{DirectionResult, LatencyHistogram, Punctuality, RequestErrors};
+use lanemark_schema::units::{Bytes, Duration};
+use lanemark_schema::workload::{Operation, Test};
 
 use crate::clock::CpuTime;
 use crate::error::MeasureError;
 use crate::kernel_threads::KernelThreads;
 
-/// Reading processor time takes some microseconds itself, so that it says nothing of a shorter time.
+/// Reading processor time takes some microseconds itself, so shares of a shorter time are not meaningful.
 const SHARES_FROM_NS: u64 = 1_000_000;
 
-/// The counts in one window of one thread, or of several together.
+/// The counts in one window of one thread, or of several threads together.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Tally {
     pub(crate) reads: Option<Box<DirectionResult>>,
@@ -24,9 +24,9 @@ pub(crate) struct Tally {
     pub(crate) kernel: KernelThreads,
     /// Processor time of the busiest thread, as a share of one core.
     pub(crate) busiest: f64,
-    /// Greatest share of its time that a thread was ready and had no core, where that is known.
+    /// Maximum share of a thread's time in which it was ready without a core, if known.
     pub(crate) core_wait: Option<f64>,
-    /// Requests that were submitted and not complete, added up over time.
+    /// Number of submitted and not completed requests, integrated over time.
     pub(crate) outstanding_ns: u64,
     /// Time of failed requests, in ns.
     pub(crate) failed_ns: u64,
@@ -39,13 +39,13 @@ pub(crate) struct Ended {
     pub(crate) series: Option<Recorder>,
     /// Time at which the window closed.
     pub(crate) closed_ns: u64,
-    /// Bytes of all requests, with those of the ramp.
+    /// Bytes of all requests, including the ramp.
     pub(crate) moved: u64,
-    /// False where the thread was stopped before its limit.
+    /// False if the thread was stopped before its limit.
     pub(crate) complete: bool,
-    /// Reason why something was not registered that should be.
+    /// Reason why a requested registration is missing.
     pub(crate) refusal: Option<String>,
-    /// The requests that failed, those of the ramp included.
+    /// The failed requests, including the ramp.
     pub(crate) errors: RequestErrors,
     /// The failed request that ended the run.
     pub(crate) failure: Option<MeasureError>,
@@ -60,9 +60,9 @@ pub(crate) struct Counted {
 }
 
 impl Tally {
-    /// Creates an empty tally with room for all that `test` asks for, so that counting allocates nothing.
+    /// Creates an empty tally with room for all counts of `test`, so that counting allocates no memory.
     ///
-    /// `open` says whether requests have times of their own.
+    /// `open` states whether requests have due times.
     pub(crate) fn of(test: &Test, open: bool) -> Self {
         let is_trace = test.is_trace();
         let room = |wanted: bool| wanted.then(Default::default);
@@ -96,7 +96,7 @@ impl Tally {
         }
     }
 
-    /// Adds what another thread or window counted.
+    /// Adds the counts of another thread or window.
     pub(crate) fn merge(&mut self, other: Self) {
         let pairs = [
             (&mut self.reads, other.reads),
@@ -135,8 +135,8 @@ impl Tally {
         self.failed_ns += other.failed_ns;
     }
 
-    /// The latencies of all requests added up, in open loops from their submission on, with the time of those that
-    /// failed: what must be `outstanding_ns`.
+    /// Returns the sum of all latencies, in open loops from submission on, plus the time of failed requests. It must
+    /// equal `outstanding_ns`.
     pub(crate) fn accounted_ns(&self) -> f64 {
         let sum = |latency: &LatencyHistogram| latency.mean_ns() * latency.count() as f64;
         let all = [&self.reads, &self.writes, &self.flushes, &self.trims];
@@ -145,12 +145,11 @@ impl Tally {
             - before
     }
 
-    /// Reads and writes.
+    /// Returns the number of reads and writes.
     pub(crate) fn requests(&self) -> u64 {
         [&self.reads, &self.writes].into_iter().flatten().map(|one| one.latency.count()).sum()
     }
 
-    /// Returns the bytes of the requests.
     pub(crate) fn bytes(&self) -> Bytes {
         let both = [&self.reads, &self.writes].into_iter().flatten();
         both.fold(Bytes::ZERO, |sum, one| sum + one.bytes)
@@ -163,8 +162,7 @@ impl Tally {
         all
     }
 
-    /// Notes the processor time that one thread used within `length_ns`, which is too short for shares below
-    /// [`SHARES_FROM_NS`].
+    /// Sets the processor time that one thread used in `length_ns`; below [`SHARES_FROM_NS`], shares are not computed.
     pub(crate) fn used(&mut self, cpu: CpuTime, length_ns: u64) {
         self.cpu = cpu;
         if length_ns >= SHARES_FROM_NS {
@@ -176,7 +174,7 @@ impl Tally {
     }
 }
 
-/// A direction as results have it: absent where nothing was counted.
+/// Returns a direction for a result: absent if no request was counted.
 pub(crate) fn counted(direction: Option<Box<DirectionResult>>) -> Option<DirectionResult> {
     direction.map(|direction| *direction).filter(|direction| direction.latency.count() > 0)
 }
@@ -202,5 +200,90 @@ mod tests {
         assert_eq!((tally.busiest, tally.core_wait), (0.0, None));
         tally.used(CpuTime { user_ns: 3_000_000, ..cpu }, 2_000_000);
         assert_eq!((tally.busiest, tally.core_wait), (1.0, Some(0.0035)));
+    }
+
+    /// Creates the tally of a thread. Every count differs from the same count of thread `number` + 1.
+    fn of_thread(number: u64) -> Tally {
+        let direction = |place: u64| {
+            let mut direction =
+                DirectionResult { bytes: Bytes(512 * number), ..Default::default() };
+            direction.latency.record_ns(1000 * number + 100 * place);
+            Some(Box::new(direction))
+        };
+        let late = |latency_ns: u64| {
+            let mut late = LatencyHistogram::new();
+            late.record_ns(latency_ns);
+            late
+        };
+        Tally {
+            reads: direction(1),
+            writes: direction(2),
+            flushes: direction(3),
+            trims: direction(4),
+            punctuality: Some(Box::new(Punctuality {
+                lateness: late(10 * number),
+                held_back: 100 + number,
+                unsubmitted: 200 + number,
+                own_lateness: late(20 * number),
+            })),
+            cpu: CpuTime {
+                user_ns: 300 + number,
+                system_ns: 400 + number,
+                switches_voluntary: 500 + number,
+                switches_involuntary: 600 + number,
+                ready_ns: Some(700 + number),
+            },
+            kernel: KernelThreads { punting: 800 + number, cpu_ns: 900 + number },
+            busiest: [0.2, 0.9, 0.4][number as usize - 1],
+            core_wait: [Some(0.1), None, Some(0.3)][number as usize - 1],
+            outstanding_ns: 1000 + number,
+            failed_ns: 1100 + number,
+        }
+    }
+
+    #[test]
+    fn counts_of_threads_add_up_in_any_order() {
+        for order in [[1, 2, 3], [3, 1, 2], [2, 3, 1], [3, 2, 1]] {
+            let mut all = Tally::default();
+            order.into_iter().map(of_thread).for_each(|one| all.merge(one));
+            let of = |base: u64| 3 * base + 1 + 2 + 3;
+            let kept = all.punctuality.as_ref().unwrap();
+            assert_eq!((kept.held_back, kept.unsubmitted), (of(100), of(200)), "{order:?}");
+            assert_eq!((kept.lateness.mean_ns(), kept.lateness.count()), (20.0, 3));
+            assert_eq!((kept.own_lateness.mean_ns(), kept.own_lateness.count()), (40.0, 3));
+            let cpu = all.cpu;
+            assert_eq!((cpu.user_ns, cpu.system_ns), (of(300), of(400)));
+            assert_eq!((cpu.switches_voluntary, cpu.switches_involuntary), (of(500), of(600)));
+            assert_eq!((all.kernel.punting, all.kernel.cpu_ns), (of(800), of(900)));
+            assert_eq!((all.busiest, all.core_wait), (0.9, Some(0.3)));
+            assert_eq!((all.outstanding_ns, all.failed_ns), (of(1000), of(1100)));
+            for (place, direction) in (1..).zip([&all.reads, &all.writes, &all.flushes, &all.trims])
+            {
+                let direction = direction.as_ref().unwrap();
+                assert_eq!((direction.bytes, direction.latency.count()), (Bytes(512 * 6), 3));
+                assert_eq!(direction.latency.mean_ns(), f64::from(2000 + 100 * place));
+                assert_eq!(direction.latency.max_ns(), Some(3000 + 100 * place as u64));
+            }
+            // Flushes and trims move no data and count in neither direction.
+            assert_eq!((all.requests(), all.bytes()), (6, Bytes(2 * 512 * 6)));
+            assert_eq!((all.latency().count(), all.latency().mean_ns()), (6, 2150.0));
+            let latencies = f64::from(4 * 3 * 2000 + 3 * (100 + 200 + 300 + 400));
+            assert_eq!(all.accounted_ns(), latencies + of(1100) as f64 - 60.0);
+        }
+    }
+
+    #[test]
+    fn what_one_thread_did_not_count_is_taken_from_the_other() {
+        let mut reader = Tally { writes: None, punctuality: None, ..of_thread(1) };
+        reader.merge(Tally { reads: None, ..of_thread(2) });
+        assert_eq!(reader.reads.as_ref().unwrap().bytes, Bytes(512));
+        assert_eq!(reader.writes.as_ref().unwrap().bytes, Bytes(1024));
+        assert_eq!(reader.punctuality.as_ref().unwrap().held_back, 102);
+        // If one thread does not know its wait for the processor, the sum is unknown.
+        let unknown = CpuTime { ready_ns: None, ..CpuTime::default() };
+        reader.merge(Tally { cpu: unknown, ..Tally::default() });
+        assert_eq!((reader.cpu.ready_ns, reader.cpu.user_ns), (None, 603));
+        // An empty sum.
+        assert_eq!((Tally::default().requests(), Tally::default().accounted_ns()), (0, 0.0));
     }
 }

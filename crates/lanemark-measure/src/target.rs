@@ -1,24 +1,26 @@
-//! The target of a measurement, opened so that nobody's data can be lost.
+//! The target of a measurement, opened so that no user data can be lost.
 //!
-//! The rules: what does not exist is created, written full and removed. A file that exists is written
-//! only if `overwrite` names that very file and it is not under a loop device, and is never truncated or
-//! removed. Without a test that writes it is opened read-only, and so are block devices; they are written only by
-//! the rules of `claim`. All else is refused.
+//! The rules: a file that does not exist is created, written in full and removed. An existing file is written only if
+//! `overwrite` names that very file, it is not under a loop device and no other program has locked it; it is never
+//! truncated or removed. A workload without writing tests opens the target read-only. Block devices are written only by
+//! the rules of `claim`. All other targets are refused.
 //!
-//! The path is looked up first with `O_PATH`, which opens nothing (opening a tape or a watchdog does
-//! things), and what is opened then must be what was found, by device and inode. Files are compared by
-//! those and never by name: a file has many names.
+//! The path is looked up first with `O_PATH`, which does not open the file (opening a tape or a watchdog has side
+//! effects). The file that is opened afterwards must be the same by device and inode. Files are compared by device and
+//! inode and never by name: a file has many names.
 //!
-//! `O_DIRECT` is set after opening, because creating a file with it leaves an empty file behind on file
-//! systems that refuse it.
+//! `O_DIRECT` is set after opening, because creating a file with it leaves an empty file on file systems that refuse
+//! it.
 
 use std::fs;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::Path;
 
-use lanemark_core::units::Bytes;
-use lanemark_core::workload::{Test, Workload};
-use rustix::fs::{AtFlags, Dev, FileType, Mode, OFlags, SeekFrom, Stat, StatxFlags};
+use lanemark_schema::units::Bytes;
+use lanemark_schema::workload::{Test, Workload};
+use rustix::fs::{
+    AtFlags, Dev, FileType, FlockOperation, Mode, OFlags, SeekFrom, Stat, StatxFlags, flock,
+};
 use rustix::io::Errno;
 
 use crate::claim::Claim;
@@ -26,27 +28,29 @@ use crate::created::{CreatedFile, Identity, check_space, reserve};
 use crate::error::MeasureError;
 use crate::location::Location;
 
-/// Created and overwritten files end at a multiple of this, so that direct I/O reaches their end.
+/// File systems whose files the kernel generates: proc, sysfs, debugfs, tracefs and securityfs (`linux/magic.h`).
+const KERNEL_FILE_SYSTEMS: [u64; 5] = [0x9fa0, 0x6265_6572, 0x6462_6720, 0x7472_6163, 0x7363_6673];
+/// The size of created and overwritten files is a multiple of this, so that direct I/O reaches their end.
 const SIZE_STEP: u64 = 4096;
-/// `TMPFS_MAGIC` and `RAMFS_MAGIC` of `linux/magic.h`: file systems that are the page cache.
+/// `TMPFS_MAGIC` and `RAMFS_MAGIC` of `linux/magic.h`: file systems that consist of the page cache.
 const MEMORY_FILE_SYSTEMS: [u64; 2] = [0x0102_1994, 0x8584_58f6];
 
 /// An open target.
 #[derive(Debug)]
-pub(crate) struct Target {
+pub struct Target {
     held: Held,
     /// Size of the target while it is measured, in bytes.
-    pub(crate) size: u64,
+    pub size: u64,
     /// Whether the target is a block device.
-    pub(crate) device: bool,
+    pub device: bool,
     /// Bytes to write before the target is measured.
-    pub(crate) layout: Option<u64>,
-    /// Reason why the page cache is in use, where it is.
-    pub(crate) page_cache: Option<String>,
-    /// The kind of file system, `ext4`; none for a block device.
-    pub(crate) file_system: Option<String>,
-    /// The kernel's name of the block device under it.
-    pub(crate) block_device: Option<String>,
+    pub layout: Option<u64>,
+    /// Reason why the page cache is in use, if it is.
+    pub page_cache: Option<String>,
+    /// The kind of file system, `ext4`; `None` for a block device.
+    pub file_system: Option<String>,
+    /// Name of the block device under the target.
+    pub block_device: Option<String>,
 }
 
 #[derive(Debug)]
@@ -55,11 +59,11 @@ enum Held {
     Existing(OwnedFd),
 }
 
-/// The file at a path, links followed.
+/// The file at a path, after following links.
 struct Found {
     identity: Identity,
     kind: FileType,
-    /// The number of the device, where it is one.
+    /// The number of the device, if the file is one.
     number: Dev,
 }
 
@@ -69,18 +73,18 @@ impl Found {
     }
 }
 
-/// The data that may be lost, by the user's word.
+/// The data that the user allowed the run to destroy.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Allowed<'a> {
+pub struct Allowed<'a> {
     /// An existing file.
-    pub(crate) overwrite: Option<&'a Path>,
+    pub overwrite: Option<&'a Path>,
     /// A block device.
-    pub(crate) offered: Option<&'a Path>,
+    pub offered: Option<&'a Path>,
 }
 
 impl Target {
-    /// Opens or creates what `path` names, for `workload`.
-    pub(crate) fn open(
+    /// Opens or creates the target at `path` for `workload`.
+    pub fn open(
         path: &Path,
         workload: &Workload,
         allowed: Allowed<'_>,
@@ -151,7 +155,7 @@ impl Target {
         }
     }
 
-    /// A block device whose content may go.
+    /// Opens a block device whose content may be lost.
     fn claimed(
         path: &Path,
         found: &Found,
@@ -177,7 +181,7 @@ impl Target {
         })
     }
 
-    /// An existing file or block device for a workload that only reads.
+    /// Opens an existing file or block device for a workload that only reads.
     fn read_only(path: &Path, found: &Found, furthest: &Test) -> Result<Self, MeasureError> {
         let (file, stat) = reopen(path, found, OFlags::RDONLY, "read")?;
         let device = found.kind.is_block_device();
@@ -194,12 +198,16 @@ impl Target {
         })
     }
 
-    /// An existing file whose content may go. It may grow and never shrinks.
+    /// Opens an existing file whose content may be lost. The file may grow and never shrinks.
     fn overwritten(path: &Path, found: &Found, layout: u64) -> Result<Self, MeasureError> {
         if let Some(device) = loop_device(found.identity) {
             return Err(MeasureError::InUse { path: path.to_owned(), device });
         }
         let (file, stat) = reopen(path, found, OFlags::RDWR, "write")?;
+        // A server locks its data. This lock lasts until the file is closed; some file systems do not support locks.
+        if flock(&file, FlockOperation::NonBlockingLockExclusive) == Err(Errno::WOULDBLOCK) {
+            return Err(MeasureError::Locked { path: path.to_owned() });
+        }
         let allocated = stat.st_blocks.cast_unsigned().saturating_mul(512);
         check_space(path, &file, layout.saturating_sub(allocated))?;
         let size = stat.st_size.cast_unsigned();
@@ -217,7 +225,7 @@ impl Target {
         })
     }
 
-    /// Asks for direct I/O, or notes why there is none.
+    /// Enables direct I/O, or records why it is not available.
     fn bypass_page_cache(mut self, path: &Path, buffered: bool) -> Result<Self, MeasureError> {
         let asked = buffered.then(|| "that was asked for".to_owned());
         self.page_cache = asked.or_else(|| self.memory_file_system());
@@ -230,13 +238,13 @@ impl Target {
                 Err(error) => return Err(system(path, "ask for direct I/O on", error)),
             }
         }
-        // Without the O_NONBLOCK that it was opened with: requests would fail instead of waiting.
+        // Clears the O_NONBLOCK of the opening: requests would fail instead of waiting.
         rustix::fs::fcntl_setfl(&self, OFlags::empty())
             .map_err(|error| system(path, "set the flags of", error))?;
         Ok(self)
     }
 
-    /// Turns off access times, where this user may: they cost 2% of a fast device's reads.
+    /// Sets `O_DIRECT`, and turns off access times if this user may: they cost 2% of a fast device's reads.
     fn set_direct(&self) -> Result<(), Errno> {
         match rustix::fs::fcntl_setfl(self, OFlags::DIRECT | OFlags::NOATIME) {
             Err(Errno::PERM) => rustix::fs::fcntl_setfl(self, OFlags::DIRECT),
@@ -244,16 +252,17 @@ impl Target {
         }
     }
 
-    /// Newer kernels grant O_DIRECT on tmpfs, but there is nothing behind the page cache.
+    /// Returns the name of a memory file system. Newer kernels accept O_DIRECT on tmpfs, but it consists of the page
+    /// cache only.
     fn memory_file_system(&self) -> Option<String> {
-        // A device node's own file system is a tmpfs and tells nothing of the device.
+        // The file system of a device node is a tmpfs and is unrelated to the device.
         let kind = (!self.device).then(|| rustix::fs::fstatfs(self).ok())??.f_type as u64;
         MEMORY_FILE_SYSTEMS
             .contains(&kind)
             .then(|| "the file system keeps its files in memory".to_owned())
     }
 
-    /// Refuses tests whose steps direct I/O cannot do, where the kernel tells them (Linux 6.1).
+    /// Refuses tests whose steps direct I/O does not support, if the kernel reports its steps (Linux 6.1).
     fn check_alignment(&self, path: &Path, tests: &[Test]) -> Result<(), MeasureError> {
         if self.page_cache.is_some() {
             return Ok(());
@@ -283,15 +292,15 @@ impl Target {
         Ok(())
     }
 
-    /// Keeps a created file from now on.
-    pub(crate) fn keep(&mut self) {
+    /// Keeps a created file.
+    pub fn keep(&mut self) {
         if let Held::Created(file) = &mut self.held {
             file.keep();
         }
     }
 
     /// Ends the use of the target; a created file is removed unless it is kept.
-    pub(crate) fn finish(self) -> Result<(), MeasureError> {
+    pub fn finish(self) -> Result<(), MeasureError> {
         match self.held {
             Held::Created(file) => file.remove(),
             Held::Existing(_) => Ok(()),
@@ -308,7 +317,7 @@ impl AsFd for Target {
     }
 }
 
-/// Whether `path` lies in the file system that holds the nodes of devices; `/dev/shm` is another one.
+/// Returns whether `path` lies in the file system of the device nodes; `/dev/shm` is another one.
 fn is_among_devices(path: &Path) -> bool {
     let devices = Path::new("/dev");
     let folder = match path.parent() {
@@ -338,7 +347,7 @@ fn check_reach(path: &Path, size: u64, furthest: &Test) -> Result<(), MeasureErr
     })
 }
 
-/// Returns the file at `path`, links followed, where there is one.
+/// Returns the file at `path`, after following links, if it exists.
 fn find(path: &Path) -> Result<Option<Found>, MeasureError> {
     let looked_up = rustix::fs::open(path, OFlags::PATH | OFlags::CLOEXEC, Mode::empty())
         .and_then(rustix::fs::fstat);
@@ -348,7 +357,7 @@ fn find(path: &Path) -> Result<Option<Found>, MeasureError> {
             let number = stat.st_rdev;
             Ok(Some(Found { identity: Identity::new(&stat), kind, number }))
         }
-        // A folder missing on the way is told when the file is created in it.
+        // A missing parent folder is reported when the file is created in it.
         Err(Errno::NOENT | Errno::NOTDIR) => Ok(None),
         Err(Errno::ACCESS) => {
             Err(MeasureError::Permission { path: path.to_owned(), action: "look up" })
@@ -357,7 +366,7 @@ fn find(path: &Path) -> Result<Option<Found>, MeasureError> {
     }
 }
 
-/// Refuses a permission to overwrite that is not for the regular file that was found.
+/// Refuses a permission to overwrite that does not name the regular file that was found.
 fn check_overwrite(
     path: &Path,
     found: Option<&Found>,
@@ -375,26 +384,32 @@ fn check_overwrite(
     Err(MeasureError::OverwriteMismatch { path, overwrite })
 }
 
-/// Opens what was found, and nothing that took its place meanwhile.
+/// Opens the file that was found, and no file that replaced it meanwhile.
 fn reopen(
     path: &Path,
     found: &Found,
     access: OFlags,
     action: &'static str,
 ) -> Result<(OwnedFd, Stat), MeasureError> {
-    // Should a pipe have taken its place, O_NONBLOCK keeps the opening from waiting for a writer.
+    // If a pipe has replaced it, O_NONBLOCK prevents the opening from waiting for a writer.
     let flags = access | OFlags::CLOEXEC | OFlags::NOCTTY | OFlags::NONBLOCK;
     let file = rustix::fs::open(path, flags, Mode::empty()).map_err(|error| match error {
         Errno::ACCESS | Errno::PERM => MeasureError::Permission { path: path.to_owned(), action },
         error => system(path, "open", error),
     })?;
     let stat = rustix::fs::fstat(&file).map_err(|error| system(path, "look up", error))?;
+    let is_of_kernel = rustix::fs::fstatfs(&file)
+        .is_ok_and(|system| KERNEL_FILE_SYSTEMS.contains(&(system.f_type as u64)));
+    if is_of_kernel && found.kind.is_file() {
+        let kind = "file that the kernel makes up";
+        return Err(MeasureError::WrongKind { path: path.to_owned(), kind });
+    }
     let same = Identity::new(&stat) == found.identity
         && FileType::from_raw_mode(stat.st_mode) == found.kind;
     if same { Ok((file, stat)) } else { Err(MeasureError::Replaced { path: path.to_owned() }) }
 }
 
-/// The loop device that has a file for its medium, `loop0`: there may be a mounted file system on it.
+/// Returns the loop device whose medium is a given file, `loop0`: it may contain a mounted file system.
 fn loop_device(identity: Identity) -> Option<String> {
     let devices = fs::read_dir("/sys/block").ok()?.flatten();
     let mut over = devices.filter(|device| {

@@ -1,6 +1,6 @@
 //! The window in which a thread counts its requests, and its quota.
 
-use lanemark_core::workload::Test;
+use lanemark_schema::workload::Test;
 
 /// The quota of a thread's count, in bytes.
 #[derive(Clone, Copy, Debug)]
@@ -24,31 +24,31 @@ pub(crate) struct Window {
 /// The phase of a thread in its test.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum State {
-    /// Requests are made and not counted.
+    /// Requests are submitted and not counted.
     #[default]
     Ramp,
-    /// Requests are made and counted.
+    /// Requests are submitted and counted.
     Open,
-    /// The time is over: no new requests begin, and those that are outstanding are counted as they come.
+    /// The time is over: no new requests begin, and outstanding requests are counted as they complete.
     Draining,
-    /// Requests are counted no more.
+    /// Requests are no longer counted.
     Closed,
 }
 
 impl Window {
-    /// Whether a request that is complete now is counted.
+    /// Returns whether a request that completes now is counted.
     pub(crate) fn counts(&self) -> bool {
         matches!(self.state, State::Open | State::Draining)
     }
 
-    /// Whether the time is over.
+    /// Returns whether the time is over.
     pub(crate) fn is_over(&self) -> bool {
         matches!(self.state, State::Draining | State::Closed)
     }
 }
 
-/// The bytes of thread `thread` when the volume is split over all threads of `test` by whole requests.
-pub(crate) fn quota(test: &Test, thread: u32) -> u64 {
+/// Returns the bytes of thread `thread` if the volume is split over all threads of `test` in whole requests.
+pub fn quota(test: &Test, thread: u32) -> u64 {
     let Some(volume) = test.volume else { return u64::MAX };
     let (block, threads) = (test.block_least().get(), u64::from(test.threads));
     let requests = volume.get().div_ceil(block);

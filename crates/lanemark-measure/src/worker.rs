@@ -1,38 +1,38 @@
-//! The loop of one thread: `queue_depth` requests outstanding at most, each from the stream of the test.
+//! The loop of one thread: up to `queue_depth` outstanding requests, each from the stream of the test.
 //!
-//! A turn of the loop takes all completions that are there and queues what is to follow. They go to the
-//! kernel in small batches, the last of them with the same call that waits for the next completion.
-//! Nothing is allocated in it.
+//! A turn of the loop takes all available completions and queues the requests that follow. Requests go to the kernel in
+//! small batches, the last batch with the same call that waits for the next completion. The loop allocates no memory.
 //!
-//! **A closed loop** answers each completion with the next request, after the think time. **An open loop** has a
-//! time for each request; where as many are outstanding as may be, the request waits for the first that is complete.
+//! **A closed loop** answers each completion with the next request, after the think time. **An open loop** has a time
+//! for each request; if the queue depth is reached, the request waits for the first completion.
 //!
-//! **Latency** goes to the stamp after the call that brought the completion; in a closed loop from the stamp before
-//! the call that submits the request, in an open loop from the request's own time. Stamps are shared by a batch, and
-//! not biased by that: the program asks the kernel for a whole batch with one call, so a request that the kernel
-//! reaches late in the batch has waited, and it learns of all completions that are there when one call returns.
-//! The wait of a completion while the program handles the batch before it counts as latency, as it would in any
-//! program. Preparing requests (drawing offsets, stamping data) is not counted.
+//! **Latency** ends at the stamp after the call that brought the completion. It begins in a closed loop at the stamp
+//! before the call that submits the request, and in an open loop at the request's due time. The requests of a batch
+//! share stamps, which does not bias them: the program submits a whole batch with one call, so a request that the
+//! kernel reaches late in the batch has waited, and one call returns all available completions. The wait of a
+//! completion while the program handles the batch before it counts as latency, as it would in any program. Preparing
+//! requests (drawing offsets, stamping data) is not counted.
 //!
-//! **The window** ([`Window`]) in which requests are counted opens when the ramp ends and closes with the last
-//! request of the thread's volume, or with the last completion after the end of the duration or a stop: what is
-//! outstanding when the time is over is waited for and counts, and the window lasts until then, so that a drive
-//! that stalls at the end looks neither faster nor smoother for it. In an open loop requests that were due before the
-//! end and found no room are submitted, too, for [`OVERDUE_NS`] at most; those that still wait then are told.
-//! The volume is split evenly over the threads beforehand, so that each thread's stream of requests is the same
-//! however fast the others are; it is rounded up to whole requests. A test of rounds has one window after the other
-//! without a gap, and what its last round leaves outstanding is in none.
+//! **The window** ([`Window`]) in which requests are counted opens when the ramp ends. It closes with the last request
+//! of the thread's volume, or with the last completion after the end of the duration or a stop. Requests that are
+//! outstanding at the end of the duration are waited for and counted, and the window lasts until then, so that a drive
+//! that stalls at the end looks neither faster nor smoother for it. An open loop also submits requests that were due
+//! before the end and had no free slot, for up to [`OVERDUE_NS`]; requests that still wait then are reported. The
+//! volume is split evenly over the threads beforehand, so that each thread's stream of requests does not depend on the
+//! speed of the others; it is rounded up to whole requests. A test of rounds has consecutive windows without a gap, and
+//! requests that are outstanding after its last round are not counted.
 //!
-//! **How many are outstanding** is added up over time beside the latencies. The two must agree: throughput times
-//! latency is what was outstanding (Little's law), and a sample in which it is not says so.
+//! **The number of outstanding requests** is integrated over time alongside the latencies. The two must agree:
+//! throughput times latency is the mean number outstanding (Little's law), and a sample in which they disagree carries
+//! a warning.
 //!
-//! **A request that fails** is in no throughput and no latency ([`crate::failures`] counts it and says whether the run
-//! goes on); its slot takes the next one.
+//! **A failed request** counts in neither throughput nor latency ([`crate::failures`] counts it and decides whether the
+//! run continues); its slot takes the next request.
 //!
-//! A request that the device never completes is waited for, also when the run is stopped: until then its
-//! buffer is the kernel's.
+//! A request that the device never completes is waited for, even if the run is stopped: until its completion, its
+//! buffer belongs to the kernel.
 //!
-//! Think time is a queue of resting slots, first in first out, because all rest equally long.
+//! Think time is a first-in-first-out queue of resting slots, because all slots rest equally long.
 
 mod answers;
 
@@ -42,11 +42,11 @@ use std::path::Path;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-use lanemark_core::result::LatencyHistogram;
-use lanemark_core::result::series::Recorder;
-use lanemark_core::rng::StreamKey;
-use lanemark_core::units::{Bytes, Duration};
-use lanemark_core::workload::{Operation, Test};
+use lanemark_schema::result::LatencyHistogram;
+use lanemark_schema::result::series::Recorder;
+use lanemark_schema::rng::StreamKey;
+use lanemark_schema::units::{Bytes, Duration};
+use lanemark_schema::workload::{Operation, Test};
 
 use crate::clock::{Clock, CpuTime, Timekeeper};
 use crate::engine::{Engine, Transfer, batch};
@@ -59,13 +59,13 @@ use crate::source::Source;
 use crate::tally::{Counted, Ended, Tally, record};
 use crate::window::{Quota, State, Window, quota};
 
-/// The longest that a thread waits before it looks whether the run was stopped.
-pub(crate) const POLL_NS: u64 = 50_000_000;
-/// An open loop does not sleep when its next request is due within this time: waking up takes as long.
+/// The maximum time that a thread waits before it checks whether the run was stopped.
+pub const POLL_NS: u64 = 50_000_000;
+/// An open loop does not sleep if its next request is due within this time: waking up takes as long.
 const SPIN_NS: u64 = 60_000;
-/// Time after its end in which an open loop submits what was due before it.
+/// Time after its end in which an open loop submits requests that were due before it.
 const OVERDUE_NS: u64 = 1_000_000_000;
-/// Interval at which latencies are shown to whoever watches.
+/// Interval at which latencies are published for an observer.
 const SHOW_NS: u64 = 250_000_000;
 
 /// The state that all threads of a test share.
@@ -73,24 +73,24 @@ pub(crate) struct Shared<'a, C = Clock> {
     pub(crate) path: &'a Path,
     pub(crate) test: &'a Test,
     pub(crate) clock: C,
-    /// Set by a person.
+    /// Set by the user.
     pub(crate) stop: &'a AtomicBool,
-    /// Set when a thread failed, or a request that ends the run.
+    /// Set when a thread failed, or when a request failed that ends the run.
     pub(crate) abort: &'a AtomicBool,
     /// Set when the rounds are over.
     pub(crate) over: AtomicBool,
-    /// Whether anybody looks at latencies meanwhile.
+    /// Whether an observer reads latencies meanwhile.
     pub(crate) watched: bool,
     pub(crate) on_error: OnError,
 }
 
-/// The progress of one thread while it runs, alone on its cache lines.
+/// The progress of one thread while it runs, on separate cache lines.
 #[derive(Default)]
 #[repr(align(128))]
 pub(crate) struct Progress {
     pub(crate) requests: AtomicU64,
     pub(crate) bytes: AtomicU64,
-    /// Latencies counted, where somebody watches.
+    /// Latencies counted, if they are watched.
     pub(crate) latency: Mutex<Option<LatencyHistogram>>,
 }
 
@@ -100,16 +100,16 @@ pub(crate) struct Worker<'a, E, C = Clock> {
     progress: &'a Progress,
     engine: E,
     source: Source,
-    /// Whether requests have times of their own.
+    /// Whether requests have due times.
     open: bool,
     payload: Payload,
     slots: Box<[Slot]>,
-    /// Slots without a request, and since when or until when.
+    /// Slots without a request, with the start or the end of their rest.
     resting: VecDeque<(u64, u32)>,
     failures: Failures,
     /// Slots whose first submission is in the batch being prepared.
     prepared: Vec<u32>,
-    /// Greatest number of requests that one call submits.
+    /// Maximum number of requests that one call submits.
     batch: usize,
     quota: Quota,
     think_ns: u64,
@@ -122,10 +122,10 @@ pub(crate) struct Worker<'a, E, C = Clock> {
     complete: bool,
     /// Time at which the last request was counted.
     counted_ns: u64,
-    /// Requests that were submitted and are not complete, and since when there are so many.
+    /// Number of requests that were submitted and are not complete, and the time since which it is unchanged.
     level: u64,
     level_since_ns: u64,
-    /// Bytes of all requests that were complete, those of the ramp included.
+    /// Bytes of all completed requests, including the ramp.
     moved: u64,
     /// Time at which processor time was read as the window opened.
     cpu_opened_ns: u64,
@@ -151,14 +151,14 @@ struct Slot {
 /// An engine's answer to a request.
 enum Answer {
     Whole,
-    /// Part of the data moved: the rest must be asked for again.
+    /// A part of the data was moved: the rest must be requested again.
     Part,
-    /// The request failed, with the error number, or none where no data was moved.
+    /// The request failed, with the error number, or `None` if no data was moved.
     Failed(Option<u32>),
 }
 
 impl<'a, E: Engine, C: Timekeeper> Worker<'a, E, C> {
-    /// A thread that is ready to start; `engine` has a slot for each request outstanding.
+    /// Creates a thread that is ready to start; `engine` has a slot for each outstanding request.
     pub(crate) fn new(
         shared: &'a Shared<'a, C>,
         progress: &'a Progress,
@@ -275,7 +275,7 @@ impl<'a, E: Engine, C: Timekeeper> Worker<'a, E, C> {
         }
     }
 
-    /// Opens or closes the window where its time has come.
+    /// Opens or closes the window when its time has come.
     fn turn_window(&mut self, now: u64) {
         if self.window.state == State::Closed {
             return;
@@ -309,13 +309,13 @@ impl<'a, E: Engine, C: Timekeeper> Worker<'a, E, C> {
         }
     }
 
-    /// Notes processor time from here on.
+    /// Records the processor time at which a window begins.
     fn read_cpu(&mut self) {
         self.cpu_opened_ns = self.shared.clock.now_ns();
         (self.cpu_opened, self.kernel_opened) = self.shared.clock.used();
     }
 
-    /// Hands the processor time since the last reading to the tally.
+    /// Adds the processor time since the last reading to the tally.
     fn use_cpu(&mut self) {
         let length_ns = self.shared.clock.now_ns().saturating_sub(self.cpu_opened_ns);
         let (cpu, kernel) = self.shared.clock.used();
@@ -323,7 +323,7 @@ impl<'a, E: Engine, C: Timekeeper> Worker<'a, E, C> {
         self.tally.kernel = kernel.since(self.kernel_opened);
     }
 
-    /// Adds up how many were outstanding until `now`.
+    /// Integrates the number of outstanding requests until `now`.
     fn settle(&mut self, now: u64) {
         if self.window.counts() {
             self.tally.outstanding_ns += self.level * now.saturating_sub(self.level_since_ns);
@@ -331,7 +331,7 @@ impl<'a, E: Engine, C: Timekeeper> Worker<'a, E, C> {
         self.level_since_ns = self.level_since_ns.max(now);
     }
 
-    /// Hands in a round, and begins the next where it ended.
+    /// Delivers a round and begins the next at its end.
     fn end_round(&mut self) {
         self.settle(self.window.closes_ns);
         self.use_cpu();
@@ -344,7 +344,7 @@ impl<'a, E: Engine, C: Timekeeper> Worker<'a, E, C> {
         self.window.closes_ns += length_ns;
     }
 
-    /// Ends the time of the window; what is outstanding still counts.
+    /// Ends the time of the window; outstanding requests still count.
     fn drain(&mut self, at_ns: u64) {
         self.window.state = State::Draining;
         self.window.closes_ns = at_ns;
@@ -360,7 +360,7 @@ impl<'a, E: Engine, C: Timekeeper> Worker<'a, E, C> {
         self.window.closes_ns = at_ns;
     }
 
-    /// Counts the requests of an open loop that were due before the end and were never submitted.
+    /// Counts the requests of an open loop that were due before the end and never submitted.
     fn tell_unsubmitted(&mut self) {
         let end_ns = self.window.closes_ns;
         let timed = self.open && self.shared.test.duration.is_some() && self.complete;
@@ -376,7 +376,7 @@ impl<'a, E: Engine, C: Timekeeper> Worker<'a, E, C> {
         }
     }
 
-    /// Queues what is due, as far as slots and quota go.
+    /// Queues the due requests, as far as slots and quota allow.
     fn issue(&mut self, now: u64) -> Result<(), MeasureError> {
         while let Some(slot) = self.failures.rested(now) {
             self.resting.push_front((if self.open { now } else { 0 }, slot));
@@ -400,7 +400,7 @@ impl<'a, E: Engine, C: Timekeeper> Worker<'a, E, C> {
             }
             self.resting.pop_front();
             let Some(access) = self.source.take() else { break };
-            // What lies outside is not ours to write.
+            // A test must not write outside its range.
             assert!(access.offset + access.length <= self.shared.test.end());
             if access.operation == Operation::Write {
                 let buffer = self.engine.buffer_mut(slot);
@@ -422,15 +422,15 @@ impl<'a, E: Engine, C: Timekeeper> Worker<'a, E, C> {
         Ok(())
     }
 
-    /// Whether a request that is due may still be submitted: after the end of the time only in an open loop, where it
-    /// was due before.
+    /// Returns whether a due request may still be submitted: after the end of the time, only an open loop submits
+    /// requests that were due before it.
     fn may_issue(&self, due_ns: u64, now: u64) -> bool {
         let end_ns = self.window.closes_ns;
         let overdue = || due_ns < end_ns && now < end_ns.saturating_add(OVERDUE_NS);
         self.window.state != State::Draining || (self.open && self.complete && overdue())
     }
 
-    /// Notes the time of submission of the requests that the next call submits.
+    /// Records the submission time of the requests that the next call submits.
     fn stamp_prepared(&mut self) {
         if self.prepared.is_empty() {
             return;
@@ -459,21 +459,22 @@ impl<'a, E: Engine, C: Timekeeper> Worker<'a, E, C> {
         MeasureError::System { path, action, source }
     }
 
-    /// Whether one more request could be counted. The load of a ramp has no end of its own.
+    /// Returns whether one more request could be counted. The load of a ramp is not limited by the quota.
     fn quota_left(&self) -> bool {
         self.window.state == State::Ramp
             || self.quota.counted.saturating_add(self.quota.outstanding) < self.quota.bytes
     }
 
-    /// Queues what is left of a slot's request.
+    /// Queues the rest of a slot's request.
     fn push(&mut self, slot: u32) {
         let Slot { operation, offset, length, done, .. } = self.slots[slot as usize];
         let offset = offset + u64::from(done);
         self.engine.push(slot, Transfer { operation, offset, skip: done, length: length - done });
     }
 
-    /// The longest wait after which something other than a completion must be seen to; none where a completion will
-    /// come first, or late is early enough: a window closes at its time, whenever that is noticed.
+    /// Returns the maximum wait after which an event other than a completion must be handled. Returns `None` if a
+    /// completion will arrive first, or if a late reaction is harmless: a window closes at its time, regardless of when
+    /// the loop notices.
     fn timeout(&mut self, now: u64) -> Option<u64> {
         let due_ns = match self.resting.front() {
             Some(&(rested_ns, _)) if !self.window.is_over() && self.quota_left() => {

@@ -1,22 +1,22 @@
-//! The loop of one thread in a time of its own: a scripted engine and clock, and figures to the nanosecond.
+//! Tests of a thread's loop in simulated time: a scripted engine and clock, and figures to the nanosecond.
 //!
-//! The engine serves one request after the other, each in the same time, and does nothing while it stalls. Its clock
-//! stands still while the loop works and goes on only where the loop waits, so that every figure follows from the
-//! script: there is no machine whose pace a test would have to allow for.
+//! The engine serves one request after the other, each in the same time, and serves no request while it stalls. Its
+//! clock advances only while the loop waits and not while it works, so that every figure follows from the script and no
+//! test has to allow for the pace of the machine.
 
 use std::cell::Cell;
 use std::collections::VecDeque;
 
 use super::*;
 use crate::failures::{A_SECOND, IN_A_ROW};
-use lanemark_core::result::ErrorKind;
-use lanemark_core::workload::{Load, Process, Rounds, Tracked};
+use lanemark_schema::result::ErrorKind;
+use lanemark_schema::workload::{Load, Process, Rounds, Tracked};
 
 const US: u64 = 1_000;
 const MS: u64 = 1_000_000;
 const SECOND: u64 = 1_000_000_000;
 
-/// A time that goes on only where somebody waits. Its threads are busy for a tenth of it.
+/// A time that advances only during a wait. Its threads are busy for a tenth of it.
 #[derive(Clone, Copy)]
 struct Scripted<'a>(&'a Cell<u64>);
 
@@ -38,11 +38,11 @@ impl Timekeeper for Scripted<'_> {
 /// The behaviour of the engine towards requests.
 #[derive(Clone, Copy)]
 struct Script {
-    /// Time of each request, one after the other.
+    /// Service time of each request; requests are served one after the other.
     service_ns: u64,
     /// Period in which no request completes.
     stall_ns: (u64, u64),
-    /// Answer to the request of this number, from 0, of this length.
+    /// Answer to the request with this number, from 0, and this length.
     answer: fn(u64, i32) -> i32,
 }
 
@@ -58,7 +58,7 @@ struct Device<'a> {
     script: Script,
     buffers: Vec<Vec<u8>>,
     pushed: Vec<(u32, i32)>,
-    /// Requests to complete, and when.
+    /// Requests in flight and their completion times.
     flying: VecDeque<(u64, u32, i32)>,
     taken: u64,
     free_ns: u64,
@@ -102,7 +102,7 @@ impl Engine for Device<'_> {
         let end_ns = timeout_ns.map_or(u64::MAX, |timeout_ns| self.clock.now_ns() + timeout_ns);
         let end_ns = end_ns.min(first_ns).max(self.clock.now_ns());
         assert!(end_ns < u64::MAX, "the loop waits for nothing, for ever");
-        // Looking costs something, also where there is nothing to wait for.
+        // A poll costs time, even if there is no completion to wait for.
         self.clock.0.set(end_ns.max(self.clock.now_ns() + u64::from(timeout_ns == Some(0))));
         self.seen_ns = self.clock.now_ns();
         Ok(())
@@ -136,18 +136,18 @@ fn open(rate_per_second: f64) -> Test {
     test().with(|asked| asked.load = Load::Open { rate_per_second, process: Process::Even })
 }
 
-/// The outcome of a thread: how it ended, the rounds that it handed in, and what happened to the flags around it.
+/// The outcome of a thread: its end, its rounds, and the flags around it.
 struct Done {
     ended: Ended,
     rounds: Vec<(usize, Tally)>,
-    /// Time in which requests counted.
+    /// Time for which requests were counted.
     elapsed_ns: u64,
     aborted: bool,
     /// Time at which the thread returned.
     over_ns: u64,
 }
 
-/// Time at which every script begins: not at zero, so that nothing is right by chance.
+/// Time at which every script begins: not at zero, so that no figure is right by chance.
 const BEGUN: u64 = 7 * SECOND;
 
 fn run(test: &Test, script: Script) -> Done {
@@ -207,14 +207,14 @@ fn run_as(
     Done { ended, rounds: rounds.into_inner(), elapsed_ns, aborted, over_ns }
 }
 
-/// Least, mean and greatest latency in ns; the histogram keeps all three exactly.
+/// Returns minimum, mean and maximum latency in ns; the histogram keeps all three exactly.
 fn latencies(tally: &Tally) -> (u64, f64, u64) {
     let all = tally.latency();
     (all.min_ns().unwrap(), all.mean_ns(), all.max_ns().unwrap())
 }
 
 fn assert_little(tally: &Tally) {
-    // Means and counts are multiplied again: the sum is right but for rounding.
+    // Means are multiplied by counts again: the sum is exact except for rounding.
     let apart = tally.accounted_ns() - tally.outstanding_ns as f64;
     assert!(apart.abs() < 0.01, "{apart} ns");
 }
@@ -228,7 +228,7 @@ fn a_volume_one_at_a_time_takes_its_service_times() {
     assert_eq!(latencies(tally), (100 * US, 100e3, 100 * US));
     assert_eq!(tally.outstanding_ns, 1_000 * US);
     assert_little(tally);
-    // A tenth of the time, as the clock has it.
+    // A tenth of the time, as the clock defines it.
     assert_eq!((tally.cpu.user_ns, tally.busiest), (100 * US, 0.1));
     assert!(done.ended.complete && !done.aborted);
 }
@@ -253,7 +253,7 @@ fn a_ramp_is_load_that_does_not_count() {
     let done = run(&Test { ramp, ..test() }, Script::steady(500 * US));
     let tally = &done.ended.tally;
     assert_eq!(done.elapsed_ns, 400 * MS + 15 * 500 * US);
-    // The one that is complete as the window opens counts, and 815 after it.
+    // The request that completes as the window opens counts, and 815 after it.
     assert_eq!((tally.requests(), latencies(tally)), (816, (8 * MS, 8e6, 8 * MS)));
     assert_eq!(done.ended.moved, 4096 * (200 + 815));
 }
@@ -264,7 +264,7 @@ fn a_stall_at_the_end_shows_in_the_slowest_and_in_the_time() {
         Script { stall_ns: (BEGUN + 350 * MS, BEGUN + 700 * MS), ..Script::steady(MS / 2) };
     let done = run(&test(), script);
     let tally = &done.ended.tally;
-    // 699 are complete before 350 ms; the sixteen that were outstanding come from 700 ms on.
+    // 699 are complete before 350 ms; the sixteen outstanding requests complete from 700 ms on.
     assert_eq!((tally.requests(), done.elapsed_ns), (699 + 16, 700 * MS + 16 * 500 * US));
     assert_eq!(latencies(tally).2, 350 * MS + 8 * MS + 500 * US);
     assert_eq!(tally.latency().percentile_ns(99.0), Some(latencies(tally).2));
@@ -292,7 +292,7 @@ fn what_an_open_loop_could_not_submit_in_a_stall_at_the_end_is_waited_for() {
     let done = run(&open(500.0).with(|asked| asked.queue_depth = 2), script);
     let tally = &done.ended.tally;
     let kept = tally.punctuality.as_ref().unwrap();
-    // All 200 that were due in 400 ms; of the half in the stall two were submitted in time.
+    // All 200 that were due in 400 ms; of the half that were due in the stall, two were submitted in time.
     assert_eq!((tally.requests(), kept.unsubmitted, kept.held_back), (200, 0, 98));
     assert_eq!(latencies(tally).2, 400 * MS + 100 * US);
     assert_eq!(done.elapsed_ns, 600 * MS + 100 * 100 * US);
@@ -319,7 +319,7 @@ fn think_time_goes_by_between_requests() {
         asked.think = think;
     });
     let done = run(&test, Script::steady(100 * US));
-    // One a millisecond; the last begins at 399 ms and its thinking is nobody's concern.
+    // One a millisecond; the last begins at 399 ms, and its think time does not matter.
     let tally = &done.ended.tally;
     assert_eq!((tally.requests(), latencies(tally)), (400, (100 * US, 100e3, 100 * US)));
     assert_eq!((tally.outstanding_ns, done.elapsed_ns), (400 * 100 * US, 400 * MS));
@@ -334,15 +334,16 @@ fn rounds_follow_each_other_without_a_gap_and_the_last_one_leaves_what_is_outsta
         Script::steady(MS),
     );
     assert_eq!(done.rounds.iter().map(|(number, _)| *number).collect::<Vec<_>>(), [0, 1, 2]);
-    // What is complete at the very end of a round belongs to the next.
+    // A request that completes exactly at the end of a round belongs to the next round.
     let counts: Vec<u64> = done.rounds.iter().map(|(_, tally)| tally.requests()).collect();
     assert_eq!(counts, [99, 100, 100]);
     for (number, tally) in &done.rounds {
         assert_eq!(tally.outstanding_ns, 400 * MS, "round {number}");
         assert_eq!(tally.cpu.user_ns, 10 * MS, "round {number}");
     }
-    // The thread learns that the rounds are over when the next request is complete. The one that was so at their end is
-    // in a round that nobody takes, and the four that were outstanding then are waited for and counted nowhere.
+    // The thread learns that the rounds are over when the next request completes. The request that completed at their
+    // end is in a round that is not collected. The four requests that were outstanding then are waited for and counted
+    // nowhere.
     assert_eq!(done.ended.tally.requests(), 1);
     assert_eq!(done.over_ns, BEGUN + 300 * MS + 4 * MS);
 }
@@ -373,7 +374,7 @@ fn a_failed_request_ends_the_run_with_what_there_is() {
     let answer = |number, length| if number == 20 { -libc::EIO } else { length };
     let done = run(&test(), Script { answer, ..Script::steady(MS) });
     let Ended { tally, errors, failure, complete, .. } = &done.ended;
-    // Twenty before it; the fifteen that were outstanding behind it are waited for and count.
+    // Twenty before it; the fifteen requests that were outstanding after it are waited for and count.
     assert_eq!((tally.requests(), errors.total(), *complete), (35, 1, false));
     assert_eq!(done.elapsed_ns, 36 * MS);
     assert!(done.aborted, "all other threads end, too");

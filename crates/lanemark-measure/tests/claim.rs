@@ -9,9 +9,9 @@ use std::fs;
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
-use lanemark_core::units::Bytes;
-use lanemark_core::workload::Test;
 use lanemark_measure::Bench;
+use lanemark_schema::units::Bytes;
+use lanemark_schema::workload::Test;
 use lanemark_testbed::LoopDevice;
 use workloads::{content, workload, write};
 

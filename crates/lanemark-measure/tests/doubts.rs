@@ -10,11 +10,11 @@ use std::os::unix::fs::FileExt;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use lanemark_core::result::Warning;
-use lanemark_core::units::{Bytes, Duration};
-use lanemark_core::workload::{Load, Process, Test};
 use lanemark_measure::{Bench, EngineKind, Event, Outcome, Settings};
-use lanemark_testbed::{Group, LoopDevice, Mounted, skipped};
+use lanemark_schema::result::Warning;
+use lanemark_schema::units::{Bytes, Duration};
+use lanemark_schema::workload::{Load, Process, Test};
+use lanemark_testbed::{Group, LoopDevice, Mounted, not_on_this_machine};
 use workloads::{read, timed, workload, write};
 
 const SPAN: Bytes = Bytes::mebi(64);
@@ -322,7 +322,7 @@ fn processors_that_are_kept_awake_need_no_waking() {
     let promise = Path::new("/dev/cpu_dma_latency");
     let states = Path::new("/sys/devices/system/cpu/cpu0/cpuidle");
     if !promise.exists() || !states.exists() {
-        return skipped("the kernel has no idle states to stay out of");
+        return not_on_this_machine("the kernel lacks idle states to avoid");
     }
     let wakes = |no_idle: bool| {
         let outcome = bench(

@@ -11,10 +11,10 @@ use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
-use lanemark_core::result::{ErrorCount, ErrorKind, TestResult, Warning};
-use lanemark_core::units::Bytes;
-use lanemark_core::workload::{Operation, Pattern, Test, Workload};
 use lanemark_measure::{Bench, EngineKind, Event, MeasureError, OnError, Outcome, Settings};
+use lanemark_schema::result::{ErrorCount, ErrorKind, TestResult, Warning};
+use lanemark_schema::units::Bytes;
+use lanemark_schema::workload::{Operation, Pattern, Test, Workload};
 use lanemark_testbed::{LoopDevice, Mounted};
 use workloads::{content, read, timed, workload, write};
 
@@ -52,7 +52,7 @@ fn half_device() -> Option<LoopDevice> {
 
 /// The requests that were counted.
 fn done(test: &TestResult) -> u64 {
-    test.samples.iter().map(lanemark_core::result::Sample::operations).sum()
+    test.samples.iter().map(lanemark_schema::result::Sample::operations).sum()
 }
 
 #[test]

@@ -6,10 +6,10 @@ mod workloads;
 use std::fs;
 use std::sync::{Mutex, PoisonError};
 
-use lanemark_core::result::Warning;
-use lanemark_core::units::Bytes;
-use lanemark_core::workload::Test;
 use lanemark_measure::MeasureError;
+use lanemark_schema::result::Warning;
+use lanemark_schema::units::Bytes;
+use lanemark_schema::workload::Test;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use workloads::{read, run, timed, workload, write};
 

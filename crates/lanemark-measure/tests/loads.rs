@@ -5,13 +5,13 @@ mod workloads;
 
 use std::sync::atomic::AtomicBool;
 
-use lanemark_core::result::steady::ROUNDS_MAX;
-use lanemark_core::result::{Sample, Warning};
-use lanemark_core::units::{Bytes, Duration, Ratio};
-use lanemark_core::workload::{
+use lanemark_measure::{Bench, EngineKind, Event, MeasureError, Outcome, Running, Settings};
+use lanemark_schema::result::steady::ROUNDS_MAX;
+use lanemark_schema::result::{Sample, Warning};
+use lanemark_schema::units::{Bytes, Duration, Ratio};
+use lanemark_schema::workload::{
     Interval, Load, Mix, Order, Pattern, Process, Rounds, SizeShare, Start, Test, Tracked, Workload,
 };
-use lanemark_measure::{Bench, EngineKind, Event, MeasureError, Outcome, Running, Settings};
 use workloads::{read, workload, write};
 
 const MS: Duration = Duration::from_microseconds(1000);
@@ -108,7 +108,7 @@ fn sizes_flushes_and_trims_come_in_their_shares() {
         let mean = reads.bytes.get() as f64 / reads.latency.count() as f64;
         assert!((mean / 10_240.0 - 1.0).abs() < 0.15, "{mean} B a read");
         let count =
-            |direction: &lanemark_core::result::DirectionResult| direction.latency.count() as f64;
+            |direction: &lanemark_schema::result::DirectionResult| direction.latency.count() as f64;
         assert!((count(flushes) - count(writes) / 8.0).abs() <= 2.0);
         let data = count(reads) + count(writes);
         assert!((count(trims) / (data + count(trims)) - 0.2).abs() < 0.05);

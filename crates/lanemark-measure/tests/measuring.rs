@@ -5,15 +5,15 @@ mod workloads;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::Path;
-use std::process::Command;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
-use lanemark_core::result::Warning;
-use lanemark_core::rng::StreamKey;
-use lanemark_core::units::{Bytes, Duration, Ratio};
-use lanemark_core::workload::{Access, Accesses, Operation, Pattern, Test, Workload};
 use lanemark_measure::{Bench, Event, Running, Settings};
+use lanemark_schema::result::Warning;
+use lanemark_schema::rng::StreamKey;
+use lanemark_schema::units::{Bytes, Duration, Ratio};
+use lanemark_schema::workload::{Access, Accesses, Operation, Pattern, Test, Workload};
+use lanemark_testbed::Mounted;
 use workloads::{read, run, timed, workload, write};
 
 const BLOCK: usize = 4096;
@@ -143,7 +143,7 @@ fn reads_and_writes_of_a_mix_are_those_of_the_stream() {
     for access in asked(&test, 0, 0, 256) {
         *expected.entry(access.operation == Operation::Read).or_default() += 1;
     }
-    let counted = |direction: &Option<lanemark_core::result::DirectionResult>| {
+    let counted = |direction: &Option<lanemark_schema::result::DirectionResult>| {
         let direction = direction.as_ref().unwrap();
         assert_eq!(direction.bytes.get(), direction.latency.count() * BLOCK as u64);
         direction.latency.count()
@@ -284,38 +284,14 @@ fn a_run_says_what_it_measured_and_what_to_doubt() {
     assert!(cpu.user_ns_per_request + cpu.system_ns_per_request > 0.0);
 }
 
-/// A file system mounted for a test.
-struct Mounted(tempfile::TempDir);
-
-impl Mounted {
-    fn new(kind: &str) -> Option<Self> {
-        let folder = tempfile::tempdir().unwrap();
-        let mount =
-            Command::new("mount").args(["-t", kind, "lanemark"]).arg(folder.path()).output();
-        if mount.is_ok_and(|mount| mount.status.success()) {
-            return Some(Self(folder));
-        }
-        lanemark_testbed::skipped(&format!("this user may not mount a {kind}"));
-        None
-    }
-}
-
-impl Drop for Mounted {
-    fn drop(&mut self) {
-        // Also a test of its own: after a run nothing holds the file system any more.
-        let unmounted = Command::new("umount").arg(self.0.path()).status();
-        assert!(unmounted.is_ok_and(|status| status.success()) || std::thread::panicking());
-    }
-}
-
 #[test]
 fn where_the_page_cache_cannot_be_bypassed_the_result_says_so() {
     // ramfs refuses O_DIRECT; tmpfs grants it and has only the page cache all the same.
     for kind in ["ramfs", "tmpfs"] {
-        let Some(mounted) = Mounted::new(kind) else { return };
-        let folder: &Path = mounted.0.path();
+        let Some(mounted) = Mounted::with(&["-t", kind, "lanemark"]) else { return };
+        let folder: &Path = mounted.path();
         let outcome = run(folder, &workload([read(), write()]), None).unwrap();
-        assert!(outcome.complete && !outcome.target.direct);
+        assert!(outcome.complete && outcome.target.direct == Some(false));
         assert_eq!(outcome.target.file_system.as_deref(), Some(kind));
         assert!(matches!(outcome.warnings[0], Warning::PageCache { .. }), "{:?}", outcome.warnings);
         assert_eq!(fs::read_dir(folder).unwrap().count(), 0);

@@ -9,10 +9,10 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use lanemark_core::result::Warning;
-use lanemark_core::units::{Bytes, Ratio};
-use lanemark_core::workload::{Asks, DatabaseUsers, Pattern, Profile, Test, TraceSummary};
 use lanemark_measure::{Bench, Event, MeasureError, Settings};
+use lanemark_schema::result::Warning;
+use lanemark_schema::units::{Bytes, Ratio};
+use lanemark_schema::workload::{Asks, DatabaseUsers, Pattern, Profile, Test, TraceSummary};
 use lanemark_testbed::LoopDevice;
 use workloads::{content, read, run, timed, workload, write};
 
@@ -166,6 +166,28 @@ fn reading_leaves_an_existing_file_as_it_is() {
 }
 
 #[test]
+fn a_file_that_another_program_has_locked_is_not_overwritten() {
+    let (_folder, path, before) = folder_with_file();
+    let server = fs::File::open(&path).unwrap();
+    rustix::fs::flock(&server, rustix::fs::FlockOperation::LockExclusive).unwrap();
+    let error = run(&path, &workload([write()]), Some(&path)).unwrap_err();
+    assert!(matches!(error, MeasureError::Locked { .. }), "{error}");
+    assert!(error.hint().unwrap().contains("lanemark serve"));
+    assert_eq!(fs::read(&path).unwrap(), before);
+    drop(server);
+    assert!(run(&path, &workload([write()]), Some(&path)).unwrap().complete);
+}
+
+#[test]
+fn a_file_that_the_kernel_makes_up_is_no_target() {
+    let path = Path::new("/proc/self/mem");
+    for (test, overwrite) in [(read(), None), (write(), Some(path))] {
+        let error = run(path, &workload([test]), overwrite).unwrap_err();
+        assert!(matches!(error, MeasureError::WrongKind { .. }), "{error}");
+    }
+}
+
+#[test]
 fn a_file_too_small_to_be_read_is_refused_with_both_sizes() {
     let (_folder, path, before) = folder_with_file();
     let test = Test { span: Bytes::mebi(3), ..read() };
@@ -188,7 +210,7 @@ fn a_test_without_requests_of_its_own_is_refused_before_a_file_is_made() {
         contents_seed: 1,
         think_times: false,
         procedures: false,
-        pause: lanemark_core::units::Duration::ZERO,
+        pause: lanemark_schema::units::Duration::ZERO,
     };
     for (asks, expected) in [
         (Asks::Trace(summary), "the requests are in the trace alone"),
@@ -322,7 +344,7 @@ fn a_block_device_is_read_and_not_written() {
         assert!(refused, "{error}");
     }
     let outcome = run(device, &workload([read()]), None).unwrap();
-    assert!(outcome.complete && outcome.target.device && outcome.target.direct);
+    assert!(outcome.complete && outcome.target.device && outcome.target.direct == Some(true));
     assert_eq!(outcome.target.file_system, None);
     assert!(outcome.target.block_device.is_some());
 }

@@ -1,33 +1,35 @@
-//! The requests of a run to its drive, as a workload that a simulated system can be given.
+//! Derives the requests of a run to its drive, as a workload for a simulated system.
 //!
-//! Everything is counted in the run, for each transaction: processor time of server and driver, requests of the device
-//! below the data, bytes of the log. What is left of the time between two transactions of a user, after processor,
-//! storage and locks, is spent elsewhere: the network, waiting for a processor. A change of drive does not change it in the
-//! model. Waits for locks go with the time that a transaction takes, since whoever holds one holds it for that time: on a
-//! slower drive they are longer. Pages that sessions wait for to be written are written by the users of the model, the
-//! others in the background. Both are told where waits were sampled; elsewhere locks are part of the time elsewhere.
+//! The run counts every input for each transaction: processor time of server and driver, requests of the device below
+//! the data, bytes of the log. The time between two transactions of a user consists of processor time, storage time,
+//! waits for locks and a rest. The rest is spent on the network or waiting for a processor; the model assumes that
+//! another drive does not change it. Waits for locks grow with the time that a transaction takes, because the
+//! transaction holds its locks for that time: they are longer on a slower drive. The users of the model write the pages
+//! whose writing delays a session; background processes write the others. Both values require a run that sampled the
+//! waits of sessions; without samples, waits for locks are part of the rest.
 //!
-//! Time for storage is what the server's sessions were found waiting for data and log, where they were sampled. So waits above the
-//! block device are in it: a commit that waits for the flush before its own, and a request that a throttle holds back before
-//! the device has it. Where nothing was sampled it is the device's own time for the requests.
+//! If the run sampled waits, storage time is the time in which the server's sessions waited for data and log. It then
+//! includes waits above the block device: a commit that waits for the flush of an earlier commit, and a request that a
+//! throttle delays before the device receives it. Without samples, storage time is the device's own time for the
+//! requests.
 //!
-//! Requests are those of the whole device, so what else used it is in them, and a request may be of several pages.
+//! The counters cover the whole device, so they include requests of other programs. A request may span several pages.
 
-use lanemark_core::result::{Counter, DatabaseTarget, RunResult, Sample, Target, WaitClass};
-use lanemark_core::units::Bytes;
-use lanemark_core::workload::Asks;
+use lanemark_schema::result::{Counter, DatabaseTarget, RunResult, Sample, Target, WaitClass};
+use lanemark_schema::units::Bytes;
+use lanemark_schema::workload::Asks;
 
 use crate::error::OltpError;
 use crate::outcome::{PAGE, changing};
 
 /// First line of the files that [`workload`] makes.
 pub const WORKLOAD_MARK: &str = "# Written by `lanemark oltp workload`";
-/// A warehouse's data, of the specification's row sizes.
+/// Bytes of a warehouse's data, by the specification's row sizes.
 const WAREHOUSE: u64 = 100_000_000;
-/// The part of the span in which the log goes round.
+/// The part of the span that the log overwrites in turn.
 const LOG_AREA: u64 = 1 << 30;
 
-/// Sums of all repeats.
+/// Sums over all repeats.
 #[derive(Default)]
 struct Sums {
     transactions: u64,
@@ -42,22 +44,22 @@ struct Sums {
     flush_s: f64,
     wal_bytes: Option<u64>,
     wal_writes: Option<u64>,
-    /// Sessions found, by what they were at.
+    /// Sampled sessions by wait class.
     samples: Found,
 }
 
-/// Sessions found in all looks, by what they were at.
+/// Sampled sessions of all observations, by wait class.
 #[derive(Clone, Copy, Default)]
 struct Found {
     all: u64,
     storage: u64,
-    /// Sessions that waited for storage until a page was written.
+    /// Sessions that waited until a page was written.
     page_writes: u64,
     locks: u64,
     processor: u64,
 }
 
-/// Waits of a session while a drive, or a throttle before it, has its request.
+/// Wait classes of a session whose request is at a drive, or at a throttle before the drive.
 const STORAGE: [WaitClass; 3] = [WaitClass::Read, WaitClass::Write, WaitClass::Log];
 
 impl Sums {
@@ -99,10 +101,11 @@ impl Sums {
     }
 }
 
-/// The workload of a run as the text of a workload file.
+/// Returns the workload of a run as the text of a workload file.
 ///
 /// # Errors
-/// [`OltpError::Unknown`] where the run is none of a database, or does not know its device, its processors or its log.
+/// Returns [`OltpError::Unknown`] if the run's target is not a database, or does not contain the counters of its
+/// device, its processors or its log.
 pub fn workload(result: &RunResult) -> Result<String, OltpError> {
     let unknown = |what: &'static str| OltpError::Unknown { what };
     let (Target::Database(database), [test]) = (&result.target, result.tests.as_slice()) else {
@@ -126,7 +129,7 @@ pub fn workload(result: &RunResult) -> Result<String, OltpError> {
         |seconds: f64, count: u64| if count > 0 { seconds * 1e6 / count as f64 } else { 0.0 };
     let share = sums.changing as f64 / all;
     let record = wal_bytes.div_ceil(sums.changing).max(1);
-    // Who does not count writes of the log makes one for each commit.
+    // A database that does not count writes of the log makes one for each commit.
     let log_writes = sums.wal_writes.unwrap_or(sums.changing).min(sums.writes);
     let (reads, writes) = (each(sums.reads), each(sums.writes - log_writes));
     let flushes = sums.flushes > 0;
@@ -141,7 +144,7 @@ pub fn workload(result: &RunResult) -> Result<String, OltpError> {
         _ => (cycle_us * part(found.storage), "waits for data and log, as sessions told them"),
     };
     let locks_us = cycle_us * part(found.locks);
-    // Whoever holds a lock is at work or waits for storage meanwhile.
+    // A session that holds a lock is working or waiting for storage.
     let holding = found.storage + found.processor;
     let locks = if holding > 0 { found.locks as f64 / holding as f64 } else { 0.0 };
     let write_us = mean_us(sums.write_s, sums.writes);
@@ -188,7 +191,7 @@ pub fn workload(result: &RunResult) -> Result<String, OltpError> {
     ))
 }
 
-/// Returns the remark that a reader must know about this database.
+/// Returns the remark about this database for the readers of the workload file.
 fn note(database: &DatabaseTarget) -> &'static str {
     match database.product.as_str() {
         "SQLite" => {

@@ -1,4 +1,4 @@
-//! The trait by which the module of a database says all that is particular to it, and what all databases share.
+//! The trait that a database's module implements, and the code that all databases share.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -10,7 +10,7 @@ use crate::schema::{INDEXES, Scale, Table};
 use crate::session::Connection;
 use crate::value::Row;
 
-/// The longest name of kept contents.
+/// The maximum length of a template's name.
 const KEPT_NAME_MAX: usize = 40;
 
 /// The contents of a database.
@@ -27,27 +27,27 @@ pub enum Holding {
 /// The data that Lanemark loaded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Loaded {
-    /// The version of the data.
+    /// Version of the data.
     pub version: i64,
     /// Scale of the data.
     pub scale: Scale,
-    /// Warehouses that are there.
+    /// Number of loaded warehouses.
     pub warehouses: i64,
-    /// Whether all is there.
+    /// Whether all parts are loaded.
     pub complete: bool,
 }
 
-/// Bytes that a database takes for what is loaded, by its files after loading 1 and 3 warehouses.
+/// Bytes that a database takes for loaded data, derived from its file sizes after loading 1 and 3 warehouses.
 #[derive(Clone, Copy)]
 pub(crate) struct Footprint {
-    /// The items, which are there once.
+    /// Size of the items in bytes, independent of the number of warehouses.
     pub(crate) items: u64,
     /// Size of a warehouse, in bytes.
     pub(crate) warehouse: u64,
 }
 
 impl Footprint {
-    /// The bytes of so many warehouses of a scale, and of the items where they are asked for.
+    /// Returns the bytes of `warehouses` warehouses of a scale, and of the items if `items` is set.
     pub(crate) fn bytes(self, scale: &Scale, warehouses: i64, items: bool) -> u64 {
         let items = if items { self.items } else { 0 };
         let warehouses = self.warehouse.saturating_mul(warehouses.unsigned_abs());
@@ -55,99 +55,103 @@ impl Footprint {
     }
 }
 
-/// A database of one kind. The second group of methods has defaults, which a database overrides where it does
-/// otherwise; the third follows from the others.
+/// One type of database. The second group of methods has defaults that a database may override; the third group is
+/// derived from the others.
 pub(crate) trait Backend: Send + Sync {
-    /// The database's name, without a password.
+    /// Returns the database's name, without a password.
     fn name(&self) -> String;
 
-    /// The kind of database, as a reader knows it.
+    /// Returns the type of database, as reports print it.
     fn kind(&self) -> &'static str;
 
-    /// A connection to what is there; the database is made where `create` says so and there is none.
+    /// Connects to the database; creates it first if `create` is set and it does not exist.
     fn open(&self, create: bool) -> Result<Box<dyn Connection>, OltpError>;
 
-    /// The contents of the database.
+    /// Returns the contents of the database.
     fn holding(&self) -> Result<Holding, OltpError>;
 
-    /// Removes what is there, ours or not.
+    /// Removes the contents, regardless of who made them.
     fn remove(&self) -> Result<(), OltpError>;
 
-    /// SQL that makes the empty tables.
+    /// Returns SQL that makes the empty tables.
     fn tables(&self) -> String;
 
-    /// SQL for the program's version and the settings that decide what a commit means: each one's name and value.
+    /// Returns SQL for the program's version and the settings that decide a commit's durability: a name and a value for
+    /// each.
     fn settings(&self) -> &'static str;
 
-    /// SQL for the sizes of the database's own cache and of the loaded data, in bytes.
+    /// Returns SQL for the sizes of the database's own cache and of the loaded data, in bytes.
     fn cache(&self) -> &'static str;
 
-    /// The folder or file with its data, where that is on this machine and may be known.
+    /// Returns the folder or file with the data, if it is on this machine and the account may know it.
     fn data_path(&self) -> Option<PathBuf>;
 
-    /// Bytes that its tables and indexes take.
+    /// Returns the bytes that the tables and indexes take.
     fn footprint(&self) -> Footprint;
 
-    /// Whether the database is inside the driver, where one connection at a time writes.
+    /// Returns whether the database runs inside the driver, with one writing connection at a time.
     fn is_embedded(&self) -> bool {
         false
     }
 
-    /// A connection whose transactions are procedures of the server.
+    /// Opens a connection whose transactions are procedures of the server.
     fn open_procedures(&self) -> Result<Box<dyn Connection>, OltpError> {
         Err(self.lacks("procedures", "has none here; PostgreSQL does"))
     }
 
-    /// SQL that makes what is left for when all rows are there: keys and indexes.
+    /// Returns SQL for the keys and indexes that are made after all rows are loaded.
     fn keys(&self) -> String {
         INDEXES.to_owned()
     }
 
-    /// SQL that gathers the planner's figures.
+    /// Returns SQL that collects the planner's statistics.
     fn analysis(&self) -> String {
         "ANALYZE".to_owned()
     }
 
-    /// Bytes of log that loading `missing` warehouses takes at the most, whose tables take `data` bytes.
+    /// Returns the maximum bytes of log that loading `missing` warehouses takes, whose tables take `data` bytes.
     fn log(&self, _scale: &Scale, _missing: i64, _data: u64) -> Result<u64, OltpError> {
         Ok(0)
     }
 
-    /// Bytes that are free when what is there is removed, as far as it is known.
+    /// Returns the bytes that removing the contents frees, as far as they are known.
     fn freed_by_removal(&self) -> u64 {
         self.cache_and_data().map_or(0, |(_, data)| data)
     }
 
-    /// Returns the backend's way to keep contents, where it has one.
+    /// Returns the backend's template support, if it has any.
     fn templates(&self) -> Option<&dyn Templates> {
         None
     }
 
-    /// The observer of the database while users work.
+    /// Returns the observer of the database for a run.
     fn observe(&self) -> Result<Box<dyn Observer>, OltpError> {
         Ok(Box::new(Counted(self.open(false)?)))
     }
 
-    /// The error for what this kind of database lacks.
+    /// Returns the error for a feature that this type of database lacks.
     fn lacks(&self, what: &str, why: &str) -> OltpError {
         OltpError::Lacks { what: what.to_owned(), reason: format!("{} {why}", self.kind()) }
     }
 
-    /// The settings by name, without those that have no value.
+    /// Returns the settings by name, without settings that lack a value.
     fn settings_read(&self) -> Result<Vec<(String, String)>, OltpError> {
         let rows = self.open(false)?.rows(self.settings())?;
         let pairs = rows.iter().map(|row| (row[0].text().to_owned(), row[1].text().to_owned()));
         Ok(pairs.filter(|(_, value)| !value.is_empty()).collect())
     }
 
-    /// The sizes of the database's own cache and of the loaded data, in bytes.
+    /// Returns the sizes of the database's own cache and of the loaded data, in bytes.
     fn cache_and_data(&self) -> Result<(u64, u64), OltpError> {
         let rows = self.open(false)?.rows(self.cache())?;
         let sizes = |row: &Row| (row[0].int().cast_unsigned(), row[1].int().cast_unsigned());
         Ok(rows.first().map_or((0, 0), sizes))
     }
 
-    /// The loaded data; an error unless it is all there, and of this version.
+    /// Returns the loaded data.
+    ///
+    /// # Errors
+    /// Returns an error if the data is absent, incomplete or of another version.
     fn loaded(&self) -> Result<Loaded, OltpError> {
         match self.holding()? {
             Holding::Ours(loaded) if loaded.version != DATA_VERSION => {
@@ -163,7 +167,7 @@ pub(crate) trait Backend: Send + Sync {
         }
     }
 
-    /// The error for data of another scale or seed than the one that is asked for.
+    /// Returns the error for data of another scale or seed than requested.
     fn differs(&self, loaded: &Loaded, wanted: &Scale) -> OltpError {
         OltpError::Different {
             database: self.name(),
@@ -173,18 +177,18 @@ pub(crate) trait Backend: Send + Sync {
     }
 }
 
-/// Contents kept under a name beside a database.
+/// Support for templates: copies of the contents under a name, next to the database.
 pub(crate) trait Templates: Backend {
-    /// SQL for what is there beside our tables.
+    /// Returns SQL that lists the contents other than our tables.
     fn others(&self) -> &'static str;
 
-    /// Keeps what is there as `name`, in the place of what has this name where `overwrite` says so.
+    /// Copies the contents to the template `name`; replaces a template of that name if `overwrite` is set.
     fn keep(&self, name: &str, overwrite: bool) -> Result<(), OltpError>;
 
-    /// Brings back what was kept as `name`, in the place of other contents where `overwrite` says so.
+    /// Restores the template `name`; replaces other contents if `overwrite` is set.
     fn restore(&self, name: &str, overwrite: bool) -> Result<(), OltpError>;
 
-    /// Refuses to lose contents that are not those of `scale`.
+    /// Refuses to replace contents that are not of `scale`.
     fn refuse_other(&self, scale: &Scale) -> Result<(), OltpError> {
         match self.holding()? {
             Holding::Nothing => Ok(()),
@@ -194,7 +198,7 @@ pub(crate) trait Templates: Backend {
         }
     }
 
-    /// Refuses what holds anything beside our tables.
+    /// Refuses a database that contains more than our tables.
     fn refuse_others(&self) -> Result<(), OltpError> {
         let rows = self.open(false)?.rows(self.others())?;
         let ours = |name: &str| {
@@ -206,15 +210,14 @@ pub(crate) trait Templates: Backend {
         }
     }
 
-    /// The error for a name under which nothing is kept, with the names that are `kept`.
+    /// Returns the error for an unknown template name, with the names in `kept`.
     fn not_kept(&self, name: &str, mut kept: Vec<String>) -> OltpError {
         kept.sort();
         OltpError::NotKept { database: self.name(), name: name.to_owned(), kept }
     }
 }
 
-/// Returns the contents of a server by its tables, which the statement `tables` lists.
-#[cfg(any(feature = "postgres", feature = "mysql"))]
+/// Returns the contents of a server by its tables; the statement `tables` lists them.
 pub(crate) fn held(connection: &mut dyn Connection, tables: &str) -> Result<Holding, OltpError> {
     let rows = connection.rows(tables)?;
     Ok(match rows.iter().any(|row| row[0].text() == "lanemark_oltp") {
@@ -224,7 +227,7 @@ pub(crate) fn held(connection: &mut dyn Connection, tables: &str) -> Result<Hold
     })
 }
 
-/// The notes of a load; nothing where they are not of our making.
+/// Returns the notes of a load, or `None` if Lanemark did not write them.
 pub(crate) fn read_loaded(connection: &mut dyn Connection) -> Option<Loaded> {
     let notes = connection.rows(r#"SELECT "key", value FROM lanemark_oltp"#).ok()?;
     let notes: BTreeMap<_, _> = notes.iter().map(|row| (row[0].text(), row[1].int())).collect();
@@ -242,11 +245,11 @@ pub(crate) fn read_loaded(connection: &mut dyn Connection) -> Option<Loaded> {
     })
 }
 
-/// A database's name as it may be shown.
+/// Returns a database's name without its password, for printing.
 pub(crate) fn without_password(name: &str) -> String {
     let mut shown = name.to_owned();
     if let Some((scheme, rest)) = name.split_once("://") {
-        // What is behind ? may hold a password too, and is of no use to a reader.
+        // The text after `?` may also contain a password, and readers do not need it.
         let rest = rest.split('?').next().unwrap_or(rest);
         shown = match rest.rsplit_once('@') {
             Some((account, place)) => {
@@ -259,7 +262,7 @@ pub(crate) fn without_password(name: &str) -> String {
     shown
 }
 
-/// Whether a name can be part of a file's and of a database's name.
+/// Checks that a name can be part of a file name and of a database name.
 pub(crate) fn check_kept_name(name: &str) -> Result<(), OltpError> {
     let plain = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'_';
     match !name.is_empty() && name.len() <= KEPT_NAME_MAX && name.bytes().all(plain) {

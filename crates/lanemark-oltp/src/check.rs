@@ -1,7 +1,7 @@
-//! The consistency conditions of TPC-C 5.11, clauses 3.3.2.1 to 3.3.2.12, and what each table must hold beside them.
+//! The consistency conditions of TPC-C 5.11, clauses 3.3.2.1 to 3.3.2.12, and the rules for each table.
 //!
-//! Each is a statement that counts what breaks it. Condition 11 holds in the specification for a fresh database
-//! alone; here orders that were delivered since are counted out, so that it holds always.
+//! Each condition is a statement that counts violations. The specification requires condition 11 only of a fresh
+//! database; this version subtracts the orders delivered since, so that it always applies.
 
 mod tables;
 
@@ -29,31 +29,31 @@ impl std::fmt::Display for Source {
     }
 }
 
-/// The outcome of a condition.
+/// The result of one condition.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Condition {
     /// Source of the condition.
     pub source: Source,
-    /// Text of the condition.
+    /// The condition as text.
     pub text: &'static str,
-    /// Rows, warehouses, districts, orders or customers that break it, those that are missing with them.
+    /// Number of violating rows, warehouses, districts, orders or customers, including missing ones.
     pub broken: i64,
 }
 
-/// The sum of delivered lines of each customer.
+/// Subquery for the sum of delivered lines of each customer.
 const CHARGED: &str = "(SELECT o_w_id AS w, o_d_id AS d, o_c_id AS c, SUM(ol_amount) AS charged \
     FROM orders JOIN order_line ON ol_w_id = o_w_id AND ol_d_id = o_d_id AND ol_o_id = o_id \
     WHERE ol_delivery_d IS NOT NULL GROUP BY o_w_id, o_d_id, o_c_id) AS charges";
 
-/// The sum of payments of each customer.
+/// Subquery for the sum of payments of each customer.
 const PAID: &str = "(SELECT h_c_w_id AS pw, h_c_d_id AS pd, h_c_id AS pc, SUM(h_amount) AS paid \
     FROM history GROUP BY h_c_w_id, h_c_d_id, h_c_id) AS payments";
 
-/// Subquery for the least and greatest open order of each district, and their number.
+/// Subquery for the smallest and the largest open order of each district, and the number of open orders.
 const OPEN: &str = "(SELECT no_w_id AS w, no_d_id AS d, MIN(no_o_id) AS low_id, \
     MAX(no_o_id) AS high_id, COUNT(*) AS opened FROM new_order GROUP BY no_w_id, no_d_id) AS opens";
 
-/// Each condition with the statement that counts what breaks it.
+/// Returns each condition with the statement that counts its violations.
 fn statements(loaded: &Loaded) -> [(&'static str, String); 12] {
     let delivered = loaded.scale.delivered();
     let lines_join = format!(
@@ -144,7 +144,7 @@ fn statements(loaded: &Loaded) -> [(&'static str, String); 12] {
     ]
 }
 
-/// Checks the twelve conditions and all tables, as they are at one moment.
+/// Checks the twelve conditions and all tables in one snapshot.
 pub fn check(
     connection: &mut dyn Connection,
     loaded: &Loaded,
@@ -166,7 +166,7 @@ pub fn check(
     found
 }
 
-/// The only number of a statement. Anything else means that the statement did not count, and must not pass.
+/// Returns the only number of a statement; any other result is an error, because the statement did not count.
 fn count(connection: &mut dyn Connection, sql: &str) -> Result<i64, OltpError> {
     match connection.rows(sql)?.last().map(Vec::as_slice) {
         Some([Value::Int(number)]) => Ok(*number),

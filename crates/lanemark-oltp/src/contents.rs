@@ -1,16 +1,16 @@
-//! A database's contents as a number for each table, to tell whether two databases hold the same.
+//! A number for the contents of each table, to compare two databases.
 //!
-//! The number is the sum of a hash of every row (FNV-1a), so the order in which rows lie does not matter.
+//! The number is the sum of a hash of every row (FNV-1a), so it does not depend on the order of rows.
 
 use crate::error::OltpError;
 use crate::schema::Table;
 use crate::session::Connection;
 use crate::value::Value;
 
-/// The contents of a table.
+/// The hashed contents of a table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TableContents {
-    /// Table of the contents.
+    /// The table.
     pub table: Table,
     /// Number of rows.
     pub rows: u64,
@@ -18,7 +18,7 @@ pub struct TableContents {
     pub hash: u64,
 }
 
-/// The contents of all nine tables.
+/// Returns the contents of all nine tables.
 pub fn contents(connection: &mut dyn Connection) -> Result<Vec<TableContents>, OltpError> {
     Table::ALL
         .into_iter()

@@ -1,4 +1,4 @@
-//! Databases by name: the one place that chooses the module for each.
+//! Databases by name. Only this file chooses the module for each name.
 
 use std::fmt;
 use std::path::PathBuf;
@@ -9,15 +9,14 @@ use crate::backend::{Backend, without_password};
 pub use crate::backend::{Holding, Loaded};
 use crate::error::{OltpError, base_name};
 use crate::known::DATA_VERSION;
-#[cfg(feature = "mysql")]
+#[cfg(feature = "full")]
 use crate::mysql::MysqlDatabase;
-#[cfg(feature = "postgres")]
 use crate::postgres::PostgresDatabase;
 use crate::schema::Scale;
 use crate::session::Connection;
 use crate::sqlite::SqliteFile;
 
-/// A database that can be named.
+/// A database that has a name.
 #[derive(Clone)]
 pub struct Database(Arc<dyn Backend>);
 
@@ -26,24 +25,19 @@ impl FromStr for Database {
 
     fn from_str(name: &str) -> Result<Self, OltpError> {
         match name.split_once(':') {
-            // SQLite takes this name for contents that every connection has of its own.
+            // SQLite takes this name for contents that are private to each connection.
             Some(("sqlite", ":memory:")) => Err(OltpError::Name(name.to_owned())),
             Some(("sqlite", file)) if !file.is_empty() => Ok(Self::sqlite(file)),
-            #[cfg(feature = "postgres")]
             Some(("postgres" | "postgresql", rest)) if rest.starts_with("//") => {
                 Ok(Self(Arc::new(PostgresDatabase::new(name)?)))
             }
-            #[cfg(feature = "mysql")]
+            #[cfg(feature = "full")]
             Some(("mysql" | "mariadb", rest)) if rest.starts_with("//") => {
                 Ok(Self(Arc::new(MysqlDatabase::new(name)?)))
             }
-            #[cfg(not(feature = "postgres"))]
-            Some(("postgres" | "postgresql", _)) => {
-                Err(OltpError::NotBuiltIn { database: "PostgreSQL", feature: "postgres" })
-            }
-            #[cfg(not(feature = "mysql"))]
+            #[cfg(not(feature = "full"))]
             Some(("mysql" | "mariadb", _)) => {
-                Err(OltpError::NotBuiltIn { database: "MariaDB and MySQL", feature: "mysql" })
+                Err(OltpError::NotBuiltIn { database: "MariaDB and MySQL", feature: "full" })
             }
             _ => Err(OltpError::Name(without_password(name))),
         }
@@ -57,7 +51,7 @@ impl fmt::Debug for Database {
 }
 
 impl Database {
-    /// A file with an SQLite database.
+    /// Returns the database in an SQLite file.
     pub fn sqlite(path: impl Into<PathBuf>) -> Self {
         Self(Arc::new(SqliteFile(path.into())))
     }
@@ -71,17 +65,17 @@ impl Database {
         self.0.name()
     }
 
-    /// Returns the kind of database.
+    /// Returns the type of database.
     pub fn kind(&self) -> &'static str {
         self.0.kind()
     }
 
-    /// A connection to what is there.
+    /// Connects to the existing database.
     pub fn connect(&self) -> Result<Box<dyn Connection>, OltpError> {
         self.0.open(false)
     }
 
-    /// A connection for a user, whose transactions are procedures of the server where that is asked for.
+    /// Connects a user; its transactions are procedures of the server if `procedures` is set.
     pub fn connect_user(&self, procedures: bool) -> Result<Box<dyn Connection>, OltpError> {
         if procedures { self.0.open_procedures() } else { self.connect() }
     }
@@ -91,13 +85,16 @@ impl Database {
         self.0.holding()
     }
 
-    /// Returns the loaded data; an error unless it is all there, and of this version.
+    /// Returns the loaded data.
+    ///
+    /// # Errors
+    /// Returns an error if the data is absent, incomplete or of another version.
     pub fn loaded(&self) -> Result<Loaded, OltpError> {
         self.0.loaded()
     }
 
-    /// Makes empty tables; in one transaction, so that there are all or none. MySQL has no such transactions: what
-    /// was cut short there counts as somebody else's.
+    /// Makes the empty tables in one transaction, so that either all exist or no table does. MySQL lacks such
+    /// transactions: tables of an interrupted load count as foreign there.
     pub(crate) fn create(&self, scale: &Scale) -> Result<(), OltpError> {
         let mut sql = format!("BEGIN;\n{}", self.0.tables());
         sql += "CREATE TABLE lanemark_progress (part BIGINT PRIMARY KEY);\n";
@@ -114,7 +111,7 @@ impl Database {
         self.0.open(true)?.script(&(sql + "COMMIT;"))
     }
 
-    /// Finishes loading when all rows are there: keys, indexes, and the mark that it is complete.
+    /// Finishes a load after all rows are there: keys, indexes, and the mark that it is complete.
     pub(crate) fn finish(&self, connection: &mut dyn Connection) -> Result<(), OltpError> {
         let complete = "UPDATE lanemark_oltp SET value = 1 WHERE \"key\" = 'complete';\nCOMMIT;\n";
         let (keys, analysis) = (self.0.keys(), self.0.analysis());
@@ -134,23 +131,23 @@ impl Database {
         }
     }
 
-    /// About what a freshly loaded `scale` takes there, in bytes, without its log.
+    /// Returns the estimated bytes of a freshly loaded `scale`, without its log.
     pub fn footprint(&self, scale: &Scale) -> u64 {
         self.0.footprint().bytes(scale, scale.warehouses, true)
     }
 
-    /// The program's version and the settings that decide what a commit means.
+    /// Returns the program's version and the settings that decide a commit's durability.
     pub fn settings(&self) -> Result<Vec<(String, String)>, OltpError> {
         self.0.settings_read()
     }
 
-    /// Returns the sizes of the database's own cache and of the loaded data, in bytes; SQLite's cache is that of each
-    /// connection.
+    /// Returns the sizes of the database's own cache and of the loaded data, in bytes; for SQLite, the cache size of
+    /// each connection.
     pub fn cache_and_data(&self) -> Result<(u64, u64), OltpError> {
         self.0.cache_and_data()
     }
 
-    /// The folder or file with its data, where that is on this machine and may be known.
+    /// Returns the folder or file with the data, if it is on this machine and the account may know it.
     pub fn data_path(&self) -> Option<PathBuf> {
         self.0.data_path()
     }

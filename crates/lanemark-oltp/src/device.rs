@@ -1,75 +1,75 @@
 //! The counters of the block device below a folder (`Documentation/block/stat.rst` of Linux).
 //!
-//! Counters of the whole device: what other programs do there is in them. A file system without one block
-//! device, on the network or of several, has none.
+//! The counters cover the whole device, so they include the work of other programs. A file system without a single
+//! block device, such as a network file system or one over several devices, lacks counters.
 
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
 
-/// Bytes of a sector in these counters, whatever the device's own are.
+/// Bytes of a sector in these counters, regardless of the device's own sector size.
 const SECTOR: u64 = 512;
 
 /// The work of a device between two readings.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 pub struct DeviceWork {
-    /// The kernel's name.
+    /// The kernel's name of the device.
     pub device: String,
-    /// Number of reads, and the bytes and the time of all reads.
+    /// Number of reads.
     pub reads: u64,
     /// Bytes read.
     pub read_bytes: u64,
-    /// Time of all reads together.
+    /// Summed time of all reads.
     pub read_ms: u64,
-    /// Writes.
+    /// Number of writes.
     pub writes: u64,
     /// Bytes written.
     pub write_bytes: u64,
-    /// Time of all writes together.
+    /// Summed time of all writes.
     pub write_ms: u64,
-    /// Flushes, where the kernel counts them.
+    /// Number of flushes, if the kernel counts them.
     pub flushes: u64,
-    /// Time of all flushes together.
+    /// Summed time of all flushes.
     pub flush_ms: u64,
-    /// Time in which something was outstanding.
+    /// Time in which one or more requests were outstanding.
     pub busy_ms: u64,
 }
 
 impl DeviceWork {
-    /// The mean latency of a read in microseconds, as the block layer sees it.
+    /// Returns the mean latency of a read in microseconds, as the block layer measures it.
     pub fn read_us(&self) -> Option<f64> {
         (self.reads > 0).then(|| self.read_ms as f64 * 1e3 / self.reads as f64)
     }
 
-    /// The mean latency of a write in microseconds.
+    /// Returns the mean latency of a write in microseconds.
     pub fn write_us(&self) -> Option<f64> {
         (self.writes > 0).then(|| self.write_ms as f64 * 1e3 / self.writes as f64)
     }
 
-    /// The mean latency of reads and writes together.
+    /// Returns the mean latency of reads and writes together, in microseconds.
     pub fn overall_us(&self) -> Option<f64> {
         let count = self.reads + self.writes;
         (count > 0).then(|| (self.read_ms + self.write_ms) as f64 * 1e3 / count as f64)
     }
 
-    /// The mean size of a read in KiB.
+    /// Returns the mean size of a read in KiB.
     pub fn read_kib(&self) -> Option<f64> {
         (self.reads > 0).then(|| self.read_bytes as f64 / 1024.0 / self.reads as f64)
     }
 
-    /// The mean size of a write in KiB.
+    /// Returns the mean size of a write in KiB.
     pub fn write_kib(&self) -> Option<f64> {
         (self.writes > 0).then(|| self.write_bytes as f64 / 1024.0 / self.writes as f64)
     }
 
-    /// The time of all requests added up, which is more than went by where several were outstanding.
+    /// Returns the summed time of all requests, which exceeds the elapsed time if requests overlapped.
     pub fn time_ms(&self) -> u64 {
         self.read_ms + self.write_ms + self.flush_ms
     }
 }
 
-/// The counters of one device.
+/// One device and the path of its counters.
 #[derive(Clone, Debug)]
 pub(crate) struct Device {
     name: String,
@@ -77,7 +77,7 @@ pub(crate) struct Device {
 }
 
 impl Device {
-    /// The device below `path`, where there is one.
+    /// Returns the device below `path`, if it has one.
     pub(crate) fn below(path: &Path) -> Option<Self> {
         let number = path.metadata().ok()?.dev();
         let (major, minor) = (rdev_major(number), rdev_minor(number));
@@ -86,13 +86,13 @@ impl Device {
         Some(Self { name, counters: folder.join("stat") })
     }
 
-    /// Reads the work of the device since the machine began.
+    /// Reads the work of the device since the machine started.
     pub(crate) fn read(&self) -> Option<DeviceWork> {
         parse(&self.name, &std::fs::read_to_string(&self.counters).ok()?)
     }
 }
 
-/// The number of a device's kind, as Linux packs it.
+/// Returns the major number of a device, as Linux packs it.
 fn rdev_major(number: u64) -> u64 {
     ((number >> 8) & 0xfff) | ((number >> 32) & !0xfff)
 }

@@ -1,23 +1,25 @@
-//! PostgreSQL's programs from a Maven registry, for machines without its packages and people who can't install them.
+//! Downloads PostgreSQL's programs from a Maven registry, for machines without its packages.
 //!
-//! The archives are those of `io.zonky.test.postgres:embedded-postgres-binaries-*`, a ZIP with a tar inside. One version
-//! is known here, with the SHA-256 that the registry publishes beside it, so that a mirror need not be trusted. The
-//! machine's own programs do the work (curl or wget, sha256sum, unzip or python3, tar with xz), which spares the build an
-//! HTTP client with TLS. Nothing is fetched unless somebody asks.
+//! The archives are `io.zonky.test.postgres:embedded-postgres-binaries-*`, a ZIP that contains a tar. This file pins
+//! one version and the SHA-256 that the registry publishes with it, so that a mirror need not be trusted. Programs of
+//! the machine do the work (curl or wget, sha256sum, unzip or python3, tar with xz), so that the build needs no HTTP
+//! client with TLS. Downloads start only at the user's request.
 
 use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
+use lanemark_files::private::PrivateFolder;
+
 use crate::error::OltpError;
 
-/// The version that is fetched, as the registry names it.
+/// The downloaded version, as the registry names it.
 pub const VERSION: &str = "17.11.0";
-/// The registry, unless another is told.
+/// The default registry.
 pub const REGISTRY: &str = "https://repo1.maven.org/maven2";
 
-/// An archive for one kind of processor, as Rust and as the registry call it, with its SHA-256.
+/// An archive for one processor architecture, as Rust and as the registry name it, with its SHA-256.
 struct Archive {
     processor: &'static str,
     name: &'static str,
@@ -37,7 +39,7 @@ const ARCHIVES: [Archive; 2] = [
     },
 ];
 
-/// The folder that programs are kept in unless another is told; root's is one that the server's account can read.
+/// Returns the default folder for the programs; root's is one that the server's account can read.
 pub fn cache() -> PathBuf {
     let set = |name| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
     let root = fs::metadata("/proc/self").is_ok_and(|own| own.uid() == 0);
@@ -48,8 +50,8 @@ pub fn cache() -> PathBuf {
     set("XDG_CACHE_HOME").unwrap_or_else(usual).join("lanemark")
 }
 
-/// The folder of the programs below `cache`, which are fetched from `registry` where they are not there yet. `say` gets
-/// what is fetched, before it is.
+/// Returns the folder of the programs below `cache`, and downloads them from `registry` first if they are absent. `say`
+/// receives the name of each download before it starts.
 pub fn programs(cache: &Path, registry: &str, say: &dyn Fn(&str)) -> Result<PathBuf, OltpError> {
     let archive = ARCHIVES.iter().find(|one| one.processor == std::env::consts::ARCH);
     let archive = archive.ok_or_else(|| {
@@ -60,8 +62,8 @@ pub fn programs(cache: &Path, registry: &str, say: &dyn Fn(&str)) -> Result<Path
     if programs.join("initdb").is_file() {
         return Ok(programs);
     }
-    let work = Work::below(cache)?;
-    let packed = work.0.join("archive.jar");
+    let work = work_below(cache)?;
+    let packed = work.path().join("archive.jar");
     let url = format!(
         "{}/io/zonky/test/postgres/{name}/{VERSION}/{name}-{VERSION}.jar",
         registry.trim_end_matches('/'),
@@ -75,27 +77,18 @@ pub fn programs(cache: &Path, registry: &str, say: &dyn Fn(&str)) -> Result<Path
         let reason = format!("its SHA-256 is {found}, not {}: not unpacked", archive.sha256);
         return Err(failed(&url, reason));
     }
-    unpack(&packed, &work.0)?;
-    fs::rename(work.0.join("unpacked"), &folder).map_err(|error| at(&folder, &error))?;
+    unpack(&packed, work.path())?;
+    fs::rename(work.path().join("unpacked"), &folder).map_err(|error| at(&folder, &error))?;
     Ok(programs)
 }
 
-/// A folder to work in, which is removed at the end.
-struct Work(PathBuf);
-
-impl Work {
-    fn below(cache: &Path) -> Result<Self, OltpError> {
-        let folder = cache.join(format!(".download-{}", std::process::id()));
-        let _ = fs::remove_dir_all(&folder);
-        fs::create_dir_all(folder.join("unpacked")).map_err(|error| at(&folder, &error))?;
-        Ok(Self(folder))
-    }
-}
-
-impl Drop for Work {
-    fn drop(&mut self) {
-        let _ = fs::remove_dir_all(&self.0);
-    }
+/// Makes a temporary folder with a folder `unpacked` for the archive's contents.
+fn work_below(cache: &Path) -> Result<PrivateFolder, OltpError> {
+    let made = |error: std::io::Error| at(cache, &error);
+    fs::create_dir_all(cache).map_err(made)?;
+    let work = PrivateFolder::within(cache, ".download-").map_err(made)?;
+    fs::create_dir(work.path().join("unpacked")).map_err(made)?;
+    Ok(work)
 }
 
 fn fetch(url: &str, to: &Path) -> Result<(), OltpError> {
@@ -128,7 +121,7 @@ fn unpack(packed: &Path, work: &Path) -> Result<(), OltpError> {
     said(unpack.arg("-C").arg(work.join("unpacked"))).map(|_| ())
 }
 
-/// Runs the first of two programs that is there.
+/// Runs the first of two programs that is installed.
 fn first_of(programs: [Command; 2], none: &str) -> Result<(), OltpError> {
     for mut program in programs {
         match said(&mut program) {
@@ -139,7 +132,7 @@ fn first_of(programs: [Command; 2], none: &str) -> Result<(), OltpError> {
     Err(failed("PostgreSQL's programs", none.to_owned()))
 }
 
-/// Runs a program to its end; what it said.
+/// Runs a program until it exits and returns its output.
 fn said(command: &mut Command) -> Result<String, OltpError> {
     let what = command.get_program().to_string_lossy().into_owned();
     let output = match command.stdin(Stdio::null()).output() {
@@ -189,7 +182,7 @@ mod tests {
         fs::write(place.join(format!("{name}-{VERSION}.jar")), "somebody's programs").unwrap();
         let wrong = fetched();
         assert!(wrong.contains("its SHA-256 is") && wrong.contains(ARCHIVES[0].sha256), "{wrong}");
-        // Nothing is left of either try.
+        // Neither attempt leaves files.
         assert_eq!(fs::read_dir(&cache).unwrap().count(), 0);
     }
 }

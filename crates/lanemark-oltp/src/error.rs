@@ -1,49 +1,49 @@
-//! The errors between Lanemark and a database.
+//! The errors of work with a database.
 
 use crate::known::{DATA_VERSION, NAMES};
 
-/// The error of loading, running or checking.
+/// An error of loading, running or checking.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum OltpError {
-    /// A number out of its bounds.
+    /// A number outside its bounds.
     #[error("{what}: {value} is not from {min} to {max}")]
     Bound {
         /// Name of the number.
         what: &'static str,
         /// Value of the number.
         value: i64,
-        /// Least value.
+        /// Smallest accepted value.
         min: i64,
-        /// Greatest value.
+        /// Largest accepted value.
         max: i64,
     },
-    /// A run that does not know what it is asked for.
+    /// A run that does not contain a required setting.
     #[error("the run does not know {what}")]
     Unknown {
         /// Name of the missing setting.
         what: &'static str,
     },
-    /// A database's name that means none.
+    /// A name that is no database's name.
     #[error("{0}: names no database")]
     Name(String),
-    /// No PostgreSQL is installed.
+    /// PostgreSQL's programs are not installed.
     #[error("PostgreSQL: its programs initdb and postgres are not installed")]
     NoPrograms,
-    /// A database that this build leaves out.
+    /// A database that this build does not support.
     #[error("{database}: not in this build; one made with --features {feature} has it")]
     NotBuiltIn {
-        /// Name of the database that was given.
+        /// Name of the given database.
         database: &'static str,
-        /// The feature that has it.
+        /// The Cargo feature that adds the database.
         feature: &'static str,
     },
-    /// No server answers, or it lets us not in.
+    /// The server does not answer, or refuses the connection.
     #[error("{database}: can't be reached: {reason}")]
     Unreachable {
         /// The database, without its password.
         database: String,
-        /// The server's or system's words.
+        /// The message of the server or the system.
         reason: String,
     },
     /// The account or file lacks rights.
@@ -51,7 +51,7 @@ pub enum OltpError {
     Rights {
         /// The database.
         database: String,
-        /// The server's words.
+        /// The server's message.
         reason: String,
     },
     /// A database that was not loaded by Lanemark.
@@ -62,62 +62,62 @@ pub enum OltpError {
     Different {
         /// The database.
         database: String,
-        /// Settings of the data that is there.
+        /// Settings of the existing data.
         found: String,
-        /// Settings that were asked for.
+        /// Requested settings.
         wanted: String,
     },
-    /// `--overwrite` names something else.
+    /// `--overwrite` names another database.
     #[error("--overwrite {given}: the database is {name}")]
     OverwriteMismatch {
-        /// Name that was given.
+        /// The given name.
         given: String,
         /// The database's name.
         name: String,
     },
-    /// A database of Lanemark's that holds foreign content besides.
+    /// A database of Lanemark's that also contains foreign data.
     #[error("{database}: also holds what Lanemark did not make: {what}")]
     Beside {
         /// The database.
         database: String,
-        /// Content that is not Lanemark's.
+        /// The foreign data.
         what: String,
     },
-    /// A database that others use while it has to be used alone.
+    /// A database that needs exclusive use and has other users.
     #[error("in use: {0}")]
     InUse(String),
-    /// A name under which nothing can be kept.
+    /// A template name that is not valid.
     #[error("{0:?}: names nothing that could be kept")]
     KeptName(String),
-    /// A name under which contents are kept already.
+    /// A template name that is already taken.
     #[error("{database}: something is kept as {name}")]
     Kept {
         /// The database.
         database: String,
-        /// Name under which the contents are kept.
+        /// Name of the template.
         name: String,
     },
-    /// The name has no kept database.
+    /// No template has this name.
     #[error("{database}: nothing is kept as {name}")]
     NotKept {
         /// The database.
         database: String,
-        /// Name that was given.
+        /// The given name.
         name: String,
-        /// The names of what is kept.
+        /// Names of the existing templates.
         kept: Vec<String>,
     },
-    /// The database has no data of Lanemark's.
+    /// The database contains no data of Lanemark's.
     #[error("{0}: has no data of Lanemark's")]
     NotLoaded(String),
-    /// Loading was cut short.
+    /// An interrupted load.
     #[error("{database}: loading is not complete: {loaded} of {warehouses} warehouses")]
     Incomplete {
         /// The database.
         database: String,
-        /// Warehouses that are loaded.
+        /// Number of loaded warehouses.
         loaded: i64,
-        /// Warehouses in all.
+        /// Number of warehouses of the scale.
         warehouses: i64,
     },
     /// Data of another version.
@@ -131,23 +131,23 @@ pub enum OltpError {
     /// More users than terminals.
     #[error("{users} users need {} warehouses, ten users each, and there are {warehouses}", (users + 9) / 10)]
     Users {
-        /// Users asked for.
+        /// Requested users.
         users: i64,
-        /// Warehouses there are.
+        /// Number of warehouses.
         warehouses: i64,
     },
-    /// The database, or the version of it, does not have what was asked for.
+    /// The database, or this version of it, lacks the requested feature.
     #[error("{what}: {reason}")]
     Lacks {
-        /// Feature that was asked for.
+        /// The requested feature.
         what: String,
-        /// Reason why it is not there.
+        /// Reason for its absence.
         reason: String,
     },
     /// A conflict with another transaction; a retry may succeed.
     #[error("a transaction was in another's way: {0}")]
     Conflict(String),
-    /// A load that would not fit.
+    /// A load that does not fit on the file system.
     #[error(
         "{database}: loading takes at least {:.1} GB, and {:.1} GB are free below {}",
         *.needed as f64 / 1e9, *.free as f64 / 1e9, below.display()
@@ -155,37 +155,37 @@ pub enum OltpError {
     NoRoom {
         /// The database.
         database: String,
-        /// Bytes that the load takes, with its log.
+        /// Bytes that the load takes, including its log.
         needed: u64,
-        /// Bytes that are free, or will be.
+        /// Bytes that are free or that the load will free.
         free: u64,
-        /// Folder of the file system.
+        /// Path in the file system.
         below: std::path::PathBuf,
     },
-    /// No room left.
+    /// The file system is full.
     #[error("no room is left: {0}")]
     Full(String),
-    /// The database says no.
+    /// Any other error of the database.
     #[error("the database: {0}")]
     Database(String),
-    /// A row that should be there is not.
+    /// An expected row is missing.
     #[error("the data is damaged: {0}")]
     Damaged(String),
-    /// A file or program of this machine.
+    /// An error of a file or program of this machine.
     #[error("{what}: {reason}")]
     System {
         /// The file or program.
         what: String,
-        /// The system's words.
+        /// The system's message.
         reason: String,
     },
-    /// The person asked to stop.
+    /// The user stopped the command.
     #[error("stopped")]
     Stopped,
 }
 
 impl OltpError {
-    /// Whether nothing was touched because it might be somebody's.
+    /// Returns whether the command refused to change data that may be someone else's.
     pub fn is_refusal(&self) -> bool {
         matches!(
             self,
@@ -197,7 +197,7 @@ impl OltpError {
         )
     }
 
-    /// Whether something that was given is wrong.
+    /// Returns whether an argument was wrong.
     pub fn is_input(&self) -> bool {
         matches!(
             self,
@@ -220,7 +220,7 @@ impl OltpError {
         )
     }
 
-    /// Returns advice on how to go on.
+    /// Returns advice on how to continue.
     pub fn hint(&self) -> Option<String> {
         Some(match self {
             Self::Name(_) => format!("write {NAMES}"),
@@ -262,7 +262,7 @@ impl OltpError {
     }
 }
 
-/// The part of a database's name that `--overwrite` takes.
+/// Returns the part of a database's name that `--overwrite` takes.
 pub(crate) fn base_name(name: &str) -> &str {
     name.rsplit(['/', ':']).next().unwrap_or(name)
 }

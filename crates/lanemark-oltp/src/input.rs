@@ -1,24 +1,24 @@
-//! The inputs of the users' transactions (TPC-C 5.11, clauses 2.4.1 to 2.8.1), drawn from a seed and from nothing else.
+//! The inputs of the users' transactions (TPC-C 5.11, clauses 2.4.1 to 2.8.1), a pure function of the seed.
 //!
-//! The lines of an order are sorted by where their stock lies, so that orders that want the same stock meet
-//! without a deadlock; the specification leaves their order open. An invalid item stays last.
+//! The lines of an order are sorted by the location of their stock, so that orders for the same stock cannot deadlock;
+//! the specification leaves their order open. An invalid item stays last.
 
-use lanemark_core::rng::{Rng, StreamKey};
+use lanemark_schema::rng::{Rng, StreamKey};
 
 use crate::nurand::{Constants, nurand};
 use crate::profile::Profile;
 use crate::schema::{DISTRICTS, Scale};
 use crate::text::{between, last_name};
 
-/// The streams of users begin here, apart from those of the contents.
+/// The first random stream of users; the contents use lower streams.
 const STREAM: u32 = 100;
 
-/// The way in which a transaction names its customer.
+/// The key by which a transaction selects its customer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum CustomerKey {
     /// The customer's number.
     Number(i64),
-    /// The customer's last name: the middle one of those who bear it.
+    /// The customer's last name; it selects the middle customer with that name.
     LastName(String),
 }
 
@@ -67,7 +67,7 @@ pub struct Payment {
     pub at_ms: i64,
 }
 
-/// A question for a customer's last order.
+/// A query for a customer's last order.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OrderStatus {
     /// The terminal's warehouse.
@@ -89,7 +89,7 @@ pub struct Delivery {
     pub at_ms: i64,
 }
 
-/// A question for items that run low.
+/// A query for items whose stock is low.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct StockLevel {
     /// The terminal's warehouse.
@@ -100,7 +100,7 @@ pub struct StockLevel {
     pub threshold: i64,
 }
 
-/// The inputs of one user, one transaction after another.
+/// The sequence of inputs of one user.
 #[derive(Clone, Debug)]
 pub struct Inputs {
     rng: Rng,
@@ -112,7 +112,7 @@ pub struct Inputs {
 }
 
 impl Inputs {
-    /// The stream of `user` in `repeat`. Users sit at the warehouses in turn, ten at each at most.
+    /// Returns the inputs of `user` in `repeat`. Users take the warehouses in turn, up to ten at each.
     pub fn new(scale: Scale, profile: Profile, seed: u64, repeat: u32, user: u32) -> Self {
         Self {
             rng: Rng::new(StreamKey { seed, test: STREAM, repeat, thread: user }),
@@ -124,12 +124,12 @@ impl Inputs {
         }
     }
 
-    /// Random numbers for what lies between transactions.
+    /// Returns the random numbers for choices between transactions.
     pub(crate) fn rng(&mut self) -> &mut Rng {
         &mut self.rng
     }
 
-    /// An order; one of 100 has an item that does not exist.
+    /// Draws an order; one in 100 has an item that does not exist.
     pub fn new_order(&mut self, at_ms: i64) -> NewOrder {
         let warehouse = self.warehouse;
         let count = between(&mut self.rng, 5, 15);
@@ -175,7 +175,7 @@ impl Inputs {
         }
     }
 
-    /// A question for an order.
+    /// Draws a query for an order.
     pub fn order_status(&mut self) -> OrderStatus {
         let district = between(&mut self.rng, 1, DISTRICTS);
         OrderStatus { warehouse: self.warehouse, district, customer: self.customer() }
@@ -187,7 +187,7 @@ impl Inputs {
         Delivery { warehouse: self.warehouse, carrier, at_ms }
     }
 
-    /// A question for stock.
+    /// Draws a query for stock.
     pub fn stock_level(&mut self) -> StockLevel {
         let threshold = between(&mut self.rng, 10, 20);
         StockLevel { warehouse: self.warehouse, district: self.district, threshold }
@@ -216,7 +216,7 @@ impl Inputs {
         }
     }
 
-    /// Draws any warehouse but the terminal's; the terminal's own where there is no other.
+    /// Draws a warehouse other than the terminal's; returns the terminal's if the scale has only one.
     fn other_warehouse(&mut self) -> i64 {
         if self.scale.warehouses == 1 {
             return self.warehouse;

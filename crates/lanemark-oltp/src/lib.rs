@@ -1,28 +1,28 @@
 //! A workload derived from TPC-C 5.11 on real databases: load, run, check, compare.
 //!
-//! | file | what it is |
+//! | file | contents |
 //! |---|---|
-//! | [`schema`] | the nine tables, and how much they hold |
+//! | [`schema`] | the nine tables, and their sizes |
 //! | [`population`] | the contents of a fresh database |
-//! | [`input`], [`profile`], `nurand`, `text` | what users ask for, drawn from a seed |
+//! | [`input`], [`profile`], `nurand`, `text` | the inputs of users, drawn from a seed |
 //! | `statement`, `transactions` | the five transactions in SQL |
-//! | [`session`], `backend` | the seams behind which databases differ: a connection, and all else |
+//! | [`session`], `backend` | the interfaces to databases: a connection, and all other operations |
 //! | `sqlite`, `postgres`, `mysql` | the databases |
-//! | [`managed`], [`download`] | a PostgreSQL server of our own, and its programs |
-//! | [`database`] | databases by name, and what they hold |
-//! | [`load`](mod@load), [`run`](mod@run), [`check`](mod@check), [`contents`](mod@contents) | what is done with them |
-//! | `room` | what an error has to do with a full file system |
-//! | `user`, `look` | who works in a run, and who looks on |
-//! | [`device`], [`processor`] | what the machine did meanwhile |
-//! | `observer` | what the database tells of itself |
-//! | `notes` | what all users have done |
-//! | [`live`] | how a run goes on while it does |
-//! | [`template`] | contents that are kept and brought back |
-//! | [`outcome`], [`former`] | what came out, as a result; what earlier versions saved |
+//! | [`managed`], [`download`] | a PostgreSQL server that Lanemark runs, and its programs |
+//! | [`database`] | databases by name, and their contents |
+//! | [`load`](mod@load), [`run`](mod@run), [`check`](mod@check), [`contents`](mod@contents) | the operations on them |
+//! | `room` | free space, and errors that a full file system causes |
+//! | `user`, `look` | the users of a run, and the thread that observes it |
+//! | [`device`], [`processor`] | the counters of the machine during a run |
+//! | `observer` | the counters of the database |
+//! | `notes` | the ended transactions of all users |
+//! | [`live`] | the progress of a run |
+//! | [`template`] | saved contents, and their restoration |
+//! | [`outcome`] | the result of a run |
 //!
-//! The workload is *derived from* TPC-C and is no TPC result: nothing was audited, terminals have no screens, think times
-//! are left out unless asked for, and money is in cents. Its figures are comparable with each other, not with
-//! those of other programs.
+//! The workload is *derived from* TPC-C and is no TPC result: it was not audited, terminals have no screens, think
+//! times are omitted by default, and money is in cents. Its figures can be compared with each other, not with figures
+//! of other programs.
 
 mod asked;
 mod backend;
@@ -30,25 +30,22 @@ pub mod check;
 pub mod contents;
 pub mod database;
 pub mod device;
-#[cfg(feature = "postgres")]
 pub mod download;
 mod error;
-pub mod former;
 pub mod input;
 mod known;
 pub mod live;
 pub mod load;
 mod look;
-#[cfg(feature = "postgres")]
 pub mod managed;
-#[cfg(feature = "mysql")]
+#[cfg(feature = "full")]
 mod mysql;
 mod notes;
 mod nurand;
 mod observer;
+mod options;
 pub mod outcome;
 pub mod population;
-#[cfg(feature = "postgres")]
 mod postgres;
 pub mod processor;
 pub mod profile;
@@ -56,6 +53,7 @@ mod room;
 pub mod run;
 pub mod schema;
 pub mod session;
+mod shared;
 mod sqlite;
 mod statement;
 pub mod template;

@@ -1,6 +1,6 @@
-//! The progress of a run: the transactions of users so far, for whoever watches.
+//! The progress of a run: the users' transactions until now.
 //!
-//! Each user writes numbers of its own, on cache lines of its own, without waiting for anybody; a reader adds up.
+//! Each user writes its own counters, on its own cache lines, without waiting. A reader adds them up.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
@@ -8,8 +8,8 @@ use std::time::Duration;
 use crate::device::DeviceWork;
 use crate::profile::TransactionKind;
 
-/// The transactions of one user since the run began, with those that do not count. Two cache lines, since processors
-/// fetch them in pairs.
+/// Counters of one user's transactions since the run began, including the ramp. Two cache lines, since processors fetch
+/// them in pairs.
 #[derive(Debug, Default)]
 #[repr(align(128))]
 pub(crate) struct Tally {
@@ -39,7 +39,7 @@ pub(crate) struct Sums {
 }
 
 impl Sums {
-    /// Returns the sums of `tallies` now.
+    /// Returns the current sums of `tallies`.
     pub(crate) fn of(tallies: &[Tally]) -> Self {
         tallies.iter().fold(Self::default(), |sums, tally| Self {
             transactions: sums.transactions + tally.transactions.load(Ordering::Relaxed),
@@ -49,22 +49,22 @@ impl Sums {
     }
 }
 
-/// A look at a run, of what is counted or, before that, of the ramp.
+/// The state of a run at one instant, during counting or during the ramp.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Moment {
-    /// Whether transactions count already.
+    /// Whether transactions count already; false during the ramp.
     pub counts: bool,
     /// Time since counting or the ramp began.
     pub elapsed: Duration,
-    /// Whole length of counting or of the ramp.
+    /// Whole duration of counting or of the ramp.
     pub of: Duration,
-    /// Transactions that have ended in it.
+    /// Transactions that ended in that time.
     pub transactions: u64,
     /// New orders among the transactions.
     pub new_orders: u64,
     /// Mean response time of the transactions.
     pub latency: Option<Duration>,
-    /// Work of the device below the data since the look before.
+    /// Work of the device below the data since the previous moment.
     pub device: Option<DeviceWork>,
 }
 
@@ -91,19 +91,19 @@ impl Moment {
         count as f64 * 60.0 / self.elapsed.as_secs_f64().max(1e-9)
     }
 
-    /// The device's time for a transaction over its response time; above 1 where requests overlap.
+    /// Returns the device's time for a transaction, divided by its response time; above 1 if requests overlap.
     pub fn device_share(&self) -> Option<f64> {
         let response_ms = self.latency?.as_secs_f64() * 1e3 * self.transactions as f64;
         let device_ms = self.device.as_ref()?.time_ms() as f64;
         (response_ms > 0.0).then(|| device_ms / response_ms)
     }
 
-    /// Returns transactions of all kinds a minute so far.
+    /// Returns the transactions of all types a minute until now.
     pub fn tpm(&self) -> f64 {
         self.a_minute(self.transactions)
     }
 
-    /// New orders a minute so far.
+    /// Returns the new orders a minute until now.
     pub fn nopm(&self) -> f64 {
         self.a_minute(self.new_orders)
     }

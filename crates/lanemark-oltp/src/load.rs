@@ -1,6 +1,6 @@
-//! Loading: parts that are each one transaction, so that a load that was cut short goes on where it stopped.
+//! Loads a database in parts. Each part is one transaction, so that an interrupted load can continue.
 //!
-//! Part 0 is the items, part N is warehouse N; the row that says a part is there is of the part's own transaction.
+//! Part 0 is the items, part N is warehouse N. The transaction of a part also writes the row that records it.
 
 use std::collections::BTreeSet;
 use std::sync::Mutex;
@@ -14,7 +14,7 @@ use crate::population::Population;
 use crate::schema::{Scale, Table};
 use crate::session::Connection;
 
-/// Rows between two looks at whether to stop.
+/// Rows between two checks whether to stop.
 const ROWS_A_LOOK: u64 = 4_096;
 
 /// The options for loading a database.
@@ -22,18 +22,18 @@ const ROWS_A_LOOK: u64 = 4_096;
 pub struct LoadOptions {
     /// Scale and seed of the data.
     pub scale: Scale,
-    /// Connections that load at once, where the database can.
+    /// Number of connections that load in parallel, if the database supports it.
     pub jobs: usize,
     /// The name of a database whose contents may be replaced.
     pub overwrite: Option<String>,
 }
 
-/// The outcome of loading.
+/// The result of loading.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct LoadReport {
-    /// Rows that were loaded now.
+    /// Rows that this call loaded.
     pub rows: u64,
-    /// Warehouses that were there before.
+    /// Warehouses that were loaded before.
     pub kept: i64,
     /// Time that loading took, in seconds.
     pub seconds: f64,
@@ -41,7 +41,7 @@ pub struct LoadReport {
     pub rows_seconds: f64,
 }
 
-/// Loads a database. `progress` gets the parts that are there and all of them.
+/// Loads a database. `progress` receives the number of loaded parts and of all parts.
 pub fn load(
     database: &Database,
     options: &LoadOptions,
@@ -72,7 +72,7 @@ fn load_parts(
     let work = |connection: &mut dyn Connection| {
         let mut rows = 0;
         loop {
-            // The lock is given back before the part is loaded.
+            // The lock is released before the part is loaded.
             let next = queue.lock().map(|mut queue| queue.next()).unwrap_or(None);
             let Some(part) = next else { return Ok(rows) };
             rows += load_part(connection, &options.scale, part, stop)?;
@@ -107,7 +107,7 @@ fn load_parts(
     Ok(LoadReport { rows, kept, seconds: begun.elapsed().as_secs_f64(), rows_seconds })
 }
 
-/// Leaves a database with our tables, or refuses.
+/// Ensures that the database contains our tables and no other data, or refuses.
 fn make_room(database: &Database, options: &LoadOptions) -> Result<(), OltpError> {
     let backend = database.backend();
     database.check_called(options.overwrite.as_deref())?;
@@ -141,12 +141,12 @@ fn make_room(database: &Database, options: &LoadOptions) -> Result<(), OltpError
     })
 }
 
-/// Returns the error for data that somebody else has loaded meanwhile.
+/// Returns the error for data that another process has loaded meanwhile.
 fn loaded_twice(name: &str) -> OltpError {
     OltpError::InUse(format!("{name}: another load goes on there"))
 }
 
-/// Loads one part, and notes it; the rows it has.
+/// Loads and records one part; returns its number of rows.
 fn load_part(
     connection: &mut dyn Connection,
     scale: &Scale,
@@ -176,7 +176,7 @@ fn load_part(
     if let Err(error) = outcome {
         let _ = connection.rollback();
         let sql = format!("SELECT part FROM lanemark_progress WHERE part = {part}");
-        // Where the same part is there by now, its rows were in the way.
+        // If another process has loaded the part meanwhile, its rows caused the error.
         let there = connection.rows(&sql).is_ok_and(|rows| !rows.is_empty());
         let meanwhile = matches!(error, OltpError::Database(_)) && there;
         return Err(if meanwhile { loaded_twice("the database") } else { error });

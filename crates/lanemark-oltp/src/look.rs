@@ -1,9 +1,9 @@
-//! The observation of a run by the thread that started it: the machine and the database where counting begins and ends,
-//! the waits of sessions in between, and progress for whoever watches.
+//! Observes a run from the thread that started it: the machine and the database when counting begins and ends, the
+//! waits of sessions in between, and the progress.
 //!
-//! The database's counters belong to the users' own edges: each user is between two transactions when it makes the
-//! database count what it has done. They are read when all users are past theirs, or when the first of them may count
-//! again by itself.
+//! The database's counters are read at edges, the instants at which counting begins and ends. Each user is between two
+//! transactions when it makes the database add its work to the counters. The observer reads them when all users have
+//! passed the edge, or before the first of them may report again by itself.
 
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
@@ -15,15 +15,16 @@ use crate::error::OltpError;
 use crate::live::{Moment, Sums};
 use crate::observer::Observer;
 use crate::processor::{Family, ProcessorTime, others, own_s};
-use crate::run::{Shared, Span, User};
-use lanemark_core::result::Counters;
-use lanemark_core::result::SessionWaits;
+use crate::shared::{Shared, Span};
+use crate::user::User;
+use lanemark_schema::result::Counters;
+use lanemark_schema::result::SessionWaits;
 
-/// The period of looks at what sessions wait for, and of all else that is done meanwhile.
+/// Period of the samples of waits, and of all other observations.
 const PERIOD: Duration = Duration::from_millis(20);
-/// The period in which a person is told.
+/// Period of progress reports.
 const SHOWN_EACH: Duration = Duration::from_secs(1);
-/// Time that users have to pass the edge; a server's session counts by itself again a second after it did.
+/// Maximum time for users to pass the edge; a server's session reports again by itself after a second.
 const EDGE_MAX: Duration = Duration::from_millis(900);
 
 /// The observations of a repeat.
@@ -37,13 +38,13 @@ pub(crate) struct Seen {
     pub(crate) waits: Option<SessionWaits>,
     /// Counters of the database; until the repeat is finished, their values at the first edge.
     pub(crate) counters: Counters,
-    /// Users that were past the first edge when its counters were read.
+    /// Users that had passed the first edge when its counters were read.
     past: u32,
-    /// Transactions between the two readings with which users reported.
+    /// Transactions with which users reported, between the two readings.
     pub(crate) reports: u64,
 }
 
-/// The machine at one edge.
+/// The machine's counters at one edge.
 struct Look {
     processor: Option<ProcessorTime>,
     device: Option<DeviceWork>,
@@ -57,15 +58,15 @@ pub(crate) struct Onlooker {
     device: Option<Device>,
     family: Option<Family>,
     sessions: Vec<i64>,
-    /// Whether the database is inside the driver.
+    /// Whether the database runs inside the driver.
     within: bool,
     think_times: bool,
-    /// The counters of the last edge, of a database that counts at once.
+    /// Counters at the last edge, if the database counts at once.
     last: Option<Counters>,
 }
 
 impl Onlooker {
-    /// Meets the users, before they begin.
+    /// Registers the users before they begin.
     pub(crate) fn new(
         database: &Database,
         users: &mut [User],
@@ -82,7 +83,7 @@ impl Onlooker {
         Ok(Self { observer, device, family, sessions, within, think_times, last: None })
     }
 
-    /// Whether users make the database count at their edges.
+    /// Returns whether users make the database count at their edges.
     pub(crate) fn wants_reports(&self) -> bool {
         self.observer.counts_late()
     }
@@ -96,7 +97,7 @@ impl Onlooker {
         }
     }
 
-    /// Looks on until the end.
+    /// Observes the run until it ends.
     pub(crate) fn look_on(
         &mut self,
         shared: &Shared<'_>,
@@ -121,7 +122,7 @@ impl Onlooker {
                 waits.looks += 1;
             }
             shown.when_due(shared, self.device.as_ref(), show);
-            // A look that comes late is not made up for: those after it would not be of other moments.
+            // A late sample is not repeated: the samples that catch up would all be of the same moment.
             next = (next + PERIOD).max(Instant::now());
             std::thread::sleep(next.min(ends).saturating_duration_since(Instant::now()));
         }
@@ -136,7 +137,8 @@ impl Onlooker {
         let added = |(a, b): (f64, f64)| (b - a).max(0.0);
         seen.server_s = first.server_s.zip(last.server_s).map(added);
         seen.driver_s = first.driver_s.zip(last.driver_s).map(added);
-        // Of a server that is somewhere else, what it took here cannot be told from what others did.
+        // For a server on another machine, the driver cannot separate local work of the server from the work of other
+        // programs.
         let server_s = if self.within { Some(0.0) } else { seen.server_s };
         seen.processor_others = first.processor.zip(last.processor).and_then(|(a, b)| {
             let ours_s = server_s? + seen.driver_s?;
@@ -146,7 +148,7 @@ impl Onlooker {
         Ok(seen)
     }
 
-    /// Reads the database's counters at the first edge, where it is time to; whether they are read.
+    /// Reads the database's counters at the first edge once it is time; returns whether it did.
     fn first_edge(&mut self, shared: &Shared<'_>, seen: &mut Seen) -> Result<bool, OltpError> {
         let users = shared.tallies.len() as u32;
         let past = shared.past.load(Ordering::Acquire);
@@ -159,10 +161,10 @@ impl Onlooker {
         Ok(true)
     }
 
-    /// Reads the database's counters at the last edge, which all users are past.
+    /// Reads the database's counters at the last edge, after all users have passed it.
     pub(crate) fn finish(&mut self, shared: &Shared<'_>, seen: &mut Seen) -> Result<(), OltpError> {
         if self.wants_reports() {
-            // Each reports at the last edge, and some at the first after that was read.
+            // Each user reports at the last edge; late users also reported at the first edge after its reading.
             let late = shared.past.load(Ordering::Acquire) - seen.past;
             seen.reports = u64::from(late) + shared.tallies.len() as u64;
         }
@@ -170,13 +172,13 @@ impl Onlooker {
             Some(last) => last,
             None => self.observer.counters()?,
         };
-        // Where the first edge was not read there is nothing to begin from, and so nothing comes out.
+        // If the first edge was not read, the counters are empty and so is the difference.
         seen.counters = last.since(&seen.counters);
         Ok(())
     }
 }
 
-/// Tells a person.
+/// Prints progress.
 struct Shown {
     counts: bool,
     span: (Instant, Instant),

@@ -1,50 +1,55 @@
-//! A PostgreSQL server of our own in a folder, from the installed programs or any others.
+//! A PostgreSQL server that Lanemark runs in a folder, from the installed programs or others.
 //!
-//! The server listens on a socket in its folder and nowhere else, and lets everybody in who may read that folder. A server
-//! refuses to run as root; root starts it as an account that the machine has. A folder that holds anything else is
+//! The server listens only on a socket in its folder, and accepts every user who may read that folder. PostgreSQL
+//! refuses to run as root, so root starts it as another account of the machine. A folder that contains other files is
 //! refused.
 //!
-//! The server ends with its driver, however that ends: the kernel tells it (`PR_SET_PDEATHSIG`, prctl(2)) when the thread that
-//! started it is gone. A lock on the folder's mark keeps a second driver from stopping the server of the first.
+//! The server ends with its driver, even if the driver is killed: the kernel signals it (`PR_SET_PDEATHSIG`, prctl(2))
+//! when the thread that started it ends. A lock on the folder's mark prevents a second driver from stopping the first
+//! one's server.
 
 use std::fs::{self, File};
-use std::os::unix::fs::{MetadataExt, chown};
+use std::io::Write;
+use std::os::unix::fs::MetadataExt;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-use rustix::fs::{FlockOperation, flock};
-use rustix::process::{Pid, Signal, getpid, getppid, set_parent_process_death_signal};
+use lanemark_files::companion::{self, CompanionError};
+use rustix::fs::{FlockOperation, Mode, OFlags, fchmod, fchown, flock};
+use rustix::process::{Gid, Pid, Signal, Uid, getpid, getppid, set_parent_process_death_signal};
 
 use crate::database::Database;
 use crate::error::OltpError;
 use crate::postgres::Postgres;
 use crate::session::Connection as _;
 
-/// The file that says a folder is ours.
+/// The file that marks a folder as Lanemark's.
 const MARK: &str = "lanemark-managed";
-/// Time that a server may take to answer, with its recovery after a crash.
+/// Content of the mark.
+const MARK_TEXT: &[u8] = b"A PostgreSQL server that Lanemark made.\n";
+/// Maximum time until a server answers, including its recovery after a crash.
 const START_MAX: Duration = Duration::from_secs(120);
-/// The longest path of a socket's folder; the system has 107 bytes with the socket's own name.
+/// Maximum length of the socket folder's path; the system allows 107 bytes including the socket's name.
 const SOCKET_PATH_MAX: usize = 85;
-/// Folder of servers that packages install outside of the path.
+/// Folder in which packages install servers outside of `PATH`.
 const PACKAGES: &str = "/usr/lib/postgresql";
-/// The first version that can go past the page cache.
+/// The first version that can bypass the page cache.
 const DIRECT_IO_MIN: u32 = 16;
-/// Accounts that root may start it as, the first that there is.
+/// Accounts that root may start the server as; the first existing one is used.
 const ACCOUNTS: [&str; 2] = ["postgres", "nobody"];
 
-/// The settings of a server.
+/// The options of a server.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ServerOptions {
-    /// Size of the server's own buffer, which decides how much is read from the drive, in MiB.
+    /// Size of the server's own buffer in MiB, which decides how much is read from the drive.
     pub shared_buffers_mib: u64,
-    /// Connections at once.
+    /// Maximum number of connections.
     pub connections_max: u32,
-    /// Whether its tables go past the system's page cache, so that this buffer is all there is.
+    /// Whether the tables bypass the system's page cache, so that the buffer is the only cache.
     pub direct_io: bool,
-    /// Folder of the server's programs; the installed ones unless told.
+    /// Folder of the server's programs; by default the installed ones.
     pub programs: Option<PathBuf>,
 }
 
@@ -54,7 +59,7 @@ impl Default for ServerOptions {
     }
 }
 
-/// A running server, which stops when this is dropped.
+/// A running server; dropping this stops it.
 #[derive(Debug)]
 pub struct ManagedServer {
     folder: PathBuf,
@@ -62,11 +67,11 @@ pub struct ManagedServer {
     programs: PathBuf,
     account: Option<(u32, u32)>,
     process: Child,
-    /// The folder's mark, locked as long as the server is this one's.
+    /// The folder's mark, locked while this driver owns the server.
     lock: Option<File>,
 }
 
-/// The folder of PostgreSQL's programs: of the path, or the newest of the packages.
+/// Returns the folder of PostgreSQL's programs: from `PATH`, or the newest package.
 pub fn programs() -> Option<PathBuf> {
     let has_them =
         |folder: &PathBuf| folder.join("initdb").is_file() && folder.join("postgres").is_file();
@@ -85,8 +90,8 @@ pub fn programs() -> Option<PathBuf> {
 }
 
 impl ManagedServer {
-    /// Starts the server in `folder`, and makes it first where the folder is new or empty. It ends with the thread that
-    /// calls this, at the latest.
+    /// Starts the server in `folder`, and creates it first if the folder is new or empty. The server ends when the
+    /// calling thread ends, or earlier.
     pub fn start(folder: &Path, options: &ServerOptions) -> Result<Self, OltpError> {
         let given = options.programs.clone();
         let programs = given.or_else(programs).ok_or(OltpError::NoPrograms)?;
@@ -115,10 +120,12 @@ impl ManagedServer {
         } else {
             make_data(&programs, &folder, account)?;
         }
-        // One that a killed Lanemark left behind is stopped; mostly there is none, which is as well.
+        // Stops a server that a killed Lanemark left running. Usually there is no such server, so the error is ignored.
         let _ = finish(stop(&programs, &data, account, "fast").arg("-s"));
         let log = folder.join("log");
-        let log = File::create(&log).map_err(|error| at(&log, &error))?;
+        // This is an older log of ours or a link, which must not be followed.
+        let _ = fs::remove_file(&log);
+        let log = companion::create(&log).map_err(|error| at(&log, &error))?;
         let errors = log.try_clone().map_err(|error| at(&folder, &error))?;
         let mut serve = command(&programs.join("postgres"), account);
         serve.arg("-D").arg(&data).arg("-k").arg(&sockets).args(["-h", "", "-p", "5432"]);
@@ -128,9 +135,9 @@ impl ManagedServer {
         if options.direct_io {
             serve.args(["-c", "debug_io_direct=data"]);
         }
-        // Ctrl-C is for Lanemark, which then stops the server.
+        // Ctrl-C must reach only Lanemark, which then stops the server.
         serve.stdin(Stdio::null()).stdout(log).stderr(errors).process_group(0);
-        // A fast shutdown: sessions are ended, and what is committed stays.
+        // A fast shutdown ends the sessions and keeps committed data.
         end_with_driver(&mut serve, Signal::INT);
         let process = serve.spawn().map_err(|error| at(&programs.join("postgres"), &error))?;
         let database = name(&folder, "lanemark").parse()?;
@@ -140,7 +147,7 @@ impl ManagedServer {
         Ok(server)
     }
 
-    /// Makes the database where there is none.
+    /// Makes the database if it does not exist.
     fn make_database(&self) -> Result<(), OltpError> {
         let mut client = self.client("postgres")?;
         let named = "SELECT 1 FROM pg_database WHERE datname = 'lanemark'";
@@ -153,7 +160,7 @@ impl ManagedServer {
         self.database.clone()
     }
 
-    /// The name of any database of the server, by which it can be reached.
+    /// Returns the name of a database of the server.
     pub fn name(&self, database: &str) -> String {
         name(&self.folder, database)
     }
@@ -195,7 +202,7 @@ impl ManagedServer {
         }
     }
 
-    /// Stops it at once, and leaves its data as a crash does: for data that nobody needs any more.
+    /// Stops the server at once and leaves its data as after a crash, for data that is not needed any more.
     pub fn abandon(mut self) {
         let data = self.folder.join("data");
         if finish(&mut stop(&self.programs, &data, self.account, "immediate")).is_ok() {
@@ -203,10 +210,10 @@ impl ManagedServer {
         }
     }
 
-    /// Stops it and removes its data, and its folder unless something else lies there too.
+    /// Stops the server and removes its data, and the folder if it is then empty.
     pub fn remove(mut self) -> Result<(), OltpError> {
         let folder = self.folder.clone();
-        // Nobody else begins here until all is gone.
+        // The lock keeps other drivers out until the files are removed.
         let _lock = self.lock.take();
         drop(self);
         for made in ["data", "socket"] {
@@ -217,7 +224,7 @@ impl ManagedServer {
             let made = folder.join(made);
             fs::remove_file(&made).map_err(|error| at(&made, &error))?;
         }
-        // What a person has put there stays.
+        // Files of the user stay.
         let _ = fs::remove_dir(&folder);
         Ok(())
     }
@@ -233,16 +240,22 @@ impl Drop for ManagedServer {
     }
 }
 
-/// Makes a folder ours; its mark, locked. One that holds anything else is refused, and so is one that another uses.
+/// Marks a folder as Lanemark's and returns the locked mark. A folder with other files, or in use by another driver, is
+/// refused.
 fn claim(folder: &Path, account: Option<(u32, u32)>) -> Result<File, OltpError> {
     let made = |error: std::io::Error| at(folder, &error);
     fs::create_dir_all(folder).map_err(made)?;
     let held = fs::read_dir(folder).map_err(made)?.count();
     let path = folder.join(MARK);
-    if held > 0 && !path.exists() {
-        return Err(OltpError::Foreign(folder.display().to_string()));
+    let foreign = || OltpError::Foreign(folder.display().to_string());
+    if held > 0 && fs::symlink_metadata(&path).is_err() {
+        return Err(foreign());
     }
-    let mark = File::options().create(true).append(true).open(&path).map_err(made)?;
+    let opened = companion::open(&path, MARK_TEXT).map_err(|error| match error {
+        CompanionError::Foreign { .. } => foreign(),
+        CompanionError::System { source, .. } => made(source),
+    })?;
+    let mut mark = opened.file;
     match flock(&mark, FlockOperation::NonBlockingLockExclusive) {
         Ok(()) => {}
         Err(rustix::io::Errno::WOULDBLOCK) => {
@@ -252,25 +265,33 @@ fn claim(folder: &Path, account: Option<(u32, u32)>) -> Result<File, OltpError> 
         Err(error) => return Err(made(error.into())),
     }
     if mark.metadata().map_err(made)?.len() == 0 {
-        fs::write(&path, "A PostgreSQL server that Lanemark made.\n").map_err(made)?;
+        mark.write_all(MARK_TEXT).map_err(made)?;
     }
-    // What was cut short in the midst of this is done to its end here.
+    // An interrupted removal is completed here.
     for one in [folder.join("data"), folder.join("socket")] {
         own_folder(&one, account)?;
     }
     Ok(mark)
 }
 
-/// Makes a folder for the account that the server runs as, where there is none.
+/// Makes a folder for the server's account, if it does not exist.
 fn own_folder(path: &Path, account: Option<(u32, u32)>) -> Result<(), OltpError> {
     let made = |error: std::io::Error| at(path, &error);
-    fs::create_dir_all(path).map_err(made)?;
-    fs::set_permissions(path, std::os::unix::fs::PermissionsExt::from_mode(0o700)).map_err(made)?;
+    match fs::create_dir(path) {
+        Err(error) if error.kind() != std::io::ErrorKind::AlreadyExists => return Err(made(error)),
+        _ => {}
+    }
+    // A link would hand another folder to the account.
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    let folder =
+        rustix::fs::open(path, flags, Mode::empty()).map_err(|error| made(error.into()))?;
+    fchmod(&folder, Mode::RWXU).map_err(|error| made(error.into()))?;
     let (user, group) = account.unzip();
-    chown(path, user, group).map_err(made)
+    let (user, group) = (user.map(Uid::from_raw), group.map(Gid::from_raw));
+    fchown(&folder, user, group).map_err(|error| made(error.into()))
 }
 
-/// Makes the server's data beside their place, so that they are there whole or not at all.
+/// Makes the server's data next to their final path and renames them, so that they exist completely or not at all.
 fn make_data(programs: &Path, folder: &Path, account: Option<(u32, u32)>) -> Result<(), OltpError> {
     let (part, data) = (folder.join("data.part"), folder.join("data"));
     match fs::remove_dir_all(&part) {
@@ -287,20 +308,34 @@ fn make_data(programs: &Path, folder: &Path, account: Option<(u32, u32)>) -> Res
     fs::rename(&part, &data).map_err(|error| at(&data, &error))
 }
 
-/// Lets a program get `signal` when the thread that starts it is gone.
+/// Makes the kernel send `signal` to a program when the thread that starts it ends.
 fn end_with_driver(command: &mut Command, signal: Signal) {
     let driver: Pid = getpid();
     let ask = move || {
         set_parent_process_death_signal(Some(signal))?;
-        // A driver that was gone before could not be noticed any more.
+        // If the driver ended earlier, the signal would never arrive.
         if getppid() == Some(driver) { Ok(()) } else { Err(rustix::io::Errno::SRCH.into()) }
     };
     // SAFETY: between fork and exec the closure makes two system calls, allocates nothing and takes no lock. It runs
-    // after the account has changed, which would take the signal back.
+    // after the change of account, which would clear the signal.
     unsafe { command.pre_exec(ask) };
 }
 
-/// The account that root starts a server as; nothing for anybody else.
+/// Lets the account that root starts a server as enter a folder of this user, and no other user: the folder gets the
+/// account's group and mode 0710.
+///
+/// # Errors
+/// Returns an error if there is no account, or the folder is not this user's.
+pub fn let_server_enter(folder: &Path) -> Result<(), OltpError> {
+    let Some((_, group)) = account()? else { return Ok(()) };
+    let made = |error: rustix::io::Errno| at(folder, &error.into());
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    let open = rustix::fs::open(folder, flags, Mode::empty()).map_err(made)?;
+    fchown(&open, None, Some(Gid::from_raw(group))).map_err(made)?;
+    fchmod(&open, Mode::RWXU | Mode::XGRP).map_err(made)
+}
+
+/// Returns the account that root starts a server as; `None` for other users.
 fn account() -> Result<Option<(u32, u32)>, OltpError> {
     if fs::metadata("/proc/self").map_or(1, |own| own.uid()) != 0 {
         return Ok(None);
@@ -321,7 +356,7 @@ fn account_of(passwd: &str, name: &str) -> Option<(u32, u32)> {
     Some((fields.get(2)?.parse().ok()?, fields.get(3)?.parse().ok()?))
 }
 
-/// The version of programs, the first part of it, as the account that runs them sees it.
+/// Returns the programs' major version, as the account that runs them reads it.
 fn version(programs: &Path, account: Option<(u32, u32)>) -> Result<u32, OltpError> {
     let program = programs.join("postgres");
     let failed = |reason: String| OltpError::System { what: program.display().to_string(), reason };
@@ -333,7 +368,7 @@ fn version(programs: &Path, account: Option<(u32, u32)>) -> Result<u32, OltpErro
         _ => failed(error.to_string()),
     })?;
     let told = String::from_utf8_lossy(&output.stdout);
-    // postgres (PostgreSQL) 15.14 (Debian 15.14-0+deb12u1)
+    // Example: postgres (PostgreSQL) 15.14 (Debian 15.14-0+deb12u1)
     let version = told.split(' ').nth(2).map(|version| version.split(['.', '\n']).next());
     let number = version.flatten().and_then(|number| number.trim().parse().ok());
     number.ok_or_else(|| failed(format!("tells no version: {}", told.trim())))
@@ -354,7 +389,7 @@ fn stop(programs: &Path, data: &Path, account: Option<(u32, u32)>, mode: &str) -
     command
 }
 
-/// Runs a program to its end; what it said where it failed.
+/// Runs a program until it exits; the error contains its output.
 fn finish(command: &mut Command) -> Result<(), OltpError> {
     let what = command.get_program().to_string_lossy().into_owned();
     let failed = |reason: String| OltpError::System { what: what.clone(), reason };
@@ -369,8 +404,7 @@ fn at(path: &Path, error: &std::io::Error) -> OltpError {
     OltpError::System { what: path.display().to_string(), reason: error.to_string() }
 }
 
-/// A byte of a path as a name of a database has it.
-/// The name of a database of the server in `folder`.
+/// Returns the name of a database of the server in `folder`; the path is percent-encoded.
 fn name(folder: &Path, database: &str) -> String {
     let sockets = folder.join("socket");
     let host: String = sockets.to_string_lossy().bytes().map(encoded).collect();

@@ -1,9 +1,9 @@
-//! MariaDB and MySQL, by the synchronous `mysql` crate: statements prepared once a connection, rows loaded by the
-//! batch.
+//! MariaDB and MySQL, by the synchronous `mysql` crate. Each connection prepares its statements once; a load inserts
+//! rows in batches.
 //!
-//! Everything lies in a database that is made where there is none. Transactions are read committed, as they are by
-//! default in PostgreSQL. MySQL has no RETURNING and MariaDB none for UPDATE, so such a statement becomes two: the
-//! change, and a query for what it left, which sees it and nobody else's since the row is locked. There is no TLS.
+//! All tables are in one database, which is created if it does not exist. Transactions are read committed, as by
+//! default in PostgreSQL. MySQL lacks RETURNING and MariaDB lacks it for UPDATE, so such a statement becomes two: the
+//! change, and a query for the changed row. The row is locked, so the query sees only its own change. There is no TLS.
 
 mod database;
 
@@ -21,12 +21,12 @@ pub(crate) use database::MysqlDatabase;
 
 /// Rows of one INSERT while loading.
 const BATCH: usize = 256;
-/// Statements that a connection keeps prepared: the transactions' and the loads'.
+/// Number of prepared statements that a connection caches: the transactions' and the loads'.
 const PREPARED: usize = 128;
-/// Statement that sets up every connection. Quotes are for names, as they are in every other database here.
+/// Statement that sets up every connection. Double quotes mark names, as in every other database here.
 const SETTINGS: &str = "SET SESSION sql_mode = 'ANSI_QUOTES,STRICT_ALL_TABLES', \
     SESSION transaction_isolation = 'READ-COMMITTED'";
-/// Statement that sets up connections to servers that only know the older name.
+/// The same statement for servers that know only the older variable name.
 const SETTINGS_OLDER: &str = "SET SESSION sql_mode = 'ANSI_QUOTES,STRICT_ALL_TABLES', \
     SESSION tx_isolation = 'READ-COMMITTED'";
 
@@ -37,14 +37,14 @@ pub(crate) struct Mysql {
     open: bool,
 }
 
-/// A prepared statement, with which value each of its parameters is.
+/// A prepared statement, with the index of each parameter's value.
 #[derive(Clone)]
 struct Part {
     statement: mysql::Statement,
     values: Vec<usize>,
 }
 
-/// The server and account of a name, and the database.
+/// Returns the server and account of a name, and the database.
 fn parse(name: &str) -> Result<(Opts, String), OltpError> {
     let wrong = || OltpError::Name("what follows mysql:".to_owned());
     let name = name.replacen("mariadb:", "mysql:", 1);
@@ -59,7 +59,8 @@ fn quoted(name: &str) -> String {
 }
 
 impl Mysql {
-    /// Connects to `database` of a server, which is `shown` in errors, and makes it where `create` says so.
+    /// Connects to `database` of a server, and creates the database if `create` is set. Errors print `shown` as its
+    /// name.
     fn connect(opts: Opts, database: &str, shown: &str, create: bool) -> Result<Self, OltpError> {
         let opts = OptsBuilder::from_opts(opts)
             .db_name(None::<String>)
@@ -95,7 +96,7 @@ impl Mysql {
     }
 }
 
-/// A statement as MySQL can do it: with what it returns as a query of its own.
+/// Returns a statement as MySQL accepts it; a RETURNING clause becomes a query.
 fn parts(text: &str) -> Vec<String> {
     let text = text.replace("AS INTEGER)", "AS SIGNED)").replace("AS BIGINT)", "AS SIGNED)");
     let Some((change, returned)) = text.split_once(" RETURNING ") else { return vec![text] };
@@ -104,7 +105,7 @@ fn parts(text: &str) -> Vec<String> {
     vec![change.to_owned(), format!("SELECT {returned} FROM {table} WHERE {rows}")]
 }
 
-/// The statement with a mark for each parameter, and the place of each one's value.
+/// Returns the statement with a question mark for each parameter, and the index of each one's value.
 fn with_marks(text: &str) -> (String, Vec<usize>) {
     let mut pieces = text.split('$');
     let mut sql = pieces.next().unwrap_or_default().to_owned();
@@ -137,7 +138,7 @@ impl Part {
     }
 }
 
-/// The columns of a row; what is neither number nor text is nothing.
+/// Returns the columns of a row; a value that is neither number nor text becomes NULL.
 fn columns(row: mysql::Row) -> Row {
     let column = |value| match value {
         mysql::Value::Int(number) => Value::Int(number),
@@ -157,7 +158,7 @@ impl Connection for Mysql {
     }
 
     fn begin_still(&mut self) -> Result<(), OltpError> {
-        // Of the next transaction alone.
+        // This sets the level of the next transaction only.
         let level = "SET TRANSACTION ISOLATION LEVEL REPEATABLE READ";
         self.client.query_drop(level).map_err(from_mysql)?;
         let sql = "START TRANSACTION WITH CONSISTENT SNAPSHOT, READ ONLY";
@@ -202,7 +203,7 @@ impl Connection for Mysql {
 
     fn script(&mut self, sql: &str) -> Result<(), OltpError> {
         let mut outcome = self.client.query_iter(sql).map_err(from_mysql)?;
-        // Each statement has an outcome of its own, and any may fail.
+        // Each statement has a separate result, and any may fail.
         while let Some(rows) = outcome.iter() {
             for row in rows {
                 row.map_err(from_mysql)?;
@@ -212,7 +213,7 @@ impl Connection for Mysql {
     }
 
     fn scan(&mut self, sql: &str, each: &mut dyn FnMut(&[Value<'_>])) -> Result<(), OltpError> {
-        // Prepared, since only then numbers come as numbers.
+        // The statement is prepared, because only prepared statements return numbers as numbers.
         let rows = self.client.exec_iter(sql, ()).map_err(from_mysql)?;
         for row in rows {
             each(&columns(row.map_err(from_mysql)?));
@@ -244,7 +245,7 @@ impl Connection for Mysql {
     }
 }
 
-/// Converts an error of the client library that comes while a database is opened.
+/// Converts an error of the client library that occurs while a database is opened.
 fn at_opening(shown: &str, error: mysql::Error) -> OltpError {
     if matches!(&error, mysql::Error::MySqlError(told) if told.code == 1049) {
         return OltpError::NotLoaded(shown.to_owned());
@@ -252,7 +253,7 @@ fn at_opening(shown: &str, error: mysql::Error) -> OltpError {
     from_mysql(error)
 }
 
-/// Converts an error of the client library that comes while users work, by the server's number.
+/// Converts an error of the client library that occurs during a run, by the server's error number.
 #[expect(clippy::needless_pass_by_value, reason = "it stands where errors are mapped")]
 fn from_mysql(error: mysql::Error) -> OltpError {
     let mysql::Error::MySqlError(told) = &error else {
@@ -260,7 +261,7 @@ fn from_mysql(error: mysql::Error) -> OltpError {
     };
     let text = told.message.clone();
     match told.code {
-        // Its row has changed, waited too long, a deadlock.
+        // The row has changed, a lock timeout, a deadlock.
         1020 | 1205 | 1213 => OltpError::Conflict(text),
         1021 | 1114 => OltpError::Full(text),
         1044 | 1142 | 1227 | 1370 => {

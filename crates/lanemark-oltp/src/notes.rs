@@ -1,16 +1,16 @@
-//! The ended transactions of all users of a repeat, in one place.
+//! The ended transactions of all users of a repeat.
 //!
-//! A histogram takes 200 KB and there is one for each kind, so a thousand users with their own would take a gigabyte. A
-//! user notes what it did in a short list, and the list goes into the histograms that all share.
+//! A histogram takes 200 KB and each transaction type has one, so separate histograms for a thousand users would take a
+//! gigabyte. Each user collects its transactions in a short list, and adds the list to the shared histograms.
 
 use std::collections::BTreeMap;
 use std::sync::Mutex;
 use std::time::Duration;
 
 use crate::profile::TransactionKind;
-use lanemark_core::result::KindUse;
+use lanemark_schema::result::KindUse;
 
-/// Number of transactions that a user notes before they go to the common list.
+/// Number of transactions that a user collects before it adds them to the shared histograms.
 const NOTES: usize = 128;
 
 /// The ended transactions of all users.
@@ -27,19 +27,20 @@ pub(crate) struct Ended {
     pub(crate) latency: Duration,
 }
 
-/// The ended transactions of one user, which go to all when there are many of them and when this is dropped.
+/// The ended transactions of one user. They are added to the shared histograms when the list is full and when this is
+/// dropped.
 pub(crate) struct Notes<'a> {
     all: &'a AllNotes,
     ended: Vec<Ended>,
 }
 
 impl AllNotes {
-    /// An empty list for a user.
+    /// Returns an empty list for a user.
     pub(crate) fn notes(&self) -> Notes<'_> {
         Notes { all: self, ended: Vec::new() }
     }
 
-    /// Returns the transactions noted.
+    /// Returns the noted transactions by type.
     pub(crate) fn into_uses(self) -> BTreeMap<TransactionKind, KindUse> {
         self.uses.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner)
     }

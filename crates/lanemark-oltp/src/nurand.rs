@@ -1,13 +1,13 @@
 //! Non-uniform random numbers (TPC-C 5.11, clause 2.1.6).
 
-use lanemark_core::rng::{Rng, StreamKey};
+use lanemark_schema::rng::{Rng, StreamKey};
 
 use crate::text::between;
 
-/// The stream that the constants come from.
+/// The random stream of the constants.
 const STREAM: u32 = 200;
 
-/// `NURand(A, x, y)`: `(((random(0, A) | random(x, y)) + C) % (y - x + 1)) + x`.
+/// Draws `NURand(A, x, y)`: `(((random(0, A) | random(x, y)) + C) % (y - x + 1)) + x`.
 pub fn nurand(rng: &mut Rng, a: i64, c: i64, x: i64, y: i64) -> i64 {
     (((between(rng, 0, a) | between(rng, x, y)) + c) % (y - x + 1)) + x
 }
@@ -17,7 +17,7 @@ pub fn nurand(rng: &mut Rng, a: i64, c: i64, x: i64, y: i64) -> i64 {
 pub struct Constants {
     /// Constant for last names while loading.
     pub last_load: i64,
-    /// Constant for last names while running, as far from the other as clause 2.1.6.1 wants.
+    /// Constant for last names while running; its distance from the other follows clause 2.1.6.1.
     pub last_run: i64,
     /// Constant for customers.
     pub customer: i64,
@@ -26,7 +26,7 @@ pub struct Constants {
 }
 
 impl Constants {
-    /// The constants of the contents that `seed` gives.
+    /// Returns the constants for the contents of `seed`.
     pub fn of(seed: u64) -> Self {
         let mut rng = Rng::new(StreamKey { test: STREAM, ..StreamKey::from_seed(seed) });
         let last_load = between(&mut rng, 0, 255);
@@ -34,7 +34,7 @@ impl Constants {
             let delta = (last - last_load).abs();
             (65..=119).contains(&delta) && delta != 96 && delta != 112
         };
-        // At least 65 and at most 119 away there is always something between 0 and 255.
+        // A distance from 65 to 119 always leaves a value from 0 to 255.
         let last_run = loop {
             let last = between(&mut rng, 0, 255);
             if fits(last) {
@@ -60,7 +60,7 @@ mod tests {
         }
     }
 
-    /// The exact distribution, by counting every pair of the definition.
+    /// Returns the exact distribution, by counting every pair of the definition.
     fn expected(a: i64, c: i64, x: i64, y: i64) -> Vec<f64> {
         let mut counts = vec![0.0; (y + 1) as usize];
         for left in 0..=a {
@@ -89,7 +89,7 @@ mod tests {
                 .filter(|(share, _)| **share > 0.0)
                 .map(|(share, seen)| (seen - share * draws).powi(2) / (share * draws))
                 .sum();
-            // The mean of chi squared is the cells less one, its deviation the root of twice that.
+            // Chi squared has a mean of the number of cells less one, and a deviation of the root of twice the mean.
             let bound = cells - 1.0 + 4.0 * (2.0 * (cells - 1.0)).sqrt();
             assert!(chi < bound, "NURand({a}): chi squared {chi} of {cells} cells");
             let outside =

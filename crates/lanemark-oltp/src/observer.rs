@@ -1,25 +1,26 @@
-//! The observer of a database while users work: the interface through which databases report on themselves.
+//! The observer of a database during a run: the interface to the database's own counters.
 //!
-//! A database without an observer of its own has [`Counted`], which knows what its `Connection` counts.
+//! A database without a dedicated observer uses [`Counted`], which returns the counters of its `Connection`.
 
 use crate::error::OltpError;
 use crate::processor::Family;
 use crate::session::Connection;
-use lanemark_core::result::WaitClass;
-use lanemark_core::result::{Counter, Counters};
+use lanemark_schema::result::WaitClass;
+use lanemark_schema::result::{Counter, Counters};
 
-/// A connection of its own to a database that others work on.
+/// A separate connection that observes a database during a run.
 pub(crate) trait Observer {
-    /// Reads the counters of the database until now.
+    /// Reads the current counters of the database.
     fn counters(&mut self) -> Result<Counters, OltpError>;
 
-    /// Whether what a session has done is counted only when it [reports](Connection::report) or is slow to come.
+    /// Returns whether the database counts a session's work only after it [reports](Connection::report) or after a
+    /// delay.
     fn counts_late(&self) -> bool {
         false
     }
 
-    /// Tells each class that some of `sessions` are found at now, and how many are; false where nothing is known.
-    /// Looks at the sessions once; those between two transactions are left out where `between` says so.
+    /// Samples the wait of each of `sessions` once, and passes `found` each wait class with its number of sessions.
+    /// Omits sessions between two transactions if `between` is set. Returns false if the database lacks such data.
     fn look(
         &mut self,
         _sessions: &[i64],
@@ -29,13 +30,13 @@ pub(crate) trait Observer {
         Ok(false)
     }
 
-    /// The server's processes, where they are this machine's.
+    /// Returns the server's processes, if they run on this machine.
     fn family(&self) -> Option<Family> {
         None
     }
 }
 
-/// An observer of a database that tells no more than its transactions.
+/// An observer of a database that counts only its transactions.
 pub(crate) struct Counted(pub(crate) Box<dyn Connection>);
 
 impl Observer for Counted {

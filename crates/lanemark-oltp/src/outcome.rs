@@ -2,29 +2,29 @@
 
 use std::collections::BTreeMap;
 
-use lanemark_core::result::{
+use lanemark_schema::result::{
     Counter, Counters, DatabaseTarget, DeviceUse, Evidence, KindUse, LatencyHistogram, Provenance,
     RunResult, SCHEMA_VERSION, Sample, ServerTime, SessionWaits, Target, TestResult,
     TransactionsUse, Warning,
 };
-use lanemark_core::units::{Bytes, Duration};
-use lanemark_core::workload::{
+use lanemark_schema::units::{Bytes, Duration};
+use lanemark_schema::workload::{
     Asks, Average, DatabaseUsers, Order, Test, TransactionKind, Workload,
 };
 
 use crate::database::Database;
 use crate::device::DeviceWork;
 use crate::error::OltpError;
-use crate::run::RunOptions;
+use crate::options::RunOptions;
 use crate::schema::Scale;
 
 /// The workload's name in results.
 pub const WORKLOAD_ID: &str = "tpc-c-derived";
-/// The pages of the databases here; SQLite's are half as long.
+/// Page size of the databases here; SQLite's pages are half as long.
 pub(crate) const PAGE: u64 = 8 << 10;
-/// The fewest repeats that tell of a spread.
+/// The minimum number of repeats for a spread.
 const REPEATS_FEW: usize = 3;
-/// The share of the machine's processors from which on other programs are told.
+/// The share of the machine's processors above which other programs raise a warning.
 const OTHERS: f64 = 0.05;
 
 /// The counts of a repeat.
@@ -43,7 +43,7 @@ pub(crate) struct Counted {
 }
 
 impl Counted {
-    /// The repeat as a sample.
+    /// Returns the repeat as a sample.
     pub(crate) fn sample(self) -> Sample {
         let elapsed = duration(self.seconds);
         let minute =
@@ -95,10 +95,12 @@ impl Counted {
             elapsed,
             reads: None,
             writes: None,
+            unified: None,
             flushes: None,
             trims: None,
             cpu: None,
             evidence: device.map(|device| Evidence { device: Some(device), ..Evidence::default() }),
+            in_flight: None,
             punctuality: None,
             path: None,
             drive: None,
@@ -113,14 +115,14 @@ impl Counted {
     }
 }
 
-/// Transactions that changed something and did not undo it.
+/// Returns the number of transactions that changed data and were not rolled back.
 pub(crate) fn changing(kinds: &BTreeMap<TransactionKind, KindUse>) -> u64 {
     let changes = kinds.iter().filter(|(kind, _)| !kind.only_reads());
     changes
         .fold(0, |sum: u64, (_, one)| sum.saturating_add(one.count.saturating_sub(one.rolled_back)))
 }
 
-/// Seconds as a time; what cannot be one is none.
+/// Returns seconds as a duration, and zero for an invalid number.
 pub(crate) fn duration(seconds: f64) -> Duration {
     Duration::from_picoseconds((seconds * 1e12).round() as u64)
 }
@@ -143,11 +145,11 @@ fn device_use(work: &DeviceWork, elapsed: Duration) -> DeviceUse {
     }
 }
 
-/// A database as the target of a run, with the settings that decide what its figures mean, and the bytes that are
-/// loaded.
+/// Returns a database as the target of a run, with the settings that decide what its figures mean, and the bytes of the
+/// loaded data.
 ///
 /// # Errors
-/// Where the database does not answer.
+/// Returns the database's error if it does not answer.
 pub fn target(database: &Database) -> Result<(DatabaseTarget, Bytes), OltpError> {
     let mut settings: BTreeMap<String, String> = database.settings()?.into_iter().collect();
     let (cache, data) = database.cache_and_data()?;
@@ -207,7 +209,7 @@ pub(crate) fn workload_of(
     }
 }
 
-/// The result of the repeats that have ended, with every doubt about them.
+/// Returns the result of the ended repeats, with every warning about them.
 pub fn result(
     provenance: Provenance,
     target: DatabaseTarget,

@@ -1,9 +1,9 @@
 //! The contents of a fresh database (TPC-C 5.11, clause 4.3.3.1), table by table and warehouse by warehouse.
 //!
-//! Every district of every table has a random stream of its own, so the same seed gives the same rows whatever
-//! is loaded first, by whom, and into which database. Dates are those of one fixed day.
+//! Every district of every table has its own random stream, so the same seed produces the same rows, regardless of the
+//! order of loading, the number of connections and the database. All dates are of one fixed day.
 
-use lanemark_core::rng::{Rng, StreamKey};
+use lanemark_schema::rng::{Rng, StreamKey};
 
 use crate::error::OltpError;
 use crate::nurand::{Constants, nurand};
@@ -11,16 +11,16 @@ use crate::schema::{DISTRICTS, Scale, Table};
 use crate::text::{between, data, digits, last_name, letters, zip};
 use crate::value::{Value, values};
 
-/// The date of all that is there at first: 2010-02-01, of TPC-C revision 5.11.
+/// The date of all initial rows: 2010-02-01, of TPC-C revision 5.11.
 pub const LOADED_AT_MS: i64 = 1_264_982_400_000;
 
 /// The receiver of rows.
 pub type Sink<'a> = dyn FnMut(&[Value<'_>]) -> Result<(), OltpError> + 'a;
 
-/// The stream of permutations and lines, which several tables share.
+/// The random stream of permutations and lines, which several tables share.
 const ORDERS_STREAM: u32 = 90;
 
-/// Makes rows of a scale.
+/// Generates the rows of a scale.
 #[derive(Clone, Copy, Debug)]
 pub struct Population {
     scale: Scale,
@@ -28,12 +28,12 @@ pub struct Population {
 }
 
 impl Population {
-    /// The contents of `scale`.
+    /// Returns the contents of `scale`.
     pub fn new(scale: Scale) -> Self {
         Self { scale, constants: Constants::of(scale.seed) }
     }
 
-    /// Gives the rows of `table` that belong to `warehouse`; items belong to none and are given for any.
+    /// Passes the rows of `table` that belong to `warehouse` to `sink`; items are passed for any warehouse.
     pub fn rows(&self, table: Table, warehouse: i64, sink: &mut Sink<'_>) -> Result<(), OltpError> {
         match table {
             Table::Item => self.items(sink),
@@ -145,7 +145,7 @@ impl Population {
         })
     }
 
-    /// The customer and the count of lines of each order, from the first.
+    /// Returns the customer and the number of lines of each order, from the first.
     fn outlines(&self, warehouse: i64, district: i64) -> Vec<(i64, i64)> {
         let mut rng = self.rng(ORDERS_STREAM, warehouse, district);
         let mut customers: Vec<i64> = (1..=self.scale.customers()).collect();
@@ -185,7 +185,7 @@ impl Population {
     }
 }
 
-/// Two streets, a city and a state.
+/// Draws two streets, a city and a state.
 fn address(rng: &mut Rng) -> [String; 4] {
     [letters(rng, 10, 20), letters(rng, 10, 20), letters(rng, 10, 20), letters(rng, 2, 2)]
 }

@@ -1,18 +1,19 @@
-//! PostgreSQL, by the synchronous `postgres` crate: statements prepared once a connection and sent in batches, binary
-//! COPY to load.
+//! PostgreSQL, by the synchronous `postgres` crate. Each connection prepares its statements once and sends them in
+//! batches; a load uses binary COPY.
 //!
-//! Everything lies in the schema `lanemark_oltp`, so what else a database holds is never touched. Transactions
-//! are of the level that a server has by default (read committed); what one changes it locks by changing it
-//! first. There is no TLS.
+//! All tables are in the schema `lanemark_oltp`, so other contents of a database are never changed. Transactions use
+//! the server's default level (read committed). A transaction that changes a row locks it by changing it first. There
+//! is no TLS.
 
 mod batch;
 mod counters;
 mod database;
+mod errors;
 mod message;
 mod procedures;
+mod send;
 mod template;
 
-use std::error::Error as _;
 use std::io::Write;
 
 use postgres::types::{IsNull, ToSql, Type, to_sql_checked};
@@ -26,15 +27,16 @@ use crate::statement::Statement;
 use crate::transactions::{DeliveryOutcome, NewOrderOutcome};
 use crate::value::{Row, Value};
 pub(crate) use database::PostgresDatabase;
-use lanemark_core::result::{Counter, Counters};
+use errors::{from_copy, from_postgres, reason};
+use lanemark_schema::result::{Counter, Counters};
 use procedures::Procedures;
 
-/// Makes a session's work count now, from version 15 on, by one transaction.
+/// Makes the server count a session's work now, from version 15 on, at the cost of one transaction.
 const REPORT: &str = "SELECT pg_stat_force_next_flush()";
 
-/// Bytes that are gathered before they go to the server.
+/// Bytes that the client collects before it sends them to the server.
 const COPY_CHUNK: usize = 64 * 1024;
-/// Head of a binary COPY: its signature, no flags, no extension.
+/// Header of a binary COPY: its signature, no flags, no extension.
 const COPY_HEAD: &[u8] = b"PGCOPY\n\xff\r\n\0\0\0\0\0\0\0\0\0";
 
 /// A connection to a server.
@@ -45,18 +47,18 @@ pub(crate) struct Postgres {
     open: bool,
     /// Whether the statements of messages are prepared.
     batched: bool,
-    /// Statements of the five transactions, and messages in which they went.
+    /// Number of statements of the five transactions, and of the messages that carried them.
     statements: u64,
     ways: u64,
 }
 
-/// The server, account and database of a name.
+/// Returns the server, account and database of a name.
 fn parse(name: &str) -> Result<Config, OltpError> {
     name.parse().map_err(|_| OltpError::Name("what follows postgres:".to_owned()))
 }
 
 impl Postgres {
-    /// Connects to `name`, which is `shown` in errors.
+    /// Connects to `name`. Errors print `shown` as its name.
     pub(crate) fn connect(name: &str, shown: &str) -> Result<Self, OltpError> {
         Self::open(parse(name)?, shown)
     }
@@ -77,13 +79,13 @@ impl Postgres {
         Ok(Self { client, prepared, procedures, open, batched, statements: 0, ways: 0 })
     }
 
-    /// Runs the five transactions as procedures of the server from now on, which are made where there are none.
+    /// Makes all five transactions call procedures of the server, and creates the procedures if they do not exist.
     fn use_procedures(mut self) -> Result<Self, OltpError> {
         self.procedures = Some(Procedures::make(&mut self.client)?);
         Ok(self)
     }
 
-    /// The procedures to call one of, which counts, where they are in use.
+    /// Returns the procedures if they are in use, and counts one statement and one message.
     fn procedures(&mut self) -> Option<(&Procedures, &mut Client)> {
         let procedures = self.procedures.as_ref()?;
         (self.statements, self.ways) = (self.statements + 1, self.ways + 1);
@@ -125,7 +127,7 @@ impl ToSql for Value<'_> {
     to_sql_checked!();
 }
 
-/// The columns of a row; what is neither number nor text is nothing.
+/// Returns the columns of a row; a value that is neither number nor text becomes NULL.
 fn columns(row: &postgres::Row) -> Result<Vec<Value<'_>>, postgres::Error> {
     let column = |(at, column): (usize, &postgres::Column)| {
         Ok(match *column.type_() {
@@ -190,7 +192,7 @@ impl Connection for Postgres {
     fn script(&mut self, sql: &str) -> Result<(), OltpError> {
         let outcome = self.client.batch_execute(sql).map_err(from_postgres);
         if outcome.is_err() && !self.open {
-            // A script that begins a transaction of its own and fails leaves it open.
+            // A script that begins a transaction and fails leaves it open.
             let _ = self.client.batch_execute("ROLLBACK");
         }
         outcome
@@ -280,13 +282,7 @@ impl Connection for Postgres {
     }
 }
 
-/// Returns the major version of the server.
-fn server_version(client: &mut Client) -> Result<i32, OltpError> {
-    let sql = "SELECT current_setting('server_version_num')::INT / 10000";
-    client.query_one(sql, &[]).and_then(|row| row.try_get(0)).map_err(from_postgres)
-}
-
-/// Puts a row as binary COPY has it: the count of fields, then of each its length and bytes.
+/// Appends a row in the format of binary COPY: the number of fields, then the length and bytes of each field.
 fn put_row(chunk: &mut Vec<u8>, table: Table, row: &[Value<'_>]) -> Result<(), OltpError> {
     let long = |number: i64| {
         let (table, text) = (table.name(), "a number is too long for its column");
@@ -311,40 +307,4 @@ fn put_row(chunk: &mut Vec<u8>, table: Table, row: &[Value<'_>]) -> Result<(), O
         }
         Ok(())
     })
-}
-
-/// The server's words, or those below the crate's.
-fn reason(error: &postgres::Error) -> String {
-    match error.as_db_error() {
-        Some(told) => told.message().to_owned(),
-        None => {
-            error.source().map_or_else(|| error.to_string(), |below| format!("{error}: {below}"))
-        }
-    }
-}
-
-/// Converts an error of COPY, which the crate wraps as one of input and output.
-fn from_copy(error: &std::io::Error) -> OltpError {
-    match error.get_ref().and_then(|inner| inner.downcast_ref::<postgres::Error>()) {
-        Some(inner) => classify(inner),
-        None => OltpError::Database(error.to_string()),
-    }
-}
-
-#[expect(clippy::needless_pass_by_value, reason = "it stands where errors are mapped")]
-fn from_postgres(error: postgres::Error) -> OltpError {
-    classify(&error)
-}
-
-/// Converts an error of the client library that comes while users work, by its SQLSTATE.
-fn classify(error: &postgres::Error) -> OltpError {
-    let text = reason(error);
-    match error.code().map(|code| code.code()) {
-        Some("40001" | "40P01" | "55P03") => OltpError::Conflict(text),
-        Some("55006") => OltpError::InUse(text),
-        Some("53100") => OltpError::Full(text),
-        Some("P0002") => OltpError::Damaged(text),
-        Some("42501") => OltpError::Rights { database: "PostgreSQL".to_owned(), reason: text },
-        _ => OltpError::Database(text),
-    }
 }

@@ -1,17 +1,17 @@
 //! The processor time of the machine (`/proc/stat`), of a server's processes, and of a thread.
 //!
-//! Processes are counted in ticks of their accounting (`/proc/PID/stat`, a hundredth of a second), threads in
-//! nanoseconds by the scheduler (`schedstat`): those on a processor, and those ready for one while none was free.
+//! The kernel counts processes in ticks (`/proc/PID/stat`, a hundredth of a second). The scheduler counts threads in
+//! nanoseconds (`schedstat`): their time on a processor, and their time of waiting for one.
 
 use std::fs;
 use std::path::PathBuf;
 
-use lanemark_core::result::SessionTime;
+use lanemark_schema::result::SessionTime;
 
-/// Ticks of a second in `/proc`, which the kernel keeps for programs whatever its own clock (`USER_HZ`).
+/// Ticks of a second in `/proc`, which the kernel fixes for programs (`USER_HZ`), independent of its internal clock.
 const TICKS: f64 = 100.0;
 
-/// Time of all processors since the machine began, in ticks.
+/// Time of all processors since the machine started, in ticks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct ProcessorTime {
     busy: u64,
@@ -19,20 +19,20 @@ pub(crate) struct ProcessorTime {
 }
 
 impl ProcessorTime {
-    /// Reads the processor time until now.
+    /// Reads the current processor time.
     pub(crate) fn now() -> Option<Self> {
         parse(&fs::read_to_string("/proc/stat").ok()?)
     }
 
-    /// The share of time since `earlier` in which processors worked, from 0 to 1.
+    /// Returns the share of time since `earlier` in which processors worked, from 0 to 1.
     pub(crate) fn busy_since(self, earlier: Self) -> Option<f64> {
         let all = self.all.checked_sub(earlier.all).filter(|&ticks| ticks > 0)?;
         Some(self.busy.saturating_sub(earlier.busy) as f64 / all as f64)
     }
 }
 
-/// The share of all processors between two looks that `ours_s`, seconds of one of them, does not explain. What the
-/// machine's own host took from it is in that share, and what the kernel does for everybody.
+/// Returns the share of all processors between two readings that `ours_s` does not explain. `ours_s` is in seconds of
+/// one processor. The share includes time that a hypervisor took and the kernel's work for all programs.
 pub(crate) fn others(later: ProcessorTime, earlier: ProcessorTime, ours_s: f64) -> Option<f64> {
     let all = later.all.checked_sub(earlier.all).filter(|&ticks| ticks > 0)?;
     let busy = later.busy.saturating_sub(earlier.busy) as f64;
@@ -41,20 +41,20 @@ pub(crate) fn others(later: ProcessorTime, earlier: ProcessorTime, ours_s: f64) 
 
 fn parse(text: &str) -> Option<ProcessorTime> {
     let fields = text.lines().next()?.strip_prefix("cpu ")?.split_whitespace();
-    // Guests' time, from the ninth on, is in the user's already.
+    // Guest time, from the ninth field on, is already part of user time.
     let ticks: Vec<u64> = fields.take(8).map_while(|field| field.parse().ok()).collect();
     let idle: u64 = ticks.iter().skip(3).take(2).sum();
     let all: u64 = ticks.iter().sum();
     (ticks.len() >= 5).then_some(ProcessorTime { busy: all - idle, all })
 }
 
-/// A process as `/proc/PID/stat` has it.
+/// A process in `/proc/PID/stat`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Process {
     parent: u32,
     /// Ticks of the process.
     own: u64,
-    /// Ticks of those of its children that have ended.
+    /// Ticks of its children that have ended.
     ended: u64,
 }
 
@@ -64,7 +64,7 @@ impl Process {
     }
 
     fn parse(text: &str) -> Option<Self> {
-        // A program's name may hold brackets and blanks.
+        // A program's name may contain brackets and blanks.
         let fields: Vec<&str> = text.rsplit_once(") ")?.1.split_whitespace().collect();
         let ticks = |at: usize| fields.get(at)?.parse::<u64>().ok();
         let own = ticks(11)? + ticks(12)?;
@@ -72,12 +72,12 @@ impl Process {
     }
 }
 
-/// The processor time of this process so far, in seconds.
+/// Returns the processor time of this process until now, in seconds.
 pub(crate) fn own_s() -> Option<f64> {
     Process::read("self").map(|process| process.own as f64 / TICKS)
 }
 
-/// A process and its children, but for one of them.
+/// A process and its children, except for one of them.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Family {
     parent: u32,
@@ -85,16 +85,15 @@ pub(crate) struct Family {
 }
 
 impl Family {
-    /// The siblings of a process whose title begins with `title`, and their parent.
-    #[cfg_attr(not(feature = "postgres"), allow(dead_code, reason = "no server is built in"))]
+    /// Returns the siblings of a process whose title begins with `title`, and their parent.
     pub(crate) fn of(process: u32, title: &str) -> Option<Self> {
-        // In a container with numbers of its own the process may be somebody else here.
+        // In a container with a separate PID namespace, this number may belong to another process here.
         let found = fs::read_to_string(format!("/proc/{process}/cmdline")).ok()?;
         let parent = Process::read(&process.to_string())?.parent;
         found.starts_with(title).then_some(Self { parent, except: process })
     }
 
-    /// Seconds until now. What children did that have ended since the last look is in it.
+    /// Returns the seconds until now, including children that have ended since the last reading.
     pub(crate) fn seconds(&self) -> Option<f64> {
         let parent = Process::read(&self.parent.to_string())?;
         let mut ticks = parent.own + parent.ended;
@@ -103,7 +102,7 @@ impl Family {
             let Some(number) = name.to_str().and_then(|name| name.parse::<u32>().ok()) else {
                 continue;
             };
-            // One that has ended meanwhile is its parent's matter.
+            // The parent counts the time of a child that has ended meanwhile.
             let Some(process) = Process::read(&number.to_string()) else { continue };
             if process.parent == self.parent && number != self.except {
                 ticks += process.own + process.ended;
@@ -113,11 +112,11 @@ impl Family {
     }
 }
 
-/// A thread or a process of one thread, whose time the scheduler counts.
+/// A thread or a single-threaded process, whose time the scheduler counts.
 #[derive(Clone, Debug)]
 pub(crate) struct Task(PathBuf);
 
-/// The time of a task so far, in nanoseconds.
+/// The time of a task until now, in nanoseconds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct TaskTime {
     running: u64,
@@ -125,7 +124,7 @@ pub(crate) struct TaskTime {
 }
 
 impl Task {
-    /// The thread that asks.
+    /// Returns the calling thread.
     pub(crate) fn own() -> Self {
         Self("/proc/thread-self/schedstat".into())
     }
@@ -135,7 +134,7 @@ impl Task {
         Self(format!("/proc/{number}/schedstat").into())
     }
 
-    /// Reads the task's time until now.
+    /// Reads the current time of the task.
     pub(crate) fn time(&self) -> Option<TaskTime> {
         TaskTime::parse(&fs::read_to_string(&self.0).ok()?)
     }
@@ -200,7 +199,7 @@ mod tests {
     fn a_family_has_the_time_of_its_children() {
         let child = std::process::Command::new("sleep").arg("60").spawn();
         let Ok(mut child) = child else { return };
-        // Until it has become another program, the child is called as its parent is.
+        // Until it executes another program, the child has its parent's name.
         let family = std::iter::repeat_with(|| Family::of(child.id(), "sleep"))
             .take(10_000)
             .find_map(|family| {

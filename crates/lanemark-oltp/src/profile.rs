@@ -1,17 +1,18 @@
-//! The mix of transactions, and how it is drawn.
+//! The mix of transactions, and the method of drawing them.
 //!
 //! | profile | mix | drawn | customers and items |
 //! |---|---|---|---|
-//! | `tpcc` | 45/43/4/4/4, the least that clause 5.2.3 allows of all but New-Order | a deck of 100 cards, shuffled anew for each user (clause 5.2.4.2) | NURand |
-//! | `hammerdb` | 10/10/1/1/1 of 23 | each by itself | uniform, last names by NURand |
+//! | `tpcc` | 45/43/4/4/4 | from a deck of 100 cards, shuffled again for each user | NURand |
+//! | `hammerdb` | 10/10/1/1/1 of 23 | independently | uniform, last names by NURand |
 //!
-//! Order: New-Order, Payment, Order-Status, Delivery, Stock-Level. HammerDB's workload is said to be derived
-//! from TPC-C too; its figures are not comparable with those of the other profile.
+//! Order: New-Order, Payment, Order-Status, Delivery, Stock-Level. The shares of `tpcc` are the minimum of clause 5.2.3
+//! for all but New-Order; clause 5.2.4.2 describes the deck. HammerDB describes its workload as derived from
+//! TPC-C too; its figures cannot be compared with figures of the other profile.
 
-use lanemark_core::rng::Rng;
-pub use lanemark_core::workload::{Profile, TransactionKind};
+use lanemark_schema::rng::Rng;
+pub use lanemark_schema::workload::{Profile, TransactionKind};
 
-/// Keying time and mean think time of a transaction in seconds (clause 5.2.5.7).
+/// Returns the keying time and the mean think time of a transaction in seconds (clause 5.2.5.7).
 pub(crate) fn times_s(kind: TransactionKind) -> (f64, f64) {
     match kind {
         TransactionKind::NewOrder => (18.0, 12.0),
@@ -21,7 +22,7 @@ pub(crate) fn times_s(kind: TransactionKind) -> (f64, f64) {
     }
 }
 
-/// Draws one transaction after another.
+/// The sequence of transaction types of one user.
 #[derive(Clone, Debug)]
 pub struct Mix {
     profile: Profile,
@@ -30,7 +31,7 @@ pub struct Mix {
 }
 
 impl Mix {
-    /// A full deck of `profile`.
+    /// Returns a full deck of `profile`.
     pub fn new(profile: Profile) -> Self {
         let cards = TransactionKind::ALL.into_iter().zip(profile.cards());
         let deck: Vec<TransactionKind> =
@@ -38,7 +39,7 @@ impl Mix {
         Self { profile, drawn: deck.len(), deck }
     }
 
-    /// The next transaction.
+    /// Draws the next transaction.
     pub fn next(&mut self, rng: &mut Rng) -> TransactionKind {
         if self.profile == Profile::Hammerdb {
             return self.deck[rng.below(self.deck.len() as u64) as usize];
@@ -57,7 +58,7 @@ impl Mix {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use lanemark_core::rng::StreamKey;
+    use lanemark_schema::rng::StreamKey;
 
     #[test]
     fn the_mix_is_within_a_tenth_of_a_point() {

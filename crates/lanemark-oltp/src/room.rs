@@ -1,12 +1,11 @@
-//! Room for a database: whether there is enough before it is loaded, and whether an error came of there being none.
+//! Free space for a database: a check before it is loaded, and a check whether a full file system caused an error.
 //!
-//! The room that a scale takes is by measure of fresh contents, tables with their indexes, and grows with warehouses, since all of
-//! a warehouse's tables do; a twentieth is taken off, so that what is refused could not have been loaded. A database of
-//! another machine, or one that does not tell where its data lie, is loaded unlooked.
+//! The required size of a scale was measured on fresh contents, tables with their indexes. It grows in proportion to
+//! the warehouses; the check subtracts a twentieth, so that it refuses only loads that cannot fit. A database of
+//! another machine, or with an unknown data folder, is loaded without a check.
 //!
-//! Whether an error is of a full file system a database does not always say.
-//! SQLite says so. A server whose log cannot grow goes down, and its clients see a connection that is closed; so the
-//! file system below its data is looked at, where it is known and of this machine.
+//! SQLite reports a full file system as such. A server whose log cannot grow exits, and its clients see a closed
+//! connection. So the check reads the free space of the file system below the server's data, if it is known and local.
 
 use std::path::{Path, PathBuf};
 
@@ -15,11 +14,11 @@ use crate::database::Database;
 use crate::error::OltpError;
 use crate::schema::Scale;
 
-/// Less than this is no room: PostgreSQL's log grows by files of 16 MiB.
+/// Free space below this counts as full: PostgreSQL's log grows by files of 16 MiB.
 const LEAST: u64 = 16 << 20;
 
-/// Refuses a load for which there is no room. `there` are the warehouses that are loaded already, nothing where not
-/// even the items are; `freed` are bytes that go first.
+/// Refuses a load that does not fit. `there` is the number of loaded warehouses, `None` without the items; `freed` is
+/// the number of bytes that the load removes first.
 pub(crate) fn require(
     database: &dyn Backend,
     scale: &Scale,
@@ -42,19 +41,19 @@ pub(crate) fn require(
     })
 }
 
-/// The place of a database's data, asked for while it still answers.
+/// The path of a database's data, read while the database still answers.
 pub(crate) struct Room {
     name: String,
     path: Option<PathBuf>,
 }
 
 impl Room {
-    /// Asks for the place of a database's data.
+    /// Queries the path of a database's data.
     pub(crate) fn of(database: &Database) -> Self {
         Self { name: database.name(), path: database.data_path() }
     }
 
-    /// An error with what is full, where it came of that.
+    /// Adds the full file system to an error that it caused; returns other errors unchanged.
     pub(crate) fn explain(&self, error: OltpError) -> OltpError {
         let left = self.path.as_deref().and_then(left);
         let told = match (&error, &left) {
@@ -76,18 +75,18 @@ impl Room {
     }
 }
 
-/// The free space of a file system.
+/// The free space of a file system, in bytes.
 struct Left {
     below: PathBuf,
     free: u64,
     size: u64,
 }
 
-/// Returns the free space of the file system of `path`, or of where it would be.
+/// Returns the free space of the file system of `path`, or of its first existing parent.
 fn left(path: &Path) -> Option<Left> {
     let here = Some(Path::new("."));
     let below = path.ancestors().chain(here).find(|one| one.exists())?;
-    // A file system without a size (some of memory and of networks) tells nothing.
+    // A file system without a size (some in memory or on networks) does not report free space.
     let found = rustix::fs::statvfs(below).ok().filter(|found| found.f_blocks > 0)?;
     let (free, size) = (found.f_bavail * found.f_frsize, found.f_blocks * found.f_frsize);
     Some(Left { below: below.to_owned(), free, size })

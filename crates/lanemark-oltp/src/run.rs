@@ -1,82 +1,35 @@
-//! Users that ask for one transaction after another, each on a connection and thread of its own.
+//! Runs users that execute one transaction after another, each on a separate connection and thread.
 //!
-//! A transaction counts where it ends: after the ramp and before the end. One that meets another in its way is
-//! done again with the same input, and its latency goes on. Any other error ends the run. Who looks on meanwhile is
-//! the thread that started the run.
+//! A transaction counts if it ends after the ramp and before the end of the run. A transaction that conflicts with
+//! another is repeated with the same input, and its latency includes the attempts. Any other error ends the run. The
+//! thread that started the run observes it.
 
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Mutex, OnceLock};
 use std::time::{Duration, Instant};
 
-use lanemark_core::result::{Counters, Sample, ServerTime, SessionTime};
+use lanemark_schema::result::{Counters, Sample, ServerTime, SessionTime};
 
 use crate::database::Database;
 use crate::error::OltpError;
 use crate::live::{Moment, Tally};
 use crate::look::{Onlooker, Seen};
 use crate::notes::{AllNotes, Ended, Notes};
+pub use crate::options::{Clock, RunOptions};
 use crate::outcome::Counted;
-use crate::profile::Profile;
 use crate::room::Room;
 use crate::schema::Scale;
+use crate::shared::{Shared, Span};
 pub use crate::user::User;
 
-/// Users that one warehouse has terminals for.
-const USERS_A_WAREHOUSE: i64 = 10;
-/// Longest sleep before a check whether to stop.
+/// Longest sleep between checks whether to stop.
 const LOOK: Duration = Duration::from_millis(50);
-/// A repeat that was stopped is kept if it counted for so long.
+/// Minimum counted time of a stopped repeat whose sample is kept.
 const KEPT_FROM: Duration = Duration::from_secs(1);
-/// The stack of a user's thread, so that a thousand of them fit anywhere.
+/// Stack size of a user's thread, small enough for a thousand of them.
 const STACK: usize = 512 * 1024;
 
-/// The source of the dates of transactions.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Clock {
-    /// The machine's clock.
-    Wall,
-    /// A second for each transaction of a user, so that a run leaves the same contents again.
-    Counted,
-}
-
-/// The options of a run.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct RunOptions {
-    /// Mix of transactions.
-    pub profile: Profile,
-    /// Number of users at once.
-    pub users: u32,
-    /// Whether users have keying and think times.
-    pub think_times: bool,
-    /// Time before counting.
-    pub ramp: Duration,
-    /// Time that is counted.
-    pub duration: Duration,
-    /// The seed of what users ask for.
-    pub seed: u64,
-    /// Source of dates.
-    pub clock: Clock,
-    /// Whether transactions are procedures of the server.
-    pub procedures: bool,
-    /// Time that each user spends outside the database after each transaction.
-    pub pause: Duration,
-}
-
-impl RunOptions {
-    /// Whether there are terminals for the users.
-    pub fn check(&self, scale: &Scale) -> Result<(), OltpError> {
-        let (users, warehouses) = (i64::from(self.users), scale.warehouses);
-        match self.users {
-            0 => Err(OltpError::Bound { what: "users", value: 0, min: 1, max: 1_000_000 }),
-            _ if users > warehouses * USERS_A_WAREHOUSE => {
-                Err(OltpError::Users { users, warehouses })
-            }
-            _ => Ok(()),
-        }
-    }
-}
-
-/// Sleeps until `until` or until it shall stop.
+/// Sleeps until `until`, or until `stop` returns true.
 fn sleep_until(until: Instant, stop: &dyn Fn() -> bool) {
     while !stop() {
         let left = until.saturating_duration_since(Instant::now());
@@ -87,56 +40,11 @@ fn sleep_until(until: Instant, stop: &dyn Fn() -> bool) {
     }
 }
 
-/// The times of a repeat.
-#[derive(Clone, Copy)]
-pub(crate) struct Span {
-    pub(crate) begins: Instant,
-    pub(crate) counts_from: Instant,
-    pub(crate) ends: Instant,
-}
-
-/// The state that all threads of a repeat share.
-pub(crate) struct Shared<'a> {
-    pub(crate) span: Span,
-    /// Whether users make the database count what they have done ([`crate::session::Connection::report`]).
-    pub(crate) reports: bool,
-    /// Users that are past the edge where counting begins.
-    pub(crate) past: AtomicU32,
-    pub(crate) tallies: Vec<Tally>,
-    failed: AtomicBool,
-    failure: Mutex<Option<OltpError>>,
-    stop: &'a AtomicBool,
-    /// Time at which a thread first saw that it shall stop.
-    stopped_at: OnceLock<Instant>,
-}
-
-impl Shared<'_> {
-    pub(crate) fn stopped(&self) -> bool {
-        if self.stop.load(Ordering::Relaxed) {
-            self.stopped_at.get_or_init(Instant::now);
-        }
-        self.stopped_at.get().is_some() || self.failed.load(Ordering::Relaxed)
-    }
-
-    /// Returns the time at which counting ends: with the repeat, or where it is stopped before that.
-    pub(crate) fn counts_until(&self) -> Instant {
-        self.stopped_at.get().map_or(self.span.ends, |&stopped| stopped.min(self.span.ends))
-    }
-
-    /// Ends the run with an error, of which the first stays.
-    fn fail(&self, error: OltpError) {
-        self.failed.store(true, Ordering::Relaxed);
-        if let Ok(mut first) = self.failure.lock() {
-            first.get_or_insert(error);
-        }
-    }
-}
-
 /// The work of users in a repeat.
 #[derive(Default)]
 struct Work {
     counters: Counters,
-    /// Processor time of the sessions for which it is known.
+    /// Processor time of the sessions, if it is known.
     sessions: Option<SessionTime>,
 }
 
@@ -199,8 +107,8 @@ fn work(
 
 /// Runs one repeat.
 ///
-/// Where `stop` comes before its end, the sample is that of the time until then and is not complete; within the first
-/// second that counts, the outcome is [`OltpError::Stopped`].
+/// If `stop` returns true before the end, the sample covers the time until then and is marked as incomplete. In the
+/// first counted second, the result is [`OltpError::Stopped`] instead.
 pub fn run(
     database: &Database,
     scale: Scale,
@@ -211,7 +119,7 @@ pub fn run(
     run_shown(database, scale, options, repeat, stop, &mut |_| ())
 }
 
-/// Runs one repeat, and tells `show` each second, and where ramp and counting end, how it goes on.
+/// Runs one repeat, and passes its progress to `show` each second and at the ends of ramp and counting.
 pub fn run_shown(
     database: &Database,
     scale: Scale,
@@ -260,7 +168,7 @@ pub fn run_shown(
         }
         let seen = onlooker.look_on(&shared, show);
         if seen.is_err() {
-            // The users' own errors say more of what has happened; they come by themselves or not at all.
+            // The users' own errors describe the cause better, and they occur by themselves or not at all.
             shared.failed.store(true, Ordering::Relaxed);
         }
         for thread in started {
@@ -285,14 +193,14 @@ pub fn run_shown(
     Ok(Sample { complete, ..outcome(counted, uses, &all, seen) })
 }
 
-/// The repeat, of what users did and what was seen beside them.
+/// Returns the sample of the users' work and of the observations.
 fn outcome(counted: Duration, uses: AllNotes, work: &Work, seen: Seen) -> Sample {
     let seconds = counted.as_secs_f64();
     let kinds = uses.into_uses();
     let time =
         ServerTime { server_s: seen.server_s, driver_s: seen.driver_s, sessions: work.sessions };
     let retries: u64 = kinds.values().map(|one| one.retries).sum();
-    // What was done again is in the database's count each time, and in ours once.
+    // The database counts every attempt; the users count a transaction once.
     let beside = seen.reports + retries;
     let counted = seen.counters.transactions();
     let mut counters = seen.counters;

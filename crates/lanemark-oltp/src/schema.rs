@@ -1,7 +1,7 @@
-//! The nine tables of TPC-C 5.11, clause 1.3, as data that every database makes its own tables from.
+//! The nine tables of TPC-C 5.11, clause 1.3, as data from which every database makes its tables.
 //!
-//! Two differences from the specification, which make contents comparable bit for bit: money is whole cents and
-//! a rate is ten-thousandths, both integers; a date is milliseconds since 1970. Texts are not padded.
+//! Two differences from the specification make contents comparable bit for bit. Money is in whole cents and a rate in
+//! ten-thousandths, both integers; a date is in milliseconds since 1970. Texts are not padded.
 
 use crate::error::OltpError;
 
@@ -21,7 +21,7 @@ pub enum Kind {
     Text,
 }
 
-/// A column's name and what it holds.
+/// A column's name and type.
 pub type Column = (&'static str, Kind);
 
 /// The nine tables of the schema.
@@ -33,7 +33,7 @@ pub enum Table {
     Warehouse,
     /// Stock of each item in a warehouse.
     Stock,
-    /// Ten of each warehouse.
+    /// Districts; ten of each warehouse.
     District,
     /// Customers of a district.
     Customer,
@@ -41,7 +41,7 @@ pub enum Table {
     History,
     /// Orders.
     Orders,
-    /// Orders that are not delivered.
+    /// Orders that have not been delivered.
     NewOrder,
     /// Lines of orders.
     OrderLine,
@@ -151,7 +151,7 @@ const ORDER_LINE: &[Column] = &[
     ("ol_dist_info", Text),
 ];
 
-/// SQL that makes the indexes beside the primary keys.
+/// SQL that makes the indexes in addition to the primary keys.
 pub(crate) const INDEXES: &str = "\
 CREATE INDEX customer_by_name ON customer (c_w_id, c_d_id, c_last, c_first, c_id);
 CREATE INDEX orders_by_customer ON orders (o_w_id, o_d_id, o_c_id, o_id);
@@ -201,13 +201,14 @@ impl Table {
         }
     }
 
-    /// The names of the table's columns as a list in SQL.
+    /// Returns the names of the table's columns as a list in SQL.
     pub(crate) fn column_names(self) -> String {
         let names: Vec<&str> = self.columns().iter().map(|(name, _)| *name).collect();
         names.join(", ")
     }
 
-    /// SQL that makes the table with columns of the types that `kind` gives, and with its key where it is `keyed`.
+    /// Returns SQL that makes the table. `kind` returns the type of each column; the table has its key if `keyed` is
+    /// set.
     pub(crate) fn sql(
         self,
         kind: fn(&str, Kind) -> &'static str,
@@ -220,7 +221,7 @@ impl Table {
         format!("CREATE TABLE {} ({}){ending};\n", self.name(), columns.join(", "))
     }
 
-    /// Returns the columns of the table's primary key; none for the history.
+    /// Returns the columns of the table's primary key; `None` for the history.
     pub fn key(self) -> Option<&'static str> {
         match self {
             Self::Item => Some("i_id"),
@@ -239,11 +240,11 @@ impl Table {
 /// The scale of a database and the seed of its data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct Scale {
-    /// Warehouses, from 1.
+    /// Number of warehouses.
     pub warehouses: i64,
-    /// Items and customers are the specification's over this; anything but 1 is for tests.
+    /// Divisor of the specification's items and customers; values other than 1 are for tests.
     pub divisor: i64,
-    /// The seed of the contents.
+    /// Seed of the contents.
     pub seed: u64,
 }
 
@@ -258,9 +259,9 @@ impl std::fmt::Display for Scale {
 }
 
 impl Scale {
-    /// Most warehouses.
+    /// Maximum number of warehouses.
     pub const WAREHOUSES_MAX: i64 = 100_000;
-    /// Largest divisor: 30 customers of a district are left.
+    /// Maximum divisor, which leaves 30 customers of a district.
     pub const DIVISOR_MAX: i64 = 100;
 
     /// Checks the number of warehouses and the divisor against their bounds.
@@ -273,22 +274,22 @@ impl Scale {
         bound("scale", self.divisor, Self::DIVISOR_MAX)
     }
 
-    /// Items; 100,000 unless divided.
+    /// Returns the number of items; 100,000 unless divided.
     pub fn items(&self) -> i64 {
         100_000 / self.divisor
     }
 
-    /// Customers, and orders at first, of each district; 3,000 unless divided.
+    /// Returns the number of customers, and of initial orders, of each district; 3,000 unless divided.
     pub fn customers(&self) -> i64 {
         3_000 / self.divisor
     }
 
-    /// Orders of each district that are delivered at first; 2,100 unless divided.
+    /// Returns the number of initially delivered orders of each district; 2,100 unless divided.
     pub fn delivered(&self) -> i64 {
         self.customers() * 7 / 10
     }
 
-    /// Last names in use; 1,000 unless there are fewer customers.
+    /// Returns the number of last names in use; 1,000 unless there are fewer customers.
     pub fn last_names(&self) -> i64 {
         self.customers().min(1_000)
     }

@@ -1,7 +1,7 @@
-//! A connection to a database: the seam behind which databases differ.
+//! A connection to a database: the interface that each database implements.
 //!
-//! A module for another database gives the first group of methods. The five transactions come with them, and a
-//! database that does a transaction otherwise, in a procedure of its own for one, overrides that method.
+//! A database's module implements the first group of methods. The five transactions have defaults in terms of that
+//! group; a database that runs a transaction differently, such as in a procedure, overrides its method.
 
 use crate::error::OltpError;
 use crate::input::{Delivery, NewOrder, OrderStatus, Payment, StockLevel};
@@ -10,65 +10,65 @@ use crate::schema::Table;
 use crate::statement::Statement;
 use crate::transactions::{self, DeliveryOutcome, NewOrderOutcome};
 use crate::value::{Row, Value};
-use lanemark_core::result::Counters;
+use lanemark_schema::result::Counters;
 
-/// Gives all rows to the sink that it is handed.
+/// A function that passes all rows to the given sink.
 pub type Producer<'a> = dyn FnMut(&mut Sink<'_>) -> Result<(), OltpError> + 'a;
 
 /// A connection to a database.
 pub trait Connection: Send {
-    /// Begins a transaction, and says whether it writes.
+    /// Begins a transaction; `writes` states whether it changes data.
     fn begin(&mut self, writes: bool) -> Result<(), OltpError>;
 
-    /// Begins a transaction that writes nothing and sees the database as it is at one moment.
+    /// Begins a read-only transaction that sees a snapshot of the database.
     fn begin_still(&mut self) -> Result<(), OltpError> {
         self.begin(false)
     }
 
-    /// Makes the transaction last.
+    /// Commits the transaction.
     fn commit(&mut self) -> Result<(), OltpError>;
 
-    /// Undoes the transaction.
+    /// Rolls the transaction back.
     fn rollback(&mut self) -> Result<(), OltpError>;
 
-    /// The rows that a statement gives.
+    /// Executes a statement and returns its rows.
     fn query(&mut self, statement: Statement, values: &[Value<'_>]) -> Result<Vec<Row>, OltpError>;
 
     /// Executes a statement without result rows; returns the number of rows that it changed.
     fn execute(&mut self, statement: Statement, values: &[Value<'_>]) -> Result<u64, OltpError>;
 
-    /// Runs statements without parameters and rows.
+    /// Executes statements without parameters and result rows.
     fn script(&mut self, sql: &str) -> Result<(), OltpError>;
 
-    /// Gives each row of a statement without parameters, numbers and texts, to `each`.
+    /// Passes each row of a statement without parameters to `each`, as numbers and texts.
     fn scan(&mut self, sql: &str, each: &mut dyn FnMut(&[Value<'_>])) -> Result<(), OltpError>;
 
-    /// All rows of a statement without parameters.
+    /// Returns all rows of a statement without parameters.
     fn rows(&mut self, sql: &str) -> Result<Vec<Row>, OltpError> {
         let mut rows = Vec::new();
         self.scan(sql, &mut |row| rows.push(row.iter().cloned().map(Value::into_owned).collect()))?;
         Ok(rows)
     }
 
-    /// Loads rows into a table, as fast as the database can, within a transaction that has begun.
+    /// Loads rows into a table by the database's fastest method, in an open transaction.
     fn fill(&mut self, table: Table, produce: &mut Producer<'_>) -> Result<(), OltpError>;
 
-    /// Transactions that the database itself has counted, where it counts them.
+    /// Returns the number of transactions that the database itself has counted, if it counts them.
     fn transactions_counted(&mut self) -> Result<Option<u64>, OltpError> {
         Ok(None)
     }
 
-    /// The server's number for this session, where it has a server.
+    /// Returns the server's number for this session, if the database has a server.
     fn session(&mut self) -> Result<Option<i64>, OltpError> {
         Ok(None)
     }
 
-    /// Makes what this session has done count in the database's own counters now, by one transaction more.
+    /// Makes the database add this session's work to its counters now, at the cost of one transaction.
     fn report(&mut self) -> Result<(), OltpError> {
         Ok(())
     }
 
-    /// Reads the counters of this connection alone until now, where the database is inside the driver.
+    /// Reads the current counters of this connection only, if the database runs inside the driver.
     fn own_counters(&mut self) -> Result<Counters, OltpError> {
         Ok(Counters::default())
     }
@@ -78,12 +78,12 @@ pub trait Connection: Send {
         transactions::new_order(self, input)
     }
 
-    /// Payment; the customer's balance in cents.
+    /// Runs Payment; returns the customer's balance in cents.
     fn payment(&mut self, input: &Payment) -> Result<i64, OltpError> {
         transactions::payment(self, input)
     }
 
-    /// Order-Status; the lines of the customer's last order.
+    /// Runs Order-Status; returns the number of lines of the customer's last order.
     fn order_status(&mut self, input: &OrderStatus) -> Result<usize, OltpError> {
         transactions::order_status(self, input)
     }
@@ -93,7 +93,7 @@ pub trait Connection: Send {
         transactions::delivery(self, input)
     }
 
-    /// Stock-Level; the items that run low.
+    /// Runs Stock-Level; returns the number of items whose stock is low.
     fn stock_level(&mut self, input: &StockLevel) -> Result<i64, OltpError> {
         transactions::stock_level(self, input)
     }

@@ -1,8 +1,9 @@
-//! SQLite, built in: a file, its log beside it (WAL), one writer at a time.
+//! SQLite, built in: one file with a write-ahead log (WAL) next to it, and one writer at a time.
 //!
-//! Every commit reaches the drive (`synchronous = FULL`), which SQLite's common settings for WAL leave out. The
-//! cache is given in pages of the file; the system's page cache lies below it.
+//! Every commit reaches the drive (`synchronous = FULL`), unlike SQLite's common settings for WAL. The cache size is in
+//! pages of the file; the system's page cache is below it.
 
+mod companions;
 mod file;
 mod template;
 mod whose;
@@ -20,13 +21,13 @@ use crate::session::{Connection, Producer};
 use crate::statement::Statement;
 use crate::value::{Row, Value};
 pub(crate) use file::SqliteFile;
-use lanemark_core::result::{Counter, Counters};
+use lanemark_schema::result::{Counter, Counters};
 
-/// Time that a writer waits for another.
+/// Maximum time that a writer waits for another.
 const BUSY: Duration = Duration::from_secs(60);
-/// Time that all others may take to leave where the file is wanted alone.
+/// Maximum time until all other connections close before exclusive access.
 const ALONE: Duration = Duration::from_secs(5);
-/// Statements that a connection keeps prepared.
+/// Number of prepared statements that a connection caches.
 const PREPARED: usize = 64;
 
 /// Statement that sets up every connection.
@@ -43,8 +44,9 @@ pub(crate) struct Sqlite {
 }
 
 impl Sqlite {
-    /// Opens `path`, and makes it where `create` says so.
+    /// Opens `path`, and creates it if `create` is set.
     pub(crate) fn open(path: &Path, create: bool) -> Result<Self, OltpError> {
+        companions::check(path)?;
         let create = if create { OpenFlags::SQLITE_OPEN_CREATE } else { OpenFlags::empty() };
         let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX | create;
         let opened = rusqlite::Connection::open_with_flags(path, flags);
@@ -55,7 +57,7 @@ impl Sqlite {
         Ok(Self { inner, counted: Counters::default() })
     }
 
-    /// Does something while nobody else has the file, all of whose contents are in it and none in its log.
+    /// Runs a function with exclusive access to the file, after all contents of the log have moved into the file.
     pub(crate) fn alone<T>(
         path: &Path,
         act: impl FnOnce() -> Result<T, OltpError>,
@@ -66,14 +68,14 @@ impl Sqlite {
             OltpError::Conflict(text) => OltpError::InUse(format!("{}: {text}", path.display())),
             error => error,
         };
-        // Only whoever is alone can end the log.
+        // Ending the log requires exclusive access.
         let end_log = "PRAGMA journal_mode = DELETE";
         connection.inner.query_row(end_log, (), |_| Ok(())).map_err(in_use)?;
         connection.inner.execute_batch("BEGIN EXCLUSIVE").map_err(in_use)?;
         act()
     }
 
-    /// Whether the file is an SQLite database at all, or could become one.
+    /// Returns whether the file is an SQLite database, or could become one.
     pub(crate) fn is_database(path: &Path) -> bool {
         use std::io::Read;
         let mut head = [0; 16];
@@ -84,11 +86,11 @@ impl Sqlite {
         }
     }
 
-    /// Returns a counter of this connection since the last time; SQLite keeps it in 32 bits.
+    /// Returns a counter of this connection since the last call; SQLite keeps it in 32 bits.
     fn take_status(&self, status: std::ffi::c_int) -> Option<u64> {
         let (mut now, mut highest) = (0, 0);
-        // SAFETY: the handle is that of an open connection, which no other thread uses while `self` is borrowed,
-        // and both pointers are to places that outlive the call.
+        // SAFETY: the handle is the handle of an open connection, which no other thread uses while `self` is borrowed,
+        // and both pointers are to variables that outlive the call.
         let code = unsafe {
             let handle = self.inner.handle();
             ffi::sqlite3_db_status64(handle, status, &raw mut now, &raw mut highest, 1)
@@ -96,13 +98,13 @@ impl Sqlite {
         (code == ffi::SQLITE_OK).then(|| now.cast_unsigned())
     }
 
-    /// The files of a database.
+    /// Returns the files of a database.
     pub(crate) fn files(path: &Path) -> [PathBuf; 3] {
         [path.to_owned(), beside(path, "-wal"), beside(path, "-shm")]
     }
 }
 
-/// The path whose name has `ending` after that of `path`.
+/// Returns the path whose file name is `path`'s followed by `ending`.
 fn beside(path: &Path, ending: &str) -> PathBuf {
     let mut name = path.as_os_str().to_owned();
     name.push(ending);
@@ -119,7 +121,7 @@ impl ToSql for Value<'_> {
     }
 }
 
-/// The columns of a row, borrowed.
+/// Returns the columns of a row, borrowed.
 fn columns<'r>(row: &'r rusqlite::Row<'_>, count: usize) -> rusqlite::Result<Vec<Value<'r>>> {
     (0..count)
         .map(|at| {
@@ -157,7 +159,7 @@ impl Connection for Sqlite {
         let count = prepared.column_count();
         let mut rows = prepared.query(params_from_iter(values)).map_err(from_sqlite)?;
         let mut found = Vec::new();
-        // To the end, since a statement that changes something has changed all only then.
+        // All rows are read, since a statement that changes rows has changed all of them only at its end.
         while let Some(row) = rows.next().map_err(from_sqlite)? {
             let row = columns(row, count).map_err(from_sqlite)?;
             found.push(row.into_iter().map(Value::into_owned).collect());
@@ -214,14 +216,14 @@ impl Connection for Sqlite {
     }
 }
 
-/// Converts an error of the library that comes while a file is opened.
+/// Converts an error of the library that occurs while a file is opened.
 fn at_opening(path: &Path, error: &rusqlite::Error) -> OltpError {
     let (database, reason) = (path.display().to_string(), error.to_string());
     match error.sqlite_error_code() {
         Some(ErrorCode::ReadOnly | ErrorCode::PermissionDenied) => {
             OltpError::Rights { database, reason }
         }
-        // Another program makes or changes it just now.
+        // Another program is creating or changing it.
         Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => {
             OltpError::InUse(format!("{database}: {reason}"))
         }
@@ -229,10 +231,10 @@ fn at_opening(path: &Path, error: &rusqlite::Error) -> OltpError {
     }
 }
 
-/// Converts an error of the library that comes while users work.
+/// Converts an error of the library that occurs during a run.
 #[expect(clippy::needless_pass_by_value, reason = "it stands where errors are mapped")]
 fn from_sqlite(error: rusqlite::Error) -> OltpError {
-    // With statements that can't be prepared the crate tells all of their text.
+    // For statements that cannot be prepared, the crate's message contains their whole text.
     let text = match &error {
         rusqlite::Error::SqlInputError { msg, .. } => msg.clone(),
         _ => error.to_string(),

@@ -1,7 +1,7 @@
 //! The statements of the five transactions, in SQL that every database here understands.
 //!
-//! Parameters are `$1`, `$2`, … in the order of their first appearance. Where one database needs other words,
-//! its module replaces the text of that statement.
+//! Parameters are `$1`, `$2`, … in the order of their first appearance. If a database needs other SQL, its module
+//! replaces the text of that statement.
 
 macro_rules! statements {
     ($($(#[$doc:meta])* $name:ident = $text:expr;)*) => {
@@ -22,12 +22,12 @@ macro_rules! statements {
 }
 
 statements! {
-    /// A warehouse's tax.
+    /// Reads a warehouse's tax.
     WarehouseTax = "SELECT w_tax FROM warehouse WHERE w_id = $1";
-    /// Takes the next order's number of a district.
+    /// Takes a district's next order number.
     TakeOrderNumber = "UPDATE district SET d_next_o_id = d_next_o_id + 1 \
         WHERE d_w_id = $1 AND d_id = $2 RETURNING d_next_o_id - 1, d_tax";
-    /// Fields of the customer for an order.
+    /// Reads the customer's fields for an order.
     OrderCustomer = "SELECT c_discount, c_last, c_credit FROM customer \
         WHERE c_w_id = $1 AND c_d_id = $2 AND c_id = $3";
     /// Enters an order.
@@ -35,9 +35,9 @@ statements! {
         o_ol_cnt, o_all_local) VALUES ($1, $2, $3, $4, $5, NULL, $6, $7)";
     /// Marks the order as open.
     InsertNewOrder = "INSERT INTO new_order (no_w_id, no_d_id, no_o_id) VALUES ($1, $2, $3)";
-    /// Price, name and data of an item.
+    /// Reads the price, name and data of an item.
     Item = "SELECT i_price, i_name, i_data FROM item WHERE i_id = $1";
-    /// Takes from stock, which is filled up where it would run out.
+    /// Takes from stock; adds to the stock first if it would run out.
     TakeStock = "UPDATE stock SET s_quantity = s_quantity - $1 + \
         CASE WHEN s_quantity - $1 >= 10 THEN 0 ELSE 91 END, \
         s_ytd = s_ytd + $1, s_order_cnt = s_order_cnt + 1, s_remote_cnt = s_remote_cnt + $2 \
@@ -45,7 +45,7 @@ statements! {
         WHEN 2 THEN s_dist_02 WHEN 3 THEN s_dist_03 WHEN 4 THEN s_dist_04 WHEN 5 THEN s_dist_05 \
         WHEN 6 THEN s_dist_06 WHEN 7 THEN s_dist_07 WHEN 8 THEN s_dist_08 WHEN 9 THEN s_dist_09 \
         ELSE s_dist_10 END, s_data";
-    /// Enters an order's line.
+    /// Enters a line of an order.
     InsertOrderLine = "INSERT INTO order_line (ol_w_id, ol_d_id, ol_o_id, ol_number, ol_i_id, \
         ol_supply_w_id, ol_delivery_d, ol_quantity, ol_amount, ol_dist_info) \
         VALUES ($1, $2, $3, $4, $5, $6, NULL, $7, $8, $9)";
@@ -55,7 +55,7 @@ statements! {
     /// Adds a payment to a district.
     PayDistrict = "UPDATE district SET d_ytd = d_ytd + $1 WHERE d_w_id = $2 AND d_id = $3 \
         RETURNING d_name, d_street_1, d_street_2, d_city, d_state, d_zip";
-    /// Customers of a name, by first name.
+    /// Selects the customers with a last name, by first name.
     CustomersByName = "SELECT c_id FROM customer WHERE c_w_id = $1 AND c_d_id = $2 \
         AND c_last = $3 ORDER BY c_first, c_id";
     /// Adds a payment to a customer.
@@ -64,42 +64,42 @@ statements! {
         WHERE c_w_id = $2 AND c_d_id = $3 AND c_id = $4 RETURNING c_credit, c_first, c_middle, \
         c_last, c_street_1, c_street_2, c_city, c_state, c_zip, c_phone, c_since, c_credit_lim, \
         c_discount, c_balance";
-    /// Notes about a customer with bad credit.
+    /// Reads the notes about a customer with bad credit.
     CustomerData = "SELECT c_data FROM customer WHERE c_w_id = $1 AND c_d_id = $2 AND c_id = $3";
-    /// Adds to what is known of a customer with bad credit.
+    /// Replaces the notes about a customer with bad credit.
     NoteCustomer = "UPDATE customer SET c_data = $1 WHERE c_w_id = $2 AND c_d_id = $3 AND c_id = $4";
     /// Records a payment.
     InsertHistory = "INSERT INTO history (h_c_id, h_c_d_id, h_c_w_id, h_d_id, h_w_id, h_date, \
         h_amount, h_data) VALUES ($1, $2, $3, $4, $5, $6, $7, $8)";
-    /// Fields of the customer for Order-Status.
+    /// Reads the customer's fields for Order-Status.
     StatusCustomer = "SELECT c_balance, c_first, c_middle, c_last FROM customer \
         WHERE c_w_id = $1 AND c_d_id = $2 AND c_id = $3";
-    /// A customer's last order.
+    /// Reads a customer's last order.
     LastOrder = "SELECT o_id, o_entry_d, o_carrier_id FROM orders WHERE o_w_id = $1 \
         AND o_d_id = $2 AND o_c_id = $3 ORDER BY o_id DESC LIMIT 1";
-    /// An order's lines.
+    /// Reads the lines of an order.
     OrderLines = "SELECT ol_i_id, ol_supply_w_id, ol_quantity, ol_amount, ol_delivery_d \
         FROM order_line WHERE ol_w_id = $1 AND ol_d_id = $2 AND ol_o_id = $3";
-    /// A district's oldest open order.
+    /// Selects a district's oldest open order.
     OldestOpen = "SELECT no_o_id FROM new_order WHERE no_w_id = $1 AND no_d_id = $2 \
         ORDER BY no_o_id LIMIT 1";
     /// Closes an open order.
     CloseOrder = "DELETE FROM new_order WHERE no_w_id = $1 AND no_d_id = $2 AND no_o_id = $3";
-    /// Gives an order its carrier.
+    /// Sets the carrier of an order.
     CarryOrder = "UPDATE orders SET o_carrier_id = $1 WHERE o_w_id = $2 AND o_d_id = $3 \
         AND o_id = $4 RETURNING o_c_id";
     /// Marks an order's lines as delivered.
     DeliverLines = "UPDATE order_line SET ol_delivery_d = $1 WHERE ol_w_id = $2 AND ol_d_id = $3 \
         AND ol_o_id = $4";
-    /// Total price of an order.
+    /// Sums the price of an order.
     OrderAmount = "SELECT CAST(SUM(ol_amount) AS BIGINT) FROM order_line WHERE ol_w_id = $1 \
         AND ol_d_id = $2 AND ol_o_id = $3";
-    /// Charges a customer with what was delivered.
+    /// Charges a customer for a delivery.
     ChargeCustomer = "UPDATE customer SET c_balance = c_balance + $1, \
         c_delivery_cnt = c_delivery_cnt + 1 WHERE c_w_id = $2 AND c_d_id = $3 AND c_id = $4";
-    /// A district's next order number.
+    /// Reads a district's next order number.
     NextOrderNumber = "SELECT d_next_o_id FROM district WHERE d_w_id = $1 AND d_id = $2";
-    /// Items of the last orders that run low.
+    /// Counts the items of the last orders whose stock is low.
     LowItems = "SELECT COUNT(DISTINCT s_i_id) FROM order_line JOIN stock ON s_i_id = ol_i_id \
         WHERE ol_w_id = $1 AND ol_d_id = $2 AND ol_o_id >= $3 AND ol_o_id < $4 AND s_w_id = $1 \
         AND s_quantity < $5";

@@ -1,7 +1,8 @@
-//! Contents kept under a name beside their database, and brought back as they were, in the time of a copy.
+//! Templates: copies of a database's contents under a name, next to the database. Restoring one takes as long as a
+//! copy.
 //!
-//! SQLite copies the file, PostgreSQL the database within its server. What is kept is what is there at that moment, so
-//! one keeps right after loading. Whoever else is connected must go first.
+//! SQLite copies the file, PostgreSQL the database within its server. A template contains the contents at that moment,
+//! so it is best made directly after loading. All other connections must be closed first.
 
 use std::time::Instant;
 
@@ -9,7 +10,8 @@ use crate::backend::{Templates, check_kept_name};
 use crate::database::Database;
 use crate::error::OltpError;
 
-/// Keeps what a database holds as `name`; the seconds it took. `overwrite` names one that may be replaced.
+/// Copies a database's contents to the template `name`; returns the seconds it took. `overwrite` names a template
+/// that may be replaced.
 pub fn keep(database: &Database, name: &str, overwrite: Option<&str>) -> Result<f64, OltpError> {
     check_kept_name(name)?;
     if let Some(given) = overwrite.filter(|&given| given != name) {
@@ -22,8 +24,8 @@ pub fn keep(database: &Database, name: &str, overwrite: Option<&str>) -> Result<
     Ok(begun.elapsed().as_secs_f64())
 }
 
-/// Brings back what was kept as `name`; the seconds it took. Contents of the same scale and seed are replaced, any
-/// others only where `overwrite` names the database.
+/// Restores the template `name`; returns the seconds it took. Contents of the same scale and seed are replaced; others
+/// are replaced only if `overwrite` names the database.
 pub fn restore(database: &Database, name: &str, overwrite: Option<&str>) -> Result<f64, OltpError> {
     check_kept_name(name)?;
     database.check_called(overwrite)?;

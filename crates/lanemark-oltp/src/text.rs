@@ -1,21 +1,21 @@
 //! Random texts and last names (TPC-C 5.11, clauses 4.3.2.2 to 4.3.2.7).
 
-use lanemark_core::rng::Rng;
+use lanemark_schema::rng::Rng;
 
-/// 64 signs, so that six bits choose one.
+/// 64 characters, so that six bits choose one.
 const SIGNS: &[u8; 64] = b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-+";
 
 /// The syllables of last names.
 const SYLLABLES: [&str; 10] =
     ["BAR", "OUGHT", "ABLE", "PRI", "PRES", "ESE", "ANTI", "CALLY", "ATION", "EING"];
 
-/// A whole number from `min` to `max`, both included.
+/// Draws a whole number from `min` to `max`, both included.
 pub(crate) fn between(rng: &mut Rng, min: i64, max: i64) -> i64 {
     debug_assert!(min <= max);
     min + rng.below((max - min + 1) as u64) as i64
 }
 
-/// A text of `min` to `max` letters and digits.
+/// Draws a text of `min` to `max` letters and digits.
 pub(crate) fn letters(rng: &mut Rng, min: i64, max: i64) -> String {
     let mut text = vec![0; between(rng, min, max) as usize];
     for ten in text.chunks_mut(10) {
@@ -25,21 +25,21 @@ pub(crate) fn letters(rng: &mut Rng, min: i64, max: i64) -> String {
             bits >>= 6;
         }
     }
-    // All signs are ASCII, so this only looks.
+    // All characters are ASCII, so the conversion cannot fail.
     String::from_utf8(text).unwrap_or_default()
 }
 
-/// `length` digits.
+/// Draws `length` digits.
 pub(crate) fn digits(rng: &mut Rng, length: usize) -> String {
     (0..length).map(|_| char::from(b'0' + rng.below(10) as u8)).collect()
 }
 
-/// A zip code: four digits and 11111.
+/// Draws a zip code: four digits and 11111.
 pub(crate) fn zip(rng: &mut Rng) -> String {
     digits(rng, 4) + "11111"
 }
 
-/// Data of an item or of stock: 26 to 50 signs, in one of ten with ORIGINAL somewhere.
+/// Draws the data of an item or of stock: 26 to 50 characters, one in ten with ORIGINAL at a random offset.
 pub(crate) fn data(rng: &mut Rng) -> String {
     let mut text = letters(rng, 26, 50);
     if rng.below(10) == 0 {
@@ -58,7 +58,7 @@ pub fn last_name(number: i64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use lanemark_core::rng::StreamKey;
+    use lanemark_schema::rng::StreamKey;
 
     #[test]
     fn last_names_are_those_of_the_specification() {

@@ -1,7 +1,7 @@
 //! The five transactions (TPC-C 5.11, clauses 2.4.2 to 2.8.2) in terms of statements.
 //!
-//! Each is a transaction of the database from its first statement to its last. One that ends with an error is
-//! undone. Delivery delivers the ten districts in one transaction and is not queued.
+//! Each is one transaction of the database from its first statement to its last, and is rolled back if a statement
+//! fails. Delivery delivers the ten districts in one transaction and is not queued.
 
 use crate::error::OltpError;
 use crate::input::{CustomerKey, Delivery, NewOrder, OrderStatus, Payment, StockLevel};
@@ -20,23 +20,23 @@ pub enum NewOrderOutcome {
         /// Price of the order, in cents.
         total: i64,
     },
-    /// The order had an item that does not exist, and was undone as the specification wants.
+    /// The order had an item that does not exist, and was rolled back as the specification requires.
     RolledBack,
 }
 
 /// The outcome of a delivery.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DeliveryOutcome {
-    /// Districts of which an order was delivered.
+    /// Number of districts in which an order was delivered.
     pub delivered: i64,
-    /// Districts without an open order.
+    /// Number of districts without an open order.
     pub skipped: i64,
 }
 
-/// The longest that is known of a customer, in characters.
+/// Maximum length of the notes about a customer, in characters.
 const CUSTOMER_DATA_MAX: usize = 500;
 
-/// Runs `body` in a transaction, which is undone where it fails.
+/// Runs `body` in a transaction, which is rolled back if `body` fails.
 fn within<C: Connection + ?Sized, T>(
     connection: &mut C,
     writes: bool,
@@ -45,13 +45,13 @@ fn within<C: Connection + ?Sized, T>(
     connection.begin(writes)?;
     let outcome = body(connection).and_then(|value| connection.commit().map(|()| value));
     if outcome.is_err() {
-        // The first error says why; a connection that is gone has undone it already.
+        // The caller needs the first error; a lost connection has rolled back already.
         let _ = connection.rollback();
     }
     outcome
 }
 
-/// The only row of a statement.
+/// Returns the only row of a statement.
 fn one<C: Connection + ?Sized>(
     connection: &mut C,
     statement: S,
@@ -79,7 +79,7 @@ pub(crate) fn new_order<C: Connection + ?Sized>(
     outcome
 }
 
-/// The statements of New-Order; nothing where an item does not exist.
+/// Runs the statements of New-Order; returns `None` if an item does not exist.
 fn enter<C: Connection + ?Sized>(
     connection: &mut C,
     input: &NewOrder,
@@ -115,7 +115,7 @@ fn enter<C: Connection + ?Sized>(
     Ok(Some((order, discounted * (10_000 + warehouse_tax + district_tax) / 10_000)))
 }
 
-/// The middle one of those who bear a last name, rounded up.
+/// Returns the middle one of the customers with a last name, rounded up.
 pub(crate) fn middle<T>(bearers: &[T]) -> Option<&T> {
     bearers.get(bearers.len().saturating_sub(1) / 2)
 }
@@ -126,7 +126,7 @@ pub(crate) fn noted([c, cd, cw, d, w, amount]: [i64; 6], known: &str) -> String 
     note.chars().take(CUSTOMER_DATA_MAX).collect()
 }
 
-/// The number of a customer: of those who bear a last name the middle one, rounded up.
+/// Returns a customer's number; for a last name, the number of the middle customer, rounded up.
 fn customer_number<C: Connection + ?Sized>(
     connection: &mut C,
     (warehouse, district): (i64, i64),
@@ -152,7 +152,8 @@ pub(crate) fn payment<C: Connection + ?Sized>(
     within(connection, true, |connection| {
         let (w, d, amount) = (input.warehouse, input.district, input.amount);
         let (cw, cd) = (input.customer_warehouse, input.customer_district);
-        // The customer comes first: the warehouse is what everybody waits for, and is held for less long so.
+        // The customer is first: most payments wait for the warehouse's row, and this order locks it for the shortest
+        // time.
         let customer = customer_number(connection, (cw, cd), &input.customer)?;
         let paid = one(connection, S::PayCustomer, &values![amount, cw, cd, customer])?;
         if paid[0].text() == "BC" {
@@ -207,7 +208,7 @@ pub(crate) fn delivery<C: Connection + ?Sized>(
             charges.push((d, carried[0].int(), amount));
             outcome.delivered += 1;
         }
-        // Customers last, which payments want too.
+        // Customers are last, because payments also need them.
         for (d, customer, amount) in charges {
             connection.execute(S::ChargeCustomer, &values![amount, w, d, customer])?;
         }

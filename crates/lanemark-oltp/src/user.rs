@@ -1,20 +1,20 @@
-//! A user: a connection, what is asked for next, and doing it until it is done.
+//! A user: a connection and the inputs of its transactions. A user repeats each transaction until it succeeds.
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use lanemark_core::result::{Counters, SessionTime};
+use lanemark_schema::result::{Counters, SessionTime};
 
 use crate::database::Database;
 use crate::error::OltpError;
 use crate::input::Inputs;
+use crate::options::{Clock, RunOptions};
 use crate::processor::{Task, TaskTime};
 use crate::profile::{Mix, TransactionKind, times_s};
-use crate::run::{Clock, RunOptions};
 use crate::schema::Scale;
 use crate::session::Connection;
 use crate::transactions::NewOrderOutcome;
 
-/// Times that a transaction is done again before the run gives up.
+/// Maximum number of retries of a transaction before the run ends.
 const RETRIES_MAX: u64 = 1_000;
 
 /// A user with a connection.
@@ -28,7 +28,7 @@ pub struct User {
     server: Server,
 }
 
-/// The place of the database relative to a user.
+/// The location of the server relative to a user.
 enum Server {
     /// Inside the user's own thread.
     Within,
@@ -38,14 +38,14 @@ enum Server {
     Elsewhere,
 }
 
-/// A user's readings where counting begins, and again where it ends.
+/// A user's readings at the edges, when counting begins and ends.
 pub(crate) struct Edge {
     task: Option<TaskTime>,
     counters: Counters,
 }
 
 impl Edge {
-    /// Processor time and the connection's own counters between two edges.
+    /// Returns the processor time and the connection's own counters between two edges.
     pub(crate) fn since(&self, earlier: &Self) -> (Option<SessionTime>, Counters) {
         let task = self.task.zip(earlier.task).map(|(later, earlier)| later.since(earlier));
         (task, self.counters.since(&earlier.counters))
@@ -53,7 +53,7 @@ impl Edge {
 }
 
 impl User {
-    /// The user of a number, in a repeat.
+    /// Returns the user of a number, in a repeat.
     pub fn new(
         database: &Database,
         scale: Scale,
@@ -72,8 +72,8 @@ impl User {
         })
     }
 
-    /// The server's number for the user's session; `here` where the server's processes are this machine's, and
-    /// nothing where the database is inside the driver.
+    /// Returns the server's number for the user's session, or `None` if the database runs inside the driver. `here` is
+    /// whether the server's processes run on this machine.
     pub(crate) fn meet_server(&mut self, here: Option<bool>) -> Result<Option<i64>, OltpError> {
         let session = self.connection.session()?;
         self.server = match (here, session) {
@@ -84,7 +84,7 @@ impl User {
         Ok(session)
     }
 
-    /// Looks at where the user stands between two transactions. The thread that asks must be the user's own.
+    /// Reads the user's counters between two transactions. The calling thread must be the user's own.
     pub(crate) fn edge(&mut self, report: bool) -> Result<Edge, OltpError> {
         if report {
             self.connection.report()?;
@@ -97,7 +97,7 @@ impl User {
         Ok(Edge { task, counters: self.connection.own_counters()? })
     }
 
-    /// Times that the last transaction was done again.
+    /// Returns the number of retries of the last transaction.
     pub(crate) fn retries(&self) -> u64 {
         self.retries
     }
@@ -107,7 +107,7 @@ impl User {
         self.mix.next(self.inputs.rng())
     }
 
-    /// Does a transaction until it is done; whether it was rolled back as it should.
+    /// Runs a transaction until it succeeds; returns whether it was rolled back as intended.
     pub fn perform(&mut self, kind: TransactionKind) -> Result<bool, OltpError> {
         let at_ms = self.now_ms();
         self.done += 1;
@@ -158,10 +158,10 @@ impl User {
         }
     }
 
-    /// Keying and thinking times of a transaction (clause 5.2.5.7).
+    /// Draws the keying and think times of a transaction (clause 5.2.5.7).
     pub(crate) fn pauses(&mut self, kind: TransactionKind) -> (Duration, Duration) {
         let (keying, mean) = times_s(kind);
-        // The logarithm of nothing is cut at ten times the mean, as the clause has it.
+        // The clause limits the think time to ten times the mean.
         let thinking = (-self.inputs.rng().unit().ln() * mean).min(10.0 * mean);
         (Duration::from_secs_f64(keying), Duration::from_secs_f64(thinking))
     }

@@ -1,4 +1,4 @@
-//! The values that go to a database and come back.
+//! The values that a database receives and returns.
 
 use std::borrow::Cow;
 
@@ -13,16 +13,16 @@ pub enum Value<'a> {
     Text(Cow<'a, str>),
 }
 
-/// A row that came back.
+/// A row that a database returned.
 pub type Row = Vec<Value<'static>>;
 
 impl Value<'_> {
-    /// The number; zero where it is none, which no column of a key ever is.
+    /// Returns the number; zero for other values, which no key column contains.
     pub(crate) fn int(&self) -> i64 {
         if let Self::Int(number) = self { *number } else { 0 }
     }
 
-    /// Returns the value, borrowed from nobody.
+    /// Returns the value without a borrow.
     pub(crate) fn into_owned(self) -> Value<'static> {
         match self {
             Self::Null => Value::Null,
@@ -31,7 +31,7 @@ impl Value<'_> {
         }
     }
 
-    /// The text; empty where it is none.
+    /// Returns the text; empty for other values.
     pub(crate) fn text(&self) -> &str {
         if let Self::Text(text) = self { text } else { "" }
     }
@@ -61,7 +61,7 @@ impl From<String> for Value<'_> {
     }
 }
 
-/// Values of different kinds as a row.
+/// Returns values of different types as a row.
 macro_rules! values {
     ($($value:expr),* $(,)?) => { [$($crate::value::Value::from($value)),*] };
 }

@@ -116,7 +116,6 @@ fn a_warehouse_takes_what_room_is_estimated_for() {
     assert!((0.97..1.05).contains(&ratio), "{ratio}");
 }
 
-#[cfg(feature = "postgres")]
 #[test]
 fn postgres_says_what_is_full_and_goes_on_when_there_is_room() {
     use lanemark_oltp::managed::{ManagedServer, ServerOptions, programs};

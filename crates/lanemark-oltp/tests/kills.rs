@@ -6,10 +6,10 @@
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-use lanemark_core::rng::{Rng, StreamKey};
 use lanemark_oltp::run::{Clock, RunOptions, run};
 use lanemark_oltp::schema::Scale;
 use lanemark_oltp::{Database, Value};
+use lanemark_schema::rng::{Rng, StreamKey};
 
 mod asked;
 use asked::{STOP, assert_consistent, load_into};
@@ -93,7 +93,6 @@ fn killed_drivers_leave_sqlite_consistent() {
     kill_drivers(&database, &format!("sqlite:{}", path.display()), 1);
 }
 
-#[cfg(feature = "postgres")]
 mod on_a_server {
     use super::*;
     use lanemark_oltp::managed::{ManagedServer, ServerOptions, programs};

@@ -1,6 +1,5 @@
 //! A server of our own: whose it is, and that it goes with its driver. Skipped, with a message, where none is
 //! installed.
-#![cfg(feature = "postgres")]
 
 use std::io::{BufRead, BufReader, Read};
 use std::os::unix::fs::PermissionsExt;

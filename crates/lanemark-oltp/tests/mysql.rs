@@ -1,5 +1,5 @@
 //! The workload on a MariaDB server of its own; skipped, with a message, where none is installed.
-#![cfg(feature = "mysql")]
+#![cfg(feature = "full")]
 
 use std::os::unix::fs::{PermissionsExt, chown};
 use std::os::unix::process::CommandExt;

@@ -1,10 +1,8 @@
 //! The workload on a PostgreSQL server of its own; skipped, with a message, where none is installed.
-#![cfg(feature = "postgres")]
 
 use std::os::unix::fs::PermissionsExt;
 use std::time::Duration;
 
-use lanemark_core::result::{Counter, TransactionsUse, WaitClass};
 use lanemark_oltp::contents::contents;
 use lanemark_oltp::download;
 use lanemark_oltp::input::{CustomerKey, Inputs};
@@ -15,6 +13,7 @@ use lanemark_oltp::run::{RunOptions, User, run, run_shown};
 use lanemark_oltp::schema::Scale;
 use lanemark_oltp::template::{keep, restore};
 use lanemark_oltp::{Database, NewOrderOutcome, OltpError, Profile, TransactionKind, Value};
+use lanemark_schema::result::{Counter, TransactionsUse, WaitClass};
 
 mod asked;
 mod damage;

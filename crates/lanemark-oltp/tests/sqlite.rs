@@ -4,7 +4,6 @@ use std::path::Path;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-use lanemark_core::result::Counter;
 use lanemark_oltp::check::{Source, check};
 use lanemark_oltp::contents::contents;
 use lanemark_oltp::live::Moment;
@@ -13,6 +12,7 @@ use lanemark_oltp::run::{Clock, RunOptions, User, run, run_shown};
 use lanemark_oltp::schema::{Scale, Table};
 use lanemark_oltp::template::{keep, restore};
 use lanemark_oltp::{Database, OltpError, TransactionKind, outcome};
+use lanemark_schema::result::Counter;
 
 mod asked;
 mod damage;
@@ -218,7 +218,7 @@ fn what_was_kept_comes_back_and_replaces_nothing_else() {
     // Where the file is gone and its log is not.
     let path = folder.path().join("oltp.db");
     std::fs::remove_file(&path).unwrap();
-    std::fs::write(folder.path().join("oltp.db-wal"), "of another file").unwrap();
+    std::fs::write(folder.path().join("oltp.db-wal"), b"\x37\x7f\x06\x82 of another file").unwrap();
     restore(&database, "fresh", None).unwrap();
     assert_eq!(held(), fresh);
     assert!(matches!(keep(&database, "fresh", None), Err(OltpError::Kept { .. })));
@@ -322,7 +322,7 @@ fn users_that_pause_do_no_more_than_their_pauses_let_them() {
     // 900 ms and what is under way at their beginning.
     let count = sample.transactions.unwrap().count;
     assert!((2..=2 * 19).contains(&count), "{count}");
-    let asked = outcome::workload(&SCALE, &options, lanemark_core::units::Bytes(1), 1);
+    let asked = outcome::workload(&SCALE, &options, lanemark_schema::units::Bytes(1), 1);
     let text = serde_json::to_string(&asked).unwrap();
     assert!(text.contains("\"pause_ns\":50000000"), "{text}");
 }

@@ -1,13 +1,13 @@
 //! The errors in the input of a fit.
 
-use lanemark_core::sim::SimError;
 use lanemark_lab::{Cause, LabError};
+use lanemark_sim::SimError;
 use lanemark_study::StudyError;
 
-/// The reason why there is no fit.
+/// The reason why a fit is not possible.
 #[derive(Debug, thiserror::Error)]
 pub enum PredictError {
-    /// A library file or a system is wrong.
+    /// A library file or a system is invalid.
     #[error(transparent)]
     Study(#[from] StudyError),
     /// No result was given.
@@ -23,7 +23,7 @@ pub enum PredictError {
         /// Tests of the workload.
         all: usize,
     },
-    /// The runs are of several drives.
+    /// The runs measured different drives.
     #[error("{one_result} is of {one}, and {other_result} of {other}")]
     SeveralDrives {
         /// Name of a result.
@@ -35,7 +35,7 @@ pub enum PredictError {
         /// Drive of the other result.
         other: String,
     },
-    /// A test has a figure that cannot be.
+    /// A test has an impossible figure.
     #[error("{result}: test `{test}`: {figure} is {value}")]
     Figure {
         /// Name of the result.
@@ -47,13 +47,25 @@ pub enum PredictError {
         /// Value of the figure.
         value: f64,
     },
-    /// Tests are missing without which nothing can be told.
+    /// A test does not state a setting that its simulation needs.
+    #[error("{result}: test `{test}`: {what} is not stated")]
+    NotStated {
+        /// Name of the result.
+        result: String,
+        /// Name of the test.
+        test: String,
+        /// The setting.
+        what: &'static str,
+        /// Option of `lanemark import` that supplies it.
+        option: &'static str,
+    },
+    /// Tests are missing that every fit needs.
     #[error("the results lack {}", .missing.join(", and "))]
     Missing {
-        /// Missing tests, each in words.
+        /// The missing tests, each as text.
         missing: Vec<&'static str>,
     },
-    /// All that was read was read from no flash.
+    /// Every read was too fast to come from flash.
     #[error(
         "test `{test}`: reads took {read_us:.0} us, where flash takes {least_us:.0} us at least, and there is no other test of small random requests"
     )]
@@ -62,10 +74,10 @@ pub enum PredictError {
         test: String,
         /// Mean latency of its reads, in microseconds.
         read_us: f64,
-        /// The least that flash takes over this path, in microseconds.
+        /// The minimum time of flash over this path, in microseconds.
         least_us: f64,
     },
-    /// The template is a hard disk and the drive is not, or the other way round.
+    /// The template is a hard disk and the drive is not, or the reverse.
     #[error(
         "test `{test}`: reads took {read_ms:.2} ms one at a time, as of a {}, and {template} is a {}",
         if *.is_disk { "solid-state drive" } else { "hard disk" },
@@ -81,7 +93,7 @@ pub enum PredictError {
         /// Whether the template is a hard disk.
         is_disk: bool,
     },
-    /// A system or a test that the search came to and that cannot be.
+    /// The search reached a system or a test that is not valid.
     #[error("the search came to what cannot be simulated: {0}")]
     Unfit(String),
     /// The simulator refused a test.
@@ -95,12 +107,15 @@ pub enum PredictError {
 }
 
 impl PredictError {
-    /// Returns advice on how to go on.
+    /// Returns advice on how to continue.
     pub fn hint(&self) -> Option<String> {
         let hint = match self {
             Self::Study(error) => return error.hint.clone(),
             Self::NoResults | Self::Missing { .. } => {
                 "`lanemark bench PATH --workload fit` measures all that is needed"
+            }
+            Self::NotStated { option, .. } => {
+                return Some(format!("import the files again with {option}"));
             }
             Self::CutShort { .. } => "run it again, and let it end",
             Self::SeveralDrives { .. } => "fit each drive to its own results",

@@ -1,11 +1,11 @@
-//! Models from measurements, and what they say about other paths.
+//! Models from measurements, which predict other paths.
 //!
-//! | module | what it does |
+//! | module | contents |
 //! |---|---|
 //! | [`mod@fit`] | a drive's model from the results of a workload on it |
 //!
-//! Everything here runs the simulator many times over short tests; nothing reads a clock or touches a file.
-//! Threads share the work, and the outcome does not depend on how many there are.
+//! The crate runs the simulator many times over short tests. It reads no clock and touches no file. Threads share the
+//! work, and the result does not depend on their number.
 
 mod error;
 pub mod fit;

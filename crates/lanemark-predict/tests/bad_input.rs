@@ -3,12 +3,12 @@
 mod laboratory;
 
 use laboratory::{Place, library, run, short_workload, system};
-use lanemark_core::result::{
-    DirectionResult, FitDoubt, MeasuredTarget, RunResult, Standing, Target, TestResult,
-};
-use lanemark_core::units::{Bytes, Duration};
 use lanemark_lab::Pool;
 use lanemark_predict::{Job, PredictError, fit};
+use lanemark_schema::result::{
+    DirectionResult, FitDoubt, MeasuredTarget, RunResult, Standing, Target, TestResult,
+};
+use lanemark_schema::units::{Bytes, Duration};
 
 fn place() -> Place {
     ("workstation-x570".to_owned(), "m2".to_owned())
@@ -157,7 +157,7 @@ fn the_template_of_a_pcie_port_follows_the_name_of_the_device() {
             file_system: None,
             block_device: block_device.map(str::to_owned),
             engine: "io_uring".to_owned(),
-            direct: true,
+            direct: Some(true),
         });
         let fitted = outcome(&[RunResult { target, ..run.clone() }], None).unwrap().drive;
         assert_eq!(fitted.template, wanted, "{path}");

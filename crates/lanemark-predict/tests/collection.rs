@@ -3,8 +3,8 @@
 mod laboratory;
 
 use laboratory::{fitted, library, noisy, number, run, short_workload, system};
-use lanemark_core::result::{FittedParameter, RunResult, Standing};
-use lanemark_core::units::Bytes;
+use lanemark_schema::result::{FittedParameter, RunResult, Standing};
+use lanemark_schema::units::Bytes;
 
 const PLACE: (&str, &str) = ("workstation-z170", "sata");
 const SHARE: &str = "drive.translation.beside_collection";

@@ -3,10 +3,10 @@
 mod laboratory;
 
 use laboratory::{Place, fitted, library, noisy, number, outcome, run, short_workload, system};
-use lanemark_core::result::{FittedParameter, RunResult};
-use lanemark_core::units::Duration;
-use lanemark_core::workload::Workload;
 use lanemark_predict::PredictError;
+use lanemark_schema::result::{FittedParameter, RunResult};
+use lanemark_schema::units::Duration;
+use lanemark_schema::workload::Workload;
 use lanemark_study::Library;
 
 const TEMPLATE: &str = "seagate-barracuda-1tb";
@@ -23,7 +23,7 @@ fn workload(library: &Library) -> Workload {
     for test in &mut workload.tests {
         test.ramp = Duration::from_seconds(if test.writes() { 40 } else { 2 });
         if !test.is_in_order() {
-            test.span = lanemark_core::units::Bytes(900_000_000_000);
+            test.span = lanemark_schema::units::Bytes(900_000_000_000);
         }
     }
     workload

@@ -4,7 +4,7 @@
 mod laboratory;
 
 use laboratory::{fitted, library, noisy, number, run, short_workload, system};
-use lanemark_core::result::Standing;
+use lanemark_schema::result::Standing;
 
 /// Greatest relative error of a recovered value.
 const WITHIN: f64 = 0.05;
@@ -86,6 +86,22 @@ fn recovers(case: &Case, requests: u64) {
             error.map_or_else(String::new, |error| format!("{:+.1}%", error * 100.0)),
             if identified { "" } else { "open" },
         );
+        if let Some((low, high)) = &parameter.interval_95
+            && parameter.parameter != "drive.flash.dies_per_channel"
+            && parameter.parameter != "drive.flash.page"
+        {
+            // As far below as above, in logarithms, but for the digits that are printed. Latencies that may be zero have
+            // another scale.
+            let [low, high] =
+                [low, high].map(|end| number(end) / number(parameter.value.as_ref().unwrap()));
+            assert!(low <= 1.0 && 1.0 <= high, "{}: {low} to {high}", parameter.parameter);
+            let is_ratio = low > 0.0 && !parameter.parameter.ends_with("_latency");
+            assert!(
+                !is_ratio || (low * high - 1.0).abs() < 0.02,
+                "{}: {low} to {high}",
+                parameter.parameter
+            );
+        }
         let must = case.must.iter().any(|must| parameter.parameter == format!("drive.{must}"));
         if must {
             assert!(identified, "{}: is open", parameter.parameter);

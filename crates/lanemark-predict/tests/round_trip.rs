@@ -6,7 +6,7 @@ mod laboratory;
 use laboratory::{
     Place, Truth, fitted, library, middle_p90_most, noisy, run, short_workload, system,
 };
-use lanemark_core::rng::{Rng, StreamKey};
+use lanemark_schema::rng::{Rng, StreamKey};
 use lanemark_study::Library;
 use lanemark_study::document::Section;
 use lanemark_study::library::Kind;

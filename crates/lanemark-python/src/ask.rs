@@ -1,9 +1,8 @@
-//! Other questions: a real drive's speed and path, a model of it, and what another path would give.
+//! Other queries: a real drive's speed and path, a model of the drive, and the effect of another path.
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 
-use lanemark_core::result::{FittedDrive, Inspection, WhatIf};
 use lanemark_inspect::Sysfs;
 use lanemark_lab::scale::{Scale, real_without_faults};
 use lanemark_lab::whatif::WhatIfAsked;
@@ -11,6 +10,8 @@ use lanemark_lab::{Cancel, Lab, LabError, measured, results, settings};
 use lanemark_measure::{Bench, EngineKind, Event, Purge, Settings};
 use lanemark_predict::{Job, REQUESTS};
 use lanemark_report::{fit_table, inspection_svg, inspection_text, whatif_text};
+use lanemark_schema::result::{FittedDrive, Inspection, WhatIf};
+use lanemark_schema::workload::bound::QUEUE_DEPTH;
 use pyo3::prelude::*;
 
 use crate::failure::{Failure, input};
@@ -19,7 +20,7 @@ use crate::run::{Run, STYLE, json_line, pool, provenance};
 use crate::watch::{Progress, watched};
 use crate::workload::{Workload, quantity};
 
-/// An answer in the views that the command has of it.
+/// An answer in all views of the command.
 #[pyclass(frozen, module = "lanemark._lanemark")]
 pub(crate) struct Answer {
     json: String,
@@ -53,7 +54,7 @@ impl Answer {
     }
 }
 
-/// Inspects a device's path, or all of the machine, in a sysfs tree.
+/// Inspects the path of a device, or all paths of the machine, in a sysfs tree.
 #[pyfunction]
 pub(crate) fn inspect(
     py: Python<'_>,
@@ -65,7 +66,7 @@ pub(crate) fn inspect(
     Answer::of_inspection(&inspection?)
 }
 
-/// The words of a what-if, by the names of the package's function.
+/// The options of a what-if, by the parameter names of the package's function.
 #[derive(FromPyObject)]
 #[pyo3(from_item_all)]
 pub(crate) struct Asked {
@@ -83,7 +84,7 @@ pub(crate) struct Asked {
     seed: u64,
 }
 
-/// Says what the same work would do otherwise.
+/// Compares the same work on the present system and on the changed one.
 #[pyfunction]
 #[pyo3(signature = (source, asked, library, threads, on_progress=None))]
 pub(crate) fn what_if(
@@ -96,8 +97,8 @@ pub(crate) fn what_if(
 ) -> PyResult<Answer> {
     let lab = Lab { pool: pool(threads)?, ..Lab::default() };
     let own = library.get().own();
-    if let Some(depth) = asked.queue_depth.filter(|depth| !(1..=65_536).contains(depth)) {
-        return Err(input(format!("queue_depth = {depth}: is not in 1 to 65536")).into());
+    if let Some(depth) = asked.queue_depth.filter(|depth| !QUEUE_DEPTH.contains(depth)) {
+        return Err(input(format!("queue_depth = {depth}: is not {QUEUE_DEPTH}")).into());
     }
     let scale = Scale {
         size: quantity("size", asked.size.as_deref())?,
@@ -144,7 +145,7 @@ impl Fit {
         fit_table(&self.0.drive, &STYLE)
     }
 
-    /// The text of a library file of this drive, under the name `name`.
+    /// Returns the text of a library file of this drive, under the name `name`.
     fn file(&self, name: &str) -> Result<String, Failure> {
         Ok(self.0.file(name)?)
     }
@@ -191,7 +192,7 @@ pub(crate) fn fit(
     Ok(Fit(fitted.map_err(Failure::from)?))
 }
 
-/// The settings of a measurement, by the names of the package's function.
+/// The settings of a measurement, by the parameter names of the package's function.
 #[derive(FromPyObject)]
 #[pyo3(from_item_all)]
 pub(crate) struct Measure {

@@ -1,11 +1,11 @@
-//! Errors as exceptions: those of `lanemark.errors`, by who can mend them, in the words of the command.
+//! Errors as exceptions: the classes of `lanemark.errors`, by who can correct the error, with the command's message.
 
-use lanemark_core::sim::SimError;
 use lanemark_lab::{Cause, LabError};
+use lanemark_sim::SimError;
 use pyo3::prelude::*;
 use pyo3::types::PyType;
 
-/// An error on its way to Python.
+/// An error to raise in Python.
 pub(crate) struct Failure(LabError);
 
 impl<E: Into<LabError>> From<E> for Failure {
@@ -33,12 +33,12 @@ impl From<Failure> for PyErr {
     }
 }
 
-/// Wrong input without a hint.
+/// Returns an input error without a hint.
 pub(crate) fn input(message: impl Into<String>) -> Failure {
     LabError::input(message).into()
 }
 
-/// A request or test that the simulator refused.
+/// Returns the error for a request or test that the simulator refused.
 pub(crate) fn refused(error: SimError) -> Failure {
     input(error.to_string())
 }

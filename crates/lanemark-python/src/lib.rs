@@ -1,17 +1,17 @@
 //! The Python package `lanemark`: the laboratory as classes and functions of Python.
 //!
-//! | file | what it binds |
+//! | file | bindings |
 //! |---|---|
-//! | `library`, `system`, `workload` | what can be named, assembled and asked |
-//! | `run`, `ask`, `study` | runs and other questions, and what they answer |
-//! | `simulator` | the simulator's open interface, for a load of one's own |
-//! | `sweep` | chunks of a sweep, for whoever spreads them |
+//! | `library`, `system`, `workload` | the names, systems and tests of a run |
+//! | `run`, `ask`, `study` | runs and other queries, and their answers |
+//! | `simulator` | the simulator's open interface, for a custom load |
+//! | `sweep` | chunks of a sweep, for callers that distribute them |
 //! | `table` | results as streams of Arrow |
 //! | `watch` | work without the interpreter's lock, which a signal ends |
-//! | `failure` | errors as exceptions, in the words of the command |
+//! | `failure` | errors as exceptions, with the command's message |
 //!
-//! Nothing is computed here. The package's Python part (`python/lanemark`) has the names, types and docstrings that a
-//! person sees; this module is what they stand on, and promises nothing by itself.
+//! The module computes nothing itself. The package's Python part (`python/lanemark`) contains the names, types and
+//! docstrings that users see; it is built on this module, whose interface is not stable.
 
 #![expect(clippy::needless_pass_by_value, reason = "arguments come from Python by value")]
 #![expect(clippy::too_many_arguments, reason = "the package's own functions name and explain them")]
@@ -62,7 +62,7 @@ mod _lanemark {
         py.detach(|| lanemark_cli::main_of(words))
     }
 
-    /// The version of Lanemark.
+    /// Returns the version of Lanemark.
     #[pyfunction]
     fn version() -> &'static str {
         env!("CARGO_PKG_VERSION")

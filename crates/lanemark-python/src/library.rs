@@ -1,4 +1,4 @@
-//! The library: what can be named.
+//! The library: the names of its entries.
 
 use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
@@ -21,7 +21,7 @@ const KINDS: [(&str, Kind); 4] = [
 pub(crate) struct Library(Mutex<lanemark_study::Library>);
 
 impl Library {
-    /// A copy that notes by itself what it is asked for.
+    /// Returns a copy that separately records the files that were requested from it.
     pub(crate) fn own(&self) -> lanemark_study::Library {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }

@@ -3,12 +3,12 @@
 use std::path::PathBuf;
 use std::sync::OnceLock;
 
-use lanemark_core::result::{Machine, Provenance, RunResult};
 use lanemark_lab::columns::RunTable;
 use lanemark_lab::interval::Subject;
 use lanemark_lab::results::{self, Place};
 use lanemark_lab::{Lab, LabError, Pool, json};
 use lanemark_report::{Style, bottlenecks, html, run_table, test_details};
+use lanemark_schema::result::{Machine, Provenance, RunResult};
 use lanemark_study::Location;
 use pyo3::prelude::*;
 
@@ -18,14 +18,14 @@ use crate::table::Table;
 use crate::watch::{Look, Progress, watched};
 use crate::workload::Workload;
 
-/// The style of all text: as a command that is no terminal prints it.
+/// The style of all text: the command's style without a terminal.
 pub(crate) const STYLE: Style = Style { width: 100, colour: false };
 
 /// A run.
 #[pyclass(frozen, module = "lanemark._lanemark")]
 pub(crate) struct Run(pub(crate) RunResult);
 
-/// Provenance of what begins now, by the call `command`.
+/// Returns the provenance of a run that begins now, by the call `command`.
 pub(crate) fn provenance(command: Vec<String>, seed: u64) -> Provenance {
     static MACHINE: OnceLock<Machine> = OnceLock::new();
     let started_at = results::now();
@@ -40,7 +40,7 @@ pub(crate) fn provenance(command: Vec<String>, seed: u64) -> Provenance {
     }
 }
 
-/// A pool of so many threads, or of as many as there are cores.
+/// Creates a pool of `threads` threads, or of one thread per core.
 pub(crate) fn pool(threads: Option<usize>) -> Result<Pool, Failure> {
     let Some(threads) = threads else { return Ok(Pool::default()) };
     let known = std::num::NonZeroUsize::new(threads).filter(|threads| threads.get() <= 1024);
@@ -49,13 +49,13 @@ pub(crate) fn pool(threads: Option<usize>) -> Result<Pool, Failure> {
     Ok(Pool::new(known))
 }
 
-/// A value as the command prints it with `--json`, in one line.
+/// Formats a value as the command prints it with `--json`, in one line.
 pub(crate) fn json_line<T: serde::Serialize>(value: &T) -> Result<String, Failure> {
     let failed = |error| LabError::run(format!("the result can't be written as JSON: {error}"));
     Ok(serde_json::to_string(value).map_err(failed)?)
 }
 
-/// Extras of a run beside its figures.
+/// The parts of a run in addition to its figures.
 #[derive(Clone, Copy, FromPyObject)]
 #[pyo3(from_item_all)]
 pub(crate) struct Extras {
@@ -127,7 +127,14 @@ impl Run {
         json_line(&self.0)
     }
 
-    /// The result as the command prints it with `--json`.
+    /// Reads the run that [`Run::json`] wrote.
+    #[staticmethod]
+    fn of_json(text: &str) -> Result<Self, Failure> {
+        let run = serde_json::from_str(text);
+        Ok(Self(run.map_err(|error| input(format!("this is no result of a run: {error}")))?))
+    }
+
+    /// Returns the result as the command prints it with `--json`.
     fn json_text(&self) -> Result<String, Failure> {
         Ok(json::text(&self.0)?)
     }
@@ -144,7 +151,8 @@ impl Run {
         html(None, &[&self.0])
     }
 
-    /// The run as a table of text, with the details of its tests or what limits them where that is asked for.
+    /// Returns the run as a text table. If requested, the table is followed by the details of its tests or by their
+    /// limits.
     fn text(&self, detail: bool) -> String {
         let mut text = run_table(&self.0, &STYLE);
         if detail {
@@ -158,7 +166,7 @@ impl Run {
         text
     }
 
-    /// Saves the run as the command does, to a file or to a new one in a folder, and returns its path.
+    /// Saves the run as the command does, to the given file or to a new file in the given folder, and returns its path.
     fn save(&self, py: Python<'_>, out: PathBuf) -> Result<PathBuf, Failure> {
         py.detach(|| {
             let what = format!("run-{}", self.0.workload.id);

@@ -1,20 +1,22 @@
-//! The simulator's open interface: submit a request at a simulated time, go on to the next completion.
+//! The simulator's open interface: submit a request at a simulated time, advance to the next completion.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use lanemark_core::rng::StreamKey;
-use lanemark_core::sim::{Content, HOPS, Status, Storage, Target};
-use lanemark_core::units::{Bytes, Duration, Instant, Ratio};
-use lanemark_core::workload::{Access, BLOCK_MAX, Operation, SECTOR};
+use lanemark_schema::rng::StreamKey;
+use lanemark_schema::units::{Bytes, Duration, Instant, Ratio};
+use lanemark_schema::workload::bound::BLOCK;
+use lanemark_schema::workload::{Access, Operation, SECTOR};
+use lanemark_sim::Submission;
+use lanemark_sim::{Content, HOPS, Status, Storage, Target};
 use pyo3::prelude::*;
 
 use crate::failure::{Failure, input, refused};
 use crate::system::System;
 use crate::workload::quantity;
 
-/// The most requests that may be outstanding.
+/// Maximum number of outstanding requests.
 const OUTSTANDING_MAX: usize = 1_000_000;
-/// The hops in the order in which a budget counts them.
+/// The hops in the order of a budget.
 const NAMES: [&str; HOPS] = [
     "cpu",
     "protocol",
@@ -40,7 +42,7 @@ const OPERATIONS: [(&str, Operation); 4] = [
     ("trim", Operation::Trim),
 ];
 
-/// A system at work; in a box, since objects of Python are aligned for less than its parts are.
+/// A running system, in a box because Python objects have a smaller alignment than its parts.
 #[pyclass(frozen, module = "lanemark._lanemark")]
 pub(crate) struct Simulator(Mutex<Box<AtWork>>);
 
@@ -49,11 +51,11 @@ struct AtWork {
     outstanding: usize,
 }
 
-/// A request that came back.
+/// A completed request.
 #[pyclass(frozen, module = "lanemark._lanemark")]
-pub(crate) struct Completion(lanemark_core::sim::Completion);
+pub(crate) struct Completion(lanemark_sim::Completion);
 
-/// An instant that is given as text or in picoseconds; none where neither is.
+/// Returns an instant that is given as text or in picoseconds; `None` if neither is given.
 fn instant(name: &str, text: Option<&str>, ps: Option<u64>) -> Result<Option<Instant>, Failure> {
     let at = match (text, ps) {
         (Some(_), Some(_)) => return Err(input(format!("{name} and {name}_ps: give one of both"))),
@@ -69,7 +71,7 @@ fn instant(name: &str, text: Option<&str>, ps: Option<u64>) -> Result<Option<Ins
     }
 }
 
-/// A size that is given as text or in bytes; zero where neither is.
+/// Returns a size that is given as text or in bytes; zero if neither is given.
 fn size(name: &str, text: Option<&str>, bytes: Option<u64>) -> Result<Bytes, Failure> {
     match (text, bytes) {
         (Some(_), Some(_)) => Err(input(format!("{name} and {name}_bytes: give one of both"))),
@@ -150,11 +152,12 @@ impl Simulator {
             Operation::Flush => offset == Bytes::ZERO && length == Bytes::ZERO,
             _ => length > Bytes::ZERO && sectors(length) && sectors(offset),
         };
-        let bound = if operation == Operation::Trim { Bytes(u64::MAX) } else { BLOCK_MAX };
+        let bound = if operation == Operation::Trim { Bytes(u64::MAX) } else { BLOCK.max };
         if !whole || length > bound {
             return Err(input(format!(
                 "a request at {offset} of {length}: offset and length are multiples of {SECTOR}, the length at most \
-                 {BLOCK_MAX}; a flush has neither"
+                 {}; a flush has neither",
+                BLOCK.max
             )));
         }
         let at = instant("at", at, at_ps)?;
@@ -172,7 +175,9 @@ impl Simulator {
         }
         let access = Access { operation, offset, length };
         let target = Target { drive, namespace };
-        own.storage.submit(at, target, access, thread, tag).map_err(refused)?;
+        own.storage
+            .submit(Submission::new(at, access).to(target).by(thread).tagged(tag))
+            .map_err(refused)?;
         own.outstanding += 1;
         Ok(())
     }
@@ -232,7 +237,7 @@ impl Completion {
         self.0.completed.since(self.0.submitted).picoseconds()
     }
 
-    /// The failure's name, or nothing where the request did what it was asked for.
+    /// The name of the failure, or None if the request succeeded.
     #[getter]
     fn error(&self) -> Option<String> {
         match self.0.status {
@@ -241,7 +246,7 @@ impl Completion {
         }
     }
 
-    /// Waiting and service at each hop where there was any, in ps.
+    /// The waiting and service times in ps at each hop where either is above zero.
     fn budget(&self) -> Vec<(&'static str, u64, u64)> {
         let budget = &self.0.budget;
         let all = NAMES.iter().enumerate().map(|(hop, name)| {

@@ -1,12 +1,12 @@
-//! Studies: systems, tests and the published figures that they are held against.
+//! Studies: systems, tests and the published figures that the simulation is compared with.
 
 use std::path::{Path, PathBuf};
 
-use lanemark_core::result::StudyOutcome;
 use lanemark_lab::results::{self, Place, Saved};
 use lanemark_lab::study::Extras as Asked;
 use lanemark_lab::{Event, Lab, columns};
 use lanemark_report::{html, study_table};
+use lanemark_schema::result::StudyOutcome;
 use pyo3::prelude::*;
 
 use crate::failure::{Failure, input};
@@ -15,7 +15,7 @@ use crate::run::{Extras, Run, STYLE, json_line, pool, provenance};
 use crate::table::Table;
 use crate::watch::{Progress, watched};
 
-/// A study that can be run.
+/// A study that is ready to run.
 #[pyclass(frozen, module = "lanemark._lanemark")]
 pub(crate) struct Study {
     study: lanemark_study::Study,
@@ -56,7 +56,7 @@ impl Study {
         self.study.id()
     }
 
-    /// Each system's name with the names of its tests.
+    /// The name of each system with the names of its tests.
     fn systems(&self) -> Vec<(String, Vec<String>)> {
         let systems = self.study.systems().map(|(name, _, workload)| {
             let tests = workload.tests.iter().map(|test| test.name.clone());
@@ -100,7 +100,7 @@ impl Study {
 
 #[pymethods]
 impl StudyRun {
-    /// The systems by name.
+    /// The runs of the systems, by name.
     fn systems(&self) -> Vec<(String, Run)> {
         self.0.systems.iter().map(|one| (one.name.clone(), Run(one.run.clone()))).collect()
     }
@@ -109,7 +109,14 @@ impl StudyRun {
         json_line(&self.0)
     }
 
-    /// The figures, each with what was simulated.
+    /// Reads the outcome that [`StudyRun::json`] wrote.
+    #[staticmethod]
+    fn of_json(text: &str) -> Result<Self, Failure> {
+        let study = serde_json::from_str(text);
+        Ok(Self(study.map_err(|error| input(format!("this is no outcome of a study: {error}")))?))
+    }
+
+    /// The figures, each with the simulated value.
     fn figures(&self) -> Result<Table, Failure> {
         Table::new(columns::figures(&self.0))
     }

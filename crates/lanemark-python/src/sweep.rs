@@ -1,13 +1,14 @@
-//! Sweeps: chunks of points for whoever spreads them, and the files of whole ones.
+//! Sweeps: chunks of points for callers that distribute them, and the files of whole sweeps.
 
 use std::path::PathBuf;
 
-use lanemark_core::result::Sweep as Points;
+use lanemark_lab::columns::AxisKind;
 use lanemark_lab::scale::{Scale, scaled};
 use lanemark_lab::sweep::provenance::{hash_of, of as provenance_of};
 use lanemark_lab::sweep::table;
 use lanemark_lab::{Chunks, columns, opened, results, settings};
 use lanemark_report::{sweep_html, sweep_text};
+use lanemark_schema::result::Sweep as Points;
 use lanemark_study::Location;
 use lanemark_study::sweep::{Axis, Definition};
 use pyo3::prelude::*;
@@ -24,22 +25,22 @@ use crate::workload::{Workload, quantity};
 pub(crate) struct Sweep {
     sweep: lanemark_study::Sweep,
     library: Py<Library>,
-    numeric: Vec<bool>,
+    kinds: Vec<AxisKind>,
 }
 
-/// A workload by its name, or one that was read.
+/// A workload by its name, or a workload that was already read.
 #[derive(FromPyObject)]
 enum Asked<'py> {
     Named(String),
     Read(Bound<'py, Workload>),
 }
 
-/// A file's system, workload, axes as text and settings.
+/// The system, workload, axes as text and settings of a file.
 type Read = (String, String, Vec<(String, Vec<String>)>, Vec<String>);
 
 #[pymethods]
 impl Sweep {
-    /// The sweep of a workload by its name, with changes, or of one that was read.
+    /// Creates the sweep of a workload by its name, with changes, or of a workload that was already read.
     #[new]
     fn new(
         py: Python<'_>,
@@ -58,11 +59,12 @@ impl Sweep {
             duration: quantity("duration", scale.1.as_deref())?,
             repeats: Some(scale.2.unwrap_or(1)),
         };
-        // The library notes what it is asked for, from which the sweep's hash follows.
+        // The library records the requested files, which determine the sweep's hash.
         let (named, workload) = match workload {
             Asked::Named(name) => {
-                let workload = opened::open(&own, &name, size)?.workload;
-                (name, workload)
+                let mut opened = opened::open(&own, &name, size)?;
+                opened.simulate();
+                (name, opened.workload)
             }
             Asked::Read(read) => (String::new(), read.get().workload.clone()),
         };
@@ -74,8 +76,8 @@ impl Sweep {
         let definition = Definition { system, workload: named, axes, settings: settings(&set)? };
         let sweep =
             py.detach(move || lanemark_study::Sweep::new(&own, definition, workload, seed))?;
-        let numeric = columns::numeric(sweep.axis_values());
-        Ok(Self { sweep, library, numeric })
+        let kinds = columns::axis_kinds(sweep.axis_values());
+        Ok(Self { sweep, library, kinds })
     }
 
     /// Reads a sweep's file: the system, the workload, the axes and the settings.
@@ -92,7 +94,7 @@ impl Sweep {
         self.sweep.points()
     }
 
-    /// The hash of all that its points have in common.
+    /// The hash of the common parts of all points.
     #[getter]
     fn key(&self) -> &str {
         self.sweep.inputs()
@@ -117,7 +119,7 @@ impl Sweep {
         self.values(point).map(|_| self.sweep.key(point))
     }
 
-    /// Runs the points from the first to the last in the calling thread; nothing where that is cancelled.
+    /// Runs the points from the first to the last in the calling thread; returns None if the run is cancelled.
     fn run(
         &self,
         py: Python<'_>,
@@ -128,12 +130,12 @@ impl Sweep {
         let (own, cancel) = (self.library.get().own(), &cancel.get().0);
         let sweep = &self.sweep;
         let points = py.detach(move || Chunks::new(sweep, own).run(first..=last, cancel))?;
-        let table = |points| table(&points, Some(sweep.inputs()), Some(&self.numeric));
+        let table = |points| table(&points, Some(sweep.inputs()), Some(&self.kinds));
         points.map(|points| Table::new(table(points))).transpose()
     }
 }
 
-/// Reads the file of a sweep or of a part of one: its points, and a text and a page of them.
+/// Reads the file of a whole or partial sweep: its points, and a text and a page of them.
 #[pyfunction]
 pub(crate) fn load_sweep(
     py: Python<'_>,
@@ -146,7 +148,7 @@ pub(crate) fn load_sweep(
     })
 }
 
-/// Puts parts that are files of CSV together, and gives their points with the views of them.
+/// Joins parts of a sweep that are CSV files, and returns their points with the views of them.
 #[pyfunction]
 pub(crate) fn merge(
     py: Python<'_>,

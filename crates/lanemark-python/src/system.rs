@@ -1,9 +1,9 @@
 //! Systems: drives in ports of a platform, assembled and checked.
 
-use lanemark_core::result::Calibration;
-use lanemark_core::workload::Test;
 use lanemark_lab::{assemble, settings};
 use lanemark_report::{Style, path_svg, path_table};
+use lanemark_schema::result::Calibration;
+use lanemark_schema::workload::Test;
 use lanemark_study::{Location, path};
 use pyo3::prelude::*;
 
@@ -11,14 +11,14 @@ use crate::failure::{Failure, input};
 use crate::library::Library;
 use crate::workload::Workload;
 
-/// A system, with what made it.
+/// A system, with the inputs that it was made from.
 #[pyclass(frozen, module = "lanemark._lanemark")]
 pub(crate) struct System {
     pub(crate) name: String,
     pub(crate) settings: Vec<(Calibration, Location)>,
     pub(crate) library: Py<Library>,
     pub(crate) system: lanemark_study::System,
-    /// Library files that it was made of, with their hashes.
+    /// Library files that the system was made from, with their hashes.
     pub(crate) inputs: std::collections::BTreeMap<String, String>,
 }
 
@@ -51,7 +51,7 @@ impl System {
         self.system.capacity().get()
     }
 
-    /// The hops as text and as a drawing, for the one test of `workload` or for small random reads.
+    /// The hops as text and as a drawing, for the only test of `workload` or for small random reads.
     #[pyo3(signature = (workload=None))]
     fn path(&self, workload: Option<&Workload>) -> Result<(String, String), Failure> {
         let usual = Test::random_read("4 KiB").duration("1 s").build();

@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
+use arrow_array::cast::AsArray;
 use arrow_array::ffi_stream::FFI_ArrowArrayStream;
+use arrow_array::types::{Float64Type, Int64Type};
 use arrow_array::{
     ArrayRef, Float64Array, Int64Array, RecordBatch, RecordBatchIterator, RecordBatchOptions,
     StringArray,
@@ -14,9 +16,9 @@ use lanemark_lab::columns::{Column, Values};
 use pyo3::prelude::*;
 use pyo3::types::PyCapsule;
 
-use crate::failure::Failure;
+use crate::failure::{Failure, input};
 
-/// Columns of equal length, as an array of Arrow.
+/// Columns of equal length, as an Arrow array.
 #[pyclass(frozen, module = "lanemark._lanemark")]
 pub(crate) struct Table(RecordBatch);
 
@@ -24,8 +26,11 @@ fn failed(error: &ArrowError) -> Failure {
     LabError::run(format!("the result can't be made an array of Arrow: {error}")).into()
 }
 
+/// A column's name, kind and values.
+type Part<'py> = (String, String, Bound<'py, PyAny>);
+
 impl Table {
-    /// The table of `columns`.
+    /// Creates the table of `columns`.
     pub(crate) fn new(columns: Vec<Column>) -> Result<Self, Failure> {
         let (mut fields, mut arrays) = (Vec::new(), Vec::<ArrayRef>::new());
         for Column { name, values } in columns {
@@ -52,11 +57,52 @@ impl Table {
         self.0.num_rows()
     }
 
+    /// The columns as plain lists, each with its name and kind. [`Table::of_parts`] makes the same table from them.
+    fn parts<'py>(&self, py: Python<'py>) -> PyResult<Vec<Part<'py>>> {
+        let schema = self.0.schema();
+        let columns = schema.fields().iter().zip(self.0.columns());
+        columns
+            .map(|(field, array)| {
+                let (kind, values) = match array.data_type() {
+                    DataType::Int64 => (
+                        "whole",
+                        array.as_primitive::<Int64Type>().values().to_vec().into_pyobject(py)?,
+                    ),
+                    DataType::Float64 => {
+                        let values: Vec<_> = array.as_primitive::<Float64Type>().iter().collect();
+                        ("numbers", values.into_pyobject(py)?)
+                    }
+                    _ => {
+                        let values: Vec<_> = array.as_string::<i32>().iter().collect();
+                        ("texts", values.into_pyobject(py)?)
+                    }
+                };
+                Ok((field.name().clone(), kind.to_owned(), values))
+            })
+            .collect()
+    }
+
+    /// Creates the table from the columns that [`Table::parts`] returned.
+    #[staticmethod]
+    fn of_parts(parts: Vec<Part<'_>>) -> PyResult<Self> {
+        let column = |(name, kind, values): Part<'_>| {
+            let values = match kind.as_str() {
+                "whole" => Values::Whole(values.extract()?),
+                "numbers" => Values::Numbers(values.extract()?),
+                "texts" => Values::Texts(values.extract()?),
+                _ => return Err(input(format!("`{kind}` is no kind of a column")).into()),
+            };
+            Ok(Column { name, values })
+        };
+        let columns = parts.into_iter().map(column).collect::<PyResult<Vec<_>>>()?;
+        Ok(Self::new(columns)?)
+    }
+
     fn names(&self) -> Vec<String> {
         self.0.schema().fields().iter().map(|field| field.name().clone()).collect()
     }
 
-    /// The stream; what the other side would rather have is for it to convert.
+    /// The stream; the consumer converts it to a requested schema itself.
     #[pyo3(signature = (requested_schema=None))]
     fn __arrow_c_stream__<'py>(
         &self,

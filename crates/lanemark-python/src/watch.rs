@@ -1,9 +1,9 @@
 //! Work without the interpreter's lock, which Ctrl-C ends at once.
 //!
-//! Python hears signals in its main thread alone, and only between its own instructions. A run tells its calling thread
-//! how it goes on, ten times a second, and that thread looks for signals then. Other work tells less and goes to a thread
-//! of its own, while the calling one looks. Either passes progress on, and asks for the end where a signal or the progress
-//! raises.
+//! Python handles signals only in its main thread, and only between its own instructions. A run reports its progress to
+//! its calling thread ten times a second, and that thread checks for signals then. Other work reports less often and
+//! runs in a separate thread, while the calling thread checks. In both cases the calling thread passes progress on, and
+//! cancels the work if a signal handler or the progress callback raises.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{RecvTimeoutError, sync_channel};
@@ -13,10 +13,10 @@ use std::time::{Duration, Instant};
 use lanemark_lab::Event;
 use pyo3::prelude::*;
 
-/// Interval at which signals are looked for.
+/// Interval at which the thread checks for signals.
 const LOOK_EVERY: Duration = Duration::from_millis(5);
 
-/// A wish to end what is under way, which other threads can have.
+/// A cancellation signal that other threads can hold.
 #[pyclass(frozen, module = "lanemark._lanemark")]
 #[derive(Default)]
 pub(crate) struct Cancel(pub(crate) lanemark_lab::Cancel);
@@ -37,7 +37,7 @@ impl Cancel {
     }
 }
 
-/// How many pieces of the work have ended, of how many.
+/// The number of finished pieces of the work, and the total.
 #[derive(Default)]
 pub(crate) struct Progress {
     ended: AtomicUsize,
@@ -45,12 +45,12 @@ pub(crate) struct Progress {
 }
 
 impl Progress {
-    /// Notes a number of pieces.
+    /// Creates a progress with this number of pieces.
     pub(crate) fn of(total: usize) -> Self {
         Self { ended: AtomicUsize::new(0), total: AtomicUsize::new(total) }
     }
 
-    /// Notes what the laboratory tells.
+    /// Records an event of the laboratory.
     pub(crate) fn note(&self, event: &Event<'_>) {
         match event {
             Event::Sampled(..) => {
@@ -63,7 +63,7 @@ impl Progress {
         }
     }
 
-    /// Notes that so many have ended.
+    /// Records the number of finished pieces.
     pub(crate) fn set(&self, ended: usize, total: usize) {
         self.ended.store(ended, Ordering::Relaxed);
         self.total.store(total, Ordering::Relaxed);
@@ -74,7 +74,7 @@ impl Progress {
     }
 }
 
-/// Looks for signals and tells of progress, now and then, for work whose calling thread comes by.
+/// Checks for signals and reports progress at intervals, for work that calls it from the calling thread.
 pub(crate) struct Look<'l> {
     cancel: &'l lanemark_lab::Cancel,
     progress: &'l Progress,
@@ -85,7 +85,7 @@ pub(crate) struct Look<'l> {
 }
 
 impl<'l> Look<'l> {
-    /// Looks by `cancel` and `progress`.
+    /// Creates a check with `cancel` and `progress`.
     pub(crate) fn new(
         cancel: &'l lanemark_lab::Cancel,
         progress: &'l Progress,
@@ -94,10 +94,10 @@ impl<'l> Look<'l> {
         Self { cancel, progress, on_progress, told: None, last: None, raised: None }
     }
 
-    /// Looks, unless it has just looked. What is raised asks for the end.
+    /// Checks for signals and reports progress, unless the last check was very recent. An exception cancels the work.
     pub(crate) fn look(&mut self) {
         let early = self.last.is_some_and(|last| last.elapsed() < LOOK_EVERY);
-        // What is short tells of its end alone, and no signal has time to come.
+        // Short work reports only its end, and ends before a signal is handled.
         if self.last.is_none() {
             self.last = Some(Instant::now());
         } else if !early && self.raised.is_none() {
@@ -116,7 +116,8 @@ impl<'l> Look<'l> {
         }
     }
 
-    /// Returns the outcome of the work that has ended, or what was raised meanwhile, with the last of the progress told.
+    /// Returns the outcome of the finished work, or the exception that was raised meanwhile, after a last report of
+    /// progress.
     pub(crate) fn ended<R>(self, outcome: R) -> PyResult<R> {
         let now = self.progress.told();
         match (self.raised, self.on_progress.filter(|_| self.told != Some(now))) {
@@ -127,8 +128,8 @@ impl<'l> Look<'l> {
     }
 }
 
-/// Does `work` that tells too little to look meanwhile, in a thread of its own. A signal's exception, or one that
-/// `on_progress` raises, asks for the end by `cancel` and is raised once the work has come to it.
+/// Runs `work`, which reports too rarely for signal checks, in a separate thread. An exception from a signal or from
+/// `on_progress` cancels the work by `cancel`, and is raised once the work has ended.
 pub(crate) fn watched<R: Send>(
     py: Python<'_>,
     cancel: &lanemark_lab::Cancel,

@@ -1,28 +1,28 @@
-//! Workloads: by name or file, or as the text of one.
+//! Workloads: by name, from a file, or from the text of a workload file.
 
 use std::sync::Arc;
 
-use lanemark_core::units::Bytes;
 use lanemark_lab::scale::{OverTime, Scale, faults, scaled, watched};
 use lanemark_lab::{LabError, opened};
+use lanemark_schema::units::Bytes;
 use pyo3::prelude::*;
 
 use crate::failure::{Failure, input};
 use crate::library::Library;
 
-/// A workload, with what it was read from.
+/// A workload, with the inputs that it was read from.
 #[pyclass(frozen, skip_from_py_object, module = "lanemark._lanemark")]
 #[derive(Clone)]
 pub(crate) struct Workload {
-    pub(crate) workload: lanemark_core::workload::Workload,
+    pub(crate) workload: lanemark_schema::workload::Workload,
     pub(crate) inputs: std::collections::BTreeMap<String, String>,
     pub(crate) opened: Option<Arc<opened::Opened>>,
 }
 
-/// Reads a quantity that `name` was given.
+/// Reads a quantity from the argument `name`.
 pub(crate) fn quantity<T>(name: &str, text: Option<&str>) -> Result<Option<T>, Failure>
 where
-    T: std::str::FromStr<Err = lanemark_core::units::QuantityError>,
+    T: std::str::FromStr<Err = lanemark_schema::units::QuantityError>,
 {
     let read =
         |text: &str| text.parse().map_err(|error| input(format!("{name} = {text}: {error}")));
@@ -31,7 +31,7 @@ where
 
 #[pymethods]
 impl Workload {
-    /// Opens a workload by its name or file; a job file may need the size of its target.
+    /// Opens a workload by its name or file. A job file may need the size of its target.
     #[staticmethod]
     #[pyo3(signature = (name, library, target_size=None))]
     fn open(name: &str, library: &Library, target_size: Option<&str>) -> Result<Self, Failure> {
@@ -48,6 +48,14 @@ impl Workload {
     fn parse(id: &str, text: &str) -> Result<Self, Failure> {
         let workload = lanemark_study::workload::parse(id, text)?;
         Ok(Self { workload, inputs: Default::default(), opened: None })
+    }
+
+    /// Returns the name of the only test in a workload's text that describes it, or `test` if the text has an error.
+    #[staticmethod]
+    fn description(text: &str) -> String {
+        let parsed = lanemark_study::workload::parse("workload", text).ok();
+        let test = parsed.and_then(|workload| workload.tests.into_iter().next());
+        test.map_or_else(|| "test".to_owned(), |test| test.description())
     }
 
     #[getter]
@@ -78,7 +86,7 @@ impl Workload {
         serde_json::to_string(&self.workload).map_err(|error| input(error.to_string()))
     }
 
-    /// The workload with changes for a run.
+    /// Returns the workload with changes for a run.
     #[pyo3(signature = (size=None, duration=None, repeats=None, steady=None, interval=None, fault=Vec::new()))]
     fn changed(
         &self,

@@ -1,10 +1,10 @@
-//! A study's own answer: in how many tests one system is faster than the other, and by how much.
+//! The direct answer of a study: in how many tests one system is faster than the other, and by how much.
 //!
-//! Ratios count as they are shown, with two decimals: what reads 1.00x is neither faster nor slower,
-//! and what reads 2.00x is twice as fast. The published ratios are counted over the tests that have
-//! one. Not told here: how sure the ratios are; the tables carry spreads and errors.
+//! Ratios are counted as they are shown, with two decimals: a ratio that reads 1.00x is neither faster nor slower, and
+//! one that reads 2.00x is twice as fast. Published ratios are counted over the tests that have a published ratio. The
+//! answer does not state how certain the ratios are; the tables show spreads and errors.
 
-use lanemark_core::result::StudyOutcome;
+use lanemark_schema::result::StudyOutcome;
 
 use crate::calibration::system_label;
 use crate::number::ratio;
@@ -20,8 +20,7 @@ struct Tally<'a> {
     median: f64,
 }
 
-/// The answer that `outcome` gives to its question, in one or two sentences; `None` where it compares
-/// nothing.
+/// Returns the answer of `outcome` in one or two sentences; `None` if the study compares nothing.
 pub fn answer(outcome: &StudyOutcome) -> Option<String> {
     let comparison = outcome.comparison.as_ref()?;
     let side = |told: fn(&(String, f64, Option<f64>)) -> Option<f64>| {
@@ -43,7 +42,7 @@ pub fn answer(outcome: &StudyOutcome) -> Option<String> {
 }
 
 impl<'a> Tally<'a> {
-    /// The tally of the ratios that are numbers, where there are any.
+    /// Returns the tally of the finite ratios, if there are any.
     fn of(ratios: Vec<(&'a str, f64)>) -> Option<Self> {
         let mut ratios: Vec<(&str, f64)> = ratios
             .into_iter()

@@ -1,12 +1,12 @@
-//! Tests that ran beside each other, and copies, in a sentence each: what their rows do not say by themselves.
+//! Notes on the rows of a run: which tests ran in parallel and which tests copied, one sentence each.
 
 use std::ops::Range;
 
-use lanemark_core::result::{RunResult, TestResult};
+use lanemark_schema::result::{RunResult, TestResult};
 
 use crate::number::significant;
 
-/// Returns what is to be known of the rows of a run; nothing where each test ran alone and none copied.
+/// Returns the notes on the rows of a run; empty if no tests ran in parallel and no test copied.
 pub(crate) fn sentences(run: &RunResult) -> Vec<String> {
     let groups = run.workload.groups().into_iter().filter(|group| group.len() > 1);
     let groups = groups.map(|group| together(run, group));
@@ -23,7 +23,7 @@ fn together(run: &RunResult, group: Range<usize>) -> String {
     )
 }
 
-/// The rate of the copy: half of what was moved.
+/// Returns the rate of the copy: half of the moved data.
 fn copied(result: &TestResult) -> Option<String> {
     let written = result.samples.iter().map(|sample| {
         let bytes = sample.writes.as_ref().map_or(0, |writes| writes.bytes.get());

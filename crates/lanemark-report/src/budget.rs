@@ -1,11 +1,11 @@
-//! The time budget of a test: where a request's mean latency went, hop by hop, averaged over repeats.
+//! The time budget of a test: the mean latency of a request by hop, averaged over repeats.
 //!
-//! Waits and services of all hops sum to the mean latency. Two hops may have one name: it is numbered from the second
-//! on. Only simulated runs have a budget; nothing is guessed for the others.
+//! Waiting and service of all hops sum to the mean latency. If several hops have the same name, they are numbered from
+//! the second on. Only simulated runs have a budget; the crate does not estimate one for other runs.
 
 use std::collections::BTreeMap;
 
-use lanemark_core::result::{HopId, HopUse, PathUse, TestResult};
+use lanemark_schema::result::{HopId, HopUse, PathUse, TestResult};
 
 /// The time budget of a test: the shares of all hops of its path.
 #[derive(Clone, Debug, PartialEq)]
@@ -17,7 +17,7 @@ pub(crate) struct Budget {
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct HopShare {
     pub(crate) name: String,
-    /// Number of hops of the same name before this one.
+    /// Number of earlier hops with the same name.
     pub(crate) occurrence: usize,
     pub(crate) utilisation: f64,
     pub(crate) ceiling_megabytes: Option<f64>,
@@ -26,12 +26,12 @@ pub(crate) struct HopShare {
 }
 
 impl Budget {
-    /// The budget of `result`, where any of its repeats has one.
+    /// Returns the budget of `result`, if any of its repeats has a budget.
     pub(crate) fn of(result: &TestResult) -> Option<Self> {
         Self::of_paths(result.samples.iter().filter_map(|sample| sample.path.as_ref()))
     }
 
-    /// The budget of the use of a path in several repeats, where any has hops.
+    /// Returns the budget of a path over several repeats, if any of them has hops.
     pub(crate) fn of_paths<'p>(paths: impl Iterator<Item = &'p PathUse>) -> Option<Self> {
         let paths = paths.map(|path| path.hops.as_slice()).filter(|hops| !hops.is_empty());
         let paths: Vec<&[HopUse]> = paths.collect();
@@ -63,22 +63,21 @@ impl Budget {
         (!hops.is_empty()).then_some(Self { hops })
     }
 
-    /// Mean waiting of a request over all hops.
+    /// Returns the mean waiting of a request over all hops.
     pub(crate) fn wait_ns(&self) -> f64 {
         self.hops.iter().map(|hop| hop.wait_ns).sum()
     }
 
-    /// Mean service of a request over all hops.
+    /// Returns the mean service of a request over all hops.
     pub(crate) fn service_ns(&self) -> f64 {
         self.hops.iter().map(|hop| hop.service_ns).sum()
     }
 
-    /// The mean latency.
     pub(crate) fn total_ns(&self) -> f64 {
         self.hops.iter().map(HopShare::total_ns).sum()
     }
 
-    /// The hop with the greatest utilisation, the first of several.
+    /// Returns the hop with the maximum utilisation, the first of several.
     pub(crate) fn busiest(&self) -> Option<&HopShare> {
         self.hops
             .iter()
@@ -87,12 +86,12 @@ impl Budget {
 }
 
 impl HopShare {
-    /// Waiting and service together.
+    /// Returns the sum of waiting and service.
     pub(crate) fn total_ns(&self) -> f64 {
         self.wait_ns + self.service_ns
     }
 
-    /// Returns the hop's name, numbered from the second of that name on.
+    /// Returns the hop's name, numbered from the second hop of that name on.
     pub(crate) fn label(&self) -> String {
         match self.occurrence {
             0 => self.name.clone(),

@@ -1,22 +1,22 @@
-//! The model values that were set otherwise than the library has them: from which figure, and why.
+//! The model values that a study set differently from the library: from which figure, and why.
 //!
-//! A setting that several systems share is shown once. A value that was set from no figure is a what-if
-//! and says so.
+//! A setting that several systems share is shown once. A value that was set from no figure is a what-if and is labelled
+//! so.
 
-use lanemark_core::result::{Calibration, StudyOutcome, Target};
+use lanemark_schema::result::{Calibration, StudyOutcome, Target};
 
 use crate::number::published;
 
-/// A setting and the systems that it holds for.
+/// A setting and the systems that it applies to.
 pub(crate) struct Setting<'a> {
     pub(crate) calibration: &'a Calibration,
-    /// The labels of the systems that it was made in.
+    /// The labels of the systems with this setting.
     pub(crate) systems: Vec<&'a str>,
-    /// Published figure that the value was set from, described.
+    /// Description of the published figure that the value was set from.
     pub(crate) figure: Option<String>,
 }
 
-/// The settings of all systems, each once, in the order of the systems.
+/// Returns the settings of all systems, each once, in the order of the systems.
 pub(crate) fn settings(outcome: &StudyOutcome) -> Vec<Setting<'_>> {
     let mut settings: Vec<Setting<'_>> = Vec::new();
     for system in &outcome.systems {
@@ -38,7 +38,7 @@ pub(crate) fn settings(outcome: &StudyOutcome) -> Vec<Setting<'_>> {
     settings
 }
 
-/// The label of the system that is named `name`, or the name where no system has it.
+/// Returns the label of the system named `name`, or the name if no system has it.
 pub(crate) fn system_label<'a>(outcome: &'a StudyOutcome, name: &'a str) -> &'a str {
     outcome.systems.iter().find(|system| system.name == name).map_or(name, |system| &system.label)
 }

@@ -1,12 +1,12 @@
-//! Two runs test by test: the ratio, its range over repeats, and whether that range means anything.
+//! Two runs test by test: the ratio, its range over repeats, and whether the range shows a difference.
 //!
-//! The range goes from the least repeat there over the greatest here to the reverse, so it is the
-//! widest that the repeats allow. Where it holds 1 the runs do not differ beyond their spread. That is
-//! no test of significance, and none is made: a handful of repeats does not carry one.
+//! The range reaches from the smallest repeat of the one run over the largest of the other to the reverse, so it is the
+//! widest range that the repeats allow. If it contains 1, the runs do not differ beyond their spread. This is no test
+//! of significance: a handful of repeats does not support one.
 
-use lanemark_core::result::{Metric, RunResult, Sample, Statistic, TestResult};
-use lanemark_core::units::{Bytes, Duration};
-use lanemark_core::workload::{Average, Pattern, Test};
+use lanemark_schema::result::{Metric, RunResult, Sample, Statistic, TestResult};
+use lanemark_schema::units::{Bytes, Duration};
+use lanemark_schema::workload::{Average, Pattern, Test};
 
 use crate::Style;
 use crate::database;
@@ -16,7 +16,7 @@ use crate::table::{Cell, Column, Ink, Table};
 use crate::target;
 use crate::terminal::Sheet;
 
-/// The verdict of two runs' repeats about a figure.
+/// The verdict on a figure from the repeats of two runs.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Verdict {
     Higher,
@@ -34,7 +34,7 @@ struct Pair {
     b: Option<Statistic>,
 }
 
-/// Tests of the same name side by side, `b` over `a`, for throughput and for mean latency.
+/// Compares tests of the same name, `b` over `a`, for throughput and for mean latency.
 pub fn compare_table(a: (&str, &RunResult), b: (&str, &RunResult), style: &Style) -> String {
     let mut sheet = Sheet::new(style);
     sheet.item("A  ", a.0, Ink::Strong);
@@ -51,16 +51,28 @@ pub fn compare_table(a: (&str, &RunResult), b: (&str, &RunResult), style: &Style
         && own.has_transactions()
         && other.has_transactions()
     {
-        // A real database and a simulated one may name their one test each as they like.
+        // A real database and a simulated one each have one test, whose names may differ.
         shared = vec![(own, other)];
+    }
+    let parts: Vec<Vec<(TestResult, TestResult)>> =
+        shared.iter().map(|(own, other)| directions((a.1, own), (b.1, other))).collect();
+    let (mut rates, mut latencies) = (Vec::new(), Vec::new());
+    for (pair, parts) in shared.iter().zip(&parts) {
+        rates.push(*pair);
+        rates.extend(parts.iter().map(|(own, other)| (own, other)));
+        // The latencies of a test that reads and writes are in the rows of its directions.
+        match parts.is_empty() {
+            true => latencies.push(*pair),
+            false => latencies.extend(parts.iter().map(|(own, other)| (own, other))),
+        }
     }
     if shared.is_empty() {
         sheet.blank();
         sheet.paragraph("The runs have no test of the same name.");
     } else {
-        block(&mut sheet, "Throughput, MB/s = 10^6 bytes a second", Metric::Throughput, &shared);
-        block(&mut sheet, "Mean latency, us", Metric::Latency, &shared);
-        percentiles(&mut sheet, &shared);
+        block(&mut sheet, "Throughput, MB/s = 10^6 bytes a second", Metric::Throughput, &rates);
+        block(&mut sheet, "Mean latency, us", Metric::Latency, &latencies);
+        percentiles(&mut sheet, &latencies);
         for (heading, metric) in [
             ("Mean power of the drives, W", Metric::Power),
             ("Battery life, h", Metric::BatteryLife),
@@ -70,7 +82,7 @@ pub fn compare_table(a: (&str, &RunResult), b: (&str, &RunResult), style: &Style
             ("Busy processors of the server, %", Metric::ProcessorUse),
         ] {
             let known = |test: &TestResult| figure(metric, test).is_some_and(|told| told.count > 0);
-            // Of a test with single requests the directions are in the rows above.
+            // If the tests contain single requests, the rows above show the directions.
             let both = matches!(metric, Metric::ReadLatency | Metric::WriteLatency);
             let told = |test: &TestResult| known(test) && (!both || known_transactions(test));
             if shared.iter().any(|(a, b)| told(a) && told(b)) {
@@ -91,7 +103,25 @@ pub fn compare_table(a: (&str, &RunResult), b: (&str, &RunResult), style: &Style
     sheet.finish()
 }
 
-/// The doubts about both runs, those that they share once.
+/// Returns the reads and writes of a test that has both in both runs, named after the test.
+fn directions(
+    (a, own): (&RunResult, &TestResult),
+    (b, other): (&RunResult, &TestResult),
+) -> Vec<(TestResult, TestResult)> {
+    let named = |name: &str, direction: &str, mut part: TestResult| {
+        part.test.name = format!("{name}, {direction}");
+        part
+    };
+    let pairs = own.by_direction(&a.workload).into_iter().zip(other.by_direction(&b.workload)).map(
+        |((direction, own_part), (_, other_part))| {
+            let name = &own.test.name;
+            (named(name, direction, own_part), named(name, direction, other_part))
+        },
+    );
+    pairs.collect()
+}
+
+/// Returns the warnings about both runs; a warning that both share appears once.
 fn doubts(a: &RunResult, b: &RunResult) -> Vec<(String, &'static str)> {
     let (of_a, of_b) = (target::doubts(a), target::doubts(b));
     let name = |name: &str, (doubt, advice): &(String, &'static str)| {
@@ -105,7 +135,7 @@ fn doubts(a: &RunResult, b: &RunResult) -> Vec<(String, &'static str)> {
     all
 }
 
-/// Writes one metric over all shared tests, and its outcome in words.
+/// Writes one metric over all shared tests, and a sentence about its outcome.
 fn block(sheet: &mut Sheet, heading: &str, metric: Metric, shared: &[(&TestResult, &TestResult)]) {
     sheet.blank();
     sheet.heading(heading);
@@ -141,7 +171,7 @@ impl Pair {
         Some(b / a).filter(|ratio| ratio.is_finite())
     }
 
-    /// The range of the ratio, where both runs have repeats.
+    /// Returns the range of the ratio, if both runs have repeats.
     fn range(&self) -> Option<(f64, f64)> {
         let (a, b) = (self.a.as_ref()?, self.b.as_ref()?);
         let (low, high) = b.ratio_range(a);
@@ -201,7 +231,7 @@ impl Verdict {
     }
 }
 
-/// The figure of a test, absent where nothing was completed.
+/// Returns the figure of a test; absent if no request was completed.
 fn figure(metric: Metric, result: &TestResult) -> Option<Statistic> {
     let told = metric != Metric::Latency || has_latency(result);
     told.then(|| metric.of(result))
@@ -247,7 +277,8 @@ fn summary(verdicts: &[Verdict], metric: Metric) -> String {
 /// The percentiles that are compared.
 const PERCENTILES: [(f64, &str); 3] = [(50.0, "p50"), (99.0, "p99"), (99.9, "p99.9")];
 
-/// Writes the percentiles of latency: those of each repeat over the repeats, with their intervals at 95% confidence.
+/// Writes the percentiles of latency: the percentiles of each repeat, averaged over the repeats, with 95% confidence
+/// intervals.
 fn percentiles(sheet: &mut Sheet, shared: &[(&TestResult, &TestResult)]) {
     let mut table = Table::new(vec![
         Column::name("test"),
@@ -293,7 +324,7 @@ fn percentiles(sheet: &mut Sheet, shared: &[(&TestResult, &TestResult)]) {
     sheet.table(&table.without_empty_columns());
 }
 
-/// A percentile of the latency in us over the repeats; none where a repeat has too few requests for it.
+/// Returns a percentile of the latency in us over the repeats; `None` if a repeat has too few requests for it.
 fn percentile(test: &TestResult, at: f64) -> Option<Statistic> {
     let of = |sample: &Sample| Some(sample.latency().percentile_ns(at)? as f64 / 1e3);
     let values: Option<Vec<f64>> = test.samples.iter().map(of).collect();
@@ -301,7 +332,7 @@ fn percentile(test: &TestResult, at: f64) -> Option<Statistic> {
     Some(Statistic::of(&values, Average::Median))
 }
 
-/// Settings in which two tests differ, `queue depth 8 and 32`.
+/// Returns the settings in which two tests differ, `queue depth 8 and 32`.
 fn differences(a: &Test, b: &Test) -> Vec<String> {
     let size = |size: Option<Bytes>| size.map_or("none".to_owned(), |size| size.to_string());
     let time = |time: Option<Duration>| time.map_or("none".to_owned(), |time| time.to_string());
@@ -310,13 +341,18 @@ fn differences(a: &Test, b: &Test) -> Vec<String> {
             Some(Pattern::Sequential) => "in order".to_owned(),
             Some(Pattern::Uniform) => "random".to_owned(),
             Some(other) => format!("{other:?}"),
+            None if !test.unstated().is_empty() => "not stated".to_owned(),
             None => "not of single requests".to_owned(),
         };
         [
             ("block", test.block.to_string()),
             ("pattern", pattern),
             ("reads", percent_whole(test.read_share().get())),
-            ("queue depth", test.queue_depth().to_string()),
+            (
+                "queue depth",
+                test.stated_queue_depth()
+                    .map_or("not stated".to_owned(), |depth| depth.to_string()),
+            ),
             ("threads", test.threads.to_string()),
             ("span", test.span.to_string()),
             ("offset", test.offset.to_string()),
@@ -333,13 +369,13 @@ fn differences(a: &Test, b: &Test) -> Vec<String> {
     let mut told: Vec<String> =
         differ.map(|((what, own), (_, other))| format!("{what} {own} and {other}")).collect();
     if told.is_empty() {
-        // Rounds, intervals, mixes and loads, which have no short words.
+        // Rounds, intervals, mixes and loads have no short description.
         told.push("how load or record goes over time".to_owned());
     }
     told
 }
 
-/// The tests of one run alone, and those that share no more than a name.
+/// Returns the tests that are in one run only, and the pairs that share only a name.
 fn leftovers(
     sheet: &mut Sheet,
     a: &RunResult,

@@ -1,22 +1,22 @@
-//! A drive of the library: each value with where it comes from, and its ratings beside what the model says.
+//! A drive of the library: each value with its origin, and its ratings compared with the model's figures.
 
 use crate::Style;
 use crate::number::{percent, significant};
 use crate::table::{Cell, Column, Ink, Table};
 use crate::terminal::Sheet;
 
-/// A value of a drive as it is shown.
+/// A value of a drive, ready to show.
 #[derive(Clone, Debug)]
 pub struct DriveValue {
     /// Path of the value, `drive.flash.read`.
     pub parameter: String,
-    /// The value as written, with its range where it has one.
+    /// The value as written in the file, with its range if it has one.
     pub text: String,
     /// Origin of the value.
     pub origin: String,
 }
 
-/// A rating of a drive as it is shown.
+/// A rating of a drive, ready to show.
 #[derive(Clone, Debug)]
 pub struct DriveRating {
     /// The rated quantity.
@@ -25,12 +25,12 @@ pub struct DriveRating {
     pub unit: &'static str,
     /// The rating.
     pub rated: f64,
-    /// The model's figure.
+    /// The simulated figure.
     pub simulated: f64,
 }
 
-/// Writes the values of a drive, and its ratings with what the model says; one that is missed by more than `reached` is
-/// said to be out of reach.
+/// Writes the values of a drive, and its ratings compared with the model's figures; a rating is marked as out of reach
+/// if the model misses it by more than `reached`.
 pub fn drive_text(
     name: &str,
     values: &[DriveValue],

@@ -1,9 +1,9 @@
 //! The energy of drives: in a sentence, by part, by state, and test by test.
 //!
-//! Everything is the mean over repeats. A drive of which nobody knows what it takes has no line.
+//! All values are means over repeats. A drive whose power is not known is omitted.
 
-use lanemark_core::result::{EnergyUse, RunResult, TestResult};
-use lanemark_core::units::Duration;
+use lanemark_schema::result::{EnergyUse, RunResult, TestResult};
+use lanemark_schema::units::Duration;
 
 use crate::number::{fixed, known, or_absent, percent, significant};
 use crate::table::{Cell, Column, Ink, Table};
@@ -92,7 +92,7 @@ pub(crate) fn states(test: &TestResult) -> Table {
     table.without_empty_columns()
 }
 
-/// Test by test and run by run what the drives took; `None` where nobody knows.
+/// Builds the table of the drives' power by test and run; `None` if no run knows it.
 pub(crate) fn by_test(runs: &[(&str, &RunResult)]) -> Option<Table> {
     let mut table = Table::new(vec![
         Column::name("test"),
@@ -134,7 +134,7 @@ pub(crate) fn by_test(runs: &[(&str, &RunResult)]) -> Option<Table> {
     (!table.rows.is_empty()).then(|| table.without_empty_columns())
 }
 
-/// A count, with one decimal where repeats differ.
+/// Formats a count, with one decimal if repeats differ.
 fn count(value: f64) -> String {
     fixed(value, usize::from(value.fract() != 0.0))
 }
@@ -143,13 +143,13 @@ fn working(energy: &EnergyUse) -> Option<f64> {
     energy.states.iter().find(|state| state.name == "working").map(|state| energy.share(state))
 }
 
-/// Returns the energy of the repeats that know it.
+/// Returns the energy of the repeats that have it.
 fn energies(test: &TestResult) -> impl Iterator<Item = &EnergyUse> {
     let known = |energy: &&EnergyUse| energy.elapsed > Duration::ZERO;
     test.samples.iter().filter_map(|sample| sample.energy.as_ref()).filter(known)
 }
 
-/// The mean of a value over the repeats that know it; zero where none does.
+/// Returns the mean of a value over the repeats that have it; zero if no repeat has it.
 fn mean(test: &TestResult, value: impl Fn(&EnergyUse) -> Option<f64>) -> f64 {
     let values: Vec<f64> = energies(test).filter_map(value).collect();
     values.iter().sum::<f64>() / values.len().max(1) as f64

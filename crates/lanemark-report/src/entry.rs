@@ -1,6 +1,6 @@
-//! Entries of the library: a platform with nothing in its ports, and the tests of a workload.
+//! Entries of the library: a platform without drives, and the tests of a workload.
 
-use lanemark_core::result::TopologyNode;
+use lanemark_schema::result::TopologyNode;
 
 use crate::Style;
 use crate::number::{percent_whole, significant};
@@ -8,60 +8,60 @@ use crate::path::tree;
 use crate::table::{Cell, Column, Ink, Table};
 use crate::terminal::Sheet;
 
-/// A link of a platform as it is shown.
+/// A link of a platform, ready to show.
 #[derive(Clone, Debug)]
 pub struct PlatformLink {
     /// Name of the link.
     pub name: String,
-    /// The chip at its far end.
+    /// The chip at the far end of the link.
     pub to: String,
-    /// Law of the link in words.
+    /// Description of the link's protocol.
     pub law: String,
-    /// Its rate one way, in MB/s.
+    /// Rate of the link in one direction, in MB/s.
     pub megabytes_per_second: f64,
-    /// Time of a small message one way, in us.
+    /// One-way time of a small message, in us.
     pub latency_us: f64,
 }
 
-/// A port of a platform as it is shown.
+/// A port of a platform, ready to show.
 #[derive(Clone, Debug)]
 pub struct PlatformPort {
     /// Name of the port.
     pub name: String,
-    /// Connector, which is the law of its own link.
+    /// Connector, which determines the formula of the port's own link.
     pub law: String,
-    /// Controller of a SATA port, or what a drive of its own speaks.
+    /// Controller of a SATA port, or the protocol of a drive with its own controller.
     pub controller: String,
-    /// Rate of the port one way, in MB/s.
+    /// Rate of the port in one direction, in MB/s.
     pub megabytes_per_second: f64,
     /// Names of the links to the processor.
     pub behind: String,
 }
 
-/// A test of a workload as it is shown.
+/// A test of a workload, ready to show.
 #[derive(Clone, Debug)]
 pub struct EntryTest {
-    /// Name of the test behind `WORKLOAD:`.
+    /// Name of the test after `WORKLOAD:`.
     pub slug: String,
-    /// The name for people.
+    /// Display name.
     pub name: String,
     /// Size of a request.
     pub block: String,
-    /// Order of the places.
+    /// Order of the offsets.
     pub pattern: &'static str,
     /// Share of reads.
     pub read_share: f64,
-    /// Requests outstanding of each thread.
+    /// Outstanding requests of each thread.
     pub queue_depth: u32,
     /// Threads.
     pub threads: u32,
-    /// Part of the drive that is used.
+    /// Range of the drive that the test uses.
     pub span: String,
     /// Time or volume after which the test ends.
     pub length: String,
 }
 
-/// Writes a platform as a tree, its links with their laws, and its ports.
+/// Writes a platform as a tree, with the protocols of its links, and its ports.
 pub fn platform_text(
     topology: &TopologyNode,
     links: &[PlatformLink],
@@ -111,7 +111,7 @@ pub fn platform_text(
     sheet.finish()
 }
 
-/// Writes the tests of a workload `id`, each by the name that commands take.
+/// Writes the tests of a workload `id`, each with the name that commands accept.
 pub fn workload_text(head: &str, id: &str, tests: &[EntryTest], style: &Style) -> String {
     let mut sheet = Sheet::new(style);
     sheet.heading(head);

@@ -1,53 +1,116 @@
-//! The model's errors against published figures, calibrated and predicted figures apart.
+//! The model's errors against published figures, with calibrated and predicted figures separate.
 //!
-//! A calibrated figure had a model value set from it and is met by construction, so the two are never
-//! averaged together.
+//! A calibrated figure had a model value set from it and is met by construction, so the two kinds are never averaged
+//! together. Means and medians cover the distinct figures ([`StudyOutcome::distinct`]): a bound that is met has no
+//! error, and a near repeat would count one fact twice.
 
-use lanemark_core::result::{FigureCheck, Role, StudyOutcome};
+use lanemark_schema::result::{Bound, FigureCheck, Role, StudyOutcome};
 
 use crate::calibration::system_label;
-use crate::number::{ABSENT, percent, percent_signed};
+use crate::number::{ABSENT, fixed, percent, percent_signed};
 
-/// The errors of the figures of one role.
+/// The errors of the figures with one role.
 pub(crate) struct ErrorSummary<'a> {
-    pub(crate) role: Role,
-    pub(crate) count: usize,
-    /// Absent where no figure has an error that is a number.
-    pub(crate) mean_absolute: Option<f64>,
-    pub(crate) worst: Option<&'a FigureCheck>,
+    role: Role,
+    /// Number of all figures.
+    count: usize,
+    /// Number of figures that are bounds.
+    bounds: usize,
+    /// Number of bounds that the model meets.
+    bounds_met: usize,
+    /// Number of figures that nearly repeat others.
+    repeats: usize,
+    /// Absolute errors of the distinct figures, ascending.
+    errors: Vec<f64>,
+    worst: Option<&'a FigureCheck>,
 }
 
 impl<'a> ErrorSummary<'a> {
     pub(crate) fn of(outcome: &'a StudyOutcome, role: Role) -> Self {
-        let checks: Vec<&FigureCheck> =
-            outcome.figures_of(role).filter(|check| check.error.is_finite()).collect();
-        let sum: f64 = checks.iter().map(|check| check.error.abs()).sum();
+        let distinct = outcome.distinct(role);
+        let mut errors: Vec<f64> = distinct.iter().map(|check| check.error.abs()).collect();
+        errors.sort_by(f64::total_cmp);
+        let bounds: Vec<&FigureCheck> =
+            outcome.figures_of(role).filter(|check| check.figure.bound != Bound::Exactly).collect();
+        let exact = outcome
+            .figures_of(role)
+            .filter(|check| check.figure.bound == Bound::Exactly && check.error.is_finite())
+            .count();
+        let all = outcome.figures_of(role).filter(|check| check.error.is_finite());
         Self {
             role,
             count: outcome.figures_of(role).count(),
-            mean_absolute: (!checks.is_empty()).then(|| sum / checks.len() as f64),
-            worst: checks
-                .into_iter()
-                .max_by(|one, other| one.error.abs().total_cmp(&other.error.abs())),
+            bounds: bounds.len(),
+            bounds_met: bounds.iter().filter(|check| check.error == 0.0).count(),
+            repeats: exact - distinct.len(),
+            errors,
+            worst: all.max_by(|one, other| one.error.abs().total_cmp(&other.error.abs())),
         }
     }
 
-    /// The summary as running text.
+    fn mean(&self) -> Option<f64> {
+        let sum: f64 = self.errors.iter().sum();
+        (!self.errors.is_empty()).then(|| sum / self.errors.len() as f64)
+    }
+
+    fn median(&self) -> Option<f64> {
+        let middle = self.errors.len() / 2;
+        match self.errors.len() {
+            0 => None,
+            even if even.is_multiple_of(2) => {
+                Some(f64::midpoint(self.errors[middle - 1], self.errors[middle]))
+            }
+            _ => Some(self.errors[middle]),
+        }
+    }
+
+    /// Returns the summary as running text.
     pub(crate) fn sentence(&self, outcome: &StudyOutcome) -> String {
         let figures = match self.count {
             0 => return "no figures.".to_owned(),
             1 => "1 figure".to_owned(),
             count => format!("{count} figures"),
         };
-        let mean = self.mean_absolute.map_or(ABSENT.to_owned(), percent);
+        let part = |count: usize, one: &str, several: &str| match count {
+            0 => None,
+            1 => Some(format!("1 {one}")),
+            count => Some(format!("{count} {several}")),
+        };
+        let bounds = part(self.bounds, "bound", "bounds").map(|text| {
+            let met = if self.bounds_met == self.bounds {
+                "met".to_owned()
+            } else {
+                format!("{} met", self.bounds_met)
+            };
+            format!("{text}, {met}")
+        });
+        let repeats = part(self.repeats, "near repeat", "near repeats");
+        let apart: Vec<String> = bounds.into_iter().chain(repeats).collect();
+        let apart = match apart.is_empty() {
+            true => String::new(),
+            false => format!(" (of them {})", apart.join("; ")),
+        };
+        let error = |value: Option<f64>| value.map_or(ABSENT.to_owned(), percent);
+        let (median, mean) = (error(self.median()), error(self.mean()));
         let worst = self.worst.map_or(String::new(), |check| {
             format!(", worst {} ({})", percent_signed(check.error), figure_name(outcome, check))
         });
-        let within = match outcome.within(self.role) {
-            (0, _) => String::new(),
-            (all, inside) => format!(", {inside} of {all} in their 80% intervals"),
+        let of = match apart.is_empty() {
+            true => String::new(),
+            false => format!(" of the {} distinct ones", self.errors.len()),
         };
-        format!("{figures}, mean absolute error {mean}{worst}{within}; {}", self.meaning())
+        let width = outcome.interval_width(self.role);
+        let within = match (outcome.within(self.role), width) {
+            ((0, _), _) | (_, None) => String::new(),
+            ((all, inside), Some(width)) => format!(
+                ", {inside} of {all} in their 80% intervals (median width, high over low: {})",
+                fixed(width, 2)
+            ),
+        };
+        format!(
+            "{figures}{apart}, absolute error{of}: median {median}, mean {mean}{worst}{within}; {}",
+            self.meaning()
+        )
     }
 
     fn meaning(&self) -> &'static str {
@@ -58,7 +121,7 @@ impl<'a> ErrorSummary<'a> {
     }
 }
 
-/// The name of a role, as every view writes it.
+/// Returns the name of a role, as every view writes it.
 pub(crate) fn role_name(role: Role) -> &'static str {
     match role {
         Role::Calibrated => "calibrated",

@@ -1,6 +1,6 @@
-//! The explanation of a measured test in words, and the ceilings of a real path's links.
+//! The explanation of a measured test as text, and the ceilings of a real path's links.
 
-use lanemark_core::result::{Explanation, HopCeiling, RunResult, Sign, TestResult, Verdict};
+use lanemark_schema::result::{Explanation, HopCeiling, RunResult, Sign, TestResult, Verdict};
 
 use crate::Style;
 use crate::number::{fixed, percent_signed, percent_whole, significant};
@@ -43,7 +43,7 @@ fn carries(one: &HopCeiling) -> String {
     }
 }
 
-/// The test of a run that came closest to the ceiling of the narrowest link of its path, in a sentence.
+/// Describes the test of a run that came closest to the ceiling of its path's bottleneck.
 pub(crate) fn closest(run: &RunResult) -> Option<String> {
     let share = |test: &TestResult| test.explanation.as_ref().and_then(|one| one.ceiling_share);
     let known = run.tests.iter().filter(|test| share(test).is_some());
@@ -61,7 +61,7 @@ pub(crate) fn closest(run: &RunResult) -> Option<String> {
     ))
 }
 
-/// A share of the most that a hop can carry, as the range that it is where that is not known.
+/// Formats a share of a hop's ceiling, as a range if the ceiling is not exactly known.
 fn share_of(hop: &HopCeiling, share: f64) -> String {
     let of_least = share * hop.bound().0 as f64 / (hop.rate.0 as f64).max(1.0);
     shares(share, hop.rate_most.map(|_| of_least))
@@ -76,7 +76,7 @@ fn shares(least: f64, most: Option<f64>) -> String {
     }
 }
 
-/// The verdict on a test with its evidence; nothing where there is no explanation.
+/// Writes the verdict on a test with its evidence; nothing if there is no explanation.
 pub(crate) fn lines(sheet: &mut Sheet, test: &TestResult) {
     let Some(explanation) = &test.explanation else { return };
     sheet.blank();

@@ -1,12 +1,12 @@
-//! The faults of a simulated test in the order of times, with their effect on the host's requests.
+//! The faults of a simulated test in order of time, with their effect on the host's requests.
 
 use std::fmt::Display;
 
-use lanemark_core::result::{FaultUse, RunResult, TestResult};
-use lanemark_core::units::Duration;
+use lanemark_schema::result::{FaultUse, RunResult, TestResult};
+use lanemark_schema::units::Duration;
 use maud::{Markup, html};
 
-/// A sentence for each fault, over all repeats in which it began.
+/// Returns a sentence for each fault, over all repeats in which it began.
 pub(crate) fn sentences(test: &TestResult) -> Vec<String> {
     let mut found: Vec<Vec<&FaultUse>> = Vec::new();
     for one in test.samples.iter().flat_map(|sample| &sample.faults) {
@@ -19,7 +19,7 @@ pub(crate) fn sentences(test: &TestResult) -> Vec<String> {
     found.iter().map(|repeats| sentence(repeats)).collect()
 }
 
-/// Returns the outcome of one fault in `repeats`, of which there is one or more, as a sentence.
+/// Describes the outcome of one fault in `repeats`, which must not be empty.
 fn sentence(repeats: &[&FaultUse]) -> String {
     let FaultUse { fault, at, .. } = repeats[0];
     let failed = range(repeats.iter().map(|one| one.failed));
@@ -33,7 +33,7 @@ fn sentence(repeats: &[&FaultUse]) -> String {
         || "no later request succeeded".to_owned(),
         |times| format!("first success of a later request after {}", range(times.into_iter())),
     );
-    // The time stands before it, in words.
+    // The sentence states the time before the fault.
     let fault: Vec<&str> = fault.split(' ').filter(|word| !word.starts_with("at=")).collect();
     let at = match *at {
         Duration::ZERO => "From the start".to_owned(),
@@ -45,7 +45,7 @@ fn sentence(repeats: &[&FaultUse]) -> String {
     )
 }
 
-/// The least and the greatest of `values`, once where they are the same.
+/// Formats the minimum and the maximum of `values`, once if they are equal.
 fn range<T: Ord + Copy + Display>(values: impl Iterator<Item = T> + Clone) -> String {
     match (values.clone().min(), values.max()) {
         (Some(least), Some(most)) if least != most => format!("{least} to {most}"),
@@ -53,7 +53,7 @@ fn range<T: Ord + Copy + Display>(values: impl Iterator<Item = T> + Clone) -> St
     }
 }
 
-/// The section of a page, or `None` where nothing went wrong.
+/// Builds the section of a page, or returns `None` if there were no faults.
 pub(crate) fn events(runs: &[(String, &RunResult)]) -> Option<Markup> {
     let tests =
         runs.iter().flat_map(|(system, run)| run.tests.iter().map(move |test| (system, test)));
@@ -73,7 +73,7 @@ pub(crate) fn events(runs: &[(String, &RunResult)]) -> Option<Markup> {
 
 #[cfg(test)]
 mod tests {
-    use lanemark_core::units::Bytes;
+    use lanemark_schema::units::Bytes;
 
     use super::*;
 

@@ -1,17 +1,18 @@
-//! The figures of a study: what was simulated and published for each test and system, with the error.
+//! The figures of a study: the simulated and published value of each test and system, with the error.
 //!
-//! One table a metric, so a column has one unit. Calibrated figures are faint and their errors stand
-//! in parentheses, because they prove nothing. A simulated test without a published figure has its row.
-//! A run that was measured here ran on other hardware and so has no error.
+//! There is one table for each metric, so a column has one unit. Calibrated figures are faint and their errors are in
+//! parentheses, because they prove nothing. A simulated test without a published figure has a row as well. A run that
+//! was measured here ran on other hardware and therefore has no error.
 
-use lanemark_core::result::{
+use lanemark_schema::result::{
     Bound, Figure, FigureCheck, Metric, Role, RunResult, Statistic, StudyOutcome,
 };
 
 use crate::calibration::system_label;
 use crate::error_summary::role_name;
 use crate::number::{
-    ABSENT, ERROR_DOUBTFUL, known, or_absent, percent_signed, published, significant, spread,
+    ABSENT, ERROR_DOUBTFUL, interval_text, known, or_absent, percent_signed, published,
+    significant, spread,
 };
 use crate::table::{Cell, Column, Ink, Table};
 
@@ -23,7 +24,7 @@ pub(crate) struct FigureRow<'a> {
     pub(crate) check: Option<&'a FigureCheck>,
 }
 
-/// The metrics that figures tell, the one with the most figures first; throughput where there are none.
+/// Returns the metrics of the figures, the one with the most figures first; throughput if there are no figures.
 pub(crate) fn metrics(outcome: &StudyOutcome) -> Vec<Metric> {
     let count = |metric: Metric| {
         outcome.figures.iter().filter(|check| check.figure.metric == metric).count()
@@ -66,8 +67,8 @@ pub(crate) fn heading(metric: Metric) -> &'static str {
     }
 }
 
-/// The rows of `metric`, test by test and system by system. Simulated tests without any published
-/// figure are among the rows of the first metric.
+/// Returns the rows of `metric` by test and by system. Simulated tests without any published figure are among the rows
+/// of the first metric.
 pub(crate) fn rows(outcome: &StudyOutcome, metric: Metric) -> Vec<FigureRow<'_>> {
     let first = metrics(outcome)[0] == metric;
     let mut rows = Vec::new();
@@ -95,14 +96,14 @@ pub(crate) fn rows(outcome: &StudyOutcome, metric: Metric) -> Vec<FigureRow<'_>>
     rows
 }
 
-/// The table of `metric`, with a column for each of the runs measured here.
+/// Builds the table of `metric`, with a column for each of the runs measured here.
 pub(crate) fn table(
     outcome: &StudyOutcome,
     metric: Metric,
     measured: &[(String, &RunResult)],
 ) -> Table {
     let unit = metric.unit();
-    // Without published figures their columns are empty, and left out below.
+    // Without published figures their columns are empty, and the code below removes them.
     let figures = |column: Column| match outcome.figures.is_empty() {
         true => column.optional(1),
         false => column,
@@ -135,7 +136,7 @@ pub(crate) fn table(
 }
 
 impl FigureRow<'_> {
-    /// The cells from the system to the role.
+    /// Returns the cells from the system to the role.
     fn cells(&self, outcome: &StudyOutcome) -> Vec<Cell> {
         let ink = match self.check.map(|check| check.figure.role) {
             Some(Role::Calibrated) => Ink::Faint,
@@ -143,7 +144,7 @@ impl FigureRow<'_> {
         };
         let simulated = or_absent(self.simulated.as_ref().and_then(known), significant);
         let interval = self.interval(outcome);
-        // Repeats of a simulation differ by their offsets alone, which says little beside the interval.
+        // Repeats of a simulation differ only by their offsets, which adds little to the interval.
         let spread = match (&self.simulated, interval == ABSENT) {
             (Some(value), true) => spread(value),
             _ => ABSENT.to_owned(),
@@ -162,9 +163,7 @@ impl FigureRow<'_> {
     /// Returns the 80% interval of the figure's simulated value.
     fn interval(&self, outcome: &StudyOutcome) -> String {
         let interval = self.check.and_then(|check| outcome.interval(&check.figure));
-        interval.map_or(ABSENT.to_owned(), |(low, high)| {
-            format!("{}–{}", significant(low), significant(high))
-        })
+        interval.map_or(ABSENT.to_owned(), |(low, high)| interval_text(low, high, significant))
     }
 
     fn error(&self) -> Cell {
@@ -179,7 +178,7 @@ impl FigureRow<'_> {
     }
 }
 
-/// The value as published, with the bound that it is.
+/// Formats the value as published, with its kind of bound.
 pub(crate) fn printed(figure: &Figure) -> String {
     let value = published(figure.published);
     match figure.bound {
@@ -189,14 +188,14 @@ pub(crate) fn printed(figure: &Figure) -> String {
     }
 }
 
-/// The tests in the order in which they run, then those that only a figure names.
+/// Returns the tests in the order in which they run, then the tests that only a figure names.
 pub(crate) fn tests(outcome: &StudyOutcome) -> Vec<&str> {
     let run = outcome.systems.iter().flat_map(|system| &system.run.tests);
     let published = outcome.figures.iter().map(|check| check.figure.test.as_str());
     unique(run.map(|result| result.test.name.as_str()).chain(published))
 }
 
-/// The systems in the order of the study, then those that only a figure names.
+/// Returns the systems in the order of the study, then the systems that only a figure names.
 fn systems(outcome: &StudyOutcome) -> Vec<&str> {
     let columns = outcome.systems.iter().map(|system| system.name.as_str());
     unique(columns.chain(outcome.figures.iter().map(|check| check.figure.system.as_str())))

@@ -1,6 +1,7 @@
-//! A drive's fitted model: its values with their intervals, what the measurements left open, and what is left over.
+//! The model of a fitted drive: its values with their intervals, the values that the measurements leave undetermined,
+//! and the residuals.
 
-use lanemark_core::result::{FigureKind, FittedDrive, FittedFigure, FittedParameter, Standing};
+use lanemark_schema::result::{FigureKind, FittedDrive, FittedFigure, FittedParameter, Standing};
 
 use crate::Style;
 use crate::number::{ABSENT, LatencyUnit, fixed, percent, percent_signed, significant};
@@ -8,10 +9,11 @@ use crate::run_table::warnings;
 use crate::table::{Cell, Column, Ink, Table};
 use crate::terminal::Sheet;
 
-/// Relative error from which on a figure is doubtful.
+/// Relative error above which a figure is marked.
 const ERROR_DOUBTFUL: f64 = 0.10;
 
-/// The values of a fitted drive as a table, every figure beside the model's, what is not told, and the doubts.
+/// Writes the values of a fitted drive as a table, every figure next to the model's, the undetermined values, and the
+/// warnings.
 pub fn fit_table(fitted: &FittedDrive, style: &Style) -> String {
     let mut sheet = Sheet::new(style);
     let FittedDrive { measured, platform, port, template, .. } = fitted;
@@ -67,7 +69,7 @@ fn values(fitted: &FittedDrive) -> Table {
     table
 }
 
-/// Builds a row for each test; one more for the writes of a test that mixes.
+/// Builds a row for each test, and one more for the writes of a mixed test.
 fn figures(fitted: &FittedDrive) -> Table {
     let means = [FigureKind::ReadMean, FigureKind::WriteMean];
     let latencies = fitted.figures.iter().filter(|figure| means.contains(&figure.kind));
@@ -145,7 +147,7 @@ fn errors(fitted: &FittedDrive) -> String {
     )
 }
 
-/// Writes the values that are not determined, with what would determine them.
+/// Writes the undetermined values, with the measurements that would determine them.
 fn open(sheet: &mut Sheet, fitted: &FittedDrive) {
     sheet.blank();
     sheet.heading("Not told by these measurements");

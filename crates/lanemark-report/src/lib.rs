@@ -1,14 +1,14 @@
 //! Results as terminal text, as one self-contained HTML file and as a drawing of a path.
 //!
-//! A pure view: everything shown is a function of the result and of a [`Style`] that the caller gives.
-//! There is no file system, no clock, no environment and no terminal detection here. What a result
-//! does not know is shown as "–", never as zero, and every doubt it carries is shown with its advice.
+//! The crate is a pure view: everything shown is a function of the result and of a [`Style`] that the caller passes.
+//! The crate does not use the file system, the clock or the environment, and does not detect terminals. A value that a
+//! result does not know is shown as "–", never as zero, and every warning in a result is shown with its advice.
 //!
-//! Every table is built once, as columns with a unit each, and drawn twice, for a terminal and for a
-//! page, so the two views cannot tell different stories.
+//! Every table is built once, as columns with one unit each, and drawn twice, for a terminal and for a page, so that
+//! both views agree.
 //!
-//! Not done here: no figure is computed that the result does not hold, but for ratios, shares and means
-//! of what it holds; nothing is fitted, smoothed or left out because it looks odd.
+//! The crate computes no figure that the result does not contain, except ratios, shares and means of its figures. It
+//! does not fit, smooth or omit figures because they look odd.
 
 mod answer;
 mod beside;
@@ -17,6 +17,7 @@ mod calibration;
 mod compare_table;
 mod database;
 mod drive;
+mod durable;
 mod energy;
 mod entry;
 mod error_summary;
@@ -69,11 +70,11 @@ pub use test_detail::{test_detail, test_details};
 pub use verified::{verified_text, written_text};
 pub use whatif::whatif_text;
 
-/// The style of terminal text; the caller knows the terminal, this crate does not.
+/// The style of terminal text. The caller knows the terminal; this crate does not.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Style {
-    /// Columns that a line may take. Tables first shorten names, then leave out columns and say which;
-    /// below 60 they are drawn as if it were 60.
+    /// Maximum number of columns of a line. Tables first shorten names, then omit columns and list them; below 60
+    /// columns they are drawn as for 60.
     pub width: usize,
     /// Whether to use ANSI colours.
     pub colour: bool,

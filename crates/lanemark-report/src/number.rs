@@ -1,10 +1,9 @@
-//! Numbers as people read them: three significant digits, a fixed mark for what is absent.
+//! Numbers for readers: three significant digits, and a fixed mark for absent values.
 //!
-//! Units stand in column headers and are the same down a column, so no number here carries one but the
-//! percent sign and the `x` of a ratio. No exponents; a page groups digits with [`grouped`], a terminal
-//! does not.
+//! Units are in column headers and are the same for a whole column, so no number has a unit except the percent sign and
+//! the `x` of a ratio. Numbers have no exponents. A page groups digits with [`grouped`], a terminal does not.
 
-use lanemark_core::result::{LatencyHistogram, Statistic, TestResult};
+use lanemark_schema::result::{LatencyHistogram, Sample, Statistic, TestResult};
 
 /// Text shown where a result has no value.
 pub(crate) const ABSENT: &str = "–";
@@ -12,7 +11,7 @@ pub(crate) const ABSENT: &str = "–";
 /// The error above which a figure is marked as missed.
 pub(crate) const ERROR_DOUBTFUL: f64 = 0.15;
 
-/// `value` with three significant digits, all digits of the whole part, and at most three decimals.
+/// Formats `value` with three significant digits, all digits of the whole part, and up to three decimals.
 pub(crate) fn significant(value: f64) -> String {
     let magnitude = value.abs();
     if !value.is_finite() {
@@ -22,7 +21,7 @@ pub(crate) fn significant(value: f64) -> String {
     } else if magnitude < 0.0005 {
         "<0.001".to_owned()
     } else {
-        // The edges are where rounding to fewer decimals would carry into one more digit.
+        // At these limits, rounding to fewer decimals would carry into one more digit.
         let decimals = match magnitude {
             m if m >= 99.95 => 0,
             m if m >= 9.995 => 1,
@@ -33,12 +32,12 @@ pub(crate) fn significant(value: f64) -> String {
     }
 }
 
-/// A published value with the digits that were published and no others.
+/// Formats a published value with exactly the published digits.
 pub(crate) fn published(value: f64) -> String {
     if value.is_finite() { value.to_string() } else { ABSENT.to_owned() }
 }
 
-/// `value` with so many decimals, and never a negative zero.
+/// Formats `value` with `decimals` decimals, and never as a negative zero.
 pub(crate) fn fixed(value: f64, decimals: usize) -> String {
     if !value.is_finite() {
         return ABSENT.to_owned();
@@ -50,7 +49,7 @@ pub(crate) fn fixed(value: f64, decimals: usize) -> String {
     }
 }
 
-/// The text of a number with commas between thousands, as pages show it.
+/// Groups the digits of a number with commas between thousands, as pages show it.
 pub(crate) fn grouped(text: &str) -> String {
     let digits = |part: &str| part.chars().take_while(char::is_ascii_digit).count();
     let start = text.find(|character: char| character.is_ascii_digit()).unwrap_or(text.len());
@@ -65,17 +64,17 @@ pub(crate) fn grouped(text: &str) -> String {
     shown + &text[start + whole..]
 }
 
-/// A share as a percentage with one decimal.
+/// Formats a share as a percentage with one decimal.
 pub(crate) fn percent(share: f64) -> String {
     if share.is_finite() { format!("{}%", fixed(share * 100.0, 1)) } else { ABSENT.to_owned() }
 }
 
-/// A share as a whole percentage, for running text.
+/// Formats a share as a whole percentage, for running text.
 pub(crate) fn percent_whole(share: f64) -> String {
     if share.is_finite() { format!("{}%", fixed(share * 100.0, 0)) } else { ABSENT.to_owned() }
 }
 
-/// A deviation as a percentage with its sign.
+/// Formats a deviation as a percentage with its sign.
 pub(crate) fn percent_signed(deviation: f64) -> String {
     let text = percent(deviation);
     match text.as_str() {
@@ -85,22 +84,36 @@ pub(crate) fn percent_signed(deviation: f64) -> String {
     }
 }
 
-/// A ratio with two decimals, `3.02x`.
+/// Formats a ratio with two decimals, `3.02x`.
 pub(crate) fn ratio(value: f64) -> String {
     if value.is_finite() { format!("{}x", fixed(value, 2)) } else { ABSENT.to_owned() }
 }
 
-/// The text of a number that may be absent.
+/// Ratio of an interval's ends above which the interval predicts little.
+const WIDE: f64 = 10.0;
+
+/// Returns whether an interval is so wide that views mark it.
+pub(crate) fn is_wide(low: f64, high: f64) -> bool {
+    low.partial_cmp(&(high / WIDE)).is_none_or(|order| order.is_lt())
+}
+
+/// Formats an interval, `1.2–3.4`; an interval that spans more than a factor of ten is marked, `0.1–3.4 !`.
+pub(crate) fn interval_text(low: f64, high: f64, text: impl Fn(f64) -> String) -> String {
+    let mark = if is_wide(low, high) { " !" } else { "" };
+    format!("{}–{}{mark}", text(low), text(high))
+}
+
+/// Formats a number that may be absent.
 pub(crate) fn or_absent(value: Option<f64>, text: impl Fn(f64) -> String) -> String {
     value.map_or_else(|| ABSENT.to_owned(), text)
 }
 
-/// A figure, absent where no repeat stands behind it.
+/// Returns a figure; absent without repeats.
 pub(crate) fn known(statistic: &Statistic) -> Option<f64> {
     (statistic.count > 0 && statistic.value.is_finite()).then_some(statistic.value)
 }
 
-/// The spread of a figure over its repeats, `±1.2%`; absent below two repeats, where there is none.
+/// Formats the spread of a figure over its repeats, `±1.2%`; absent below two repeats, which have no spread.
 pub(crate) fn spread(statistic: &Statistic) -> String {
     let told = statistic.count > 1 && statistic.value != 0.0;
     or_absent(told.then(|| statistic.spread()).filter(|spread| spread.is_finite()), |spread| {
@@ -108,17 +121,18 @@ pub(crate) fn spread(statistic: &Statistic) -> String {
     })
 }
 
-/// The mean latency in ns, absent where no request was counted.
+/// Returns the mean latency in ns; absent if no request was counted.
 pub(crate) fn latency_mean_ns(latency: &LatencyHistogram) -> Option<f64> {
-    (latency.count() > 0).then(|| latency.mean_ns())
+    latency.mean_known_ns()
 }
 
-/// Whether any request of a test was counted, by itself or by the device, so that its mean latency means something.
+/// Returns whether the latency of any request of a test was measured, per request or by the device.
 pub(crate) fn has_latency(result: &TestResult) -> bool {
-    result.samples.iter().any(|sample| sample.operations() > 0)
+    let measured = |sample: &Sample| sample.operations() > 0 && !sample.lacks_latencies();
+    result.samples.iter().any(measured)
 }
 
-/// The unit in which the latencies of one table are told.
+/// The unit of the latencies in one table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum LatencyUnit {
     Microseconds,
@@ -126,7 +140,8 @@ pub(crate) enum LatencyUnit {
 }
 
 impl LatencyUnit {
-    /// Milliseconds where the least latency has one or the greatest a hundred, microseconds otherwise.
+    /// Returns milliseconds if the minimum latency is at least one or the maximum at least a hundred of them, otherwise
+    /// microseconds.
     pub(crate) fn fitting(latencies_ns: impl Iterator<Item = f64>) -> Self {
         let known = latencies_ns.filter(|ns| ns.is_finite() && *ns > 0.0);
         let (least, greatest) = known.fold((f64::INFINITY, 0.0_f64), |(least, greatest), ns| {
@@ -147,7 +162,7 @@ impl LatencyUnit {
         }
     }
 
-    /// `ns` in this unit.
+    /// Converts `ns` to this unit.
     pub(crate) fn of(self, ns: f64) -> f64 {
         match self {
             Self::Microseconds => ns / 1e3,
@@ -159,7 +174,7 @@ impl LatencyUnit {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use lanemark_core::workload::Average;
+    use lanemark_schema::workload::Average;
 
     #[test]
     fn thousands_are_apart() {

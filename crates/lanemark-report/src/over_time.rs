@@ -1,26 +1,26 @@
-//! A sample over time in words, as tables and as a line of small bars.
+//! A sample over time as sentences, as tables and as a line of small bars.
 //!
-//! Phases are told only as far as the data tells them: how long nothing was moved, and from when on the rule of
-//! SNIA's specification calls the figures steady (`lanemark_core::result::steady`).
+//! Phases are reported only as far as the data shows them: how long nothing was moved, and from when on the figures are
+//! steady by the rule of SNIA's specification (`lanemark_schema::result::steady`).
 
-use lanemark_core::result::Phases;
-use lanemark_core::result::series::Point;
-use lanemark_core::result::steady::{Outcome, RANGE_MAX, SLOPE_MAX, Window};
-use lanemark_core::result::{Sample, Series, SteadyState};
-use lanemark_core::units::Duration;
-use lanemark_core::workload::Tracked;
+use lanemark_schema::result::Phases;
+use lanemark_schema::result::series::Point;
+use lanemark_schema::result::steady::{Outcome, RANGE_MAX, SLOPE_MAX, Window};
+use lanemark_schema::result::{Sample, Series, SteadyState};
+use lanemark_schema::units::Duration;
+use lanemark_schema::workload::Tracked;
 
 use crate::number::{LatencyUnit, fixed, grouped, or_absent, percent, percent_whole, significant};
 use crate::table::{Cell, Column, Ink, Table};
 
 /// Rows of a table of a series.
 const ROWS: usize = 12;
-/// The columns of a row that tells a whole series.
+/// The columns of a row that shows a whole series.
 const QUARTERS: [&str; 4] = ["first quarter", "second", "third", "last"];
-/// The least and the greatest bar.
+/// The bars from the lowest to the highest.
 const BARS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
 
-/// Describes a sample over time in a sentence or two; nothing where there is nothing to tell.
+/// Describes a sample over time in a sentence or two; empty if there is nothing to report.
 pub(crate) fn sentences(sample: &Sample) -> Vec<String> {
     let mut told = Vec::new();
     if let Some(steady) = &sample.steady {
@@ -31,7 +31,7 @@ pub(crate) fn sentences(sample: &Sample) -> Vec<String> {
     told
 }
 
-/// Says in a few words whether a sample is steady; nothing where there is nothing to tell.
+/// States briefly whether a sample is steady; `None` if there is nothing to report.
 pub(crate) fn brief(sample: &Sample) -> Option<String> {
     if let Some(steady) = &sample.steady {
         return Some(match steady.outcome {
@@ -52,7 +52,7 @@ pub(crate) fn brief(sample: &Sample) -> Option<String> {
     })
 }
 
-/// A mean of requests a second.
+/// Formats a mean of requests a second.
 fn mean(value: f64) -> String {
     grouped(&fixed(value, 0))
 }
@@ -124,12 +124,12 @@ fn phases(series: &Series) -> Option<String> {
     Some(format!("{unmoved}{rounds} {steady}"))
 }
 
-/// Whether anything was written, without which a drive has nothing to collect.
+/// Returns whether anything was written; without writes a drive does not collect.
 pub(crate) fn is_written(series: &Series) -> bool {
     series.points.iter().any(|point| point.writes > 0)
 }
 
-/// The unit in which a time up to `longest` is told, with its seconds.
+/// Returns the unit for times up to `longest`, with its length in seconds.
 pub(crate) fn time_unit(longest: Duration) -> (&'static str, f64) {
     match longest.as_seconds() {
         seconds if seconds >= 7200.0 => ("h", 3600.0),
@@ -146,7 +146,7 @@ pub(crate) fn time_told(time: Duration) -> String {
     format!("{} {unit}", significant(time.as_seconds() / seconds))
 }
 
-/// The series in a dozen rows at most, the rounds of a test of rounds each in one.
+/// Builds the table of the series with up to a dozen rows; a test of rounds has one row for each round.
 pub(crate) fn table(sample: &Sample) -> Option<Table> {
     if let Some(steady) = &sample.steady {
         return Some(rounds(steady));
@@ -180,8 +180,8 @@ pub(crate) fn table(sample: &Sample) -> Option<Table> {
     Some(table.without_empty_columns())
 }
 
-/// The series of several runs, each in one row: its throughput in the quarters of its time, its greatest latency and its write
-/// amplification.
+/// Builds the table of the series of several runs, one row each: the throughput in the quarters of its time, the
+/// maximum latency and the write amplification.
 pub(crate) fn together(runs: &[(&str, &Series)]) -> Table {
     let longest = runs.iter().map(|(_, series)| series.elapsed()).max().unwrap_or_default();
     let (time, seconds) = time_unit(longest);
@@ -214,7 +214,7 @@ pub(crate) fn together(runs: &[(&str, &Series)]) -> Table {
     table.without_empty_columns()
 }
 
-/// Part `number` of so many parts of a series, as one point; none where it has no point.
+/// Returns part `number` of `parts` of a series as one point; `None` for a part without points.
 fn part(series: &Series, number: usize, parts: usize) -> Option<Series> {
     let count = series.points.len();
     let (from, to) = (number * count / parts, (number + 1) * count / parts);
@@ -223,7 +223,7 @@ fn part(series: &Series, number: usize, parts: usize) -> Option<Series> {
     (from < to).then(|| Series { interval: series.interval, last, points }.condensed(1))
 }
 
-/// Builds the table of all rounds; those of the measurement window are strong.
+/// Builds the table of all rounds; the rounds of the measurement window are strong.
 fn rounds(steady: &SteadyState) -> Table {
     let unit = LatencyUnit::fitting(steady.rounds.iter().map(|round| round.latency_mean_ns));
     let mut table = Table::new(vec![
@@ -249,7 +249,7 @@ fn rounds(steady: &SteadyState) -> Table {
     table.without_empty_columns()
 }
 
-/// Throughput over time as bars of at most `width` characters, from zero to the greatest.
+/// Draws throughput over time as up to `width` bars, from zero to the maximum.
 pub(crate) fn sparkline(series: &Series, width: usize) -> Option<String> {
     let shown = series.condensed(width.max(1));
     let rates: Vec<f64> = (0..shown.points.len()).map(|index| shown.throughput(index)).collect();

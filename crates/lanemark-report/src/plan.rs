@@ -1,13 +1,13 @@
 //! A plan with all its steps, and the interfaces that carry a stream.
 
-use lanemark_core::plan::{Carrier, Plan};
+use lanemark_plan::{Carrier, Plan};
 
 use crate::Style;
 use crate::number::significant;
 use crate::table::{Cell, Column, Ink, Table};
 use crate::terminal::Sheet;
 
-/// A plan step by step, its answer, and what it leaves out.
+/// Writes a plan step by step, its answer, and the effects that it omits.
 pub fn plan_text(plan: &Plan, carriers: &[Carrier], style: &Style) -> String {
     let mut sheet = Sheet::new(style);
     sheet.heading(&plan.question);
@@ -48,7 +48,7 @@ pub fn plan_text(plan: &Plan, carriers: &[Carrier], style: &Style) -> String {
     sheet.finish()
 }
 
-/// The slowest interface that carries the stream and all that are slower, and a few faster ones.
+/// Builds the table of the slowest interface that carries the stream, all slower ones, and a few faster ones.
 fn interfaces(carriers: &[Carrier]) -> Table {
     let mut table = Table::new(vec![
         Column::name("interface"),

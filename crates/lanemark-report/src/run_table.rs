@@ -1,15 +1,22 @@
-//! A run at a glance: one line a test, then the target and every doubt.
+//! A run as an overview: one line for each test, then the target and every warning.
 //!
-//! Percentiles are over all repeats together; spread is half the range over repeats. A mean latency
-//! follows the workload's average over repeats. Requests that failed have a column where any did. Not shown: the time budget, see `test_detail`.
+//! Percentiles cover all repeats together; spread is half the range over repeats. The mean latency is averaged over
+//! repeats by the workload. A column shows failed requests if any request failed. The time budget is not shown here,
+//! see `test_detail`.
 
-use lanemark_core::result::{PredictionInterval, RunResult, TestResult, Verdict};
+use lanemark_schema::result::{
+    AssumedLimit, PredictionInterval, RunResult, TestResult, Verdict, Warning,
+};
+
+use lanemark_schema::workload::Average;
 
 use crate::Style;
 use crate::beside;
+use crate::durable;
 use crate::explanation;
 use crate::number::{
-    ABSENT, LatencyUnit, fixed, has_latency, known, or_absent, significant, spread,
+    ABSENT, LatencyUnit, fixed, has_latency, interval_text, is_wide, known, or_absent, significant,
+    spread,
 };
 use crate::table::{Cell, Column, Ink, Table};
 use crate::target;
@@ -22,11 +29,19 @@ const SHOWN_PERCENTILES: [(f64, &str, u8); 3] =
 
 /// Writes the tests of a run as a table, the target in a sentence, and the warnings with their advice.
 ///
-/// Throughput is in MB/s (10^6 bytes a second), latencies in us or ms, whichever fits the table.
+/// Throughput is in MB/s (10^6 bytes a second). Latencies are in us or ms, depending on the values of the table.
 pub fn run_table(run: &RunResult, style: &Style) -> String {
     let mut sheet = Sheet::new(style);
     sheet.heading(&run.workload.name);
+    for sentence in assumed(run) {
+        sheet.item("! ", &sentence, Ink::Doubt);
+    }
     sheet.blank();
+    let answers = durable::sentences(run);
+    answers.iter().for_each(|answer| sheet.paragraph(answer));
+    if !answers.is_empty() {
+        sheet.blank();
+    }
     if run.tests.is_empty() {
         sheet.paragraph("No test has ended.");
     } else {
@@ -37,6 +52,9 @@ pub fn run_table(run: &RunResult, style: &Style) -> String {
         }
     }
     sheet.blank();
+    if let Some(sentence) = statistic(run) {
+        sheet.paragraph(&sentence);
+    }
     sheet.paragraph(&target::sentence(run));
     for sentence in beside::sentences(run) {
         sheet.paragraph(&sentence);
@@ -50,11 +68,53 @@ pub fn run_table(run: &RunResult, style: &Style) -> String {
     for setting in target::settings(run) {
         sheet.item("- ", &setting, Ink::Faint);
     }
-    warnings(&mut sheet, &target::doubts(run));
+    let led = |doubt: &(String, &str)| !is_assumed(&doubt.0, run);
+    let doubts: Vec<_> = target::doubts(run).into_iter().filter(led).collect();
+    warnings(&mut sheet, &doubts);
     sheet.finish()
 }
 
-/// The warnings, each with its advice, below an empty line; nothing where there are none.
+/// Returns whether a warning is one of the warnings at the top of the output.
+fn is_assumed(doubt: &str, run: &RunResult) -> bool {
+    let limits = run.warnings.iter().filter(|one| matches!(one, Warning::AssumedLimit { .. }));
+    limits.into_iter().any(|one| one.to_string() == doubt)
+}
+
+/// States which tests are limited by an assumed value, in one sentence for each value.
+pub(crate) fn assumed(run: &RunResult) -> Vec<String> {
+    let mut limits: Vec<(&AssumedLimit, Vec<&str>)> = Vec::new();
+    for warning in &run.warnings {
+        let Warning::AssumedLimit { test, limit } = warning else { continue };
+        match limits.iter_mut().find(|(other, _)| other.parameter == limit.parameter) {
+            Some((_, tests)) => tests.push(test),
+            None => limits.push((limit, vec![test])),
+        }
+    }
+    let sentence = |(limit, tests): &(&AssumedLimit, Vec<&str>)| {
+        let of = match tests.as_slice() {
+            _ if run.tests.len() == 1 => "The test is".to_owned(),
+            [one] => format!("{one} is"),
+            several => format!("{} of {} tests are", several.len(), run.tests.len()),
+        };
+        format!("{of} {limit}; {}.", limit.advice())
+    };
+    limits.iter().map(sentence).collect()
+}
+
+/// Names the statistic of the figures, if there are several repeats.
+pub(crate) fn statistic(run: &RunResult) -> Option<String> {
+    let repeats =
+        run.tests.iter().map(|test| test.samples.len()).max().filter(|&count| count > 1)?;
+    let average = match run.workload.average {
+        Average::Mean => "mean",
+        Average::Median => "median",
+    };
+    Some(format!(
+        "MB/s, IOPS and mean latency: {average} of {repeats} repeats; percentiles: all repeats together."
+    ))
+}
+
+/// Writes the warnings, each with its advice, after an empty line; nothing if there are no warnings.
 pub(crate) fn warnings(sheet: &mut Sheet, doubts: &[(String, &'static str)]) {
     if doubts.is_empty() {
         return;
@@ -65,7 +125,8 @@ pub(crate) fn warnings(sheet: &mut Sheet, doubts: &[(String, &'static str)]) {
     }
 }
 
-/// The figures of all tests of `runs`, test by test; with several runs, each is named.
+/// Builds the table of the figures of all tests of `runs`, test by test; with several runs, each row names its run. A
+/// test that reads and writes has three rows: throughput of both, then each direction with its latencies.
 pub(crate) fn figures(runs: &[(&str, &RunResult)]) -> Table {
     let mut names: Vec<&str> = Vec::new();
     for result in runs.iter().flat_map(|(_, run)| &run.tests) {
@@ -73,46 +134,63 @@ pub(crate) fn figures(runs: &[(&str, &RunResult)]) -> Table {
             names.push(&result.test.name);
         }
     }
-    let latencies =
-        runs.iter().flat_map(|(_, run)| &run.tests).map(|test| test.latency_mean_ns.value);
+    let latencies = runs.iter().flat_map(|(_, run)| &run.tests).flat_map(|test| &test.samples);
+    let latencies = latencies.flat_map(|sample| {
+        let directions = [&sample.reads, &sample.writes, &sample.unified];
+        let means = directions.into_iter().flatten().map(|one| one.latency.mean_ns());
+        let of_device = sample.is_counted_by_device().then(|| sample.latency_mean_ns());
+        means.chain(of_device).collect::<Vec<f64>>()
+    });
     let unit = LatencyUnit::fitting(latencies);
     let mut table = Table::new(columns(runs.len() > 1, unit));
     for name in names {
         let mut repeated = false;
         for (label, run) in runs {
             for result in run.tests.iter().filter(|result| result.test.name == name) {
-                // Two tests of one name in a single run are two rows, each with its name.
+                // Two tests with one name in a single run are two rows, each with its name.
                 let mut cells = vec![Cell::plain(name).repeating(repeated && runs.len() > 1)];
                 if runs.len() > 1 {
                     cells.push(Cell::plain(*label));
                 }
-                cells.extend(figure_cells(result, unit));
+                let directions = result.by_direction(&run.workload);
+                cells.extend(figure_cells(result, unit, directions.is_empty()));
                 table.push(cells);
                 repeated = true;
+                for (direction, part) in directions {
+                    let mut cells = vec![Cell::plain(format!("{name}, {direction}"))];
+                    if runs.len() > 1 {
+                        cells.push(Cell::plain(*label));
+                    }
+                    cells.extend(figure_cells(&part, unit, true));
+                    table.push(cells);
+                }
             }
         }
     }
     table.without_empty_columns()
 }
 
-/// The 80% interval of a simulated throughput, in MB/s.
+/// Formats the 80% interval of a simulated throughput, in MB/s.
 fn interval(result: &TestResult) -> String {
     let Some(interval) = &result.interval else { return ABSENT.to_owned() };
-    let at = |ratio: f64| significant(result.throughput_bytes_per_second.value / 1e6 * ratio);
-    format!("{}–{}", at(interval.low_ratio), at(interval.high_ratio))
+    let value = result.throughput_bytes_per_second.value / 1e6;
+    interval_text(value * interval.low_ratio, value * interval.high_ratio, significant)
 }
 
-/// Returns the value that widens the intervals of a run most, in a sentence.
+/// Names the value that widens the intervals of a run most, in a sentence.
 fn widest(run: &RunResult) -> Option<String> {
     widest_of(run.tests.iter().filter_map(|test| test.interval.as_ref()))
 }
 
-/// Returns the value that widens `intervals` most, in a sentence.
+/// Names the value that widens `intervals` most, in a sentence.
 pub(crate) fn widest_of<'i>(
     intervals: impl Iterator<Item = &'i PredictionInterval>,
 ) -> Option<String> {
     let mut shares: std::collections::BTreeMap<&str, (f64, u32)> = Default::default();
-    for one in intervals.filter_map(|interval| interval.widest.as_ref()) {
+    let mut wide = 0;
+    for interval in intervals {
+        wide += u32::from(is_wide(interval.low_ratio, interval.high_ratio));
+        let Some(one) = interval.widest.as_ref() else { continue };
         let entry = shares.entry(one.parameter.as_str()).or_default();
         (entry.0, entry.1) = (entry.0 + one.share, entry.1 + 1);
     }
@@ -122,12 +200,20 @@ pub(crate) fn widest_of<'i>(
         1 => "one test".to_owned(),
         tests => format!("{tests} tests"),
     };
+    let wide = match wide {
+        0 => String::new(),
+        1 => " One interval, marked !, spans more than a factor of ten and predicts little."
+            .to_owned(),
+        wide => format!(
+            " {wide} intervals, marked !, span more than a factor of ten and predict little."
+        ),
+    };
     Some(format!(
-        "80% of the systems that the values leave open lie in the intervals. {parameter} widens that of {of} most."
+        "80% of the systems that the values leave open lie in the intervals. {parameter} widens that of {of} most.{wide}"
     ))
 }
 
-/// Processor time per request in ns, averaged over the repeats that know it.
+/// Returns the processor time per request in ns, averaged over the repeats that know it.
 pub(crate) fn cpu_ns(result: &TestResult) -> Option<f64> {
     let known: Vec<f64> = result
         .samples
@@ -159,12 +245,13 @@ fn columns(several: bool, unit: LatencyUnit) -> Vec<Column> {
     columns
 }
 
-fn figure_cells(result: &TestResult, unit: LatencyUnit) -> Vec<Cell> {
-    let latency = result.latency();
+/// Returns the cells of a row; the latencies of a test that reads and writes are in the rows of its directions.
+fn figure_cells(result: &TestResult, unit: LatencyUnit, with_latencies: bool) -> Vec<Cell> {
+    let latency = if with_latencies { result.latency() } else { Default::default() };
     let throughput = &result.throughput_bytes_per_second;
     let told = |ns: f64| significant(unit.of(ns));
-    // The statistic is zero both for no latency and for no request.
-    let mean = known(&result.latency_mean_ns).filter(|_| has_latency(result));
+    // The statistic is zero both for a latency of zero and for a test without requests.
+    let mean = known(&result.latency_mean_ns).filter(|_| with_latencies && has_latency(result));
     let mut cells = vec![
         Cell::strong(or_absent(known(throughput), |bytes| significant(bytes / 1e6))),
         Cell::plain(interval(result)),

@@ -1,15 +1,15 @@
-//! The bottleneck of a test in words: what each hop at twice its speed, and twice the load, would give.
+//! The bottleneck of a test as text: the gain of each hop at twice its speed, and of twice the load.
 //!
-//! Shown is what the result holds; gains that it calls noise are zero there already.
+//! The text shows the values of the result; gains that the result classifies as noise are already zero there.
 
-use lanemark_core::result::{Changed, Gain, RunResult, Sensitivity, TestResult};
+use lanemark_schema::result::{Changed, Gain, RunResult, Sensitivity, TestResult};
 
 use crate::Style;
 use crate::number::{ABSENT, fixed, or_absent, percent_whole};
 use crate::table::{Cell, Column, Ink, Table};
 use crate::terminal::Sheet;
 
-/// The bottlenecks of all tests of several systems, a line each; empty where nobody asked.
+/// Writes the bottlenecks of all tests of several systems, one line each; empty if no run determined them.
 pub fn bottlenecks(systems: &[(&str, &RunResult)], style: &Style) -> String {
     let mut table = Table::new(vec![
         Column::name("system"),
@@ -46,7 +46,7 @@ pub fn bottlenecks(systems: &[(&str, &RunResult)], style: &Style) -> String {
     sheet.finish()
 }
 
-/// The bottleneck of a test in a sentence, and all gains as a table; nothing where nobody asked.
+/// Writes the bottleneck of a test in a sentence, and all gains as a table; nothing if the run did not determine them.
 pub(crate) fn lines(sheet: &mut Sheet, test: &TestResult) {
     let Some(asked) = &test.sensitivity else { return };
     sheet.paragraph(&sentence(asked));
@@ -78,7 +78,7 @@ pub(crate) fn sentence(asked: &Sensitivity) -> String {
     format!("{}{busy}: {} {given}{load}.", most.hop, most.change)
 }
 
-/// Builds the table of all gains; the bottleneck stands out.
+/// Builds the table of all gains; the bottleneck is highlighted.
 pub(crate) fn table(asked: &Sensitivity) -> Table {
     let mut table = Table::new(vec![
         Column::name("changed"),
@@ -107,7 +107,7 @@ pub(crate) fn table(asked: &Sensitivity) -> Table {
     table
 }
 
-/// A hop's name, numbered from the second of that name on.
+/// Returns a hop's name, numbered from the second hop of that name on.
 pub(crate) fn label(asked: &Sensitivity, place: usize) -> String {
     let name = &asked.gains[place].hop;
     match asked.gains[..place].iter().filter(|gain| gain.hop == *name).count() {
@@ -116,12 +116,12 @@ pub(crate) fn label(asked: &Sensitivity, place: usize) -> String {
     }
 }
 
-/// Returns the change of the mean latency, as text.
+/// Formats the change of the mean latency.
 pub(crate) fn latency(gain: &Gain) -> String {
     signed(-gain.latency_gain)
 }
 
-/// A gain as a whole percentage with its sign, `+0%` where there is none.
+/// Formats a gain as a whole percentage with its sign, `+0%` if there is no gain.
 pub(crate) fn signed(gain: f64) -> String {
     if !gain.is_finite() {
         return ABSENT.to_owned();
@@ -134,7 +134,7 @@ pub(crate) fn signed(gain: f64) -> String {
 
 #[cfg(test)]
 mod tests {
-    use lanemark_core::result::HopId;
+    use lanemark_schema::result::HopId;
 
     use super::*;
 

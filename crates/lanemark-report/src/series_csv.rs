@@ -1,16 +1,16 @@
-//! The series of a run as CSV: a row an interval, for other programs to draw.
+//! The series of a run as CSV: one row for each interval, for other programs to draw.
 
 use std::fmt::Write as _;
 
-use lanemark_core::result::RunResult;
-use lanemark_core::text::shown;
+use lanemark_schema::result::RunResult;
+use lanemark_schema::text::shown;
 
-/// The first line, by which such a file is known.
+/// The first line, which identifies such a file.
 pub const SERIES_CSV_HEADER: &str = "test,repeat,start_s,length_s,reads,writes,read_bytes,written_bytes,iops,\
      bytes_per_second,latency_mean_us,latency_max_us,flash_written_bytes,write_amplification";
 
-/// Every interval of every repeat of every test that has a series; a repeat is counted from 1. What is not known
-/// is empty.
+/// Writes every interval of every repeat of every test that has a series; repeats are counted from 1. Unknown values
+/// are empty.
 pub fn series_csv(run: &RunResult) -> String {
     let mut text = format!("{SERIES_CSV_HEADER}\n");
     for test in &run.tests {
@@ -22,7 +22,7 @@ pub fn series_csv(run: &RunResult) -> String {
             for (index, point) in series.points.iter().enumerate() {
                 let flash = point.drive.map(|drive| drive.flash_written().get().to_string());
                 let amplification = point.write_amplification().map(|value| format!("{value:.4}"));
-                // A string takes whatever is written to it.
+                // Writing to a string cannot fail.
                 let _ = writeln!(
                     text,
                     "{name},{repeat},{},{},{},{},{},{},{:.1},{:.0},{:.3},{:.3},{},{}",
@@ -45,7 +45,7 @@ pub fn series_csv(run: &RunResult) -> String {
     text
 }
 
-/// A name as a field of CSV.
+/// Quotes a name as a field of CSV.
 fn quoted(name: &str) -> String {
     let name = shown(name);
     match name.contains([',', '"']) {

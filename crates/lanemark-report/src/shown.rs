@@ -1,11 +1,11 @@
-//! The machine's readings of a measured test: the device under it, the processors, and how times were kept.
+//! The machine's readings of a measured test: the device, the processors, and the source of times.
 
-use lanemark_core::result::{Evidence, ProcessorUse, Punctuality, TestResult};
-use lanemark_core::units::{Bytes, Duration};
+use lanemark_schema::result::{Evidence, ProcessorUse, Punctuality, TestResult};
+use lanemark_schema::units::{Bytes, Duration};
 
 use crate::number::{fixed, percent_whole, significant};
 
-/// The sentences about a test, over all its repeats; none where nothing is known.
+/// Returns the sentences about a test, over all its repeats; empty if no readings exist.
 pub(crate) fn sentences(test: &TestResult) -> Vec<String> {
     let evidence: Vec<&Evidence> =
         test.samples.iter().filter_map(|sample| sample.evidence.as_ref()).collect();
@@ -30,7 +30,7 @@ fn device(evidence: &[&Evidence]) -> Option<String> {
     let elapsed: Duration = used().map(|one| one.elapsed).sum();
     let busy: Duration = used().map(|one| one.busy).sum();
     let share = (busy.as_seconds() / elapsed.as_seconds().max(1e-12)).min(1.0);
-    let bytes = |of: fn(&lanemark_core::result::DeviceUse) -> Bytes| {
+    let bytes = |of: fn(&lanemark_schema::result::DeviceUse) -> Bytes| {
         used().map(of).fold(Bytes::ZERO, |sum, one| sum + one).get() as f64
     };
     let part = |count: u64, bytes: f64, time: Duration, what: &str| {

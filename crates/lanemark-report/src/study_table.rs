@@ -1,6 +1,6 @@
-//! A study as terminal text: the figures, how far off the model is, what was set, and the answer.
+//! A study as terminal text: the figures, the errors of the model, the settings, and the answer.
 
-use lanemark_core::result::{Role, RunResult, StudyOutcome};
+use lanemark_schema::result::{Role, RunResult, StudyOutcome};
 
 use crate::calibration::{Setting, settings};
 use crate::error_summary::{ErrorSummary, role_name};
@@ -10,10 +10,10 @@ use crate::table::Ink;
 use crate::terminal::Sheet;
 use crate::{Style, answer, beside, target, transactions};
 
-/// A study with its figures, error summary, calibrations, answer, notes and warnings.
+/// Writes a study with its figures, error summary, calibrations, answer, notes and warnings.
 ///
-/// `measured` is a run on this machine; where it has a test of the same name, its figure is shown
-/// beside the others without an error, as it ran on other hardware.
+/// `measured` is a run on this machine. If it has a test of the same name, its figure is shown next to the others
+/// without an error, because it ran on other hardware.
 pub fn study_table(outcome: &StudyOutcome, measured: Option<&RunResult>, style: &Style) -> String {
     let mut sheet = Sheet::new(style);
     sheet.heading(&outcome.title);
@@ -37,7 +37,7 @@ pub fn study_table(outcome: &StudyOutcome, measured: Option<&RunResult>, style: 
         sheet.blank();
         sheet.table(&table);
     }
-    // A study that is held against nothing has no errors to sum up.
+    // A study without published figures lacks errors to summarise.
     if !outcome.document.citation.is_empty() {
         sheet.blank();
         for role in [Role::Predicted, Role::Calibrated] {
@@ -102,7 +102,7 @@ fn calibrations(sheet: &mut Sheet, settings: &[Setting<'_>]) {
     }
 }
 
-/// The doubts about all systems, each once, then those about what was measured here.
+/// Writes the warnings about all systems, each once, then the warnings about the measured run.
 fn doubts(sheet: &mut Sheet, outcome: &StudyOutcome, measured: Option<&RunResult>) {
     let mut all: Vec<(String, &'static str)> = target::study_doubts(outcome);
     let here = measured.map(target::doubts).unwrap_or_default();

@@ -1,10 +1,10 @@
 //! Summary of runs in one sentence: the first line of their page.
 
-use lanemark_core::result::{RunResult, Statistic, TestResult};
+use lanemark_schema::result::{RunResult, Statistic, TestResult};
 
 use crate::number::{grouped, known, significant};
 
-/// One sentence of these runs; `None` where no test has ended.
+/// Returns one sentence about these runs; `None` if no test has ended.
 pub(crate) fn summary(runs: &[(&str, &RunResult)]) -> Option<String> {
     match runs {
         [] => None,
@@ -51,10 +51,10 @@ fn time(ns: u64) -> String {
     }
 }
 
-/// A lead that a single repeat can show, which has no spread.
+/// The minimum lead between single repeats, which have no spread.
 const ALONE: f64 = 1.01;
 
-/// Says which run is ahead in throughput, beyond the spread of repeats, in how many of the tests that all have.
+/// States which run leads in throughput, beyond the spread of repeats, and in how many of the common tests.
 fn compared(runs: &[(&str, &RunResult)]) -> Option<String> {
     let (_, first) = runs.first()?;
     let mut wins = vec![0usize; runs.len()];
@@ -112,7 +112,7 @@ fn compared(runs: &[(&str, &RunResult)]) -> Option<String> {
     }
 }
 
-/// Whether a rate is above all others, beyond the spread of repeats where there is one.
+/// Returns whether a rate is above all others, beyond the spread of repeats if there is a spread.
 fn is_ahead(rates: &[&Statistic], one: usize) -> bool {
     let own = rates[one];
     rates.iter().enumerate().filter(|(other, _)| *other != one).all(|(_, other)| {
@@ -127,7 +127,7 @@ fn is_ahead(rates: &[&Statistic], one: usize) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use lanemark_core::workload::Average;
+    use lanemark_schema::workload::Average;
 
     fn of(repeats: &[f64]) -> Statistic {
         Statistic::of(repeats, Average::Mean)
@@ -138,7 +138,7 @@ mod tests {
         let (low, high, wide) = (of(&[100.0, 101.0]), of(&[103.0, 104.0]), of(&[99.0, 120.0]));
         assert!(is_ahead(&[&low, &high], 1) && !is_ahead(&[&low, &high], 0));
         assert!(!is_ahead(&[&low, &wide], 1) && !is_ahead(&[&low, &wide], 0));
-        // Without repeats a per cent is asked for.
+        // Without repeats the lead must be one per cent.
         let (one, equal, more) = (of(&[100.0]), of(&[100.5]), of(&[102.0]));
         assert!(!is_ahead(&[&one, &equal], 1) && is_ahead(&[&one, &more], 1));
         assert!(!is_ahead(&[&one, &one], 0) && !is_ahead(&[&one, &one], 1));

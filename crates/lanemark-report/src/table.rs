@@ -1,6 +1,6 @@
-//! A table as both views draw it: columns with a unit each, rows of cells that say how they matter.
+//! A table as both views draw it: columns with one unit each, and rows of cells with their importance.
 //!
-//! A table holds no layout. Widths belong to [`crate::terminal`], markup to [`crate::html`].
+//! A table contains no layout. [`crate::terminal`] computes widths, [`crate::html`] writes markup.
 
 use crate::number::ABSENT;
 
@@ -18,12 +18,12 @@ pub(crate) struct Column {
     /// The unit of every number in it.
     pub(crate) unit: &'static str,
     pub(crate) kind: ColumnKind,
-    /// Rank of the column among those left out where the width is short, greatest first; a column of rank 0 always
-    /// stays.
+    /// Rank of the column among the optional columns. If the width is short, the column with the highest rank is
+    /// omitted first; a column of rank 0 always stays.
     pub(crate) optional: u8,
 }
 
-/// The kind of a column's content.
+/// The type of a column's content.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ColumnKind {
     /// Names, which may be shortened.
@@ -47,7 +47,7 @@ pub(crate) struct Row {
 pub(crate) struct Cell {
     pub(crate) text: String,
     pub(crate) ink: Ink,
-    /// Whether the cell repeats the one above and belongs with it.
+    /// Whether the cell repeats the cell above.
     pub(crate) repeated: bool,
 }
 
@@ -58,7 +58,7 @@ pub(crate) enum Ink {
     Plain,
     Strong,
     Faint,
-    /// Something that a reader should doubt.
+    /// A value that a reader should distrust.
     Doubt,
 }
 
@@ -81,7 +81,7 @@ impl Table {
         }
     }
 
-    /// Leaves out the columns that know nothing in any row, where they are optional.
+    /// Removes optional columns that have no value in any row.
     pub(crate) fn without_empty_columns(mut self) -> Self {
         let empty = |index: usize| self.rows.iter().all(|row| row.cells[index].text == ABSENT);
         let kept: Vec<bool> = (0..self.columns.len())
@@ -117,7 +117,7 @@ impl Column {
         Self::new(name, unit, ColumnKind::Number)
     }
 
-    /// Makes the column one that is left out in the order of `rank` where the width is short.
+    /// Makes the column optional: columns are omitted in the order of `rank` if the width is short.
     pub(crate) fn optional(self, rank: u8) -> Self {
         Self { optional: rank, ..self }
     }
@@ -136,17 +136,17 @@ impl Cell {
         Self { text: text.into(), ink, repeated: false }
     }
 
-    /// Marks the cell as a repetition of the one above where `repeated`.
+    /// Marks the cell as a repetition of the cell above if `repeated`.
     pub(crate) fn repeating(self, repeated: bool) -> Self {
         Self { repeated, ..self }
     }
 }
 
-/// Returns the end of the whole part of a number: at its point, or after its last digit. What follows is padded to the
-/// same length down a column, so that points stand below each other.
+/// Returns the end of the whole part of a number: its point, or the end of its last digit. The rest is padded to the
+/// same length in a column, so that points are aligned.
 pub(crate) fn point(text: &str) -> usize {
     let after_digits = || text.rfind(|c: char| c.is_ascii_digit()).map(|last| last + 1);
-    // A dash stands where the last whole digit would.
+    // A dash takes the position of the last whole digit.
     text.find('.').or_else(after_digits).unwrap_or(text.len())
 }
 

@@ -2,11 +2,11 @@
 
 use std::mem::discriminant;
 
-use lanemark_core::result::{
+use lanemark_schema::result::{
     Calibration, RunResult, SimulatedTarget, StudyOutcome, Target, Warning,
 };
 
-/// The target's short name: the system, or the path as given.
+/// Returns the target's short name: the system, or the path as given.
 pub(crate) fn label(run: &RunResult) -> &str {
     match &run.target {
         Target::Simulated(target) => &target.system,
@@ -15,7 +15,7 @@ pub(crate) fn label(run: &RunResult) -> &str {
     }
 }
 
-/// The target in a sentence.
+/// Describes the target in a sentence.
 pub(crate) fn sentence(run: &RunResult) -> String {
     match &run.target {
         Target::Simulated(target) => {
@@ -33,8 +33,11 @@ pub(crate) fn sentence(run: &RunResult) -> String {
                 target.file_system.as_ref().map(|name| format!(" on {name}")).unwrap_or_default();
             let holder =
                 target.block_device.as_ref().map(|name| format!(" ({name})")).unwrap_or_default();
-            let cache =
-                if target.direct { "page cache bypassed" } else { "through the page cache" };
+            let cache = match target.direct {
+                Some(true) => "page cache bypassed",
+                Some(false) => "through the page cache",
+                None => "use of the page cache not stated",
+            };
             format!(
                 "Measured: {}, a {kind} of {}{system}{holder}, by {}, {cache}.",
                 target.path, target.size_bytes, target.engine
@@ -56,7 +59,7 @@ pub(crate) fn sentence(run: &RunResult) -> String {
     }
 }
 
-/// Counts the model's values by their source, in words.
+/// Counts the model's values by their source, as text.
 pub(crate) fn values(target: &SimulatedTarget) -> String {
     let set = match target.overrides.len() {
         0 => String::new(),
@@ -71,8 +74,8 @@ pub(crate) fn values(target: &SimulatedTarget) -> String {
     )
 }
 
-/// The model values that were set otherwise than in the library, `parameter = value`, with the id of the
-/// figure behind it.
+/// Returns the model values that were set differently from the library, `parameter = value`, with the id of the figure
+/// that they come from.
 pub(crate) fn settings(run: &RunResult) -> Vec<String> {
     let Target::Simulated(target) = &run.target else { return Vec::new() };
     let setting = |calibration: &Calibration| {
@@ -82,11 +85,11 @@ pub(crate) fn settings(run: &RunResult) -> Vec<String> {
     target.overrides.iter().map(setting).collect()
 }
 
-/// Number of tests with a common doubt that are named, beside the first.
+/// Maximum number of tests with a common warning that are named, in addition to the first.
 const TESTS_NAMED: usize = 8;
 
-/// The doubts about a run, each once, with the tests that it is about and its advice. One that did not end says so
-/// even where no warning was written.
+/// Returns the warnings about a run, each once, with its tests and its advice. An incomplete run is reported even if no
+/// warning was recorded.
 pub(crate) fn doubts(run: &RunResult) -> Vec<(String, &'static str)> {
     let mut groups: Vec<Vec<&Warning>> = Vec::new();
     for warning in &run.warnings {
@@ -106,7 +109,7 @@ pub(crate) fn doubts(run: &RunResult) -> Vec<(String, &'static str)> {
     doubts
 }
 
-/// The doubts about the systems of a study, each once.
+/// Returns the warnings about the systems of a study, each once.
 pub(crate) fn study_doubts(outcome: &StudyOutcome) -> Vec<(String, &'static str)> {
     let mut seen = Vec::new();
     for doubt in outcome.systems.iter().flat_map(|system| doubts(&system.run)) {
@@ -117,7 +120,7 @@ pub(crate) fn study_doubts(outcome: &StudyOutcome) -> Vec<(String, &'static str)
     seen
 }
 
-/// A doubt about one test or several: in words for the first, and the names of the others.
+/// Formats a warning about one test or several: the text for the first test, and the names of the others.
 fn doubt(alike: &[&Warning]) -> (String, &'static str) {
     let mut others: Vec<&str> = Vec::new();
     for test in alike.iter().filter_map(|warning| warning.test()) {

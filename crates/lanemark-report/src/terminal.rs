@@ -1,24 +1,27 @@
 //! Terminal text: headings, wrapped paragraphs and aligned tables within a width.
 //!
-//! A table that is too wide first shortens its names, then leaves out optional columns and says which.
-//! No line has trailing spaces. Control characters in names are replaced, so a result file cannot
-//! write escape sequences to a terminal.
+//! If a table is too wide, its names are shortened first; then optional columns are omitted and listed below the table.
+//! No line has trailing spaces. Control characters in names are replaced, so a result file cannot write escape
+//! sequences to a terminal.
 
+use std::borrow::Cow;
+
+use textwrap::{Options, WordSeparator, WordSplitter, WrapAlgorithm};
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
 use crate::Style;
 use crate::table::{Cell, Column, ColumnKind, Ink, Table, point};
 
-/// Narrower than this no table can be read.
+/// Minimum width at which a table is readable.
 const WIDTH_MIN: usize = 60;
-/// Names keep this many columns while there are optional columns to leave out.
+/// Names keep this many columns while optional columns remain that can be omitted.
 const NAME_FAIR: usize = 14;
-/// Names are never shorter.
+/// Minimum width of a name.
 const NAME_MIN: usize = 3;
-/// Between two columns.
+/// Columns between two columns of a table.
 const GAP: usize = 2;
 
-/// Terminal text as it grows.
+/// Terminal text under construction.
 pub(crate) struct Sheet {
     text: String,
     width: usize,
@@ -29,7 +32,7 @@ pub(crate) struct Sheet {
 struct Layout {
     kept: Vec<usize>,
     widths: Vec<usize>,
-    /// Per column, how far numbers reach beyond their whole part.
+    /// For each column, the length of its numbers after the whole part.
     tails: Vec<usize>,
 }
 
@@ -38,38 +41,38 @@ impl Sheet {
         Self { text: String::new(), width: style.width.max(WIDTH_MIN), colour: style.colour }
     }
 
-    /// Columns that a line may take.
+    /// Returns the maximum number of columns of a line.
     pub(crate) fn width(&self) -> usize {
         self.width
     }
 
-    /// A line that names what follows.
+    /// Writes a heading line.
     pub(crate) fn heading(&mut self, text: &str) {
         self.wrapped(text, "", "", Ink::Strong);
     }
 
-    /// A paragraph over the full width.
+    /// Writes a paragraph over the full width.
     pub(crate) fn paragraph(&mut self, text: &str) {
         self.wrapped(text, "", "", Ink::Plain);
     }
 
-    /// A paragraph that matters less.
+    /// Writes a paragraph of less importance.
     pub(crate) fn aside(&mut self, text: &str) {
         self.wrapped(text, "", "", Ink::Faint);
     }
 
-    /// A paragraph whose later lines stand below the first one's text, after `mark`.
+    /// Writes a paragraph after `mark`; later lines are aligned with the text of the first.
     pub(crate) fn item(&mut self, mark: &str, text: &str, ink: Ink) {
         let indent = " ".repeat(mark.width());
         self.wrapped(text, mark, &indent, ink);
     }
 
-    /// An empty line.
+    /// Writes an empty line.
     pub(crate) fn blank(&mut self) {
         self.text.push('\n');
     }
 
-    /// A table, and below it the names of the columns that had no room.
+    /// Writes a table, and below it the names of the columns that had no room.
     pub(crate) fn table(&mut self, table: &Table) {
         let layout = Layout::fit(table, self.width);
         for line in header_lines(table, &layout) {
@@ -94,7 +97,7 @@ impl Sheet {
         }
     }
 
-    /// The text, ending in one line end.
+    /// Returns the text, which ends in exactly one line end.
     pub(crate) fn finish(mut self) -> String {
         self.text.truncate(self.text.trim_end_matches('\n').len());
         self.text.push('\n');
@@ -114,7 +117,7 @@ impl Sheet {
         }
     }
 
-    /// Writes one line from pieces, without trailing spaces inside or outside of any colour.
+    /// Writes one line from pieces, without trailing spaces inside or outside of coloured text.
     pub(crate) fn line(&mut self, pieces: &[(String, Ink)]) {
         let end = pieces.iter().rposition(|(text, _)| !text.trim_end().is_empty());
         for (index, (text, ink)) in pieces.iter().enumerate().take(end.map_or(0, |end| end + 1)) {
@@ -135,7 +138,7 @@ impl Sheet {
 }
 
 impl Layout {
-    /// The first layout that fits: whole, then with shorter names, then with fewer columns.
+    /// Returns the first layout that fits: complete, then with shorter names, then with fewer columns.
     fn fit(table: &Table, width: usize) -> Self {
         let mut ranks: Vec<u8> = table.columns.iter().map(|column| column.optional).collect();
         ranks.sort_unstable();
@@ -177,7 +180,7 @@ impl Layout {
         Self { kept, widths, tails }
     }
 
-    /// Returns the layout with its longest names cut until it fits or none is longer than `least`.
+    /// Returns the layout with its longest names cut until it fits or no name is longer than `least`.
     fn shortened(mut self, table: &Table, width: usize, least: usize) -> Self {
         while self.total() > width {
             let longest = (0..self.kept.len())
@@ -195,7 +198,7 @@ impl Layout {
         self.widths.iter().sum::<usize>() + GAP * self.widths.len().saturating_sub(1)
     }
 
-    /// A cell's text in the column at `place`, padded, with the gap before it.
+    /// Returns the text of a cell in the column at `place`, padded, with the gap before it.
     fn cell(&self, table: &Table, cell: &Cell, place: usize) -> (String, Ink) {
         let width = self.widths[place];
         let gap = if place == 0 { 0 } else { GAP };
@@ -212,7 +215,7 @@ impl Layout {
     }
 }
 
-/// The lines of all column headers, with names above units and the units in the last line.
+/// Returns the lines of all column headers, with names above units and the units in the last line.
 fn header_lines(table: &Table, layout: &Layout) -> Vec<String> {
     let headers: Vec<Vec<String>> =
         layout.kept.iter().map(|&index| header(&table.columns[index])).collect();
@@ -263,7 +266,7 @@ fn pad_right(text: &str, width: usize) -> String {
     format!("{text}{}", " ".repeat(width.saturating_sub(text.width())))
 }
 
-/// `text` cut to `width` columns by taking out its middle: names that begin alike differ at their ends.
+/// Cuts `text` to `width` columns by omitting its middle: names that begin alike differ at their ends.
 pub(crate) fn shorten(text: &str, width: usize) -> String {
     if text.width() <= width {
         return text.to_owned();
@@ -283,7 +286,7 @@ pub(crate) fn shorten(text: &str, width: usize) -> String {
     format!("{}…{}", start.trim_end(), text[end..].trim_start())
 }
 
-/// The longest start of `text` that takes at most `width` columns.
+/// Returns the longest start of `text` that fits into `width` columns.
 fn cut(text: &str, width: usize) -> &str {
     let mut used = 0;
     for (index, character) in text.char_indices() {
@@ -295,39 +298,24 @@ fn cut(text: &str, width: usize) -> &str {
     text
 }
 
-/// `text` in lines of at most `width` columns; a longer word is broken.
-pub(crate) fn wrap(text: &str, width: usize) -> Vec<String> {
-    let mut lines = vec![String::new()];
-    for word in text.split_whitespace() {
-        let mut word = word;
-        loop {
-            let line = lines.last_mut().expect("there is always a line");
-            let gap = usize::from(!line.is_empty());
-            if line.width() + gap + word.width() <= width {
-                line.push_str(&" ".repeat(gap));
-                line.push_str(word);
-                break;
-            }
-            if !line.is_empty() {
-                lines.push(String::new());
-                continue;
-            }
-            let start = cut(word, width);
-            // A character wider than the line still has to go somewhere.
-            let start = if start.is_empty() { word } else { start };
-            line.push_str(start);
-            word = &word[start.len()..];
-            if word.is_empty() {
-                break;
-            }
-        }
-    }
-    lines
+/// Returns options for wrapped text in lines of up to `width` columns: lines break at spaces, and a longer word is
+/// split.
+pub(crate) fn lines_of(width: usize) -> Options<'static> {
+    Options::new(width)
+        .wrap_algorithm(WrapAlgorithm::FirstFit)
+        .word_separator(WordSeparator::AsciiSpace)
+        .word_splitter(WordSplitter::NoHyphenation)
 }
 
-/// `text` without characters that a terminal would obey, or that turn the direction of writing.
+/// Wraps `text` into lines of up to `width` columns, with one space between words.
+pub(crate) fn wrap(text: &str, width: usize) -> Vec<String> {
+    let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    textwrap::wrap(&words, lines_of(width)).into_iter().map(Cow::into_owned).collect()
+}
+
+/// Removes the characters of `text` that control a terminal or change the direction of writing.
 pub(crate) fn plain(text: &str) -> String {
-    lanemark_core::text::shown(text).into_owned()
+    lanemark_schema::text::shown(text).into_owned()
 }
 
 fn code(ink: Ink) -> Option<&'static str> {

@@ -1,10 +1,10 @@
 //! The detail of one test: its figures, its latency, and the parts of a request's time.
 //!
-//! The time budget is averaged over repeats and its rows sum to the mean latency. Utilisation is a
-//! hop's own; a hop can be busy and add little latency, or idle and add much. What a faster hop would gain
-//! no single run can tell: that is said where more runs were made for it ([`sensitivity`]).
+//! The time budget is averaged over repeats and its rows sum to the mean latency. Utilisation belongs to one hop; a hop
+//! can be busy and add little latency, or idle and add much. A single run cannot show the gain of a faster hop: the
+//! gain is reported if additional runs determined it ([`sensitivity`]).
 
-use lanemark_core::result::{
+use lanemark_schema::result::{
     DirectionResult, LatencyHistogram, LiveUse, PathLimit, ReplayUse, RunResult, Sample, TestResult,
 };
 
@@ -26,12 +26,12 @@ use crate::target;
 use crate::terminal::Sheet;
 use crate::written;
 
-/// Utilisation from which on a hop is called busy. Below it, queueing theory has a request wait for at most about as
-/// long as it is served, and the latency of an idle path says more.
+/// Utilisation from which a hop is called busy. Below it, by queueing theory, a request waits for at most about as long
+/// as its service takes, and the latency of an idle path is more informative.
 const BUSY: f64 = 0.5;
 /// Columns of a utilisation bar.
 const BAR: usize = 10;
-/// Columns of the latency table beside mean and maximum, with the order in which they are left out.
+/// Columns of the latency table in addition to mean and maximum, with the order in which they are omitted.
 const PERCENTILES: [(f64, &str, u8); 5] = [
     (50.0, "p50", 0),
     (90.0, "p90", 2),
@@ -40,8 +40,8 @@ const PERCENTILES: [(f64, &str, u8); 5] = [
     (99.99, "p99.99", 3),
 ];
 
-/// Writes one test of `run` in detail: throughput, latency, and the time budget where it is known; then the target, and
-/// every doubt about it.
+/// Writes one test of `run` in detail: throughput, latency, and the time budget if it is known; then the target, and
+/// every warning about it.
 pub fn test_detail(run: &RunResult, test: &TestResult, style: &Style) -> String {
     let mut sheet = Sheet::new(style);
     body(&mut sheet, run, test);
@@ -51,7 +51,7 @@ pub fn test_detail(run: &RunResult, test: &TestResult, style: &Style) -> String 
     sheet.finish()
 }
 
-/// Writes all tests of `run` in detail, for a page that has told of the target and the doubts already.
+/// Writes all tests of `run` in detail, for a page that has already shown the target and the warnings.
 pub fn test_details(run: &RunResult, style: &Style) -> String {
     let mut sheet = Sheet::new(style);
     for (place, test) in run.tests.iter().enumerate() {
@@ -121,7 +121,7 @@ fn body(sheet: &mut Sheet, run: &RunResult, test: &TestResult) {
     }
 }
 
-/// The first repeat that has a series or rounds: a sentence, throughput as small bars, and a table.
+/// Writes the first repeat that has a series or rounds: a sentence, throughput as small bars, and a table.
 fn over_time(sheet: &mut Sheet, test: &TestResult) {
     let told = |sample: &&Sample| sample.series.is_some() || sample.steady.is_some();
     let Some(sample) = test.samples.iter().find(told) else { return };
@@ -140,13 +140,14 @@ fn over_time(sheet: &mut Sheet, test: &TestResult) {
     sheet.blank();
 }
 
-/// Names the limit of the test: the busiest hop, or where none is busy the latency and the hop with most of it.
+/// Names the limit of the test: the busiest hop or, if no hop is busy, the latency and the hop with the largest share
+/// of it.
 fn limit(hop: &HopShare, budget: &Budget, test: &TestResult) -> String {
     let own_time = test.samples.iter().any(comes_in_its_own_time);
     limit_of(hop, budget, own_time, test.test.population())
 }
 
-/// Names the limit of a path in use, as that of a simulated test is named.
+/// Names the limit of a path in use, as for a simulated test.
 pub(crate) fn path_limit(limit: &PathLimit) -> Option<String> {
     let budget = Budget::of_paths(std::iter::once(&limit.path))?;
     let hop = budget.busiest()?;
@@ -187,7 +188,7 @@ pub(crate) fn busiest(hop: &HopShare) -> String {
     }
 }
 
-/// Throughput, requests and processor time in a sentence.
+/// Describes throughput, requests and processor time in a sentence.
 fn figures(test: &TestResult) -> String {
     let throughput = &test.throughput_bytes_per_second;
     let rate = or_absent(known(throughput), |bytes| significant(bytes / 1e6));
@@ -212,7 +213,7 @@ fn figures(test: &TestResult) -> String {
     )
 }
 
-/// The requests that failed by kind, and their share of all.
+/// Returns the failed requests by type, and their share of all requests.
 fn failed(test: &TestResult) -> Option<String> {
     let errors = test.errors();
     let all = |sample: &Sample| {
@@ -227,7 +228,7 @@ fn failed(test: &TestResult) -> Option<String> {
     })
 }
 
-/// Whether requests were submitted at recorded times.
+/// Returns whether requests were submitted at recorded times.
 fn comes_in_its_own_time(sample: &Sample) -> bool {
     sample.replay.as_ref().is_some_and(|replay| replay.speed.is_some())
 }
@@ -331,7 +332,7 @@ fn latency_table(test: &TestResult, all: &LatencyHistogram) -> Table {
     table
 }
 
-/// The latency of one direction over all repeats, where any request went there.
+/// Returns the latency of one direction over all repeats, if that direction had any requests.
 fn direction(
     test: &TestResult,
     of: impl Fn(&Sample) -> Option<&DirectionResult>,
@@ -341,11 +342,11 @@ fn direction(
     (all.count() > 0).then_some(all)
 }
 
-/// The hops with their shares, and the row that they sum to.
+/// Builds the table of the hops with their shares, and the row of their sum.
 fn budget_table(budget: &Budget) -> Table {
     let total = budget.total_ns();
     let unit = LatencyUnit::fitting(std::iter::once(total));
-    // The same number of decimals in all rows, so that what is shown adds up.
+    // All rows have the same number of decimals, so that the shown values add up.
     let decimals = match unit.of(total) {
         total if total < 10.0 => 3,
         total if total < 100.0 => 2,
@@ -393,7 +394,7 @@ fn budget_table(budget: &Budget) -> Table {
     table
 }
 
-/// A share as a heavy line along a light one.
+/// Draws a share as a heavy line along a light one.
 fn bar(share: f64) -> String {
     let share = if share.is_finite() { share.clamp(0.0, 1.0) } else { 0.0 };
     let filled = (share * BAR as f64).round() as usize;

@@ -1,13 +1,13 @@
-//! Transactions of a database: how many, how long, and what each asked of the drives.
+//! Transactions of a database: their number, their duration, and the requests of each to the drives.
 //!
-//! Everything is the mean over repeats. Requests a transaction are counted, not those that the workload's law wants.
+//! All values are means over repeats. Requests per transaction are counted, not taken from the workload's model.
 
-use lanemark_core::result::{Metric, RunResult, Statistic, TestResult, TransactionsUse};
+use lanemark_schema::result::{Metric, RunResult, Statistic, TestResult, TransactionsUse};
 
 use crate::number::{fixed, known, or_absent, percent, significant};
 use crate::table::{Cell, Column, Table};
 
-/// Test by test and run by run; `None` where no test was one of transactions.
+/// Builds the table by test and run; `None` if there is no test of transactions.
 pub(crate) fn by_test(runs: &[(&str, &RunResult)]) -> Option<Table> {
     let mut table = Table::new(vec![
         Column::name("test"),

@@ -1,8 +1,8 @@
-//! A verification's writing and its check, as text.
+//! The write phase of a verification and its check, as text.
 //!
-//! Offsets and lengths are bytes in full: they are for whoever looks at that place next.
+//! Offsets and lengths are printed as exact bytes, for the reader who examines that location next.
 
-use lanemark_core::result::{
+use lanemark_schema::result::{
     Acknowledged, Damage, DamageKind, Found, Since, Verified, VerifyDoubt, WrittenToVerify,
 };
 
@@ -11,10 +11,10 @@ use crate::number::{ABSENT, fixed, significant};
 use crate::table::{Cell, Column, Ink, Table};
 use crate::terminal::Sheet;
 
-/// The ranges that are shown one by one.
+/// Maximum number of ranges that are shown individually.
 const SHOWN: usize = 20;
 
-/// Writes the summary of the data written, and how to check it.
+/// Writes the summary of the written data, and the command to check it.
 pub fn written_text(written: &WrittenToVerify, style: &Style) -> String {
     let mut sheet = Sheet::new(style);
     let seconds = written.elapsed.as_seconds();
@@ -127,7 +127,7 @@ fn found(found: Found) -> String {
     }
 }
 
-/// Explains the kinds of damage that are in the table.
+/// Explains the types of damage in the table.
 fn kinds(damage: &[Damage]) -> String {
     let meaning = |kind| match kind {
         DamageKind::Lost => "what was there right before the last acknowledged write",
@@ -197,8 +197,8 @@ fn doubts(sheet: &mut Sheet, doubts: &[VerifyDoubt]) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use lanemark_core::result::{RequestCounts, UnitCounts};
-    use lanemark_core::units::{Bytes, Duration};
+    use lanemark_schema::result::{RequestCounts, UnitCounts};
+    use lanemark_schema::units::{Bytes, Duration};
 
     #[test]
     fn what_is_wrong_is_told_with_its_place_and_its_write() {

@@ -1,9 +1,9 @@
-//! The comparison of another path with the present one.
+//! The comparison of another path with the present path.
 
-use lanemark_core::result::{Outlook, WhatIf, WhatIfTest};
+use lanemark_schema::result::{Outlook, WhatIf, WhatIfTest};
 
 use crate::Style;
-use crate::number::{ABSENT, fixed, percent_signed, percent_whole, significant};
+use crate::number::{ABSENT, fixed, is_wide, percent_signed, percent_whole, significant};
 use crate::path::lost;
 use crate::run_table::widest_of;
 use crate::table::{Cell, Column, Ink, Table};
@@ -21,6 +21,10 @@ pub fn whatif_text(whatif: &WhatIf, style: &Style) -> String {
         sheet.item("Changed: ", changed, Ink::Plain);
     }
     sheet.blank();
+    if let Some(answer) = unchanged(whatif) {
+        sheet.paragraph(answer);
+        sheet.blank();
+    }
     let measured = whatif.measured.is_some();
     let mut columns = vec![Column::name("test")];
     if measured {
@@ -71,6 +75,22 @@ pub fn whatif_text(whatif: &WhatIf, style: &Style) -> String {
     sheet.finish()
 }
 
+/// Returns the answer if nothing changes: no test gains or loses enough to be shown, in throughput or in mean latency.
+fn unchanged(whatif: &WhatIf) -> Option<&'static str> {
+    let is_same = |test: &WhatIfTest| {
+        let (now, then) = (&test.present, &test.other);
+        let waits = then.latency_mean_ns / now.latency_mean_ns - 1.0;
+        [test.change(), waits].iter().all(|change| percent_whole(change.abs()) == "0%")
+    };
+    if whatif.tests.is_empty() || !whatif.tests.iter().all(is_same) {
+        return None;
+    }
+    Some(match whatif.other == whatif.present && whatif.changed.is_empty() {
+        true => "Nothing changes: both are the same system with the same values.",
+        false => "Nothing changes: no test gains or loses as much as 0.5%.",
+    })
+}
+
 fn cells(test: &WhatIfTest, measured: bool) -> Vec<Cell> {
     let rate = |bytes: f64, iops: f64| match test.random {
         true => fixed(iops, 0),
@@ -84,11 +104,12 @@ fn cells(test: &WhatIfTest, measured: bool) -> Vec<Cell> {
         cells.push(Cell::plain(told.unwrap_or_else(|| ABSENT.to_owned())));
     }
     let expected = test.expected();
-    // Requests are of one size on both, so that their rate goes with that of the data.
+    // Requests have the same size on both systems, so their rate is proportional to the data rate.
     let requests = test.other.iops * expected / test.other.bytes_per_second;
     let inside = test.interval.as_ref().map_or(ABSENT.to_owned(), |interval| {
         let at = |ratio: f64| rate(expected * ratio, requests * ratio);
-        format!("{}–{}", at(interval.low_ratio), at(interval.high_ratio))
+        let mark = if is_wide(interval.low_ratio, interval.high_ratio) { " !" } else { "" };
+        format!("{}–{}{mark}", at(interval.low_ratio), at(interval.high_ratio))
     });
     cells.extend([
         Cell::plain(of(&test.present)),
@@ -111,6 +132,9 @@ fn told(test: &WhatIfTest) -> String {
         share => format!("you lose {share}"),
     };
     let mut text = format!("{}: {answer}.", test.test);
+    if let Some(assumed) = &test.other.assumed {
+        text += &format!(" It is then {assumed}; {}.", assumed.advice());
+    }
     for (when, outlook) in [("Now", &test.present), ("Then", &test.other)] {
         let limit = outlook.path.as_ref().and_then(path_limit);
         let limit = limit.unwrap_or_else(|| "nothing is known of its hops".to_owned());
@@ -122,7 +146,7 @@ fn told(test: &WhatIfTest) -> String {
     text
 }
 
-/// Returns the value that widens the intervals most, in a sentence.
+/// Names the value that widens the intervals most, in a sentence.
 fn widest(whatif: &WhatIf) -> Option<String> {
     widest_of(whatif.tests.iter().filter_map(|test| test.interval.as_ref()))
 }

@@ -1,12 +1,12 @@
 //! The flash writes of a simulated drive for each byte that the host wrote.
 
-use lanemark_core::result::{DriveUse, TestResult};
-use lanemark_core::units::Bytes;
+use lanemark_schema::result::{DriveUse, TestResult};
+use lanemark_schema::units::Bytes;
 
 use crate::number::fixed;
 
-/// `Flash took 3.42 bytes for each that the host wrote: moved 12 GB, superblocks erased 31.`, over all repeats; `None`
-/// where the host wrote nothing, or no flash is known.
+/// Returns `Flash took 3.42 bytes for each that the host wrote: moved 12 GB, superblocks erased 31.`, over all repeats;
+/// `None` if the host wrote nothing, or the flash is not known.
 pub(crate) fn sentence(test: &TestResult) -> Option<String> {
     let mut sum = DriveUse::default();
     test.samples.iter().filter_map(|sample| sample.drive).for_each(|drive| sum.add(&drive));

@@ -1,12 +1,13 @@
-//! A served system as a disk: a loop device (loop(4)) over the mounted file, with direct I/O, so that a request to the
-//! disk is one to the file and nothing is kept in between.
+//! A served system as a disk: a loop device (loop(4)) over the mounted file, with direct I/O. Each request to the disk
+//! becomes one request to the file, and no cache lies between them.
 //!
-//! The device goes with its last user (`LO_FLAGS_AUTOCLEAR`), and this process is one of them. So it is gone after a
-//! kill too, as soon as nobody has mounted it any more. The node has a lower number among this process's files than the
-//! file's server: the kernel releases those of a killed process from the highest number down, and the page cache's
-//! data of the disk, which the release of the node writes, must find that server gone, and not wait for it for good.
+//! The kernel removes the device after its last user (`LO_FLAGS_AUTOCLEAR`), and this process is one of the users. So
+//! the device also disappears after a kill, as soon as it is no longer mounted. Its node has a lower descriptor number
+//! in this process than the server of the file. The kernel closes the files of a killed process from the highest number
+//! down, and closing the node writes the page cache's data of the disk. That write must find the file's server already
+//! gone; otherwise it would wait for it forever.
 //!
-//! A write with forced unit access comes as a write and a flush, since the loop driver knows no other way.
+//! A write with forced unit access arrives as a write and a flush, since the loop driver lacks another form.
 
 use std::fs::{self, File, OpenOptions};
 use std::io;
@@ -20,7 +21,7 @@ use rustix::ioctl::{Ioctl, IoctlOutput, NoArg, Opcode, Setter, ioctl};
 use crate::data::SECTOR;
 use crate::undo;
 
-/// Attempts to get a device that nobody else takes first.
+/// Number of attempts to get a device before another process takes it.
 const ATTEMPTS: usize = 16;
 /// `linux/loop.h` and `linux/fs.h`.
 const CLEAR: Opcode = 0x4C01;
@@ -29,7 +30,7 @@ const FLUSH: Opcode = 0x1261;
 const AUTOCLEAR: u32 = 4;
 const DIRECT_IO: u32 = 16;
 
-/// A loop device with this process's hand on it. Detached when it is dropped.
+/// A loop device that this process holds open. It is detached when it is dropped.
 #[derive(Debug)]
 pub struct Disk {
     node: PathBuf,
@@ -37,12 +38,12 @@ pub struct Disk {
     undone: undo::Entry,
 }
 
-/// A free device, of which nobody has taken hold yet.
+/// A free device that is not configured yet.
 #[derive(Debug)]
 pub(crate) struct Free {
     node: PathBuf,
     open: File,
-    /// Held open, so that no file that is opened later has a lower number than the node.
+    /// Kept open, so that no file that is opened later has a lower descriptor number than the node.
     _control: File,
 }
 
@@ -69,7 +70,7 @@ struct LoopInfo {
     init: [u64; 2],
 }
 
-/// `LOOP_CTL_GET_FREE`, whose answer is the number that it returns.
+/// `LOOP_CTL_GET_FREE`, which returns the number of a free device.
 struct GetFree;
 
 // SAFETY: the request takes no argument, and the kernel writes to nothing.
@@ -106,7 +107,7 @@ impl Free {
             }
             _ => error,
         })?;
-        // SAFETY: `GetFree` is the request that its description says.
+        // SAFETY: `GetFree` is the request that its documentation describes.
         let number = unsafe { ioctl(&control, GetFree) }?;
         let node = PathBuf::from(format!("/dev/loop{number}"));
         let open = OpenOptions::new().read(true).write(true).open(&node);
@@ -118,7 +119,7 @@ impl Free {
 }
 
 impl Disk {
-    /// Makes a disk of `file`.
+    /// Makes `file` a disk.
     pub(crate) fn over(file: &File, mut free: Free) -> io::Result<Self> {
         let mut name = [0; 64];
         name[..14].copy_from_slice(b"lanemark-serve");
@@ -154,23 +155,25 @@ impl Disk {
         Ok(Self { node, open, undone })
     }
 
-    /// The device's node, `/dev/loop0`.
+    /// Returns the path of the device's node, `/dev/loop0`.
     pub fn node(&self) -> &Path {
         &self.node
     }
 
-    /// Writes what the page cache and file systems on it hold of the disk.
+    /// Writes the disk's data in the page cache and in mounted file systems to the disk.
     pub(crate) fn flush(&self) {
         let open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
         let own = open.as_ref().and_then(|open| open.try_clone().ok());
         drop(open);
         if let Some(own) = own {
-            // SAFETY: `BLKFLSBUF` takes no argument. What cannot be written is an error of whoever wrote it.
+            // SAFETY: `BLKFLSBUF` takes no argument. The process that wrote the data gets the error if it cannot be
+            // stored.
             let _ = unsafe { ioctl(&own, NoArg::<FLUSH>::new()) };
         }
     }
 
-    /// Detaches the disk. True where somebody still uses it: then it goes with the last of them, and fails until then.
+    /// Detaches the disk. Returns true if another process still uses it: the device then disappears with its last user,
+    /// and fails until then.
     pub fn end(self) -> bool {
         self.close()
     }
@@ -190,8 +193,8 @@ impl Drop for Disk {
     }
 }
 
-/// Lets the kernel send flushes to a device. Whoever has turned them off for a file that the device had before
-/// (`queue/write_cache`) has done so for all later ones: the switch stays with the number.
+/// Makes the kernel send flushes to a device. If a user turned flushes off for an earlier file of the device
+/// (`queue/write_cache`), they stay off for later files: the switch belongs to the device number.
 fn with_flushes(node: &Path) -> io::Result<()> {
     let switch = Path::new("/sys/block").join(node.file_name().unwrap_or_default());
     let switch = switch.join("queue/write_cache");
@@ -210,11 +213,11 @@ fn with_flushes(node: &Path) -> io::Result<()> {
     Err(io::Error::other(message))
 }
 
-/// Lets go of the device, which with that has lost its last user, or will.
+/// Closes the device; the kernel removes it after its last user.
 fn detach(open: &Mutex<Option<File>>) {
     let open = open.lock().unwrap_or_else(PoisonError::into_inner).take();
     if let Some(open) = open {
-        // SAFETY: `LOOP_CLR_FD` takes no argument. Where somebody else has detached it there is nothing to do.
+        // SAFETY: `LOOP_CLR_FD` takes no argument. If another process has detached the device, nothing remains to do.
         let _ = unsafe { ioctl(&open, NoArg::<CLEAR>::new()) };
     }
 }

@@ -1,19 +1,19 @@
-//! Clocks that simulated time is tied to: the wall clock, slowed down by a time scale, and one that tests turn.
+//! Clocks that simulated time is tied to: the wall clock, slowed down by a time scale, and a clock that tests set.
 //!
-//! Sleeping is not exact. With the default timer slack of 50 us a sleep of 440 us ends some 76 us late in the median; with
-//! a slack of 1 ns 26 us, since an idle processor has to wake. So a wait that must end at its instant sleeps until
-//! `SPIN` before it and then looks at the clock until it is there. A wait that may end late only sleeps.
+//! Sleeping is not exact. With the default timer slack of 50 us a sleep of 440 us ends some 76 us late in the median;
+//! with a slack of 1 ns it ends 26 us late, since an idle processor has to wake. So a wait that must end at its instant
+//! sleeps until `SPIN` before the instant and then polls the clock. A wait that may end late only sleeps.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, OnceLock, PoisonError};
 use std::thread::Thread;
 use std::time;
 
-use lanemark_core::units::{Duration, Instant};
+use lanemark_schema::units::{Duration, Instant};
 
-/// The last part of an exact wait, in which the clock is looked at without sleeping.
+/// The last part of an exact wait, in which the thread polls the clock without sleeping.
 const SPIN: time::Duration = time::Duration::from_micros(60);
-/// The most that an exact wait sleeps at once where the processor may be needed again soon.
+/// Minimum sleep of a wait; the thread spins for a shorter remainder.
 const NAP_LEAST: time::Duration = time::Duration::from_micros(5);
 
 /// A bell that ends the wait of one thread.
@@ -24,12 +24,12 @@ pub struct Bell {
 }
 
 impl Bell {
-    /// The calling thread is the one that waits. Told once.
+    /// Makes the calling thread the one that waits. Called once.
     pub fn wait_here(&self) {
         let _ = self.waiter.set(std::thread::current());
     }
 
-    /// Ends the wait that goes on, or the next one.
+    /// Ends the current wait, or the next one.
     pub fn ring(&self) {
         self.rung.store(true, Ordering::Release);
         if let Some(thread) = self.waiter.get() {
@@ -37,7 +37,7 @@ impl Bell {
         }
     }
 
-    /// Whether it was rung since this was last asked.
+    /// Returns whether the bell was rung since the last call.
     pub fn was_rung(&self) -> bool {
         self.rung.swap(false, Ordering::Acquire)
     }
@@ -47,7 +47,7 @@ impl Bell {
     }
 }
 
-/// A clock that tells simulated time.
+/// A clock that shows simulated time.
 pub trait Clock: Send + Sync {
     /// Returns the simulated time.
     fn now(&self) -> Instant;
@@ -55,11 +55,11 @@ pub trait Clock: Send + Sync {
     /// Returns the wall-clock time that a simulated duration takes.
     fn real(&self, simulated: Duration) -> Duration;
 
-    /// Waits until `until`, or for good, and ends early where `bell` is rung. An `exact` wait ends at its instant.
+    /// Waits until `until`, or without limit, and ends early if `bell` is rung. An `exact` wait ends at its instant.
     fn wait(&self, until: Option<Instant>, exact: bool, bell: &Bell);
 }
 
-/// The wall clock, on which a second of simulated time takes a number of seconds.
+/// The wall clock, with a fixed number of seconds for each second of simulated time.
 #[derive(Clone, Copy, Debug)]
 pub struct WallClock {
     start: time::Instant,
@@ -71,10 +71,10 @@ pub struct WallClock {
 pub struct TimeScale(u64);
 
 impl TimeScale {
-    /// Simulated time goes as the wall clock does.
+    /// Simulated time runs as fast as the wall clock.
     pub const ONE: Self = Self(1_000_000);
 
-    /// The scale as a factor.
+    /// Returns the scale as a factor.
     pub fn factor(self) -> f64 {
         self.0 as f64 / 1e6
     }
@@ -94,15 +94,15 @@ impl std::str::FromStr for TimeScale {
 }
 
 impl WallClock {
-    /// A clock that starts now.
+    /// Creates a clock that starts now.
     pub fn start(scale: TimeScale) -> Self {
         Self { start: time::Instant::now(), scale }
     }
 
-    /// The wall-clock time from the start until `at`.
+    /// Returns the wall-clock time from the start until `at`.
     fn place(&self, at: Instant) -> time::Duration {
         let picoseconds = u128::from(at.picoseconds()) * u128::from(self.scale.0) / 1_000_000;
-        // Rounded up: an instant has come when the clock is at it.
+        // Rounded up: an instant is reached when the clock shows it.
         let nanoseconds = picoseconds.div_ceil(1_000);
         time::Duration::from_nanos(u64::try_from(nanoseconds).unwrap_or(u64::MAX))
     }
@@ -140,18 +140,18 @@ impl Clock for WallClock {
     }
 }
 
-/// Lets the calling thread's timers end when they are due, instead of up to 50 us later.
+/// Makes the calling thread's timers end when they are due, instead of up to 50 us later.
 pub fn without_timer_slack() {
-    // A kernel that refuses makes sleeps longer, which lateness tells.
+    // If the kernel refuses, sleeps are longer, which the lateness shows.
     let _ = rustix::thread::set_current_timer_slack(std::num::NonZeroU64::new(1));
 }
 
-/// A clock that stands still until it is turned.
+/// A clock that shows a fixed time until it is set.
 #[derive(Debug, Default)]
 pub struct ManualClock(Mutex<Instant>);
 
 impl ManualClock {
-    /// Turns the clock on to `at`.
+    /// Advances the clock to `at`.
     pub fn turn_to(&self, at: Instant) {
         let mut now = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         *now = at.max(*now);

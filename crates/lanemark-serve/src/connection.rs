@@ -1,19 +1,20 @@
-//! A connection with one client: negotiation, and requests until it ends.
+//! A connection with one client: negotiation, then requests until the connection ends.
 //!
-//! One thread reads requests. With a model it hands each to the engine and goes on; a second thread sends what a slow
-//! client leaves no room for, and writes long data. Without latency the reading thread does everything by itself, and
-//! sends the answers to all requests that had come together at once.
+//! One thread reads requests. With a model it passes each request to the engine and continues. A second thread sends
+//! the replies for which a slow client leaves no room, and writes long data. Without latency the reading thread does
+//! everything, and sends the replies to all requests that arrived together at once.
 //!
-//! A client that breaks the protocol so that nobody knows where its next request begins loses its connection; any
-//! other error is an answer.
+//! If a client breaks the protocol so that the start of its next request is unknown, the server closes its connection;
+//! any other error is sent as a reply.
 
 use std::io;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use lanemark_core::units::Bytes;
-use lanemark_core::workload::{Access, Operation};
+use lanemark_schema::units::Bytes;
+use lanemark_schema::workload::{Access, Operation};
 
+use crate::clients::Client as Arrival;
 use crate::data::Data;
 use crate::delivered::Delivered;
 use crate::engine::{Engine, Request};
@@ -26,18 +27,18 @@ use crate::passing;
 use crate::storing::{Storing, stored};
 
 /// Time that a client has for the whole negotiation.
-const NEGOTIATION: Duration = Duration::from_secs(10);
-/// The most options of a negotiation.
+const NEGOTIATION: Duration = Duration::from_secs(5);
+/// Maximum number of options in a negotiation.
 const OPTIONS_MAX: usize = 256;
-/// Bytes that are read at once.
+/// Number of bytes in one read.
 const READ: usize = 128 << 10;
-/// Answers that are gathered before they are sent, without latency.
+/// Bytes of replies that are gathered before they are sent, without latency.
 const GATHERED: usize = 256 << 10;
-/// The longest read that is gathered whole; of a longer one, pieces of this length are read and sent.
+/// Maximum length of a read that is gathered whole; a longer one is read and sent in pieces of this length.
 const PIECE: usize = 256 << 10;
-/// Weight of a request besides its data.
+/// Weight of a request in addition to its data.
 const WEIGHT: u64 = 256;
-/// The longest part of a range that one request of the model is about.
+/// Maximum part of a range in one request of the model.
 pub(crate) const RANGE_MAX: u64 = 1 << 40;
 
 /// State that all connections of a server share.
@@ -46,11 +47,11 @@ pub(crate) struct Shared {
     pub(crate) data: Arc<Data>,
     pub(crate) storing: Arc<Storing>,
     pub(crate) delivered: Arc<Delivered>,
-    /// The model; none in a server without latency.
+    /// The model; `None` in a server without latency.
     pub(crate) engine: Option<Arc<Engine>>,
 }
 
-/// Bytes of a client as they are read.
+/// Bytes of a client during reading.
 struct Input<'s> {
     outbox: &'s Outbox,
     bytes: Vec<u8>,
@@ -67,7 +68,7 @@ impl<'s> Input<'s> {
         self.end - self.start
     }
 
-    /// Reads until `length` bytes are here, at most [`READ`]; false where the client ended before.
+    /// Reads until `length` bytes are buffered, up to [`READ`]; returns false if the stream ended before.
     fn fill(&mut self, length: usize) -> io::Result<bool> {
         while self.here() < length {
             if self.bytes.len() - self.start < length || self.start == self.end {
@@ -83,14 +84,14 @@ impl<'s> Input<'s> {
         Ok(true)
     }
 
-    /// Takes `length` bytes that are here.
+    /// Takes `length` buffered bytes.
     fn take(&mut self, length: usize) -> &[u8] {
         let taken = &self.bytes[self.start..self.start + length];
         self.start += length;
         taken
     }
 
-    /// Reads `bytes` full; false where the client ended before.
+    /// Fills `bytes`; returns false if the stream ended before.
     fn read(&mut self, bytes: &mut [u8]) -> io::Result<bool> {
         let here = self.here().min(bytes.len());
         bytes[..here].copy_from_slice(&self.bytes[self.start..self.start + here]);
@@ -105,7 +106,7 @@ impl<'s> Input<'s> {
         Ok(true)
     }
 
-    /// Reads `length` bytes and forgets them; false where the client ended before.
+    /// Reads and discards `length` bytes; returns false if the stream ended before.
     fn skip(&mut self, mut length: u64) -> io::Result<bool> {
         while length > 0 {
             if !self.fill(1)? {
@@ -119,12 +120,12 @@ impl<'s> Input<'s> {
     }
 }
 
-/// A request of a client, to which its answer goes.
+/// A request of a client, which receives the reply.
 struct Client {
     outbox: Arc<Outbox>,
     writer: Writer,
     header: Header,
-    /// Weight that it was let in with.
+    /// Weight with which the request was accepted.
     weight: u64,
 }
 
@@ -153,10 +154,14 @@ impl Asker for Client {
 }
 
 impl Shared {
-    /// Serves a client until either end ends. `thread` is the number of the connection.
-    pub(crate) fn serve(&self, outbox: &Arc<Outbox>, thread: u32) -> io::Result<()> {
+    /// Serves a client until either side ends the connection.
+    pub(crate) fn serve(&self, outbox: &Arc<Outbox>, client: &Arrival) -> io::Result<()> {
         let mut input = Input::new(outbox);
         let Some(agreed) = self.negotiate(&mut input)? else { return Ok(()) };
+        if !client.negotiated() {
+            return Ok(());
+        }
+        let thread = client.number();
         outbox.socket().set_time_out(None)?;
         match &self.engine {
             Some(engine) => self.serve_modelled(&mut input, agreed, engine, (outbox, thread)),
@@ -164,7 +169,7 @@ impl Shared {
         }
     }
 
-    /// Negotiates within the time for that; none where the client goes without asking for the export.
+    /// Negotiates within its time limit; returns `None` if the client disconnects without selecting the export.
     fn negotiate(&self, input: &mut Input<'_>) -> io::Result<Option<Agreed>> {
         let end = Instant::now() + NEGOTIATION;
         let socket = input.outbox.socket();
@@ -193,7 +198,8 @@ impl Shared {
             let Some(header) = OptionHeader::read(&header) else { return Ok(None) };
             answer.clear();
             let step = if header.length > OPTION_MAX {
-                // Longer than any client means: what follows is not read to its end, however long it says to be.
+                // The option is longer than any valid one: its data is not read to its end, regardless of its stated
+                // length.
                 if u64::from(header.length) > PAYLOAD_MAX || !input.skip(header.length.into())? {
                     return Ok(None);
                 }
@@ -300,7 +306,7 @@ impl Shared {
         let mut out = Vec::with_capacity(GATHERED);
         let (mut payload, mut piece) = (Vec::new(), Vec::new());
         loop {
-            // Whoever waits for an answer gets it before anything is waited for here.
+            // Replies to waiting clients are sent before this thread waits.
             if input.here() < length || out.len() >= GATHERED {
                 socket.send_all(&out)?;
                 out.clear();
@@ -388,9 +394,9 @@ impl Shared {
         }
     }
 
-    /// Writes the whole answer to a read that succeeds.
+    /// Writes the whole reply to a successful read.
     fn read(&self, header: &Header, writer: Writer, out: &mut Vec<u8>) -> Result<(), NbdError> {
-        // Once for the header and the data, and not again as it grows.
+        // One allocation for the header and the data, without growth.
         out.reserve(header.length as usize + 64);
         writer.before_data(header, out);
         let start = out.len();
@@ -398,8 +404,8 @@ impl Shared {
         Ok(self.data.read(header.offset, &mut out[start..])?)
     }
 
-    /// Sends what was gathered, and then a long read piece by piece. One that fails once its answer has begun ends the
-    /// connection, since the answer has no other end.
+    /// Sends the gathered replies, and then a long read piece by piece. If it fails after its reply has begun, the
+    /// connection ends, since the reply cannot be ended in another way.
     fn read_in_pieces(
         &self,
         outbox: &Outbox,
@@ -408,7 +414,7 @@ impl Shared {
         (out, piece): (&mut Vec<u8>, &mut Vec<u8>),
     ) -> io::Result<()> {
         let end = header.offset + header.length;
-        // The head of the answer goes with the first piece: by itself it would wake the client for nothing.
+        // The head of the reply is sent with the first piece: separately it would wake the client without use.
         let before = out.len();
         writer.before_data(header, out);
         let start = out.len();
@@ -441,8 +447,8 @@ impl Shared {
     }
 }
 
-/// Access that a command asks the model for. Zeroes that leave a hole are told to a drive as a trim is, and others are written; a
-/// range that is cached is read.
+/// Returns the access that a command submits to the model. Zeroes that leave a hole are a trim for the drive, and other
+/// zeroes are a write; a cached range is a read.
 fn access(header: &Header, command: Command) -> Access {
     let operation = match command {
         Command::Read | Command::Cache | Command::Status { .. } | Command::Disconnect => {

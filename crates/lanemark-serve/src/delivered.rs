@@ -1,41 +1,41 @@
-//! Delivery of answers: their lateness, and their latencies by the wall clock.
+//! Delivery of replies: their lateness, and their latencies by the wall clock.
 
 use std::sync::{Mutex, PoisonError};
 
-use lanemark_core::result::{DirectionResult, LatencyHistogram};
-use lanemark_core::units::{Bytes, Instant};
-use lanemark_core::workload::{Access, Operation};
+use lanemark_schema::result::{DirectionResult, LatencyHistogram};
+use lanemark_schema::units::{Bytes, Instant};
+use lanemark_schema::workload::{Access, Operation};
 
 use crate::clock::Clock;
 
-/// The counts of all that was delivered, shared by the threads that deliver.
+/// The counts of all deliveries, shared by the threads that deliver.
 #[derive(Debug, Default)]
 pub struct Delivered(Mutex<Counts>);
 
-/// The lateness and latencies of what was delivered.
+/// The lateness and latencies of deliveries.
 #[derive(Clone, Debug, Default)]
 pub struct Counts {
-    /// Delay from the modelled instant of each completion to its answer, by the wall clock.
+    /// Delay from the modelled instant of each completion to its reply, by the wall clock.
     pub lateness: LatencyHistogram,
-    /// Reads, from the arrival of each request to its answer, by the wall clock.
+    /// Reads, from the arrival of each request to its reply, by the wall clock.
     pub reads: DirectionResult,
-    /// Writes likewise.
+    /// Writes, measured like reads.
     pub writes: DirectionResult,
 }
 
-/// A completion that is to be delivered.
+/// A completion to deliver.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Due {
     /// The request.
     pub access: Access,
-    /// Instant at which the request came.
+    /// Instant at which the request arrived.
     pub came: Instant,
     /// Modelled instant of the completion.
     pub at: Instant,
 }
 
 impl Delivered {
-    /// Counts an answer that goes out now.
+    /// Counts a reply that is sent now.
     pub fn count(&self, due: &Due, clock: &dyn Clock) {
         let now = clock.now().max(due.at);
         let late = clock.real(now.since(due.at));
@@ -60,7 +60,7 @@ impl Delivered {
         }
     }
 
-    /// Returns what was delivered so far.
+    /// Returns the counts until now.
     pub fn counts(&self) -> Counts {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }

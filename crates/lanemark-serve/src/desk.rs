@@ -1,7 +1,10 @@
-//! A desk: a socket at which short questions are answered, one after the other.
+//! A desk: a socket that answers short queries.
 //!
-//! Two are kept at a session: one for control over a Unix socket, a line for a line, and one on loopback that tells
-//! figures as OpenMetrics over HTTP. Whoever asks has two seconds and four KiB.
+//! A session has two desks: one for control over a Unix socket, with one line of reply for each line, and one on
+//! loopback that serves figures as OpenMetrics over HTTP. Each client has two seconds and four KiB. One thread serves
+//! all clients: it waits until any of them can send or receive bytes (poll(2)), so that a client that sends no query or
+//! reads no reply does not delay the others. There are up to sixteen clients; if another connects, the desk closes
+//! the oldest client that has not sent its query yet.
 
 use std::io;
 use std::sync::Arc;
@@ -9,34 +12,48 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::io::Errno;
+
 use crate::socket::{Listener, Socket};
 
-/// Time that a question and its answer may take.
+/// Time limit for a query and its reply.
 const TIME: Duration = Duration::from_secs(2);
-/// The longest question.
+/// Maximum length of a query.
 const QUESTION_MAX: usize = 4096;
+/// Maximum number of clients at a time.
+const ASKERS_MAX: usize = 16;
 
-/// A desk that is open.
+/// An open desk.
 pub struct Desk {
     listener: Arc<Listener>,
     ended: Arc<AtomicBool>,
     thread: Option<JoinHandle<()>>,
 }
 
-/// The end of a question.
+/// The end of a query.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ends {
     /// The end of the first line.
     Line,
-    /// An empty line, as the head of an HTTP request has it.
+    /// An empty line, as at the end of an HTTP request's head.
     Head,
 }
 
+/// A client with its query and the rest of its reply.
+struct Asker {
+    socket: Socket,
+    until: Instant,
+    question: Vec<u8>,
+    /// The rest of the reply; `None` until the query is complete.
+    answer: Option<Vec<u8>>,
+}
+
 impl Desk {
-    /// Opens a desk at `listener`; `answer` gets each question, without its end.
+    /// Opens a desk at `listener`; `answer` gets each query, without its end.
     ///
     /// # Errors
-    /// Where there can be no thread.
+    /// Returns the kernel's error if no thread can be started.
     pub fn open(
         listener: Listener,
         ends: Ends,
@@ -45,15 +62,10 @@ impl Desk {
         let (listener, ended) = (Arc::new(listener), Arc::new(AtomicBool::new(false)));
         let (listens, is_over) = (Arc::clone(&listener), Arc::clone(&ended));
         let run = move || {
-            loop {
-                let socket = listens.accept();
-                if is_over.load(Ordering::SeqCst) {
-                    return;
-                }
-                match socket {
-                    // Whoever does not ask, or goes away, is not answered.
-                    Ok(socket) => drop(serve(&socket, ends, &answer)),
-                    Err(_) => thread::sleep(Duration::from_millis(10)),
+            let mut askers = Vec::new();
+            while !is_over.load(Ordering::SeqCst) {
+                if turn(&listens, &mut askers, ends, &answer).is_err() {
+                    thread::sleep(Duration::from_millis(10));
                 }
             }
         };
@@ -72,35 +84,77 @@ impl Drop for Desk {
     }
 }
 
-fn serve(socket: &Socket, ends: Ends, answer: &impl Fn(&str) -> String) -> io::Result<()> {
-    let end = Instant::now() + TIME;
-    let mut question = Vec::new();
-    let mark: &[u8] = match ends {
-        Ends::Line => b"\n",
-        Ends::Head => b"\r\n\r\n",
+/// Waits for a connection, a query or room for a reply, and serves it.
+fn turn(
+    listener: &Listener,
+    askers: &mut Vec<Asker>,
+    ends: Ends,
+    answer: &impl Fn(&str) -> String,
+) -> io::Result<()> {
+    let flag = |asker: &Asker| match asker.answer {
+        Some(_) => PollFlags::OUT,
+        None => PollFlags::IN,
     };
-    let length = loop {
-        if let Some(at) = question.windows(mark.len()).position(|here| here == mark) {
-            break at;
+    let mut waited = vec![PollFd::from_borrowed_fd(listener.as_fd(), PollFlags::IN)];
+    waited.extend(askers.iter().map(|one| PollFd::from_borrowed_fd(one.socket.as_fd(), flag(one))));
+    let now = Instant::now();
+    let left = askers.iter().map(|one| one.until.saturating_duration_since(now)).min();
+    let left = left.map(|left| Timespec {
+        tv_sec: left.as_secs().cast_signed(),
+        tv_nsec: left.subsec_nanos().into(),
+    });
+    match poll(&mut waited, left.as_ref()) {
+        Err(Errno::INTR) => return Ok(()),
+        polled => drop(polled?),
+    }
+    let ready: Vec<bool> = waited.iter().map(|one| !one.revents().is_empty()).collect();
+    let now = Instant::now();
+    let mut at = 0;
+    askers.retain_mut(|asker| {
+        at += 1;
+        asker.until > now && (!ready[at] || asker.go_on(ends, answer).unwrap_or(false))
+    });
+    if ready[0] {
+        let socket = listener.accept()?;
+        if askers.len() >= ASKERS_MAX {
+            let oldest = askers.iter().position(|one| one.answer.is_none()).unwrap_or(0);
+            askers.remove(oldest);
         }
-        let left = end.saturating_duration_since(Instant::now());
-        if left.is_zero() || question.len() >= QUESTION_MAX {
-            return Err(io::ErrorKind::InvalidInput.into());
-        }
-        socket.set_time_out(Some(left))?;
-        let mut bytes = [0; 512];
-        match socket.receive(&mut bytes)? {
-            0 => return Ok(()),
-            read => question.extend_from_slice(&bytes[..read]),
-        }
-    };
-    let question = String::from_utf8_lossy(&question[..length]).into_owned();
-    socket.send_all(answer(question.trim()).as_bytes())?;
-    socket.close();
+        let until = Instant::now() + TIME;
+        askers.push(Asker { socket, until, question: Vec::new(), answer: None });
+    }
     Ok(())
 }
 
-/// Answers the head of an HTTP request: `GET` of `/metrics` gets `metrics`.
+impl Asker {
+    /// Reads or sends without waiting. Returns false once the client is served.
+    fn go_on(&mut self, ends: Ends, answer: &impl Fn(&str) -> String) -> io::Result<bool> {
+        if self.answer.is_none() {
+            let mut bytes = [0; 512];
+            match self.socket.receive(&mut bytes)? {
+                0 => return Ok(false),
+                read => self.question.extend_from_slice(&bytes[..read]),
+            }
+            let mark: &[u8] = match ends {
+                Ends::Line => b"\n",
+                Ends::Head => b"\r\n\r\n",
+            };
+            let end = self.question.windows(mark.len()).position(|here| here == mark);
+            let Some(end) = end else { return Ok(self.question.len() < QUESTION_MAX) };
+            let question = String::from_utf8_lossy(&self.question[..end]).into_owned();
+            self.answer = Some(answer(question.trim()).into_bytes());
+        }
+        let Some(rest) = &mut self.answer else { return Ok(true) };
+        let sent = self.socket.send_some(rest)?;
+        rest.drain(..sent);
+        if rest.is_empty() {
+            self.socket.close();
+        }
+        Ok(!rest.is_empty())
+    }
+}
+
+/// Answers the head of an HTTP request: `GET` of `/metrics` returns `metrics`.
 pub fn http(head: &str, metrics: impl FnOnce() -> String) -> String {
     let first = head.lines().next().unwrap_or_default();
     let (status, kind, body) = match first.split(' ').collect::<Vec<_>>()[..] {
@@ -134,21 +188,41 @@ mod tests {
         let mut stream = TcpStream::connect(("127.0.0.1", port)).unwrap();
         stream.write_all(question).unwrap();
         let mut answer = String::new();
-        // A desk that does not answer may reset the connection.
+        // A desk that does not reply may reset the connection.
         let _ = stream.read_to_string(&mut answer);
         answer
     }
 
     #[test]
-    fn a_line_is_answered_and_a_client_that_says_nothing_stops_others_for_two_seconds_at_most() {
+    fn a_line_is_answered_and_one_who_says_nothing_stops_nobody() {
         let (_desk, port) = desk(Ends::Line);
-        let silent = TcpStream::connect(("127.0.0.1", port)).unwrap();
+        let came = |_| TcpStream::connect(("127.0.0.1", port)).unwrap();
+        let silent: Vec<TcpStream> = (0..3 * ASKERS_MAX).map(came).collect();
         let began = Instant::now();
         assert_eq!(ask(port, b"status\n"), "you said status\n");
-        assert!(began.elapsed() < Duration::from_secs(4));
+        assert_eq!(ask(port, b"again\n"), "you said again\n");
+        assert!(began.elapsed() < TIME, "{:?}", began.elapsed());
         drop(silent);
         assert_eq!(ask(port, &[b'x'; 9000]), "");
         assert_eq!(ask(port, b"\xff\xfe\n"), "you said \u{fffd}\u{fffd}\n");
+    }
+
+    #[test]
+    fn one_who_says_nothing_is_sent_away_and_a_slow_one_gets_all() {
+        let listener = Listener::bind(&Endpoint::Loopback(0)).unwrap();
+        let port = listener.port().unwrap();
+        let long = "x".repeat(16 << 20);
+        let said = long.clone();
+        let _desk = Desk::open(listener, Ends::Line, move |_| said.clone()).unwrap();
+        let mut slow = TcpStream::connect(("127.0.0.1", port)).unwrap();
+        slow.write_all(b"all\n").unwrap();
+        let mut silent = TcpStream::connect(("127.0.0.1", port)).unwrap();
+        silent.set_read_timeout(Some(2 * TIME)).unwrap();
+        thread::sleep(Duration::from_millis(200));
+        let mut answer = String::new();
+        slow.read_to_string(&mut answer).unwrap();
+        assert!(answer == long);
+        assert_eq!(silent.read(&mut [0; 1]).unwrap(), 0);
     }
 
     #[test]

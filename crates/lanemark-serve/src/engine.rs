@@ -1,13 +1,13 @@
 //! The engine: one simulated system tied to a clock, and the thread that owns it.
 //!
-//! Requests come through a queue with the instant at which they came. The engine submits them, goes on to the present of
-//! its clock and never past it, and hands each completion out when its modelled instant has come. While requests are
-//! under way, it waits for the next event exactly; while none is, for the drive's own work (garbage collection, power
-//! states), it looks only every `IDLE_LOOK`, since nobody sees when that is simulated; and where nothing at all is to
-//! happen it sleeps until somebody asks.
+//! Requests arrive through a queue with their time of arrival. The engine submits them, advances to the present of its
+//! clock and never past it, and delivers each completion at its modelled instant. While requests are outstanding, the
+//! engine waits exactly until the next event. While only the drive's own work is pending (garbage collection, power
+//! states), it wakes every `IDLE_LOOK`, since no client can observe when that work is simulated. If no event is
+//! pending, it sleeps until a request arrives.
 //!
-//! A completion that comes late is not hidden: the simulator keeps the modelled instant, and the difference is the
-//! lateness that the run is judged by.
+//! A late completion is not hidden: the simulator keeps the modelled instant, and the difference is the lateness by
+//! which the run is judged.
 
 use std::mem;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -15,38 +15,40 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 
-use lanemark_core::sim::spec::SpecError;
-use lanemark_core::sim::{Live, Status};
-use lanemark_core::units::{Bytes, Duration, Instant};
-use lanemark_core::workload::{Access, Fault, FaultKind, Operation};
+use lanemark_schema::units::{Bytes, Duration, Instant};
+use lanemark_schema::workload::{Access, Fault, FaultKind, Operation};
+use lanemark_sim::Submission;
+use lanemark_sim::spec::SpecError;
+use lanemark_sim::{Live, Status};
 
 use crate::clock::{Bell, Clock, without_timer_slack};
 use crate::delivered::{Delivered, Due};
 
 /// Interval at which the engine simulates an idle drive's own work, in wall-clock time.
 const IDLE_LOOK: Duration = Duration::from_microseconds(50_000);
-/// Completions handed out before the engine looks for requests that came meanwhile.
+/// Completions delivered before the engine checks for new requests.
 const BURST: usize = 64;
 
-/// A request under way, in the hands of whoever asked for it.
+/// An outstanding request, owned by the code that submitted it.
 pub trait Work: Send {
-    /// Takes the outcome of the request. Called when its modelled instant has come.
+    /// Receives the outcome of the request. Called once its modelled instant is reached.
     fn completed(self: Box<Self>, status: Status, due: &Due) -> Step;
 }
 
 /// The step after a completion.
 pub enum Step {
-    /// The answer is on its way.
+    /// The reply was sent.
     Answered,
-    /// Another thread answers, and counts that.
+    /// Another thread replies, and counts the reply.
     Later,
-    /// The drive's cache is flushed before the answer: a write with forced unit access, on drives that know none.
+    /// The drive's cache is flushed before the reply: a write with forced unit access, on drives that do not support
+    /// it.
     Flush(Box<dyn Work>),
 }
 
-/// Whatever holds the data of the system.
+/// The owner of the system's data.
 pub trait Held: Send {
-    /// Loses what a power cut takes. Returns a line that tells of it.
+    /// Applies a power cut to the data. Returns a line that describes the losses.
     fn power_cut(&self) -> String;
 }
 
@@ -54,15 +56,15 @@ pub trait Held: Send {
 pub struct Request {
     /// Operation and range of the request.
     pub access: Access,
-    /// The number of the thread that asks; requests of one take one queue of the drive.
+    /// The number of the submitting thread; requests of one thread use one queue of the drive.
     pub thread: u32,
-    /// Instant at which the request came.
+    /// Instant at which the request arrived.
     pub came: Instant,
-    /// Whoever takes the outcome.
+    /// The code that receives the outcome.
     pub work: Box<dyn Work>,
 }
 
-/// A question or change for the engine's thread.
+/// A query or change that runs in the engine's thread.
 type Errand = Box<dyn FnOnce(&mut Core) + Send>;
 
 /// The queue into the engine.
@@ -73,7 +75,7 @@ struct Queue {
     ended: bool,
 }
 
-/// The way into the engine, shared by all that ask.
+/// The handle of the engine, shared by all threads that use it.
 pub struct Engine {
     queue: Mutex<Queue>,
     bell: Bell,
@@ -81,7 +83,7 @@ pub struct Engine {
     has_failed: AtomicBool,
 }
 
-/// A request that the simulator works on.
+/// A request that the simulator is processing.
 struct Pending {
     came: Instant,
     access: Access,
@@ -89,22 +91,22 @@ struct Pending {
     work: Box<dyn Work>,
 }
 
-/// The simulated system with its requests under way: the engine without its thread.
+/// The simulated system with its outstanding requests: the engine without its thread.
 pub struct Core {
     live: Live,
     pending: Vec<Option<Pending>>,
     free: Vec<usize>,
-    /// The power cuts to come, the last one first.
+    /// The future power cuts, the last one first.
     cuts: Vec<Instant>,
     held: Option<Box<dyn Held>>,
     delivered: Arc<Delivered>,
     clock: Arc<dyn Clock>,
-    /// Lines of what the power cuts took, in their order.
+    /// Lines about the losses in power cuts, in order.
     lost: Vec<String>,
 }
 
 impl Core {
-    /// A system of which nothing is asked yet, with the `faults` of its plan.
+    /// Creates an idle system, with the `faults` of its plan.
     pub fn new(
         live: Live,
         faults: &[Fault],
@@ -118,12 +120,12 @@ impl Core {
         core
     }
 
-    /// The simulated system.
+    /// Returns the simulated system.
     pub fn live(&self) -> &Live {
         &self.live
     }
 
-    /// Lines of what power cuts have taken so far.
+    /// Returns lines about the losses in power cuts until now.
     pub fn lost(&self) -> &[String] {
         &self.lost
     }
@@ -131,10 +133,10 @@ impl Core {
     /// Adds a fault; its time counts from now.
     ///
     /// # Errors
-    /// Where the system cannot have it.
+    /// Returns errors if the system does not support the fault.
     pub fn add_fault(&mut self, mut fault: Fault) -> Result<(), Vec<SpecError>> {
         let now = self.clock.now().max(self.live.now());
-        // Behind what was handed out already.
+        // The fault is after all completions that were already delivered.
         fault.at = now + Duration::from_picoseconds(1) + fault.at.since(Instant::ZERO);
         self.live.add_fault(fault.clone())?;
         self.note_cut(&fault);
@@ -166,23 +168,24 @@ impl Core {
             self.pending.push(None);
             self.pending.len() - 1
         });
-        let submitted = self.live.submit(at, access, thread, place as u64);
+        let submitted =
+            self.live.submit(Submission::new(at, access).by(thread).tagged(place as u64));
         if submitted.is_ok() {
             self.pending[place] = Some(Pending { came, access, thread, work });
             return;
         }
-        // Ranges are checked where requests come in; one that slipped by fails.
+        // Ranges are checked on arrival; a bad range that was missed there fails here.
         self.free.push(place);
-        let status = Status::Failed(lanemark_core::result::ErrorKind::Other);
+        let status = Status::Failed(lanemark_schema::result::ErrorKind::Other);
         let _ = work.completed(status, &Due { access, came, at });
     }
 
-    /// Goes on to the present, and hands out what is complete. False where there may be more.
+    /// Advances to the present, and delivers complete requests. Returns false if there may be more.
     pub fn turn(&mut self) -> bool {
         for _ in 0..BURST {
             let now = self.clock.now();
             let cut = self.cuts.last().copied().filter(|cut| *cut <= now);
-            // What completes at the instant of a cut may be before it or after it: it is after.
+            // A completion at the instant of a cut may be before or after the cut: it counts as after.
             let limit = match cut {
                 Some(cut) => Instant::from_picoseconds(cut.picoseconds().saturating_sub(1)),
                 None => now,
@@ -230,15 +233,14 @@ impl Core {
         (event.into_iter().chain(cut).min(), busy)
     }
 
-    /// The instant of the next step, where anything is to happen.
-    #[cfg(feature = "exact")]
+    /// Returns the instant of the next step, if any is pending.
     pub(crate) fn next_event(&self) -> Option<Instant> {
         self.next().0
     }
 
-    /// The instant of the next look at a drive of which nothing is asked.
+    /// Returns the instant at which the engine next advances an idle drive.
     fn idle_look(&self) -> Instant {
-        // A simulated second takes so many real ones, and the wait is of real time.
+        // The wait is in real time, and a simulated second takes a fixed number of real ones.
         let second = Duration::from_seconds(1);
         let real = self.clock.real(second).picoseconds().max(1);
         self.clock.now() + IDLE_LOOK.scaled(second.picoseconds(), real)
@@ -246,10 +248,10 @@ impl Core {
 }
 
 impl Engine {
-    /// Starts the thread that owns `core`, and gives it back when it ends; not where it has failed.
+    /// Starts the thread that owns `core`. The thread returns `core` when it ends, unless it has failed.
     ///
     /// # Errors
-    /// Where there can be no thread.
+    /// Returns the kernel's error if no thread can be started.
     pub fn start(mut core: Core) -> std::io::Result<(Arc<Self>, JoinHandle<Option<Core>>)> {
         let (queue, bell, clock) = (Mutex::default(), Bell::default(), Arc::clone(&core.clock));
         let engine = Arc::new(Self { queue, bell, clock, has_failed: AtomicBool::new(false) });
@@ -266,18 +268,18 @@ impl Engine {
         Ok((engine, thread))
     }
 
-    /// The clock of the system.
+    /// Returns the clock of the system.
     pub fn clock(&self) -> &Arc<dyn Clock> {
         &self.clock
     }
 
-    /// Whether the engine's thread has failed. It answers every request with an error from then on, so that nobody waits
-    /// for ever and whatever uses the system can let go of it.
+    /// Returns whether the engine's thread has failed. A failed engine answers every request with an error, so that no
+    /// client waits forever and all users of the system can release it.
     pub fn has_failed(&self) -> bool {
         self.has_failed.load(Ordering::SeqCst)
     }
 
-    /// Hands a request to the system.
+    /// Submits a request to the system.
     pub fn submit(&self, request: Request) {
         let first = {
             let mut queue = self.queue();
@@ -289,7 +291,7 @@ impl Engine {
         }
     }
 
-    /// Lets the engine's thread do `errand` and returns its answer; none where the engine has ended or failed.
+    /// Runs `errand` in the engine's thread and returns its result; `None` if the engine has ended or failed.
     pub fn ask<A: Send + 'static>(
         &self,
         errand: impl FnOnce(&mut Core) -> A + Send + 'static,
@@ -308,7 +310,7 @@ impl Engine {
         asked.recv().ok()
     }
 
-    /// Ends the thread. What is under way is not answered.
+    /// Ends the thread. Outstanding requests are not answered.
     pub fn end(&self) {
         self.queue().ended = true;
         self.bell.ring();
@@ -318,12 +320,12 @@ impl Engine {
         self.queue.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Answers with an error what is under way and what still comes, until the engine is ended.
+    /// Answers outstanding and new requests with an error, until the engine is ended.
     fn refuse(&self, pending: Vec<Option<Pending>>) {
         self.has_failed.store(true, Ordering::SeqCst);
         let refuse = |access, came, work: Box<dyn Work>| {
             let due = Due { access, came, at: self.clock.now() };
-            let status = Status::Failed(lanemark_core::result::ErrorKind::Other);
+            let status = Status::Failed(lanemark_schema::result::ErrorKind::Other);
             let mut next = Some(work);
             while let Some(work) = next.take() {
                 if let Step::Flush(work) = work.completed(status, &due) {

@@ -1,13 +1,14 @@
-//! The engine by itself: instants of completions, power cuts, its thread and how that fails.
+//! Tests of the engine without a server: instants of completions, power cuts, its thread and the failures of the
+//! thread.
 
 use super::*;
 use crate::clock::{ManualClock, TimeScale, WallClock};
-use lanemark_core::result::ErrorKind;
-use lanemark_core::rng::StreamKey;
-use lanemark_core::sim::SystemSpec;
+use lanemark_schema::result::ErrorKind;
+use lanemark_schema::rng::StreamKey;
+use lanemark_sim::SystemSpec;
 use std::sync::mpsc::{Receiver, Sender, channel};
 
-/// Work that tells its outcome.
+/// Work that sends its outcome to the test.
 struct Told(Sender<(Status, Due)>, bool);
 
 impl Work for Told {
@@ -74,7 +75,7 @@ impl Bench {
 #[test]
 fn a_completion_is_handed_out_at_its_modelled_instant_and_not_before() {
     let mut alone = live();
-    alone.submit(after_us(5), access(Operation::Read, 9), 0, 0).unwrap();
+    alone.submit(Submission::new(after_us(5), access(Operation::Read, 9))).unwrap();
     let due = alone.advance_until(Instant::END).unwrap().completed;
     let mut bench = bench(&[]);
     assert_eq!(bench.turn_to(after_us(5)), None);
@@ -105,7 +106,7 @@ fn a_write_with_forced_unit_access_is_answered_when_the_cache_is_flushed() {
         bench.submit(access(Operation::Write, 1), flushed);
         bench.turn_to(after_us(1_000_000)).unwrap().1.at
     };
-    // A page of the example takes hundreds of microseconds to program, and its cache few to write to.
+    // The example takes hundreds of microseconds to program a page, and few to write to its cache.
     assert!(at(true) > at(false) + Duration::from_microseconds(100));
 }
 
@@ -166,7 +167,7 @@ fn the_thread_answers_by_the_wall_clock_and_never_early() {
     assert_eq!(delivered.counts().lateness.count(), 50);
 }
 
-/// A request of a page far away, and the outcome of it.
+/// Submits a request for a distant page, whose outcome goes to `tell`.
 fn ask_for(engine: &Engine, tell: &Sender<(Status, Due)>, page: u64) {
     let (came, work) = (engine.clock().now(), Box::new(Told(tell.clone(), page.is_multiple_of(2))));
     engine.submit(Request { access: access(Operation::Read, page), thread: 0, came, work });
@@ -175,7 +176,7 @@ fn ask_for(engine: &Engine, tell: &Sender<(Status, Due)>, page: u64) {
 #[test]
 fn an_engine_that_fails_answers_all_requests_with_an_error() {
     let (tell, told) = channel();
-    // So slow that nothing is complete by itself.
+    // So slow that no request completes before the failure.
     let clock = Arc::new(WallClock::start("100000".parse().unwrap()));
     let core = Core::new(live(), &[], None, Arc::default(), clock);
     let (engine, thread) = Engine::start(core).unwrap();

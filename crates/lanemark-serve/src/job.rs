@@ -1,9 +1,9 @@
-//! A request as the engine's work: what is done with its data when the model says that it is complete.
+//! A request as the engine's work: the operation on its data once the model reports it complete.
 
 use std::sync::Arc;
 
-use lanemark_core::result::ErrorKind;
-use lanemark_core::sim::Status;
+use lanemark_schema::result::ErrorKind;
+use lanemark_sim::Status;
 
 use crate::clock::Clock;
 use crate::data::Data;
@@ -12,25 +12,25 @@ use crate::engine::{Step, Work};
 use crate::nbd::NbdError;
 use crate::storing::{Both, Storing};
 
-/// The most data that the engine's thread writes by itself; longer writes are for a helper.
+/// Maximum data that the engine's thread writes itself; a helper writes longer data.
 const AT_ONCE_MAX: usize = 256 << 10;
 
-/// Whoever asked, and gets the answer: a client, or a program that has the file open.
+/// The requester, which gets the reply: a client, or a program that has the file open.
 pub(crate) trait Asker: Send + 'static {
-    /// Answers, with the data of a read. Never waits.
+    /// Sends the reply, with the data of a read. Never waits.
     fn answer(self, outcome: Result<Option<Vec<u8>>, NbdError>);
 
-    /// The thread beside the engine's that does what takes long.
+    /// Returns the thread for long tasks, which runs next to the engine's thread.
     fn helper(&self) -> Arc<dyn Helper>;
 }
 
-/// A thread that does what takes long, one task after the other.
+/// A thread that runs long tasks, one after the other.
 pub(crate) trait Helper {
-    /// Lets the thread do `task`.
+    /// Queues `task` for the thread.
     fn later(&self, task: Box<dyn FnOnce() + Send>);
 }
 
-/// Context of requests beside themselves.
+/// The context that all requests share.
 #[derive(Clone)]
 pub(crate) struct Around {
     pub(crate) data: Arc<Data>,
@@ -39,33 +39,33 @@ pub(crate) struct Around {
     pub(crate) clock: Arc<dyn Clock>,
 }
 
-/// A request under way.
+/// An outstanding request.
 pub(crate) struct Job<A> {
     pub(crate) around: Around,
     pub(crate) asker: A,
-    /// First byte and length.
+    /// First byte and length of the range.
     pub(crate) range: (u64, u64),
     pub(crate) task: Task,
 }
 
-/// Work left to do with a request's data.
+/// The work on a request's data that remains.
 pub(crate) enum Task {
-    /// The answer lies ready.
+    /// The data of the reply is ready.
     Read(Vec<u8>),
-    /// The answer of a read that failed in the file behind.
+    /// The reply of a read that failed in the underlying file.
     Failed(NbdError),
     /// The data is written.
     Write { payload: Vec<u8>, stored: bool },
     /// The range reads as zeroes, as a hole or not.
     Zero { hole: bool, stored: bool },
-    /// Nothing.
+    /// No work.
     Nothing,
-    /// The data is being stored for real.
+    /// The data is being stored on the host.
     Stored(Arc<Both>),
 }
 
 impl Task {
-    /// Changes the data, and says whether the answer waits until it is stored.
+    /// Changes the data, and returns whether the reply waits until it is stored.
     pub(crate) fn change(
         &self,
         (offset, length): (u64, u64),
@@ -131,7 +131,8 @@ impl<A: Asker> Work for Job<A> {
     fn completed(self: Box<Self>, status: Status, due: &Due) -> Step {
         if let Status::Failed(kind) = status {
             if let (ErrorKind::DeviceGone, Task::Write { payload, .. }) = (kind, &self.task) {
-                // What cannot be torn for real is not there, which is as good.
+                // A failure to store the torn sectors leaves them unwritten, which is an equally valid outcome of a
+                // power cut.
                 let _ = self.around.data.tear(self.range.0, payload);
             }
             self.answer(Err(kind.into()));

@@ -1,10 +1,10 @@
 //! The figures of a session as text: OpenMetrics for programs, and a line for people.
 //!
-//! The format is that of OpenMetrics 1.0: counters end in `_total`, times are in seconds, and `# EOF` is the last line.
+//! The format is OpenMetrics 1.0: counters end in `_total`, times are in seconds, and `# EOF` is the last line.
 
 use std::fmt::Write;
 
-use lanemark_core::result::{DirectionResult, LatencyHistogram, Sample};
+use lanemark_schema::result::{DirectionResult, LatencyHistogram, Sample};
 
 use crate::session::Figures;
 
@@ -75,7 +75,7 @@ pub fn text(figures: &Figures) -> String {
     out
 }
 
-/// Describes what was done since `before` in a line; `seconds` lie in between.
+/// Describes the activity since `before` in a line; `seconds` lie in between.
 pub fn line_of(figures: &Figures, before: &Figures, seconds: f64) -> String {
     let rate = |of: fn(&Figures) -> f64| (of(figures) - of(before)).max(0.0) / seconds.max(1e-9);
     let delivered_bytes = |figures: &Figures, write: bool| {

@@ -1,7 +1,8 @@
-//! The answers of a connection on their way: sent at once where there is room, and else by a thread of the connection.
+//! The outgoing replies of a connection: sent at once if the socket has room, otherwise by a thread of the connection.
 //!
-//! Whoever has an answer never waits for a slow client. What waits is bounded, since requests are let in only while
-//! those under way, with their data, are no more than [`UNDER_WAY_MAX`] and [`BYTES_MAX`]; one may be longer by itself.
+//! A thread that produces a reply never waits for a slow client. The backlog is bounded, since requests are accepted
+//! only while the outstanding ones, with their data, do not exceed [`UNDER_WAY_MAX`] and [`BYTES_MAX`]; a single
+//! request may be longer.
 
 use std::collections::VecDeque;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
@@ -9,35 +10,35 @@ use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use crate::job::Helper;
 use crate::socket::Socket;
 
-/// The most requests of a connection that are under way.
+/// Maximum number of outstanding requests of a connection.
 pub(crate) const UNDER_WAY_MAX: usize = 1024;
-/// The most data of these.
+/// Maximum data of these requests.
 pub(crate) const BYTES_MAX: u64 = 48 << 20;
 
-/// The answers of one connection.
+/// The outgoing replies of one connection.
 pub(crate) struct Outbox {
     socket: Socket,
     state: Mutex<State>,
-    /// Rung when something waits to be sent or done, and when all is over.
+    /// Notified when a reply or task is waiting, and at the end.
     work: Condvar,
-    /// Rung when a request is answered.
+    /// Notified when a request is answered.
     room: Condvar,
 }
 
 #[derive(Default)]
 struct State {
     waiting: VecDeque<Waiting>,
-    /// Whether the connection's thread is sending what it took.
+    /// Whether the connection's thread is sending the replies that it took.
     sending: bool,
     /// Whether the connection has ended.
     over: bool,
     under_way: usize,
     bytes: u64,
-    /// Whether somebody waits for room.
+    /// Whether a thread waits for room.
     wanted: bool,
 }
 
-/// An answer, or what has to be done for one.
+/// A reply, or a task that produces one.
 enum Waiting {
     Bytes(Vec<u8>, u64),
     Task(Box<dyn FnOnce() + Send>),
@@ -53,7 +54,7 @@ impl Outbox {
         &self.socket
     }
 
-    /// Waits until there is room for a request that weighs so many bytes, and lets it in. False where the connection has
+    /// Waits until there is room for a request of `weight` bytes, and accepts it. Returns false if the connection has
     /// ended.
     pub(crate) fn let_in(&self, weight: u64) -> bool {
         let mut state = self.state();
@@ -69,7 +70,7 @@ impl Outbox {
         !state.over
     }
 
-    /// Answers a request that was let in with this weight.
+    /// Sends the reply to a request that was accepted with this weight.
     pub(crate) fn answer(&self, mut bytes: Vec<u8>, weight: u64) {
         let mut state = self.state();
         if !state.over && !state.sending && state.waiting.is_empty() {
@@ -110,7 +111,7 @@ impl Outbox {
         self.end(&mut self.state());
     }
 
-    /// Waits until all that was let in is answered, or the connection has ended.
+    /// Waits until all accepted requests are answered, or the connection has ended.
     pub(crate) fn drain(&self) {
         let mut state = self.state();
         while !state.over && state.under_way > 0 {
@@ -119,7 +120,7 @@ impl Outbox {
         }
     }
 
-    /// Sends and does what waits, until the connection ends.
+    /// Sends waiting replies and runs waiting tasks, until the connection ends.
     pub(crate) fn run(&self) {
         let mut state = self.state();
         loop {

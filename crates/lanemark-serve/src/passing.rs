@@ -1,8 +1,8 @@
 //! Long data from a file to a socket, which the kernel sends without a copy in this process.
 //!
-//! A page of the file goes to the socket as it is (sendfile(2)). What is written to it before the client has read that may
-//! be read in place of what was there, as of any two requests that are under way together. What is received goes through memory here: of a write whose client goes in the middle
-//! nothing is written.
+//! A page of the file goes to the socket without a copy (sendfile(2)). If the page is overwritten before the client has
+//! read it, the client may read the new data, as with any two concurrent requests. Received data goes through memory:
+//! if a client disconnects in the middle of a write, no part of that write is stored.
 
 use std::fs::File;
 use std::io;
@@ -15,7 +15,7 @@ use crate::socket::Socket;
 /// Sends `length` bytes of `file` from `offset` on.
 ///
 /// # Errors
-/// As the file's and the socket's; a part may have been sent.
+/// Returns the I/O error of the file or the socket; a part of the data may have been sent.
 pub(crate) fn send(file: &File, offset: u64, length: u64, socket: &Socket) -> io::Result<()> {
     let (mut at, end) = (offset, offset + length);
     while at < end {
@@ -38,7 +38,7 @@ mod tests {
 
     use super::*;
 
-    /// More than a pipe and a socket hold, and no multiple of a page.
+    /// More than a pipe and a socket can buffer, and not a multiple of a page.
     const LENGTH: usize = 3 * (1 << 20) + 700;
 
     fn bytes() -> Vec<u8> {

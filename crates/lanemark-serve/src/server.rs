@@ -1,86 +1,76 @@
-//! The server: a thread that takes connections, and the threads of each.
+//! The server: a thread that accepts connections, and the threads of each connection.
 
-use std::collections::HashMap;
 use std::io;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
+use crate::clients::{Client, Clients};
 use crate::connection::Shared;
 use crate::outbox::Outbox;
 use crate::socket::{Listener, Socket};
-#[cfg(feature = "tls")]
+#[cfg(feature = "full")]
 use crate::tls::Tls;
 
-/// The most connections at a time; more are closed as they come.
-pub const CONNECTIONS_MAX: usize = 64;
+pub use crate::clients::{ARRIVING_MAX, CONNECTIONS_MAX};
 
-/// A server at work.
+/// A running server.
 pub struct Server {
     listener: Arc<Listener>,
     taking: Option<JoinHandle<()>>,
-    open: Arc<Open>,
-}
-
-/// The connections that are open.
-#[derive(Default)]
-struct Open {
-    ended: AtomicBool,
-    connections: Mutex<HashMap<u32, Arc<Outbox>>>,
-    /// Threads of connections, some of which have ended.
-    threads: Mutex<Vec<JoinHandle<()>>>,
+    clients: Arc<Clients>,
 }
 
 impl Server {
-    /// Begins to take connections.
+    /// Begins to accept connections.
     ///
     /// # Errors
-    /// Where there can be no thread.
+    /// Returns the kernel's error if no thread can be started.
     pub(crate) fn start(
         listener: Listener,
         shared: Arc<Shared>,
-        #[cfg(feature = "tls")] tls: Option<Tls>,
+        #[cfg(feature = "full")] tls: Option<Tls>,
     ) -> io::Result<Self> {
-        let (listener, open) = (Arc::new(listener), Arc::new(Open::default()));
-        let (listens, opens) = (Arc::clone(&listener), Arc::clone(&open));
+        let (listener, clients) = (Arc::new(listener), Arc::new(Clients::default()));
+        let (listens, own) = (Arc::clone(&listener), Arc::clone(&clients));
         let taking = thread::Builder::new().name("taking".to_owned());
         let taking = taking.spawn(move || {
-            let accept = || listens.accept();
-            #[cfg(feature = "tls")]
-            let accept = || behind_tls(accept()?, tls.as_ref(), &opens);
-            take(&accept, &opens, &shared);
+            let begin = |socket: Socket| match socket {
+                #[cfg(feature = "full")]
+                Socket::Tcp(client) if tls.is_some() => match &tls {
+                    Some(tls) => behind_tls(client, tls, &own, &shared),
+                    None => Ok(()),
+                },
+                socket => arrived(socket, &own, &shared),
+            };
+            take(&listens, &own, &begin);
         })?;
-        Ok(Self { listener, taking: Some(taking), open })
+        Ok(Self { listener, taking: Some(taking), clients })
     }
 
-    /// The address, as an NBD URI.
+    /// Returns the address, as an NBD URI.
     pub fn address(&self) -> &str {
         self.listener.address()
     }
 
-    /// The port, where it listens on one.
+    /// Returns the port, if the server listens on one.
     pub fn port(&self) -> Option<u16> {
         self.listener.port()
     }
 
-    /// Connections that are open.
+    /// Returns the number of open connections.
     pub fn connections(&self) -> usize {
-        lock(&self.open.connections).len()
+        self.clients.open()
     }
 
     /// Ends all connections and waits for their threads.
     pub fn end(&mut self) {
-        self.open.ended.store(true, Ordering::SeqCst);
+        self.clients.stop();
         self.listener.close();
         if let Some(taking) = self.taking.take() {
             let _ = taking.join();
         }
-        lock(&self.open.connections).values().for_each(|outbox| outbox.close());
-        let threads = std::mem::take(&mut *lock(&self.open.threads));
-        for thread in threads {
-            let _ = thread.join();
-        }
+        self.clients.end();
     }
 }
 
@@ -90,72 +80,76 @@ impl Drop for Server {
     }
 }
 
-/// Puts TLS in front of a connection that has come by TCP, where the server has it.
-#[cfg(feature = "tls")]
-fn behind_tls(socket: Socket, tls: Option<&Tls>, open: &Open) -> io::Result<Socket> {
-    match (tls, socket) {
-        (Some(tls), Socket::Tcp(client)) => {
-            let room = lock(&open.connections).len() < CONNECTIONS_MAX;
-            if !room {
-                return Err(io::ErrorKind::ConnectionRefused.into());
-            }
-            let (served, relaying) = tls.front(client)?;
-            lock(&open.threads).push(relaying);
-            Ok(Socket::Unix(served))
+/// Accepts connections until the server ends.
+fn take(listener: &Listener, clients: &Clients, begin: &dyn Fn(Socket) -> io::Result<()>) {
+    loop {
+        let socket = listener.accept();
+        if clients.has_ended() {
+            return;
         }
-        (_, socket) => Ok(socket),
+        if socket.and_then(begin).is_err() {
+            // The process ran out of files or threads, or the client disconnected during the accept.
+            thread::sleep(Duration::from_millis(10));
+        }
     }
 }
 
-fn take(accept: &dyn Fn() -> io::Result<Socket>, open: &Arc<Open>, shared: &Arc<Shared>) {
-    let mut number = 0u32;
-    loop {
-        let socket = match accept() {
-            _ if open.ended.load(Ordering::SeqCst) => return,
-            Ok(socket) => socket,
-            Err(_) => {
-                // Out of files, or a client that went away while it came.
-                thread::sleep(Duration::from_millis(10));
-                continue;
-            }
-        };
-        if lock(&open.connections).len() >= CONNECTIONS_MAX {
-            continue;
-        }
-        number = number.wrapping_add(1);
-        let outbox = Arc::new(Outbox::new(socket));
-        lock(&open.connections).insert(number, Arc::clone(&outbox));
-        let (opens, own, shares) = (Arc::clone(open), Arc::clone(&outbox), Arc::clone(shared));
-        let serving = thread::Builder::new().name(format!("client {number}"));
-        let serving = serving.spawn(move || serve(&shares, &own, &opens, number));
-        let mut threads = lock(&open.threads);
-        threads.retain(|thread| !thread.is_finished());
-        match serving {
-            Ok(thread) => threads.push(thread),
-            Err(_) => {
-                lock(&open.connections).remove(&number);
-            }
-        }
-    }
+/// Completes the TLS handshake of a client over TCP, and then serves it.
+#[cfg(feature = "full")]
+fn behind_tls(
+    client: std::net::TcpStream,
+    tls: &Tls,
+    clients: &Arc<Clients>,
+    shared: &Arc<Shared>,
+) -> io::Result<()> {
+    let address = client.peer_addr().ok().map(|address| address.ip());
+    let own = client.try_clone()?;
+    let close = Box::new(move || drop(own.shutdown(std::net::Shutdown::Both)));
+    let arriving = clients.arrive(address, close);
+    let (shares, all) = (Arc::clone(shared), Arc::clone(clients));
+    let relaying = tls.front(client, move |socket| {
+        begin(Arc::new(Outbox::new(Socket::Unix(socket))), arriving, &all, &shares)
+    })?;
+    clients.keep(relaying);
+    Ok(())
+}
+
+/// Serves a client without TLS.
+fn arrived(socket: Socket, clients: &Arc<Clients>, shared: &Arc<Shared>) -> io::Result<()> {
+    let address = socket.peer();
+    let outbox = Arc::new(Outbox::new(socket));
+    let own = Arc::clone(&outbox);
+    let arriving = clients.arrive(address, Box::new(move || own.close()));
+    begin(outbox, arriving, clients, shared)
+}
+
+/// Starts a thread that serves a client.
+fn begin(
+    outbox: Arc<Outbox>,
+    client: Client,
+    clients: &Clients,
+    shared: &Arc<Shared>,
+) -> io::Result<()> {
+    let shares = Arc::clone(shared);
+    let serving = thread::Builder::new().name(format!("client {}", client.number()));
+    let serving = serving.spawn(move || serve(&shares, &outbox, &client))?;
+    clients.keep(serving);
+    Ok(())
 }
 
 /// Serves one client, with a second thread that sends, until the connection ends.
-fn serve(shared: &Shared, outbox: &Arc<Outbox>, open: &Open, number: u32) {
+fn serve(shared: &Shared, outbox: &Arc<Outbox>, client: &Client) {
+    let number = client.number();
     let sending = shared.engine.as_ref().map(|_| {
         let own = Arc::clone(outbox);
         thread::Builder::new().name(format!("sender {number}")).spawn(move || own.run())
     });
     if !matches!(sending, Some(Err(_))) {
-        // However it ended, it is the client's affair.
-        let _ = shared.serve(outbox, number);
+        // The outcome concerns only the client.
+        let _ = shared.serve(outbox, client);
     }
     outbox.close();
     if let Some(Ok(sending)) = sending {
         let _ = sending.join();
     }
-    lock(&open.connections).remove(&number);
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

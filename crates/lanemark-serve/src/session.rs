@@ -1,64 +1,59 @@
-//! A session: a modelled system with its data, served until it is ended.
+//! A session: a modelled system with its data, served until the session ends.
 
 use std::io;
 use std::sync::Arc;
 use std::thread::JoinHandle;
 
-use lanemark_core::result::{DriveUse, LiveUse, Sample, lateness_bounds};
-use lanemark_core::rng::StreamKey;
-use lanemark_core::sim::Live;
-use lanemark_core::sim::spec::{CheckedSystem, MediaSpec, SystemSpec, WriteCache};
-use lanemark_core::units::{Bytes, Duration};
-use lanemark_core::workload::{Fault, Test};
+use lanemark_schema::result::{DriveUse, LiveUse, Sample, lateness_bounds};
+use lanemark_schema::rng::StreamKey;
+use lanemark_schema::units::{Bytes, Duration};
+use lanemark_schema::workload::{Fault, Test};
+use lanemark_sim::Live;
+use lanemark_sim::spec::{CheckedSystem, MediaSpec, SystemSpec, WriteCache};
 
 use crate::clock::{Clock, TimeScale, WallClock};
 use crate::connection::Shared;
 use crate::data::{Cache, Data};
 use crate::delivered::Delivered;
 use crate::engine::{Core, Engine};
-#[cfg(feature = "vhost-user")]
 use crate::job::Around;
-#[cfg(feature = "fuse")]
 use crate::mount::Mounts;
 use crate::nbd::Export;
 use crate::server::Server;
 use crate::socket::{Endpoint, Listener};
 use crate::storing::Storing;
-#[cfg(feature = "vhost-user")]
 use crate::vhost::machine::Machines;
 
-/// A session as it is asked for.
+/// The parameters of a session.
 pub struct Plan<'s> {
-    /// The system with the faults of its plan. The host's processor is left out of it.
+    /// The system with the faults of its plan. The host's processor is not modelled.
     pub system: &'s CheckedSystem,
-    /// The faults among these whose times count from the start.
+    /// The faults in the plan whose times count from the start.
     pub faults: &'s [Fault],
-    /// Words about the system, for clients.
+    /// Description of the system, for clients.
     pub description: String,
-    /// Its data.
+    /// The system's data.
     pub data: Data,
-    /// The place where it is served over NBD, where it is.
+    /// The address of the NBD server, if there is one.
     pub endpoint: Option<Endpoint>,
-    /// TLS in front of connections by TCP.
-    #[cfg(feature = "tls")]
+    /// TLS in front of TCP connections.
+    #[cfg(feature = "full")]
     pub tls: Option<crate::tls::Tls>,
     /// The speed of simulated time.
     pub scale: TimeScale,
-    /// The seed of all that happens by chance.
+    /// The seed of all random draws.
     pub seed: u64,
-    /// Whether the model takes its time; without, the data is served as fast as it can be.
+    /// Whether the model determines the latency; otherwise the data is served as fast as possible.
     pub has_latency: bool,
 }
 
-/// A session at work.
+/// A running session.
 pub struct Session {
     server: Option<Server>,
-    /// Machines whose disk it is. Before all that they use, so that they go first.
-    #[cfg(feature = "vhost-user")]
+    /// Machines that use the system as a disk. The field comes before the fields that it uses, so that it is dropped
+    /// first.
     machines: Option<Machines>,
-    #[cfg(feature = "vhost-user")]
     shared: Arc<Shared>,
-    #[cfg(feature = "fuse")]
     mounts: Mounts,
     data: Arc<Data>,
     storing: Arc<Storing>,
@@ -70,20 +65,20 @@ pub struct Session {
     began: std::time::Instant,
 }
 
-/// Figures of a session so far.
+/// Figures of a session until now.
 #[derive(Clone, Debug)]
 pub struct Figures {
-    /// The sample, with what was delivered; without latency only what was delivered.
+    /// The sample, with the delivered latencies; without a model it contains only those.
     pub sample: Sample,
-    /// Requests, summed up as a test.
+    /// All requests, summarised as a test.
     pub test: Option<Test>,
-    /// Lines of what power cuts took.
+    /// Lines about the losses in power cuts.
     pub lost: Vec<String>,
-    /// Lines of what was not as it should be when the session ended.
+    /// Lines about problems at the end of the session.
     pub told: Vec<String>,
-    /// Requests under way.
+    /// Number of outstanding requests.
     pub outstanding: u64,
-    /// Connections that are open.
+    /// Number of open connections.
     pub connections: usize,
 }
 
@@ -91,7 +86,7 @@ impl Session {
     /// Begins to serve.
     ///
     /// # Errors
-    /// Where the place cannot be listened at, or there can be no thread.
+    /// Returns an error if the address is not available, or no thread can be started.
     pub fn start(plan: Plan<'_>) -> io::Result<Self> {
         let listener = plan.endpoint.as_ref().map(Listener::bind).transpose()?;
         let mut data = plan.data;
@@ -126,15 +121,13 @@ impl Session {
             delivered: Arc::clone(&delivered),
             engine: engine.as_ref().map(|(engine, _)| Arc::clone(engine)),
         });
-        #[cfg(feature = "vhost-user")]
-        let shares = Arc::clone(&shared);
-        #[cfg(feature = "tls")]
+        #[cfg(feature = "full")]
         let tls = plan.tls;
         let server = listener.map(|listener| {
             Server::start(
                 listener,
                 Arc::clone(&shared),
-                #[cfg(feature = "tls")]
+                #[cfg(feature = "full")]
                 tls,
             )
         });
@@ -143,12 +136,9 @@ impl Session {
         let storing_thread = Some(storing_thread);
         Ok(Self {
             server,
-            #[cfg(feature = "vhost-user")]
             machines: None,
-            #[cfg(feature = "vhost-user")]
-            shared: shares,
-            #[cfg(feature = "fuse")]
-            mounts: Mounts::new(shared),
+            mounts: Mounts::new(Arc::clone(&shared)),
+            shared,
             data,
             storing,
             storing_thread,
@@ -160,21 +150,20 @@ impl Session {
         })
     }
 
-    /// The address, as an NBD URI, where it is served so.
+    /// Returns the address, as an NBD URI, if the session has an NBD server.
     pub fn address(&self) -> Option<&str> {
         self.server.as_ref().map(Server::address)
     }
 
-    /// The port, where it listens on one.
+    /// Returns the port, if the server listens on one.
     pub fn port(&self) -> Option<u16> {
         self.server.as_ref().and_then(Server::port)
     }
 
-    /// Serves machines at this Unix socket too, over vhost-user.
+    /// Also serves machines at this Unix socket, over vhost-user.
     ///
     /// # Errors
-    /// Where the place cannot be listened at, or there can be no thread.
-    #[cfg(feature = "vhost-user")]
+    /// Returns an error if the address is not available, or no thread can be started.
     pub fn serve_machines(&mut self, socket: &std::path::Path) -> io::Result<()> {
         let listener = Listener::bind(&Endpoint::Unix(socket.to_owned()))?;
         let around = Around {
@@ -187,13 +176,12 @@ impl Session {
         Ok(())
     }
 
-    /// The system as a file and as a disk.
-    #[cfg(feature = "fuse")]
+    /// Returns the mounts: the system as a file and as a disk.
     pub fn mounts(&mut self) -> &mut Mounts {
         &mut self.mounts
     }
 
-    /// Whether the engine's thread has failed. All requests end with an error from then on.
+    /// Returns whether the engine's thread has failed. All requests then fail with an error.
     pub fn is_broken(&self) -> bool {
         self.engine.as_ref().is_some_and(|(engine, _)| engine.has_failed())
     }
@@ -201,7 +189,7 @@ impl Session {
     /// Adds a fault; its time counts from now.
     ///
     /// # Errors
-    /// Where the system cannot have it, or has no model.
+    /// Returns an error if the system does not support the fault, or the session serves without a model.
     pub fn add_fault(&self, fault: Fault) -> Result<(), String> {
         let Some((engine, _)) = &self.engine else {
             return Err("without latency there are no faults".to_owned());
@@ -212,7 +200,7 @@ impl Session {
             .map_err(|errors| errors.iter().map(ToString::to_string).collect::<Vec<_>>().join("; "))
     }
 
-    /// Returns the figures of the session so far.
+    /// Returns the figures of the session until now.
     pub fn figures(&self) -> Figures {
         let asked = self.engine.as_ref().and_then(|(engine, _)| engine.ask(look));
         self.complete(asked)
@@ -225,8 +213,9 @@ impl Session {
             sample.elapsed = since(self.began);
             (sample, None, Vec::new(), 0)
         });
-        let known =
-            |one: lanemark_core::result::DirectionResult| (one.bytes > Bytes::ZERO).then_some(one);
+        let known = |one: lanemark_schema::result::DirectionResult| {
+            (one.bytes > Bytes::ZERO).then_some(one)
+        };
         let mut latency = sample.latency();
         for other in [&sample.flushes, &sample.trims].into_iter().flatten() {
             latency.merge(&other.latency);
@@ -241,26 +230,21 @@ impl Session {
             processor_s: processor_s(),
         });
         let connections = self.server.as_ref().map_or(0, Server::connections);
-        #[cfg(feature = "vhost-user")]
         let connections = connections + self.machines.as_ref().map_or(0, Machines::connections);
         Figures { sample, test, lost, told: Vec::new(), outstanding, connections }
     }
 
-    /// The simulated time.
+    /// Returns the simulated time.
     pub fn now(&self) -> Duration {
-        self.clock.now().since(lanemark_core::units::Instant::ZERO)
+        self.clock.now().since(lanemark_schema::units::Instant::ZERO)
     }
 
-    /// Ends all connections, stores the data, and returns what was done.
+    /// Ends all connections, stores the data, and returns the final figures.
     ///
     /// # Errors
-    /// Where the data could not be stored.
+    /// Returns an error if the data could not be stored.
     pub fn end(mut self) -> (Figures, io::Result<()>) {
-        #[cfg(feature = "fuse")]
         let told = self.mounts.end();
-        #[cfg(not(feature = "fuse"))]
-        let told = Vec::new();
-        #[cfg(feature = "vhost-user")]
         drop(self.machines.take());
         if let Some(server) = &mut self.server {
             server.end();
@@ -281,7 +265,7 @@ impl Session {
     }
 }
 
-/// Figures that the engine's thread tells of itself.
+/// Figures that only the engine's thread can read.
 type Looked = (Sample, Option<Test>, Vec<String>, u64);
 
 fn look(core: &mut Core) -> Looked {
@@ -290,7 +274,7 @@ fn look(core: &mut Core) -> Looked {
     (live.sample(), Some(test), core.lost().to_vec(), live.outstanding())
 }
 
-/// The cache of a system's drives as one: it loses what any of them may lose.
+/// Returns the combined cache of a system's drives: it loses the writes that any of them may lose.
 pub fn cache_of(system: &SystemSpec) -> Cache {
     let drives = system.attachments.iter().map(|attachment| &attachment.drive);
     let volatile: Vec<u64> = drives
@@ -307,7 +291,7 @@ fn since(began: std::time::Instant) -> Duration {
     Duration::from_nanoseconds(u64::try_from(began.elapsed().as_nanos()).unwrap_or(u64::MAX / 1000))
 }
 
-/// Processor time of this process in seconds.
+/// Returns the processor time of this process in seconds.
 fn processor_s() -> f64 {
     let time = rustix::time::clock_gettime(rustix::time::ClockId::ProcessCPUTime);
     time.tv_sec as f64 + time.tv_nsec as f64 / 1e9
@@ -318,12 +302,14 @@ fn empty() -> Sample {
         elapsed: Duration::ZERO,
         reads: None,
         writes: None,
+        unified: None,
         flushes: None,
         trims: None,
         errors: Default::default(),
         faults: Vec::new(),
         cpu: None,
         evidence: None,
+        in_flight: None,
         punctuality: None,
         path: None,
         drive: Some(DriveUse::default()),

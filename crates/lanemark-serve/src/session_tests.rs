@@ -1,16 +1,16 @@
-//! A session whose engine fails: clients and files get errors instead of no answer, and the session ends in order.
+//! A session whose engine fails: clients and files get errors instead of no reply, and the session ends in order.
 
 use std::time::{Duration, Instant};
 
-use lanemark_core::sim::SystemSpec;
+use lanemark_sim::SystemSpec;
 use lanemark_testbed::NbdClient;
 
 use super::*;
-/// The protocol's number of an input or output error, and the kernel's.
+/// The number of an I/O error in the protocol and in the kernel.
 const EIO: u32 = 5;
 
 const SIZE: u64 = 8 << 20;
-/// The most that any step may take before it is taken to hang.
+/// Time limit of any step, after which it counts as hung.
 const LONGEST: Duration = Duration::from_secs(60);
 
 fn session(socket: &std::path::Path) -> Session {
@@ -22,7 +22,7 @@ fn session(socket: &std::path::Path) -> Session {
         description: "the example".to_owned(),
         data: Data::memory(SIZE, cache, 1).unwrap(),
         endpoint: Some(Endpoint::Unix(socket.to_owned())),
-        #[cfg(feature = "tls")]
+        #[cfg(feature = "full")]
         tls: None,
         scale: TimeScale::ONE,
         seed: 1,
@@ -53,7 +53,7 @@ fn clients_of_a_failed_engine_get_errors_and_the_data_stays() {
     assert_eq!(client.read(4096, 4096).unwrap(), Err(EIO));
     assert_eq!(client.write(0, &[8; 512], false).unwrap(), Err(EIO));
     assert_eq!(client.flush().unwrap(), Err(EIO));
-    // One that comes later is answered too.
+    // A client that connects after the failure gets a reply too.
     let mut later = NbdClient::connect(&socket).unwrap();
     assert_eq!(later.read(0, 512).unwrap(), Err(EIO));
     let began = Instant::now();
@@ -69,7 +69,6 @@ fn clients_of_a_failed_engine_get_errors_and_the_data_stays() {
     assert_eq!(bytes, [7; 4096]);
 }
 
-#[cfg(feature = "fuse")]
 #[test]
 fn a_file_of_a_failed_engine_has_errors_and_goes_with_the_session() {
     use std::os::unix::fs::FileExt;

@@ -13,19 +13,19 @@ use rustix::fs::Mode;
 use rustix::io::Errno;
 use rustix::net::{SendFlags, Shutdown, send, shutdown};
 
-/// The place where a server listens.
+/// The address of a server.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Endpoint {
-    /// A Unix socket, which its user alone may connect to.
+    /// A Unix socket, to which only its user may connect.
     Unix(PathBuf),
-    /// A port on 127.0.0.1; 0 for any that is free. Every user of the machine may connect.
+    /// A port on 127.0.0.1; 0 for any free port. Every user of the machine may connect.
     Loopback(u16),
-    /// A port at any address of the machine, for TLS alone.
-    #[cfg(feature = "tls")]
+    /// A port at any address of the machine, only with TLS.
+    #[cfg(feature = "full")]
     Address(std::net::SocketAddr),
 }
 
-/// A socket that listens.
+/// A listening socket.
 #[derive(Debug)]
 pub struct Listener {
     kind: Kind,
@@ -47,15 +47,15 @@ pub(crate) enum Socket {
 }
 
 impl Listener {
-    /// Listens at `endpoint`. A socket that a server left behind is removed.
+    /// Listens at `endpoint`. A socket file of a dead server is removed.
     ///
     /// # Errors
-    /// Where the place is taken or cannot be made.
+    /// Returns an error if the address is in use or cannot be created.
     pub fn bind(endpoint: &Endpoint) -> io::Result<Self> {
         match endpoint {
             Endpoint::Unix(path) => {
                 remove_dead(path)?;
-                // Nobody else may connect, not even before the mode could be changed.
+                // No other user may connect, not even before the mode could be changed.
                 let before = rustix::process::umask(Mode::from_raw_mode(0o177));
                 let bound = UnixListener::bind(path);
                 rustix::process::umask(before);
@@ -70,7 +70,7 @@ impl Listener {
                 let address = format!("nbd://{}", listener.local_addr()?);
                 Ok(Self { kind: Kind::Tcp(listener), address })
             }
-            #[cfg(feature = "tls")]
+            #[cfg(feature = "full")]
             Endpoint::Address(at) => {
                 let listener = TcpListener::bind(at)?;
                 let address = format!("nbds://{}", listener.local_addr()?);
@@ -79,12 +79,12 @@ impl Listener {
         }
     }
 
-    /// The address, as an NBD URI.
+    /// Returns the address, as an NBD URI.
     pub fn address(&self) -> &str {
         &self.address
     }
 
-    /// The port, where this is TCP.
+    /// Returns the port, if this is TCP.
     pub fn port(&self) -> Option<u16> {
         match &self.kind {
             Kind::Tcp(listener) => Some(listener.local_addr().ok()?.port()),
@@ -104,12 +104,12 @@ impl Listener {
         }
     }
 
-    /// Lets the wait for connections end with an error.
+    /// Makes the wait for connections end with an error.
     pub(crate) fn close(&self) {
         let _ = shutdown(self.as_fd(), Shutdown::Both);
     }
 
-    fn as_fd(&self) -> BorrowedFd<'_> {
+    pub(crate) fn as_fd(&self) -> BorrowedFd<'_> {
         match &self.kind {
             Kind::Unix(listener, _) => listener.as_fd(),
             Kind::Tcp(listener) => listener.as_fd(),
@@ -125,7 +125,7 @@ impl Drop for Listener {
     }
 }
 
-/// Removes a socket on which nobody listens; anything else that has the name is an error.
+/// Removes a socket file without a listener; fails if the path is any other file or socket.
 fn remove_dead(path: &Path) -> io::Result<()> {
     let there = match fs::symlink_metadata(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
@@ -142,7 +142,15 @@ fn remove_dead(path: &Path) -> io::Result<()> {
 }
 
 impl Socket {
-    /// Sends as much of `bytes` as there is room for.
+    /// Returns the address of the other end; `None` for a Unix socket.
+    pub(crate) fn peer(&self) -> Option<std::net::IpAddr> {
+        match self {
+            Self::Unix(_) => None,
+            Self::Tcp(stream) => Some(stream.peer_addr().ok()?.ip()),
+        }
+    }
+
+    /// Sends as much of `bytes` as the socket has room for.
     pub(crate) fn send_some(&self, bytes: &[u8]) -> Result<usize, Errno> {
         match send(self.as_fd(), bytes, SendFlags::DONTWAIT | SendFlags::NOSIGNAL) {
             Err(Errno::WOULDBLOCK | Errno::INTR) => Ok(0),
@@ -150,7 +158,7 @@ impl Socket {
         }
     }
 
-    /// Sends all of `bytes`, however long that takes.
+    /// Sends all of `bytes`, regardless of the time that it takes.
     pub(crate) fn send_all(&self, mut bytes: &[u8]) -> Result<(), Errno> {
         while !bytes.is_empty() {
             match send(self.as_fd(), bytes, SendFlags::NOSIGNAL) {
@@ -162,7 +170,7 @@ impl Socket {
         Ok(())
     }
 
-    /// Reads what there is, at least a byte; 0 at the end.
+    /// Reads available bytes, waiting for the first one; returns 0 at the end.
     pub(crate) fn receive(&self, bytes: &mut [u8]) -> io::Result<usize> {
         loop {
             let read = match self {
@@ -176,7 +184,7 @@ impl Socket {
         }
     }
 
-    /// Lets reads and sends fail that take longer.
+    /// Sets the time limit of reads and sends.
     pub(crate) fn set_time_out(&self, time: Option<Duration>) -> io::Result<()> {
         match self {
             Self::Unix(stream) => {
@@ -190,7 +198,7 @@ impl Socket {
         }
     }
 
-    /// Ends the connection: reads see its end, and sends fail.
+    /// Ends the connection: reads return its end, and sends fail.
     pub(crate) fn close(&self) {
         let _ = shutdown(self.as_fd(), Shutdown::Both);
     }

@@ -1,6 +1,6 @@
-//! The thread that stores data for real, while the model's flush takes its time.
+//! The thread that stores data on the host while the model's flush takes its time.
 //!
-//! Flushes are stored in the order in which they came. One whose data is in memory is over at once.
+//! Flushes are stored in the order of their arrival. A flush of data in memory finishes at once.
 
 use std::sync::mpsc::{Sender, channel};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -9,22 +9,22 @@ use std::thread::JoinHandle;
 use crate::data::{Data, Mark};
 use crate::nbd::NbdError;
 
-/// The two ends of a flush: the model's, and that of the file. The later one answers.
+/// The two ends of a flush: the model's, and the file's. The later one sends the reply.
 #[derive(Default)]
 pub(crate) struct Both(Mutex<Ends>);
 
-/// Whoever answers when both ends have come.
+/// The function that sends the reply when both ends have occurred.
 type Answerer = Box<dyn FnOnce(Result<(), NbdError>) + Send>;
 
 #[derive(Default)]
 struct Ends {
     real: Option<Result<(), NbdError>>,
-    /// Whoever answers, where the model was first.
+    /// The function that sends the reply, if the model's end came first.
     modelled: Option<Answerer>,
 }
 
 impl Both {
-    /// The file's end has come.
+    /// Records the file's end.
     pub(crate) fn real(&self, outcome: Result<(), NbdError>) {
         let mut ends = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let Some(answerer) = ends.modelled.take() else {
@@ -35,7 +35,7 @@ impl Both {
         answerer(outcome);
     }
 
-    /// The model's end has come. Returns the outcome where the file's came before; else `answerer` gets it.
+    /// Records the model's end. Returns the outcome if the file's end came before; otherwise `answerer` gets it.
     pub(crate) fn modelled(
         &self,
         answerer: impl FnOnce() -> Answerer,
@@ -48,11 +48,11 @@ impl Both {
     }
 }
 
-/// The way to the thread that stores.
+/// The handle of the storing thread.
 pub(crate) struct Storing {
     queue: Mutex<Option<Sender<(Mark, Arc<Both>)>>>,
     data: Arc<Data>,
-    /// Whether whoever asks waits until all is stored.
+    /// Whether a caller waits until all data is stored.
     is_at_once: bool,
 }
 
@@ -70,20 +70,19 @@ impl Storing {
         Ok((Arc::new(Self { queue, data, is_at_once }), thread))
     }
 
-    /// Stores without a thread, while whoever asks waits: in virtual time that takes none.
-    #[cfg(feature = "exact")]
+    /// Stores in the caller's thread, which waits: in virtual time this takes no time.
     pub(crate) fn at_once(data: Arc<Data>) -> Arc<Self> {
         Arc::new(Self { queue: Mutex::new(None), data, is_at_once: true })
     }
 
-    /// Begins to store what was written before `mark`.
+    /// Begins to store the writes before `mark`.
     pub(crate) fn store(&self, mark: Mark) -> Arc<Both> {
         let both = Arc::new(Both::default());
         self.store_for(mark, &both);
         both
     }
 
-    /// Begins to store what was written before `mark`, for these ends.
+    /// Begins to store the writes before `mark`, for these ends.
     pub(crate) fn store_for(&self, mark: Mark, both: &Arc<Both>) {
         if self.is_at_once || self.data.is_memory() {
             return both.real(stored(&self.data, mark));
@@ -95,13 +94,13 @@ impl Storing {
         }
     }
 
-    /// Lets the thread end when it has stored what it was asked for.
+    /// Ends the thread after all requested data is stored.
     pub(crate) fn end(&self) {
         self.queue.lock().unwrap_or_else(PoisonError::into_inner).take();
     }
 }
 
-/// Stores what was written before `mark`; a power cut in between is an error.
+/// Stores the writes before `mark`; a power cut in between is an error.
 pub(crate) fn stored(data: &Data, mark: Mark) -> Result<(), NbdError> {
     match data.flush(mark) {
         Ok(true) => Ok(()),

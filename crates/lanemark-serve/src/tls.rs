@@ -1,12 +1,12 @@
-//! TLS in front of the server: the part of the negotiation that is in the clear, the handshake, and a relay.
+//! TLS in front of the server: the unencrypted part of the negotiation, the handshake, and a relay.
 //!
-//! NBD begins in the clear and goes over to TLS by `NBD_OPT_STARTTLS`, as the protocol's "forced" mode asks: any other
-//! option is answered with `NBD_REP_ERR_TLS_REQD` until then. Behind the handshake a thread carries bytes between the
-//! client's connection and a pair of sockets, at whose other end the server serves as it does any client. What comes
-//! in the clear behind `STARTTLS` is read as part of the handshake, and ends the connection: nothing that was sent before
-//! it is taken for the client's.
+//! NBD begins unencrypted and switches to TLS by `NBD_OPT_STARTTLS`, as the protocol's "forced" mode requires: until
+//! then any other option is answered with `NBD_REP_ERR_TLS_REQD`. After the handshake a thread carries bytes between
+//! the client's connection and a pair of sockets; the server serves the other end of the pair like any client.
+//! Unencrypted bytes after `STARTTLS` are read as part of the handshake, and end the connection: no byte that was sent
+//! before the handshake is taken for the client's.
 //!
-//! TLS 1.3 alone. Certificates only: rustls has no pre-shared keys.
+//! Only TLS 1.3. Only certificates: rustls does not support pre-shared keys.
 
 use std::io::{self, Read, Write};
 use std::net::TcpStream;
@@ -23,23 +23,23 @@ use rustls::{RootCertStore, ServerConfig, ServerConnection};
 
 use crate::nbd::negotiation::{self, HEADER, OPTION_MAX, OptionHeader, in_the_clear};
 
-/// Time that a client has for all of the negotiation in the clear and the handshake.
-const HANDSHAKE: Duration = Duration::from_secs(10);
-/// The most options before `STARTTLS`.
+/// Time limit of a client for the unencrypted negotiation and the handshake together.
+const HANDSHAKE: Duration = Duration::from_secs(5);
+/// Maximum number of options before `STARTTLS`.
 const OPTIONS_MAX: usize = 64;
-/// Bytes that wait in one direction before no more are taken.
+/// Maximum number of buffered bytes in one direction.
 const BACKLOG: usize = 256 << 10;
 
-/// The clients that a server takes.
+/// The clients that a server accepts.
 #[derive(Clone, Debug)]
 pub enum Clients {
-    /// Those with a certificate of one of these authorities, in PEM.
+    /// Clients with a certificate of one of these authorities, in PEM.
     Of(Vec<u8>),
-    /// Any that can reach the port.
+    /// All clients that can reach the port.
     Any,
 }
 
-/// A server's certificate and key, and whom it takes.
+/// A server's certificate and key, and the clients that it accepts.
 #[derive(Clone, Debug)]
 pub struct Tls {
     config: Arc<ServerConfig>,
@@ -48,25 +48,25 @@ pub struct Tls {
 /// A reason why certificates or a key can't be used.
 #[derive(Debug, thiserror::Error)]
 pub enum TlsError {
-    /// The certificate is none.
+    /// The certificate is invalid.
     #[error("the certificate: {0}")]
     Certificate(String),
-    /// The key is none.
+    /// The key is invalid.
     #[error("the key: {0}")]
     Key(String),
-    /// The authorities of clients are none.
+    /// The client authorities are invalid.
     #[error("the authorities of clients: {0}")]
     Authorities(String),
-    /// Certificate and key do not go together.
+    /// Certificate and key do not match.
     #[error("{0}")]
     Together(#[from] rustls::Error),
 }
 
 impl Tls {
-    /// A server's side of TLS, of a chain of certificates and a key in PEM.
+    /// Creates a server's side of TLS from a chain of certificates and a key in PEM.
     ///
     /// # Errors
-    /// Where one of them is not what it should be, or they do not go together.
+    /// Returns an error if one of them is invalid, or if they do not match.
     pub fn new(certificates: &[u8], key: &[u8], clients: &Clients) -> Result<Self, TlsError> {
         let chain = read_certificates(certificates).map_err(TlsError::Certificate)?;
         let key = PrivateKeyDer::from_pem_slice(key)
@@ -91,23 +91,21 @@ impl Tls {
         Ok(Self { config: Arc::new(builder.with_single_cert(chain, key)?) })
     }
 
-    /// Puts TLS in front of a connection: returns the end at which the client is served in the clear, and the thread that
-    /// relays.
+    /// Puts TLS in front of a connection, in a thread that is returned. The thread completes the handshake of the
+    /// client, passes the unencrypted end to `begin`, and then relays.
     ///
     /// # Errors
-    /// Where there can be no pair of sockets or no thread.
+    /// Returns the kernel's error if no thread can be started.
     pub(crate) fn front(
         &self,
         client: TcpStream,
-    ) -> io::Result<(UnixStream, thread::JoinHandle<()>)> {
-        let (served, inner) = UnixStream::pair()?;
+        begin: impl FnOnce(UnixStream) -> io::Result<()> + Send + 'static,
+    ) -> io::Result<thread::JoinHandle<()>> {
         let config = Arc::clone(&self.config);
-        let relaying = thread::Builder::new().name("tls".to_owned()).spawn(move || {
-            // However it ended, it is the client's affair.
-            let _ = relay(config, &client, &inner);
-            let _ = inner.shutdown(std::net::Shutdown::Both);
-        })?;
-        Ok((served, relaying))
+        thread::Builder::new().name("tls".to_owned()).spawn(move || {
+            // The outcome concerns only the client.
+            let _ = front(config, &client, begin);
+        })
     }
 }
 
@@ -117,7 +115,7 @@ fn read_certificates(pem: &[u8]) -> Result<Vec<CertificateDer<'static>>, String>
     if all.is_empty() { Err("no certificate in PEM".to_owned()) } else { Ok(all) }
 }
 
-/// A stream whose reads and writes fail when a time is over, however slowly bytes come.
+/// A stream whose reads and writes fail after a deadline, regardless of how slowly bytes arrive.
 struct Timed<'s> {
     stream: &'s TcpStream,
     until: Instant,
@@ -148,15 +146,34 @@ impl Write for Timed<'_> {
     }
 }
 
-/// Brings a client to the end of the handshake, and relays until one side ends.
-fn relay(config: Arc<ServerConfig>, client: &TcpStream, inner: &UnixStream) -> io::Result<()> {
+/// Completes the handshake of a client, starts serving it, and relays until one side ends.
+fn front(
+    config: Arc<ServerConfig>,
+    client: &TcpStream,
+    begin: impl FnOnce(UnixStream) -> io::Result<()>,
+) -> io::Result<()> {
     let mut timed = Timed { stream: client, until: Instant::now() + HANDSHAKE };
     let Some(flags) = start_tls(&mut timed)? else { return Ok(()) };
     let mut tls = ServerConnection::new(config).map_err(io::Error::other)?;
     while tls.is_handshaking() {
         tls.complete_io(&mut timed)?;
     }
-    // The server behind greets anew, which the client has seen, and asks for its flags.
+    // The server does not serve the client until it has proved its identity.
+    let (served, inner) = UnixStream::pair()?;
+    begin(served)?;
+    let relayed = relay(tls, client, &inner, flags);
+    let _ = inner.shutdown(std::net::Shutdown::Both);
+    relayed
+}
+
+/// Relays between a client and the server's end of a pair of sockets until one side ends.
+fn relay(
+    mut tls: ServerConnection,
+    client: &TcpStream,
+    inner: &UnixStream,
+    flags: [u8; 4],
+) -> io::Result<()> {
+    // The server repeats its greeting, which the client has already seen, and requests the client's flags.
     inner.set_read_timeout(Some(HANDSHAKE))?;
     let mut greeting = [0; negotiation::GREETING];
     (&*inner).read_exact(&mut greeting)?;
@@ -167,7 +184,8 @@ fn relay(config: Arc<ServerConfig>, client: &TcpStream, inner: &UnixStream) -> i
     Relay { tls, client, inner, to_inner: Vec::new(), inner_ended: false }.run()
 }
 
-/// Negotiates in the clear until the client starts TLS; returns its flags, or none where it ended.
+/// Negotiates without encryption until the client starts TLS. Returns the client's flags, or `None` if the connection
+/// ended.
 fn start_tls(stream: &mut Timed<'_>) -> io::Result<Option<[u8; 4]>> {
     stream.write_all(&negotiation::greeting())?;
     let mut flags = [0; 4];
@@ -197,7 +215,7 @@ struct Relay<'s> {
     tls: ServerConnection,
     client: &'s TcpStream,
     inner: &'s UnixStream,
-    /// Bytes of the client that the server has not taken.
+    /// Bytes of the client that the server has not read yet.
     to_inner: Vec<u8>,
     inner_ended: bool,
 }
@@ -221,7 +239,7 @@ impl Relay<'_> {
                 }
                 let processed = self.tls.process_new_packets();
                 if processed.is_err() {
-                    // The alert that says why goes out as far as it can.
+                    // The alert with the reason is sent as far as possible.
                     let _ = self.send_to_client();
                 }
                 processed.map_err(io::Error::other)?;
@@ -246,7 +264,7 @@ impl Relay<'_> {
         !self.inner_ended && !self.tls.wants_write()
     }
 
-    /// Waits until one side can go on, and returns what each can do.
+    /// Waits until one side can continue, and returns the events of each side.
     fn wait(&self) -> io::Result<(PollFlags, PollFlags)> {
         let flag = |wanted: bool, flag: PollFlags| if wanted { flag } else { PollFlags::empty() };
         let client = flag(self.takes_from_client(), PollFlags::IN)
@@ -259,7 +277,7 @@ impl Relay<'_> {
             polled => {
                 polled?;
                 let [client, inner] = both.map(|one| one.revents());
-                // A side that is gone is seen even where nothing of it is wanted; without this the wait would not end.
+                // A closed side is detected even without a pending operation on it; otherwise the wait would not end.
                 let gone = PollFlags::HUP | PollFlags::ERR;
                 let stuck = client.intersects(gone) && !self.takes_from_client()
                     || inner.intersects(gone) && !self.takes_from_inner() && !self.inner_ended;
@@ -271,7 +289,7 @@ impl Relay<'_> {
         }
     }
 
-    /// Takes what the client has sent out of TLS.
+    /// Takes the client's decrypted bytes out of TLS.
     fn take_plain(&mut self) -> io::Result<()> {
         match self.tls.reader().read_to_end(&mut self.to_inner) {
             Err(error) if error.kind() != io::ErrorKind::WouldBlock => return Err(error),

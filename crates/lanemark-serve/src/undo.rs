@@ -1,7 +1,7 @@
-//! What a process has to undo before it ends, however it ends: mounts and disks, which outlast it.
+//! The cleanup of a process before it ends, however it ends: mounts and disks, which outlast it.
 //!
-//! Each is undone by its owner when that is dropped, a panic included. A signal that ends the program at once drops
-//! nothing; whoever ends it calls [`all`] before.
+//! Each item is undone by its owner when the owner is dropped, including after a panic. A signal that ends the program
+//! at once drops nothing; the code that ends the program calls [`all`] before.
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -11,18 +11,18 @@ type Action = Box<dyn FnOnce() + Send>;
 /// All actions by their numbers, and the next number.
 static LEFT: Mutex<(BTreeMap<u64, Action>, u64)> = Mutex::new((BTreeMap::new(), 0));
 
-/// An action that is still to be done.
+/// A pending action.
 #[derive(Debug)]
 pub(crate) struct Entry(u64);
 
 impl Entry {
-    /// Takes the action back, since its owner does it. False where it was done.
+    /// Removes the action, because its owner performs it. Returns false if it was already performed.
     pub(crate) fn cancel(&self) -> bool {
         left().0.remove(&self.0).is_some()
     }
 }
 
-/// Notes an action.
+/// Registers an action.
 pub(crate) fn later(action: impl FnOnce() + Send + 'static) -> Entry {
     let mut left = left();
     left.1 += 1;
@@ -31,7 +31,7 @@ pub(crate) fn later(action: impl FnOnce() + Send + 'static) -> Entry {
     Entry(number)
 }
 
-/// Undoes everything, the last first.
+/// Performs all actions, the last one first.
 pub fn all() {
     loop {
         let last = left().0.pop_last();

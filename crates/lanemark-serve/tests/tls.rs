@@ -4,16 +4,20 @@ use std::fs;
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::path::Path;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use lanemark_core::sim::SystemSpec;
-use lanemark_core::sim::spec::WriteCache;
 use lanemark_serve::clock::TimeScale;
 use lanemark_serve::data::{Cache, Data};
 use lanemark_serve::session::{Plan, Session};
 use lanemark_serve::socket::Endpoint;
 use lanemark_serve::tls::{Clients, Tls};
+use lanemark_sim::SystemSpec;
+use lanemark_sim::spec::WriteCache;
 use lanemark_testbed::{tool, tool_or_skip};
+use rustls::pki_types::pem::PemObject;
+use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName};
+use rustls::{ClientConfig, ClientConnection, RootCertStore, StreamOwned};
 use tempfile::TempDir;
 
 const SIZE: u64 = 8 << 20;
@@ -26,6 +30,8 @@ const GO: u32 = 7;
 /// Replies: `NBD_REP_ACK` and `NBD_REP_ERR_TLS_REQD`.
 const ACK: u32 = 1;
 const TLS_REQUIRED: u32 = (1 << 31) | 5;
+/// `NBD_REP_SERVER`, with the name of an export.
+const SERVER: u32 = 2;
 
 /// Authorities, a server and a client with certificates of one of them, as libnbd and QEMU look for them.
 struct Certificates {
@@ -114,6 +120,31 @@ impl Certificates {
 
     fn read(&self, name: &str) -> Vec<u8> {
         fs::read(self.path(name)).unwrap()
+    }
+
+    /// A client of this name that has negotiated TLS, and no option after it.
+    fn connect(&self, session: &Session, name: &str) -> StreamOwned<ClientConnection, TcpStream> {
+        let mut stream = in_the_clear(session);
+        stream.write_all(&option(STARTTLS, &[])).unwrap();
+        assert_eq!(reply(&mut stream), ACK);
+        let certificates = |name: &str| {
+            let pem = self.read(name);
+            CertificateDer::pem_slice_iter(&pem).map(Result::unwrap).collect::<Vec<_>>()
+        };
+        let mut roots = RootCertStore::empty();
+        certificates("ca-cert").into_iter().for_each(|one| roots.add(one).unwrap());
+        let provider = Arc::new(rustls::crypto::ring::default_provider());
+        let config = ClientConfig::builder_with_provider(provider)
+            .with_safe_default_protocol_versions()
+            .unwrap()
+            .with_root_certificates(roots)
+            .with_client_auth_cert(
+                certificates(&format!("{name}-cert")),
+                PrivateKeyDer::from_pem_slice(&self.read(&format!("{name}-key"))).unwrap(),
+            )
+            .unwrap();
+        let server = ServerName::try_from("localhost").unwrap();
+        StreamOwned::new(ClientConnection::new(Arc::new(config), server).unwrap(), stream)
     }
 
     /// A folder with the authority and a client's certificate and key by the names that clients know.
@@ -319,6 +350,29 @@ fn hostile_clients_end_and_others_are_served() {
     let _late = in_the_clear(&session);
     let (_, closed) = session.end();
     closed.unwrap();
+}
+
+#[test]
+fn half_open_connections_keep_no_certified_client_out() {
+    let Some(certificates) = Certificates::new() else { return };
+    let session = certificates.for_its_clients();
+    let mut half_open = Vec::new();
+    for number in 0..80 {
+        let mut client = in_the_clear(&session);
+        if number % 2 == 0 {
+            client.write_all(&option(STARTTLS, &[])).unwrap();
+            assert_eq!(reply(&mut client), ACK);
+        }
+        half_open.push(client);
+    }
+    assert!(session.figures().connections <= lanemark_serve::server::ARRIVING_MAX);
+    let began = Instant::now();
+    let mut client = certificates.connect(&session, "client");
+    client.write_all(&option(LIST, &[])).unwrap();
+    let mut answer = [0; 16];
+    client.read_exact(&mut answer).unwrap();
+    assert_eq!(u32::from_be_bytes(answer[12..].try_into().unwrap()), SERVER);
+    assert!(began.elapsed() < Duration::from_secs(3), "{:?}", began.elapsed());
 }
 
 #[test]

@@ -1,11 +1,11 @@
-//! A drive in its port, or in both of its ports, and the system of all drives that are attached so.
+//! A drive in its port, or in both of its ports, and the system of all attached drives.
 
-use lanemark_core::result::Warning;
-use lanemark_core::sim::SecondPort;
-use lanemark_core::sim::VolumeSpec;
-use lanemark_core::sim::spec::{AttachmentSpec, SystemSpec, WaySpec};
-use lanemark_core::units::Duration;
-use lanemark_core::workload::fault::{Fault, FaultKind, LinkPlace};
+use lanemark_schema::result::Warning;
+use lanemark_schema::units::Duration;
+use lanemark_schema::workload::fault::{Fault, FaultKind, LinkPlace};
+use lanemark_sim::SecondPort;
+use lanemark_sim::VolumeSpec;
+use lanemark_sim::spec::{AttachmentSpec, SystemSpec, WaySpec};
 
 use crate::document::{Context, Document};
 use crate::drive::Drive;
@@ -16,7 +16,7 @@ use crate::plug::{Plugged, plug_in};
 use crate::rated;
 use crate::system::{NamedAt, Taken, found};
 
-/// A drive in its port or ports, with where it comes from.
+/// A drive in its port or ports, with the origin of its values.
 pub(crate) struct Attached {
     pub(crate) file: Document,
     pub(crate) drive: Drive,
@@ -31,7 +31,7 @@ struct Place {
 }
 
 impl Attached {
-    /// Plugs `drive` into `ports`, one or `one|other`, by their names.
+    /// Plugs `drive` into `ports`, given by name as one port or as `one|other`.
     pub(crate) fn new(
         library: &Library,
         (drive, ports): (&str, &str),
@@ -83,7 +83,7 @@ impl Attached {
         Ok(attached)
     }
 
-    /// Checks that one of the paths to the drive goes on working.
+    /// Checks that one path to the drive, or more, keeps working.
     fn check_failing(&self, platform: &Platform) -> Result<(), String> {
         let after = |place: &Place| Some((place.port.name.clone(), place.port.fails_after?));
         let Some((port, time)) = after(&self.first) else { return Ok(()) };
@@ -102,12 +102,12 @@ impl Attached {
         }
     }
 
-    /// Returns whether the drive is in the port of that name.
+    /// Returns whether the drive is in the port with this name.
     pub(crate) fn takes(&self, port: &str) -> bool {
         self.places().any(|place| place.port.name == port)
     }
 
-    /// Returns the drive's port or ports for people.
+    /// Returns the text for the drive's port or ports.
     pub(crate) fn port(&self) -> String {
         self.places().map(|place| place.port.name.as_str()).collect::<Vec<_>>().join(" and ")
     }
@@ -123,7 +123,7 @@ impl Attached {
         self.places().map(taken).collect()
     }
 
-    /// Returns the doubts that the ports of the drive bring.
+    /// Returns the warnings of the drive's ports.
     pub(crate) fn warnings(&self) -> Vec<Warning> {
         let mut warnings: Vec<Warning> =
             self.places().flat_map(|place| place.plugged.warnings.clone()).collect();
@@ -139,8 +139,8 @@ impl Attached {
         warnings
     }
 
-    /// Returns the faults of the drive and of its paths, as drive number `drive`, by what the files say. Links that it
-    /// shares are the first drive's.
+    /// Returns the faults of the drive and of its paths from the files, with the drive number `drive`. The faults of
+    /// shared links belong to the first drive.
     fn faults(&self, drive: u16, (first, second): (usize, Option<usize>)) -> Vec<Fault> {
         let mut faults = Vec::new();
         let mut add = |after: Duration, kind| {
@@ -170,8 +170,8 @@ impl Attached {
         [Some(&self.first), self.second.as_ref()].into_iter().flatten()
     }
 
-    /// The way to one of its ports, which begins with `trunk` links that others share. Own links of two ports are told
-    /// apart by the ports' names.
+    /// Returns the path to one of the drive's ports. It begins with `trunk` shared links. The ports' names distinguish
+    /// the own links of two ports.
     fn way(&self, place: &Place, trunk: usize) -> WaySpec {
         let behind = place.port.behind.iter().skip(trunk).map(|link| link.spec.clone());
         let mut own = place.plugged.link.clone();
@@ -181,8 +181,8 @@ impl Attached {
         WaySpec { trunk, links: behind.chain([own]).collect() }
     }
 
-    /// Returns how many links of the paths to both of its ports belong to the trunk, beside the drive `first` of the
-    /// system.
+    /// Returns the number of links of the second port's path that belong to the trunk, which consists of links of the
+    /// system's `first` drive.
     fn second_shared(&self, second: &Place, first: &Self) -> Result<usize, String> {
         let between = self.first.shared_with(second);
         let shared = second.shared_with(&first.first);
@@ -202,18 +202,18 @@ impl Attached {
 }
 
 impl Place {
-    /// Returns the number of links, counted from the host, that both paths have in common.
+    /// Returns the number of links, counted from the host, that both paths share.
     fn shared_with(&self, other: &Self) -> usize {
         let both = self.port.behind.iter().zip(&other.port.behind);
         both.take_while(|(own, other)| own.name == other.name).count()
     }
 }
 
-/// The system of all attached drives, of which there is at least one. Its trunk are the links of the first drive's way
-/// that another way goes over too.
+/// Joins all attached drives, to a system. There must be one or more. Its trunk consists of the links of the
+/// first drive's path that another path shares.
 ///
 /// # Errors
-/// A drive whose ports share what the first drive does not.
+/// Returns an error if the ports of a drive share links that the first drive's path does not contain.
 pub(crate) fn join(
     platform: &Platform,
     attached: &[Attached],

@@ -1,17 +1,17 @@
-//! The entries of the library for a list: what a drive is called, by whom and when it was made, and what it plugs into.
+//! The entries of the library for a list: the name, maker, year and connector of each drive.
 //!
-//! Only the head of each file is read. Whether the rest is right is told when a system is assembled of it.
+//! Only the head of each file is read. Errors in the rest are reported when a system is assembled from the file.
 
-use lanemark_core::sim::spec::ProtocolKind;
-use lanemark_core::units::Bytes;
+use lanemark_schema::units::Bytes;
+use lanemark_sim::spec::ProtocolKind;
 
 use crate::drive::{Drive, Plug};
 use crate::error::StudyError;
 use crate::library::{Kind, Library};
 
-/// Makers whose names are two words.
+/// Makers whose names consist of two words.
 const TWO_WORDS: [&str; 3] = ["SK hynix", "Western Digital", "Silicon Power"];
-/// The years that a drive of the library may be of.
+/// The possible years of a drive in the library.
 const YEARS: std::ops::RangeInclusive<u16> = 1990..=2100;
 
 /// A drive in a list of the library.
@@ -21,9 +21,9 @@ pub struct DriveEntry {
     pub id: String,
     /// The name for people.
     pub name: String,
-    /// The maker, by which the name begins.
+    /// The maker, with whose name the drive's name begins.
     pub maker: String,
-    /// The year, where the file's ratings or its first line tell it.
+    /// The year, if the file's ratings or its first line state it.
     pub year: Option<u16>,
     /// Whether it is a hard disk.
     pub is_disk: bool,
@@ -38,7 +38,7 @@ pub struct DriveEntry {
 /// Returns the entry of the drive `id`.
 ///
 /// # Errors
-/// Where there is no such drive, or its head cannot be read.
+/// Returns an error if the drive does not exist, or if its head cannot be read.
 pub fn drive(library: &Library, id: &str) -> Result<DriveEntry, StudyError> {
     let file = library.open(Kind::Drive, id)?;
     let (name, rated_year, rest) = file.read("drive", None, |root| {
@@ -57,13 +57,13 @@ pub fn drive(library: &Library, id: &str) -> Result<DriveEntry, StudyError> {
     Ok(DriveEntry { id, maker: maker(&name), name, year, is_disk, protocol, plug, capacity })
 }
 
-/// Returns the maker by which `name` begins.
+/// Returns the maker with whose name `name` begins.
 fn maker(name: &str) -> String {
     let known = TWO_WORDS.into_iter().find(|known| name.starts_with(known));
     known.or_else(|| name.split_whitespace().next()).unwrap_or_default().to_owned()
 }
 
-/// Returns the year in the first brackets of a file's first line, `# Intel X25-E (2008), SATA`.
+/// Returns the year in the first parentheses of a file's first line, `# Intel X25-E (2008), SATA`.
 fn year_of(line: &str) -> Option<u16> {
     let inside = line.split('(').skip(1).filter_map(|part| part.split(')').next());
     let year = |text: &str| text.get(..4)?.parse().ok().filter(|year| YEARS.contains(year));

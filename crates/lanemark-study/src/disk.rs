@@ -1,15 +1,15 @@
 //! The `[disk]` table of a drive file: the platters, arm and cache of a hard disk.
 
-use lanemark_core::sim::spec::{DiskSpec, SeekSpec, Zone};
-use lanemark_core::units::Duration;
+use lanemark_schema::units::Duration;
+use lanemark_sim::spec::{DiskSpec, SeekSpec, Zone};
 
 use crate::document::Section;
 use crate::error::StudyError;
 
-/// Reads a `[disk]` table. What bounds its values have is for the model to say.
+/// Reads a `[disk]` table. The model checks the bounds of its values.
 ///
 /// # Errors
-/// The first thing wrong in it.
+/// Returns the first error in the table.
 pub fn read(section: &Section<'_>) -> Result<DiskSpec, StudyError> {
     let most = u64::from(u32::MAX);
     let spec = DiskSpec {
@@ -53,8 +53,8 @@ fn seek(section: &Section<'_>) -> Result<SeekSpec, StudyError> {
     Ok(spec)
 }
 
-/// Zones one by one as `[[disk.zone]]`, or as `[disk.zones]`: so many of equally many cylinders, whose tracks
-/// hold from `sectors_outer` to `sectors_inner` in equal steps.
+/// Reads the zones, either separately as `[[disk.zone]]`, or as `[disk.zones]`. The latter describes a number of zones
+/// with equally many cylinders, whose sectors in a track go from `sectors_outer` to `sectors_inner` in equal steps.
 fn zones(section: &Section<'_>) -> Result<Vec<Zone>, StudyError> {
     let listed = section.tables("zone")?;
     let Some(even) = section.optional_table("zones")? else {

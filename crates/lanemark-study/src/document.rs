@@ -1,11 +1,11 @@
-//! A TOML file read value by value, so that every error has its line and column.
+//! A TOML file that is read value by value, so that every error has its line and column.
 //!
-//! [`Document`] owns the text; [`Section`] is one of its tables. A section remembers which keys it was
-//! asked for: [`Section::finish`] turns any other into an error that names the nearest one. What a file
-//! may contain is therefore said once, by the code that reads it.
+//! [`Document`] owns the text; [`Section`] is one of its tables. A section records the keys that its reader requests.
+//! [`Section::finish`] turns any other key into an error that suggests the nearest requested key. The code that reads a
+//! file is therefore the only definition of its contents.
 //!
-//! [`Document::read`] tells all that is wrong in a file at once: a value that is missing or wrong is noted as a
-//! `Problem` and something valid stands in for it, so that reading goes on. What stood in never gets out.
+//! [`Document::read`] reports all errors in a file together. A missing or wrong value is recorded as a `Problem`, and a
+//! valid stand-in replaces it, so that reading continues. No stand-in is ever returned.
 
 pub mod asked;
 mod problem;
@@ -31,24 +31,24 @@ pub struct Document {
     file: String,
     text: String,
     root: Table,
-    /// Errors found so far, while [`Document::read`] is at work.
+    /// The errors found until now, while [`Document::read`] runs.
     problems: RefCell<Option<Problems>>,
 }
 
 /// The context in which a model file is read: the ledger of its values, and overrides.
 #[derive(Clone, Copy, Debug)]
 pub struct Context<'c> {
-    /// Takes down every model value.
+    /// The ledger that records every model value.
     pub ledger: &'c Ledger,
-    /// Values set otherwise.
+    /// The values that replace values in the file.
     pub overrides: &'c Overrides,
 }
 
 impl Document {
-    /// Parses `text`, which came from `file`.
+    /// Parses `text`, which was read from `file`.
     ///
     /// # Errors
-    /// The first syntax error.
+    /// Returns the first syntax error.
     pub fn parse(file: &str, text: &str) -> Result<Self, StudyError> {
         let root = tree::parse(text).map_err(|error| {
             let location = match error.span() {
@@ -61,12 +61,12 @@ impl Document {
         Ok(Self { file: file.to_owned(), text: text.to_owned(), root, problems })
     }
 
-    /// Whether the file has a table of that name.
+    /// Returns whether the file has a table with this name.
     pub fn has_table(&self, key: &str) -> bool {
         self.root.get(key).is_some_and(|entry| entry.value.as_table().is_some())
     }
 
-    /// The file's name as given.
+    /// Returns the file's name as given.
     pub fn file(&self) -> &str {
         &self.file
     }
@@ -76,20 +76,20 @@ impl Document {
         &self.text
     }
 
-    /// SHA-256 of the text, in hexadecimal.
+    /// Returns the SHA-256 of the text, in hexadecimal.
     pub fn sha256(&self) -> String {
         Sha256::digest(self.text.as_bytes()).iter().map(|byte| format!("{byte:02x}")).collect()
     }
 
-    /// The top of the file. `kind` begins the place of its values; model files have a `context`.
+    /// Returns the root table of the file. `kind` begins the paths of its values; model files have a `context`.
     pub fn root<'d>(&'d self, kind: &str, context: Option<Context<'d>>) -> Section<'d> {
         Section::root(self, &self.root, kind, context)
     }
 
-    /// Reads the file from its top by `read`, and tells all missing, unknown and wrong keys at once.
+    /// Reads the file from its root with `read`, and reports all missing, unknown and wrong keys together.
     ///
     /// # Errors
-    /// The first thing wrong, with all others that were found beside it.
+    /// Returns the first error in the file, with all others that were found.
     pub fn read<'d, T>(
         &'d self,
         kind: &str,
@@ -100,14 +100,14 @@ impl Document {
         let outcome = read(&self.root(kind, context));
         let problems = self.problems.replace(outer).unwrap_or_default();
         match problems.into_error() {
-            // What `read` says beside them may come of what stood in.
+            // An error that `read` returns in addition may result from a stand-in.
             Some(error) => Err(error),
             None => outcome,
         }
     }
 
-    /// Returns the location of the model value `parameter`, `drive.flash.page` with `kind` `drive`; the file where it
-    /// is not written in it.
+    /// Returns the location of the model value `parameter`, such as `drive.flash.page` with the `kind` `drive`. It is
+    /// the whole file if the file does not contain the value.
     pub fn location_of_parameter(&self, kind: &str, parameter: &str) -> Location {
         let nowhere = Location::file(&self.file);
         let Some(keys) = parameter.strip_prefix(kind) else { return nowhere };
@@ -128,8 +128,8 @@ impl Document {
         place.map_or(nowhere, |offset| self.location(offset))
     }
 
-    /// Returns a platform's file with the `tables` of a host in place of what it says of processor time, named so. The
-    /// table `added` comes with the host where the platform has none.
+    /// Returns a platform's file in which the `tables` of a host replace the processor times, under a new name. If the
+    /// platform lacks the table `added`, the host adds it.
     pub(crate) fn hosted(
         &self,
         host: &Self,
@@ -152,7 +152,7 @@ impl Document {
             let Node::Table(table) = &mut entry.value.node else { continue };
             for key in keys {
                 if let Some(entry) = own.get(*key) {
-                    // Errors about the host's values stand at the platform's table.
+                    // Errors about the host's values refer to the platform's table.
                     let mut entry = entry.clone();
                     entry.move_to(place);
                     table.insert((*key).to_owned(), entry);
@@ -167,8 +167,7 @@ impl Document {
         Self { root, ..self.clone() }
     }
 
-    /// Returns the document with values that it does not have, each with the keys that lead to it. They stand where
-    /// `offset` is.
+    /// Returns the document with values that it lacks, each with the keys that lead to it. Their location is `offset`.
     pub(crate) fn completed(&self, entries: Vec<(Vec<String>, Entry)>, offset: usize) -> Self {
         let mut root = self.root.clone();
         for (keys, entry) in entries {
@@ -182,7 +181,7 @@ impl Document {
                 table = table.and_then(|table| {
                     match &mut table.entry(key.clone()).or_insert_with(empty).value.node {
                         Node::Table(inner) => Some(inner),
-                        // What stands there instead is for the reader to tell.
+                        // The reader reports a value at this key that is not a table.
                         _ => None,
                     }
                 });
@@ -194,19 +193,19 @@ impl Document {
         Self { root, ..self.clone() }
     }
 
-    /// Returns the values of a table, each as text that a file can have.
+    /// Returns the values of a table, each as text in the format of a file.
     pub(crate) fn values(&self, table: &str) -> Vec<(String, String)> {
         let table = self.root.get(table).and_then(|entry| entry.value.as_table());
         let pair = |(key, entry): (&String, &Entry)| (key.clone(), entry.value.to_string());
         table.into_iter().flatten().map(pair).collect()
     }
 
-    /// Whether [`Document::read`] is at work.
+    /// Returns whether [`Document::read`] runs.
     fn is_read_whole(&self) -> bool {
         self.problems.borrow().is_some()
     }
 
-    /// Returns the number of problems noted.
+    /// Returns the number of recorded problems.
     fn noted(&self) -> usize {
         self.problems.borrow().as_ref().map_or(0, Problems::count)
     }
@@ -222,7 +221,7 @@ impl Document {
         }
     }
 
-    /// Notes a problem where the file is read as a whole, and makes an error of it where not.
+    /// Records a problem if the file is read as a whole, and returns it as an error otherwise.
     fn note(&self, problem: Problem) -> Result<(), StudyError> {
         match &mut *self.problems.borrow_mut() {
             Some(problems) => {

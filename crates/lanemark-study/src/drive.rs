@@ -1,14 +1,12 @@
 //! `library/drives/*.toml`: a solid-state drive, or a hard disk.
 
-use lanemark_core::sim::link::{
+use lanemark_schema::units::{BitsPerSecond, Bytes, Duration};
+use lanemark_schema::workload::fault::{COMMAND_TIMEOUT, ReadRetries, Training};
+use lanemark_sim::link::{
     FRAME_FIFO_MIN, PIO_BLOCK_MAX, PcieGeneration, SECTOR, SasRate, SataCommands, SataRate,
 };
-use lanemark_core::sim::spec::{
-    DriveSpec, FrontEndSpec, MediaSpec, ProtocolKind, SLOT, WriteCache,
-};
-use lanemark_core::sim::{Extent, Multipath, NAMESPACES_MAX, extents};
-use lanemark_core::units::{BitsPerSecond, Bytes, Duration};
-use lanemark_core::workload::fault::{COMMAND_TIMEOUT, ReadRetries, Training};
+use lanemark_sim::spec::{DriveSpec, FrontEndSpec, MediaSpec, ProtocolKind, SLOT, WriteCache};
+use lanemark_sim::{Extent, Multipath, NAMESPACES_MAX, extents};
 
 use crate::disk;
 use crate::document::{Context, Document, Section};
@@ -16,14 +14,14 @@ use crate::error::StudyError;
 use crate::flash;
 use crate::power;
 
-/// Fates of data in the write buffer when the power fails: `buffer.power_loss`.
+/// The effects of a power failure on data in the write buffer: `buffer.power_loss`.
 const WRITE_CACHES: &[(&str, WriteCache)] = &[
     ("lost", WriteCache::Volatile),
     ("stored", WriteCache::Protected),
     ("not-used", WriteCache::Off),
 ];
 
-/// A drive as it stands in the library.
+/// A drive of the library.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Drive {
     /// The name for people.
@@ -32,21 +30,21 @@ pub struct Drive {
     pub protocol: ProtocolKind,
     /// Connector of the drive.
     pub plug: Plug,
-    /// Command set of the drive; a SATA drive may have no command queue.
+    /// The command set of the drive. A SATA drive may lack a command queue.
     pub commands: SataCommands,
-    /// The second port that it can be plugged in by, where it has one.
+    /// The second port, if the drive has two.
     pub second: Option<Second>,
-    /// Size of the drive's SATA FIFO, where that is less than a frame.
+    /// The size of the drive's SATA FIFO, if it is less than a frame.
     pub frame_fifo: Option<Bytes>,
-    /// The most data that it takes in a PCIe packet, where it has a limit of its own.
+    /// The maximum payload of a PCIe packet, if the drive has its own limit.
     pub payload_max: Option<Bytes>,
-    /// The largest command that it takes, where it has a limit of its own.
+    /// The maximum length of a command, if the drive has its own limit.
     pub transfer_max: Option<Bytes>,
-    /// Size of each namespace; none where there is one of all the capacity.
+    /// The size of each namespace; empty for one namespace of the whole capacity.
     pub namespaces: Vec<Bytes>,
-    /// Reads that have to be repeated, as the flash ages.
+    /// The reads that must be repeated as the flash ages.
     pub retries: Option<ReadRetries>,
-    /// Model of the drive.
+    /// The model of the drive.
     pub spec: DriveSpec,
 }
 
@@ -66,19 +64,19 @@ enum Kind {
     Disk,
 }
 
-/// The connector of a drive or port: the most that it can train to.
+/// The connector of a drive or port: the maximum rate and width of its link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Plug {
     /// SATA up to a rate.
     Sata(SataRate),
     /// PCI Express up to a generation and a width.
     Pcie(PcieGeneration, u32),
-    /// SAS up to a rate, over so many phys.
+    /// SAS up to a rate, over a number of phys.
     Sas(SasRate, u32),
 }
 
 impl Plug {
-    /// Returns the connector of each port of a drive that is plugged in by two: half of the lanes or phys.
+    /// Returns the connector of each port of a drive that uses two ports: half of the lanes or phys.
     #[must_use]
     pub fn half(self) -> Self {
         match self {
@@ -88,7 +86,8 @@ impl Plug {
         }
     }
 
-    /// Returns the rate of all lanes or phys one way: bits a second on the line, and of PCI Express behind its line coding.
+    /// Returns the line rate of all lanes or phys in one direction, in bits a second; for PCI Express, after its line
+    /// coding.
     pub(crate) fn line_rate(self) -> f64 {
         match self {
             Self::Sata(rate) => rate.line_rate().0 as f64,
@@ -131,7 +130,7 @@ impl std::fmt::Display for Plug {
 }
 
 impl Drive {
-    /// The name, with what the drive is split into.
+    /// Returns the name, with the sizes of the drive's namespaces.
     pub fn label(&self) -> String {
         let lengths: Vec<String> = self.namespaces.iter().map(Bytes::to_string).collect();
         match lengths.as_slice() {
@@ -144,13 +143,13 @@ impl Drive {
     /// Reads a drive file.
     ///
     /// # Errors
-    /// The first thing wrong in it.
+    /// Returns the first error in the file.
     pub fn read(document: &Document, context: Context<'_>) -> Result<Self, StudyError> {
         document.read("drive", Some(context), Self::read_root)
     }
 
-    /// Reads what ratings are understood by: whether the drive is a hard disk, its capacity, protocol and connector.
-    /// None where that is wrong, which is noted.
+    /// Reads the values that ratings depend on: whether the drive is a hard disk, its capacity, protocol and connector.
+    /// Returns `None` if one of them is wrong, and records the error.
     pub(crate) fn read_rated(
         root: &Section<'_>,
     ) -> Result<Option<(bool, (Bytes, ProtocolKind, Plug))>, StudyError> {
@@ -175,13 +174,13 @@ impl Drive {
         if port.is_some() {
             drive.finish()?;
         }
-        // What ratings say was read when the file was completed from them.
+        // The ratings were read when the file was completed from them.
         root.has("rated");
 
         let front_end = root.table("front_end")?;
         let buffer = root.table("buffer")?;
         let data_path = root.settings("data_path")?;
-        // Where the kind is wrong, what the file has tells how to go on.
+        // If the kind is wrong, the file's tables determine how to continue.
         let is_disk = kind.map_or(root.has("disk"), |kind| matches!(kind, Kind::Disk));
         let mut retries = None;
         let spec = DriveSpec {
@@ -298,7 +297,7 @@ impl Port {
     }
 }
 
-/// Reads `namespaces = ["256 GB", "100 GB"]` of a drive; absent, it is one of all its capacity.
+/// Reads `namespaces = ["256 GB", "100 GB"]` of a drive. The default is one namespace of the whole capacity.
 fn namespaces(
     drive: &Section<'_>,
     protocol: ProtocolKind,
@@ -339,7 +338,7 @@ fn namespaces(
     Ok(lengths)
 }
 
-/// Reads `commands = "queued" | "unqueued" | "pio"` of a drive's port, and for PIO the data of a DRQ block,
+/// Reads `commands = "queued" | "unqueued" | "pio"` of a drive's port. For PIO, also reads the data of a DRQ block,
 /// `pio_block`: one sector with READ and WRITE SECTORS, up to 8 KiB with MULTIPLE.
 fn commands(port: &Section<'_>, plug: Plug) -> Result<SataCommands, StudyError> {
     const PIO: SataCommands = SataCommands::Pio { block: SECTOR };
@@ -395,7 +394,7 @@ fn second(port: &Section<'_>, plug: Plug) -> Result<Option<Second>, StudyError> 
     }))
 }
 
-/// Reads `frame_fifo` of a drive's port. A whole frame in it is the usual, and no limit.
+/// Reads `frame_fifo` of a drive's port. The default is a whole frame, which sets no limit.
 fn frame_fifo(port: &Section<'_>, plug: Plug) -> Result<Option<Bytes>, StudyError> {
     let key = "frame_fifo";
     let Some(size) = port.optional_quantity::<Bytes>(key)? else { return Ok(None) };
@@ -414,7 +413,7 @@ pub fn plug(port: &Section<'_>) -> Result<Plug, StudyError> {
     plug_with(port, |_| Ok(()))
 }
 
-/// Reads the connector of a port, of whose table `pcie` more is read by `rest`.
+/// Reads the connector of a port. `rest` reads the further keys of its `pcie` table.
 fn plug_with(
     port: &Section<'_>,
     rest: impl FnOnce(&Section<'_>) -> Result<(), StudyError>,
@@ -472,7 +471,7 @@ pub fn pcie_width(section: &Section<'_>) -> Result<(PcieGeneration, u32), StudyE
     Ok((generation, lanes as u32))
 }
 
-/// Checks that `size`, which stands at `key`, is a power of two from 64 B to `most`.
+/// Checks that `size`, the value of `key`, is a power of two from 64 B to `most`.
 pub fn packet_size(
     section: &Section<'_>,
     key: &str,

@@ -1,20 +1,20 @@
-//! Errors in files: what is wrong, where, and how to put it right.
+//! Errors in files: the error, its location, and a hint on how to correct it.
 
 use std::fmt;
 
-/// First word of a message about a name that does not exist.
+/// The first word of a message about a name that does not exist.
 const UNKNOWN: &str = "unknown";
 
-/// A place in a file, or on the command line.
+/// A location in a file, or on the command line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Location {
-    /// The file as it was named, or what else the value came from.
+    /// The file as it was named, or another source of the value.
     pub file: String,
-    /// Line and column, from 1, where known.
+    /// The line and column, from 1, if known.
     pub position: Option<(usize, usize)>,
 }
 
-/// The error of a file, with all others in it.
+/// The error of a file, with all others in the file.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub struct StudyError {
     /// Location of the error.
@@ -28,7 +28,7 @@ pub struct StudyError {
 }
 
 impl fmt::Display for StudyError {
-    /// A line for each error, with its place.
+    /// Writes a line for each error, with its location.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}: {}", self.location, self.message)?;
         self.beside.iter().try_for_each(|error| write!(f, "\n{error}"))
@@ -36,12 +36,12 @@ impl fmt::Display for StudyError {
 }
 
 impl Location {
-    /// A whole file, or something that has no lines.
+    /// Creates the location of a whole file, or of a source without lines.
     pub fn file(file: impl Into<String>) -> Self {
         Self { file: file.into(), position: None }
     }
 
-    /// The place of byte `offset` of `text`.
+    /// Creates the location of byte `offset` of `text`.
     pub fn at(file: &str, text: &str, offset: usize) -> Self {
         let before = &text[..offset.min(text.len())];
         let line = before.matches('\n').count() + 1;
@@ -60,7 +60,7 @@ impl fmt::Display for Location {
 }
 
 impl StudyError {
-    /// An error without a hint.
+    /// Creates an error without a hint.
     pub fn new(location: Location, message: impl Into<String>) -> Self {
         Self { location, message: message.into(), hint: None, beside: Vec::new() }
     }
@@ -77,7 +77,7 @@ impl StudyError {
         self.message.starts_with(UNKNOWN)
     }
 
-    /// An unknown name, with the nearest of those that exist.
+    /// Creates an error about an unknown name, with the nearest existing names.
     pub fn unknown<'a>(
         location: Location,
         what: &str,
@@ -103,13 +103,13 @@ impl StudyError {
     }
 }
 
-/// Greatest number of names that are listed where none is like the one given.
+/// The maximum number of listed names if no name is similar to the given one.
 const LISTED_MAX: usize = 12;
-/// Greatest number of names that are suggested.
+/// The maximum number of suggested names.
 const SUGGESTED_MAX: usize = 3;
 
-/// The names that `name` may stand for, the likeliest first, three at most: those that it begins; else those that end
-/// in it after a dot; else those that a few slips of the keyboard make of it.
+/// Returns up to three names that `name` may mean, the most likely first. These are the names that begin with `name`,
+/// otherwise the names that end in it after a dot, otherwise the names that differ by a few typing errors.
 pub fn nearest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Vec<&'a str> {
     let known: Vec<&str> = known.into_iter().collect();
     let ranked = |rank: &dyn Fn(&str) -> Option<usize>| {
@@ -119,7 +119,7 @@ pub fn nearest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Vec<
         found.dedup();
         found
     };
-    // Two letters begin too many names to tell anything.
+    // Two letters begin too many names for a useful suggestion.
     let begun = |candidate: &str| {
         (name.len() > 2 && candidate.starts_with(name)).then_some(candidate.len())
     };
@@ -137,14 +137,14 @@ pub fn nearest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Vec<
     }
     if found.is_empty() {
         found = ranked(&slipped);
-        // What is much further than the nearest is no second choice.
+        // A name that is much further away than the nearest is not a second choice.
         let least = found.first().map_or(0, |(distance, _)| *distance);
         found.retain(|(distance, _)| *distance <= least + least / 2);
     }
     found.into_iter().take(SUGGESTED_MAX).map(|(_, candidate)| candidate).collect()
 }
 
-/// "`a`", "`a` or `b`", "`a`, `b` or `c`".
+/// Returns "`a`", "`a` or `b`", "`a`, `b` or `c`".
 fn either(names: &[&str]) -> String {
     let quoted: Vec<String> = names.iter().map(|name| format!("`{name}`")).collect();
     match quoted.as_slice() {

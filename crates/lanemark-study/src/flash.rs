@@ -1,11 +1,11 @@
 //! The tables `[flash]`, `[die]`, `[translation]` and `[state]` of a drive file.
 
-use lanemark_core::sim::spec::{
+use lanemark_schema::units::{Bytes, Duration, Ratio};
+use lanemark_schema::workload::fault::ReadRetries;
+use lanemark_sim::spec::{
     Condition, DieSpec, FlashSpec, MapSpec, PageTimes, Policy, PseudoSlcSpec, SuspendSpec,
     Technology, TranslationSpec,
 };
-use lanemark_core::units::{Duration, Ratio};
-use lanemark_core::workload::fault::ReadRetries;
 
 use crate::document::Section;
 use crate::error::StudyError;
@@ -28,10 +28,10 @@ const CONDITIONS: &[(&str, Condition)] = &[
 /// The kinds of pages that share a cell, in their order.
 const PAGES: [&str; 4] = ["lower", "middle", "upper", "top"];
 
-/// Reads the flash of the drive file `root`, and how often its reads are repeated.
+/// Reads the flash of the drive file `root`, and the repeats of its reads.
 ///
 /// # Errors
-/// The first thing wrong in it.
+/// Returns the first error in the file.
 pub(crate) fn read(root: &Section<'_>) -> Result<(FlashSpec, ReadRetries), StudyError> {
     let section = root.table("flash")?;
     let technology = section.setting("technology", TECHNOLOGIES)?.unwrap_or_default();
@@ -64,13 +64,7 @@ pub(crate) fn read(root: &Section<'_>) -> Result<(FlashSpec, ReadRetries), Study
     spec.die = die(&root.settings("die")?)?;
     spec.translation = translation(&root.settings("translation")?)?;
     if let Some(section) = root.optional_table("pseudo_slc")? {
-        spec.translation.pseudo_slc = Some(PseudoSlcSpec {
-            capacity: section.quantity("capacity")?,
-            growth: section.optional_quantity("growth")?.unwrap_or_default(),
-            read: section.quantity("read")?,
-            program: section.quantity("program")?,
-            fold_when_full: section.choice("when_full", &[("bypass", false), ("fold", true)])?,
-        });
+        spec.translation.pseudo_slc = pseudo_slc(&section)?;
         section.finish()?;
     }
     let state = root.settings("state")?;
@@ -83,8 +77,8 @@ pub(crate) fn read(root: &Section<'_>) -> Result<(FlashSpec, ReadRetries), Study
     Ok((spec, retries))
 }
 
-/// Times of their own for the kinds of pages, `lower_read` to `top_program`: all that the technology has, or
-/// none.
+/// Reads the separate times of each kind of page, `lower_read` to `top_program`. The file must contain the times of all
+/// kinds of the technology, or no such time.
 fn pages(section: &Section<'_>, spec: &mut FlashSpec) -> Result<(), StudyError> {
     let kinds: &[&str] = match spec.technology {
         Technology::Slc | Technology::XPoint => &[],
@@ -106,20 +100,20 @@ fn share(section: &Section<'_>, key: &str) -> Result<Option<Ratio>, StudyError> 
     section.optional_parsed(key, "per cent, from \"0%\" to \"100%\"", per_cent)
 }
 
-/// A share that is at least a hundredth.
+/// Reads a share of a hundredth or more.
 fn share_above_nought(section: &Section<'_>, key: &str) -> Result<Option<Ratio>, StudyError> {
     section.optional_parsed(key, "per cent, from \"1%\" to \"100%\"", |text| {
         per_cent(text).filter(|share| share.get() >= 0.01)
     })
 }
 
-/// Reads `50%`.
+/// Parses `50%`.
 fn per_cent(text: &str) -> Option<Ratio> {
     let percent: f64 = text.strip_suffix('%')?.trim().parse().ok()?;
     Ratio::new(percent / 100.0)
 }
 
-/// The share of the drive that was ever written, `filled`, for the conditions that know one.
+/// Reads `filled`, the share of the drive that was ever written, for the conditions that have one.
 fn filled(state: &Section<'_>, condition: Condition) -> Result<Option<Ratio>, StudyError> {
     let filled = share_above_nought(state, "filled")?;
     match condition {
@@ -153,6 +147,27 @@ fn die(section: &Section<'_>) -> Result<DieSpec, StudyError> {
     };
     section.finish()?;
     Ok(spec)
+}
+
+/// Reads the table `[pseudo_slc]`. A table with a size of 0 states that the drive lacks such a cache, and needs no
+/// times.
+fn pseudo_slc(section: &Section<'_>) -> Result<Option<PseudoSlcSpec>, StudyError> {
+    let capacity: Bytes = section.quantity("capacity")?;
+    let growth: Bytes = section.optional_quantity("growth")?.unwrap_or_default();
+    let read: Option<Duration> = section.optional_quantity("read")?;
+    let program: Option<Duration> = section.optional_quantity("program")?;
+    const WHEN_FULL: [(&str, bool); 2] = [("bypass", false), ("fold", true)];
+    if capacity == Bytes::ZERO && growth == Bytes::ZERO && read.is_none() && program.is_none() {
+        section.setting("when_full", &WHEN_FULL)?;
+        return Ok(None);
+    }
+    Ok(Some(PseudoSlcSpec {
+        capacity,
+        growth,
+        read: section.quantity("read")?,
+        program: section.quantity("program")?,
+        fold_when_full: section.choice("when_full", &WHEN_FULL)?,
+    }))
 }
 
 fn translation(section: &Section<'_>) -> Result<TranslationSpec, StudyError> {

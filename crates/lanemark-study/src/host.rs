@@ -1,15 +1,16 @@
-//! `library/hosts/*.toml`: an operating system with its drivers, file system and way of asking, on a class of processor.
+//! `library/hosts/*.toml`: an operating system with its drivers, file system and I/O interface, on a class of
+//! processor.
 //!
-//! `platform,host` names a platform with such a host in place of what its own file says of processor time. A host file has
-//! `[cpu]` and a table for each protocol, with some of the keys that a platform file has there.
+//! `platform,host` names a platform whose processor times come from a host file. A host file contains `[cpu]` and a
+//! table for each protocol, with some of the keys of a platform file.
 
-use lanemark_core::units::{Bytes, Duration, Ratio};
+use lanemark_schema::units::{Bytes, Duration, Ratio};
 
 use crate::document::{Context, Document, Section};
 use crate::error::StudyError;
 use crate::origin::{Ledger, Overrides, Record};
 
-/// The tables of a platform file that a host takes the place of, with their keys.
+/// The tables of a platform file that a host replaces, with their keys.
 pub(crate) const TABLES: [(&str, &[&str]); 7] = [
     ("cpu", &["request_submit", "write_submit", "request_complete", "wake", "idle_after"]),
     ("ahci", DRIVER),
@@ -19,14 +20,14 @@ pub(crate) const TABLES: [(&str, &[&str]); 7] = [
     ("bulk_only", DRIVER),
     (FILE_SYSTEM, &["journal_records", "journal_commit", "timestamp_step"]),
 ];
-/// The table that a host gives a platform which has none.
+/// The table that a host adds to a platform without it.
 pub(crate) const FILE_SYSTEM: &str = "file_system";
 const DRIVER: &[&str] = &["driver_time", "submit_share", "interrupt_time", "transfer_max"];
 
 /// Reads the host file `document` and returns its name for people.
 ///
 /// # Errors
-/// All that is wrong in it.
+/// Returns all errors in the file.
 pub(crate) fn check(document: &Document) -> Result<String, StudyError> {
     read(document, "host", None)
 }
@@ -34,7 +35,7 @@ pub(crate) fn check(document: &Document) -> Result<String, StudyError> {
 /// Returns the name of the host file `document` for people, and its values.
 ///
 /// # Errors
-/// All that is wrong in it.
+/// Returns all errors in the file.
 pub fn values(document: &Document) -> Result<(String, Vec<Record>), StudyError> {
     let (ledger, overrides) = (Ledger::default(), Overrides::default());
     let name =

@@ -1,18 +1,19 @@
-//! A platform file of an inspected machine: a port for each drive that it has, with the links on its way.
+//! A platform file of an inspected machine: a port for each of its drives, with the links on its path.
 //!
-//! Values that sysfs tells have `source = "sysfs…"`: generations, lanes, rates, payloads, queues. All else is assumed, with the
-//! reason; times of the processor are those of the nearest host of the library. A port is what its own end can do, where
-//! it was the drive that held the link to less; else, and for links inside the machine, what the link trained to. Not written are devices behind buses that
-//! no port stands for (USB, virtio, parallel ATA), ports without a drive, and the width of a SAS expander's uplink.
+//! Values from sysfs have `source = "sysfs…"`: generations, lanes, rates, payloads, queues. All other values are
+//! assumed, with the reason; the times of the processor come from the nearest host of the library. If the drive limited
+//! the link of a port, the port gets the maximum of its end. Other ports, and links inside the machine, get the
+//! rate that the link trained to. The file omits devices on buses that no port represents (USB, virtio, parallel ATA),
+//! ports without a drive, and the width of a SAS expander's uplink.
 
 use std::collections::BTreeSet;
 use std::fmt::Write;
 
-use lanemark_core::result::{
+use lanemark_schema::result::{
     HopPart, InspectedDevice, InspectedHop, InspectedLink, InspectedWay, Inspection, PciRole,
     PcieLink, PcieRate, SataLink,
 };
-use lanemark_core::units::Bytes;
+use lanemark_schema::units::Bytes;
 
 use crate::document::Document;
 use crate::error::{Location, StudyError};
@@ -20,7 +21,7 @@ use crate::library::{Kind, Library};
 use crate::rated::FileValue;
 use crate::system::{NamedAt, System, SystemName};
 
-/// First words of such a file.
+/// The first words of such a file.
 pub const INSPECTED_MARK: &str = "# An inspected platform,";
 
 /// Drives of the library that fit any port of their kind.
@@ -39,7 +40,7 @@ pub struct InspectedPlatform {
     pub left_out: Vec<String>,
 }
 
-/// The way to a device, as the file tells it.
+/// The path to a device, as written to the file.
 struct Way<'i> {
     device: &'i InspectedDevice,
     hops: &'i [InspectedHop],
@@ -50,11 +51,11 @@ struct Way<'i> {
     sas: bool,
 }
 
-/// The platform file of an inspection, named `name`, for a machine of `cores` processors where that is known. The
-/// file is read back, and a drive of the library plugged into each of its ports.
+/// Returns the platform file of an inspection with the name `name`, for a machine of `cores` processors if the number
+/// is known. As a check, the file is read back, and a drive of the library is plugged into each of its ports.
 ///
 /// # Errors
-/// Where no device is behind a link that a port stands for, or the file does not assemble.
+/// Returns an error if no device is downstream of a link that a port represents, or if the file does not assemble.
 pub fn platform_file(
     inspection: &Inspection,
     name: &str,
@@ -109,8 +110,8 @@ fn check(file: &str, ways: &[Way<'_>], ports: &[String]) -> Result<(), StudyErro
     Ok(())
 }
 
-/// Whether a PCI host is one of a Broadcom BCM2712 (Raspberry Pi 5) or a Rockchip RK3588, whose processors are three times as
-/// fast as those of earlier boards.
+/// Returns whether a PCI host is one of a Broadcom BCM2712 (Raspberry Pi 5) or a Rockchip RK3588, whose processors are
+/// three times as fast as the processors of earlier boards.
 fn is_of_a_fast_board(place: &str) -> bool {
     let hosts = [
         "1000100000.pcie",
@@ -125,7 +126,7 @@ fn is_of_a_fast_board(place: &str) -> bool {
     hosts.iter().any(|host| place.contains(host))
 }
 
-/// The tables before links and ports.
+/// Writes the tables before links and ports.
 fn head(
     file: &mut String,
     ways: &[Way<'_>],
@@ -216,7 +217,7 @@ fn head(
 }
 
 impl<'i> Way<'i> {
-    /// The way to a device, or why no port stands for its end.
+    /// Returns the path to a device, or the reason why no port represents its end.
     fn of(device: &'i InspectedDevice, way: &'i InspectedWay) -> Result<Self, String> {
         let hops = way.hops.as_slice();
         let made = |end, plug, pcie, sas| Self { device, hops, end, plug, pcie, sas };
@@ -258,7 +259,7 @@ impl<'i> Way<'i> {
         }
     }
 
-    /// Writes the links on the way that were not written yet, and returns the names of all of them.
+    /// Writes the links on the path that are not in the file yet, and returns the names of all of them.
     fn links(&self, file: &mut String, written: &mut BTreeSet<String>) -> Vec<String> {
         let mut behind = Vec::new();
         let before = &self.hops[..self.end];
@@ -298,7 +299,7 @@ impl<'i> Way<'i> {
                 );
             }
         }
-        // A SATA or SAS port stands behind the link of its controller.
+        // A SATA or SAS port is downstream of its controller's link.
         if self.pcie.is_none() && behind.is_empty() {
             let host = before.iter().rev().find(|hop| matches!(hop.part, HopPart::Pci { .. }));
             let host = host.map_or("host", |hop| hop.name.as_str());
@@ -327,7 +328,7 @@ impl<'i> Way<'i> {
     }
 }
 
-/// Payload and read requests of a link, as far as they are known.
+/// Returns the payload and read requests of a link, if they are known.
 fn setup(link: Option<&PcieLink>) -> String {
     let known = |value: Option<Bytes>, usual: u32, attribute: &str| {
         let fits = |size: &Bytes| (128..=4096).contains(&size.get());
@@ -345,7 +346,8 @@ fn setup(link: Option<&PcieLink>) -> String {
     format!("payload_max = {payload}\nread_request_max = {request}\n")
 }
 
-/// Rate that a port can reach: its own most, where the other end held the link to less, else what the link trained to.
+/// Returns the rate that a port can reach: its own maximum if the other end limited the link, otherwise the trained
+/// rate.
 fn port_rate(link: &PcieLink) -> Option<(PcieRate, &'static str)> {
     let (trained, most) = ("sysfs: what the link trained to", "sysfs: what the port can do");
     let (rate, source) = match (link.current, link.upper_max, link.lower_max) {
@@ -365,13 +367,13 @@ fn port_rate(link: &PcieLink) -> Option<(PcieRate, &'static str)> {
     Some((lawful(rate), source))
 }
 
-/// Rate that a link inside the machine trained to: nobody plugs anything else there.
+/// Returns the trained rate of a link inside the machine, whose device cannot be exchanged.
 fn link_rate(link: &PcieLink) -> Option<(PcieRate, &'static str)> {
     let trained = link.current.map(|rate| (lawful(rate), "sysfs: what the link trained to"));
     trained.or_else(|| port_rate(link))
 }
 
-/// The laws end with generation 5 and 16 lanes, and have no widths between powers of two.
+/// Returns the nearest rate that the formulas support: up to generation 5 and 16 lanes, with widths of powers of two.
 fn lawful(rate: PcieRate) -> PcieRate {
     let lanes = 1 << rate.lanes.clamp(1, 16).ilog2();
     PcieRate { generation: rate.generation.clamp(1, 5), lanes }
@@ -402,12 +404,12 @@ fn text(words: &str) -> FileValue {
     FileValue::Text(shown(words))
 }
 
-/// Printable part of a device's own words.
+/// Returns the printable part of a device's own text.
 fn shown(words: &str) -> String {
-    words.chars().filter(|&letter| lanemark_core::text::is_shown(letter)).take(80).collect()
+    words.chars().filter(|&letter| lanemark_schema::text::is_shown(letter)).take(80).collect()
 }
 
-/// A name that system names and settings can have.
+/// Returns a name that is valid in system names and settings.
 fn slug(name: &str) -> String {
     let letter = |c: char| if c.is_ascii_alphanumeric() { c.to_ascii_lowercase() } else { '-' };
     name.chars().take(80).map(letter).collect()

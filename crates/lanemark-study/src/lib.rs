@@ -1,22 +1,22 @@
 //! The reader of model files, from TOML to checked values: drives, platforms, workloads, systems and studies.
 //!
-//! | file | what it reads |
+//! | file | contents |
 //! |---|---|
 //! | [`document`] | any TOML file: values with units, their sources, errors with line and column |
-//! | [`library`] | where files lie, and what is built in |
+//! | [`library`] | the folder of library files, and the built-in copies |
 //! | [`drive`], [`disk`], [`platform`], [`workload`] | `library/<kind>/*.toml` |
 //! | [`plug`], [`system`] | drives in ports of a platform |
 //! | [`path`] | a system's hops with their ceilings, and its platform's tree |
 //! | [`inspected`] | an inspected machine as a platform file |
 //! | [`catalogue`] | the heads of library files, for a list of them |
-//! | [`ratings`] | `reference/drive-ratings.toml`: what drives are rated at, and what the model says |
+//! | [`ratings`] | `reference/drive-ratings.toml`: ratings of drives, and the model's figures for them |
 //! | [`sweep`] | one test on one system at many points: axes, points, rows of CSV |
-//! | [`study`] | `studies/*.toml`: systems, tests and the published figures they are held against |
+//! | [`study`] | `studies/*.toml`: systems, tests and the published figures to compare with |
 //!
-//! Every model value is `{ value, source }`, `{ value, derived }`, `{ value, assumed }` or bare text; a
-//! bare value takes the `source` of its table and is assumed where the table has none. Which is which is
-//! kept and shown with every result.
+//! Every model value is `{ value, source }`, `{ value, derived }`, `{ value, assumed }` or bare text. A bare value has
+//! the `source` of its table, and is assumed if the table lacks one. Every result contains the origin of each value.
 
+mod assumed;
 mod attached;
 pub mod catalogue;
 pub mod disk;

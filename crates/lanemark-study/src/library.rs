@@ -1,7 +1,7 @@
-//! The library of model files: a folder, else the copies built into the program.
+//! The library of model files: a folder, or the copies built into the program.
 //!
-//! A drive, platform or workload is named by its file without `.toml`, or by a path that ends in it. The
-//! library as it was at build time is part of the program, so an installed `lanemark` needs no files.
+//! A drive, platform or workload is named by its file without `.toml`, or by a path that ends in it. The program
+//! contains the library as of its build, so an installed `lanemark` needs no files.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -15,7 +15,7 @@ use crate::host;
 
 static BUILT_IN: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/../../library");
 
-/// The largest file that is read; a library file has some kilobytes.
+/// The maximum size of a file that is read; a library file has some kilobytes.
 const FILE_MAX: u64 = 4 << 20;
 
 /// A kind of library file.
@@ -33,18 +33,18 @@ pub enum Kind {
     Prior,
 }
 
-/// Library files by name, with the hash of each that was used.
+/// Library files by name, with the hash of each used file.
 #[derive(Clone, Debug, Default)]
 pub struct Library {
     folder: Option<PathBuf>,
     added: Vec<(Kind, String, Document)>,
     used: RefCell<BTreeMap<String, String>>,
-    /// Files that were opened before, where they are kept.
+    /// The files that were opened before, if they are kept.
     kept: Option<RefCell<Vec<(Kind, String, Document)>>>,
 }
 
 impl Kind {
-    /// The folder in a library, and the word for one such file.
+    /// Returns the folder in a library, and the word for one such file.
     fn names(self) -> (&'static str, &'static str) {
         match self {
             Self::Drive => ("drives", "drive"),
@@ -57,12 +57,12 @@ impl Kind {
 }
 
 impl Library {
-    /// The library built into the program.
+    /// Returns the library built into the program.
     pub fn built_in() -> Self {
         Self::default()
     }
 
-    /// The library for a kind of file: a folder without hosts or priors takes those built into the program.
+    /// Returns the folder for a kind of file. A folder without hosts or priors uses the built-in ones.
     fn folder_of(&self, kind: Kind) -> Option<&PathBuf> {
         let (folder, _) = kind.names();
         let usual = !matches!(kind, Kind::Prior | Kind::Host);
@@ -70,10 +70,10 @@ impl Library {
         self.folder.as_ref().filter(own)
     }
 
-    /// The library in `folder`.
+    /// Returns the library in `folder`.
     ///
     /// # Errors
-    /// Where `folder` does not hold one.
+    /// Returns an error if `folder` does not contain a library.
     pub fn in_folder(folder: &Path) -> Result<Self, StudyError> {
         if !folder.join("drives").is_dir() {
             let location = Location::file(folder.display().to_string());
@@ -83,23 +83,23 @@ impl Library {
         Ok(Self { folder: Some(folder.to_owned()), ..Self::default() })
     }
 
-    /// Returns a copy that reads each file once, for systems that are assembled of the same files many times. What it opens
-    /// is not noted as used.
+    /// Returns a copy that reads each file once, for systems that are assembled from the same files many times. The
+    /// files that it opens are not recorded as used.
     #[must_use]
     pub fn keeping(&self) -> Self {
         Self { kept: Some(RefCell::default()), ..self.clone() }
     }
 
-    /// Adds a file that is on no disk, in place of any of its kind and name.
+    /// Adds a file from memory, in place of any file of its kind and name.
     pub fn add(&mut self, kind: Kind, name: &str, file: Document) {
         self.added.retain(|(other, known, _)| (*other, known.as_str()) != (kind, name));
         self.added.push((kind, name.to_owned(), file));
     }
 
-    /// Reads the file `name` of a kind. `platform,host` is a platform with a host in place of its own.
+    /// Reads the file `name` of a kind. `platform,host` is a platform with that host.
     ///
     /// # Errors
-    /// Where there is no such file, with the nearest name, or where it cannot be read or parsed.
+    /// Returns an error if the file does not exist, with the nearest name, or if it cannot be read or parsed.
     pub fn open(&self, kind: Kind, name: &str) -> Result<Document, StudyError> {
         if kind == Kind::Platform
             && let Some((platform, host)) = name.split_once(',')
@@ -124,7 +124,7 @@ impl Library {
         Ok(document)
     }
 
-    /// Reads the file `name` of a kind, or the file at the path that it is.
+    /// Reads the file `name` of a kind, or the file at the path `name`.
     fn read(&self, kind: Kind, name: &str) -> Result<Document, StudyError> {
         if Path::new(name).extension().is_some_and(|extension| extension == "toml") {
             open_file(Path::new(name))
@@ -133,7 +133,7 @@ impl Library {
         }
     }
 
-    /// The names of all files of a kind.
+    /// Returns the names of all files of a kind.
     pub fn names(&self, kind: Kind) -> Vec<String> {
         let (folder, _) = kind.names();
         let stem = |path: &Path| {
@@ -158,22 +158,22 @@ impl Library {
         names
     }
 
-    /// The name for people in the file `name` of a kind.
+    /// Returns the name for people in the file `name` of a kind.
     ///
     /// # Errors
-    /// Where the file cannot be read, or has no name.
+    /// Returns an error if the file cannot be read, or lacks a name.
     pub fn summary(&self, kind: Kind, name: &str) -> Result<String, StudyError> {
         let (_, word) = kind.names();
         let document = self.open_named(kind, name)?;
         document.root(word, None).table(word)?.text("name")
     }
 
-    /// Notes that `document` was used.
+    /// Records that `document` was used.
     pub fn note(&self, document: &Document) {
         self.used.borrow_mut().insert(document.file().to_owned(), document.sha256());
     }
 
-    /// SHA-256 of each file used so far.
+    /// Returns the SHA-256 of each file used until now.
     pub fn used(&self) -> BTreeMap<String, String> {
         self.used.borrow().clone()
     }
@@ -205,7 +205,7 @@ impl Library {
 /// Reads and parses a file.
 ///
 /// # Errors
-/// Where it cannot be read, is no text, is larger than a library file can be, or does not parse.
+/// Returns an error if the file cannot be read, is not text, exceeds the size of a library file, or does not parse.
 pub fn open_file(path: &Path) -> Result<Document, StudyError> {
     let name = path.display().to_string();
     let fail = |message: String| StudyError::new(Location::file(&name), message);

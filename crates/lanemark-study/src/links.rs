@@ -1,39 +1,38 @@
 //! A link inside a platform, and how a PCI Express link was set up.
 
-use lanemark_core::sim::link::{LinkSpec, PcieAddress, PcieSetup};
-use lanemark_core::units::{Bytes, BytesPerSecond, Duration};
-use lanemark_core::workload::fault::Training;
+use lanemark_schema::units::{Bytes, BytesPerSecond, Duration};
+use lanemark_schema::workload::fault::Training;
+use lanemark_sim::link::{LinkSpec, PcieAddress, PcieSetup};
 
 use crate::document::Section;
 use crate::drive::packet_size;
 use crate::error::StudyError;
 
-/// Requests that 10-bit tags tell apart (PCI Express Base Specification 5.0, 2.2.6.2).
+/// The number of requests that 10-bit tags can distinguish (PCI Express Base Specification 5.0, 2.2.6.2).
 const TAGS_MAX: u64 = 768;
-/// Posted data is credited in units of 16 B, with scaled flow control at most 32,752 of them (2.6.1, 3.4.2).
+/// Posted data is credited in units of 16 B, with scaled flow control up to 32,752 of them (2.6.1, 3.4.2).
 const CREDIT: Bytes = Bytes(16);
 const POSTED_CREDITS_MAX: Bytes = Bytes(32_752 * CREDIT.0);
-/// Far longer than any path to memory takes, and short enough for every sum of times.
+/// A bound far above the time of any path to memory, and small enough for every sum of times.
 const ROUND_TRIP_MAX: Duration = Duration::from_microseconds(1000);
-/// Far less than any tunnel carries, and enough that a burst ends.
+/// A bound far below the throughput of any tunnel, and large enough that a burst ends.
 const RATE_MAX_LEAST: BytesPerSecond = BytesPerSecond(1_000_000);
 
 /// A link inside a platform.
 #[derive(Clone, Debug, PartialEq)]
 pub struct NamedLink {
-    /// Name of the link in the platform file.
+    /// The name of the link in the platform file.
     pub name: String,
     /// The chip at its far end.
     pub to: String,
     /// Specification of the link.
     pub spec: LinkSpec,
-    /// After how long it trains anew, and to what.
+    /// The time at which the link retrains, and the new training.
     pub retrain: Option<(Duration, Training)>,
 }
 
-/// Reads how a PCI Express link was set up: `payload_max` and `read_request_max`, and what is told besides.
-/// The least payload that a link is set up with is 128 B; 64 B is that of a device that ends its packets at
-/// cache lines.
+/// Reads the setup of a PCI Express link: `payload_max`, `read_request_max` and optional further keys. The minimum
+/// payload of a link's setup is 128 B. The value 64 B represents a device that ends its packets at cache lines.
 pub(crate) fn packets(section: &Section<'_>) -> Result<PcieSetup, StudyError> {
     let size = |key| packet_size(section, key, section.quantity(key)?, Bytes::kibi(4));
     let usual = PcieSetup::new(size("payload_max")?, size("read_request_max")?);
@@ -62,7 +61,7 @@ pub(crate) fn packets(section: &Section<'_>) -> Result<PcieSetup, StudyError> {
     Ok(PcieSetup { address, ecrc, completion_payload, ..setup })
 }
 
-/// Reads `posted_credits`, with which at least one packet must go.
+/// Reads `posted_credits`, which must cover one packet or more.
 fn posted_credits(section: &Section<'_>, least: Bytes) -> Result<Option<Bytes>, StudyError> {
     let key = "posted_credits";
     let credits: Option<Bytes> = section.optional_quantity(key)?;
@@ -78,7 +77,7 @@ fn posted_credits(section: &Section<'_>, least: Bytes) -> Result<Option<Bytes>, 
     Ok(credits)
 }
 
-/// Reads `round_trip`, which means nothing unless tags or credits are `bounded`.
+/// Reads `round_trip`, which has an effect only if tags or credits are `bounded`.
 fn round_trip(section: &Section<'_>, bounded: bool) -> Result<Option<Duration>, StudyError> {
     let key = "round_trip";
     let round_trip: Option<Duration> = section.optional_quantity(key)?;

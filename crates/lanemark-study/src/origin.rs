@@ -3,24 +3,24 @@
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeSet;
 
-use lanemark_core::units::{Bytes, BytesPerSecond, Duration, Ratio};
+use lanemark_schema::units::{Bytes, BytesPerSecond, Duration, Ratio};
 
 use crate::error::{Location, StudyError};
 
 /// The origin of a value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Origin {
-    /// A publication has the value.
+    /// A publication states the value.
     Sourced(String),
-    /// We worked it out from published values.
+    /// The value is computed from published values.
     Derived(String),
-    /// Nobody published it; the text says why it is what it is, where anything is said.
+    /// The value is not published. The text, if there is one, is the reason for it.
     Assumed(Option<String>),
     /// A study or the command line set it.
     Overridden,
 }
 
-/// A model value as it was read.
+/// A model value as read.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Record {
     /// Path of the value, `drive.front_end.read_latency`.
@@ -29,16 +29,16 @@ pub struct Record {
     pub text: String,
     /// Origin of the value.
     pub origin: Origin,
-    /// The range in which 80% of such values lie, where the file gives one.
+    /// The range that contains 80% of such values, if the file states it.
     pub range: Option<Range>,
 }
 
-/// The range in which 80% of such values lie, by both ends over the value.
+/// The range that contains 80% of such values. Both ends are relative to the value.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Range {
-    /// The low end over the value, at most 1.
+    /// The low end over the value, up to 1.
     pub low: f64,
-    /// The high end over the value, at least 1.
+    /// The high end over the value, from 1.
     pub high: f64,
 }
 
@@ -46,7 +46,7 @@ impl Range {
     /// Reads the range of `value` from both ends, all as written with their units.
     ///
     /// # Errors
-    /// A message that says what is wrong with the ends.
+    /// Returns a message that describes the error in the ends.
     pub(crate) fn read(value: &str, ends: &[String; 2]) -> Result<Self, String> {
         let number = |text: &str| {
             magnitude(text).ok_or_else(|| format!("{text}: is no quantity above zero"))
@@ -64,23 +64,23 @@ impl Range {
     }
 }
 
-/// A value that is known only within a range, so that predictions have intervals.
+/// A value that is known only within a range, which gives predictions their intervals.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Uncertain {
     /// Path of the value, `drive.flash.read`.
     pub parameter: String,
     /// The value as written.
     pub text: String,
-    /// The range in which 80% of such values lie.
+    /// The range that contains 80% of such values.
     pub range: Range,
 }
 
-/// Factors up and down by which assumed times and rates vary where their file gives no range.
+/// Factors up and down by which assumed times and rates vary if their file states no range.
 const TIME_SPREAD: f64 = 1.4;
 const RATE_SPREAD: f64 = 1.2;
 
 impl Record {
-    /// Returns the value with its range where it has one, or is assumed and a time or a rate.
+    /// Returns the value with its range. An assumed time or rate without a range gets the usual one.
     pub(crate) fn uncertain(&self) -> Option<Uncertain> {
         let usual = || {
             let assumed = matches!(self.origin, Origin::Assumed(Some(_)));
@@ -100,8 +100,8 @@ impl Record {
 }
 
 impl Uncertain {
-    /// Returns the value `text` of `parameter` with the ends of its range, as written with their units; none where they are
-    /// no range above zero around it.
+    /// Returns the value `text` of `parameter` with the ends of its range, as written with their units. Returns `None`
+    /// if the ends are not a range above zero that contains the value.
     #[must_use]
     pub fn within(parameter: &str, text: &str, [low, high]: [&str; 2]) -> Option<Self> {
         let range = Range::read(text, &[low.to_owned(), high.to_owned()]).ok()?;
@@ -109,8 +109,26 @@ impl Uncertain {
         (range.low < range.high).then_some(Self { parameter, text, range })
     }
 
-    /// Returns the value that lies `deviations` of a normal distribution from the middle, on the scale of ratios. The
-    /// ends of the range are 1.2816 deviations away, so that 80% lie between them.
+    /// Returns both ends of the range, with their units.
+    #[must_use]
+    pub fn ends(&self) -> (String, String) {
+        const END: f64 = 1.2816;
+        let short = |text: String| {
+            let (number, unit) = text.split_once(' ').unwrap_or((&text, ""));
+            let number = number.parse::<f64>().unwrap_or_default();
+            let digits = (2 - number.abs().max(1e-3).log10().floor() as i32).clamp(0, 6) as usize;
+            let number = format!("{number:.digits$}");
+            let number = match number.contains('.') {
+                true => number.trim_end_matches('0').trim_end_matches('.'),
+                false => number.as_str(),
+            };
+            format!("{number} {unit}").trim_end().to_owned()
+        };
+        (short(self.at(-END)), short(self.at(END)))
+    }
+
+    /// Returns the value at `deviations` of a normal distribution from the middle, on the scale of ratios. The ends of
+    /// the range are 1.2816 deviations away, so that 80% lie between them.
     #[must_use]
     pub fn at(&self, deviations: f64) -> String {
         const END: f64 = 1.2816;
@@ -121,7 +139,7 @@ impl Uncertain {
         let number: f64 = number.replace('_', "").parse().unwrap_or(1.0);
         match unit.trim() {
             "" => format!("{:.0}", (number * factor).max(1.0)),
-            // A share of more than all is none.
+            // A share cannot exceed 100%.
             "%" if number <= 100.0 => format!("{:.3} %", (number * factor).min(100.0)),
             unit @ ("ns" | "%") => format!("{:.3} {unit}", number * factor),
             unit @ ("ps" | "B" | "KiB" | "MiB" | "GiB") => format!("{:.0} {unit}", number * factor),
@@ -130,7 +148,7 @@ impl Uncertain {
     }
 }
 
-/// Returns a quantity above zero in its smallest unit, and the kind that it is of.
+/// Returns a quantity above zero in its smallest unit, and the number of its kind.
 fn magnitude(text: &str) -> Option<(f64, u8)> {
     let found = if let Ok(time) = text.parse::<Duration>() {
         (time.picoseconds() as f64, 0)
@@ -146,7 +164,7 @@ fn magnitude(text: &str) -> Option<(f64, u8)> {
     (found.0.is_finite() && found.0 > 0.0).then_some(found)
 }
 
-/// The model values of a system: all that went into it, and all that could be set.
+/// The model values of a system: all values that were read, and all that can be set.
 #[derive(Debug, Default)]
 pub struct Ledger {
     records: RefCell<Vec<Record>>,
@@ -154,25 +172,25 @@ pub struct Ledger {
 }
 
 impl Ledger {
-    /// Takes a value down.
+    /// Records a value.
     pub fn record(&self, record: Record) {
         self.records.borrow_mut().push(record);
     }
 
-    /// Notes that a file may have a value at `parameter`.
+    /// Records that a file may have a value at `parameter`.
     pub fn know(&self, parameter: &str) {
         if !self.known.borrow().contains(parameter) {
             self.known.borrow_mut().insert(parameter.to_owned());
         }
     }
 
-    /// The values in the order in which they were read.
+    /// Returns the values in the order in which they were read.
     pub fn records(&self) -> Vec<Record> {
         self.records.borrow().clone()
     }
 }
 
-/// Values that are set otherwise than the library has them.
+/// Values that replace library values.
 #[derive(Debug, Default)]
 pub struct Overrides(Vec<Override>);
 
@@ -185,7 +203,7 @@ struct Override {
 }
 
 impl Overrides {
-    /// Sets `parameter` to `text`; later ones win.
+    /// Sets `parameter` to `text`; a later call replaces an earlier one.
     pub fn set(&mut self, parameter: &str, text: &str, location: Location) {
         self.0.retain(|existing| existing.parameter != parameter);
         self.0.push(Override {
@@ -196,19 +214,19 @@ impl Overrides {
         });
     }
 
-    /// The text that `parameter` is set to.
+    /// Returns the text that `parameter` is set to.
     pub fn get(&self, parameter: &str) -> Option<(&str, Location)> {
         let found = self.0.iter().find(|existing| existing.parameter == parameter)?;
         found.used.set(true);
         Some((&found.text, found.location.clone()))
     }
 
-    /// Whether `parameter` is set.
+    /// Returns whether `parameter` is set.
     pub fn has(&self, parameter: &str) -> bool {
         self.0.iter().any(|existing| existing.parameter == parameter)
     }
 
-    /// Whether any parameter within `table` is set.
+    /// Returns whether any parameter within `table` is set.
     pub fn reach_into(&self, table: &str) -> bool {
         let within = |existing: &Override| {
             existing.parameter.strip_prefix(table).is_some_and(|rest| rest.starts_with('.'))
@@ -216,10 +234,10 @@ impl Overrides {
         self.0.iter().any(within)
     }
 
-    /// Checks that each override met a parameter.
+    /// Checks that each override applied to a parameter.
     ///
     /// # Errors
-    /// The first that did not, with the parameters of `ledger` that are most like it.
+    /// Returns the first override that did not, with the most similar parameters of `ledger`.
     pub fn check_used(&self, ledger: &Ledger) -> Result<(), StudyError> {
         let Some(unused) = self.0.iter().find(|existing| !existing.used.get()) else {
             return Ok(());

@@ -1,17 +1,17 @@
-//! A system's path as a view: the hops with their ceilings, and the platform's tree around it.
+//! A system's path as a view: the hops with their ceilings, and the platform's tree around them.
 
-use lanemark_core::result::{HopId, PathHop, PathView, TopologyNode};
-use lanemark_core::sim::ceilings;
-use lanemark_core::sim::link::Sas;
-use lanemark_core::sim::spec::{AttachmentSpec, WaySpec};
-use lanemark_core::units::BytesPerSecond;
-use lanemark_core::workload::Test;
+use lanemark_schema::result::{HopId, PathHop, PathView, TopologyNode};
+use lanemark_schema::units::BytesPerSecond;
+use lanemark_schema::workload::Test;
+use lanemark_sim::ceilings;
+use lanemark_sim::link::Sas;
+use lanemark_sim::spec::{AttachmentSpec, WaySpec};
 
 use crate::drive::Plug;
 use crate::platform::{NamedLink, Platform, Port};
 use crate::system::{System, Taken};
 
-/// The path of `system` under `test`; `simulated` is what a run of it carried, where there was one.
+/// Returns the path of `system` under `test`; `simulated` is the throughput of a run, if there was one.
 pub fn view(system: &System, test: &Test, simulated: Option<BytesPerSecond>) -> PathView {
     let hops = ceilings(&system.spec, test).into_iter().map(|ceiling| PathHop {
         id: ceiling.id,
@@ -30,15 +30,16 @@ pub fn view(system: &System, test: &Test, simulated: Option<BytesPerSecond>) -> 
         interval: None,
         random_block_bytes: is_random(test).then(|| test.block_mean()),
         limit: None,
+        assumed: None,
     }
 }
 
-/// Whether a test is of single requests in random places, which are counted a second.
+/// Returns whether a test consists of requests at random offsets, whose unit is requests a second.
 pub fn is_random(test: &Test) -> bool {
     test.pattern().is_some() && !test.is_in_order()
 }
 
-/// The tree of a platform with nothing in its ports.
+/// Returns the tree of a platform with empty ports.
 pub fn platform_tree(platform: &Platform) -> TopologyNode {
     let mut root = node(&platform.name, None, false);
     for port in &platform.ports {
@@ -48,8 +49,8 @@ pub fn platform_tree(platform: &Platform) -> TopologyNode {
     root
 }
 
-/// The platform with its processor at the root; ports behind the same links hang together. Links of the path know which
-/// of the `hops` they are.
+/// Returns the tree of the platform with its processor at the root. Ports downstream of the same links share their
+/// nodes. The links of the path refer to their `hops`.
 fn tree(system: &System, hops: &[PathHop]) -> TopologyNode {
     let Platform { name, ports, .. } = &system.platform;
     let mut root = node(name, None, true);
@@ -76,13 +77,13 @@ fn tree(system: &System, hops: &[PathHop]) -> TopologyNode {
     root
 }
 
-/// The ways of a drive, each with whether it goes to the second port.
+/// Returns the paths of a drive, each with whether it leads to the second port.
 fn ways(one: &AttachmentSpec) -> impl Iterator<Item = (&WaySpec, bool)> {
     one.ways().zip([false, true])
 }
 
-/// The hop of the link on a way that so many links lie above. A further drive's own link is the hop of the first
-/// drive's at the same depth.
+/// Returns the hop of the link that is `depth` links below the root of a path. A further drive's own link is the hop of
+/// the first drive's link at the same depth.
 fn hop((way, second): (&WaySpec, bool), depth: usize) -> HopId {
     match depth.checked_sub(way.trunk) {
         Some(own) if second => HopId::SecondLink(own as u8),
@@ -90,7 +91,7 @@ fn hop((way, second): (&WaySpec, bool), depth: usize) -> HopId {
     }
 }
 
-/// The node at the far end of `link` below `parent`, made where it is not there.
+/// Returns the node at the far end of `link` below `parent`, which is created if it is missing.
 fn child<'n>(
     parent: &'n mut TopologyNode,
     link: &NamedLink,
@@ -108,13 +109,13 @@ fn child<'n>(
     found
 }
 
-/// A port, and the drive in it where it is the system's.
+/// Returns a port, and the drive in it if it belongs to the system.
 fn leaf(port: &Port, taken: Option<&Taken>) -> TopologyNode {
     let label = format!("port {}", port.name);
     let mut port_node = node(&label, Some(port.plug.to_string()), taken.is_some());
     port_node.link_rate = Some(plug_rate(port.plug));
     if let Some(Taken { drive, link, .. }) = taken {
-        // What the drive trained to may be less than the port.
+        // The drive may have trained to less than the port.
         port_node.link = Some(link.name.clone());
         port_node.link_rate = Some(link.law.rate());
         port_node.label = format!("{drive} in port {}", port.name);
@@ -122,7 +123,7 @@ fn leaf(port: &Port, taken: Option<&Taken>) -> TopologyNode {
     port_node
 }
 
-/// The rate of a connector one way.
+/// Returns the rate of a connector in one direction.
 pub fn plug_rate(plug: Plug) -> BytesPerSecond {
     match plug {
         Plug::Sata(rate) => BytesPerSecond(rate.line_rate().0 / 10),

@@ -1,13 +1,14 @@
 //! `library/platforms/*.toml`: a host with its processor, protocols, links and ports.
 
-use lanemark_core::sim::link::{LinkLaw, LinkSpec, Pcie, PcieSetup};
-use lanemark_core::sim::spec::{
+use lanemark_schema::units::{Bytes, Duration, Ratio};
+use lanemark_schema::workload::bound::QUEUE_DEPTH;
+use lanemark_sim::link::{LinkLaw, LinkSpec, Pcie, PcieSetup};
+use lanemark_sim::spec::{
     ADAPTER_CACHE_DEPTH_MAX, ADAPTER_CACHE_GATHER_MAX, ADAPTER_CACHE_MAX, AGGREGATION_TIME_MAX,
     AdapterCacheSpec, AdapterSpec, ArbitrationSpec, BURST_MAX, CROWDED_MAX, ClassWeights,
     CoalescingSpec, CpuSpec, Crowded, HostPower, JournalSpec, ProtocolKind, ProtocolSpec,
     QueueClass, SLOT, THRESHOLD_MAX, WEIGHT_MAX,
 };
-use lanemark_core::units::{Bytes, Duration, Ratio};
 
 use crate::document::{Context, Document, Section};
 use crate::drive::{Plug, pcie_width, plug};
@@ -18,25 +19,24 @@ use crate::power;
 use crate::topology;
 use crate::usb;
 
-/// Commands of an AHCI port's one list, and of an NVMe queue at most.
+/// The number of commands in the one list of an AHCI port, and the maximum of an NVMe queue.
 pub const AHCI_DEPTH: u32 = 32;
-/// Commands that Linux's `uas` gives a bridge with 32 streams (drivers/usb/storage/uas.c).
+/// The number of commands that Linux's `uas` gives a bridge with 32 streams (drivers/usb/storage/uas.c).
 const UASP_DEPTH: u32 = 30;
-/// Commands that a SAS drive holds.
+/// The number of commands that a SAS drive accepts.
 pub const SAS_DEPTH: u32 = 256;
-const NVME_DEPTH_MAX: u64 = 65_536;
 const NVME_QUEUES_MAX: u64 = 65_535;
 
-/// A platform as it stands in the library.
+/// A platform of the library.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Platform {
     /// The name for people.
     pub name: String,
     /// Processor of the platform.
     pub cpu: CpuSpec,
-    /// Power of the platform besides its drives, where that is known.
+    /// The power of the platform without its drives, if it is known.
     pub power: Option<HostPower>,
-    /// Journal of the file system, where a flush is a sync of a file in one.
+    /// The file system's journal, if a flush is a sync of a file.
     pub journal: Option<JournalSpec>,
     /// Protocols of the driver stack.
     pub protocols: Vec<ProtocolSpec>,
@@ -55,13 +55,13 @@ pub struct Port {
     pub controller: ProtocolKind,
     /// Limits of PCI Express drives in the port.
     pub packets: PcieSetup,
-    /// The time through the port's own link besides its length.
+    /// The latency of the port's own link, in addition to its transfer time.
     pub latency: Duration,
-    /// Time at which the port's own link trains anew, and its training then.
+    /// The time at which the port's own link retrains, and its new training.
     pub retrain: Option<(Duration, Plug)>,
-    /// Time at which the path to the port fails for good, where it does.
+    /// The time at which the path to the port fails permanently, if it does.
     pub fails_after: Option<Duration>,
-    /// The links between it and the processor, nearest to the processor first.
+    /// The links between the port and the processor, nearest to the processor first.
     pub behind: Vec<NamedLink>,
 }
 
@@ -69,7 +69,7 @@ impl Platform {
     /// Reads a platform file.
     ///
     /// # Errors
-    /// The first thing wrong in it.
+    /// Returns the first error in the file.
     pub fn read(document: &Document, context: Context<'_>) -> Result<Self, StudyError> {
         document.read("platform", Some(context), Self::read_root)
     }
@@ -135,7 +135,7 @@ fn file_system(root: &Section<'_>) -> Result<Option<JournalSpec>, StudyError> {
     Ok(Some(spec))
 }
 
-/// The table of a platform file that describes a protocol's driver.
+/// Returns the table of a platform file that describes a protocol's driver.
 pub fn table_of(kind: ProtocolKind) -> &'static str {
     match kind {
         ProtocolKind::Ahci => "ahci",
@@ -150,7 +150,7 @@ pub fn table_of(kind: ProtocolKind) -> &'static str {
 fn protocol(section: &Section<'_>, kind: ProtocolKind) -> Result<ProtocolSpec, StudyError> {
     let transfer_max = section.quantity("transfer_max")?;
     let spec = match kind {
-        // A controller of its own does all its work before the command leaves, and fetches nothing.
+        // A separate controller does all its work before the command leaves, and fetches no data.
         ProtocolKind::AtaDma => ProtocolSpec {
             kind,
             queues: 1,
@@ -170,7 +170,7 @@ fn protocol(section: &Section<'_>, kind: ProtocolKind) -> Result<ProtocolSpec, S
             let (queues, queue_depth) = match kind {
                 ProtocolKind::Nvme => (
                     section.integer("queues", 1, NVME_QUEUES_MAX)? as u32,
-                    section.integer("queue_depth", 1, NVME_DEPTH_MAX)? as u32,
+                    section.bounded("queue_depth", QUEUE_DEPTH)?,
                 ),
                 ProtocolKind::SasHba => (1, SAS_DEPTH),
                 ProtocolKind::Uasp => (1, UASP_DEPTH),
@@ -201,8 +201,8 @@ fn protocol(section: &Section<'_>, kind: ProtocolKind) -> Result<ProtocolSpec, S
     Ok(spec)
 }
 
-/// Reads how a drive chooses between `queues` queues: `arbitration`, `arbitration_burst`, and for weighted
-/// round robin `weights` and `classes`.
+/// Reads the arbitration of a drive between `queues` queues: `arbitration`, `arbitration_burst`, and for weighted round
+/// robin `weights` and `classes`.
 fn arbitration(section: &Section<'_>, queues: u32) -> Result<ArbitrationSpec, StudyError> {
     const CLASSES: [(&str, QueueClass); 4] = [
         ("urgent", QueueClass::Urgent),
@@ -252,8 +252,8 @@ fn arbitration(section: &Section<'_>, queues: u32) -> Result<ArbitrationSpec, St
     Ok(ArbitrationSpec { weights, burst, queue_classes })
 }
 
-/// Reads the `adapter` of `[sas]`, whose largest command is `transfer_max`: `command_time`, where many commands crowd it
-/// `crowded` and `crowded_time`, and its `cache`.
+/// Reads the `adapter` of `[sas]`, whose largest command is `transfer_max`: `command_time`, `crowded` and
+/// `crowded_time` for an adapter that many commands slow down, and its `cache`.
 fn adapter(
     section: &Section<'_>,
     kind: ProtocolKind,
@@ -309,7 +309,7 @@ fn adapter_cache(table: &Section<'_>, transfer_max: Bytes) -> Result<AdapterCach
     Ok(AdapterCacheSpec { size, gather, depth })
 }
 
-/// Reads `coalescing_threshold` and `coalescing_time`, both or neither.
+/// Reads `coalescing_threshold` and `coalescing_time`, which must appear together.
 fn coalescing(section: &Section<'_>) -> Result<CoalescingSpec, StudyError> {
     if !section.has("coalescing_threshold") && !section.has("coalescing_time") {
         return Ok(CoalescingSpec::default());
@@ -323,7 +323,7 @@ fn coalescing(section: &Section<'_>) -> Result<CoalescingSpec, StudyError> {
     Ok(CoalescingSpec { threshold, time })
 }
 
-/// A link between processor and ports.
+/// Reads a link between processor and ports.
 fn link(section: &Section<'_>) -> Result<NamedLink, StudyError> {
     if section.has("behind") {
         return Err(section
@@ -337,7 +337,7 @@ fn link(section: &Section<'_>) -> Result<NamedLink, StudyError> {
     pcie.finish()?;
     let setup = packets(section)?;
     let latency: Duration = section.quantity("latency")?;
-    // A switch that stores a packet before it forwards it adds the time of one to its latency.
+    // A switch that stores a packet before it forwards it adds the packet's transfer time to its latency.
     let forwarding = [("cut-through", false), ("store-and-forward", true)];
     let stores = section.has("forwarding") && section.choice("forwarding", &forwarding)?;
     let retrain = match section.optional_table("retrain")? {

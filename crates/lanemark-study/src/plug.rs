@@ -1,10 +1,10 @@
-//! A drive in a port: the link that both train to, the protocol that runs over it, and what does not fit.
+//! A drive in a port: the link that both train to, its protocol, and the checks that drive and port fit.
 
-use lanemark_core::result::Warning;
-use lanemark_core::sim::link::{LinkLaw, LinkSpec, Pcie, Sas, Sata, SataCommands, SataRate};
-use lanemark_core::sim::spec::{ProtocolKind, ProtocolSpec};
-use lanemark_core::units::Duration;
-use lanemark_core::workload::fault::Training;
+use lanemark_schema::result::Warning;
+use lanemark_schema::units::Duration;
+use lanemark_schema::workload::fault::Training;
+use lanemark_sim::link::{LinkLaw, LinkSpec, Pcie, Sas, Sata, SataCommands, SataRate};
+use lanemark_sim::spec::{ProtocolKind, ProtocolSpec};
 
 use crate::drive::{Drive, Plug};
 use crate::error::{Location, StudyError};
@@ -13,15 +13,15 @@ use crate::platform::{Platform, Port, table_of};
 /// A drive in a port.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Plugged {
-    /// Protocol by which commands reach the drive.
+    /// The protocol that carries commands to the drive.
     pub protocol: ProtocolSpec,
     /// The port's own link, as trained.
     pub link: LinkSpec,
-    /// After how long it trains anew, and to what.
+    /// The time at which the link retrains, and the new training.
     pub retrain: Option<(Duration, Training)>,
-    /// The drive's own connector, where the port holds it to less.
+    /// The drive's own connector, if the port limits it.
     pub own: Option<OwnLink>,
-    /// Doubts that come with it.
+    /// The warnings about the combination.
     pub warnings: Vec<Warning>,
 }
 
@@ -30,15 +30,15 @@ pub struct Plugged {
 pub struct OwnLink {
     /// Name of the connector, `SATA 6 Gb/s`.
     pub name: String,
-    /// Speed over the trained link's.
+    /// The connector's speed over the trained link's speed.
     pub times: f64,
 }
 
-/// Plugs `drive` into `port` of `platform`, which is read from `platform_file`. The port is named at
+/// Plugs `drive` into `port` of `platform`, which was read from `platform_file`. Errors about the port refer to
 /// `named_at`.
 ///
 /// # Errors
-/// Where the two do not fit, or the platform has no driver for what would run.
+/// Returns an error if the two do not fit, or if the platform lacks a driver for the protocol.
 pub fn plug_in(
     drive: &Drive,
     platform: &Platform,
@@ -95,7 +95,7 @@ pub fn plug_in(
     Ok(Plugged { protocol, link, retrain, own, warnings: trained_down.into_iter().collect() })
 }
 
-/// Returns the connector and law that drive and port train to: the lesser of both.
+/// Returns the connector and formula that drive and port train to, which is the lesser of both.
 fn train(
     drive: &Drive,
     platform: &Platform,
@@ -116,14 +116,14 @@ fn train(
             Ok((Plug::Sata(rate), LinkLaw::Sata(sata(drive, rate, commands))))
         }
         (Plug::Sata(own), Plug::Sas(other, _)) => {
-            // A SAS phy speaks to a SATA drive at SATA's rate, through connections of its own kind.
+            // A SAS phy uses SATA's rate for a SATA drive, through connections of a separate kind.
             let connection = Sas::new(other, 1).stp_connection_time();
             let sata = sata(drive, own, commands).over_stp(connection);
             Ok((Plug::Sata(own), LinkLaw::Sata(sata)))
         }
         (Plug::Sas(own, own_phys), Plug::Sas(other, phys)) => {
             let (rate, phys) = (own.min(other), own_phys.min(phys));
-            // Connections stay open while there is work, as initiators keep them under load.
+            // Connections stay open while there is work, as under an initiator's load.
             Ok((Plug::Sas(rate, phys), LinkLaw::Sas(Sas::new(rate, phys).kept_open())))
         }
         (Plug::Pcie(own, own_lanes), Plug::Pcie(other, lanes)) => {
@@ -136,7 +136,7 @@ fn train(
     }
 }
 
-/// The law of a SATA drive, with what its FIFO holds up.
+/// Returns the model of a SATA drive's link, including the delays of its FIFO.
 fn sata(drive: &Drive, rate: SataRate, commands: SataCommands) -> Sata {
     let law = Sata::new(rate, commands);
     let (read, write) = (drive.spec.data_path_read, drive.spec.data_path_write);

@@ -1,15 +1,15 @@
 //! The `[power]` tables of a drive and of a platform.
 
-use lanemark_core::sim::spec::{HostPower, MediaPower, PowerSpec, PowerState};
-use lanemark_core::units::Duration;
+use lanemark_schema::units::Duration;
+use lanemark_sim::spec::{HostPower, MediaPower, PowerSpec, PowerState};
 
 use crate::document::Section;
 use crate::error::StudyError;
 
-/// Reads what a drive takes, where its file tells. What bounds its values have is for the model to say.
+/// Reads the power of a drive, if its file states it. The model checks the bounds of the values.
 ///
 /// # Errors
-/// The first thing wrong in it.
+/// Returns the first error in the table.
 pub(crate) fn drive(root: &Section<'_>, is_disk: bool) -> Result<Option<PowerSpec>, StudyError> {
     let Some(section) = root.optional_table("power")? else { return Ok(None) };
     let media = match is_disk {
@@ -59,10 +59,10 @@ fn state_of(section: &Section<'_>, spec: &PowerSpec) -> Result<PowerState, Study
     Ok(state)
 }
 
-/// Reads what a platform takes besides its drives, where its file tells.
+/// Reads the power of a platform without its drives, if its file states it.
 ///
 /// # Errors
-/// The first thing wrong in it.
+/// Returns the first error in the table.
 pub(crate) fn host(root: &Section<'_>) -> Result<Option<HostPower>, StudyError> {
     let Some(section) = root.optional_table("power")? else { return Ok(None) };
     let power = HostPower {
@@ -77,7 +77,7 @@ pub(crate) fn host(root: &Section<'_>) -> Result<Option<HostPower>, StudyError> 
 mod tests {
     use super::*;
     use crate::document::Document;
-    use lanemark_core::units::{Joules, Watts};
+    use lanemark_schema::units::{Joules, Watts};
 
     fn drive_of(text: &str) -> Result<Option<PowerSpec>, String> {
         let document = Document::parse("d.toml", text).unwrap();

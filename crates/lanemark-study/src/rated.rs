@@ -1,9 +1,9 @@
-//! `[rated]` in a drive file: what is printed on the drive's box. What the file leaves open follows from it.
+//! `[rated]` in a drive file: the figures on the drive's box, from which the values that the file omits follow.
 //!
-//! A drive file needs neither `[flash]` nor `[front_end]` where it has `[rated]`. Each value that it leaves out is worked
-//! out from a rating (`derived`), or taken from the library's priors for flash, controllers and disks of that time
-//! (`assumed`, with the range in which 80% of such drives lie). Values that the file has stay as they are. Ratings are
-//! taken as met on the platform `data-sheet`.
+//! A drive file with `[rated]` needs neither `[flash]` nor `[front_end]`. Each omitted value is computed from a rating
+//! (`derived`), or taken from the library's priors for flash, controllers and disks of that time (`assumed`, with the
+//! range that contains 80% of such drives). Values in the file stay unchanged. The platform `data-sheet` is assumed to
+//! reach the ratings.
 
 mod behind;
 mod completion;
@@ -15,7 +15,7 @@ mod spare;
 
 pub use printed::{MapMemory, Market, Rated, RatedDisk};
 
-use lanemark_core::sim::spec::MediaSpec;
+use lanemark_sim::spec::MediaSpec;
 
 use crate::document::{Context, Document};
 use crate::drive::Drive;
@@ -25,12 +25,12 @@ use crate::origin::{Ledger, Overrides, Record};
 use completion::Completion;
 use priors::Priors;
 
-/// A drive of the library with where each of its values comes from.
+/// A drive of the library with the origin of each of its values.
 #[derive(Clone, Debug)]
 pub struct Explained {
     /// Name of the drive for people.
     pub name: String,
-    /// Ratings of the drive, where its file gives any.
+    /// Ratings of the drive, if its file contains any.
     pub rated: Option<Rated>,
     /// Values of the drive in the order in which they are read.
     pub values: Vec<Record>,
@@ -41,7 +41,7 @@ pub struct Explained {
 /// Reads the drive `name`, completed from its ratings.
 ///
 /// # Errors
-/// A file that cannot be read, or whose values cannot be.
+/// Returns an error if the file or its values cannot be read.
 pub fn explain(library: &Library, name: &str) -> Result<Explained, StudyError> {
     let (ledger, overrides) = (Ledger::default(), Overrides::default());
     let context = Context { ledger: &ledger, overrides: &overrides };
@@ -50,12 +50,12 @@ pub fn explain(library: &Library, name: &str) -> Result<Explained, StudyError> {
     let drive = Drive::read(&completed, context)?;
     let mut values: Vec<Record> = Vec::new();
     for record in ledger.records() {
-        // The connector and the capacity are read for the ratings too.
+        // The connector and the capacity are also read for the ratings.
         if !values.iter().any(|one| one.parameter == record.parameter) {
             values.push(record);
         }
     }
-    // It has been read without an error; its records are those of the drive.
+    // The ratings were read without an error above. Their records are already part of the drive's.
     let unseen = Ledger::default();
     let context = Context { ledger: &unseen, overrides: &overrides };
     let rated = completed.read("drive", Some(context), |root| {
@@ -69,7 +69,7 @@ pub fn explain(library: &Library, name: &str) -> Result<Explained, StudyError> {
 /// Checks the text of a drive file as [`explain`] would read it, and that its media can be simulated.
 ///
 /// # Errors
-/// All that is wrong in it.
+/// Returns all errors in the text.
 pub fn check(library: &Library, text: &str) -> Result<(), StudyError> {
     let (ledger, overrides) = (Ledger::default(), Overrides::default());
     let context = Context { ledger: &ledger, overrides: &overrides };
@@ -82,7 +82,7 @@ pub fn check(library: &Library, text: &str) -> Result<(), StudyError> {
     })
 }
 
-/// The text of a drive file with `[drive]` and `[rated]` alone. Values are written as they are given, texts in quotes.
+/// Returns the text of a drive file with only `[drive]` and `[rated]`.
 pub fn file_text(
     drive: &[(&str, FileValue)],
     port: &[(&str, FileValue)],
@@ -99,12 +99,12 @@ pub fn file_text(
     )
 }
 
-/// A value in a file that is written.
+/// A value in a generated file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum FileValue {
     /// A text, which is written in quotes.
     Text(String),
-    /// A number, or a table in braces, as it is.
+    /// A number, or a table in braces, which is written unchanged.
     Bare(String),
 }
 
@@ -117,10 +117,10 @@ impl std::fmt::Display for FileValue {
     }
 }
 
-/// Completes a drive file from its ratings; none where it has no `[rated]`.
+/// Completes a drive file from its ratings. Returns `None` if the file lacks `[rated]`.
 ///
 /// # Errors
-/// All contradictions of the ratings.
+/// Returns all contradictions of the ratings.
 pub(crate) fn complete(
     document: &Document,
     library: &Library,

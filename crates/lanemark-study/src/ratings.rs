@@ -1,12 +1,12 @@
-//! `reference/drive-ratings.toml`: what data sheets and reviews rate drives at, and what the model says.
+//! `reference/drive-ratings.toml`: ratings of drives from data sheets and reviews, and the model's figures for them.
 //!
-//! A rating from which a model value was set says nothing of the model ([`Role::Calibrated`]); what it is held
-//! against are the others. A rating of a steady load is run on a drive that was written at random from end to end
-//! for so long that nothing changes any more, over all of it.
+//! A rating that set a model value does not test the model ([`Role::Calibrated`]); the other ratings do. A steady-load
+//! rating is simulated over the whole of a drive that was written at random from end to end until its state no longer
+//! changes.
 
-use lanemark_core::result::{Calibration, Metric, Provenance, Role};
-use lanemark_core::units::{Bytes, BytesPerSecond, Duration, Ratio};
-use lanemark_core::workload::Workload;
+use lanemark_schema::result::{Calibration, Metric, Provenance, Role};
+use lanemark_schema::units::{Bytes, BytesPerSecond, Duration, Ratio};
+use lanemark_schema::workload::Workload;
 
 use crate::document::{Document, Section};
 use crate::error::{Location, StudyError};
@@ -14,16 +14,16 @@ use crate::library::Library;
 use crate::system::{NamedAt, System, SystemName};
 use crate::workload;
 
-/// The workload whose tests ratings name.
+/// The workload whose tests the ratings name.
 const WORKLOAD: &str = "data-sheet";
-/// Time that a steady load runs before it counts: several superblocks of the largest drive must have been collected
-/// before. How long it counts, and what comes after a full cache: caches are emptied in lumps.
+/// The time that a steady load runs before it counts, and the time that counts. Several superblocks of the largest
+/// drive must be collected in the former. After a full cache, the latter is long enough for the bursts of its emptying.
 const STEADY_RAMP: Duration = Duration::from_microseconds(16_000_000);
 const STEADY_DURATION: Duration = Duration::from_microseconds(4_000_000);
-/// A larger error must have its cause told.
+/// The relative error above which the file must state the cause.
 pub const MISS: f64 = 0.10;
 
-/// A drive in a port, and what it is rated at.
+/// A drive in a port, with its ratings.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RatedDrive {
     /// Name of the system that the ratings are run on.
@@ -40,23 +40,23 @@ pub struct RatedDrive {
 pub struct Rating {
     /// The test of the workload `data-sheet`.
     pub test: String,
-    /// Quantity that the figure tells.
+    /// The quantity of the figure.
     pub metric: Metric,
     /// The value in the metric's unit.
     pub published: f64,
-    /// The model value that was set from it.
+    /// The model value that was set from the rating.
     pub sets: Option<String>,
     /// Whether the rating is of a steady load over the whole drive.
     pub steady: bool,
-    /// Time that the load runs before it counts, where that matters.
+    /// Time that the load runs before it counts, if it matters.
     pub after: Option<Duration>,
-    /// Part of the drive that the test uses, where that matters.
+    /// Part of the drive that the test uses, if it matters.
     pub span: Option<Bytes>,
     /// Compressibility of the test's data.
     pub compressibility: Ratio,
-    /// Part of the model that a predicted figure follows from.
+    /// The part of the model that determines a predicted figure.
     pub rests_on: Option<String>,
-    /// Reason why the model misses the rating.
+    /// The reason why the model misses the rating.
     pub miss: Option<String>,
 }
 
@@ -65,12 +65,12 @@ pub struct Rating {
 pub struct Rated {
     /// Simulated figure, in the rating's unit.
     pub simulated: f64,
-    /// Simulated figure over the published one, less one.
+    /// The relative error of the simulated figure.
     pub error: f64,
 }
 
 impl Rating {
-    /// Returns the rating's role: whether a model value was set from it.
+    /// Returns the rating's role, which depends on whether a model value was set from it.
     pub fn role(&self) -> Role {
         if self.sets.is_some() { Role::Calibrated } else { Role::Predicted }
     }
@@ -79,7 +79,7 @@ impl Rating {
 /// Reads all ratings of `document`; each names a test of `library`'s workload `data-sheet`.
 ///
 /// # Errors
-/// The first thing wrong in the file.
+/// Returns the first error in the file.
 pub fn read(library: &Library, document: &Document) -> Result<Vec<RatedDrive>, StudyError> {
     let tests = workload::open(library, WORKLOAD)?;
     document.read("ratings", None, |root| {
@@ -143,10 +143,10 @@ fn rating(section: &Section<'_>, tests: &Workload) -> Result<Rating, StudyError>
 }
 
 impl RatedDrive {
-    /// The drive in its port, as fresh as the library has it or in the state of a steady load.
+    /// Returns the drive in its port, in its fresh state of the library or in the state of a steady load.
     ///
     /// # Errors
-    /// Where the parts do not fit together.
+    /// Returns an error if the parts do not fit together.
     pub fn system(&self, library: &Library, steady: bool) -> Result<System, StudyError> {
         let condition = Calibration {
             parameter: "drive.state.condition".to_owned(),
@@ -162,7 +162,7 @@ impl RatedDrive {
     /// Simulates the test of one of the ratings.
     ///
     /// # Errors
-    /// Where the drive does not fit its port, or the test the drive.
+    /// Returns an error if the drive does not fit its port, or the test does not fit the drive.
     pub fn run(&self, library: &Library, rating: &Rating) -> Result<Rated, StudyError> {
         let system = self.system(library, rating.steady)?;
         let mut workload = workload::open(library, &format!("{WORKLOAD}:{}", rating.test))?;

@@ -1,14 +1,14 @@
-//! `studies/*.toml`: systems × tests × published figures, with the question asked.
+//! `studies/*.toml`: systems, tests and published figures, with the question of the study.
 
 use std::path::Path;
 
-use lanemark_core::result::{
+use lanemark_schema::result::{
     Bound, Calibration, Comparison, Document as Publication, Figure, FigureCheck, Metric,
     NotModelled, Provenance, Role, RunResult, SCHEMA_VERSION, SimulatedTarget, StudyOutcome,
     StudySystem,
 };
-use lanemark_core::units::{BytesPerSecond, Duration, Watts};
-use lanemark_core::workload::{Fault, Workload};
+use lanemark_schema::units::{BytesPerSecond, Duration, Watts};
+use lanemark_schema::workload::{Fault, Workload};
 
 use crate::document::{Document, Section};
 use crate::error::{Location, StudyError};
@@ -17,7 +17,7 @@ use crate::origin::Overrides;
 use crate::system::{NamedAt, System, SystemName};
 use crate::workload::{self, fault};
 
-/// A study as it stands in its file, checked against the library.
+/// A study from its file, checked against the library.
 #[derive(Clone, Debug)]
 pub struct Study {
     id: String,
@@ -36,17 +36,17 @@ pub struct Study {
 struct Column {
     name: String,
     label: String,
-    /// The system as a name says it, with what is set otherwise than in the library.
+    /// The system's name, with the values that replace library values.
     made_of: (String, Vec<(Calibration, Location)>),
     system: System,
     workload: Workload,
 }
 
 impl Study {
-    /// Reads the study at `path` with what it needs from `library`.
+    /// Reads the study at `path` with the required files from `library`.
     ///
     /// # Errors
-    /// The first thing wrong in the study or in the files that it names.
+    /// Returns the first error in the study or in the files that it names.
     pub fn open(library: &Library, path: &Path) -> Result<Self, StudyError> {
         let document = open_file(path)?;
         library.note(&document);
@@ -145,12 +145,12 @@ impl Study {
         self.systems.iter().map(|column| (column.name.as_str(), &column.system, &column.workload))
     }
 
-    /// Returns for each system its name as `sim` takes it, with the values that the study sets for it.
+    /// Returns for each system its name in the format of `sim`, with the values that the study sets for it.
     pub fn made_of(&self) -> impl Iterator<Item = (&str, &[(Calibration, Location)])> {
         self.systems.iter().map(|column| (column.made_of.0.as_str(), column.made_of.1.as_slice()))
     }
 
-    /// The outcome of the study whose systems had the results `runs`; a system without a test that ended is left out.
+    /// Returns the outcome of the study with the results `runs`. A system without a test that ended is omitted.
     pub fn outcome(
         &self,
         provenance: &Provenance,
@@ -207,7 +207,7 @@ impl Study {
     }
 }
 
-/// A model value that the study sets, with the systems that it is set for.
+/// A model value that the study sets, with the systems it applies to.
 struct Setting {
     calibration: Calibration,
     location: Location,
@@ -275,7 +275,7 @@ fn read_system(
     Ok(Column { name, label, made_of: (parts.to_string(), built), system, workload })
 }
 
-/// The publication that a study is held against; a study without figures needs none.
+/// Reads the publication that a study is compared with. A study without figures needs no publication.
 fn publication(root: &Section<'_>, head: &Section<'_>) -> Result<Publication, StudyError> {
     if !root.has("figure") && !head.has("document") && !head.has("citation") {
         return Ok(Publication { file: String::new(), citation: String::new() });
@@ -283,7 +283,7 @@ fn publication(root: &Section<'_>, head: &Section<'_>) -> Result<Publication, St
     Ok(Publication { file: head.text("document")?, citation: head.text("citation")? })
 }
 
-/// The tests of a study: those of a workload's file, or its own.
+/// The tests of a study: the tests of a workload's file, or its own.
 enum Tests<'d> {
     Named(String),
     Own(&'d Document, &'d str),
@@ -303,7 +303,7 @@ impl<'d> Tests<'d> {
             let message = "the study has tests of its own, and names a workload";
             return Err(head.error("workload", message).hint("leave out one of the two"));
         }
-        // The workload's reader asks these for what is in them.
+        // The workload's reader requests the keys of these tables.
         for key in ["workload", "defaults", "transactions"] {
             root.optional_table(key)?;
         }
@@ -318,7 +318,7 @@ impl<'d> Tests<'d> {
         }
     }
 
-    /// An error about a name that is no workload's is told where the study has the name.
+    /// Moves an error about the name of an unknown workload to the location of the name in the study.
     fn locate(&self, error: StudyError, head: &Section<'_>) -> StudyError {
         match self {
             Self::Named(_) => locate(error, head, "workload"),
@@ -327,7 +327,7 @@ impl<'d> Tests<'d> {
     }
 }
 
-/// The faults of one system, each as the command line has it.
+/// Reads the faults of one system, each in the format of the command line.
 fn own_faults(section: &Section<'_>) -> Result<Vec<Fault>, StudyError> {
     let read = |text: String| {
         let fault = text.parse::<Fault>();
@@ -336,7 +336,7 @@ fn own_faults(section: &Section<'_>) -> Result<Vec<Fault>, StudyError> {
     section.texts("faults")?.into_iter().map(read).collect()
 }
 
-/// The drives of a system: one, or one in each of the ports that `+` joins; a volume, where `volume` says which.
+/// Reads the drives of a system: one, or one in each of the ports that `+` joins, or a volume if `volume` is present.
 fn parts(section: &Section<'_>) -> Result<SystemName, StudyError> {
     let [drive, platform, port] = ["drive", "platform", "port"].map(|key| section.text(key));
     let name = format!("{}@{}:{}", drive?, platform?, port?);
@@ -348,7 +348,7 @@ fn parts(section: &Section<'_>) -> Result<SystemName, StudyError> {
         .map_err(|error| StudyError { location: section.location_of("port"), ..error })
 }
 
-/// The tests of `workload` that a system runs: those that it names, else all.
+/// Returns the tests of `workload` that a system runs: the tests that it names, otherwise all.
 fn chosen(workload: &Workload, section: &Section<'_>) -> Result<Workload, StudyError> {
     let names = section.texts("tests")?;
     let mut chosen = workload.clone();
@@ -447,7 +447,7 @@ fn read_figure(
     Ok(Figure { id, system, test, metric, published, bound, over, place, role })
 }
 
-/// A figure about power needs drives, and one about a battery a platform, whose power is known.
+/// Checks that the power of the drives is known for a figure about power, and the platform's for one about a battery.
 fn check_power(section: &Section<'_>, metric: Metric, system: &System) -> Result<(), StudyError> {
     if !matches!(metric, Metric::Power | Metric::BatteryLife) {
         return Ok(());
@@ -486,7 +486,7 @@ fn known_system(systems: &[Column], name: &str, location: Location) -> Result<()
     Err(StudyError::unknown(location, "system", name, known))
 }
 
-/// An unknown name in a library is the fault of the line that names it.
+/// Moves an error about an unknown name in a library to the line that contains the name.
 fn locate(error: StudyError, section: &Section<'_>, key: &str) -> StudyError {
     match error.is_unknown_name() && error.location.position.is_none() {
         true => StudyError { location: section.location_of(key), ..error },
@@ -494,7 +494,7 @@ fn locate(error: StudyError, section: &Section<'_>, key: &str) -> StudyError {
     }
 }
 
-/// Checks a figure against the systems' results.
+/// Compares a figure with the systems' results.
 fn check(figure: &Figure, systems: &[StudySystem]) -> Option<FigureCheck> {
     let result = |name: &str| {
         let system = systems.iter().find(|system| system.name == name)?;

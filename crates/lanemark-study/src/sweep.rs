@@ -1,14 +1,14 @@
 //! A sweep: one test on one system at every combination of its axes' values.
 //!
 //! An axis is a parameter of the test, one of the system's parts, or any model value that can be set. Points are
-//! numbered with the last axis fastest. Each is assembled and run by itself, with the random streams of one run of
-//! that test alone, so that a point is the same whoever runs it and when. A value that no system or test can have
-//! is the outcome of its points; a name that none knows is an error before anything runs.
+//! numbered with the last axis fastest. Each point is assembled and run separately, with the random streams of a run of
+//! that test only, so that a point is the same on every machine and at every time. A value that no system or test
+//! accepts is the outcome of its points; an unknown name is an error before any run.
 //!
-//! Every point has a key, a hash of all that it follows from: version, library files, system, test, settings, seed,
-//! axes and the point's values. By it the rows of a file are known to be of this sweep.
+//! Every point has a key, a hash of all its inputs: version, library files, system, test, settings, seed, axes and the
+//! point's values. The key identifies the rows of a file as rows of this sweep.
 //!
-//! Not done: axes that go together, points that are left out, several tests.
+//! Not supported: axes that vary together, omitted points, several tests.
 
 mod axis;
 mod parameter;
@@ -17,10 +17,13 @@ pub mod rows;
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use lanemark_core::result::{Calibration, Sample, SweepFigures, SweepPoint, TestResult};
-use lanemark_core::rng::StreamKey;
-use lanemark_core::sim::{Progress, SimError, run_test_watched};
-use lanemark_core::workload::{Test, Workload};
+use lanemark_schema::result::{
+    Calibration, DirectionFigures, Sample, SweepFigures, SweepPoint, TestResult,
+    write_amplification,
+};
+use lanemark_schema::rng::StreamKey;
+use lanemark_schema::workload::{Test, Workload};
+use lanemark_sim::{Progress, SimError, run_test_watched};
 use sha2::{Digest, Sha256};
 
 use crate::document::Section;
@@ -30,12 +33,12 @@ use crate::system::{NamedAt, System, SystemName};
 pub use axis::Axis;
 use parameter::{OF_SYSTEM, OF_TEST};
 
-/// Greatest number of points of a sweep.
+/// The maximum number of points of a sweep.
 pub const POINTS_MAX: u64 = 1_000_000;
-/// The percentiles that a point holds.
+/// The percentiles in the figures of a point.
 const PERCENTILES: [f64; 3] = [50.0, 99.0, 99.9];
 
-/// A sweep as its file has it.
+/// A sweep as defined in its file.
 #[derive(Clone, Debug)]
 pub struct Definition {
     /// The system, `drive@platform:port`.
@@ -48,7 +51,7 @@ pub struct Definition {
     pub settings: Vec<(Calibration, Location)>,
 }
 
-/// A sweep, checked as far as can be without assembling each point.
+/// A sweep, with all checks that do not require assembling each point.
 #[derive(Clone, Debug)]
 pub struct Sweep {
     parts: SystemName,
@@ -56,15 +59,15 @@ pub struct Sweep {
     axes: Vec<Axis>,
     settings: Vec<(Calibration, Location)>,
     seed: u64,
-    /// The hash of all that the points have in common.
+    /// The hash of all inputs that the points share.
     inputs: String,
 }
 
-/// Runs points, each after another; several of them can be at work on one sweep.
+/// Runs points in sequence. Several runners can work on one sweep.
 pub struct Runner<'s> {
     sweep: &'s Sweep,
     library: Library,
-    /// The system of the last point, with what made it.
+    /// The system of the last point, with the values that it was assembled from.
     last: Option<(Vec<String>, Result<System, String>)>,
 }
 
@@ -72,7 +75,7 @@ impl Definition {
     /// Reads a sweep's file.
     ///
     /// # Errors
-    /// The first thing wrong in it.
+    /// Returns the first error in the file.
     pub fn open(path: &Path) -> Result<Self, StudyError> {
         let document = open_file(path)?;
         document.read("sweep", None, Self::read_root)
@@ -101,11 +104,12 @@ impl Definition {
 }
 
 impl Sweep {
-    /// The sweep of `definition` with the one test of `workload`, which its repeats and average belong to.
+    /// Creates the sweep of `definition` with the one test of `workload`, which provides repeats and average.
     ///
     /// # Errors
-    /// A name that neither tests nor systems know, an axis that is there twice, none at all, more points than
-    /// [`POINTS_MAX`], more than one test.
+    /// Returns an error if a name is known to neither tests nor systems, or if a value does not have the format of its
+    /// parameter. Returns an error if an axis appears twice, if there is no axis or more than one test, or if there are
+    /// more points than [`POINTS_MAX`].
     pub fn new(
         library: &Library,
         definition: Definition,
@@ -125,6 +129,7 @@ impl Sweep {
         }
         let mut sweep = Self { parts, workload, axes, settings, seed, inputs: String::new() };
         sweep.check_axes()?;
+        sweep.check_values()?;
         sweep.open_files(library)?;
         sweep.check_parameters(library)?;
         sweep.inputs = sweep.hash_of_inputs(library);
@@ -151,17 +156,17 @@ impl Sweep {
         self.axes.iter().map(|axis| axis.values.len() as u64).product()
     }
 
-    /// A hash of all that its points have in common, in hexadecimal.
+    /// Returns the hash of all inputs that its points share, in hexadecimal.
     pub fn inputs(&self) -> &str {
         &self.inputs
     }
 
-    /// The key of a point.
+    /// Returns the key of a point.
     pub fn key(&self, number: u64) -> String {
         key(&self.inputs, number, &self.values(number))
     }
 
-    /// The values of a point, one for each axis.
+    /// Returns the values of a point, one for each axis.
     pub fn values(&self, number: u64) -> Vec<String> {
         let mut rest = number;
         let mut values: Vec<String> = self
@@ -205,7 +210,23 @@ impl Sweep {
         Ok(())
     }
 
-    /// Opens every library file that a point can need, so that their hashes are known and no name is wrong.
+    /// Finds values that do not have the format of their parameter, which no point could accept. Whether a value is in
+    /// its bounds depends on the others, and is checked for each point.
+    fn check_values(&self) -> Result<(), StudyError> {
+        let is_of_test = |axis: &&Axis| OF_TEST.iter().any(|(name, _)| *name == axis.name);
+        for axis in self.axes.iter().filter(is_of_test) {
+            for value in &axis.values {
+                let mut test = self.workload.tests[0].clone();
+                parameter::apply(&mut test, &axis.name, value).map_err(|message| {
+                    StudyError::new(axis.location.clone(), message)
+                        .hint("values are written 1,2,4 and ranges 1..32, 1..32+4 or 1..32*2")
+                })?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Opens every library file that a point can need, so that their hashes are known and all names exist.
     fn open_files(&self, library: &Library) -> Result<(), StudyError> {
         let kinds = [(Kind::Drive, "drive"), (Kind::Platform, "platform")];
         for (kind, name) in kinds {
@@ -229,8 +250,8 @@ impl Sweep {
         Ok(())
     }
 
-    /// Finds names of model values that no system of the sweep knows. One that all other values belong to is asked
-    /// with its first value; whether that is in its bounds is for the points to say.
+    /// Finds names of model values that no system of the sweep knows. Each is set to the first value of its axis; the
+    /// bounds are checked for each point.
     fn check_parameters(&self, library: &Library) -> Result<(), StudyError> {
         let values = |name: &str| {
             let axis = self.axes.iter().find(|axis| axis.name == name);
@@ -273,7 +294,7 @@ impl Sweep {
         let axes = self.axes.iter().map(|axis| (&axis.name, &axis.values));
         let settings = self.settings.iter().map(|(set, _)| (&set.parameter, &set.value));
         let (axes, settings): (Vec<_>, Vec<_>) = (axes.collect(), settings.collect());
-        // The same files in another place are the same.
+        // Equal files at other paths give the same hash.
         let files: BTreeSet<String> = library.used().into_values().collect();
         sha256(&format!(
             "{}\n{}\n{:?}\n{:?}\n{:?}\n{axes:?}\n{settings:?}\n{}",
@@ -288,12 +309,13 @@ impl Sweep {
 }
 
 impl<'s> Runner<'s> {
-    /// A runner of points of `sweep`.
+    /// Creates a runner of points of `sweep`.
     pub fn new(sweep: &'s Sweep, library: Library) -> Self {
         Self { sweep, library, last: None }
     }
 
-    /// Runs a point. Whatever is wrong with it is its outcome; none where `watch` ended it by returning false.
+    /// Runs a point. An error is part of the point's outcome. Returns `None` if `watch` ended the run by returning
+    /// false.
     pub fn run(
         &mut self,
         number: u64,
@@ -342,7 +364,7 @@ impl<'s> Runner<'s> {
 }
 
 impl Sweep {
-    /// The figures of a test; none where `watch` ended it.
+    /// Returns the figures of a test, or `None` if `watch` ended it.
     fn figures(
         &self,
         system: &System,
@@ -374,18 +396,29 @@ impl Sweep {
             busiest: path
                 .and_then(|path| path.busiest_hop())
                 .map(|hop| (hop.name.clone(), hop.utilisation)),
+            reads: DirectionFigures::of(
+                &result.samples,
+                |sample| sample.reads.as_ref(),
+                self.workload.average,
+            ),
+            writes: DirectionFigures::of(
+                &result.samples,
+                |sample| sample.writes.as_ref(),
+                self.workload.average,
+            ),
+            write_amplification: write_amplification(&result.samples),
         }))
     }
 }
 
-/// The key of a point with these values in the sweep whose points have the hash `inputs` in common.
+/// Returns the key of a point with these values, in a sweep whose points share the inputs with the hash `inputs`.
 pub fn key(inputs: &str, number: u64, values: &[String]) -> String {
     let mut key = sha256(&format!("{inputs}\n{number}\n{}", values.join("\n")));
     key.truncate(16);
     key
 }
 
-/// The setting of a model value at a point.
+/// Returns the setting of a model value at a point.
 fn setting(axis: &Axis, value: &str) -> (Calibration, Location) {
     let (parameter, value) = (axis.name.clone(), value.to_owned());
     let location = Location::file(format!("{parameter} = {value}"));

@@ -1,15 +1,15 @@
-//! A drive plugged into a port of a platform, and a workload run on it.
+//! A drive in a port of a platform, and runs of a workload on it.
 
-use lanemark_core::result::{
-    Calibration, FILLING_MAX, Provenance, RunResult, SCHEMA_VERSION, Sample, SimulatedTarget,
-    Target, TestResult, Warning,
+use lanemark_schema::result::{
+    AssumedLimit, Calibration, DriveState, FILLING_MAX, Provenance, RunResult, SCHEMA_VERSION,
+    Sample, SimulatedTarget, Target, TestResult, Warning,
 };
-use lanemark_core::rng::StreamKey;
-use lanemark_core::sim::link::LinkSpec;
-use lanemark_core::sim::spec::{CheckedSystem, Condition, MediaSpec};
-use lanemark_core::sim::{CHUNK, Progress, SimError, VolumeSpec, run_beside_watched};
-use lanemark_core::units::Bytes;
-use lanemark_core::workload::{Fault, Workload};
+use lanemark_schema::rng::StreamKey;
+use lanemark_schema::units::Bytes;
+use lanemark_schema::workload::{Fault, Test, Workload};
+use lanemark_sim::link::LinkSpec;
+use lanemark_sim::spec::{CheckedSystem, Condition, Content, MediaSpec, ProtocolKind};
+use lanemark_sim::{CHUNK, Progress, SimError, VolumeSpec, run_beside_watched};
 
 use crate::attached::{Attached, join};
 use crate::document::{Context, Document};
@@ -26,11 +26,11 @@ pub struct SystemName {
     pub drive: String,
     /// The platform's file.
     pub platform: String,
-    /// The port; two of them, `one|other`, for a drive that is plugged in by both.
+    /// The port, or two ports, `one|other`, for a drive that is connected by both.
     pub port: String,
-    /// Further drives, each with its port, at work at the same time.
+    /// Further drives, each with its port, that work at the same time.
     pub beside: Vec<(String, String)>,
-    /// Volume of all the drives, where they are one.
+    /// The volume that contains all drives, if there is one.
     pub volume: Option<VolumeSpec>,
 }
 
@@ -50,19 +50,19 @@ pub struct NamedAt {
 pub struct System {
     /// Specification for the simulator.
     pub spec: CheckedSystem,
-    /// The platform, for its other ports.
+    /// The platform, with its other ports.
     pub platform: Platform,
     /// Description of the system in results.
     pub target: SimulatedTarget,
-    /// The ports that are taken, with what is in each.
+    /// The used ports, with their drives.
     pub taken: Vec<Taken>,
-    /// Whether a drive's file leaves values to follow from its ratings.
+    /// Whether values follow from a drive's ratings, because its file omits them.
     pub is_rated: bool,
-    /// The values that it was made of, in the order in which they were read.
+    /// The values of the system, in the order in which they were read.
     pub values: Vec<Record>,
     /// The values that are known only within a range.
     pub uncertain: Vec<Uncertain>,
-    /// Doubts that come with the assembly.
+    /// The warnings of the assembly.
     pub warnings: Vec<Warning>,
 }
 
@@ -75,18 +75,17 @@ pub struct Taken {
     pub drive: String,
     /// The port's own link, as trained.
     pub link: LinkSpec,
-    /// The drive's own connector, where the port holds it to less.
+    /// The drive's own connector, if the port limits it.
     pub own: Option<OwnLink>,
 }
 
 impl SystemName {
-    /// Reads `drive@platform:port`; further ports follow after `+`, each with a drive of its own before a
-    /// colon or with another of the first kind: `drive@platform:port+port+other-drive:port`. A drive with two
-    /// ports takes both of `one|other`. With `stripe:`, `stripe-64KiB:` or `mirror:` before the first drive all
-    /// of them are one volume.
+    /// Parses `drive@platform:port`. Further ports follow after `+`, each with a separate drive before a colon, or with
+    /// another drive of the first kind: `drive@platform:port+port+other-drive:port`. A drive with two ports uses both
+    /// of `one|other`. With `stripe:`, `stripe-64KiB:` or `mirror:` before the first drive, all drives form one volume.
     ///
     /// # Errors
-    /// Where `text` is not written so.
+    /// Returns an error if `text` has another form.
     pub fn parse(text: &str) -> Result<Self, StudyError> {
         let fail = || {
             let message = format!("`{text}` is not written as drive@platform:port");
@@ -143,7 +142,7 @@ impl SystemName {
     }
 }
 
-/// Reads how drives are one volume from before the first of them, and returns what follows.
+/// Parses the kind of volume before the first drive, and returns the text after it.
 fn volume(text: &str) -> Result<(Option<VolumeSpec>, &str), StudyError> {
     let Some((before, behind)) = text.split_once(':') else { return Ok((None, text)) };
     let fail = |message: String| {
@@ -168,7 +167,7 @@ fn volume(text: &str) -> Result<(Option<VolumeSpec>, &str), StudyError> {
 }
 
 impl NamedAt {
-    /// Returns all three at one location, such as the command line.
+    /// Returns all three names at one location, such as the command line.
     pub fn all(location: &Location) -> Self {
         Self { drive: location.clone(), platform: location.clone(), port: location.clone() }
     }
@@ -193,11 +192,11 @@ impl std::fmt::Display for SystemName {
 }
 
 impl System {
-    /// Plugs a drive into a port. `name` is what results call the system, `named_at` where its parts are
-    /// named; each of `settings` takes the place of a library value.
+    /// Plugs a drive into a port. `name` is the system's name in results. `named_at` contains the locations of the
+    /// names of its parts. Each of `settings` replaces a library value.
     ///
     /// # Errors
-    /// The first thing wrong in the files, or in how they fit together.
+    /// Returns the first error in the files, or in their combination.
     pub fn assemble(
         library: &Library,
         parts: &SystemName,
@@ -291,10 +290,10 @@ impl System {
         self.spec.volume_capacity().unwrap_or(self.spec.first().drive.capacity)
     }
 
-    /// Returns the system for the simulator, with these faults besides its own.
+    /// Returns the system for the simulator, with these faults in addition to its own.
     ///
     /// # Errors
-    /// All faults that the system cannot have, in one error at `location`.
+    /// Returns all faults that the system cannot have, in one error at `location`.
     pub fn with_faults(
         &self,
         faults: &[Fault],
@@ -306,10 +305,10 @@ impl System {
         })
     }
 
-    /// Runs all tests of `workload`, one after the other.
+    /// Runs all tests of `workload` in sequence.
     ///
     /// # Errors
-    /// Where a test does not fit the drive.
+    /// Returns an error if a test does not fit the drive.
     pub fn run(
         &self,
         workload: &Workload,
@@ -329,11 +328,11 @@ impl System {
         Ok(self.result(workload, provenance, samples.into_iter().map(Some)))
     }
 
-    /// Simulates one repeat of a test of `workload` and of those beside it, by the numbers of the first and of the repeat;
-    /// none where `watch` ended it by returning false.
+    /// Simulates one repeat of a test of `workload` and of the tests that run alongside it, by the numbers of the first
+    /// test and of the repeat. Returns `None` if `watch` ended it by returning false.
     ///
     /// # Errors
-    /// Where a test does not fit the drive, or cannot have others beside it.
+    /// Returns an error if a test does not fit the drive, or does not permit others alongside it.
     pub fn samples(
         &self,
         workload: &Workload,
@@ -359,7 +358,8 @@ impl System {
         }
     }
 
-    /// The result with `samples`, those of each test of `workload` that came to its end. Complete where all did.
+    /// Returns the result with `samples` of each test of `workload` that ran to its end. It is complete if all tests
+    /// did.
     pub fn result(
         &self,
         workload: &Workload,
@@ -389,20 +389,65 @@ impl System {
             if share > FILLING_MAX {
                 result.warnings.push(Warning::BufferFilling { test: test.name.clone(), share });
             }
-            result.tests.push(TestResult::new(workload, test, samples));
+            let unfinished = samples.iter().filter_map(|sample| {
+                let in_flight = sample.in_flight.filter(|flight| flight.older_than_counted > 0)?;
+                Some((in_flight, sample.latency_max()))
+            });
+            if let Some((in_flight, counted)) = unfinished.max_by_key(|(flight, _)| flight.age_max)
+            {
+                result.warnings.push(Warning::Unfinished {
+                    test: test.name.clone(),
+                    requests: in_flight.older_than_counted,
+                    age: in_flight.age_max,
+                    counted,
+                });
+            }
+            let told = TestResult::new(workload, test, samples);
+            let limit = told.samples.first().and_then(|sample| self.assumed_limit(test, sample));
+            let test = test.name.clone();
+            result.warnings.extend(limit.map(|limit| Warning::AssumedLimit { test, limit }));
+            result.tests.push(told);
         }
         result.complete = result.tests.len() == workload.tests.len();
         if result.complete {
-            let doubt = self.uncollected(result.tests.iter().flat_map(|test| &test.samples));
-            result.warnings.extend(doubt);
+            let doubts = workload.groups().into_iter().filter_map(|group| {
+                let content = Content::of_all(&workload.tests[group.clone()]);
+                let samples = result.tests[group].iter().flat_map(|test| &test.samples);
+                self.uncollected(samples, content)
+            });
+            // One warning for all tests, from the test that wrote the most data.
+            let written = |doubt: &Warning| match doubt {
+                Warning::NoCollection { written_bytes, .. } => *written_bytes,
+                _ => Bytes::ZERO,
+            };
+            let doubt = doubts.max_by_key(written);
+            let collected = result
+                .tests
+                .iter()
+                .flat_map(|test| &test.samples)
+                .any(|sample| sample.drive.is_some_and(|drive| drive.moved > Bytes::ZERO));
+            result.warnings.extend(doubt.filter(|_| !collected));
         }
         result
     }
 
-    /// The doubt about samples that wrote to a drive in which nothing had to make room yet.
+    /// Returns the assumed value that determines a `sample` of `test` as its bottleneck.
+    #[must_use]
+    pub fn assumed_limit(&self, test: &Test, sample: &Sample) -> Option<AssumedLimit> {
+        let is_nvme = self.spec.first().protocol.kind == ProtocolKind::Nvme;
+        let set = |one: &&Uncertain| {
+            !self.target.overrides.iter().any(|other| other.parameter == one.parameter)
+        };
+        let uncertain: Vec<Uncertain> = self.uncertain.iter().filter(set).cloned().collect();
+        crate::assumed::limit(test, sample, &uncertain, &self.target.values_assumed, is_nvme)
+    }
+
+    /// Returns the warning about samples that wrote to a drive before any collection was necessary. A fresh drive, or
+    /// the volume, contained `content` before.
     pub fn uncollected<'s>(
         &self,
         samples: impl IntoIterator<Item = &'s Sample>,
+        content: Content,
     ) -> Option<Warning> {
         let used = samples.into_iter().filter_map(|sample| sample.drive.as_ref());
         let most = used.max_by_key(|used| (used.moved, used.host_written))?;
@@ -411,11 +456,31 @@ impl System {
             MediaSpec::Disk(_) => false,
         };
         let written_bytes = most.host_written;
+        let before = Some(self.state_before(content));
         (fresh && written_bytes > Bytes::ZERO && most.moved == Bytes::ZERO)
-            .then_some(Warning::NoCollection { written_bytes })
+            .then_some(Warning::NoCollection { written_bytes, before })
     }
 
-    fn fail(&self, test: &lanemark_core::workload::Test, error: SimError) -> StudyError {
+    /// Returns the space of the volume, or of each drive, before a run. A fresh one contains `content`.
+    fn state_before(&self, content: Content) -> DriveState {
+        let attachment = self.spec.first();
+        let one = attachment.drive.capacity;
+        let capacity = self.spec.volume_capacity().unwrap_or(one);
+        let held = match &attachment.drive.media {
+            MediaSpec::Flash(flash) => match flash.condition {
+                Condition::Fresh => attachment.held(content.written),
+                Condition::Purged => Bytes::ZERO,
+                Condition::Sequential | Condition::Random => {
+                    Bytes((capacity.get() as f64 * flash.filled.get()).round() as u64)
+                }
+            },
+            MediaSpec::Disk(_) => content.written,
+        };
+        let held_bytes = held.min(capacity);
+        DriveState { held_bytes, free_bytes: capacity - held_bytes }
+    }
+
+    fn fail(&self, test: &lanemark_schema::workload::Test, error: SimError) -> StudyError {
         let location = Location::file(&self.target.system);
         let message = format!("test `{}`: {error}", test.name);
         let hint = match error {
@@ -436,7 +501,7 @@ impl System {
     }
 }
 
-/// An unknown name in a library is the fault of the place that names it.
+/// Moves an error about an unknown name in a library to the location of the name.
 pub(crate) fn found(error: StudyError, place: &Location) -> StudyError {
     match error.is_unknown_name() && error.location.position.is_none() {
         true => StudyError { location: place.clone(), ..error },
@@ -452,7 +517,7 @@ fn describe(
     settings: &[(Calibration, Location)],
 ) -> SimulatedTarget {
     let mut records = ledger.records();
-    // A drive that is there twice has its values once.
+    // A drive that appears twice contributes its values once.
     let mut seen = std::collections::BTreeSet::new();
     records.retain(|record| seen.insert((record.parameter.clone(), record.text.clone())));
     let count = |wanted: fn(&Origin) -> bool| {

@@ -1,20 +1,20 @@
-//! The check that a platform's links form a tree: each comes from one place, and no path leads back to where it was.
+//! The check that a platform's links form a tree: each link has one parent, and no path is a loop.
 //!
-//! A platform file lists the links on the way to each port. A link that is listed behind one chip for one port and
-//! behind another for the next would have two parents; two links that are each listed behind the other, a loop. Both
-//! are told with the two ends.
+//! A platform file lists the links on the path to each port. A link that is listed downstream of one chip for one port
+//! and of another chip for the next would have two parents. Two links that are each listed downstream of the other form
+//! a loop. The error names the two ends.
 
 use crate::error::StudyError;
 use crate::links::NamedLink;
 use crate::platform::Port;
 
-/// Name of what comes before the first link of every path.
+/// The name of the node before the first link of every path.
 const PROCESSOR: &str = "the processor";
 
-/// Checks that `link` is none of `known`.
+/// Checks that `link` does not have the name of a link in `known`.
 ///
 /// # Errors
-/// The chips at the far ends of both.
+/// Returns a message with the chips at the far ends of both.
 pub(crate) fn check_link(link: &NamedLink, known: &[NamedLink]) -> Result<(), String> {
     match known.iter().find(|other| other.name == link.name) {
         None => Ok(()),
@@ -24,10 +24,10 @@ pub(crate) fn check_link(link: &NamedLink, known: &[NamedLink]) -> Result<(), St
     }
 }
 
-/// Checks the way to the port `name`, `behind`, against itself and against the ways to `ports`.
+/// Checks the path `behind` to the port `name` for loops, and against the paths to `ports`.
 ///
 /// # Errors
-/// The two places that a link would come from; `fail` makes the error of a message.
+/// Returns the two parents of the link, as the error that `fail` makes of a message.
 pub(crate) fn check_way(
     name: &str,
     behind: &[NamedLink],
@@ -63,7 +63,7 @@ pub(crate) fn check_way(
     Ok(())
 }
 
-/// Names the upper end of link `index` of a path: a chip, and the link that it is at the end of.
+/// Returns the name of the upper end of link `index` of a path: a chip, and the link that ends at it.
 fn parent_of(behind: &[NamedLink], index: usize) -> String {
     index.checked_sub(1).map_or(PROCESSOR.to_owned(), |before| {
         let NamedLink { name, to, .. } = &behind[before];

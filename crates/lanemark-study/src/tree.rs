@@ -1,6 +1,6 @@
-//! A parsed TOML file as plain owned values with their places.
+//! A parsed TOML file as plain owned values with their offsets.
 //!
-//! The parser's own tree borrows the text; this one does not, so a document can be kept and passed on.
+//! The parser's own tree borrows the text. This one does not, so a document can be kept and passed on.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -11,14 +11,14 @@ use toml::de::{DeTable, DeValue, Error};
 /// A table: its entries by key.
 pub(crate) type Table = BTreeMap<String, Entry>;
 
-/// A key's place and its value.
+/// The offset of a key, and its value.
 #[derive(Clone, Debug)]
 pub(crate) struct Entry {
     pub(crate) key_offset: usize,
     pub(crate) value: Value,
 }
 
-/// A value and its place, in bytes from the start of the text.
+/// A value and its offset, in bytes from the start of the text.
 #[derive(Clone, Debug)]
 pub(crate) struct Value {
     pub(crate) offset: usize,
@@ -28,23 +28,23 @@ pub(crate) struct Value {
 #[derive(Clone, Debug)]
 pub(crate) enum Node {
     Text(String),
-    /// A whole or broken number as written.
+    /// An integer or decimal number as written.
     Number(String),
     Table(Table),
     Array(Vec<Value>),
-    /// A boolean or a date, which no file of ours has.
+    /// A boolean or a date, which does not appear in our files.
     Other(&'static str),
 }
 
 impl Entry {
-    /// Moves the entry with all in it to `offset`, where another file's text stands for it.
+    /// Moves the entry and its contents to `offset`, the location that represents it in another file's text.
     pub(crate) fn move_to(&mut self, offset: usize) {
         self.key_offset = offset;
         self.value.move_to(offset);
     }
 }
 
-/// The value as a file has it, on one line.
+/// Writes the value in the format of a file, on one line.
 impl fmt::Display for Value {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.node {
@@ -95,7 +95,7 @@ impl Value {
     }
 }
 
-/// A text as a file has it, in quotes.
+/// Returns a text in the format of a file, in quotes.
 pub(crate) fn quoted(text: &str) -> String {
     let escaped = |c: char| match c {
         '"' | '\\' => format!("\\{c}"),

@@ -1,11 +1,11 @@
-//! A USB port with an enclosure's bridge in it: `usb` and `[port.bridge]` of a platform's port.
+//! A USB port with an enclosure's bridge: `usb` and `[port.bridge]` of a platform's port.
 //!
-//! Such a port is that of the drive behind the bridge, SATA or PCI Express. The USB link and the bridge are the last links
-//! on its way.
+//! Such a port has the type of the drive downstream of the bridge, SATA or PCI Express. The USB link and the bridge are
+//! the last links on its path.
 
-use lanemark_core::sim::link::{Bridge, LinkLaw, LinkSpec, PcieSetup, Usb, UsbRate, UsbTransport};
-use lanemark_core::sim::spec::ProtocolKind;
-use lanemark_core::units::{BitsPerSecond, BytesPerSecond, Duration};
+use lanemark_schema::units::{BitsPerSecond, BytesPerSecond, Duration};
+use lanemark_sim::link::{Bridge, LinkLaw, LinkSpec, PcieSetup, Usb, UsbRate, UsbTransport};
+use lanemark_sim::spec::ProtocolKind;
 
 use crate::document::Section;
 use crate::drive::{Plug, plug};
@@ -14,20 +14,20 @@ use crate::links::{NamedLink, packets};
 
 /// Links and bridge between a USB port and the drive in its enclosure.
 pub(crate) struct Enclosure {
-    /// Links of the port, and the bridge.
+    /// The links of the port, and the bridge.
     pub(crate) links: [NamedLink; 2],
-    /// Connector behind the bridge.
+    /// The connector downstream of the bridge.
     pub(crate) plug: Plug,
-    /// Limits of a PCI Express drive behind the bridge.
+    /// The limits of a PCI Express drive downstream of the bridge.
     pub(crate) packets: Option<PcieSetup>,
-    /// Protocol that the host speaks to the bridge.
+    /// The protocol between host and bridge.
     pub(crate) protocol: ProtocolKind,
 }
 
 /// Reads `usb` and `bridge` of the port `name`.
 ///
 /// # Errors
-/// A rate that is none of USB 3.2's, or a bridge to what there is none for.
+/// Returns an error if the rate is not a rate of USB 3.2, or if the kind of bridge does not exist.
 pub(crate) fn enclosure(section: &Section<'_>, name: &str) -> Result<Enclosure, StudyError> {
     let line_rate: BitsPerSecond = section.quantity("usb")?;
     let Some(usb) = UsbRate::new(line_rate) else {

@@ -1,14 +1,14 @@
-//! `library/workloads/*.toml`: what is asked of a target.
+//! `library/workloads/*.toml`: the tests that run on a target.
 
 pub(crate) mod fault;
 mod load;
 mod pattern;
 mod transactions;
 
-use lanemark_core::units::{Bytes, Duration, Ratio};
-use lanemark_core::workload::{
-    Asks, Average, Fault, Interval, Order, QUEUE_DEPTH_MAX, Requests, Rounds, THREADS_MAX, Test,
-    Tracked, Transactions, Workload,
+use lanemark_schema::units::{Bytes, Duration, Ratio};
+use lanemark_schema::workload::bound::{QUEUE_DEPTH, THREADS};
+use lanemark_schema::workload::{
+    Asks, Average, Fault, Interval, Order, Requests, Rounds, Test, Tracked, Transactions, Workload,
 };
 
 use crate::document::{Context, Document, Section};
@@ -16,21 +16,21 @@ use crate::error::{Location, StudyError};
 use crate::library::{Kind, Library};
 use crate::origin::{Ledger, Overrides};
 
-/// Greatest number of repeats of a test.
+/// The maximum number of repeats of a test.
 const REPEATS_MAX: u64 = 1000;
 
-/// Reads the workload `name`, or one test of it where the name is `workload:test`.
+/// Reads the workload `name`, or one test of it if the name is `workload:test`.
 ///
 /// # Errors
-/// Where there is no such file or test, or the first thing wrong in the file.
+/// Returns an error if the file or test does not exist, or the first error in the file.
 pub fn open(library: &Library, name: &str) -> Result<Workload, StudyError> {
     open_set(library, name, &Overrides::default())
 }
 
-/// Opens a workload with some values overridden, `workload.transactions.processor` for one.
+/// Opens a workload with some values overridden, for example `workload.transactions.processor`.
 ///
 /// # Errors
-/// As [`open`], and where there is no such value.
+/// Returns the error of [`open`], or an error if there is no such value.
 pub fn open_set(
     library: &Library,
     name: &str,
@@ -57,19 +57,19 @@ pub fn open_set(
     Ok(workload)
 }
 
-/// Reads `text` as a workload's file; `id` stands for the file in errors.
+/// Parses `text` as a workload's file; `id` represents the file in errors.
 ///
 /// # Errors
-/// All that is wrong in it.
+/// Returns all errors in the text.
 pub fn parse(id: &str, text: &str) -> Result<Workload, StudyError> {
     let (document, ledger) = (Document::parse(id, text)?, Ledger::default());
     read(&document, id, Context { ledger: &ledger, overrides: &Overrides::default() })
 }
 
-/// Reads `text` as a scenario, a file of `[[fault]]` tables and nothing else; `file` stands for it in errors.
+/// Parses `text` as a scenario, a file of only `[[fault]]` tables; `file` represents it in errors.
 ///
 /// # Errors
-/// All that is wrong in it.
+/// Returns all errors in the text.
 pub fn scenario(file: &str, text: &str) -> Result<Vec<Fault>, StudyError> {
     let document = Document::parse(file, text)?;
     document.read("scenario", None, |root| {
@@ -84,7 +84,7 @@ pub fn scenario(file: &str, text: &str) -> Result<Vec<Fault>, StudyError> {
     })
 }
 
-/// A test's name as it is typed: lower case, dashes for all that is neither letter nor digit.
+/// Returns a test's name in the form that users type: lower case, with dashes for all but letters and digits.
 pub fn slug(name: &str) -> String {
     let words = name.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty());
     words.map(str::to_lowercase).collect::<Vec<_>>().join("-")
@@ -94,10 +94,10 @@ fn read(document: &Document, id: &str, context: Context<'_>) -> Result<Workload,
     document.read("workload", Some(context), |root| read_root(root, id))
 }
 
-/// Reads the workload that a study has in its own file; the study's faults are not of it.
+/// Reads the workload in a study's own file. The study's faults do not belong to it.
 ///
 /// # Errors
-/// As [`open_set`].
+/// Returns the same errors as [`open_set`].
 pub(crate) fn of_study(
     document: &Document,
     id: &str,
@@ -117,7 +117,7 @@ fn read_root(root: &Section<'_>, id: &str) -> Result<Workload, StudyError> {
     Ok(Workload { faults, ..workload })
 }
 
-/// Reads all tables of a workload but its faults.
+/// Reads all tables of a workload except its faults.
 fn tables(root: &Section<'_>, id: &str) -> Result<Workload, StudyError> {
     let head = root.table("workload")?;
     let workload_name = head.text("name")?;
@@ -146,14 +146,14 @@ fn tables(root: &Section<'_>, id: &str) -> Result<Workload, StudyError> {
     Ok(Workload { id, name: workload_name, repeats, average, order, faults, tests })
 }
 
-/// A test's own table before the defaults.
+/// A test's own table and the defaults.
 struct Layers<'s, 'd> {
     own: &'s Section<'d>,
     defaults: Option<&'s Section<'d>>,
 }
 
 impl<'s, 'd> Layers<'s, 'd> {
-    /// The table that holds `key`: the test's own, else the defaults.
+    /// Returns the table that contains `key`: the test's own, otherwise the defaults.
     fn holding(&self, key: &str) -> &'s Section<'d> {
         let inherited = self.defaults.filter(|defaults| defaults.has(key));
         match inherited {
@@ -164,13 +164,13 @@ impl<'s, 'd> Layers<'s, 'd> {
 
     fn quantity<T>(&self, key: &str) -> Result<Option<T>, StudyError>
     where
-        T: std::str::FromStr<Err = lanemark_core::units::QuantityError>,
+        T: std::str::FromStr<Err = lanemark_schema::units::QuantityError>,
     {
         self.holding(key).optional_quantity(key)
     }
 }
 
-/// Reads a test. One of `transactions` says nothing about how single requests come: that follows.
+/// Reads a test. A test of `transactions` does not describe single requests, which follow from the transactions.
 fn test(
     own: &Section<'_>,
     defaults: Option<&Section<'_>>,
@@ -188,7 +188,7 @@ fn test(
         block,
         threads: layers
             .holding("threads")
-            .optional_integer("threads", 1, THREADS_MAX.into())?
+            .optional_integer("threads", 1, THREADS.max.into())?
             .unwrap_or(1) as u32,
         span: layers.holding("span").quantity("span")?,
         offset: layers.quantity("offset")?.unwrap_or(Bytes::ZERO),
@@ -209,7 +209,7 @@ fn test(
     Ok(test)
 }
 
-/// Reads the requests that a test asks for by itself, and the size of the largest.
+/// Reads the requests that a test describes itself, and the length of the largest.
 fn requests(layers: &Layers<'_, '_>) -> Result<(Bytes, Asks), StudyError> {
     let mix = load::mix(layers)?;
     let block = match mix.sizes.iter().map(|size| size.block).max() {
@@ -220,15 +220,11 @@ fn requests(layers: &Layers<'_, '_>) -> Result<(Bytes, Asks), StudyError> {
     let requests = Requests {
         pattern: pattern::read(layers.holding("pattern"))?,
         read_share: match mix.copy_to {
-            // Each block of a copy is read and written, and nothing need say so.
+            // A copy reads and writes each block, so the file need not state the share.
             Some(_) => layers.quantity("read")?.unwrap_or(Ratio::HALF),
             None => layers.holding("read").quantity("read")?,
         },
-        queue_depth: layers.holding("queue_depth").integer(
-            "queue_depth",
-            1,
-            QUEUE_DEPTH_MAX.into(),
-        )? as u32,
+        queue_depth: layers.holding("queue_depth").bounded("queue_depth", QUEUE_DEPTH)?,
         alignment: layers.quantity("alignment")?.unwrap_or(least),
         think: layers.quantity("think")?.unwrap_or(Duration::ZERO),
         load: load::load(layers, mix.block_mean(block))?,
@@ -237,7 +233,8 @@ fn requests(layers: &Layers<'_, '_>) -> Result<(Bytes, Asks), StudyError> {
     Ok((block, requests.into()))
 }
 
-/// Reads `round`, the length of rounds that go on until they are steady, and `track`, the figure that is to be so.
+/// Reads `round`, the length of rounds that continue until they are steady, and `track`, the figure that must be
+/// steady.
 fn rounds(layers: &Layers<'_, '_>) -> Result<Option<Rounds>, StudyError> {
     let length: Option<Duration> = layers.quantity("round")?;
     let section = layers.holding("track");
@@ -305,7 +302,8 @@ boot = \"100 ms\"
 
     #[test]
     fn no_text_makes_the_reader_of_scenarios_panic() {
-        let mut random = lanemark_core::rng::Rng::new(lanemark_core::rng::StreamKey::from_seed(1));
+        let mut random =
+            lanemark_schema::rng::Rng::new(lanemark_schema::rng::StreamKey::from_seed(1));
         let (mut good, mut bad) = (0, 0);
         for _ in 0..3_000 {
             let mut bytes = SCENARIO.as_bytes().to_vec();

@@ -3,9 +3,9 @@
 use std::fs;
 use std::path::Path;
 
-use lanemark_core::result::{Calibration, Warning};
-use lanemark_core::sim::spec::{ArbitrationSpec, ClassWeights, CoalescingSpec, QueueClass};
-use lanemark_core::units::Duration;
+use lanemark_schema::result::{Calibration, Warning};
+use lanemark_schema::units::Duration;
+use lanemark_sim::spec::{ArbitrationSpec, ClassWeights, CoalescingSpec, QueueClass};
 use lanemark_study::system::{NamedAt, SystemName};
 use lanemark_study::{Library, Location, Study, System, workload};
 use lanemark_testbed::systems::{DRIVE, NVME, SATA};

@@ -2,10 +2,10 @@
 
 use std::path::Path;
 
-use lanemark_core::rng::StreamKey;
-use lanemark_core::sim::run_test;
-use lanemark_core::units::Bytes;
-use lanemark_core::workload::{Pattern, Test};
+use lanemark_schema::rng::StreamKey;
+use lanemark_schema::units::Bytes;
+use lanemark_schema::workload::{Pattern, Test};
+use lanemark_sim::run_test;
 use lanemark_study::system::{NamedAt, SystemName};
 use lanemark_study::{Library, Location, System, workload};
 

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use lanemark_core::result::Provenance;
+use lanemark_schema::result::Provenance;
 use lanemark_study::system::{NamedAt, SystemName};
 use lanemark_study::{Library, Location, System, workload};
 

@@ -5,12 +5,12 @@
 
 use std::path::Path;
 
-use lanemark_core::result::{FILLING_MAX, Sample};
-use lanemark_core::rng::{Rng, StreamKey};
-use lanemark_core::sim::spec::{DriveSpec, MediaSpec, PageTimes};
-use lanemark_core::sim::{SystemSpec, run_test};
-use lanemark_core::units::{Bytes, Ratio};
-use lanemark_core::workload::{Pattern, Requests, Test};
+use lanemark_schema::result::{FILLING_MAX, Sample};
+use lanemark_schema::rng::{Rng, StreamKey};
+use lanemark_schema::units::{Bytes, Ratio};
+use lanemark_schema::workload::{Pattern, Requests, Test};
+use lanemark_sim::spec::{DriveSpec, MediaSpec, PageTimes};
+use lanemark_sim::{SystemSpec, run_test};
 use lanemark_study::library::Kind;
 use lanemark_study::system::{NamedAt, SystemName};
 use lanemark_study::{Library, Location, System};
@@ -76,11 +76,11 @@ const PARTS: [(&str, Faster); 12] = [
     }),
 ];
 
-fn front_end(spec: &mut SystemSpec) -> &mut lanemark_core::sim::spec::FrontEndSpec {
+fn front_end(spec: &mut SystemSpec) -> &mut lanemark_sim::spec::FrontEndSpec {
     &mut spec.first_mut().drive.front_end
 }
 
-fn media(spec: &mut SystemSpec, change: impl FnOnce(&mut lanemark_core::sim::spec::FlashSpec)) {
+fn media(spec: &mut SystemSpec, change: impl FnOnce(&mut lanemark_sim::spec::FlashSpec)) {
     if let DriveSpec { media: MediaSpec::Flash(flash), .. } = &mut spec.first_mut().drive {
         change(flash);
     }

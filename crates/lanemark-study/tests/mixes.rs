@@ -3,8 +3,8 @@
 use std::fs;
 use std::path::Path;
 
-use lanemark_core::units::{Bytes, Duration, Ratio};
-use lanemark_core::workload::{Load, Order, Pattern, Process, Test, Workload};
+use lanemark_schema::units::{Bytes, Duration, Ratio};
+use lanemark_schema::workload::{Load, Order, Pattern, Process, Test, Workload};
 use lanemark_study::{Library, StudyError, workload};
 
 /// A workload of one test with `keys`, and of one that begins beside it.

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use lanemark_core::result::{HopId, PathHop, Provenance, TopologyNode};
+use lanemark_schema::result::{HopId, PathHop, Provenance, TopologyNode};
 use lanemark_study::system::{NamedAt, SystemName};
 use lanemark_study::{Library, Location, System, path, workload};
 

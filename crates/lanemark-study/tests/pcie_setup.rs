@@ -1,10 +1,10 @@
 //! The set-up of a PCI Express link reaches the simulator and its ceilings.
 
-use lanemark_core::result::Calibration;
-use lanemark_core::rng::StreamKey;
-use lanemark_core::sim::{ceilings, run_test};
-use lanemark_core::units::{Bytes, Ratio};
-use lanemark_core::workload::Test;
+use lanemark_schema::result::Calibration;
+use lanemark_schema::rng::StreamKey;
+use lanemark_schema::units::{Bytes, Ratio};
+use lanemark_schema::workload::Test;
+use lanemark_sim::{ceilings, run_test};
 use lanemark_study::system::{NamedAt, SystemName};
 use lanemark_study::{Library, Location, System, workload};
 use lanemark_testbed::systems::{NVME, SATA};

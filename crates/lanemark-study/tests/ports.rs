@@ -2,12 +2,12 @@
 
 use std::fs;
 
-use lanemark_core::result::Provenance;
-use lanemark_core::sim::Multipath;
-use lanemark_core::sim::link::{LinkLaw, Sata, SataCommands, SataRate};
-use lanemark_core::sim::spec::WaySpec;
-use lanemark_core::units::{Bytes, BytesPerSecond, Duration};
-use lanemark_core::workload::fault::COMMAND_TIMEOUT;
+use lanemark_schema::result::Provenance;
+use lanemark_schema::units::{Bytes, BytesPerSecond, Duration};
+use lanemark_schema::workload::fault::COMMAND_TIMEOUT;
+use lanemark_sim::Multipath;
+use lanemark_sim::link::{LinkLaw, Sata, SataCommands, SataRate};
+use lanemark_sim::spec::WaySpec;
 use lanemark_study::system::SystemName;
 use lanemark_study::{path, workload};
 use lanemark_testbed::systems::{DRIVE, NVME, SATA};

@@ -2,11 +2,11 @@
 
 use std::path::Path;
 
-use lanemark_core::result::EnergyUse;
-use lanemark_core::rng::StreamKey;
-use lanemark_core::sim::run_test;
-use lanemark_core::units::Duration;
-use lanemark_core::workload::Test;
+use lanemark_schema::result::EnergyUse;
+use lanemark_schema::rng::StreamKey;
+use lanemark_schema::units::Duration;
+use lanemark_schema::workload::Test;
+use lanemark_sim::run_test;
 use lanemark_study::system::{NamedAt, SystemName};
 use lanemark_study::{Library, Location, System, workload};
 

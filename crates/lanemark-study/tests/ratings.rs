@@ -3,8 +3,8 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use lanemark_core::result::Role;
-use lanemark_core::workload::Pattern;
+use lanemark_schema::result::Role;
+use lanemark_schema::workload::Pattern;
 use lanemark_study::document::Document;
 use lanemark_study::library::{Kind, open_file};
 use lanemark_study::ratings::{self, MISS, RatedDrive};

@@ -165,7 +165,7 @@ fn kinds_of(about: &AskedKey) -> String {
     let bounds: Vec<(String, u64)> = about.kinds.iter().filter_map(|kind| high(kind)).collect();
     match bounds.iter().max_by_key(|(_, high)| high) {
         Some((low, _)) if bounds.len() == about.kinds.len() && bounds.len() > 1 => {
-            format!("a whole number from {low}; the most depends on other values")
+            format!("a whole number from {low}; the maximum depends on other values")
         }
         _ => about.kinds.iter().map(String::as_str).collect::<Vec<_>>().join("; or "),
     }
@@ -174,22 +174,22 @@ fn kinds_of(about: &AskedKey) -> String {
 /// The page of the files of one kind.
 fn page(root: &str, asked: &Asked, sentences: &Sentences) -> String {
     let mut page = format!(
-        "# Keys: {root}\n\nWritten from what the readers ask for (`crates/lanemark-study/tests/reference.rs`), with the \
-         sentences of `crates/lanemark-study/keys.toml`.\n*Must* is a key without which its table cannot be read. Values \
-         may be `{{ value, source | derived | assumed, range }}` where the\nmodel takes them.\n"
+        "# Keys: {root}\n\nGenerated from the keys that the readers request (`crates/lanemark-study/tests/reference.rs`) and \
+         from the sentences in\n`crates/lanemark-study/keys.toml`. A required key must be present in its table. A model \
+         value may be a table\n`{{ value, source | derived | assumed, range }}`.\n"
     );
     let mut last = String::new();
     for ((table, key), about) in asked.iter().filter(|((table, _), _)| is_below(root, table)) {
         if *table != last {
             write!(page, "\n## {}\n\n", heading(root, table)).unwrap();
-            page += "| key | what it is | values | must | example |\n|---|---|---|---|---|\n";
+            page += "| key | meaning | values | required | example |\n|---|---|---|---|---|\n";
             last.clone_from(table);
         }
         // A table of usual values takes what the table takes that has the same sentences.
         let (like, sentence) = sentences.of(table, key).unwrap_or((table, ""));
         let model = asked.get(&(like.to_owned(), key.clone()));
         let about = if about.kinds.is_empty() { model.unwrap_or(about) } else { about };
-        let must = if about.is_required && !about.may_be_absent { "must" } else { "" };
+        let must = if about.is_required && !about.may_be_absent { "yes" } else { "" };
         let example = about.example.as_ref().map_or_else(String::new, |example| {
             format!("`{}`", example.chars().take(48).collect::<String>().replace('|', "/"))
         });

@@ -1,6 +1,6 @@
 //! Values that are set from outside, by `--set` or a study: which can be, which are refused, and what is said of them.
 
-use lanemark_core::result::Calibration;
+use lanemark_schema::result::Calibration;
 use lanemark_study::system::{NamedAt, SystemName};
 use lanemark_study::{Library, Location, System};
 use lanemark_testbed::systems::SATA;

@@ -3,9 +3,9 @@
 #[expect(dead_code, reason = "other tests spoil drives and platforms too")]
 mod spoilt;
 
-use lanemark_core::result::{Metric, Provenance, Role};
-use lanemark_core::units::{Bytes, Duration};
-use lanemark_core::workload::{Asks, Transactions};
+use lanemark_schema::result::{Metric, Provenance, Role};
+use lanemark_schema::units::{Bytes, Duration};
+use lanemark_schema::workload::{Asks, Transactions};
 use lanemark_study::{Library, Study, workload};
 use spoilt::Spoilt;
 
@@ -75,7 +75,7 @@ fn what_no_database_can_be_is_told_with_its_line() {
     }
 }
 
-/// The calibrated figures are met, and the predicted ones miss as METHOD.md says they do, in direction and order.
+/// The calibrated figures are met, and the predicted ones have the direction that `docs/validation/studies.md` states.
 #[test]
 fn the_study_meets_what_it_sets_and_predicts_the_rest() {
     let file = format!("library/workloads/{NAME}.toml");

@@ -1,9 +1,9 @@
 //! USB ports with enclosures, as platform files say them.
 
-use lanemark_core::sim::ceilings;
-use lanemark_core::sim::link::{LinkLaw, Sata, SataCommands, SataRate, Usb, UsbRate, UsbTransport};
-use lanemark_core::sim::spec::ProtocolKind;
-use lanemark_core::workload::Test;
+use lanemark_schema::workload::Test;
+use lanemark_sim::ceilings;
+use lanemark_sim::link::{LinkLaw, Sata, SataCommands, SataRate, Usb, UsbRate, UsbTransport};
+use lanemark_sim::spec::ProtocolKind;
 use lanemark_testbed::systems::{DRIVE, NVME, SATA};
 
 mod spoilt;

@@ -1,9 +1,9 @@
 //! Volumes over drives of the library: how they are written, what a shared uplink leaves of them, and what cannot be.
 
-use lanemark_core::result::{Provenance, RunResult};
-use lanemark_core::sim::CHUNK;
-use lanemark_core::sim::VolumeSpec;
-use lanemark_core::units::Bytes;
+use lanemark_schema::result::{Provenance, RunResult};
+use lanemark_schema::units::Bytes;
+use lanemark_sim::CHUNK;
+use lanemark_sim::VolumeSpec;
 use lanemark_study::system::{NamedAt, SystemName};
 use lanemark_study::{Library, Location, StudyError, System, workload};
 

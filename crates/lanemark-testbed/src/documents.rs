@@ -14,7 +14,7 @@ pub fn words(text: &str) -> Vec<String> {
     words
 }
 
-/// Returns a line with its runs of spaces made one.
+/// Returns a line in which single spaces replace runs of spaces.
 pub fn squeezed(line: &str) -> String {
     line.split_whitespace().collect::<Vec<_>>().join(" ")
 }

@@ -1,7 +1,7 @@
-//! A control group with a limit, with the calling thread in it and whatever it starts.
+//! A control group with a limit, which contains the calling thread and its child processes.
 //!
-//! Either version of control groups will do. In the first a thread joins alone; in the second the whole process does,
-//! so that tests with groups of it take turns.
+//! Both versions of control groups work. In the first, a single thread joins; in the second, the whole process joins,
+//! so that tests with such groups take turns.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -35,30 +35,30 @@ fn root_of(controller: &str) -> Option<(PathBuf, bool)> {
 }
 
 impl Group {
-    /// A group in which reads of `device` come to at most so many a second.
+    /// Creates a group in which reads of `device` are limited to `most` a second.
     ///
     /// # Panics
-    /// In CI where there is no such group.
+    /// Panics in CI if the group cannot be created.
     pub fn reads_a_second(device: &Path, most: u64) -> Option<Self> {
         let group = Self::new("blkio")?;
         group.set_reads_a_second(device, most);
         Some(group)
     }
 
-    /// A group in which reads of `device` move at most so many bytes a second.
+    /// Creates a group in which reads of `device` are limited to `most` bytes a second.
     ///
     /// # Panics
-    /// In CI where there is no such group.
+    /// Panics in CI if the group cannot be created.
     pub fn read_bytes_a_second(device: &Path, most: u64) -> Option<Self> {
         let group = Self::new("blkio")?;
         group.limit(device, "blkio.throttle.read_bps_device", "rbps", most);
         Some(group)
     }
 
-    /// A group whose threads have so many microseconds of processor time in each 100 ms.
+    /// Creates a group whose threads have `us_in_100_ms` microseconds of processor time in each 100 ms.
     ///
     /// # Panics
-    /// In CI where there is no such group.
+    /// Panics in CI if the group cannot be created.
     pub fn processor_time(us_in_100_ms: u64) -> Option<Self> {
         let group = Self::new("cpu")?;
         let set = match group.unified {
@@ -69,18 +69,18 @@ impl Group {
         Some(group)
     }
 
-    /// Changes how many reads of `device` there may be in a second; 0 takes the limit away.
+    /// Changes the number of reads of `device` that are allowed in a second; 0 removes the limit.
     ///
     /// # Panics
-    /// Where the kernel refuses it.
+    /// Panics if the kernel refuses the limit.
     pub fn set_reads_a_second(&self, device: &Path, most: u64) {
         self.limit(device, "blkio.throttle.read_iops_device", "riops", most);
     }
 
-    /// Changes how many bytes of `device` may be read in a second; 0 takes the limit away.
+    /// Changes the number of bytes of `device` that may be read in a second; 0 removes the limit.
     ///
     /// # Panics
-    /// Where the kernel refuses it.
+    /// Panics if the kernel refuses the limit.
     pub fn set_read_bytes_a_second(&self, device: &Path, most: u64) {
         self.limit(device, "blkio.throttle.read_bps_device", "rbps", most);
     }

@@ -1,9 +1,8 @@
-//! The fixtures that tests of several crates share: tools, loop devices, mounts, control groups, an NBD client, commands as
-//! documents show them, names of systems.
+//! The fixtures that tests of several crates share: tools, loop devices, mounts, control groups, an NBD client,
+//! commands as documents show them, names of systems.
 //!
-//! Whatever a machine or user does not give is told by [`skipped`]: in CI (`CI` is set) that is a failure, so that no
-//! test is left out there without anybody knowing; elsewhere it is a line on stderr, and the test ends. All that is made
-//! here is taken away when it is dropped.
+//! [`skipped`] reports a missing tool or permission. In CI (`CI` is set) it fails, so that no test is skipped
+//! unnoticed; elsewhere it prints a line on stderr, and the test ends. All fixtures are removed when they are dropped.
 //!
 //! Only tests import this crate.
 
@@ -20,12 +19,18 @@ pub use group::Group;
 pub use loop_device::{LoopDevice, Mounted};
 pub use nbd_client::{Answer, NbdClient};
 
-/// Says that a test is skipped because of `what` is missing.
+/// Prints that a test is skipped because `what` is missing.
 ///
 /// # Panics
-/// In CI, where nothing may be missing.
+/// Panics in CI, because every requirement must be met there.
 pub fn skipped(what: &str) {
     assert!(!is_ci(), "in CI no test is skipped: {what}");
+    eprintln!("skipped: {what}");
+}
+
+/// Prints that a test is skipped because this machine's kernel or hardware lacks `what`, which cannot be installed.
+/// Unlike [`skipped`], it does not fail in CI.
+pub fn not_on_this_machine(what: &str) {
     eprintln!("skipped: {what}");
 }
 
@@ -34,7 +39,7 @@ pub fn is_ci() -> bool {
     std::env::var_os("CI").is_some_and(|value| !value.is_empty() && value != "false")
 }
 
-/// Runs a tool and gives what it printed; none where it failed.
+/// Runs a tool and returns its output, or a description of its failure.
 pub fn tool(name: &str, arguments: &[&str]) -> Result<String, String> {
     let done = Command::new(name).args(arguments).output();
     let done = done.map_err(|error| format!("{name}: {error}"))?;
@@ -47,7 +52,7 @@ pub fn tool(name: &str, arguments: &[&str]) -> Result<String, String> {
     }
 }
 
-/// Runs a tool and gives what it printed; where it fails, the test is [`skipped`].
+/// Runs a tool and returns its output; if it fails, the test is [`skipped`].
 pub fn tool_or_skip(name: &str, arguments: &[&str]) -> Option<String> {
     tool(name, arguments).map_err(|why| skipped(&why)).ok()
 }

@@ -1,4 +1,4 @@
-//! Files as block devices (losetup of util-linux), and what is mounted for a test.
+//! Files as block devices (losetup of util-linux), and file systems that are mounted for a test.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -6,10 +6,10 @@ use std::time::{Duration, Instant};
 
 use crate::{text, tool, tool_or_skip};
 
-/// Time that a file system in use has to become free.
+/// Time within which a file system in use must become free.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// A loop device over a file of its own.
+/// A loop device over a separate file.
 #[derive(Debug)]
 pub struct LoopDevice {
     folder: tempfile::TempDir,
@@ -17,11 +17,11 @@ pub struct LoopDevice {
 }
 
 impl LoopDevice {
-    /// A device over a file that holds `bytes`, with direct I/O to the file or through the page cache; none where this
-    /// user may not make one.
+    /// Creates a device over a file with the content `bytes`, with direct I/O to the file or through the page cache.
+    /// Returns `None` if this user may not create one.
     ///
     /// # Panics
-    /// Where the file cannot be written, and in CI where there are no loop devices.
+    /// Panics if the file cannot be written, and in CI if loop devices are missing.
     pub fn holding(bytes: &[u8], direct: bool) -> Option<Self> {
         let folder = tempfile::tempdir().expect("a temporary folder");
         let medium = folder.path().join("medium");
@@ -29,10 +29,10 @@ impl LoopDevice {
         Self::over(folder, direct)
     }
 
-    /// A device over a file of `length` bytes that was never written.
+    /// Creates a device over a file of `length` bytes that was never written.
     ///
     /// # Panics
-    /// Where the file cannot be made, and in CI where there are no loop devices.
+    /// Panics if the file cannot be created, and in CI if loop devices are missing.
     pub fn sparse(length: u64) -> Option<Self> {
         let folder = tempfile::tempdir().expect("a temporary folder");
         let file = fs::File::create(folder.path().join("medium")).expect("a new file");
@@ -52,7 +52,7 @@ impl LoopDevice {
         &self.node
     }
 
-    /// The file under it.
+    /// Returns the file under the device.
     pub fn medium(&self) -> PathBuf {
         self.folder.path().join("medium")
     }
@@ -64,15 +64,16 @@ impl Drop for LoopDevice {
     }
 }
 
-/// A file system mounted on a folder of its own.
+/// A file system mounted on a separate folder.
 #[derive(Debug)]
 pub struct Mounted(tempfile::TempDir);
 
 impl Mounted {
-    /// Mounts by the arguments that `mount` has before the folder, `-t tmpfs lanemark`; none where this user may not.
+    /// Mounts with the arguments that `mount` takes before the folder, such as `-t tmpfs lanemark`. Returns `None` if
+    /// this user may not mount.
     ///
     /// # Panics
-    /// In CI where it cannot be mounted.
+    /// Panics in CI if the file system cannot be mounted.
     pub fn with(arguments: &[&str]) -> Option<Self> {
         let folder = tempfile::tempdir().expect("a temporary folder");
         let all: Vec<&str> = arguments.iter().copied().chain([text(folder.path())]).collect();
@@ -83,7 +84,7 @@ impl Mounted {
     /// Makes an ext4 file system on `device` and mounts it.
     ///
     /// # Panics
-    /// As [`Mounted::with`].
+    /// Panics under the same condition as [`Mounted::with`].
     pub fn ext4(device: &Path) -> Option<Self> {
         tool_or_skip("mkfs.ext4", &["-q", "-F", text(device)])?;
         Self::with(&[text(device)])
@@ -96,10 +97,20 @@ impl Mounted {
 }
 
 impl Drop for Mounted {
+    /// Unmounts, and panics if the file system is still in use after ten seconds.
+    ///
+    /// Two users of the file system are about to end and only need a free processor: a process that has just been
+    /// killed, and a kernel worker that has announced the last completion of a ring and has not yet released its file.
     fn drop(&mut self) {
-        // Processes that have just been killed may still be about to close their files.
         let began = Instant::now();
-        while tool("umount", &[text(self.0.path())]).is_err() && began.elapsed() < PATIENCE {
+        while let Err(error) = tool("umount", &[text(self.0.path())]) {
+            if error.contains("not mounted") {
+                return;
+            }
+            if began.elapsed() >= PATIENCE {
+                assert!(std::thread::panicking(), "{}: {error}", self.0.path().display());
+                return;
+            }
             std::thread::sleep(Duration::from_millis(20));
         }
     }

@@ -1,31 +1,31 @@
-//! A small NBD client for tests, which can also say what no client should.
+//! A small NBD client for tests, which can also send invalid requests.
 
 use std::io::{self, Read, Write};
 use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::time::Duration;
 
-/// Time after which a server is taken not to answer.
+/// Time after which a server counts as unresponsive.
 const PATIENCE: Duration = Duration::from_secs(20);
 
 /// A connection to an NBD server.
 #[derive(Debug)]
 pub struct NbdClient {
-    /// The socket, for what the functions below do not say.
+    /// The socket, for requests that the functions below do not cover.
     pub stream: UnixStream,
     /// Length of the export.
     pub size: u64,
     cookie: u64,
 }
 
-/// The outcome of a request: an error of the protocol, by its number, is no failure of the connection.
+/// The outcome of a request: a protocol error, by its number, is not a failure of the connection.
 pub type Answer<T> = io::Result<Result<T, u32>>;
 
 impl NbdClient {
     /// Connects without negotiating.
     ///
     /// # Errors
-    /// As the socket's.
+    /// Returns the socket's I/O error.
     pub fn raw(path: &Path) -> io::Result<UnixStream> {
         let stream = UnixStream::connect(path)?;
         stream.set_read_timeout(Some(PATIENCE))?;
@@ -33,10 +33,10 @@ impl NbdClient {
         Ok(stream)
     }
 
-    /// Connects and asks for the export with simple replies.
+    /// Connects and negotiates the export with simple replies.
     ///
     /// # Errors
-    /// As the socket's, or where the server refuses.
+    /// Returns the socket's I/O error, or an error if the server refuses.
     pub fn connect(path: &Path) -> io::Result<Self> {
         let mut stream = Self::raw(path)?;
         let mut greeting = [0; 18];
@@ -54,7 +54,7 @@ impl NbdClient {
     /// Sends a request without waiting for its answer, and returns its cookie.
     ///
     /// # Errors
-    /// As the socket's.
+    /// Returns the socket's I/O error.
     pub fn send(
         &mut self,
         (flags, kind): (u16, u16),
@@ -74,10 +74,10 @@ impl NbdClient {
         Ok(self.cookie)
     }
 
-    /// Takes the next answer, without data: its cookie and error number.
+    /// Receives the next reply, without data, and returns its cookie and error number.
     ///
     /// # Errors
-    /// As the socket's, or where it is no answer.
+    /// Returns the socket's I/O error, or an error if the message is not a reply.
     pub fn answer(&mut self) -> io::Result<(u64, u32)> {
         let mut bytes = [0; 16];
         self.stream.read_exact(&mut bytes)?;
@@ -97,10 +97,10 @@ impl NbdClient {
         }
     }
 
-    /// Reads.
+    /// Reads a range.
     ///
     /// # Errors
-    /// As the socket's.
+    /// Returns the socket's I/O error.
     pub fn read(&mut self, offset: u64, length: u32) -> Answer<Vec<u8>> {
         if let Err(error) = self.ask((0, 0), offset, length, &[])? {
             return Ok(Err(error));
@@ -110,18 +110,18 @@ impl NbdClient {
         Ok(Ok(bytes))
     }
 
-    /// Writes; `stored` before the answer or not.
+    /// Writes a range; if `stored` is set, the server stores the data before it replies.
     ///
     /// # Errors
-    /// As the socket's.
+    /// Returns the socket's I/O error.
     pub fn write(&mut self, offset: u64, bytes: &[u8], stored: bool) -> Answer<()> {
         self.ask((u16::from(stored), 1), offset, bytes.len() as u32, bytes)
     }
 
-    /// Lets all that was answered be stored.
+    /// Flushes all acknowledged data to storage.
     ///
     /// # Errors
-    /// As the socket's.
+    /// Returns the socket's I/O error.
     pub fn flush(&mut self) -> Answer<()> {
         self.ask((0, 3), 0, 0, &[])
     }
@@ -129,15 +129,15 @@ impl NbdClient {
     /// Trims a range.
     ///
     /// # Errors
-    /// As the socket's.
+    /// Returns the socket's I/O error.
     pub fn trim(&mut self, offset: u64, length: u32) -> Answer<()> {
         self.ask((0, 4), offset, length, &[])
     }
 
-    /// Lets a range read as zeroes, with room for data where it is not to be a `hole`.
+    /// Zeroes a range; unless `hole` is set, the server keeps room for data there.
     ///
     /// # Errors
-    /// As the socket's.
+    /// Returns the socket's I/O error.
     pub fn zero(&mut self, offset: u64, length: u32, hole: bool) -> Answer<()> {
         self.ask((if hole { 0 } else { 2 }, 6), offset, length, &[])
     }

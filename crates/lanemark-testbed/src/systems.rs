@@ -1,4 +1,4 @@
-//! Names of the library that tests of several crates take.
+//! Names of library systems that tests of several crates use.
 
 /// File of the drive in [`SATA`].
 pub const DRIVE: &str = "library/drives/samsung-850-pro-1tb.toml";

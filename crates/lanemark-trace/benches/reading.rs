@@ -66,6 +66,9 @@ fn trace(format: Format, lines: u64) -> String {
                 writeln!(text, "{us} /dev/nvme0n1 {word} {offset} 4096")
             }
             Format::Mqsim => writeln!(text, "{} 0 {sector} 8 {}", us * 1_000, u8::from(read)),
+            Format::Disksim => {
+                writeln!(text, "{}.{:03} 0 {sector} 8 {}", us / 1_000, us % 1_000, u8::from(read))
+            }
             Format::Csv => writeln!(text, "{us}.5,{word},{offset},4096"),
         };
     }

@@ -1,20 +1,20 @@
 //! The text that blkparse prints of a blktrace recording, in its default format.
 //!
-//! A line is `"%D %2c %8s %5T.%9t %5p %2a %3d"` (blkparse(1), "Default output"): device as major,minor;
-//! processor; sequence number; seconds and nanoseconds; process; action; and what kind of request it is
-//! (RWBS). For the actions that are read here `sector + count [process]` follows, in sectors of 512 bytes
-//! (`process_default` in blktrace's `blkparse_fmt.c`). RWBS is an optional F (flush first), then R, W, D
-//! (discard) or N (none), then F (forced unit access), A (read-ahead), S (synchronous) and M (metadata).
+//! A line is `"%D %2c %8s %5T.%9t %5p %2a %3d"` (blkparse(1), "Default output"): device as major,minor; processor;
+//! sequence number; seconds and nanoseconds; process; action; and the kind of the request (RWBS). For the actions that
+//! are read here `sector + count [process]` follows, in sectors of 512 bytes (`process_default` in blktrace's
+//! `blkparse_fmt.c`). RWBS is an optional F (flush first), then R, W, D (discard) or N (no data), then F (forced unit
+//! access), A (read-ahead), S (synchronous) and M (metadata).
 //!
-//! One action is read, by default Q, a request that an application or file system queued; the others tell
-//! of the same request at other places. A discard is a trim; a flush without data is a flush; a write
-//! with a flush first is a flush and a write. The processor counts as the thread. The statistics at the
-//! end, and whatever stands between them, are left out.
+//! One action is read, by default Q, a request that an application or file system queued; the other actions report the
+//! same request at other stages. A discard is a trim; a flush without data is a flush; a write with a flush first is a
+//! flush and a write. The processor counts as the thread. The statistics at the end, and the lines between them, are
+//! skipped.
 //!
-//! Not read: forced unit access and priorities, requests of other kinds (N without a flush, packet commands,
-//! zones), other formats (`-f`, `-F`), the process.
+//! Not read: forced unit access and priorities, requests of other kinds (N without a flush, packet commands, zones),
+//! other formats (`-f`, `-F`), the process.
 
-use lanemark_core::workload::Operation;
+use lanemark_schema::workload::Operation;
 
 use crate::field::{Fault, Fields};
 use crate::mqsim::sectors;
@@ -26,7 +26,16 @@ const SECOND: u64 = 1_000_000_000_000;
 /// Beginnings of the lines of the statistics at the end, or before the first event.
 const ASIDES: [&[u8]; 6] = [b"CPU", b"Total", b"Throughput", b"Events", b"Skips", b"Input file"];
 
-/// The step of a request's way that is replayed: one of blkparse's action letters.
+/// The events that can be read, each with its description.
+const ACTIONS: [(u8, &str); 5] = [
+    (b'Q', "queued"),
+    (b'G', "request allocated"),
+    (b'I', "inserted"),
+    (b'D', "issued to the device"),
+    (b'C', "complete"),
+];
+
+/// The stage of a request that is replayed: one of blkparse's action letters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Action(u8);
 
@@ -42,7 +51,7 @@ impl std::str::FromStr for Action {
 
     fn from_str(text: &str) -> Result<Self, String> {
         match text.as_bytes() {
-            [letter @ (b'Q' | b'G' | b'I' | b'D' | b'C')] => Ok(Self(*letter)),
+            [letter] if ACTIONS.iter().any(|(known, _)| known == letter) => Ok(Self(*letter)),
             _ => Err(
                 "use Q (queued), G (request allocated), I (inserted), D (issued to the device) \
                       or C (complete)"
@@ -56,13 +65,21 @@ impl std::str::FromStr for Action {
 #[derive(Clone, Debug)]
 pub(crate) struct Blkparse {
     action: Action,
-    /// The statistics have begun.
+    /// Whether the statistics have begun.
     aside: bool,
+    /// Bits of the events found, in the order of [`ACTIONS`].
+    met: u8,
 }
 
 impl Blkparse {
     pub(crate) fn new(action: Action) -> Self {
-        Self { action, aside: false }
+        Self { action, aside: false, met: 0 }
+    }
+
+    /// Returns the letters of the events that were found and not read, each with its description.
+    pub(crate) fn other_actions(&self) -> Vec<(char, &'static str)> {
+        let met = ACTIONS.iter().enumerate().filter(|(at, _)| self.met >> at & 1 == 1);
+        met.map(|(_, (letter, word))| (char::from(*letter), *word)).collect()
     }
 
     pub(crate) fn parse<'l>(&mut self, line: &'l [u8]) -> Result<Parsed<'l>, Fault> {
@@ -82,6 +99,8 @@ impl Blkparse {
         fields.word("process")?;
         let action = fields.word("action")?;
         if action.text != [self.action.0] {
+            let at = ACTIONS.iter().position(|(letter, _)| action.text == [*letter]);
+            self.met |= at.map_or(0, |at| 1 << at);
             return Ok(Parsed::Nothing);
         }
         let kind = fields.word("RWBS")?;
@@ -122,8 +141,8 @@ impl Blkparse {
     }
 }
 
-/// `sector + count`, in bytes; `None` where something else follows: a process alone, which had no data, or
-/// the payload of a packet command.
+/// Reads `sector + count`, in bytes. Returns `None` if other text follows: only a process, if there was no data, or the
+/// payload of a packet command.
 fn extent(fields: &mut Fields<'_>) -> Result<Option<(u64, u64)>, Fault> {
     let sector = fields.word("sector")?;
     if !sector.text[0].is_ascii_digit() {
@@ -136,12 +155,12 @@ fn extent(fields: &mut Fields<'_>) -> Result<Option<(u64, u64)>, Fault> {
         _ => return Err(plus.fault("`+` between sector and count")),
     }
     let count = fields.word("count")?;
-    // The process, or the error of a completion, ends the line; without it the count may have been cut.
+    // The process, or the error of a completion, ends the line; without it the count may have been truncated.
     fields.word("process")?;
     Ok(Some((sectors(&sector)?, sectors(&count)?)))
 }
 
-/// Whether a word is written major,minor.
+/// Returns whether a word has the form major,minor.
 pub(crate) fn is_device(word: &[u8]) -> bool {
     let digits = |text: &[u8]| !text.is_empty() && text.iter().all(u8::is_ascii_digit);
     let comma = word.iter().position(|&byte| byte == b',');

@@ -1,26 +1,26 @@
 //! The times of a trace as instants since its first request.
 
-use lanemark_core::units::{Duration, Instant};
+use lanemark_schema::units::{Duration, Instant};
 
-/// Turns absolute times into instants that never go back.
+/// Converts absolute times to instants that never decrease.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Clock {
     /// The time of the first request.
     first: Option<u128>,
     last: Instant,
-    /// Requests that came before their predecessor.
+    /// Requests with an earlier time than their predecessor.
     pub(crate) backward: u64,
     /// The longest step back.
     pub(crate) backward_most: Duration,
 }
 
 impl Clock {
-    /// The instant of `time`, in picoseconds since anything; `None` where it lies too far from the first to
-    /// be told.
+    /// Returns the instant of `time`, in picoseconds since any origin, or `None` if it is too far from the first to be
+    /// represented.
     ///
-    /// A time before the last one is taken to be the last. Traces of several processors are put together
-    /// from buffers, and some are written in the order in which requests were complete, so small steps
-    /// back are common; sorting them would need the whole trace, and a window would only hide large ones.
+    /// A time before the last one counts as equal to the last. Traces of several processors are merged from buffers,
+    /// and some are written in the order of completions, so small steps back are common. Sorting would need the whole
+    /// trace, and a window would hide only small steps.
     pub(crate) fn instant(&mut self, time: u128) -> Option<Instant> {
         let first = *self.first.get_or_insert(time);
         let since = u64::try_from(time.saturating_sub(first)).ok()?;

@@ -1,21 +1,21 @@
 //! Plain comma-separated values whose first line names the columns.
 //!
-//! | column | what it holds |
+//! | column | contents |
 //! |---|---|
-//! | `time_ps`, `time_ns`, `time_us`, `time_ms` or `time_s` | when, with or without decimals, since anything |
+//! | `time_ps`, `time_ns`, `time_us`, `time_ms` or `time_s` | time, with or without decimals, since any origin |
 //! | `operation` or `op` | read, write, flush or trim, or the first letter; sync and discard are understood |
 //! | `offset` | the first byte |
 //! | `length` or `size` | bytes |
 //! | `device` | any name; optional |
 //! | `thread` | a number; optional |
 //!
-//! Case does not matter, `_bytes` may follow offset and length, and columns of other names are left out. Without
-//! a time a trace can only be replayed as fast as possible. Lines that begin with `#` are comments. The
-//! format is this project's own, for what other tools can be made to write.
+//! Names are case-insensitive, `_bytes` may follow offset and length, and columns of other names are ignored. Without a
+//! time a trace can only be replayed as fast as possible. Lines that begin with `#` are comments. The format is
+//! specific to this project, for output that other tools can be made to write.
 //!
 //! Not read: commas or line ends within quotes, separators other than the comma.
 
-use lanemark_core::workload::Operation;
+use lanemark_schema::workload::Operation;
 
 use crate::field::{Fault, Field, Fields, shown};
 use crate::parsed::{Parsed, Request};
@@ -23,12 +23,12 @@ use crate::parsed::{Parsed, Request};
 /// Example of a first line.
 const HINT: &str = "for example time_us,operation,offset,length";
 
-/// Greatest number of columns.
+/// Maximum number of columns.
 const COLUMNS_MAX: usize = 256;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Column {
-    /// Time, with the picoseconds that its unit holds.
+    /// Time, with the number of picoseconds in its unit.
     Time(u64),
     Operation,
     Offset,
@@ -84,7 +84,7 @@ impl Columns {
             }
         }
         fields.cells_end(self.columns.len())?;
-        // A flush has no place, and what stands there may be nothing at all.
+        // A flush has neither offset nor length, and both fields may be empty.
         if let (Some(offset), Some(length)) = (offset, length)
             && request.operation != Operation::Flush
         {
@@ -94,7 +94,7 @@ impl Columns {
     }
 }
 
-/// Whether a line names enough columns to be the first of this format.
+/// Returns whether a line names enough columns to be the first line of this format.
 pub(crate) fn is_header(line: &[u8]) -> bool {
     header(line).is_ok()
 }
@@ -164,7 +164,7 @@ fn operation(field: Field<'_>) -> Result<Operation, Fault> {
     known.map(|(_, operation)| *operation).ok_or_else(|| field.fault("read, write, flush or trim"))
 }
 
-/// The field without the quotes that some programs put around everything.
+/// Returns the field without the quotes that some programs put around every field.
 fn unquoted(field: Field<'_>) -> Field<'_> {
     match field.text {
         [b'"', inner @ .., b'"'] => Field { text: inner, start: field.start + 1, ..field },

@@ -2,31 +2,31 @@
 
 use crate::field::{Fault, shown};
 
-/// Greatest number of devices of a trace.
+/// Maximum number of devices of a trace.
 const DEVICES_MAX: usize = 4096;
 
-/// Numbers devices by their first appearance, or only those that were chosen, in the order chosen.
+/// Numbers devices by their first appearance, or only the chosen devices, in the order chosen.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Devices {
     names: Vec<Vec<u8>>,
     chosen: bool,
     /// Device of the last request.
     last: usize,
-    /// A few of those not chosen, for errors.
+    /// Some devices that were not chosen, for errors.
     others: Vec<Vec<u8>>,
 }
 
-/// Number of devices not chosen that are remembered.
+/// Maximum number of devices in that list.
 const OTHERS_MAX: usize = 8;
 
 impl Devices {
-    /// Creates the numbering; all devices where `chosen` is empty.
+    /// Creates the numbering; all devices if `chosen` is empty.
     pub(crate) fn new(chosen: &[String]) -> Self {
         let names = chosen.iter().map(|name| name.as_bytes().to_vec()).collect();
         Self { names, chosen: !chosen.is_empty(), last: 0, others: Vec::new() }
     }
 
-    /// The number of `name`; `None` where it was not chosen.
+    /// Returns the number of `name`, or `None` if it was not chosen.
     pub(crate) fn number(&mut self, name: &[u8]) -> Result<Option<u32>, Fault> {
         if self.names.get(self.last).is_some_and(|last| last == name) {
             return Ok(Some(self.last as u32));
@@ -50,12 +50,12 @@ impl Devices {
         Ok(Some(self.last as u32))
     }
 
-    /// The names, by number.
+    /// Returns the names, by number.
     pub(crate) fn names(&self) -> Vec<String> {
         self.names.iter().map(|name| shown(name)).collect()
     }
 
-    /// Returns some devices that were met and not chosen.
+    /// Returns some devices of the trace that were not chosen.
     pub(crate) fn others(&self) -> Vec<String> {
         self.others.iter().map(|name| shown(name)).collect()
     }

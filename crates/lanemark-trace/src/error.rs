@@ -1,21 +1,21 @@
-//! The errors in a trace: the file, the line, the column, the value, what was expected, and a hint.
+//! The errors in a trace: the file, the line, the column, the value, the expected value, and a hint.
 
 use std::fmt;
 
-/// Something wrong in a trace.
+/// An error in a trace.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub struct TraceError {
-    /// The trace as it was named.
+    /// The trace's name as given.
     pub file: String,
-    /// The line, from 1; absent where it is about the whole file.
+    /// The line, from 1; absent if the error is about the whole file.
     pub line: Option<u64>,
-    /// The column in bytes, from 1, where one field is at fault.
+    /// The column in bytes, from 1, if one field is invalid.
     pub column: Option<usize>,
-    /// Description of the error, with the value and what was expected.
+    /// Description of the error, with the value and the expected values.
     pub message: String,
     /// Advice on how to correct the value.
     pub hint: Option<String>,
-    /// Whether the file could not be read at all, rather than be understood.
+    /// Whether reading the file failed, as opposed to parsing it.
     pub unreadable: bool,
 }
 

@@ -1,11 +1,11 @@
-//! The fields of a line, each with its place, and what can be read from one.
+//! The fields of a line, each with its column, and the parsers of their values.
 
-use lanemark_core::text::is_shown;
+use lanemark_schema::text::is_shown;
 
-/// Something wrong in a line.
+/// An error in a line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Fault {
-    /// Column of the fault, from 1, in bytes; absent where it is about the whole line.
+    /// Column of the error, from 1, in bytes; absent if the error is about the whole line.
     pub(crate) column: Option<usize>,
     pub(crate) message: String,
     pub(crate) hint: Option<&'static str>,
@@ -29,12 +29,12 @@ pub(crate) struct Fields<'l> {
 }
 
 impl Fault {
-    /// About a whole line.
+    /// Creates an error about a whole line.
     pub(crate) fn line(message: impl Into<String>) -> Self {
         Self { column: None, message: message.into(), hint: None }
     }
 
-    /// Returns the fault with a hint.
+    /// Returns the error with a hint.
     #[must_use]
     pub(crate) fn hint(mut self, hint: &'static str) -> Self {
         self.hint = Some(hint);
@@ -43,14 +43,14 @@ impl Fault {
 }
 
 impl<'l> Field<'l> {
-    /// The fault that the field is not what was expected.
+    /// Returns the error that the field does not have the expected value.
     #[cold]
     pub(crate) fn fault(&self, expected: &str) -> Fault {
         let message = format!("{} is `{}`; expected {expected}", self.name, shown(self.text));
         Fault { column: Some(self.start + 1), message, hint: None }
     }
 
-    /// A whole number.
+    /// Parses a whole number.
     #[inline]
     pub(crate) fn integer(&self) -> Result<u64, Fault> {
         if self.text.is_empty() {
@@ -70,8 +70,8 @@ impl<'l> Field<'l> {
         Ok(value)
     }
 
-    /// A number with or without decimals, in steps of which the unit holds `steps`; what lies between
-    /// two steps is cut off.
+    /// Parses a number with or without decimals, in steps; the unit has `steps` of them. A fraction of a step is
+    /// truncated.
     #[inline]
     pub(crate) fn decimal(&self, steps: u64) -> Result<u128, Fault> {
         let point = self.text.iter().position(|&byte| byte == b'.').unwrap_or(self.text.len());
@@ -88,7 +88,7 @@ impl<'l> Field<'l> {
             if digit > 9 {
                 return Err(self.not_a_number());
             }
-            // Eighteen decimals are finer than any step; more would not fit.
+            // Eighteen decimals are finer than any step; more would overflow.
             if scale < 1_000_000_000_000_000_000 {
                 scale *= 10;
                 digits = digits * 10 + digit;
@@ -108,13 +108,13 @@ impl<'l> Fields<'l> {
         Self { line, next: 0 }
     }
 
-    /// The next field up to white space.
+    /// Returns the next field up to white space.
     #[inline]
     pub(crate) fn word(&mut self, name: &'static str) -> Result<Field<'l>, Fault> {
         self.optional_word(name).ok_or_else(|| self.missing(name))
     }
 
-    /// The next field up to white space, where there is one.
+    /// Returns the next field up to white space, if there is one.
     #[inline]
     pub(crate) fn optional_word(&mut self, name: &'static str) -> Option<Field<'l>> {
         let rest = &self.line[self.next..];
@@ -126,13 +126,13 @@ impl<'l> Fields<'l> {
         (length > 0).then(|| Field { name, text: &self.line[start..self.next], start })
     }
 
-    /// The next field up to a comma, without the white space around it.
+    /// Returns the next field up to a comma, without the white space around it.
     #[inline]
     pub(crate) fn cell(&mut self, name: &'static str) -> Result<Field<'l>, Fault> {
         self.optional_cell(name).ok_or_else(|| self.missing(name))
     }
 
-    /// Returns the next field up to a comma, where there is one.
+    /// Returns the next field up to a comma, if there is one.
     #[inline]
     pub(crate) fn optional_cell(&mut self, name: &'static str) -> Option<Field<'l>> {
         if self.next > self.line.len() {
@@ -143,12 +143,12 @@ impl<'l> Fields<'l> {
         let text = &rest[..length];
         let blank = text.len() - text.trim_ascii_start().len();
         let start = self.next + blank;
-        // One past the end means that no field follows; a comma at the end leaves an empty one.
+        // One past the end means that there are no more fields; a comma at the end is followed by an empty one.
         self.next += length + 1;
         Some(Field { name, text: text.trim_ascii(), start })
     }
 
-    /// The bytes of the line from the start of `first` to the end of `last`.
+    /// Returns the bytes of the line from the start of `first` to the end of `last`.
     pub(crate) fn between(&self, first: &Field<'l>, last: &Field<'l>) -> &'l [u8] {
         &self.line[first.start..last.start + last.text.len()]
     }
@@ -179,7 +179,7 @@ impl<'l> Fields<'l> {
     }
 }
 
-/// A value as it can be shown on a terminal: printable and not too long.
+/// Returns a value in a displayable form: printable and not too long.
 pub(crate) fn shown(text: &[u8]) -> String {
     const SHOWN_MAX: usize = 40;
     let cut = &text[..text.len().min(SHOWN_MAX)];

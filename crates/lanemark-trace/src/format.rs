@@ -1,4 +1,4 @@
-//! The formats, and how one is told from the first line of a trace.
+//! The formats, and their detection from the first line of a trace.
 
 use std::fmt;
 use std::str::FromStr;
@@ -6,7 +6,7 @@ use std::str::FromStr;
 use crate::blkparse::is_device;
 use crate::columns::is_header;
 use crate::field::{Field, Fields};
-use crate::{iolog, msr};
+use crate::{disksim, iolog, msr};
 
 /// A format of traces.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -19,13 +19,27 @@ pub enum Format {
     Iolog,
     /// MQSim's five columns.
     Mqsim,
+    /// DiskSim's five columns.
+    Disksim,
     /// Comma-separated with the names of the columns in the first line.
     Csv,
 }
 
+/// The formats that the first line of a trace can belong to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum FirstLine {
+    /// One format.
+    Of(Format),
+    /// Five whole numbers: MQSim's with times in nanoseconds, or DiskSim's in milliseconds. Further lines decide.
+    FiveNumbers,
+    /// The format is unknown.
+    Unknown,
+}
+
 impl Format {
     /// All formats.
-    pub const ALL: [Self; 5] = [Self::Msr, Self::Blkparse, Self::Iolog, Self::Mqsim, Self::Csv];
+    pub const ALL: [Self; 6] =
+        [Self::Msr, Self::Blkparse, Self::Iolog, Self::Mqsim, Self::Disksim, Self::Csv];
 
     /// Returns the format's name on the command line.
     pub fn name(self) -> &'static str {
@@ -34,44 +48,48 @@ impl Format {
             Self::Blkparse => "blkparse",
             Self::Iolog => "iolog",
             Self::Mqsim => "mqsim",
+            Self::Disksim => "disksim",
             Self::Csv => "csv",
         }
     }
 
-    /// Returns the one format that `line`, the first of a trace, can belong to.
-    pub(crate) fn of(line: &[u8]) -> Option<Self> {
+    /// Returns the formats that `line`, the first of a trace, can belong to.
+    pub(crate) fn of(line: &[u8]) -> FirstLine {
         let text = line.trim_ascii_start();
         let words: Vec<Field<'_>> = {
             let mut fields = Fields::new(line);
             std::iter::from_fn(|| fields.optional_word("word")).take(8).collect()
         };
-        if text.starts_with(iolog::HEADER) {
-            Some(Self::Iolog)
+        let is_whole = |word: &Field<'_>| word.integer().is_ok();
+        FirstLine::Of(if text.starts_with(iolog::HEADER) {
+            Self::Iolog
         } else if text.starts_with(b"Input file ") || is_event(&words) {
-            Some(Self::Blkparse)
+            Self::Blkparse
         } else if is_msr(line) {
-            Some(Self::Msr)
-        } else if words.len() == 5 && words.iter().all(|word| word.integer().is_ok()) {
-            Some(Self::Mqsim)
+            Self::Msr
+        } else if words.len() == 5 && words.iter().all(is_whole) {
+            return FirstLine::FiveNumbers;
+        } else if disksim::is_line(&words) {
+            Self::Disksim
         } else if is_header(line) {
-            Some(Self::Csv)
+            Self::Csv
         } else {
-            None
-        }
+            return FirstLine::Unknown;
+        })
     }
 
-    /// Whether a line that begins with `#` is a comment.
+    /// Returns whether a line that begins with `#` is a comment.
     pub(crate) fn has_comments(self) -> bool {
-        matches!(self, Self::Msr | Self::Mqsim | Self::Csv)
+        matches!(self, Self::Msr | Self::Mqsim | Self::Disksim | Self::Csv)
     }
 }
 
-/// An event of blkparse: a device first, and a time fourth.
+/// Returns whether the words are an event of blkparse: a device first, and a time fourth.
 fn is_event(words: &[Field<'_>]) -> bool {
     words.len() >= 6 && is_device(words[0].text) && words[3].decimal(1).is_ok()
 }
 
-/// Seven columns with a number first, or their names.
+/// Returns whether the line has seven columns with a number first, or their names.
 fn is_msr(line: &[u8]) -> bool {
     let mut fields = Fields::new(line);
     let first = fields.optional_cell("Timestamp");
@@ -107,21 +125,26 @@ mod tests {
 
     #[test]
     fn the_first_line_tells_the_format() {
-        let cases: [(&[u8], Option<Format>); 11] = [
-            (b"fio version 3 iolog", Some(Format::Iolog)),
-            (b"128166372003061629,hm,1,Read,383496192,32768,113736", Some(Format::Msr)),
-            (b"Timestamp,Hostname,DiskNumber,Type,Offset,Size,ResponseTime", Some(Format::Msr)),
+        let cases: [(&[u8], FirstLine); 13] = [
+            (b"fio version 3 iolog", FirstLine::Of(Format::Iolog)),
+            (b"128166372003061629,hm,1,Read,383496192,32768,113736", FirstLine::Of(Format::Msr)),
+            (
+                b"Timestamp,Hostname,DiskNumber,Type,Offset,Size,ResponseTime",
+                FirstLine::Of(Format::Msr),
+            ),
             (
                 b"  8,0    3        1     0.000000000   697  Q   W 223490 + 8 [x]",
-                Some(Format::Blkparse),
+                FirstLine::Of(Format::Blkparse),
             ),
-            (b"Input file sda.blktrace.0 added", Some(Format::Blkparse)),
-            (b"11413000 0 657728 16 1", Some(Format::Mqsim)),
-            (b"time_us,op,offset,size", Some(Format::Csv)),
-            (b"time,op,offset,size", None),
-            (b"offset,size", None),
-            (b"1,2,3,4,5", None),
-            (b"hello", None),
+            (b"Input file sda.blktrace.0 added", FirstLine::Of(Format::Blkparse)),
+            (b"11413000 0 657728 16 1", FirstLine::FiveNumbers),
+            (b"11.413000 0 657728 16 1", FirstLine::Of(Format::Disksim)),
+            (b"11.413000 0 657728 16 x", FirstLine::Unknown),
+            (b"time_us,op,offset,size", FirstLine::Of(Format::Csv)),
+            (b"time,op,offset,size", FirstLine::Unknown),
+            (b"offset,size", FirstLine::Unknown),
+            (b"1,2,3,4,5", FirstLine::Unknown),
+            (b"hello", FirstLine::Unknown),
         ];
         for (line, expected) in cases {
             assert_eq!(Format::of(line), expected, "{}", String::from_utf8_lossy(line));

@@ -1,22 +1,21 @@
-//! fio's iolog, versions 2 and 3: what `write_iolog` writes and `read_iolog` reads.
+//! fio's iolog, versions 2 and 3: the format that `write_iolog` writes and `read_iolog` reads.
 //!
-//! The first line is `fio version 2 iolog` or `fio version 3 iolog`. Then come `file action` with add, open
-//! or close, and `file action offset length` with read, write, sync, datasync or trim, in bytes; version 3
-//! puts a timestamp before each (fio's HOWTO, "Trace file format"). The HOWTO does not say what unit a
-//! timestamp has: fio writes microseconds (`utime_since_now` in `iolog.c`) and waits that long.
+//! The first line is `fio version 2 iolog` or `fio version 3 iolog`. The other lines are `file action` with add, open
+//! or close, and `file action offset length` with read, write, sync, datasync or trim, in bytes; version 3 puts a
+//! timestamp before each (fio's HOWTO, "Trace file format"). The HOWTO does not state the unit of a timestamp: fio
+//! writes microseconds (`utime_since_now` in `iolog.c`) and waits that long.
 //!
-//! Version 2 has `file wait time offset` instead, of which the HOWTO says microseconds since the wait before;
-//! a request's time is the sum of the waits above it, so requests have times from the first wait on and
-//! those before it have none. (fio 3.33 takes the same number for milliseconds since its start.) The rule
-//! that waits below 100 us are discarded is not kept, since simulated time has no such grain. Version 3
-//! knows no wait.
+//! Version 2 has `file wait time offset` instead, which the HOWTO defines as microseconds since the previous wait. A
+//! request's time is the sum of the waits above it, so requests have times from the first wait and no times before it.
+//! (fio 3.33 interprets the same number as milliseconds since its start.) fio's rule that waits below 100 us are
+//! discarded is not applied, since simulated time does not have that granularity. Version 3 does not have waits.
 //!
-//! A sync, datasync or sync_file_range is a flush. A file is a device, numbered in the order in which files
-//! are added; one that was never added or opened is taken all the same.
+//! A sync, datasync or sync_file_range is a flush. A file is a device, numbered in the order in which files are added;
+//! a file that was never added or opened is also accepted.
 //!
-//! Not read: version 1, comments (there are none), names with spaces, which fio cannot read either.
+//! Not read: version 1, comments (the format does not have them), names with spaces, which fio also cannot read.
 
-use lanemark_core::workload::Operation;
+use lanemark_schema::workload::Operation;
 
 use crate::field::{Fault, Fields};
 use crate::parsed::{Parsed, Request};
@@ -31,7 +30,7 @@ const MICROSECOND: u128 = 1_000_000;
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Iolog {
     version: Option<Version>,
-    /// The sum of the waits so far, from the first on.
+    /// The sum of all waits up to this line; absent before the first.
     waited: Option<u128>,
 }
 

@@ -1,27 +1,28 @@
 //! Recorded block I/O, read line by line.
 //!
-//! | file | what it is |
+//! | file | contents |
 //! |---|---|
-//! | [`Reader`] | any trace as a stream of [`Arrival`](lanemark_core::workload::Arrival)s |
-//! | [`Format`] | the formats, and how one is told from its first line |
-//! | `msr`, `blkparse`, `iolog`, `mqsim`, `columns` | the law of each format, one parser each |
-//! | `parsed` | what they make of a line |
-//! | [`Unpacked`] | what gzip or Zstandard has packed, as text |
-//! | `lines`, `field`, `clock`, `devices` | what the parsers share |
-//! | [`IologWriter`] | fio's iolog, written |
-//! | [`TraceError`] | what is wrong in a trace, and where |
+//! | [`Reader`] | any trace as a stream of [`Arrival`](lanemark_schema::workload::Arrival)s |
+//! | [`Format`] | the formats, and their detection from the first line |
+//! | `msr`, `blkparse`, `iolog`, `mqsim`, `disksim`, `columns` | the parser of each format |
+//! | `parsed` | the result of parsing a line |
+//! | [`Unpacked`] | gzip or Zstandard input, as text |
+//! | `lines`, `field`, `clock`, `devices` | the shared parts of the parsers |
+//! | [`IologWriter`] | the writer of fio's iolog |
+//! | [`TraceError`] | an error in a trace, with its position |
 //!
-//! A reader holds one line and never the trace, so a trace may be larger than memory. Times are told
-//! since the first request that is read; one that lies before its predecessor is taken to come with it,
-//! and [`Notes`] count how often that was so.
+//! A reader stores one line and never the trace, so a trace may be larger than memory. Times count from the first
+//! request that is read; a request with an earlier time than its predecessor is replayed together with it, and
+//! [`Notes`] count these requests.
 //!
-//! Not read: files packed otherwise than by gzip or Zstandard (unpack them to a pipe or a file first), blktrace's and blkparse's binary
-//! files, and what a format says about how long a request took when it was recorded.
+//! Not read: files compressed by other programs than gzip or Zstandard (unpack them to a pipe or a file first),
+//! blktrace's and blkparse's binary files, and the recorded latencies of requests.
 
 mod blkparse;
 mod clock;
 mod columns;
 mod devices;
+mod disksim;
 mod error;
 mod field;
 mod format;

@@ -1,9 +1,13 @@
 //! Lines of any input, one at a time in one buffer.
 
+use std::collections::VecDeque;
 use std::io::{self, BufRead, Read};
 
-/// The longest line that is read; no format has one of a hundredth of this.
+/// The longest line that is read; the lines of all formats are less than a hundredth of this.
 pub(crate) const LINE_MAX: usize = 64 * 1024;
+
+/// Maximum bytes of lines that are read ahead, without the last line.
+const AHEAD_MAX: usize = 64 * 1024;
 
 /// UTF-8's byte order mark, which some programs put before the first line.
 const MARK: &[u8] = b"\xef\xbb\xbf";
@@ -14,10 +18,14 @@ pub(crate) struct Lines<R> {
     buffer: Vec<u8>,
     /// The number of the line in the buffer, from 1.
     number: u64,
-    /// The line in the buffer is to be given once more.
+    /// Whether the line in the buffer is returned once more.
     held: bool,
-    /// The line in the buffer ends with a line feed.
+    /// Whether the line in the buffer ends with a line feed.
     ended: bool,
+    /// Lines that were read ahead, each with its line feed.
+    ahead: VecDeque<Vec<u8>>,
+    /// The failure that ended reading ahead, which is reported when that position is reached.
+    failure: Option<io::Error>,
 }
 
 /// The reason why there is no line.
@@ -30,18 +38,34 @@ pub(crate) enum LineError {
 
 impl<R: BufRead> Lines<R> {
     pub(crate) fn new(input: R) -> Self {
-        Self { input, buffer: Vec::new(), number: 0, held: false, ended: true }
+        Self {
+            input,
+            buffer: Vec::new(),
+            number: 0,
+            held: false,
+            ended: true,
+            ahead: VecDeque::new(),
+            failure: None,
+        }
     }
 
-    /// Goes to the next line; false at the end of the input.
+    /// Advances to the next line; returns false at the end of the input.
     pub(crate) fn advance(&mut self) -> Result<bool, LineError> {
         if self.held {
             self.held = false;
             return Ok(true);
         }
         self.buffer.clear();
-        let mut limited = (&mut self.input).take(LINE_MAX as u64 + 1);
-        let read = limited.read_until(b'\n', &mut self.buffer).map_err(LineError::Input)?;
+        let read = match self.ahead.pop_front() {
+            Some(line) => {
+                self.buffer = line;
+                self.buffer.len()
+            }
+            None => match self.failure.take() {
+                Some(error) => return Err(LineError::Input(error)),
+                None => read(&mut self.input, &mut self.buffer).map_err(LineError::Input)?,
+            },
+        };
         if read == 0 {
             return Ok(false);
         }
@@ -62,12 +86,30 @@ impl<R: BufRead> Lines<R> {
         Ok(true)
     }
 
-    /// Lets the next [`Lines::advance`] stay where it is.
+    /// Reads up to `most` further lines without advancing to them, and returns them. Fewer are read at the end of the
+    /// input, at a failure, or once they fill [`AHEAD_MAX`] bytes.
+    pub(crate) fn read_ahead(&mut self, most: usize) -> impl Iterator<Item = &[u8]> {
+        let mut bytes: usize = self.ahead.iter().map(Vec::len).sum();
+        while self.ahead.len() < most && bytes < AHEAD_MAX && self.failure.is_none() {
+            let mut line = Vec::new();
+            match read(&mut self.input, &mut line) {
+                Ok(0) => break,
+                Ok(length) => {
+                    bytes += length;
+                    self.ahead.push_back(line);
+                }
+                Err(error) => self.failure = Some(error),
+            }
+        }
+        self.ahead.iter().map(Vec::as_slice)
+    }
+
+    /// Makes the next [`Lines::advance`] return the same line again.
     pub(crate) fn hold(&mut self) {
         self.held = true;
     }
 
-    /// The line, without its end.
+    /// Returns the line, without its end.
     pub(crate) fn line(&self) -> &[u8] {
         &self.buffer
     }
@@ -77,15 +119,35 @@ impl<R: BufRead> Lines<R> {
         self.number
     }
 
-    /// Whether the file ends within this line.
+    /// Returns whether the file ends within this line.
     pub(crate) fn is_cut(&self) -> bool {
         !self.ended
     }
 }
 
+/// Reads a line with its end, up to one byte more than [`LINE_MAX`].
+fn read(input: &mut impl BufRead, line: &mut Vec<u8>) -> io::Result<usize> {
+    input.take(LINE_MAX as u64 + 1).read_until(b'\n', line)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn lines_that_were_read_ahead_come_again_in_order() {
+        let mut lines = Lines::new(&b"a\nb\r\nc"[..]);
+        assert!(lines.advance().is_ok_and(|more| more));
+        assert_eq!(lines.read_ahead(9).count(), 2);
+        let mut rest = Vec::new();
+        while lines.advance().is_ok_and(|more| more) {
+            rest.push((lines.number(), lines.line().to_vec(), lines.is_cut()));
+        }
+        assert_eq!(rest, [(2, b"b".to_vec(), false), (3, b"c".to_vec(), true)]);
+        let endless = vec![b'x'; 10 * LINE_MAX];
+        let mut lines = Lines::new(endless.as_slice());
+        assert!(lines.read_ahead(usize::MAX).map(<[u8]>::len).sum::<usize>() < 3 * AHEAD_MAX);
+    }
 
     fn all(text: &[u8]) -> Vec<String> {
         let mut lines = Lines::new(text);

@@ -1,19 +1,33 @@
 //! MQSim's ASCII traces: five numbers a line.
 //!
-//! Arrival time, device, first sector, length in sectors, and 0 for a write or 1 for a read, between white
-//! space (MQSim, README.md, "Defining a Trace-based Workload", and `src/host/ASCII_Trace_Definition.h`).
-//! Sectors hold 512 bytes. Times are nanoseconds, MQSim's default; its workload file can say otherwise,
-//! which a trace does not tell: use a speed of `1000x` for one in picoseconds.
+//! The numbers are the arrival time, the device, the first sector, the length in sectors, and 0 for a write or 1 for a
+//! read, between white space (MQSim, README.md, "Defining a Trace-based Workload", and
+//! `src/host/ASCII_Trace_Definition.h`). Sectors have 512 bytes. Times are nanoseconds, MQSim's default. MQSim's
+//! workload file can set another unit, which a trace does not state: use a speed of `1000x` for a trace in picoseconds.
 //!
-//! Comments: lines that begin with `#` are left out, which MQSim itself would not do.
+//! DiskSim's traces have the same five columns with times in milliseconds. Whole numbers are read as MQSim's only if
+//! the lines at the beginning are more than [`GAP_LEAST`] apart on average: as milliseconds that would be more than a
+//! minute between requests. Otherwise the user has to state the format.
+//!
+//! Comments: lines that begin with `#` are skipped, which MQSim itself would not do.
 
-use lanemark_core::workload::{Operation, SECTOR};
+use lanemark_schema::workload::{Operation, SECTOR};
 
 use crate::field::{Fault, Field, Fields};
 use crate::parsed::{Parsed, Request};
 
 /// Picoseconds in a nanosecond.
 const NANOSECOND: u128 = 1_000;
+
+/// Minimum mean distance of requests, in units of the trace's times, above which the units cannot be milliseconds.
+const GAP_LEAST: u64 = 60_000;
+
+/// Returns whether arrival times, in the units of their trace, are nanoseconds rather than milliseconds.
+pub(crate) fn are_nanoseconds(times: &[u64]) -> bool {
+    let (Some(first), Some(last)) = (times.iter().min(), times.iter().max()) else { return false };
+    let gaps = times.len() as u64 - 1;
+    gaps > 0 && (last - first) / gaps >= GAP_LEAST
+}
 
 pub(crate) fn parse(line: &[u8]) -> Result<Parsed<'_>, Fault> {
     let mut fields = Fields::new(line);

@@ -1,15 +1,15 @@
 //! The MSR Cambridge traces: seven columns of comma-separated values.
 //!
-//! `Timestamp,Hostname,DiskNumber,Type,Offset,Size,ResponseTime`, as the notes that come with the traces say
-//! (SNIA IOTTA repository, trace set 388; Narayanan, Donnelly and Rowstron, "Write Off-Loading", FAST 2008).
-//! Timestamp is a Windows file time, units of 100 ns since 1601; Type is Read or Write; Offset and Size are
-//! bytes. The lines are nearly, not wholly, in order of time. A line with the names of the columns may stand
-//! first. A device is a host's disk and is named as it stands there, `hm,1`.
+//! The columns are `Timestamp,Hostname,DiskNumber,Type,Offset,Size,ResponseTime`, as the notes of the traces state
+//! (SNIA IOTTA repository, trace set 388; Narayanan, Donnelly and Rowstron, "Write Off-Loading", FAST 2008). Timestamp
+//! is a Windows file time, units of 100 ns since 1601; Type is Read or Write; Offset and Size are bytes. The lines are
+//! nearly, not wholly, in order of time. The first line may contain the names of the columns. A device is a host's
+//! disk, and its name is the text of both columns, `hm,1`.
 //!
-//! Not read: ResponseTime, which tells how long the recorded system took. It must be there all the same, so
-//! that a line that was cut short is seen.
+//! Not read: ResponseTime, the latency of the recorded system. The column must still exist, so that a truncated line is
+//! detected.
 
-use lanemark_core::workload::Operation;
+use lanemark_schema::workload::Operation;
 
 use crate::field::{Fault, Fields};
 use crate::parsed::{Parsed, Request};

@@ -1,8 +1,9 @@
-//! A trace that gzip or Zstandard has packed, read as the text that was packed.
+//! A trace that gzip or Zstandard has compressed, read as the original text.
 //!
-//! Which it is says the first bytes: RFC 1952 (gzip, several members one after another too), RFC 8878 (Zstandard, several
-//! frames too). Anything else goes through as it is. Packed text is some twenty times smaller; what unpacks to much more is
-//! made to fill disks and hours, and ends with an error. Windows of Zstandard are bounded by its reader.
+//! The first bytes identify the format: RFC 1952 (gzip, also with several members), RFC 8878 (Zstandard, also with
+//! several frames). Any other input is returned unchanged. Packed text is typically about twenty times smaller. An
+//! input with a much higher ratio is designed to exhaust disks and time, and ends with an error. Zstandard's reader
+//! bounds its windows.
 
 use std::collections::VecDeque;
 use std::io::{self, BufRead, BufReader, Read};
@@ -14,11 +15,11 @@ use ruzstd::decoding::StreamingDecoder;
 const GZIP: &[u8] = &[0x1f, 0x8b];
 /// First bytes of a frame of Zstandard.
 const ZSTD: &[u8] = &[0x28, 0xb5, 0x2f, 0xfd];
-/// Bytes that may be unpacked whatever the ratio.
+/// Bytes that may be unpacked regardless of the ratio.
 const FREE: u64 = 64 << 20;
-/// Greatest ratio of unpacked to read bytes, beyond that.
+/// Maximum ratio of unpacked to read bytes, beyond that.
 const RATIO: u64 = 500;
-/// Size of one read of what is packed.
+/// Size of one read of the packed input.
 const BUFFER: usize = 256 * 1024;
 
 /// The text of a trace, packed or not.
@@ -30,7 +31,7 @@ pub struct Unpacked<R: Read> {
 enum Kind<R: Read> {
     Plain(BufReader<R>),
     Gzip(Box<MultiGzDecoder<BufReader<R>>>),
-    /// Between two frames there is no decoder.
+    /// There is no decoder between two frames.
     Zstd(Frames<R>),
 }
 
@@ -41,7 +42,7 @@ enum Frames<R: Read> {
     Over,
 }
 
-/// An input whose bytes are counted, with those that were looked at before.
+/// An input whose bytes are counted, including the first bytes that were examined.
 struct Counted<R> {
     head: VecDeque<u8>,
     input: R,
@@ -60,13 +61,13 @@ impl<R: Read> Read for Counted<R> {
 }
 
 impl<R: Read> Unpacked<R> {
-    /// Begins to read `input`, whose first bytes say how it is packed.
+    /// Starts to read `input`, whose first bytes identify its format.
     ///
     /// # Errors
-    /// Where it cannot be read.
+    /// Returns the input's I/O error.
     pub fn new(input: R) -> io::Result<Self> {
         let mut input = Counted { head: VecDeque::new(), input, bytes: 0 };
-        // A pipe may give a byte alone.
+        // A pipe may return a single byte.
         while input.head.len() < ZSTD.len() {
             let mut byte = [0];
             match input.input.read(&mut byte) {
@@ -86,7 +87,7 @@ impl<R: Read> Unpacked<R> {
         Ok(Self { kind, given: 0 })
     }
 
-    /// Bytes of the input that were read so far.
+    /// Returns the bytes of the input that were read.
     fn taken(&self) -> u64 {
         match &self.kind {
             Kind::Plain(input) => input.get_ref().bytes,
@@ -143,7 +144,7 @@ impl<R: Read> Frames<R> {
     }
 }
 
-/// The error of a reader of `format`, by which it is told from an error of the file.
+/// Returns the error of a reader of `format`, which distinguishes it from an error of the file.
 fn packed(format: &str, error: &io::Error) -> io::Error {
     io::Error::new(error.kind(), format!("as {format}: {error}"))
 }

@@ -2,37 +2,41 @@
 
 use std::io::BufRead;
 
-use lanemark_core::units::{Bytes, Duration, Instant};
-use lanemark_core::workload::{Access, Arrival, Operation};
+use lanemark_schema::units::{Bytes, Duration, Instant};
+use lanemark_schema::workload::{Access, Arrival, Operation};
 
 use crate::blkparse::{Action, Blkparse};
 use crate::clock::Clock;
 use crate::columns::Columns;
 use crate::devices::Devices;
 use crate::error::TraceError;
-use crate::field::{Fault, shown};
-use crate::format::{Format, names};
+use crate::field::{Fault, Fields, shown};
+use crate::format::{FirstLine, Format, names};
 use crate::iolog::Iolog;
 use crate::lines::{LINE_MAX, LineError, Lines};
 use crate::parsed::{Parsed, Request};
-use crate::{mqsim, msr};
+use crate::{disksim, mqsim, msr};
 
 /// The options for reading a trace.
 #[derive(Clone, Debug, Default)]
 pub struct Options {
-    /// Format of the trace; told from its first line where none is given.
+    /// Format of the trace; detected from its first line if absent.
     pub format: Option<Format>,
-    /// The devices whose requests are read, the first as number 0; all, in the order in which they appear,
-    /// where none is given.
+    /// The devices whose requests are read, the first as number 0; if empty, all devices in order of appearance.
     pub devices: Vec<String>,
     /// Event of blkparse that counts as a request.
     pub action: Action,
+    /// Whether the requests of all these devices belong to one device, number 0.
+    pub as_one: bool,
 }
 
-/// The oddities of a trace that a reader met.
+/// Maximum number of lines that are examined to detect the format.
+const LOOKED_AT_MAX: usize = 512;
+
+/// The irregularities of a trace that a reader found.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Notes {
-    /// Requests whose time lay before their predecessor's, and was taken to be that.
+    /// Requests with an earlier time than their predecessor, which received the predecessor's time.
     pub backward: u64,
     /// The longest such step back.
     pub backward_most: Duration,
@@ -48,7 +52,8 @@ pub struct Reader<R> {
     clock: Clock,
     devices: Devices,
     skipped: u64,
-    /// The write after a flush that came in the same line.
+    as_one: bool,
+    /// The write after a flush of the same line.
     queued: Option<Arrival>,
     over: bool,
 }
@@ -58,6 +63,7 @@ enum Parser {
     Blkparse(Blkparse),
     Iolog(Iolog),
     Mqsim,
+    Disksim,
     Csv(Columns),
 }
 
@@ -68,6 +74,7 @@ impl Parser {
             Format::Blkparse => Self::Blkparse(Blkparse::new(action)),
             Format::Iolog => Self::Iolog(Iolog::default()),
             Format::Mqsim => Self::Mqsim,
+            Format::Disksim => Self::Disksim,
             Format::Csv => Self::Csv(Columns::default()),
         }
     }
@@ -78,6 +85,7 @@ impl Parser {
             Self::Blkparse(_) => Format::Blkparse,
             Self::Iolog(_) => Format::Iolog,
             Self::Mqsim => Format::Mqsim,
+            Self::Disksim => Format::Disksim,
             Self::Csv(_) => Format::Csv,
         }
     }
@@ -89,16 +97,18 @@ impl Parser {
             Self::Blkparse(blkparse) => blkparse.parse(line),
             Self::Iolog(iolog) => iolog.parse(line),
             Self::Mqsim => mqsim::parse(line),
+            Self::Disksim => disksim::parse(line),
             Self::Csv(columns) => columns.parse(line),
         }
     }
 }
 
 impl<R: BufRead> Reader<R> {
-    /// Begins to read `input`, which errors call `file`.
+    /// Starts to read `input`, whose name in errors is `file`.
     ///
     /// # Errors
-    /// Where the input cannot be read, or no format is given and its first line does not tell one.
+    /// Returns an error if the input cannot be read, or if the format is not given and the first line does not identify
+    /// it.
     pub fn new(file: impl Into<String>, input: R, options: &Options) -> Result<Self, TraceError> {
         let mut reader = Self {
             file: file.into(),
@@ -107,6 +117,7 @@ impl<R: BufRead> Reader<R> {
             clock: Clock::default(),
             devices: Devices::new(&options.devices),
             skipped: 0,
+            as_one: options.as_one,
             queued: None,
             over: false,
         };
@@ -118,22 +129,30 @@ impl<R: BufRead> Reader<R> {
         Ok(reader)
     }
 
-    /// The format that is read.
+    /// Returns the format of the trace.
     pub fn format(&self) -> Format {
         self.parser.format()
     }
 
-    /// The devices by number: those met so far, or those that were chosen.
+    /// Returns the devices by number: the devices read until now, or the chosen devices.
     pub fn devices(&self) -> Vec<String> {
         self.devices.names()
     }
 
-    /// Returns some devices that were met and not chosen.
+    /// Returns some devices of the trace that were not chosen.
     pub fn other_devices(&self) -> Vec<String> {
         self.devices.others()
     }
 
-    /// Returns the notes so far.
+    /// Returns the letters of blkparse's events that were found and not read, each with its description.
+    pub fn other_actions(&self) -> Vec<(char, &'static str)> {
+        match &self.parser {
+            Parser::Blkparse(blkparse) => blkparse.other_actions(),
+            _ => Vec::new(),
+        }
+    }
+
+    /// Returns the notes about the lines read until now.
     pub fn notes(&self) -> Notes {
         Notes {
             backward: self.clock.backward,
@@ -142,27 +161,52 @@ impl<R: BufRead> Reader<R> {
         }
     }
 
-    /// The format of the first line that is neither empty nor a comment; that line is read again.
+    /// Returns the format of the first line that is neither empty nor a comment; that line is read again.
     fn detect(&mut self) -> Result<Format, TraceError> {
         while self.advance()? {
             let line = self.lines.line().trim_ascii();
             if line.is_empty() || line.starts_with(b"#") {
                 continue;
             }
-            let Some(format) = Format::of(line) else {
-                let fault = Fault::line(format!("`{}` begins no known format", shown(line)));
-                let mut error = self.error(fault);
-                error.hint = Some(format!(
-                    "if it is one of {}, say so by --format (--trace-format of bench)",
-                    names()
-                ));
-                return Err(error);
+            let format = match Format::of(line) {
+                FirstLine::Of(format) => format,
+                FirstLine::FiveNumbers => self.five_numbers()?,
+                FirstLine::Unknown => {
+                    let fault = Fault::line(format!("`{}` begins no known format", shown(line)));
+                    let mut error = self.error(fault);
+                    error.hint = Some(format!(
+                        "if it is one of {}, say so by --format (--trace-format of bench)",
+                        names()
+                    ));
+                    return Err(error);
+                }
             };
             self.lines.hold();
             return Ok(format);
         }
         let mut error = self.error(Fault::line("the trace is empty"));
         error.line = None;
+        Err(error)
+    }
+
+    /// Returns the format of a trace whose current line contains five whole numbers.
+    fn five_numbers(&mut self) -> Result<Format, TraceError> {
+        let time = |line: &[u8]| Fields::new(line).optional_word("time")?.integer().ok();
+        let first = time(self.lines.line());
+        let ahead = self.lines.read_ahead(LOOKED_AT_MAX);
+        let times: Vec<u64> = first.into_iter().chain(ahead.filter_map(time)).collect();
+        if mqsim::are_nanoseconds(&times) {
+            return Ok(Format::Mqsim);
+        }
+        let span =
+            times.iter().max().zip(times.iter().min()).map_or(0, |(last, first)| last - first);
+        let mut error = self.error(Fault::line(format!(
+            "five whole numbers, {} requests in {span} units of time: MQSim's would be ns, and DiskSim's ms",
+            times.len(),
+        )));
+        error.hint = Some(
+            "say which by --format mqsim or --format disksim (--trace-format of bench)".to_owned(),
+        );
         Err(error)
     }
 
@@ -181,7 +225,7 @@ impl<R: BufRead> Reader<R> {
         })
     }
 
-    /// The next request, where there is one.
+    /// Returns the next request, if there is one.
     fn next_request(&mut self) -> Result<Option<Arrival>, TraceError> {
         if let Some(queued) = self.queued.take() {
             return Ok(Some(queued));
@@ -205,6 +249,9 @@ impl<R: BufRead> Reader<R> {
             match found {
                 Ok(Some((mut arrival, flush_first))) => {
                     arrival.line = self.lines.number();
+                    if self.as_one {
+                        arrival.device = 0;
+                    }
                     if flush_first {
                         self.queued = Some(arrival);
                         arrival.access = FLUSH;
@@ -237,7 +284,7 @@ impl<R: BufRead> Reader<R> {
 const FLUSH: Access =
     Access { operation: Operation::Flush, offset: Bytes::ZERO, length: Bytes::ZERO };
 
-/// Numbers the device of a request and tells its time; `None` where its device was not chosen.
+/// Numbers the device of a request and sets its time; returns `None` if its device was not chosen.
 #[inline]
 fn place(
     request: &Request<'_>,

@@ -1,8 +1,8 @@
-//! fio's iolog, written, so that fio replays what was simulated or converted. The format is in `iolog`.
+//! A writer of fio's iolog, so that fio can replay simulated or converted requests. The format is described in `iolog`.
 
 use std::io::{self, Write};
 
-use lanemark_core::workload::{Arrival, Operation};
+use lanemark_schema::workload::{Arrival, Operation};
 
 /// A version of the format.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -13,7 +13,8 @@ pub enum IologVersion {
     Three,
 }
 
-/// Writes an iolog. Times are cut to whole microseconds, and a request without one has that of the last.
+/// Writes an iolog. Times are truncated to whole microseconds, and a request without a time has the time of the last
+/// one.
 pub struct IologWriter<W> {
     output: W,
     version: IologVersion,
@@ -22,10 +23,11 @@ pub struct IologWriter<W> {
 }
 
 impl<W: Write> IologWriter<W> {
-    /// Begins an iolog of requests to `files`, one for each device.
+    /// Starts an iolog of requests to `files`, one for each device.
     ///
     /// # Errors
-    /// Where a name is empty or has white space, which the format cannot hold, or the output fails.
+    /// Returns an error if a name is empty or contains white space, which the format does not allow, or if the output
+    /// fails.
     pub fn new(mut output: W, version: IologVersion, files: Vec<String>) -> io::Result<Self> {
         let bad = |name: &&String| name.is_empty() || name.contains(char::is_whitespace);
         if let Some(name) = files.iter().find(bad) {
@@ -53,7 +55,7 @@ impl<W: Write> IologWriter<W> {
     /// Writes one request.
     ///
     /// # Errors
-    /// Where it is of a device that has no file, or the output fails.
+    /// Returns an error if its device does not have a file, or if the output fails.
     pub fn write(&mut self, arrival: &Arrival) -> io::Result<()> {
         let Some(file) = self.files.get(arrival.device as usize) else {
             let message = format!("device {} has no file", arrival.device);
@@ -78,7 +80,7 @@ impl<W: Write> IologWriter<W> {
     /// Ends the iolog.
     ///
     /// # Errors
-    /// Where the output fails.
+    /// Returns the output's I/O error.
     pub fn finish(mut self) -> io::Result<W> {
         for name in &self.files {
             match self.version {

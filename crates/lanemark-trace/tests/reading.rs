@@ -1,7 +1,7 @@
 //! A sample of each format is read as it says; what is wrong is told with its place; nothing panics.
 
-use lanemark_core::units::{Bytes, Duration, Instant};
-use lanemark_core::workload::{Access, Arrival, Operation};
+use lanemark_schema::units::{Bytes, Duration, Instant};
+use lanemark_schema::workload::{Access, Arrival, Operation};
 use lanemark_trace::{Format, IologVersion, IologWriter, Options, Reader, TraceError};
 use proptest::prelude::*;
 
@@ -13,7 +13,8 @@ const BLKPARSE: &str = include_str!("samples/blkparse.txt");
 const IOLOG_2: &str = include_str!("samples/iolog-2.log");
 const IOLOG_3: &str = include_str!("samples/iolog-3.log");
 const COLUMNS: &str = include_str!("samples/columns.csv");
-const SAMPLES: [&str; 6] = [MSR, MQSIM, BLKPARSE, IOLOG_2, IOLOG_3, COLUMNS];
+const DISKSIM: &str = include_str!("samples/disksim.trace");
+const SAMPLES: [&str; 7] = [MSR, MQSIM, DISKSIM, BLKPARSE, IOLOG_2, IOLOG_3, COLUMNS];
 
 fn open<'t>(text: &'t [u8], options: &Options) -> Result<Reader<&'t [u8]>, TraceError> {
     Reader::new("t", text, options)
@@ -79,6 +80,56 @@ fn mqsim_is_in_sectors_and_nanoseconds() {
         (4, Some(308_000), 0, Read, 4096, 512),
     ];
     expect(MQSIM, Format::Mqsim, &expected);
+}
+
+#[test]
+fn disksim_is_in_blocks_and_milliseconds() {
+    let expected = [
+        (2, Some(0), 0, Read, 657_728 * 512, 8192),
+        (3, Some(152_000), 1, Write, 31_244_784 * 512, 32_768),
+        (4, Some(587_000), 0, Read, 4096, 512),
+    ];
+    expect(DISKSIM, Format::Disksim, &expected);
+}
+
+#[test]
+fn five_whole_numbers_are_never_taken_for_what_they_may_not_be() {
+    let whole = "0 0 29320 8 1\n5 0 102400 16 0\n17 0 204800 8 1\n";
+    let lone = "0 0 29320 8 1\n";
+    // Requests 5 us apart if the times are ns, and 5 s apart if they are ms.
+    let either: String = (0..600).map(|at| format!("{} 0 8 8 1\n", at * 5_000)).collect();
+    for text in [whole, lone, &either] {
+        let error = read(text).unwrap_err();
+        assert!(error.to_string().contains("MQSim's would be ns, and DiskSim's ms"), "{error}");
+        let hint = error.hint.unwrap();
+        assert!(hint.contains("--format mqsim") && hint.contains("--format disksim"), "{hint}");
+    }
+    let last = |format| read_as(format, whole).unwrap()[2].at.unwrap().picoseconds();
+    assert_eq!((last(Format::Mqsim), last(Format::Disksim)), (17_000, 17_000_000_000));
+    // 100 us apart as ns, and 28 hours as ms.
+    let clear = either.replace("000 0 8", "00000 0 8");
+    assert_eq!(open(clear.as_bytes(), &Options::default()).unwrap().format(), Format::Mqsim);
+    assert_eq!(read(&clear).unwrap().len(), 600);
+}
+
+#[test]
+fn several_devices_are_one_where_asked() {
+    let options = Options { as_one: true, ..Options::default() };
+    let mut reader = open(MQSIM.as_bytes(), &options).unwrap();
+    let devices: Vec<u32> = reader.by_ref().map(|one| one.unwrap().device).collect();
+    assert_eq!((devices, reader.devices().len()), (vec![0, 0, 0], 2));
+}
+
+#[test]
+fn events_that_were_not_asked_for_are_named() {
+    let completions: String = BLKPARSE
+        .lines()
+        .filter(|line| line.contains(" C ") && line.contains('['))
+        .map(|line| format!("{line}\n"))
+        .collect();
+    let mut reader = open(completions.as_bytes(), &Options::default()).unwrap();
+    assert_eq!(reader.by_ref().count(), 0);
+    assert_eq!(reader.other_actions(), [('C', "complete")]);
 }
 
 #[test]
@@ -171,8 +222,14 @@ fn what_is_wrong_is_told_with_line_column_value_and_hint() {
         (format!("{msr}128166372003061630,usr,0,Read,1\n"), "t:2:32: the line ends before Size"),
         (format!("{msr}128166372003061630,usr,0,Read,1,2,3,4\n"), "t:2:37: field is `4`"),
         (format!("{msr}\n\nx"), "t:4:1: Timestamp is `x`"),
-        ("1 0 8 8 2\n".to_owned(), "t:1:9: type is `2`; expected 0 for a write or 1 for a read"),
-        ("1 0 99999999999999999 8 1\n".to_owned(), "t:1:5: first sector is `99999999999999999`"),
+        (
+            format!("{MQSIM}1 0 8 8 2\n"),
+            "t:5:9: type is `2`; expected 0 for a write or 1 for a read",
+        ),
+        (
+            format!("{MQSIM}1 0 99999999999999999 8 1\n"),
+            "t:5:5: first sector is `99999999999999999`",
+        ),
         (format!("{event}hello\n"), "t:2:1: device is `hello`; expected the device as major,minor"),
         (event.replace(" + ", " ^ "), "expected `+` between sector and count"),
         (event.replace("0.000000100", "0:1"), "t:1: `8,0    3 "),
@@ -202,7 +259,7 @@ fn what_is_wrong_is_told_with_line_column_value_and_hint() {
 
 #[test]
 fn a_last_line_that_was_cut_short_is_told() {
-    for (text, cut) in [(MSR, 12), (MQSIM, 5), (IOLOG_2, 20), (COLUMNS, 12)] {
+    for (text, cut) in [(MSR, 12), (MQSIM, 5), (DISKSIM, 7), (IOLOG_2, 20), (COLUMNS, 12)] {
         let text = text.trim_end().replace("\n/dev/sda close", "");
         let short = &text[..text.len() - cut];
         let error = read(short).unwrap_err();
@@ -262,6 +319,10 @@ fn line_of(format: Format, one: &Arrival) -> String {
         Format::Mqsim => {
             format!("{} {device} {sector} {sectors} {}", us * 1000, u8::from(operation == Read))
         }
+        Format::Disksim => {
+            let (whole, part) = (us / 1_000, us % 1_000);
+            format!("{whole}.{part:03} {device} {sector} {sectors} {}", u8::from(operation == Read))
+        }
         Format::Csv => format!("{us},{word},{offset},{length},disk{device}"),
         Format::Blkparse | Format::Iolog => {
             let (seconds, ns) = (us / 1_000_000, us % 1_000_000 * 1000);
@@ -284,11 +345,12 @@ proptest! {
         let cases = [
             (Format::Msr, devices(&["host,0", "host,1", "host,2"])),
             (Format::Mqsim, devices(&["0", "1", "2"])),
+            (Format::Disksim, devices(&["0", "1", "2"])),
             (Format::Blkparse, devices(&["8,0", "8,1", "8,2"])),
             (Format::Csv, devices(&["disk0", "disk1", "disk2"])),
         ];
         for (format, devices) in cases {
-            let both = matches!(format, Format::Msr | Format::Mqsim);
+            let both = matches!(format, Format::Msr | Format::Mqsim | Format::Disksim);
             let kept: Vec<&Arrival> = arrivals
                 .iter()
                 .filter(|one| !both || matches!(one.access.operation, Read | Write))

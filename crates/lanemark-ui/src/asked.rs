@@ -1,68 +1,71 @@
-//! Questions of a page, checked: a system of the library with values set, and a test.
+//! Requests of a page, checked: a system of the library with changed values, and a test.
 //!
-//! Everything is bounded, so that no question takes the machine's memory or more than seconds of it; the command line
-//! has wider bounds. Names are those of the library alone: no path of a file is opened for a page.
+//! Every value is bounded, so that no request takes the machine's memory or more than seconds of it; the command line
+//! has wider bounds. A page can name only entries of the library: the server opens no path for a page.
 
-use lanemark_core::sim::spec::CheckedSystem;
-use lanemark_core::units::{Bytes, Duration, Ratio};
-use lanemark_core::workload::{CheckedTest, Fault, Pattern, Test, TestError};
 use lanemark_lab::{LabError, assemble, setting};
+use lanemark_schema::units::{Bytes, Duration, Ratio};
+use lanemark_schema::workload::{CheckedTest, Fault, Pattern, Test, TestError};
+use lanemark_sim::spec::CheckedSystem;
 use lanemark_study::library::Kind;
 use lanemark_study::system::SystemName;
 use lanemark_study::{Library, Location, System};
 use serde::{Deserialize, Serialize};
 
-/// Greatest number of drives in a system.
+/// Maximum number of drives in a system.
 const DRIVES_MAX: usize = 16;
-/// Greatest number of values that are set, and of faults.
+/// Maximum number of changed values, and of faults.
 const SETTINGS_MAX: usize = 64;
 const FAULTS_MAX: usize = 8;
-/// Greatest length of any text.
+/// Maximum length of any text.
 const TEXT_MAX: usize = 400;
-/// Greatest number of requests outstanding, over all threads.
-pub const OUTSTANDING_MAX: u64 = 4096;
-/// Places for systems on a page.
+/// Maximum number of outstanding requests, over all threads.
+const OUTSTANDING_MAX: u64 = 4096;
+/// Maximum data of the outstanding requests. The simulator moves each request by pages and packets, so its time and
+/// memory until the first completion grow with this amount: 1 GiB takes a second and a few MB.
+const IN_FLIGHT_MAX: Bytes = Bytes::mebi(1024);
+/// Number of systems on a page.
 pub const SLOTS: u8 = 4;
 
-/// A system with values set.
+/// A system with changed values.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SystemAsked {
     /// The system, `drive@platform:port`.
     pub system: String,
-    /// Values in place of the library's.
+    /// Values that replace the library's.
     #[serde(default)]
     pub set: Vec<(String, String)>,
-    /// Faults, as the command line has them.
+    /// Faults, in the syntax of the command line.
     #[serde(default)]
     pub faults: Vec<String>,
 }
 
-/// A test by what a page turns.
+/// A test, by the settings on a page.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct TestAsked {
     /// The size of each request, `4 KiB`.
     pub block: String,
-    /// Order of the requests' places.
+    /// Order of the requests' offsets.
     pub pattern: Places,
     /// Share of requests that are reads, in percent.
     pub read_percent: f64,
-    /// Requests outstanding per thread.
+    /// Outstanding requests of each thread.
     pub queue_depth: u32,
     /// Number of threads.
     pub threads: u32,
-    /// Size of the part of the target that is used, `1 GiB`.
+    /// Size of the used part of the target, `1 GiB`.
     pub span: String,
 }
 
-/// The order of the requests' places.
+/// The order of the requests' offsets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Places {
-    /// One behind the other.
+    /// One after the other.
     Sequential,
-    /// Anywhere.
+    /// Uniformly random.
     Random,
 }
 
@@ -73,8 +76,8 @@ pub struct Asked {
     pub system: System,
     /// The system for the simulator, with its faults.
     pub spec: CheckedSystem,
-    /// Settings of the system, for what assembles it again.
-    pub settings: Vec<(lanemark_core::result::Calibration, Location)>,
+    /// Settings of the system, for code that assembles it again.
+    pub settings: Vec<(lanemark_schema::result::Calibration, Location)>,
     /// Faults of the system.
     pub faults: Vec<Fault>,
 }
@@ -83,7 +86,7 @@ impl SystemAsked {
     /// Assembles the system.
     ///
     /// # Errors
-    /// Values that are out of bounds, unknown, or do not fit together.
+    /// Returns an error if values are out of bounds, unknown, or inconsistent.
     pub fn assemble(&self, library: &Library) -> Result<Asked, LabError> {
         let too_many = self.set.len() > SETTINGS_MAX || self.faults.len() > FAULTS_MAX;
         let texts = self.set.iter().flat_map(|(parameter, value)| [parameter, value]);
@@ -123,7 +126,7 @@ impl SystemAsked {
     }
 }
 
-/// Refuses a name that the library does not have, before anything is opened by it.
+/// Refuses a name that the library does not contain, before any file is opened by that name.
 fn known(library: &Library, kind: Kind, name: &str) -> Result<(), LabError> {
     let names = library.names(kind);
     match names.iter().any(|known| known == name) {
@@ -141,11 +144,18 @@ fn known(library: &Library, kind: Kind, name: &str) -> Result<(), LabError> {
     }
 }
 
+/// Returns whether a test finishes quickly, by its outstanding requests and their data.
+pub fn is_quick(test: &Test) -> bool {
+    let outstanding = test.population();
+    let data = outstanding as f64 * test.block_mean();
+    outstanding <= OUTSTANDING_MAX && data <= IN_FLIGHT_MAX.get() as f64
+}
+
 impl TestAsked {
-    /// The test, without an end.
+    /// Returns the test, without an end.
     ///
     /// # Errors
-    /// The first value that is no such quantity or out of bounds.
+    /// Returns an error for the first value that is not a valid quantity or is out of bounds.
     pub fn read(&self) -> Result<Test, LabError> {
         let quantity = |field: &str, text: &str| {
             let read = text.parse::<Bytes>();
@@ -166,7 +176,7 @@ impl TestAsked {
         });
         test.threads = self.threads;
         test.span = quantity("span", &self.span)?;
-        test.name = self.name(block);
+        test.name = test.description();
         test.duration = Some(Duration::from_seconds(1));
         test.check().map_err(|TestError { field, value, bound }| {
             LabError::input(format!("{field} = {value}: {bound}"))
@@ -178,31 +188,22 @@ impl TestAsked {
             ))
             .hint("`lanemark sim` takes more"));
         }
+        if !is_quick(&test) {
+            return Err(LabError::input(format!(
+                "block = {block} with {} requests outstanding: more than {IN_FLIGHT_MAX} under way at a time",
+                test.population()
+            ))
+            .hint("ask for fewer outstanding requests or smaller blocks, or use `lanemark sim`"));
+        }
         test.duration = None;
         Ok(test)
     }
-
-    /// Returns a name for people, `4 KiB random read, QD 32`.
-    fn name(&self, block: Bytes) -> String {
-        let places = match self.pattern {
-            Places::Sequential => "sequential",
-            Places::Random => "random",
-        };
-        let what = match self.read_percent {
-            100.0 => "read".to_owned(),
-            0.0 => "write".to_owned(),
-            percent => format!("{percent}% read"),
-        };
-        let threads =
-            if self.threads == 1 { String::new() } else { format!(" x {}", self.threads) };
-        format!("{block} {places} {what}, QD {}{threads}", self.queue_depth)
-    }
 }
 
-/// Gives a test so many requests, or so much time, and checks it.
+/// Sets the end of a test, a number of requests or a time, and checks the test.
 ///
 /// # Errors
-/// Where the test is out of bounds with that end.
+/// Returns an error if the test is out of bounds with that end.
 pub fn ending(test: &Test, end: End) -> Result<CheckedTest, LabError> {
     let mut test = test.clone();
     (test.volume, test.duration, test.rounds) = (None, None, None);
@@ -223,8 +224,8 @@ pub fn ending(test: &Test, end: End) -> Result<CheckedTest, LabError> {
 /// The end of a test.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum End {
-    /// After so many requests.
+    /// After this number of requests.
     Requests(u64),
-    /// After so much time, and a quarter of it before anything is counted.
+    /// After this time, and a quarter of it before counting begins.
     Time(Duration),
 }

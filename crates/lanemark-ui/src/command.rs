@@ -1,6 +1,6 @@
-//! A page's question as a command of the shell, which gives the same system the same load.
+//! A page's request as a shell command, which runs the same load on the same system.
 
-use lanemark_core::workload::Test;
+use lanemark_schema::workload::Test;
 
 use crate::asked::{Places, SystemAsked, TestAsked};
 use crate::machine;
@@ -8,7 +8,7 @@ use crate::machine;
 /// The file that the command writes the test to.
 const FILE: &str = "lanemark-test.toml";
 
-/// A workload file with the one test.
+/// Returns a workload file with the one test.
 pub fn workload_file(asked: &TestAsked, test: &Test) -> String {
     let pattern = match asked.pattern {
         Places::Sequential => "sequential",
@@ -27,7 +27,7 @@ pub fn workload_file(asked: &TestAsked, test: &Test) -> String {
     )
 }
 
-/// The lines for a shell that write the test to a file and simulate it.
+/// Returns shell lines that write the test to a file and simulate it.
 pub fn shell(system: &SystemAsked, asked: &TestAsked, test: &Test) -> String {
     let file = workload_file(asked, test);
     let options = options(system);
@@ -35,13 +35,14 @@ pub fn shell(system: &SystemAsked, asked: &TestAsked, test: &Test) -> String {
     format!("{before}cat > {FILE} <<'END'\n{file}END\nlanemark sim {name} ./{FILE}{options}\n")
 }
 
-/// The command that simulates a workload of the library.
+/// Returns the command that simulates a workload of the library.
 pub fn shell_workload(system: &SystemAsked, workload: &str) -> String {
     let (before, name) = named(system);
     format!("{before}lanemark sim {name} {}{}\n", quoted(workload), options(system))
 }
 
-/// A system's name for a shell, and before it the line that writes this machine to a file, where the system is of it.
+/// Returns a system's name for a shell and, before it, the line that writes this machine to a file if the system uses
+/// it.
 fn named(system: &SystemAsked) -> (String, String) {
     match machine::by_file(&system.system) {
         Some(name) => (
@@ -58,7 +59,7 @@ fn options(system: &SystemAsked) -> String {
     set.chain(faults).map(|(option, value)| format!(" {option} {}", quoted(&value))).collect()
 }
 
-/// A word as a shell takes it.
+/// Quotes a word for the shell.
 fn quoted(word: &str) -> String {
     let is_plain = |letter: char| letter.is_ascii_alphanumeric() || "/._-+,:@%=".contains(letter);
     match !word.is_empty() && word.chars().all(is_plain) && !word.starts_with('-') {
@@ -69,7 +70,7 @@ fn quoted(word: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use lanemark_core::units::Duration;
+    use lanemark_schema::units::Duration;
     use lanemark_study::{Library, workload};
 
     use super::*;

@@ -1,23 +1,23 @@
-//! The figures of a test as a page has them: plain numbers with their units in their names.
+//! The figures of a test for a page: plain numbers with their units in their names.
 
-use lanemark_core::result::{
+use lanemark_lab::LabError;
+use lanemark_report::path_sentence;
+use lanemark_schema::result::{
     FILLING_MAX, HopId, LatencyHistogram, PERCENTILES, PredictionInterval, Sample, Statistic,
     Warning,
 };
-use lanemark_core::workload::{Average, Test};
-use lanemark_lab::LabError;
-use lanemark_report::path_sentence;
+use lanemark_schema::workload::{Average, Test};
 use lanemark_study::{System, path};
 use serde::Serialize;
 
-/// The figures of one test, of as many repeats as have ended.
+/// The figures of one test, over all repeats that have ended.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Figures {
     /// The test's name.
     pub test: String,
-    /// Repeats that the figures are of; 0 of a first answer, which is of few requests.
+    /// Number of repeats in the figures; 0 for a first answer of few requests.
     pub repeats: usize,
-    /// Requests that were counted, over all repeats.
+    /// Number of counted requests, over all repeats.
     pub requests: u64,
     /// Simulated time that was counted, over all repeats.
     pub simulated_seconds: f64,
@@ -36,11 +36,11 @@ pub struct Figures {
     pub interval: Option<PredictionInterval>,
     /// The hops in the order of the path.
     pub hops: Vec<HopFigures>,
-    /// The narrowest hop in a sentence.
+    /// A sentence that names the bottleneck.
     pub narrowest: String,
     /// Requests that failed.
     pub failed: u64,
-    /// Doubts about the figures.
+    /// Warnings about the figures.
     pub doubts: Vec<String>,
 }
 
@@ -51,34 +51,37 @@ pub struct HopFigures {
     pub id: HopId,
     /// The hop's name.
     pub name: String,
-    /// The law that the hop follows.
+    /// The hop's formula.
     pub law: String,
-    /// Share of the time for which the hop is busy.
+    /// Share of the time in which the hop is busy.
     pub utilisation: f64,
-    /// The rate that the hop carries if it alone is the limit.
+    /// The throughput of the hop if it were the only limit.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ceiling_megabytes_per_second: Option<f64>,
-    /// Mean time that a request waits at it.
+    /// Mean time that a request waits at the hop.
     pub wait_us: f64,
-    /// Mean time that it takes for a request.
+    /// Mean service time of a request at the hop.
     pub service_us: f64,
-    /// Whether no other has a lower ceiling.
+    /// Whether no other hop has a lower ceiling.
     pub is_narrowest: bool,
 }
 
-/// Returns the doubts about `samples`.
-fn doubts(test: &Test, samples: &[Sample]) -> Vec<String> {
+/// Returns the warnings about `samples`.
+fn doubts(system: &System, test: &Test, samples: &[Sample]) -> Vec<String> {
+    let assumed = samples.first().and_then(|sample| system.assumed_limit(test, sample));
+    let assumed = assumed.map(|limit| format!("{limit}; {}", limit.advice()));
     let filling = |sample: &Sample| sample.drive.map_or(0.0, |drive| drive.filling());
     let share = samples.iter().map(filling).fold(0.0, f64::max);
     let doubt = Warning::BufferFilling { test: test.name.clone(), share };
-    (share > FILLING_MAX).then(|| doubt.to_string()).into_iter().collect()
+    let filling = (share > FILLING_MAX).then(|| doubt.to_string());
+    assumed.into_iter().chain(filling).collect()
 }
 
 impl Figures {
-    /// Makes the figures of `samples`; `is_first` where they are a first answer.
+    /// Computes the figures of `samples`; `is_first` if they are a first answer.
     ///
     /// # Errors
-    /// Where there is no sample.
+    /// Returns an error if there is no sample.
     pub fn of(
         system: &System,
         test: &Test,
@@ -126,7 +129,7 @@ impl Figures {
             interval: None,
             hops: hops.collect(),
             narrowest: path_sentence(&view),
-            doubts: doubts(test, samples),
+            doubts: doubts(system, test, samples),
             failed: samples.iter().map(|sample| sample.errors.total()).sum(),
         })
     }

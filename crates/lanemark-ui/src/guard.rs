@@ -1,9 +1,9 @@
-//! Who is let in: a request with the token, to this host, from its own page.
+//! Access control: a request needs the token, must address this host, and must come from its own page.
 //!
-//! Any program and any web page on the machine can reach a port of loopback. The token, 128 random bits of the
-//! system, keeps out other programs and users; the host's name keeps out pages that had their own name point here
-//! (DNS rebinding); the origin keeps out pages that send a request blindly. Not done here: whoever may read the
-//! memory of the user's processes is not kept out.
+//! Any program and any web page on the machine can reach a port of loopback. The token, 128 random bits of the system,
+//! keeps out other programs and users. The host's name keeps out pages that pointed their own name here (DNS
+//! rebinding). The origin keeps out pages that send a request blindly. A process that may read the memory of the user's
+//! processes is not kept out.
 
 use std::fmt::Write;
 use std::fs::File;
@@ -12,22 +12,22 @@ use std::io::Read;
 use axum::http::header::{COOKIE, HOST, ORIGIN};
 use axum::http::{HeaderMap, Method, StatusCode, Uri};
 
-/// The header that carries the token where there is no cookie.
+/// The header that carries the token if there is no cookie.
 pub const TOKEN_HEADER: &str = "x-lanemark-token";
 
-/// Checks whom each request is from.
+/// Checks the origin of each request.
 #[derive(Clone, Debug)]
 pub struct Guard {
     token: String,
     port: u16,
 }
 
-/// The answer to a request that is not let in.
+/// The answer to a refused request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Refused {
     /// Status of the answer.
     pub status: StatusCode,
-    /// The reason and the way in.
+    /// The reason, and how to get access.
     pub text: &'static str,
 }
 
@@ -47,10 +47,10 @@ const NO_HOST: Refused = Refused {
 };
 
 impl Guard {
-    /// A guard of the server at `port`, with a new token.
+    /// Creates a guard of the server at `port`, with a new token.
     ///
     /// # Errors
-    /// Where the system gives no random bytes.
+    /// Returns an error if the system provides no random bytes.
     pub fn new(port: u16) -> std::io::Result<Self> {
         let mut bytes = [0; 16];
         File::open("/dev/urandom")?.read_exact(&mut bytes)?;
@@ -66,7 +66,8 @@ impl Guard {
         &self.token
     }
 
-    /// Returns the cookie that has the token. Browsers keep cookies by host and not by port, hence the port in its name.
+    /// Returns the cookie with the token. Browsers keep cookies by host and not by port, so the cookie's name contains
+    /// the port.
     pub fn cookie(&self) -> String {
         format!("{}={}; HttpOnly; SameSite=Strict; Path=/", self.cookie_name(), self.token)
     }
@@ -75,10 +76,10 @@ impl Guard {
         format!("lanemark-{}", self.port)
     }
 
-    /// Checks a request. Returns whether its address has the token, so that the answer sets the cookie.
+    /// Checks a request. Returns whether its address contains the token, so that the answer sets the cookie.
     ///
     /// # Errors
-    /// The answer to a request that is not let in.
+    /// Returns the answer to a refused request.
     pub fn check(&self, method: &Method, uri: &Uri, headers: &HeaderMap) -> Result<bool, Refused> {
         let mut hosts = headers.get_all(HOST).iter();
         let host = hosts.next().and_then(|host| host.to_str().ok()).ok_or(NO_HOST)?;
@@ -119,7 +120,7 @@ impl Guard {
         pairs.any(|own| self.is(own)) || header.is_some_and(|own| self.is(own))
     }
 
-    /// Compares in a time that does not depend on where the texts differ.
+    /// Compares in a time that does not depend on the position of the first difference.
     fn is(&self, text: &str) -> bool {
         let pairs = text.bytes().zip(self.token.bytes());
         text.len() == self.token.len() && pairs.fold(0, |seen, (a, b)| seen | (a ^ b)) == 0

@@ -1,4 +1,4 @@
-//! The simulations that are going on: how many at a time, and which of them nobody waits for any more.
+//! The running simulations: how many run at a time, and which ones have lost their last client.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -8,7 +8,7 @@ use lanemark_lab::Cancel;
 use serde::Serialize;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
-/// The place of an answer: a page by the name that it has chosen, and one of the systems on it.
+/// The destination of an answer: a page by its self-chosen name, and one of the systems on it.
 pub type Asker = (String, u8);
 
 /// All jobs of a server.
@@ -21,12 +21,12 @@ pub struct Jobs {
     cancelled: AtomicU64,
 }
 
-/// Counts of jobs since the server began.
+/// Counts of jobs since the server started.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Counts {
     /// Jobs that have begun.
     pub begun: u64,
-    /// Jobs that have ended, those that were cancelled too.
+    /// Jobs that have ended, including cancelled ones.
     pub ended: u64,
     /// Jobs that were cancelled before their end.
     pub cancelled: u64,
@@ -43,7 +43,7 @@ pub struct Job {
 }
 
 impl Jobs {
-    /// Returns a place for jobs with so many steps at work at a time.
+    /// Creates an empty list of jobs, with up to `threads` steps running at a time.
     pub fn new(threads: usize) -> Arc<Self> {
         Arc::new(Self {
             permits: Arc::new(Semaphore::new(threads)),
@@ -54,7 +54,7 @@ impl Jobs {
         })
     }
 
-    /// Begins a job, and cancels the one before it of the same asker.
+    /// Begins a job, and cancels the previous job of the same asker.
     pub fn begin(self: &Arc<Self>, asker: Asker) -> Job {
         let number = self.begun.fetch_add(1, Ordering::Relaxed);
         let cancel = Cancel::default();
@@ -65,19 +65,19 @@ impl Jobs {
         Job { jobs: Arc::clone(self), asker, number, cancel, is_whole: false }
     }
 
-    /// Waits for the right to take a step. Those who wait are served in their order, so that a first answer comes before
-    /// the refinement of another.
+    /// Waits for the permit for a step. Waiting jobs are served in order, so that a first answer precedes the
+    /// refinement of another one.
     pub async fn permit(&self) -> Option<OwnedSemaphorePermit> {
         Arc::clone(&self.permits).acquire_owned().await.ok()
     }
 
-    /// Takes the permits that nobody else wants now.
+    /// Takes the permits that no other job waits for.
     pub fn more_permits(&self) -> Vec<OwnedSemaphorePermit> {
         let take = || Arc::clone(&self.permits).try_acquire_owned().ok();
         std::iter::from_fn(take).collect()
     }
 
-    /// Returns the counts so far.
+    /// Returns the counts until now.
     pub fn counts(&self) -> Counts {
         let of = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
         Counts { begun: of(&self.begun), ended: of(&self.ended), cancelled: of(&self.cancelled) }
@@ -85,12 +85,12 @@ impl Jobs {
 }
 
 impl Job {
-    /// Returns the wish to end the job.
+    /// Returns the signal that cancels the job.
     pub fn cancel(&self) -> &Cancel {
         &self.cancel
     }
 
-    /// Ends the job at its end.
+    /// Marks the job as complete.
     pub fn finish(mut self) {
         self.is_whole = true;
     }
@@ -125,7 +125,7 @@ mod tests {
         assert!(old.cancel().is_cancelled() && !new.cancel().is_cancelled());
         drop(old);
         assert!(others.iter().all(|job| !job.cancel().is_cancelled()));
-        // The one that ended was not the newest, which is known still.
+        // The job that ended was not the newest one, which is still known.
         let newer = jobs.begin(asker("a", 0));
         assert!(new.cancel().is_cancelled());
         newer.finish();

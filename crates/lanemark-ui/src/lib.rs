@@ -1,17 +1,18 @@
-//! The laboratory in a browser: a server on loopback, and the one page that it gives out.
+//! The laboratory in a browser: a server on loopback, and the one page that it serves.
 //!
-//! | file | what it does |
+//! | file | purpose |
 //! |---|---|
 //! | [`serve`] | listens on loopback, bounds connections and their headers |
-//! | [`guard`] | lets in whoever has the token, from the own page |
+//! | [`guard`] | accepts requests with the token, from the own page |
+//! | [`visitor`] | permits few connections without the token, each for a short time |
 //! | [`routes`] | answers: the page, the library, systems, simulations |
 //! | [`machine`] | this machine as one of the platforms |
-//! | [`asked`], [`listing`], [`figures`], [`command`] | what a page asks, and what it is told |
+//! | [`asked`], [`listing`], [`figures`], [`command`] | a page's requests, and the content of the answers |
 //! | [`result_file`], [`saved`] | a result that was dropped on a page; a page as a study file |
-//! | [`simulation`], [`suite`], [`stream`], [`jobs`] | simulations in steps, ended when nobody waits for them |
+//! | [`simulation`], [`suite`], [`stream`], [`jobs`] | simulations in steps, ended when no client waits for them |
 //!
-//! All that is computed is computed here; the page draws it and keeps its state in its address. Nothing is written to
-//! disk, and no name of a file is taken from a page.
+//! The server computes all values; the page draws them and keeps its state in its address. The server writes nothing to
+//! disk and accepts no file name from a page.
 
 pub mod asked;
 pub mod command;
@@ -27,5 +28,6 @@ pub mod serve;
 pub mod simulation;
 pub mod stream;
 pub mod suite;
+pub mod visitor;
 
 pub use serve::Ui;

@@ -1,8 +1,8 @@
 //! The library and a system's values as a page lists them.
 
-use lanemark_core::sim::spec::ProtocolKind;
-use lanemark_core::units::{Bytes, BytesPerSecond, Duration, Ratio};
 use lanemark_lab::LabError;
+use lanemark_schema::units::{Bytes, BytesPerSecond, Duration, Ratio};
+use lanemark_sim::spec::ProtocolKind;
 use lanemark_study::document::{Context, Document};
 use lanemark_study::library::Kind;
 use lanemark_study::platform::Platform;
@@ -14,11 +14,11 @@ use crate::{machine, suite};
 /// The library.
 #[derive(Clone, Debug, Serialize)]
 pub struct Listing {
-    /// Drives by the names of their files.
+    /// Drives by their file names.
     pub drives: Vec<DriveListed>,
-    /// Platforms by the names of their files.
+    /// Platforms by their file names.
     pub platforms: Vec<PlatformListed>,
-    /// The workloads that a page can run.
+    /// The workloads that can run for a page.
     pub workloads: Vec<WorkloadListed>,
     /// Files that could not be read, each with the reason.
     pub unread: Vec<String>,
@@ -80,19 +80,19 @@ pub struct ValueListed {
     text: String,
     /// Quantity of the value.
     quantity: &'static str,
-    /// Where it is from: `sourced`, `derived`, `assumed` or `set`.
+    /// Origin of the value: `sourced`, `derived`, `assumed` or `set`.
     origin: &'static str,
     /// The source, the derivation or the reason.
     note: String,
-    /// The range in which 80% of such values lie, by its ends over the value.
+    /// The range that contains 80% of such values, as its ends divided by the value.
     #[serde(skip_serializing_if = "Option::is_none")]
     range: Option<[f64; 2]>,
-    /// The values that it can have, where these are few.
+    /// The possible values, if there are few.
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
     choices: &'static [&'static str],
 }
 
-/// Reads the heads of all files of the library that a page can use.
+/// Reads the heads of all library files that a page can use.
 pub fn listing(library: &Library) -> Listing {
     let mut unread = Vec::new();
     let mut drives = Vec::new();
@@ -111,7 +111,7 @@ pub fn listing(library: &Library) -> Listing {
     }
     let mut workloads = Vec::new();
     for id in library.names(Kind::Workload) {
-        // What is too long for a page is left to the command line.
+        // Workloads that are too long for a page run only on the command line.
         if let Ok(workload) = suite::open(library, &id) {
             let tests = workload.tests.iter().map(|test| test.name.clone()).collect();
             workloads.push(WorkloadListed { id, name: workload.name, tests });
@@ -130,10 +130,10 @@ fn read(file: &Document) -> Result<Platform, LabError> {
     Ok(Platform::read(file, Context { ledger: &ledger, overrides: &overrides })?)
 }
 
-/// This machine as a page lists it.
+/// Lists this machine for a page.
 ///
 /// # Errors
-/// Where its file is no platform.
+/// Returns an error if the machine's file is not a platform.
 pub fn machine(file: &Document, left_out: Vec<String>) -> Result<MachineListed, LabError> {
     Ok(MachineListed { platform: platform_listed(machine::NAME.to_owned(), read(file)?), left_out })
 }
@@ -166,7 +166,7 @@ fn platform_listed(id: String, platform: Platform) -> PlatformListed {
     PlatformListed { id, ports: ports.collect(), name: platform.name }
 }
 
-/// Returns the values of a system that can be set, each once.
+/// Returns the values of a system that a page can set, each once.
 pub fn values(system: &System) -> Vec<ValueListed> {
     let mut seen = std::collections::BTreeSet::new();
     let own = system.values.iter().filter(|record| seen.insert(record.parameter.as_str()));
@@ -192,7 +192,7 @@ fn value_listed(system: &System, record: &Record) -> ValueListed {
     }
 }
 
-/// The quantity that a text is, by its unit.
+/// Returns the quantity of a text, by its unit.
 fn quantity(text: &str) -> &'static str {
     match text {
         _ if text.parse::<Duration>().is_ok() => "time",
@@ -204,7 +204,7 @@ fn quantity(text: &str) -> &'static str {
     }
 }
 
-/// The few values that links can have.
+/// Returns the possible values of a link's parameter, if there are few.
 fn choices(parameter: &str) -> &'static [&'static str] {
     let is_link = parameter.contains(".pcie.");
     match parameter.rsplit('.').next() {

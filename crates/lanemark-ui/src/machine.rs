@@ -1,4 +1,4 @@
-//! This machine as one of the platforms: read as `inspect --as-platform` does, when a page asks.
+//! This machine as one of the platforms: read like `inspect --as-platform` when a page requests it.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -12,18 +12,18 @@ use tokio::sync::Semaphore;
 
 /// The name of this machine among the platforms.
 pub const NAME: &str = "this-machine";
-/// The name for people.
+/// The display name.
 const LABEL: &str = "This machine";
-/// The file that a command line or a study has it in.
+/// The name of the machine's file on a command line or in a study.
 pub const FILE: &str = "this-machine.toml";
-/// Time in which the machine has to be read. A device that is failing can keep a reader of its files waiting.
+/// Time limit for reading the machine. A failing device can block a reader of its files.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// The machine that can be read.
+/// The machine to read.
 #[derive(Debug)]
 pub struct Machine {
     path: PathBuf,
-    /// One reader at a time, so that a file that never comes keeps one thread and no more.
+    /// Permits one reader at a time, so that a file that blocks forever holds only one thread.
     reader: Arc<Semaphore>,
 }
 
@@ -34,7 +34,7 @@ impl Default for Machine {
 }
 
 impl Machine {
-    /// The machine whose sysfs, or a capture of it, is at `path`.
+    /// Uses the machine whose sysfs, or a capture of it, is at `path`.
     pub fn at(path: PathBuf) -> Self {
         Self { path, reader: Arc::new(Semaphore::new(1)) }
     }
@@ -42,7 +42,7 @@ impl Machine {
     /// Reads the machine now.
     ///
     /// # Errors
-    /// Where it cannot be read in time, or has no drive behind a link that a port could stand for.
+    /// Returns an error if the machine cannot be read in time, or lacks a drive on a link that a port could represent.
     pub async fn read(&self) -> Result<(Document, InspectedPlatform), LabError> {
         let broke = || LabError::run("this machine could not be read");
         let work = async {
@@ -64,8 +64,8 @@ impl Machine {
     }
 }
 
-/// Names a system of this machine by the platform's file, as a command line or a study does; none where the system is of
-/// the library alone.
+/// Names a system of this machine by the platform's file, as a command line or a study does; `None` if the system uses
+/// only the library.
 pub fn by_file(system: &str) -> Option<String> {
     let mut name = SystemName::parse(system).ok()?;
     let rest = name.platform.strip_prefix(NAME)?;

@@ -1,21 +1,21 @@
-//! A result file that was dropped on a page: its tests with their figures, to stand beside the systems.
+//! A result file that was dropped on a page: its tests with their figures, shown next to the systems.
 //!
-//! The file is read as the command reads it, checked, told, and forgotten: the server keeps nothing of it.
+//! The file is read as the command reads it, checked and reported; the server does not keep it.
 
-use lanemark_core::result::{
-    LatencyHistogram, PERCENTILES, RunResult, Statistic, Target, TestResult,
-};
 use lanemark_lab::results::{self, Saved};
 use lanemark_lab::{LabError, weight};
+use lanemark_schema::result::{
+    LatencyHistogram, PERCENTILES, RunResult, Statistic, Target, TestResult,
+};
 use serde::Serialize;
 
-/// The most bytes of a file. A run of eight tests has some hundred kilobytes.
+/// Maximum size of a file in bytes. A run of eight tests has some hundred kilobytes.
 pub const FILE_MAX: usize = 16 << 20;
-/// The most tests that are told of a file.
+/// Maximum number of tests that are reported of a file.
 const TESTS_MAX: usize = 256;
-/// The most histograms of a file that stands on a page. Eight tests of five repeats that read and write have 80.
+/// Maximum number of histograms of a file on a page. Eight tests of five repeats that read and write have 80.
 const HISTOGRAMS_MAX: usize = 1024;
-/// The name of the file in errors, which a page replaces by its own.
+/// The name of the file in errors, which a page replaces with the real name.
 const NAME: &str = "the file";
 
 /// The tests of a file.
@@ -23,9 +23,9 @@ const NAME: &str = "the file";
 pub struct FileTold {
     /// The study's title, or the workload's name.
     title: String,
-    /// The tests, those of each system together.
+    /// The tests, grouped by system.
     tests: Vec<TestTold>,
-    /// Number of the tests that are left out, since there are too many.
+    /// Number of tests that are omitted because there are too many.
     left_out: usize,
 }
 
@@ -34,9 +34,9 @@ pub struct FileTold {
 pub struct TestTold {
     /// The test's name.
     test: String,
-    /// The target that it ran on.
+    /// The target of the test.
     target: String,
-    /// Whether it was `measured` or `simulated`.
+    /// Whether the test was `measured` or `simulated`.
     how: &'static str,
     /// Number of repeats.
     repeats: usize,
@@ -46,9 +46,9 @@ pub struct TestTold {
     megabytes_per_second: Option<FigureTold>,
     /// Requests a second.
     iops: Option<FigureTold>,
-    /// Transactions a minute, where a database asked for the requests.
+    /// Transactions a minute, if a database submitted the requests.
     transactions_per_minute: Option<FigureTold>,
-    /// Mean latency of the requests, or of the transactions where there are some.
+    /// Mean latency of the requests, or of the transactions if there are any.
     latency_mean_us: Option<FigureTold>,
     /// Percentiles that enough requests support, each with its latency.
     latency_us: Vec<(f64, f64)>,
@@ -59,7 +59,7 @@ pub struct TestTold {
 pub struct FigureTold {
     /// The figure.
     value: f64,
-    /// The interval, where there is one.
+    /// The interval, if there is one.
     interval: Option<IntervalTold>,
 }
 
@@ -70,14 +70,14 @@ pub struct IntervalTold {
     low: f64,
     /// Upper end.
     high: f64,
-    /// `80%` of a prediction, `95%` of repeats, `all` where it is the range of two repeats.
+    /// `80%` for a prediction, `95%` for repeats, `all` for the range of two repeats.
     of: &'static str,
 }
 
 /// Reads a result from `bytes`.
 ///
 /// # Errors
-/// Where they are no text, or no result that this program reads.
+/// Returns an error if the bytes are not text, or not a result that this program can read.
 pub fn read(bytes: Vec<u8>) -> Result<FileTold, LabError> {
     let text = String::from_utf8(bytes).map_err(|error| {
         let at = error.utf8_error().valid_up_to();
@@ -108,20 +108,31 @@ fn told<'r>(label: Option<&'r str>, run: &'r RunResult) -> impl Iterator<Item = 
         Target::Database(target) => (&target.name, "measured"),
     };
     let target = label.unwrap_or(own);
-    run.tests.iter().map(move |test| TestTold {
-        test: test.test.name.clone(),
+    let row = move |name: String, test: &TestResult| TestTold {
+        test: name,
         target: target.to_owned(),
         how,
         repeats: test.samples.len(),
         is_cut_short: !run.complete,
         ..figures(test)
+    };
+    run.tests.iter().flat_map(move |test| {
+        let name = &test.test.name;
+        let parts = test.by_direction(&run.workload);
+        let mut whole = row(name.clone(), test);
+        if !parts.is_empty() {
+            // The latencies of a test that reads and writes are in the rows of its directions.
+            (whole.latency_mean_us, whole.latency_us) = (None, Vec::new());
+        }
+        let parts = parts.iter().map(|(direction, part)| row(format!("{name}, {direction}"), part));
+        std::iter::once(whole).chain(parts).collect::<Vec<_>>()
     })
 }
 
-/// The figures of a test, without its name and target.
+/// Returns the figures of a test, without its name and target.
 fn figures(result: &TestResult) -> TestTold {
     let transactions = result.transactions_per_minute();
-    // Requests of a real database are counted by its device alone.
+    // Only the device counts the requests of a real database.
     let are_counted = transactions.is_none() || result.iops.value > 0.0;
     let of_rate = |statistic: &Statistic, unit: f64| {
         are_counted.then(|| figure(result, statistic, unit, Sense::Rate))
@@ -153,7 +164,7 @@ fn figures(result: &TestResult) -> TestTold {
     }
 }
 
-/// The response times of all repeats' transactions.
+/// Returns the response times of the transactions of all repeats.
 fn response(result: &TestResult) -> LatencyHistogram {
     let mut all = LatencyHistogram::new();
     let transactions = result.samples.iter().filter_map(|sample| sample.transactions.as_ref());
@@ -161,16 +172,16 @@ fn response(result: &TestResult) -> LatencyHistogram {
     all
 }
 
-/// The way in which a prediction's interval applies to a figure.
+/// The direction in which a prediction's interval applies to a figure.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Sense {
-    /// As it is.
+    /// Directly.
     Rate,
-    /// Inversely: a system that is faster takes less time.
+    /// Inversely: a faster system takes less time.
     Time,
 }
 
-/// A statistic in a unit with its interval: that of the prediction, else that of the repeats.
+/// Converts a statistic to a unit, with the interval of the prediction or else of the repeats.
 fn figure(result: &TestResult, statistic: &Statistic, unit: f64, sense: Sense) -> FigureTold {
     let value = statistic.value / unit;
     let of_repeats = || {
@@ -190,13 +201,13 @@ fn figure(result: &TestResult, statistic: &Statistic, unit: f64, sense: Sense) -
 
 #[cfg(test)]
 mod tests {
-    use lanemark_core::workload::Average;
     use lanemark_lab::Lab;
+    use lanemark_schema::workload::Average;
     use lanemark_study::{Library, workload};
 
     use super::*;
 
-    /// A simulated run of a test, with so many repeats.
+    /// Creates a simulated run of a test, with `repeats` repeats.
     fn run(repeats: u32) -> RunResult {
         let library = Library::built_in();
         let name = "samsung-950-pro-512gb@workstation-z170:m2";
@@ -296,7 +307,7 @@ mod tests {
             (deep.into_bytes(), "is no"),
             (within.into_bytes(), "is no JSON"),
             (serde_json::to_vec(&empty).unwrap(), "no test that ended"),
-            (serde_json::to_vec(&newer).unwrap(), "schema 999"),
+            (serde_json::to_vec(&newer).unwrap(), "schema version 999"),
             (serde_json::to_vec(&wrong).unwrap(), "damaged"),
         ];
         for (bytes, expected) in cases {

@@ -1,4 +1,4 @@
-//! Questions to the server and its answers: the page, the library, systems, simulations.
+//! Requests to the server and their answers: the page, the library, systems, simulations.
 
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Duration;
@@ -25,25 +25,26 @@ use crate::jobs::Jobs;
 use crate::machine::{self, Machine};
 use crate::simulation::Simulation;
 use crate::suite::Suite;
+use crate::visitor::Visitor;
 use crate::{command, listing, result_file, saved, stream, suite};
 
-/// The most bytes of a question.
+/// Maximum size of a request body in bytes.
 const BODY_MAX: usize = 64 << 10;
-/// Files that are read at a time; others wait.
+/// Number of files that are read at a time; others wait.
 const FILES_AT_ONCE: usize = 1;
-/// Time in which a question has to come whole.
+/// Time limit for a complete request body.
 const BODY_TIME: Duration = Duration::from_secs(10);
-/// The length of a page's name for itself.
+/// Maximum length of a page's name for itself.
 const PAGE_MAX: usize = 64;
-/// The content security policy: the page may load its own files, and drawings that it was sent.
+/// The content security policy: the page may load its own files, and drawings that the server sent.
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; \
                       img-src 'self' blob: data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
-/// All that the answers are made of.
+/// The state of the server.
 #[derive(Debug)]
 pub struct Server {
     guard: Guard,
-    /// The right to read a file into memory.
+    /// The permit to read a file into memory.
     files: Semaphore,
     jobs: Arc<Jobs>,
     library: Mutex<Library>,
@@ -51,7 +52,7 @@ pub struct Server {
     listing: OnceLock<Bytes>,
 }
 
-/// A question about a system.
+/// A request about a system.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct AboutSystem {
@@ -59,7 +60,7 @@ struct AboutSystem {
     test: TestAsked,
 }
 
-/// A question for a simulation.
+/// A request for a simulation.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Simulate {
@@ -69,7 +70,7 @@ struct Simulate {
     test: TestAsked,
 }
 
-/// A question for the tests of a workload.
+/// A request for the tests of a workload.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct SimulateAll {
@@ -79,7 +80,7 @@ struct SimulateAll {
     workload: String,
 }
 
-/// A question for a page as a study file.
+/// A request for a page as a study file.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct SaveStudy {
@@ -87,13 +88,13 @@ struct SaveStudy {
     test: TestAsked,
 }
 
-/// A study file as it is told.
+/// A study file in an answer.
 #[derive(Serialize)]
 struct StudyTold {
     text: String,
 }
 
-/// A system as it is told.
+/// A system in an answer.
 #[derive(Serialize)]
 struct SystemTold {
     system: String,
@@ -102,13 +103,13 @@ struct SystemTold {
     port: String,
     capacity: String,
     values: Vec<listing::ValueListed>,
-    /// The platform with the path as a drawing.
+    /// Drawing of the platform with the path.
     drawing: String,
-    /// The test as a command of the shell.
+    /// The shell command that runs the test.
     command: String,
 }
 
-/// An error as it is told.
+/// An error in an answer.
 #[derive(Serialize)]
 struct ErrorTold<'e> {
     message: &'e str,
@@ -135,7 +136,7 @@ impl IntoResponse for Problem {
 }
 
 impl Server {
-    /// A server with this library on this machine, which lets in whom `guard` does.
+    /// Creates a server with this library on this machine, which accepts the requests that `guard` accepts.
     pub fn new(guard: Guard, library: Library, machine: Machine, threads: usize) -> Arc<Self> {
         let (jobs, library) = (Jobs::new(threads), Mutex::new(library));
         let files = Semaphore::new(FILES_AT_ONCE);
@@ -147,13 +148,14 @@ impl Server {
         &self.jobs
     }
 
-    /// A copy of the library; each question has its own, since it notes what was read.
+    /// Returns a copy of the library; each request has a separate copy, since the library records the files that were
+    /// read.
     fn library(&self) -> Library {
         self.library.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 }
 
-/// All routes, behind the guard.
+/// Returns all routes, protected by the guard.
 pub fn router(server: Arc<Server>) -> Router {
     let page = get(|| async { file("text/html; charset=utf-8", include_str!("page/index.html")) });
     Router::new()
@@ -189,11 +191,16 @@ fn refuse(status: StatusCode, text: &'static str) -> Response {
         .into_response()
 }
 
-/// Lets a request in or not, and gives every answer the headers that bind the browser.
+/// Accepts or refuses a request, and adds the security headers to every answer.
 async fn guarded(State(server): State<Arc<Server>>, request: Request, next: Next) -> Response {
     let checked = server.guard.check(request.method(), request.uri(), request.headers());
     let mut answer = match &checked {
-        Ok(_) => next.run(request).await,
+        Ok(_) => {
+            if let Some(visitor) = request.extensions().get::<Arc<Visitor>>() {
+                visitor.let_in();
+            }
+            next.run(request).await
+        }
         Err(refused) => refuse(refused.status, refused.text),
     };
     let headers = answer.headers_mut();
@@ -218,14 +225,14 @@ fn wrong(status: StatusCode, text: &str) -> Problem {
     Problem(status, LabError::input(text))
 }
 
-/// Reads a question: JSON, whole within its time and length.
+/// Reads a request body: JSON, complete within its limits of time and length.
 async fn question<T: DeserializeOwned>(headers: &HeaderMap, body: Body) -> Result<T, Problem> {
     let bytes = whole(headers, body, BODY_MAX).await?;
     serde_json::from_slice(&bytes)
         .map_err(|error| wrong(StatusCode::BAD_REQUEST, &format!("the question: {error}")))
 }
 
-/// Reads a body that is said to be JSON, whole within its time and `most` bytes.
+/// Reads a body with the JSON content type, complete within its time limit and `most` bytes.
 async fn whole(headers: &HeaderMap, body: Body, most: usize) -> Result<Bytes, Problem> {
     let kind = headers.get(header::CONTENT_TYPE).and_then(|kind| kind.to_str().ok());
     if kind.is_none_or(|kind| kind.split(';').next() != Some("application/json")) {
@@ -261,7 +268,7 @@ async fn library(State(server): State<Arc<Server>>) -> Response {
     }
 }
 
-/// Reads this machine anew. From then on it is one of the platforms, as `this-machine`.
+/// Reads this machine again. From then on it is one of the platforms, as `this-machine`.
 async fn machine(State(server): State<Arc<Server>>) -> Result<Response, Problem> {
     let (file, made) = server.machine.read().await?;
     let listed = listing::machine(&file, made.left_out)?;
@@ -271,7 +278,7 @@ async fn machine(State(server): State<Arc<Server>>) -> Result<Response, Problem>
     Ok(json(&listed))
 }
 
-/// Reads a result file. Nothing of it is kept.
+/// Reads a result file. The server does not keep it.
 async fn result(
     State(server): State<Arc<Server>>,
     headers: HeaderMap,
@@ -341,7 +348,7 @@ async fn system(
     Ok(json(&told.map_err(broke)??))
 }
 
-/// Checks who asks for a simulation.
+/// Checks the origin of a request for a simulation.
 fn asker(page: String, slot: u8) -> Result<(String, u8), Problem> {
     match page.len() <= PAGE_MAX && slot < SLOTS {
         true => Ok((page, slot)),

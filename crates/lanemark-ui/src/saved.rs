@@ -2,8 +2,8 @@
 
 use std::fmt::Write;
 
-use lanemark_core::workload::Test;
 use lanemark_lab::LabError;
+use lanemark_schema::workload::Test;
 use lanemark_study::rated::FileValue;
 use lanemark_study::system::SystemName;
 use lanemark_study::{Library, catalogue};
@@ -11,10 +11,10 @@ use lanemark_study::{Library, catalogue};
 use crate::asked::{SystemAsked, TestAsked};
 use crate::{command, machine};
 
-/// The study of `systems` with one test.
+/// Returns the study of `systems` with one test.
 ///
 /// # Errors
-/// Where a system does not assemble.
+/// Returns an error if a system does not assemble.
 pub fn study(
     library: &Library,
     systems: &[SystemAsked],
@@ -56,7 +56,7 @@ fn write_system(
     let drive = catalogue::drive(library, &name.drive).map(|entry| entry.name);
     let drive = drive.unwrap_or_else(|_| name.drive.clone());
     let label = format!("{number}: {drive} at {}:{}", name.platform, name.port);
-    // The name has the volume before the drive, and all drives but the first in the port.
+    // The name contains the volume before the drive, and all drives but the first in the port.
     let whole = name.to_string();
     let (volume, rest) = match (name.volume, whole.split_once(':')) {
         (Some(_), Some((volume, rest))) => (Some(volume), rest),
@@ -91,7 +91,7 @@ fn write_system(
     }
 }
 
-/// A text as TOML has it.
+/// Quotes a text for TOML.
 fn quoted(text: &str) -> String {
     FileValue::Text(text.to_owned()).to_string()
 }

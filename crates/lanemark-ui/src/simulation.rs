@@ -1,38 +1,38 @@
 //! A simulation in steps: a first answer of few requests, then repeats, then the 80% interval.
 //!
-//! Each step is short, so that many pages share the machine's cores and one that is turned away from costs little. The
-//! figures are those of `lanemark sim` for a test of that length; effects that need longer, such as a full pseudo-SLC
-//! cache, are seen by the command line and not here.
+//! Each step is short, so that many pages share the machine's cores and an abandoned page costs little. The figures are
+//! those that `lanemark sim` prints for a test of that length. Effects that need a longer test, such as a full
+//! pseudo-SLC cache, appear on the command line and not here.
 
 use std::time::{Duration as WallTime, Instant};
 
-use lanemark_core::result::{FILLING_MAX, Sample};
-use lanemark_core::rng::StreamKey;
-use lanemark_core::sim::{Progress, SimError, run_test_watched};
-use lanemark_core::units::Duration;
-use lanemark_core::workload::Test;
 use lanemark_lab::interval::Subject;
 use lanemark_lab::{Cancel, Lab, LabError, Pool};
+use lanemark_schema::result::{FILLING_MAX, Sample};
+use lanemark_schema::rng::StreamKey;
+use lanemark_schema::units::Duration;
+use lanemark_schema::workload::Test;
+use lanemark_sim::{Progress, SimError, run_test_watched};
 use lanemark_study::Library;
 use serde::Serialize;
 
 use crate::asked::{Asked, End, ending};
 use crate::figures::Figures;
 
-/// The seed of all simulations, as of the command line.
+/// The seed of all simulations, the same as on the command line.
 const SEED: u64 = 1;
-/// Requests of a first answer, and the data that they have at most where they are long.
+/// Requests of a first answer, and the maximum of their data if they are long.
 const FIRST_REQUESTS: f64 = 400.0;
 const FIRST_DATA: f64 = 32.0 * 1_048_576.0;
-/// Requests of a repeat, and the data that they have at most.
+/// Requests of a repeat, and the maximum of their data.
 const REQUESTS: f64 = 20_000.0;
 const DATA: f64 = 1024.0 * 1_048_576.0;
-/// Repeats after the first answer.
+/// Number of repeats after the first answer.
 pub const REPEATS: usize = 5;
-/// Time on the clock that one step may take.
+/// Maximum wall-clock time of one step.
 const STEP_MAX: WallTime = WallTime::from_secs(20);
 
-/// A repeat that took less on the clock may be made longer, up to so much simulated time.
+/// Wall-clock time below which a repeat may be made longer, and the maximum of its simulated time.
 const LONGER_BELOW: WallTime = WallTime::from_millis(80);
 const LONGEST: Duration = Duration::from_seconds(600);
 
@@ -40,25 +40,25 @@ const LONGEST: Duration = Duration::from_seconds(600);
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case", tag = "stage")]
 pub enum Told {
-    /// The figures so far.
+    /// The figures until now.
     Figures {
-        /// The number of the test, where several are asked for.
+        /// The number of the test, if several are requested.
         index: usize,
         /// The figures.
         figures: Box<Figures>,
-        /// Time on the clock since the simulation began.
+        /// Wall-clock time since the simulation began.
         elapsed_ms: f64,
     },
-    /// The end: nothing follows.
+    /// The end: no report follows.
     Done {
-        /// Time on the clock since the simulation began.
+        /// Wall-clock time since the simulation began.
         elapsed_ms: f64,
     },
-    /// An error, after which nothing follows.
+    /// An error, after which no report follows.
     Failed {
         /// The error.
         message: String,
-        /// Advice on how to go on.
+        /// Advice on how to proceed.
         hint: Option<String>,
     },
 }
@@ -69,40 +69,40 @@ impl From<LabError> for Told {
     }
 }
 
-/// A test on a system, as far as it is.
+/// A simulation in progress: a test on a system.
 #[derive(Debug)]
 pub struct Simulation {
     asked: Asked,
     test: Test,
     cancel: Cancel,
     began: Instant,
-    /// Simulated time of a repeat, by the first answer's requests a second, and longer where a buffer still fills.
+    /// Simulated time of a repeat, from the rate of the first answer, and longer while a buffer still fills.
     time: Option<Duration>,
     samples: Vec<Sample>,
     figures: Option<Figures>,
 }
 
 impl Simulation {
-    /// A simulation of `test` on a system, which `cancel` ends.
+    /// Creates a simulation of `test` on a system, which `cancel` ends.
     pub fn new(asked: Asked, test: Test, cancel: Cancel, began: Instant) -> Self {
         Self { asked, test, cancel, began, time: None, samples: Vec::new(), figures: None }
     }
 
-    /// Returns whether the next step is the interval, which takes all cores that are free.
+    /// Returns whether the next step is the interval, which uses all free cores.
     pub fn is_at_interval(&self) -> bool {
         self.samples.len() == REPEATS
     }
 
-    /// Returns whether nothing follows but the end.
+    /// Returns whether only the end follows.
     fn is_over(&self) -> bool {
         self.figures.as_ref().is_some_and(|figures| figures.interval.is_some())
             || self.samples.len() > REPEATS
     }
 
-    /// Takes a step. None where it was cancelled.
+    /// Runs a step. Returns `None` if it was cancelled.
     ///
     /// # Errors
-    /// Where the test does not fit the system, or takes too long.
+    /// Returns an error if the test does not fit the system, or takes too long.
     pub fn step(&mut self, library: &Library, pool: Pool) -> Result<Option<Told>, LabError> {
         if self.cancel.is_cancelled() {
             return Ok(None);
@@ -143,7 +143,7 @@ impl Simulation {
         }
     }
 
-    /// Simulates the test up to an end. None where it was cancelled.
+    /// Simulates the test up to an end. Returns `None` if it was cancelled.
     fn run(&self, end: End, repeat: u32) -> Result<Option<Sample>, LabError> {
         run(&self.asked, &self.test, end, repeat, &self.cancel)
     }
@@ -154,12 +154,12 @@ impl Simulation {
         Told::Figures { index: 0, figures: Box::new(figures), elapsed_ms }
     }
 
-    /// The 80% interval of the figures; none with faults, and where ranges contradict the system.
+    /// Returns the 80% interval of the figures; `None` with faults, or if ranges contradict the system.
     fn interval(
         &self,
         library: &Library,
         pool: Pool,
-    ) -> Result<Option<lanemark_core::result::PredictionInterval>, LabError> {
+    ) -> Result<Option<lanemark_schema::result::PredictionInterval>, LabError> {
         let rate = self.figures.as_ref().map_or(0.0, |figures| figures.iops);
         if !self.asked.faults.is_empty() || rate <= 0.0 {
             return Ok(None);
@@ -173,10 +173,10 @@ impl Simulation {
     }
 }
 
-/// Simulates one test up to an end. None where it was cancelled.
+/// Simulates one test up to an end. Returns `None` if it was cancelled.
 ///
 /// # Errors
-/// Where the test does not fit the system, or takes too long.
+/// Returns an error if the test does not fit the system, or takes too long.
 pub fn run(
     asked: &Asked,
     test: &Test,
@@ -205,8 +205,7 @@ pub fn run(
     }
 }
 
-/// Returns a longer time for a test that mostly filled a write buffer, where it took so short on the clock that a longer
-/// one is no trouble.
+/// Returns a longer time for a test that mostly filled a write buffer, if its wall-clock time was short enough.
 pub fn longer(sample: &Sample, time: Duration, took: WallTime) -> Option<Duration> {
     let filling = sample.drive.map_or(0.0, |drive| drive.filling());
     let is_quick = took < LONGER_BELOW && time < LONGEST;
@@ -214,13 +213,13 @@ pub fn longer(sample: &Sample, time: Duration, took: WallTime) -> Option<Duratio
         .then(|| Duration::from_picoseconds(time.picoseconds().saturating_mul(4)).min(LONGEST))
 }
 
-/// Returns the requests of a first answer: enough for each that is outstanding, and few where they are long.
+/// Returns the number of requests of a first answer: enough for each outstanding request, and few if they are long.
 pub fn first_requests(test: &Test) -> u64 {
     let by_data = FIRST_DATA / test.block_mean();
     FIRST_REQUESTS.min(by_data).max(8.0).max(2.0 * test.population() as f64) as u64
 }
 
-/// Returns the simulated time of a repeat, given the requests a second.
+/// Returns the simulated time of a repeat from the requests a second.
 pub fn repeat_time(test: &Test, rate: f64) -> Duration {
     let requests = REQUESTS.min(DATA / test.block_mean()).max(4.0 * test.population() as f64);
     let seconds = (requests.max(32.0) / rate.max(1e-3)).clamp(1e-4, 600.0);
@@ -229,7 +228,7 @@ pub fn repeat_time(test: &Test, rate: f64) -> Duration {
 
 #[cfg(test)]
 mod tests {
-    use lanemark_core::units::Bytes;
+    use lanemark_schema::units::Bytes;
 
     use super::*;
     use crate::asked::{Places, SystemAsked, TestAsked};

@@ -1,4 +1,5 @@
-//! A simulation as the body of an answer: a line of JSON for each step, until the end or until the client has gone.
+//! A simulation as the body of a response: a line of JSON for each step, until the simulation ends or the client
+//! disconnects.
 
 use std::num::NonZeroUsize;
 use std::pin::Pin;
@@ -16,10 +17,10 @@ use crate::jobs::{Job, Jobs};
 use crate::simulation::{Simulation, Told};
 use crate::suite::Suite;
 
-/// Lines that may wait for the client; no simulation has more, so that none waits for a slow client.
+/// Maximum number of lines that wait for the client. No simulation has more, so no simulation waits for a slow client.
 const LINES_MAX: usize = 64;
 
-/// Work that goes on in steps.
+/// Work in steps.
 #[derive(Debug)]
 pub enum Steps {
     /// A test.
@@ -28,7 +29,7 @@ pub enum Steps {
     Suite(Box<Suite>),
 }
 
-/// The lines of a job. Dropped with the connection, it cancels the job.
+/// The lines of a job. The connection owns it; dropping it cancels the job.
 struct Lines {
     lines: mpsc::Receiver<Bytes>,
     cancel: Cancel,
@@ -52,11 +53,11 @@ impl HttpBody for Lines {
     }
 }
 
-/// The report of a step with the work that follows it; none where it was cancelled.
+/// The report of a step with the remaining work; `None` if it was cancelled.
 type Stepped = Option<(Told, (Steps, Library))>;
 
 impl Steps {
-    /// Whether the next step can take several cores.
+    /// Returns whether the next step can use several cores.
     fn is_wide(&self) -> bool {
         matches!(self, Self::One(simulation) if simulation.is_at_interval())
     }
@@ -69,8 +70,8 @@ impl Steps {
     }
 }
 
-/// Begins a job that `begin` makes steps of, and returns its lines. Everything is done in steps that wait for their turn,
-/// the assembly of the system too.
+/// Begins a job whose steps `begin` creates, and returns its lines. All work is done in steps that wait for their turn,
+/// including the assembly of the system.
 pub fn begin(
     job: Job,
     jobs: Arc<Jobs>,
@@ -92,7 +93,7 @@ pub fn begin(
             }
             let (own, cancel) = (state.take(), cancel.clone());
             let (make, lent) = (begin.take(), library.take());
-            // The interval is of many short tests, which take the cores that are free.
+            // The interval consists of many short tests, which use the free cores.
             let is_wide = own.as_ref().is_some_and(|(steps, _)| steps.is_wide());
             let more = if is_wide { jobs.more_permits() } else { Vec::new() };
             let pool = Pool::new(NonZeroUsize::MIN.saturating_add(more.len()));

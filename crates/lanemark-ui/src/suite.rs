@@ -1,21 +1,21 @@
-//! A workload of the library on a system, such as CrystalDiskMark's eight tests: each test for a moment, in order.
+//! A workload of the library on a system, such as CrystalDiskMark's eight tests: each test runs briefly, in order.
 
 use std::time::Instant;
 
-use lanemark_core::workload::{Test, Workload};
 use lanemark_lab::{Cancel, LabError};
+use lanemark_schema::workload::{Test, Workload};
 use lanemark_study::Library;
 use lanemark_study::library::Kind;
 use lanemark_study::{Location, StudyError, workload};
 
-use crate::asked::{Asked, End, OUTSTANDING_MAX};
+use crate::asked::{Asked, End, is_quick};
 use crate::figures::Figures;
 use crate::simulation::{Told, first_requests, longer, repeat_time, run};
 
-/// Greatest number of tests.
+/// Maximum number of tests.
 const TESTS_MAX: usize = 32;
 
-/// A workload on a system, as far as it is.
+/// A workload in progress on a system.
 #[derive(Debug)]
 pub struct Suite {
     asked: Asked,
@@ -25,10 +25,10 @@ pub struct Suite {
     next: usize,
 }
 
-/// Returns the workload `name` of the library, where it can be simulated for a page.
+/// Returns the workload `name` of the library, if it can be simulated for a page.
 ///
 /// # Errors
-/// Where there is no such workload, or it has tests that are more than a moment's work.
+/// Returns an error if there is no such workload, or if it contains tests that take too long for a page.
 pub fn open(library: &Library, name: &str) -> Result<Workload, LabError> {
     let names = library.names(Kind::Workload);
     if !names.iter().any(|known| known == name) {
@@ -38,9 +38,7 @@ pub fn open(library: &Library, name: &str) -> Result<Workload, LabError> {
     }
     let workload = workload::open(library, name)?;
     let is_plain = |(place, test): (usize, &Test)| {
-        test.requests().is_some()
-            && workload.is_alone(place)
-            && test.population() <= OUTSTANDING_MAX
+        test.requests().is_some() && workload.is_alone(place) && is_quick(test)
     };
     match workload.tests.len() <= TESTS_MAX && workload.tests.iter().enumerate().all(is_plain) {
         true => Ok(workload),
@@ -50,15 +48,15 @@ pub fn open(library: &Library, name: &str) -> Result<Workload, LabError> {
 }
 
 impl Suite {
-    /// The tests of a workload on a system, which `cancel` ends.
+    /// Creates the run of a workload's tests on a system, which `cancel` ends.
     pub fn new(asked: Asked, workload: Workload, cancel: Cancel, began: Instant) -> Self {
         Self { asked, tests: workload.tests, cancel, began, next: 0 }
     }
 
-    /// Runs the next test. None where it was cancelled.
+    /// Runs the next test. Returns `None` if it was cancelled.
     ///
     /// # Errors
-    /// Where the test does not fit the system, or takes too long.
+    /// Returns an error if the test does not fit the system, or takes too long.
     pub fn step(&mut self) -> Result<Option<Told>, LabError> {
         let elapsed_ms = |began: Instant| began.elapsed().as_secs_f64() * 1e3;
         let Some(test) = self.tests.get(self.next) else {

@@ -97,7 +97,7 @@ fn nothing_in_a_report_keeps_anybody_out() {
     let Some(mut browser) = Browser::start(&folder.path().join("browser")) else { return };
     let runs: Vec<Value> =
         (0..2).map(|_| serde_json::from_str(&client::run_file()).unwrap()).collect();
-    let runs: Vec<lanemark_core::result::RunResult> =
+    let runs: Vec<lanemark_schema::result::RunResult> =
         runs.into_iter().map(|run| serde_json::from_value(run).unwrap()).collect();
     let path = folder.path().join("report.html");
     for (name, runs) in [("report", &runs[..1]), ("report-of-two", &runs[..])] {

@@ -4,8 +4,8 @@ mod client;
 
 use std::time::{Duration, Instant};
 
-use lanemark_core::rng::{Rng, StreamKey};
 use lanemark_lab::{Cancel, Pool};
+use lanemark_schema::rng::{Rng, StreamKey};
 use lanemark_study::library::Kind;
 use lanemark_study::{Library, Study};
 use lanemark_ui::asked::{Asked, Places, SystemAsked, TestAsked};

@@ -166,10 +166,39 @@ fn two_hundred_questions_at_once_are_answered() {
 }
 
 #[test]
+fn a_question_that_would_take_minutes_is_refused() {
+    let client = Client::start();
+    let ask = |block: &str, queue_depth: u32| {
+        let test = json!({"block": block, "pattern": "random", "read_percent": 100.0,
+            "queue_depth": queue_depth, "threads": 1, "span": "64 GiB"});
+        let body = json!({"page": "p", "slot": 0, "system": {"system": SYSTEM}, "test": test});
+        let began = Instant::now();
+        let answer = client.first_line("/api/simulate", &body);
+        assert!(began.elapsed() < Duration::from_secs(20), "{:?}", began.elapsed());
+        answer
+    };
+    let refused = ask("64 MiB", 4096);
+    assert!(refused["message"].as_str().unwrap().contains("under way at a time"), "{refused}");
+    // The largest that is let in has a first answer within a step's time.
+    let answer = ask("64 MiB", 16);
+    assert!(answer["figures"]["iops"].as_f64().unwrap() > 0.0, "{answer}");
+}
+
+#[test]
+fn connections_without_the_token_keep_nobody_out() {
+    let client = Client::start();
+    let idle: Vec<_> = (0..520).map(|_| client.connect()).collect();
+    let began = Instant::now();
+    assert_eq!(client.get("/api/library").0, 200);
+    assert!(began.elapsed() < Duration::from_secs(2), "{:?}", began.elapsed());
+    drop(idle);
+}
+
+#[test]
 fn a_simulation_that_nobody_waits_for_is_cancelled() {
     let client = Client::start();
-    // Minutes of work: long requests, all that may be outstanding.
-    let test = json!({"block": "64 MiB", "pattern": "random", "read_percent": 0.0,
+    // Half a minute of work: as much under way as may be.
+    let test = json!({"block": "256 KiB", "pattern": "random", "read_percent": 0.0,
         "queue_depth": 64, "threads": 64, "span": "200 GiB"});
     let body =
         |page: &str| json!({"page": page, "slot": 1, "system": {"system": SYSTEM}, "test": test});

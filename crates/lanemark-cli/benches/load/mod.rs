@@ -1,8 +1,8 @@
 //! The systems and tests on which the simulator's cost is measured.
 
-use lanemark_core::result::Calibration;
-use lanemark_core::units::{Bytes, Ratio};
-use lanemark_core::workload::{CheckedTest, Pattern, Test};
+use lanemark_schema::result::Calibration;
+use lanemark_schema::units::{Bytes, Ratio};
+use lanemark_schema::workload::{CheckedTest, Pattern, Test};
 use lanemark_study::system::{NamedAt, SystemName};
 use lanemark_study::{Library, Location, System};
 

@@ -1,9 +1,9 @@
-//! `lanemark drive`.
+//! The arguments of `lanemark drive`.
 
 use std::path::PathBuf;
 
 use clap::{Args as ClapArgs, Subcommand, ValueEnum};
-use lanemark_core::units::{BitsPerSecond, Bytes, BytesPerSecond, Duration};
+use lanemark_schema::units::{BitsPerSecond, Bytes, BytesPerSecond, Duration};
 
 use super::LibraryArgs;
 

@@ -4,7 +4,7 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 
 use clap::Args as ClapArgs;
-use lanemark_core::units::Bytes;
+use lanemark_schema::units::Bytes;
 
 use super::LibraryArgs;
 

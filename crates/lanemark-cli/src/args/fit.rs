@@ -1,4 +1,4 @@
-//! `lanemark fit`.
+//! The arguments of `lanemark fit`.
 
 use std::path::PathBuf;
 

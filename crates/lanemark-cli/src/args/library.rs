@@ -1,10 +1,10 @@
-//! The library's option of all commands that read it, and the arguments of `lanemark library`.
+//! The library option that several commands share, and the arguments of `lanemark library`.
 
 use std::ops::RangeInclusive;
 use std::path::PathBuf;
 
 use clap::{Args as ClapArgs, ValueEnum};
-use lanemark_core::sim::spec::ProtocolKind;
+use lanemark_sim::spec::ProtocolKind;
 
 #[derive(Debug, ClapArgs)]
 pub(crate) struct LibraryArgs {

@@ -1,7 +1,7 @@
-//! `lanemark plan`.
+//! The arguments of `lanemark plan`.
 
 use clap::{Args as ClapArgs, Subcommand};
-use lanemark_core::units::{Duration, Watts};
+use lanemark_schema::units::{Duration, Watts};
 
 #[derive(Debug, ClapArgs)]
 pub(crate) struct PlanArgs {

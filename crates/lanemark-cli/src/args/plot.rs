@@ -1,4 +1,4 @@
-//! Arguments of `lanemark plot`.
+//! The arguments of `lanemark plot`.
 
 use std::fmt;
 use std::path::PathBuf;

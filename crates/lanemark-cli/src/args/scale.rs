@@ -1,8 +1,8 @@
-//! Options of all commands that run a workload.
+//! The arguments that all commands with a workload share.
 
 use clap::Args as ClapArgs;
-use lanemark_core::units::{Bytes, Duration};
 use lanemark_lab::scale::Scale;
+use lanemark_schema::units::{Bytes, Duration};
 
 use super::LibraryArgs;
 

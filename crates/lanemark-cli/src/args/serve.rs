@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use clap::Args as ClapArgs;
-use lanemark_core::units::Bytes;
+use lanemark_schema::units::Bytes;
 use lanemark_serve::clock::TimeScale;
 
 use super::LibraryArgs;
@@ -11,13 +11,10 @@ use super::LibraryArgs;
 /// What makes a socket needless.
 const OTHERS: &[&str] = &[
     "port",
-    #[cfg(feature = "fuse")]
     "mount",
-    #[cfg(feature = "fuse")]
     "attach",
-    #[cfg(feature = "tls")]
+    #[cfg(feature = "full")]
     "listen",
-    #[cfg(feature = "vhost-user")]
     "vhost_user",
 ];
 
@@ -40,35 +37,32 @@ pub(crate) struct ServeArgs {
     #[arg(long, value_name = "N")]
     pub(crate) port: Option<u16>,
     /// Listen at this address of the machine, 0.0.0.0:10809, over TLS alone
-    #[cfg(feature = "tls")]
+    #[cfg(feature = "full")]
     #[arg(long, value_name = "ADDRESS:PORT", conflicts_with_all = ["socket", "port"], requires = "tls_cert")]
     pub(crate) listen: Option<std::net::SocketAddr>,
     /// The server's certificates for --listen, in PEM, its own first
-    #[cfg(feature = "tls")]
+    #[cfg(feature = "full")]
     #[arg(long, value_name = "FILE", requires_all = ["listen", "tls_key"])]
     pub(crate) tls_cert: Option<PathBuf>,
     /// The key of the server's certificate, in PEM
-    #[cfg(feature = "tls")]
+    #[cfg(feature = "full")]
     #[arg(long, value_name = "FILE", requires = "tls_cert")]
     pub(crate) tls_key: Option<PathBuf>,
     /// Take clients with a certificate of these authorities, in PEM
-    #[cfg(feature = "tls")]
+    #[cfg(feature = "full")]
     #[arg(long, value_name = "FILE", requires = "tls_cert", conflicts_with = "tls_anyone")]
     pub(crate) tls_clients: Option<PathBuf>,
     /// Take any client that can reach the port: all of them may read and write
-    #[cfg(feature = "tls")]
+    #[cfg(feature = "full")]
     #[arg(long, requires = "tls_cert")]
     pub(crate) tls_anyone: bool,
     /// Serve it as this file too, which must not exist or be empty, and is one user's alone; goes with the server
-    #[cfg(feature = "fuse")]
     #[arg(long, value_name = "FILE")]
     pub(crate) mount: Option<PathBuf>,
     /// Serve it as a disk too, /dev/loopN, which goes with the server; needs root
-    #[cfg(feature = "fuse")]
     #[arg(long)]
     pub(crate) attach: bool,
     /// Serve it to virtual machines too, as a vhost-user-blk device at this Unix socket, which only this user may use
-    #[cfg(feature = "vhost-user")]
     #[arg(long, value_name = "PATH")]
     pub(crate) vhost_user: Option<PathBuf>,
     /// Keep the data in this sparse file, with a journal beside it
@@ -103,8 +97,8 @@ pub(crate) struct ServeArgs {
     /// Let go wrong what the [[fault]] tables of this file say; times count from the start
     #[arg(long, value_name = "FILE", conflicts_with = "no_latency")]
     pub(crate) scenario: Option<PathBuf>,
-    /// Serve the data as fast as this machine can, without the model
-    #[arg(long)]
+    /// Serve the data as fast as this machine can, without the model, and so without a result
+    #[arg(long, conflicts_with_all = ["out", "json"])]
     pub(crate) no_latency: bool,
     /// Tell every second what is done
     #[arg(long)]

@@ -1,11 +1,11 @@
-//! `lanemark sweep`.
+//! The arguments of `lanemark sweep`.
 
 use std::num::NonZeroUsize;
 use std::ops::RangeInclusive;
 use std::path::PathBuf;
 
 use clap::Args as ClapArgs;
-use lanemark_core::units::Ratio;
+use lanemark_schema::units::Ratio;
 
 use super::SeededArgs;
 
@@ -43,7 +43,7 @@ pub(crate) struct SweepArgs {
     /// Set a model value for all points, drive.flash.read="60 us"
     #[arg(long, value_name = "PARAMETER=VALUE")]
     pub(crate) set: Vec<String>,
-    /// The CSV file of the points, or with the feature `parquet` also a .parquet file beside one
+    /// The CSV file of the points, or with the feature `full` also a .parquet file beside one
     /// [default: results/sweep-HASH.csv, the same for the same sweep]
     #[arg(long, value_name = "FILE")]
     pub(crate) out: Option<PathBuf>,

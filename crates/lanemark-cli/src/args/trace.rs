@@ -1,9 +1,9 @@
-//! A trace that `lanemark bench` replays.
+//! The arguments for a trace that `lanemark bench` replays.
 
 use std::path::PathBuf;
 
 use clap::Args as ClapArgs;
-use lanemark_core::sim::replay::Speed;
+use lanemark_sim::replay::Speed;
 use lanemark_trace::{Action, Format};
 
 use crate::failure::Failure;
@@ -14,7 +14,7 @@ pub(crate) struct TraceArgs {
     /// Replay this recorded trace instead of a workload
     #[arg(long, value_name = "FILE", conflicts_with_all = ["workload", "duration", "repeats"])]
     pub(crate) trace: Option<PathBuf>,
-    /// The trace's format: msr, blkparse, iolog, mqsim or csv [default: told from its first line]
+    /// The trace's format: msr, blkparse, iolog, mqsim, disksim or csv [default: told from its first lines]
     #[arg(long, value_name = "FORMAT", requires = "trace")]
     pub(crate) trace_format: Option<Format>,
     /// How many times as fast as recorded, "2x" or "0.5x" [default: 1x]

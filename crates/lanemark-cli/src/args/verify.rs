@@ -1,4 +1,4 @@
-//! `lanemark verify`.
+//! The arguments of `lanemark verify`.
 
 use std::path::PathBuf;
 

@@ -1,5 +1,6 @@
-//! `lanemark whatif`.
+//! The arguments of `lanemark whatif`.
 
+use lanemark_schema::workload::bound::QUEUE_DEPTH;
 use std::path::PathBuf;
 
 use clap::Args as ClapArgs;
@@ -24,7 +25,7 @@ pub(crate) struct WhatIfArgs {
     #[arg(long, value_name = "NAME")]
     pub(crate) drive: Option<String>,
     /// The other queue depth, for all tests
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=65_536))]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(QUEUE_DEPTH.range()))]
     pub(crate) queue_depth: Option<u32>,
     /// Set a model value of the other system, platform.link.dmi.pcie.lanes=1
     #[arg(long, value_name = "PARAMETER=VALUE")]

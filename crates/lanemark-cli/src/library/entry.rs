@@ -1,11 +1,11 @@
-//! A platform alone: its tree, its links and ports with their laws, and its values.
+//! A platform without drives: its tree, its links and ports with their formulas, and its values.
 
 use std::collections::BTreeSet;
 
-use lanemark_core::result::{Calibration, TopologyNode};
-use lanemark_core::sim::spec::ProtocolKind;
 use lanemark_lab::LabError;
 use lanemark_report::{PlatformLink, PlatformPort};
+use lanemark_schema::result::{Calibration, TopologyNode};
+use lanemark_sim::spec::ProtocolKind;
 use lanemark_study::document::Context;
 use lanemark_study::drive::Plug;
 use lanemark_study::library::Kind;
@@ -13,10 +13,10 @@ use lanemark_study::platform::Platform;
 use lanemark_study::{Ledger, Library, Location, Overrides, Record, path};
 use serde::Serialize;
 
-/// A platform with nothing in its ports.
+/// A platform with empty ports.
 #[derive(Serialize)]
 pub(crate) struct PlatformEntry {
-    /// The name for people.
+    /// The display name.
     pub(crate) name: String,
     pub(crate) cores: u32,
     pub(crate) ports: Vec<Port>,
@@ -33,11 +33,11 @@ pub(crate) struct Port {
     connector: String,
     controller: &'static str,
     rate_bytes_per_second: u64,
-    /// The links to the processor, nearest to the processor first.
+    /// The links between port and processor, nearest to the processor first.
     behind: Vec<String>,
 }
 
-/// A link of a platform that no port is the end of.
+/// A link of a platform that does not end at a port.
 #[derive(Serialize)]
 pub(crate) struct Link {
     name: String,
@@ -51,7 +51,7 @@ impl PlatformEntry {
     /// Reads the platform `name`, with each of `settings` in place of its value.
     ///
     /// # Errors
-    /// Where there is no such platform, and what is wrong with it.
+    /// Returns an error if there is no such platform, or the platform is not valid.
     pub(crate) fn read(
         library: &Library,
         name: &str,
@@ -85,7 +85,7 @@ impl PlatformEntry {
             name: port.name.clone(),
             connector: port.plug.to_string(),
             controller: match port.plug {
-                // What is plugged in there brings its own.
+                // The plugged device contains its own controller.
                 Plug::Pcie(..) if !port.controller.is_usb() => ProtocolKind::Nvme.name(),
                 _ => port.controller.name(),
             },
@@ -102,7 +102,7 @@ impl PlatformEntry {
         }
     }
 
-    /// The links as they are shown.
+    /// Returns the links for display.
     pub(crate) fn shown_links(&self) -> Vec<PlatformLink> {
         let shown = |link: &Link| PlatformLink {
             name: link.name.clone(),
@@ -114,7 +114,7 @@ impl PlatformEntry {
         self.links.iter().map(shown).collect()
     }
 
-    /// The ports as they are shown.
+    /// Returns the ports for display.
     pub(crate) fn shown_ports(&self) -> Vec<PlatformPort> {
         let shown = |port: &Port| PlatformPort {
             name: port.name.clone(),

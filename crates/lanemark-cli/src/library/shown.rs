@@ -1,8 +1,8 @@
-//! An entry of the library as it is shown: a drive, a platform, a host or a workload with all that its file says.
+//! Shows an entry of the library: a drive, a platform, a host or a workload with all values of its file.
 
-use lanemark_core::units::Duration;
-use lanemark_core::workload::Test;
 use lanemark_report::{DriveValue, EntryTest, drive_text, platform_text, workload_text};
+use lanemark_schema::units::Duration;
+use lanemark_schema::workload::Test;
 use lanemark_study::library::{Kind, open_file};
 use lanemark_study::rated::{self, Explained};
 use lanemark_study::{Library, Location, Origin, Record, StudyError, catalogue, workload};
@@ -46,7 +46,7 @@ struct Value {
     origin: &'static str,
     #[serde(skip_serializing_if = "String::is_empty")]
     note: String,
-    /// The ends of the range in which 80% of such values lie, over the value.
+    /// The bounds of the 80% range of such values, divided by the value.
     #[serde(skip_serializing_if = "Option::is_none")]
     range_ratios: Option<[f64; 2]>,
 }
@@ -66,7 +66,7 @@ pub(super) fn show(
     }
 }
 
-/// The first of `kinds` that has an entry `name`; a file's by its tables.
+/// Returns the first of `kinds` that has an entry `name`; for a file, the type follows from its tables.
 fn kind_of(library: &Library, name: &str, kinds: &[(&str, Kind)]) -> Result<Kind, Failure> {
     if name.ends_with(".toml") {
         let file = open_file(name.as_ref())?;
@@ -77,7 +77,7 @@ fn kind_of(library: &Library, name: &str, kinds: &[(&str, Kind)]) -> Result<Kind
                 .hint("it has none of [drive], [platform], [host] and [workload]")
         });
     }
-    // A platform with a host in place of its own.
+    // A platform name may name another host after a comma.
     let own = name.split(',').next().unwrap_or(name);
     let has = |kind: Kind| library.names(kind).iter().any(|known| known == own);
     if let Some((_, kind)) = kinds.iter().find(|(_, kind)| has(*kind)) {
@@ -164,13 +164,14 @@ fn show_workload(library: &Library, id: &str, json: bool) -> Result<(), Failure>
     output::print(&workload_text(&head, id, &tests, &output::style()))
 }
 
-/// A test as it is shown.
+/// Converts a test for display.
 fn test(test: &Test) -> EntryTest {
     let time = test.duration.map(|time: Duration| time.to_string());
     let pattern = match test.pattern() {
         Some(_) if test.is_in_order() => "in order",
         Some(_) => "random",
         None if test.is_trace() => "trace",
+        None if !test.unstated().is_empty() => "not stated",
         None => "transactions",
     };
     EntryTest {

@@ -1,9 +1,9 @@
-//! A value of the library in words, with its origin.
+//! A value of the library as text, with its origin.
 
 use lanemark_report::DriveValue;
 use lanemark_study::{Origin, Record};
 
-/// A value as it is shown.
+/// Converts a value for display.
 pub(crate) fn shown_value(record: &Record) -> DriveValue {
     let origin = match &record.origin {
         Origin::Sourced(text) => text.clone(),

@@ -1,43 +1,43 @@
-//! A study of a database as `lanemark oltp live` needs it: two systems, their users, and how busy the processors were.
+//! The parts of a study that `lanemark oltp live` needs: two systems, their users, and their processor use.
 
-use lanemark_core::result::{Metric, Provenance, RunResult, StudyOutcome};
-use lanemark_core::units::Duration;
-use lanemark_core::workload::{Asks, Test, Transactions, Workload};
 use lanemark_lab::{Lab, LabError};
+use lanemark_schema::result::{Metric, Provenance, RunResult, StudyOutcome};
+use lanemark_schema::units::Duration;
+use lanemark_schema::workload::{Asks, Test, Transactions, Workload};
 use lanemark_study::Study;
 
 use crate::failure::Failure;
 
-/// Time that a simulated test counts in a short run, in place of its own.
+/// Counted time of a simulated test in a short run, in place of the test's own.
 const SHORT: Duration = Duration::from_microseconds(200_000);
 
-/// A system of the study.
+/// One system of the study.
 pub(super) struct Side {
     pub(super) name: String,
-    /// The system and what is set in it, as `lanemark serve` takes them.
+    /// The system and its settings, as arguments of `lanemark serve`.
     pub(super) arguments: Vec<String>,
 }
 
-/// The question of the study, for a real database.
+/// The parts of the study that a real database repeats.
 pub(super) struct Asked {
-    /// The system that the other is compared with, and the other.
+    /// The reference system and the system that is compared with it.
     pub(super) sides: [Side; 2],
     pub(super) users: u32,
     /// Time outside the database between two transactions of a user.
     pub(super) elsewhere: Duration,
-    /// The buffer over the pages in use.
+    /// The buffer size divided by the size of the pages in use.
     pub(super) buffer_share: f64,
-    /// Whether the database's log is flushed past a drive's protected buffer.
+    /// Whether flushes of the database's log must reach the media despite a drive's protected buffer.
     pub(super) flushes: bool,
-    /// Processors of the first system.
+    /// Number of processors of the first system.
     pub(super) cores: u32,
 }
 
 impl Asked {
-    /// Reads a study, which is in `file`.
+    /// Reads a study from `file`.
     pub(super) fn of(study: &Study, file: &str, own: &Provenance) -> Result<Self, Failure> {
         let fail = |why: &str| Failure::input(format!("{file}: {why}"));
-        // The names alone: nothing has run.
+        // Only the names are needed; the study has not run.
         let answer = study.outcome(own, []).comparison;
         let answer = answer.ok_or_else(|| {
             fail("compares no two systems").hint("name them in [answer], compare and with")
@@ -74,7 +74,7 @@ impl Asked {
         })
     }
 
-    /// Simulates both systems, and holds them against what the study has published.
+    /// Simulates both systems, and compares them with the study's published figures.
     pub(super) fn simulate(
         &self,
         lab: &Lab,
@@ -106,10 +106,10 @@ impl Asked {
         Ok(study.outcome(provenance, runs))
     }
 
-    /// The published transactions a minute of the first system, and the share of its processors that was busy.
+    /// Returns the published transactions a minute of the first system, and the busy share of its processors.
     pub(super) fn published(&self, outcome: &StudyOutcome) -> Option<(f64, f64)> {
         let figure = |metric: Metric| {
-            let own = |figure: &&lanemark_core::result::FigureCheck| {
+            let own = |figure: &&lanemark_schema::result::FigureCheck| {
                 figure.figure.system == self.sides[0].name && figure.figure.metric == metric
             };
             outcome.figures.iter().find(own).map(|figure| figure.figure.published)
@@ -119,7 +119,7 @@ impl Asked {
     }
 }
 
-/// The first test of simulated transactions.
+/// Returns the first test of simulated transactions.
 fn asked(workload: &Workload) -> Option<(&Test, &Transactions)> {
     workload.tests.iter().find_map(|test| match &test.asks {
         Asks::Transactions(transactions) => Some((test, &**transactions)),

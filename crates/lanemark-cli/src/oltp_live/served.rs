@@ -1,10 +1,10 @@
-//! A system of the study as a disk with a file system on it: `lanemark serve --attach` in a process of its own, so that
-//! its processor time is not that of the users.
+//! A system of the study as a disk with a file system. A separate process runs `lanemark serve --attach`, so that its
+//! processor time is separate from the users'.
 //!
-//! The mounts are in a mount namespace of this command's (mount_namespaces(7)): nobody else sees them, and they are gone
-//! with the last process of it, also after a kill that cannot be caught. The server is told by the kernel when this
-//! command is gone (`setpriv --pdeathsig`). It stays outside of that namespace (`nsenter`): were it the last process of
-//! it, its end would unmount a file system whose disk it no longer answers for, and wait for good.
+//! The mounts are in a mount namespace of this command (mount_namespaces(7)): other processes do not see them, and they
+//! end with the namespace's last process, even after SIGKILL. The kernel signals the server when this command ends
+//! (`setpriv --pdeathsig`). The server stays outside of the namespace (`nsenter`): as the last process of the
+//! namespace, it would unmount a file system on exit whose disk it no longer serves, and wait forever.
 
 use std::fs::{self, File};
 use std::os::fd::AsRawFd;
@@ -14,8 +14,8 @@ use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use lanemark_core::result::RunResult;
 use lanemark_lab::results;
+use lanemark_schema::result::RunResult;
 use rustix::mount::{
     MountFlags, MountPropagationFlags, UnmountFlags, mount, mount_change, unmount,
 };
@@ -24,21 +24,21 @@ use rustix::thread::{UnshareFlags, unshare_unsafe};
 
 use crate::failure::Failure;
 
-/// Time that a server has to make its disk.
+/// Maximum time until a server has made its disk.
 const START_MAX: Duration = Duration::from_secs(30);
-/// Time that a server has to end, with what it has to store.
+/// Maximum time for a server to end, including storing its data.
 const END_MAX: Duration = Duration::from_secs(60);
-/// Interval of looks at a process.
+/// Interval of checks of a process.
 const LOOK: Duration = Duration::from_millis(20);
-/// Tries to unmount a file system that somebody is still leaving.
+/// Attempts to unmount a file system while a process still closes its files.
 const TRIES: u32 = 100;
 
-/// Makes all mounts from now on this command's own. Returns the namespace that it leaves.
+/// Moves this command into its own mount namespace. Returns the previous namespace.
 pub(super) fn own_mounts() -> Result<File, Failure> {
     let fail = |error| Failure::run(format!("mounts of its own: {error}"));
     let outside = File::open("/proc/thread-self/ns/mnt")
         .map_err(|error| Failure::run(format!("/proc/thread-self/ns/mnt: {error}")))?;
-    // SAFETY: the flag is of mounts alone; the table of open files, of which others may rely, stays shared.
+    // SAFETY: the flag affects mounts only; the table of open files, which other code may rely on, stays shared.
     unsafe { unshare_unsafe(UnshareFlags::NEWNS) }.map_err(fail)?;
     let flags = MountPropagationFlags::PRIVATE | MountPropagationFlags::REC;
     mount_change("/", flags).map_err(fail)?;
@@ -47,32 +47,32 @@ pub(super) fn own_mounts() -> Result<File, Failure> {
 
 /// The data of a served system.
 pub(super) enum Contents<'p> {
-    /// The data lie in this file, which stays.
+    /// The data are in this file, which is kept.
     File(&'p Path),
-    /// The data of this file show through at first, and memory takes all that is written.
+    /// This file supplies the initial data; memory receives all writes.
     Over(&'p Path),
 }
 
-/// A request for a disk.
+/// The parameters of a disk.
 pub(super) struct Wanted<'p> {
-    /// The namespace of mounts that the server is in.
+    /// The mount namespace of the server.
     pub(super) outside: &'p File,
     /// The folder for the server's files.
     pub(super) folder: &'p Path,
-    /// The name of these files.
+    /// The base name of these files.
     pub(super) name: &'p str,
-    /// System and settings, as `lanemark serve` takes them.
+    /// System and settings, as arguments of `lanemark serve`.
     pub(super) system: Vec<String>,
     pub(super) contents: Contents<'p>,
     /// Length of the disk, in bytes.
     pub(super) size: u64,
-    /// The time scale; none leaves the model out.
+    /// The time scale; `None` serves without the model.
     pub(super) scale: Option<f64>,
-    /// Whether flushes reach the drive; a protected buffer needs none.
+    /// Whether flushes reach the drive; a protected buffer does not need them.
     pub(super) flushes: bool,
 }
 
-/// A served disk. Its mount and its server end when it is dropped.
+/// A served disk. Dropping this unmounts it and ends its server.
 pub(super) struct Served {
     child: Child,
     node: PathBuf,
@@ -83,7 +83,7 @@ pub(super) struct Served {
 }
 
 impl Served {
-    /// Starts a server; nothing where that was stopped.
+    /// Starts a server; returns `None` if the command was stopped.
     pub(super) fn start(wanted: &Wanted<'_>, stop: &AtomicBool) -> Result<Option<Self>, Failure> {
         let &Wanted { folder, name, .. } = wanted;
         let at = |end: &str| folder.join(format!("{name}.{end}"));
@@ -92,7 +92,7 @@ impl Served {
         let (own, number) = (std::process::id(), wanted.outside.as_raw_fd());
         let outside = format!("--mount=/proc/{own}/fd/{number}");
         let mut command = Command::new("setpriv");
-        // A real drive has processors of its own: this one does not wait for those of the database.
+        // A real drive has its own processors, so the server has priority over the database.
         command
             .args(["--pdeathsig", "TERM", "nsenter", "--wd=.", &outside, "chrt", "--rr", "1"])
             .arg(program()?)
@@ -105,12 +105,14 @@ impl Served {
         };
         match wanted.scale {
             None => command.arg("--no-latency"),
-            Some(scale) => command.args(["--time-scale", &scale.to_string()]),
+            Some(scale) => {
+                command.args(["--time-scale", &scale.to_string()]).arg("--out").arg(&result)
+            }
         };
-        command.arg("--out").arg(&result).stdin(Stdio::null());
+        command.stdin(Stdio::null());
         command.stdout(File::create(&said).map_err(fail)?);
         command.stderr(File::create(&errors).map_err(fail)?);
-        // Ctrl-C is for this command, which then ends the server.
+        // Ctrl-C must reach only this command, which then ends the server.
         let child = command.process_group(0).spawn().map_err(|error| {
             Failure::run(format!("setpriv: {error}")).hint("install the package util-linux")
         })?;
@@ -139,7 +141,7 @@ impl Served {
 
     /// Makes a file system on the disk.
     pub(super) fn format(&self) -> Result<(), Failure> {
-        // Nothing is left for the kernel to write later.
+        // The kernel must not write parts of the file system later.
         let options = ["-q", "-F", "-E", "lazy_itable_init=0,lazy_journal_init=0,nodiscard"];
         let made = Command::new("mkfs.ext4").args(options).arg(&self.node).output();
         let made = made.map_err(|error| {
@@ -156,7 +158,7 @@ impl Served {
 
     /// Mounts the file system.
     pub(super) fn mount(&mut self, place: &Path) -> Result<(), Failure> {
-        // The disk's own switch (`queue/write_cache`) would outlast the disk.
+        // The disk's own switch (`queue/write_cache`) would persist after the disk.
         let options = (!self.flushes).then_some(c"barrier=0");
         mount(&self.node, place, "ext4", MountFlags::NOATIME, options).map_err(|error| {
             let (node, place) = (self.node.display(), place.display());
@@ -166,7 +168,7 @@ impl Served {
         Ok(())
     }
 
-    /// Unmounts and ends the server; what it has served, unless the model was left out.
+    /// Unmounts the disk and ends the server; returns the server's result, or `None` without the model.
     pub(super) fn end(mut self) -> Result<Option<RunResult>, Failure> {
         self.leave();
         if self.child.try_wait().is_ok_and(|ended| ended.is_none()) {
@@ -180,7 +182,7 @@ impl Served {
         }
     }
 
-    /// Unmounts the file system, or leaves it to its last user.
+    /// Unmounts the file system; if it is busy, detaches it.
     fn leave(&mut self) {
         let Some(place) = self.mounted.take() else { return };
         for _ in 0..TRIES {
@@ -192,7 +194,7 @@ impl Served {
         let _ = unmount(&place, UnmountFlags::DETACH);
     }
 
-    /// Ends the server, and kills it where it does not end.
+    /// Ends the server, and kills it after a timeout.
     fn finish(&mut self) {
         let begun = Instant::now();
         let _ = kill_process(Pid::from_child(&self.child), Signal::TERM);
@@ -206,7 +208,7 @@ impl Served {
         }
     }
 
-    /// The words of a server that has failed.
+    /// Returns the failure of a server, with its error output.
     fn failure(&self) -> Failure {
         let told = fs::read_to_string(&self.errors).unwrap_or_default();
         let told = told.lines().filter(|line| !line.starts_with("note:")).collect::<Vec<_>>();
@@ -223,7 +225,7 @@ impl Drop for Served {
     }
 }
 
-/// The path of the running program, which a server is a process of.
+/// Returns the path of the running program, which a server also runs.
 fn program() -> Result<PathBuf, Failure> {
     let program = std::env::current_exe()
         .map_err(|error| Failure::run(format!("this program can't be found: {error}")))?;

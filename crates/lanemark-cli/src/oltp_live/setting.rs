@@ -1,51 +1,55 @@
-//! The values that are set before anything is measured: buffer, time scale and the time that users spend elsewhere. Each follows
-//! from the first system of the study alone, as in the study itself.
+//! The values that are set before the measurement: buffer, time scale and the time that users spend elsewhere. Each
+//! depends only on the first system of the study, as in the study itself.
 //!
-//! - **Time scale.** A machine has not the processors of the study's server. So the drives are made slower by as much as
-//!   all processors of the study do more transactions in a second than all of this machine. The first is what is
-//!   published: the rate over the share of processors that was busy. The second follows from the processor time of a
-//!   transaction here: at first of the server and the users on a disk without latency. Then, since one whose sessions
-//!   sleep and wake takes more, and the disk's server has a part of this machine that no drive takes of the study's, in
-//!   trials on the slowed disk: so that at the published rate the processors which the disk's server leaves are as busy as
-//!   published.
-//! - **Buffer.** It has the study's share of the pages that users go to, and then the size at which a transaction reads as
-//!   much from the disk as the simulated one. A database of another kind spreads the same rows over other pages.
-//! - **Time elsewhere.** It is the study's, and then what the trial leaves: the published time of a transaction less what
-//!   it took here at processors, disk and locks.
+//! - **Time scale.** A machine has fewer processors than the study's server. So the drives become slower by a factor:
+//!   the
+//!   rate that the study's processors reach when all are busy, divided by the rate that this machine's reach. The first
+//!   rate is published: the transaction rate over the busy share of processors. The second follows from the processor
+//!   time of a transaction on this machine, of the server and the users. A first measurement uses a disk without latency.
+//!   Trials on the slowed disk follow, because sessions that sleep and wake take more processor time, and because the
+//!   disk's server uses processors that the study's drives do not use. They set the time scale so that at the published
+//!   rate the remaining processors are as busy as published.
+//! - **Buffer.** It begins with the study's share of the pages in use. Probes then find the size at which a transaction
+//!   reads as much from the disk as the simulated one, because another type of database spreads the same rows over other
+//!   pages.
+//! - **Time elsewhere.** It begins with the study's value. A trial then sets it to the published time of a transaction
+//!   less
+//!   the time at processors, disk and locks here.
 
 use std::time::Duration;
 
-use lanemark_core::result::StudyOutcome;
+use lanemark_schema::result::StudyOutcome;
 
 use super::asked::Asked;
 use super::turn::{Bench, Cost, Loaded, Took, Turn, processor_us};
 use crate::failure::Failure;
 use crate::progress::Progress;
 
-/// Trials on the slowed disk, and how far the last two time scales may lie apart, as a share.
+/// Maximum number of trials on the slowed disk, and the accepted difference between the last two time scales, as a
+/// share.
 const TRIALS: u32 = 3;
 const SETTLED: f64 = 0.05;
-/// Sizes of the buffer that are tried.
+/// Maximum number of buffer sizes to probe.
 const PROBES: u32 = 3;
-/// Deviation of reads at which a size is near enough, as a share.
+/// Accepted deviation of reads, as a share.
 const NEAR: f64 = 0.1;
-/// Time of a probe without latency: until it counts, and that counts.
+/// Ramp and counted time of a probe without latency.
 const PROBE: (Duration, Duration) = (Duration::from_secs(8), Duration::from_secs(8));
 
-/// The values that turns run with.
+/// The values of all turns.
 #[derive(Clone, Copy)]
 pub(super) struct Set {
     pub(super) scale: f64,
-    /// Time elsewhere, by the wall clock.
+    /// Time elsewhere, in wall-clock time.
     pub(super) pause: Duration,
     pub(super) loaded: Loaded,
-    /// Processor time of a transaction that the time scale is set by, in microseconds.
+    /// Processor time of a transaction for the time scale, in microseconds.
     pub(super) processor_us: f64,
 }
 
-/// All that these values follow from.
+/// The inputs of these values.
 pub(super) struct Setting<'s> {
-    /// The time scale that was asked for.
+    /// The requested time scale.
     pub(super) time_scale: Option<f64>,
     pub(super) is_short: bool,
     pub(super) asked: &'s Asked,
@@ -56,7 +60,7 @@ pub(super) struct Setting<'s> {
 }
 
 impl Setting<'_> {
-    /// Sets everything; nothing where that was stopped.
+    /// Sets all values; returns `None` if the command was stopped.
     pub(super) fn set(
         &self,
         loaded: Loaded,
@@ -106,14 +110,14 @@ impl Setting<'_> {
         Ok(Some(set))
     }
 
-    /// Finds the buffer; returns the processor time of a transaction without latency too.
+    /// Finds the buffer; also returns the processor time of a transaction without latency.
     fn buffer(
         &self,
         mut loaded: Loaded,
         progress: &mut Progress,
     ) -> Result<Option<(Loaded, f64)>, Failure> {
         let wanted = self.reads().filter(|_| !self.is_short);
-        // A size at which too much is read, and one at which too little is.
+        // The nearest size with too many reads, and the nearest with too few.
         let (mut small, mut large) = (None, (loaded.data_mib as f64, 0.0));
         for probe in 1.. {
             let name = format!("a buffer of {} MiB without latency", loaded.buffer_mib);
@@ -141,7 +145,7 @@ impl Setting<'_> {
                 true => small = Some(here),
                 false => large = here,
             }
-            // Without a smaller one, half of this.
+            // Without a smaller size, half of the larger one is assumed to read twice the wanted amount.
             let (least, most) = (small.unwrap_or((large.0 / 2.0, 2.0 * wanted)), large);
             let share = ((least.1 - wanted) / (least.1 - most.1).max(1e-9)).clamp(0.05, 0.95);
             loaded.buffer_mib = ((least.0 + share * (most.0 - least.0)).round() as u64).max(1);
@@ -149,7 +153,7 @@ impl Setting<'_> {
         Ok(None)
     }
 
-    /// The values before any trial, by the study and a transaction's processor time.
+    /// Returns the values before any trial, from the study and a transaction's processor time.
     fn first(&self, loaded: Loaded, processor_us: f64) -> Result<Set, Failure> {
         let scale = match (self.time_scale, self.asked.published(self.simulated)) {
             (Some(given), _) => given,
@@ -163,7 +167,7 @@ impl Setting<'_> {
         Ok(Set { scale, pause, loaded, processor_us })
     }
 
-    /// A turn of the first system that is not counted.
+    /// Runs a turn of the first system that is not counted.
     fn trial(
         &self,
         number: u32,
@@ -175,7 +179,7 @@ impl Setting<'_> {
         self.bench.turn(&turn, set.loaded, progress)
     }
 
-    /// Sets the time scale anew by the cost of a trial, and the time elsewhere by what it left.
+    /// Sets the time scale from the cost of a trial, and the time elsewhere from the remaining time.
     fn adjust(&self, set: &mut Set, took: &Took, cost: Cost) {
         let tried = *set;
         let Some((published, busy)) = self.asked.published(self.simulated) else { return };
@@ -186,7 +190,7 @@ impl Setting<'_> {
         if rate > 0.0 {
             let users = f64::from(self.asked.users);
             let inside = users * 60.0 / rate - tried.pause.as_secs_f64();
-            // What takes no processor goes with the drives.
+            // The part without processor time scales with the drives.
             let worked = (cost.database_us * 1e-6).min(inside);
             let inside = worked + (inside - worked) * set.scale / tried.scale;
             let left = users * 60.0 / published * set.scale - inside;
@@ -212,17 +216,18 @@ impl Setting<'_> {
         }
     }
 
-    /// Reads of the disk of a simulated transaction of the first system.
+    /// Returns the disk reads of a simulated transaction of the first system.
     fn reads(&self) -> Option<f64> {
-        let own =
-            |system: &&lanemark_core::result::StudySystem| system.name == self.asked.sides[0].name;
+        let own = |system: &&lanemark_schema::result::StudySystem| {
+            system.name == self.asked.sides[0].name
+        };
         let run = &self.simulated.systems.iter().find(own)?.run;
         let reads = run.tests.first()?.samples.first()?.transactions.as_ref()?.page_reads?;
         (reads > 0.0).then_some(reads)
     }
 }
 
-/// Processors that this command may use.
+/// Returns the number of processors that this command may use.
 pub(super) fn cores() -> f64 {
     std::thread::available_parallelism().map_or(1, usize::from) as f64
 }

@@ -1,15 +1,15 @@
-//! Measured, simulated and published figures side by side, as a table and as CSV. What is measured is told in the time
-//! of the study: rates times the time scale, latencies over it.
+//! Measured, simulated and published figures side by side, as a table and as CSV. Measured figures are converted to the
+//! time of the study: rates are multiplied by the time scale, latencies divided by it.
 
 use std::fmt::Write;
 
-use lanemark_core::result::{FigureCheck, Metric, Sample, Statistic, StudyOutcome};
-use lanemark_core::workload::Average;
+use lanemark_schema::result::{FigureCheck, Metric, Sample, Statistic, StudyOutcome};
+use lanemark_schema::workload::Average;
 
 use super::turn::device;
 use crate::outlets::LIVE;
 
-/// The metrics of a database, in the order of the rows, with their names for people.
+/// The metrics of a database, in the order of the rows, with their display names.
 const METRICS: [(Metric, &str); 5] = [
     (Metric::Transactions, "transactions a minute"),
     (Metric::ReadLatency, "reads, ms"),
@@ -23,7 +23,7 @@ pub(super) struct Measured {
     pub(super) name: String,
     pub(super) label: String,
     pub(super) samples: Vec<Sample>,
-    /// The share of the processors, but of the disk's server, that was busy in each turn.
+    /// The busy share of the processors in each turn, without the disk's server.
     pub(super) busy: Vec<f64>,
     /// Whether each turn's answers were delivered in time.
     pub(super) holds: Vec<bool>,
@@ -34,7 +34,7 @@ impl Measured {
         self.holds.iter().all(|&holds| holds)
     }
 
-    /// The metric over the turns, in its unit.
+    /// Returns the metric over all turns, in its unit.
     pub(super) fn of(&self, metric: Metric, scale: f64) -> Statistic {
         let values: Vec<f64> = match metric {
             Metric::ProcessorUse => self.busy.iter().map(|busy| 100.0 * busy).collect(),
@@ -44,7 +44,7 @@ impl Measured {
     }
 }
 
-/// The metric of a turn, in its unit and in the time of the study.
+/// Returns the metric of a turn, in its unit and in the time of the study.
 fn value(sample: &Sample, metric: Metric, scale: f64) -> Option<f64> {
     let mean_us = |time: f64, count: u64| (count > 0).then(|| time / count as f64 / scale);
     let disk = device(sample);
@@ -60,7 +60,7 @@ fn value(sample: &Sample, metric: Metric, scale: f64) -> Option<f64> {
     }
 }
 
-/// All that is set side by side.
+/// The inputs of the table.
 pub(super) struct Beside<'b> {
     pub(super) outcome: &'b StudyOutcome,
     pub(super) sides: [&'b Measured; 2],
@@ -75,7 +75,7 @@ impl Beside<'_> {
         self.outcome.figures.iter().find(own)
     }
 
-    /// The table.
+    /// Returns the table as text.
     pub(super) fn text(&self) -> String {
         let mut text =
             format!("{:<24}{:>11}{:>11}{:>11}\n", "", "published", "simulated", "measured");
@@ -130,7 +130,7 @@ impl Beside<'_> {
         text
     }
 
-    /// Transactions a minute of both, as published, simulated and measured.
+    /// Returns the transactions a minute of both systems, as published, simulated and measured.
     fn rates(&self) -> [Option<(f64, f64)>; 3] {
         let checks = self.sides.map(|side| self.published(&side.name, Metric::Transactions));
         let both = |of: fn(&FigureCheck) -> f64| Some((of(checks[0]?), of(checks[1]?)));
@@ -143,7 +143,7 @@ impl Beside<'_> {
         ]
     }
 
-    /// The least and the greatest ratio of the turns, each with its own neighbour.
+    /// Returns the smallest and the largest ratio of two successive turns.
     fn each(&self) -> Option<(f64, f64)> {
         let rate = |sample: &Sample| Some(sample.transactions.as_ref()?.per_minute);
         let [first, second] = self.sides.map(|side| &side.samples);
@@ -159,7 +159,7 @@ impl Beside<'_> {
         (ratios.len() > 1).then_some((least, most))
     }
 
-    /// The table as CSV, each figure in its metric's unit.
+    /// Returns the table as CSV, each figure in its metric's unit.
     pub(super) fn csv(&self) -> String {
         let mut text = format!("{},measured_min,measured_max,turns,valid\n", LIVE.mark);
         for side in self.sides {
@@ -189,7 +189,7 @@ impl Beside<'_> {
     }
 }
 
-/// A value for people: millions of transactions, milliseconds, per cent.
+/// Formats a value for display: millions of transactions, milliseconds, per cent.
 fn shown(metric: Metric, value: f64) -> String {
     match metric {
         Metric::Transactions => format!("{:.3} M", value / 1e6),
@@ -198,9 +198,9 @@ fn shown(metric: Metric, value: f64) -> String {
     }
 }
 
-/// Servers that are left out of `nodes` where each does `ratio` times as much; whole ones.
+/// Returns the number of servers that `nodes` can spare if each does `ratio` times as much.
 fn saved(nodes: u32, ratio: f64) -> i64 {
-    // A quotient that is whole but for rounding must not take one more.
+    // A quotient that is whole except for rounding must not require another server.
     i64::from(nodes) - (f64::from(nodes) / ratio * (1.0 - 1e-12)).ceil() as i64
 }
 

@@ -1,4 +1,4 @@
-//! A turn: users at work on PostgreSQL on a served disk, and what that came to.
+//! A turn: users of PostgreSQL on a served disk, and its measured outcome.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -7,13 +7,13 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-use lanemark_core::result::{DatabaseTarget, DeviceUse, RunResult, Sample};
-use lanemark_core::units::Bytes;
 use lanemark_oltp::load::{LoadOptions, load};
 use lanemark_oltp::managed::{ManagedServer, ServerOptions};
 use lanemark_oltp::run::{Clock, RunOptions, run_shown};
 use lanemark_oltp::schema::Scale;
 use lanemark_oltp::{OltpError, Profile, Value, outcome};
+use lanemark_schema::result::{DatabaseTarget, DeviceUse, RunResult, Sample};
+use lanemark_schema::units::Bytes;
 
 use super::served::{Contents, Served, Wanted};
 use crate::failure::Failure;
@@ -22,15 +22,15 @@ use crate::progress::Progress;
 
 /// Buffer of a server while it is loaded, in MiB.
 const LOADING_MIB: u64 = 256;
-/// Connections that a server keeps for those who look after it.
+/// Connections that a server reserves for administration.
 const CONNECTIONS_BESIDE: u32 = 20;
-/// The disk holds the fresh data so many times over, and the log beside it.
+/// Size of the disk as a multiple of the fresh data; the log needs space in addition.
 const ROOM: u64 = 3;
 const LOG_ROOM: u64 = 6 << 30;
 
-/// The place of all turns, and what they have in common.
+/// The folder and the settings that all turns share.
 pub(super) struct Bench {
-    /// The namespace of mounts outside of this command's own.
+    /// The mount namespace outside of this command's.
     pub(super) outside: std::fs::File,
     /// A folder that the server's account may enter.
     pub(super) folder: PathBuf,
@@ -44,7 +44,7 @@ pub(super) struct Bench {
     pub(super) flushes: bool,
 }
 
-/// Contents that are loaded.
+/// The loaded contents.
 #[derive(Clone, Copy)]
 pub(super) struct Loaded {
     /// Length of the disk, in bytes.
@@ -55,14 +55,14 @@ pub(super) struct Loaded {
     pub(super) data_mib: u64,
 }
 
-/// A turn as it is asked for.
+/// The parameters of a turn.
 pub(super) struct Turn<'t> {
     pub(super) name: String,
-    /// System and settings, as `lanemark serve` takes them.
+    /// System and settings, as arguments of `lanemark serve`.
     pub(super) system: &'t [String],
-    /// The time scale; none leaves the model out.
+    /// The time scale; `None` serves without the model.
     pub(super) scale: Option<f64>,
-    /// Time outside the database, by the wall clock.
+    /// Time outside the database, in wall-clock time.
     pub(super) pause: Duration,
     pub(super) ramp: Duration,
     pub(super) duration: Duration,
@@ -72,7 +72,7 @@ pub(super) struct Turn<'t> {
 /// The outcome of a turn.
 pub(super) struct Took {
     pub(super) sample: Sample,
-    /// Server's result; none without a model.
+    /// The disk server's result; `None` without a model.
     pub(super) served: Option<RunResult>,
     pub(super) target: DatabaseTarget,
     pub(super) data: Bytes,
@@ -102,7 +102,7 @@ impl Bench {
         Served::start(&wanted, &self.stop)
     }
 
-    /// Starts PostgreSQL on the mounted disk, past the page cache.
+    /// Starts PostgreSQL on the mounted disk, with direct I/O.
     fn server(&self, buffer_mib: u64) -> Result<ManagedServer, Failure> {
         let options = ServerOptions {
             shared_buffers_mib: buffer_mib,
@@ -113,8 +113,8 @@ impl Bench {
         ManagedServer::start(&self.disk().join("server"), &options).map_err(not_started)
     }
 
-    /// Loads the database on a disk without latency; nothing where that was stopped. The buffer of all turns is this
-    /// share of the pages that users go to.
+    /// Loads the database on a disk without latency; returns `None` if the command was stopped. `buffer_share`
+    /// sets the buffer of all turns as a share of the pages in use.
     pub(super) fn load(
         &self,
         system: &[String],
@@ -150,7 +150,7 @@ impl Bench {
             loaded => loaded?,
         };
         let mut connection = database.connect()?;
-        // What a first reader of fresh rows would note in them is noted now.
+        // The first reader of fresh rows would write hint bits; this writes them now.
         connection.script("VACUUM (FREEZE, ANALYZE)")?;
         let sizes = "SELECT sum(pg_total_relation_size(c.oid))::bigint FROM pg_class c \
              JOIN pg_namespace n ON n.oid = c.relnamespace WHERE n.nspname = 'lanemark_oltp' \
@@ -168,7 +168,7 @@ impl Bench {
         Ok(Some(Loaded { size, buffer_mib, data_mib: (data >> 20).max(buffer_mib) }))
     }
 
-    /// Lets users work on a disk with the loaded contents, which no turn changes; nothing where that was stopped.
+    /// Runs users on a disk with the loaded contents, which no turn changes; returns `None` if the command was stopped.
     pub(super) fn turn(
         &self,
         turn: &Turn<'_>,
@@ -206,7 +206,7 @@ impl Bench {
                 .show(&format!("{name} · {phase} {:.0} of {of:.0} s · {tpm:.0} tpm", done.min(of)));
         };
         let ran = run_shown(&database, self.scale, &options, turn.number, &self.stop, &mut show);
-        // What is in its memory goes with the disk.
+        // The server's memory is discarded with the disk.
         server.abandon();
         let sample = match ran {
             Err(OltpError::Stopped) => return Ok(None),
@@ -217,7 +217,7 @@ impl Bench {
     }
 }
 
-/// Processor time of server and users for a transaction, in microseconds.
+/// Returns the processor time of server and users for a transaction, in microseconds.
 pub(super) fn processor_us(sample: &Sample) -> Option<f64> {
     let transactions = sample.transactions.as_ref()?;
     let time = transactions.processor_time.as_ref()?;
@@ -225,20 +225,20 @@ pub(super) fn processor_us(sample: &Sample) -> Option<f64> {
     (transactions.count > 0).then(|| seconds * 1e6 / transactions.count as f64)
 }
 
-/// The processor time that a turn took of this machine.
+/// The processor time that a turn took on this machine.
 #[derive(Clone, Copy)]
 pub(super) struct Cost {
-    /// Time of the database for a transaction, in microseconds: of its server, its users, and whatever else is busy but the
-    /// disk's server, which on a machine that does nothing else is the kernel at work for them.
+    /// Time of the database for a transaction, in microseconds: its server, its users, and all other work except the
+    /// disk's server. On an otherwise idle machine the other work is the kernel's for the database.
     pub(super) database_us: f64,
-    /// Time of the disk's server for a transaction, in microseconds. It stands for the processors of the drives.
+    /// Time of the disk's server for a transaction, in microseconds. It represents the processors of the drives.
     pub(super) disk_us: f64,
-    /// The share that the database has of the processors which the disk's server leaves.
+    /// The database's share of the processors that the disk's server leaves.
     pub(super) busy: f64,
 }
 
 impl Cost {
-    /// The cost of a turn; none where it is not known.
+    /// Returns the cost of a turn; `None` if it is not known.
     pub(super) fn of(took: &Took, cores: f64) -> Option<Self> {
         let transactions = took.sample.transactions.as_ref()?;
         let all_us = cores * 1e6 * took.sample.elapsed.as_seconds();
@@ -246,7 +246,7 @@ impl Cost {
         let own_us = processor_us(&took.sample)?;
         let others_us = transactions.processor_others.unwrap_or(0.0) * all_us / count;
         let live = || took.served.as_ref()?.tests.first()?.samples.first()?.live.as_ref();
-        // The server was at work for longer than what counted.
+        // The server worked for longer than the counted time.
         let share = live()
             .map_or(0.0, |live| live.processor_s / live.served.as_seconds().max(1e-9) / cores);
         let disk_us = share.min(1.0) * all_us / count;
@@ -255,13 +255,14 @@ impl Cost {
         (count > 0.0 && all_us > 0.0).then_some(Self { database_us, disk_us, busy: busy.min(1.0) })
     }
 
-    /// Transactions a minute of `cores` processors, of those that the disk's server leaves so many are `busy`, as a share.
+    /// Returns the transactions a minute of `cores` processors, if the database uses the share `busy` of the processors
+    /// that the disk's server leaves.
     pub(super) fn rate(self, cores: f64, busy: f64) -> f64 {
         busy * cores * 60e6 / (self.database_us + busy * self.disk_us)
     }
 }
 
-/// The work of the disk.
+/// Returns the work of the disk.
 pub(super) fn device(sample: &Sample) -> Option<&DeviceUse> {
     sample.evidence.as_ref()?.device.as_ref()
 }
@@ -289,9 +290,10 @@ mod tests {
     #[test]
     fn the_disks_server_takes_processors_away_and_is_no_work_of_the_database() {
         let cost = Cost { database_us: 1_000.0, disk_us: 500.0, busy: 0.5 };
-        // All of two processors: 1.5 ms each.
+        // Both processors are busy: 1.5 ms each.
         assert!((cost.rate(2.0, 1.0) - 80_000.0).abs() < 1e-6);
-        // At half of what is left: of a second 2 x t processors' seconds, 0.5 ms x rate for the disk, half of the rest.
+        // Half of the rest: a second has 2 s of processors, 0.5 ms x rate for the disk, and half of the rest for the
+        // database.
         let rate = cost.rate(2.0, 0.5) / 60.0;
         let left = 2.0 - 0.5e-3 * rate;
         assert!((1e-3 * rate / left - 0.5).abs() < 1e-9);

@@ -2,7 +2,7 @@
 //!
 //! The kernel is not built by tests, since that takes ten minutes: where `make exact` has not been run, each test says
 //! that it is skipped.
-#![cfg(feature = "exact")]
+#![cfg(feature = "serve")]
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};

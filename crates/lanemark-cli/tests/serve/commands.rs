@@ -4,7 +4,7 @@ use std::fs;
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-use lanemark_core::rng::{Rng, StreamKey};
+use lanemark_schema::rng::{Rng, StreamKey};
 use serde_json::Value;
 
 use super::{SATA, Server, command, count, folder, said};
@@ -28,6 +28,9 @@ fn a_server_tells_where_it_is_takes_commands_and_saves_what_it_did() {
         (&["fault", "nonsense"][..], "there is no fault"),
         (&["fault", "latency", "extra=1ms", "drive=3"], "drives 0 to 0"),
         (&["dance"], "is none of"),
+        (&["status", "quickly"], "`quickly` is one word too many"),
+        (&["stop", "it"], "`it` is one word too many"),
+        (&["power-cut", "5s", "at=9s"], "`at=9s` is one word too many"),
     ] {
         let output = server.control(words);
         assert_eq!(output.status.code(), Some(2));
@@ -48,6 +51,18 @@ fn a_server_tells_where_it_is_takes_commands_and_saves_what_it_did() {
     assert!(sample["path"]["hops"].as_array().unwrap().len() > 3);
     let report = command(folder.path(), &["report", "result.json", "--html", "page.html"]).output();
     assert!(report.unwrap().status.success());
+}
+
+#[test]
+fn a_result_that_there_will_not_be_is_not_taken() {
+    let folder = folder();
+    for more in [&["--out", "r.json"][..], &["--json"]] {
+        let words =
+            [&["serve", SATA, "--memory", "--socket", "nbd", "--no-latency"], more].concat();
+        let output = command(folder.path(), &words).output().unwrap();
+        assert_eq!(output.status.code(), Some(2));
+        assert!(said(&output).contains("--no-latency"), "{}", said(&output));
+    }
 }
 
 #[test]
@@ -93,7 +108,9 @@ fn a_file_that_is_no_scenario_is_refused_with_its_reason() {
         assert_eq!(output.status.code(), Some(2), "{wanted}: {}", said(&output));
         assert!(said(&output).contains(wanted), "{wanted}: {}", said(&output));
     }
-    for (path, wanted) in [("/dev/zero", "no regular file"), ("missing", "No such file")] {
+    for (path, wanted) in
+        [("/dev/zero", "neither a regular file nor piped in"), ("missing", "No such file")]
+    {
         let words = ["serve", SATA, "--port", "0", "--memory", "--scenario", path];
         let output = command(folder.path(), &words).output().unwrap();
         assert_eq!(output.status.code(), Some(2), "{}", said(&output));

@@ -12,8 +12,8 @@ use std::process::{Child, Command, Stdio};
 use std::sync::PoisonError;
 use std::time::{Duration, Instant};
 
-use lanemark_core::rng::{Rng, StreamKey};
 use lanemark_oltp::managed;
+use lanemark_schema::rng::{Rng, StreamKey};
 use lanemark_testbed::{Mounted, skipped, tool};
 use tempfile::TempDir;
 

@@ -2,13 +2,10 @@
 #![cfg(feature = "serve")]
 
 mod commands;
-#[cfg(feature = "fuse")]
+#[cfg(feature = "oltp")]
 mod databases;
-#[cfg(feature = "vhost-user")]
 mod machine;
-#[cfg(feature = "fuse")]
 mod mounted;
-#[cfg(feature = "fuse")]
 mod soak;
 
 use std::io::{BufRead, BufReader};
@@ -81,7 +78,9 @@ impl Server {
     /// Starts a server, or returns what one said that did not start.
     fn try_start(folder: TempDir, arguments: &[&str]) -> Result<Self, Output> {
         let mut words = vec!["serve", SATA, "--socket", "nbd", "--control", "control"];
-        words.extend(["--out", "result.json"]);
+        if !arguments.contains(&"--no-latency") {
+            words.extend(["--out", "result.json"]);
+        }
         words.extend(arguments);
         let mut child = Running(Some(command(folder.path(), &words).spawn().unwrap()));
         let mut out = BufReader::new(child.0.as_mut().unwrap().stdout.as_mut().unwrap());

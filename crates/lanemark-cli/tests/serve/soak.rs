@@ -5,7 +5,7 @@ use std::os::unix::fs::FileExt;
 use std::path::Path;
 use std::sync::PoisonError;
 
-use lanemark_core::rng::{Rng, StreamKey};
+use lanemark_schema::rng::{Rng, StreamKey};
 use lanemark_testbed::{Mounted, NbdClient, skipped, tool};
 
 use super::mounted::{DISKS, open, start};

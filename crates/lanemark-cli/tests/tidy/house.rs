@@ -16,6 +16,34 @@ const PRINTING: [&str; 5] = ["eprintln", "eprint", "println", "print", "dbg"];
 
 /// The files of programs that may print.
 pub(crate) const MAY_PRINT: &[&str] = &["crates/lanemark-testbed/src/lib.rs"];
+/// Calls that create a file or replace its content: by path, and by method.
+const CREATING: [[&str; 2]; 4] =
+    [["File", "create"], ["File", "create_new"], ["fs", "write"], ["fs", "copy"]];
+const CREATING_BY_METHOD: [&str; 2] = ["create", "create_new"];
+
+/// The files of programs that may create files, each with the reason why nothing of other programs is lost.
+pub(crate) const MAY_CREATE: &[(&str, &str)] = &[
+    ("crates/lanemark-cli/src/oltp_live/served.rs", "in a private folder"),
+    ("crates/lanemark-cli/src/ui.rs", "O_EXCL in the user's own runtime folder"),
+    ("crates/lanemark-files/src/companion.rs", "the opener of companions"),
+    ("crates/lanemark-inspect/src/capture.rs", "O_EXCL in a private folder"),
+    ("crates/lanemark-inspect/src/lspci/mod.rs", "in a private folder"),
+    (
+        "crates/lanemark-lab/src/reserved.rs",
+        "O_EXCL and no links; content takes a name by a rename",
+    ),
+    (
+        "crates/lanemark-lab/src/sweep/journal.rs",
+        "the file that the user named, recognised by its first line",
+    ),
+    ("crates/lanemark-verify/src/journal.rs", "O_EXCL"),
+    ("crates/lanemark-oltp/src/load.rs", "Backend::create"),
+    ("crates/lanemark-serve/src/attach.rs", "a switch of sysfs"),
+    ("crates/lanemark-serve/src/exact/boot.rs", "in a private folder"),
+    ("crates/lanemark-serve/src/exact/init.rs", "in the guest"),
+    ("crates/lanemark-serve/src/mount/place.rs", "O_EXCL; folders in /run"),
+    ("crates/lanemark-validation/src/scratch.rs", "in a private folder"),
+];
 /// The files that may be longer, each with the lines that it has; a number may only fall.
 pub(crate) const MAY_BE_LONG: &[(&str, usize)] = &[];
 
@@ -86,6 +114,39 @@ pub(crate) fn dead(root: &Path, crates: &[Crate]) -> Vec<String> {
                 found.push(format!("{}: no `mod` reaches this file", short.display()));
             }
         }
+    }
+    found
+}
+
+/// Every file of a program that creates files and is not in `may`; and every one in `may` that does not.
+pub(crate) fn creating(root: &Path, crates: &[Crate], may: &[(&str, &str)]) -> Vec<String> {
+    let (mut found, mut used) = (Vec::new(), BTreeSet::new());
+    // Only tests use the testbed.
+    let programs = crates.iter().filter(|one| one.name != "lanemark-testbed");
+    let targets = programs.flat_map(|one| &one.targets);
+    for file in targets.flat_map(|target| &target.files).filter(|file| !file.test) {
+        let short = file.path.strip_prefix(root).unwrap_or(&file.path).display().to_string();
+        for name in file.names.iter().filter(|name| !name.test) {
+            let creates = match &name.what {
+                Named::Path(path) => {
+                    CREATING.iter().any(|call| path.ends_with(&call.map(str::to_owned)))
+                }
+                Named::Method(called) => CREATING_BY_METHOD.contains(&called.as_str()),
+                _ => false,
+            };
+            let allowed = may.iter().any(|(file, _)| *file == short);
+            if creates && used.insert(short.clone()) && !allowed {
+                found.push(format!(
+                    "{short}:{}: creates a file; use `lanemark_files` or `lanemark_lab::reserved`, which overwrite nothing of other programs",
+                    name.line
+                ));
+            }
+        }
+    }
+    for (file, _) in may.iter().filter(|(file, _)| !used.contains(*file)) {
+        found.push(format!(
+            "tests/tidy/house.rs: {file} may create files and does not; strike it from the list"
+        ));
     }
     found
 }

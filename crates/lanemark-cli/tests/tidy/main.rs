@@ -9,7 +9,9 @@ mod measurements;
 mod purity;
 mod rooms;
 mod source;
+mod tracked;
 mod walls;
+mod words;
 
 use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
@@ -35,13 +37,15 @@ impl Tree {
         Tree { root: root.to_owned(), metadata, crates }
     }
 
-    fn core(&self) -> &Crate {
-        self.crates.iter().find(|one| one.name == "lanemark-core").unwrap()
+    /// Returns the breaches of purity, and what pure crates may name and do not.
+    fn purity(&self) -> (Vec<String>, Vec<String>) {
+        let pure = self.crates.iter().filter(|one| purity::CRATES.contains(&one.name.as_str()));
+        purity::breaches(&self.root, &pure.collect::<Vec<_>>())
     }
 
-    fn purity(&self) -> (Vec<String>, Vec<String>) {
-        let core = self.core();
-        purity::breaches(&self.root, &core.targets[0].files, &core.others)
+    /// Returns the breaches of the tables of rooms.
+    fn rooms(&self) -> Vec<String> {
+        self.crates.iter().flat_map(|one| rooms::breaches(&self.root, one)).collect()
     }
 }
 
@@ -55,7 +59,7 @@ fn none(breaches: &[String]) {
 }
 
 #[test]
-fn core_names_only_what_a_pure_core_may() {
+fn pure_crates_name_only_pure_items() {
     let (breaches, needless) = TREE.purity();
     none(&[breaches, needless].concat());
 }
@@ -66,8 +70,9 @@ fn crates_import_only_whom_they_may() {
 }
 
 #[test]
-fn rooms_of_core_import_only_whom_they_may() {
-    none(&rooms::breaches(&TREE.root, &TREE.core().targets[0].files));
+fn rooms_import_only_the_rooms_of_their_table() {
+    none(&TREE.rooms());
+    assert!(map::rooms(&TREE.root, "lanemark-sim").len() <= rooms::SIMULATOR_MAX);
 }
 
 #[test]
@@ -86,6 +91,22 @@ fn every_file_is_part_of_a_crate() {
 }
 
 #[test]
+fn files_are_created_only_where_it_is_known_how() {
+    none(&house::creating(&TREE.root, &TREE.crates, house::MAY_CREATE));
+}
+
+#[test]
 fn nothing_is_told_by_a_macro_that_panics() {
     none(&house::printing(&TREE.root, &TREE.crates, house::MAY_PRINT));
+}
+
+#[test]
+fn comments_and_documents_use_plain_words() {
+    none(&words::in_comments(&TREE.crates, words::REMAINING));
+    none(&words::in_documents(&TREE.root));
+}
+
+#[test]
+fn tracked_files_are_the_projects_own() {
+    none(&tracked::foreign(&TREE.root));
 }

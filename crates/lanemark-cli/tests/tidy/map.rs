@@ -87,8 +87,12 @@ pub(crate) fn dependencies(root: &Path) -> Names {
     rows.keys().flat_map(|cell| names(&without_brackets(cell))).map(|name| bare(&name)).collect()
 }
 
-/// The rooms of core, each with the rooms that it may import.
-pub(crate) fn rooms(root: &Path) -> BTreeMap<String, Names> {
-    let rows = table(root, "The rooms of core, and which may import which");
-    rows.into_iter().map(|(room, cells)| (room, names(&cells[0]))).collect()
+/// The rooms of a crate, each with the rooms that it may import; empty without a table of rooms.
+pub(crate) fn rooms(root: &Path, name: &str) -> BTreeMap<String, Names> {
+    let heading = format!("The rooms of `{name}`, and which may import which");
+    let text = fs::read_to_string(root.join("ARCHITECTURE.md")).unwrap_or_default();
+    if !text.lines().any(|line| line.strip_prefix("## ") == Some(&heading)) {
+        return BTreeMap::new();
+    }
+    table(root, &heading).into_iter().map(|(room, cells)| (room, names(&cells[1]))).collect()
 }

@@ -1,6 +1,6 @@
 //! The corpus of published measurements, `reference/measurements.csv` and `measured-drives.csv`: each row is read, each
 //! fault is told with its row, and each drive belongs to one half by its model's name. `reference/README.md` says what the
-//! columns are, METHOD.md what the halves are for.
+//! columns are; METHOD.md describes the use of the training set and the held-out set.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;

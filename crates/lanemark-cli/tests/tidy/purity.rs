@@ -1,4 +1,4 @@
-//! Core is pure: what it may name of other crates is a list, and all else is forbidden.
+//! Some crates are pure: a list says which items of other crates they may name, and all else is forbidden.
 //!
 //! Whatever touches files, clocks, threads, processes or the environment must be named, by a path into `std` or into a
 //! crate that does so, or by a macro. What has no path to it are methods of primitive types: those of floats whose last
@@ -6,9 +6,13 @@
 
 use std::path::Path;
 
+use super::crates::Crate;
 use super::source::{File, Named};
 
-/// Paths of other crates that core may name, each with all that lies below.
+/// The pure crates. Each may name the others.
+pub(crate) const CRATES: &[&str] = &["lanemark-schema", "lanemark-sim", "lanemark-plan"];
+
+/// Paths of other crates that a pure crate may name, each with all that lies below.
 pub(crate) const PATHS: &[&str] = &[
     "hdrhistogram::Histogram",
     "libm",
@@ -21,6 +25,7 @@ pub(crate) const PATHS: &[&str] = &[
     "serde_json",
     "std::borrow::Cow",
     "std::collections::BTreeMap",
+    "std::collections::BTreeSet",
     "std::collections::VecDeque",
     "std::convert::Infallible",
     "std::error::Error",
@@ -35,7 +40,7 @@ pub(crate) const PATHS: &[&str] = &[
     "thiserror::Error",
 ];
 
-/// The macros that core may call.
+/// The macros that a pure crate may call.
 pub(crate) const MACROS: &[&str] = &[
     "assert",
     "assert_eq",
@@ -68,13 +73,32 @@ const FLOAT: &[&str] = &[
 /// Words that lead out of the language.
 const WORDS: &[&str] = &["unsafe", "extern", "static"];
 
-/// Every place where core names what it may not; and what of `paths` and `macros` it does not name at all.
-pub(crate) fn breaches(
+/// Returns each forbidden name in a pure crate, and each entry of the lists that no pure crate names.
+pub(crate) fn breaches(root: &Path, crates: &[&Crate]) -> (Vec<String>, Vec<String>) {
+    let (mut found, mut used) = (Vec::new(), Vec::new());
+    for one in crates {
+        let impure: Vec<String> = one
+            .others
+            .iter()
+            .filter(|other| !CRATES.contains(&other.replace('_', "-").as_str()))
+            .cloned()
+            .collect();
+        breaches_of(root, &one.targets[0].files, &impure, &mut found, &mut used);
+    }
+    let needless = [PATHS, MACROS].concat().into_iter().filter(|listed| !used.contains(listed));
+    let needless = needless.map(|listed| {
+        format!("tests/tidy/purity.rs: no pure crate names `{listed}`; strike it from the list")
+    });
+    (found, needless.collect())
+}
+
+fn breaches_of(
     root: &Path,
     files: &[File],
     others: &[String],
-) -> (Vec<String>, Vec<String>) {
-    let (mut found, mut used) = (Vec::new(), Vec::new());
+    found: &mut Vec<String>,
+    used: &mut Vec<&'static str>,
+) {
     let own: Vec<&String> = files
         .iter()
         .flat_map(|file| &file.names)
@@ -117,17 +141,10 @@ pub(crate) fn breaches(
             if let Some(what) = what {
                 let path = file.path.strip_prefix(root).unwrap_or(&file.path).display();
                 found.push(format!(
-                    "{path}:{}: core names `{what}`, which is not on the list of what it may name (tests/tidy/purity.rs)",
+                    "{path}:{}: a pure crate names `{what}`, which is not on its list (tests/tidy/purity.rs)",
                     name.line
                 ));
             }
         }
     }
-    let needless = [PATHS, MACROS].concat().into_iter().filter(|listed| !used.contains(&listed));
-    let needless = needless.map(|listed| {
-        format!(
-            "tests/tidy/purity.rs: core may name `{listed}` and does not; strike it from the list"
-        )
-    });
-    (found, needless.collect())
 }

@@ -10,11 +10,11 @@ use super::{Tree, crates, house, rooms};
 const MAP: &str = "# The map\n
 ## Crates, and who may import whom\n
 | crate | what it is | imports | tests import too |\n|---|---|---|---|
-| `lanemark-core` | the core | – | – |\n| `lanemark-study` | studies | core | – |
+| `lanemark-schema` | the schema | – | – |\n| `lanemark-study` | studies | schema | – |
 | `lanemark-testbed` | for tests. Imported by tests alone | – | – |
 | `lanemark-cli` | the command | all others | testbed |\n
-## The rooms of core, and which may import which\n
-| room | imports |\n|---|---|\n| `units` | – |\n| `sim` | units |\n
+## The rooms of `lanemark-schema`, and which may import which\n
+| room | contents | imports |\n|---|---|---|\n| `units` | units | – |\n| `sim` | stations | units |\n
 ## Dependencies, each with its reason\n
 | crate | why |\n|---|---|\n| serde (derive), libm | why not |\n";
 
@@ -33,30 +33,30 @@ fn small() -> TempDir {
     put("ARCHITECTURE.md", MAP);
     put("Cargo.toml", "[workspace]\nresolver = \"3\"\nmembers = [\"crates/*\"]\n");
     put(
-        "crates/lanemark-core/Cargo.toml",
-        &manifest("lanemark-core", "[dependencies]\nlibm = \"0.2\"\nserde = \"1\"\n"),
+        "crates/lanemark-schema/Cargo.toml",
+        &manifest("lanemark-schema", "[dependencies]\nlibm = \"0.2\"\nserde = \"1\"\n"),
     );
-    put("crates/lanemark-core/src/lib.rs", "//! Core.\npub mod sim;\npub mod units;\n");
+    put("crates/lanemark-schema/src/lib.rs", "//! Schema.\npub mod sim;\npub mod units;\n");
     put(
-        "crates/lanemark-core/src/units.rs",
+        "crates/lanemark-schema/src/units.rs",
         "//! Units.\nuse std::fmt;\n// std::fs::read\n/// f64::ln\npub struct Time(pub fmt::Error);\n",
     );
     put(
-        "crates/lanemark-core/src/sim/mod.rs",
+        "crates/lanemark-schema/src/sim/mod.rs",
         "//! Simulator.\nmod station;\npub use station::Station;\n",
     );
     put(
-        "crates/lanemark-core/src/sim/station.rs",
+        "crates/lanemark-schema/src/sim/station.rs",
         "//! Stations.\nuse crate::units::Time;\npub struct Station(pub Time);\nfn law(x: f64) -> f64 { if !(x > 1.0) { libm::log(x.sqrt()) } else { f64::max(x, 2.0) } }\nconst SAID: &str = \"println!()\";\n",
     );
-    let study = format!("[dependencies]\n{}", ours("lanemark-core"));
+    let study = format!("[dependencies]\n{}", ours("lanemark-schema"));
     put("crates/lanemark-study/Cargo.toml", &manifest("lanemark-study", &study));
-    put("crates/lanemark-study/src/lib.rs", "//! Studies.\nuse lanemark_core::units::Time;\n");
+    put("crates/lanemark-study/src/lib.rs", "//! Studies.\nuse lanemark_schema::units::Time;\n");
     put("crates/lanemark-testbed/Cargo.toml", &manifest("lanemark-testbed", ""));
     put("crates/lanemark-testbed/src/lib.rs", "//! For tests.\n");
     let cli = format!(
         "[dependencies]\n{}{}[dev-dependencies]\n{}",
-        ours("lanemark-core"),
+        ours("lanemark-schema"),
         ours("lanemark-study"),
         ours("lanemark-testbed")
     );
@@ -86,11 +86,12 @@ fn sentences(root: &Path) -> Vec<String> {
     [
         tree.purity().0,
         crates::breaches(root, &tree.metadata),
-        rooms::breaches(root, &tree.core().targets[0].files),
+        tree.rooms(),
         rooms::circles(root, &tree.crates, &[]),
         house::breaches(root, &[]),
         house::dead(root, &tree.crates),
         house::printing(root, &tree.crates, &[]),
+        house::creating(root, &tree.crates, &[]),
     ]
     .concat()
 }
@@ -109,6 +110,18 @@ fn one_sentence(spoil: impl FnOnce(&Path), words: &[&str]) {
 #[test]
 fn of_a_tree_that_keeps_the_rules_nothing_is_said() {
     assert_eq!(sentences(small().path()), Vec::<String>::new());
+}
+
+#[test]
+fn a_file_that_is_created_by_another_way_is_told() {
+    for call in [
+        "fn f() { std::fs::write(\"a\", \"b\"); }",
+        "use std::fs::File;\nfn f() { File::create(\"a\"); }",
+        "fn f() { std::fs::OpenOptions::new().write(true).create(true).open(\"a\"); }",
+    ] {
+        let spoil = |root: &Path| append(root, "crates/lanemark-study/src/lib.rs", call);
+        one_sentence(spoil, &["lanemark-study/src/lib.rs", "creates a file"]);
+    }
 }
 
 #[test]
@@ -140,7 +153,7 @@ fn a_call_that_is_not_pure_is_told() {
     ];
     for (call, name) in calls {
         // The command may not print, of which another rule speaks as well.
-        let path = "crates/lanemark-core/src/sim/station.rs";
+        let path = "crates/lanemark-schema/src/sim/station.rs";
         let folder = small();
         append(folder.path(), path, &format!("{call}\n"));
         let tree = Tree::at(folder.path());
@@ -159,9 +172,9 @@ fn an_exception_that_is_not_needed_is_told() {
     assert!(!needless.iter().any(|said| said.contains("`std::fmt`")), "{needless:?}");
     let said = house::printing(folder.path(), &tree.crates, &["crates/lanemark-cli/src/main.rs"]);
     assert_eq!(said.len(), 1);
-    let long = house::breaches(folder.path(), &[("crates/lanemark-core/src/lib.rs", 600)]);
+    let long = house::breaches(folder.path(), &[("crates/lanemark-schema/src/lib.rs", 600)]);
     assert!(long.len() == 1 && long[0].contains("fell from 600 to 3"), "{long:?}");
-    let said = rooms::circles(folder.path(), &tree.crates, &[("lanemark-core", 4)]);
+    let said = rooms::circles(folder.path(), &tree.crates, &[("lanemark-schema", 4)]);
     assert!(said.len() == 1 && said[0].contains("fell from 4 to 1"), "{said:?}");
 }
 
@@ -184,7 +197,7 @@ fn an_import_between_crates_that_is_forbidden_is_told() {
     );
     one_sentence(
         |root| put(root, "crates/lanemark-study/Cargo.toml", &manifest("lanemark-study", "")),
-        &["`lanemark-study` may import `lanemark-core`"],
+        &["`lanemark-study` may import `lanemark-schema`"],
     );
     let other = manifest("lanemark-other", "");
     one_sentence(
@@ -198,34 +211,34 @@ fn an_import_between_crates_that_is_forbidden_is_told() {
 
 #[test]
 fn an_import_between_rooms_that_is_forbidden_is_told() {
-    let units = "crates/lanemark-core/src/units.rs";
+    let units = "crates/lanemark-schema/src/units.rs";
     one_sentence(
         |root| {
             append(root, units, "fn f(_: &crate::sim::SystemSpec) {}\n");
             // The other way is gone, so that there is no circle to tell of.
             put(
                 root,
-                "crates/lanemark-core/src/sim/station.rs",
+                "crates/lanemark-schema/src/sim/station.rs",
                 "//! Stations.\npub struct Station(pub f64);\nfn f() -> f64 { libm::log(1.0) }\n",
             );
-            put(root, "ARCHITECTURE.md", &MAP.replace("| `sim` | units |", "| `sim` | – |"));
+            put(root, "ARCHITECTURE.md", &MAP.replace("| stations | units |", "| stations | – |"));
         },
-        &["units.rs", "room `units` of core imports `sim`"],
+        &["units.rs", "room `units` of lanemark-schema imports `sim`"],
     );
     one_sentence(
         |root| {
             put(
                 root,
                 "ARCHITECTURE.md",
-                &MAP.replace("| `units` | – |", "| `units` | – |\n| `sim/link` | – |"),
+                &MAP.replace("| units | – |", "| units | – |\n| `sim/link` | links | – |"),
             );
         },
         &["no room `sim/link`"],
     );
     one_sentence(
         |root| {
-            append(root, "crates/lanemark-core/src/lib.rs", "pub mod plan;\n");
-            put(root, "crates/lanemark-core/src/plan.rs", "//! Plans.\n");
+            append(root, "crates/lanemark-schema/src/lib.rs", "pub mod plan;\n");
+            put(root, "crates/lanemark-schema/src/plan.rs", "//! Plans.\n");
         },
         &["plan.rs lies in no room"],
     );
@@ -236,15 +249,15 @@ fn a_circle_of_imports_is_told_through_names_that_are_passed_on() {
     // `units` names what `sim` passes on of `station`, which names `units`.
     one_sentence(
         |root| {
-            put(root, "ARCHITECTURE.md", &MAP.replace("| `units` | – |", "| `units` | sim |"));
+            put(root, "ARCHITECTURE.md", &MAP.replace("| units | – |", "| units | sim |"));
             append(
                 root,
-                "crates/lanemark-core/src/units.rs",
+                "crates/lanemark-schema/src/units.rs",
                 "use crate::sim;\nfn f(_: &sim::Station) {}\n",
             );
         },
         &[
-            "lanemark-core: 2 files import one another in a circle, and 1 did",
+            "lanemark-schema: 2 files import one another in a circle, and 1 did",
             "src/sim/station.rs, src/units.rs",
         ],
     );

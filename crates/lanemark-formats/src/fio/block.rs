@@ -1,14 +1,15 @@
-//! `bs`, `bsrange`, `bssplit` and `blockalign`: how long requests are, and where they may begin.
+//! `bs`, `bsrange`, `bssplit` and `blockalign`: the lengths of requests, and the alignment of their offsets.
 
-use lanemark_core::units::Bytes;
-use lanemark_core::workload::{SIZES_MAX, SizeShare};
+use lanemark_schema::units::Bytes;
+use lanemark_schema::workload::SizeShare;
+use lanemark_schema::workload::bound::SIZES;
 
 use super::direction::Direction;
 use super::job::{Findings, Job};
 use super::number;
 use crate::error::Kept;
 
-/// fio's block size where none is given.
+/// fio's default block size.
 const BLOCK: u64 = 4096;
 
 /// The requests' lengths and their alignment.
@@ -16,7 +17,7 @@ const BLOCK: u64 = 4096;
 pub(crate) struct Blocks {
     /// Largest block size.
     pub(crate) block: Bytes,
-    /// All block sizes with their shares, where there are several.
+    /// All block sizes with their shares, if there are several.
     pub(crate) sizes: Vec<SizeShare>,
     pub(crate) alignment: Bytes,
 }
@@ -27,7 +28,7 @@ impl Blocks {
         Self { block: Bytes(BLOCK), sizes: Vec::new(), alignment: Bytes(BLOCK) }
     }
 
-    /// Reads the options of a job. `read_share` is the part of its requests that read.
+    /// Reads the options of a job. `read_share` is the share of its requests that read.
     pub(crate) fn of(
         job: &Job,
         direction: Direction,
@@ -58,15 +59,15 @@ impl Blocks {
             let reason = "reads, writes and trims have all the sizes, in proportion";
             job.note(option, found, Kept::Nearly, reason);
         }
-        if sizes.len() > SIZES_MAX {
+        if sizes.len() > SIZES.max {
             let reason = "64 sizes evenly from all in the range";
             job.note(option, found, Kept::Nearly, reason);
             let count = sizes.len();
-            sizes = (0..SIZES_MAX).map(|at| sizes[at * (count - 1) / (SIZES_MAX - 1)]).collect();
+            sizes = (0..SIZES.max).map(|at| sizes[at * (count - 1) / (SIZES.max - 1)]).collect();
         }
         let block = sizes.iter().map(|size| size.block).max()?;
         let least = sizes.iter().map(|size| size.block.get()).min()?;
-        // One after the other, requests lie close only if each length is a multiple of the unit.
+        // Sequential requests adjoin only if each length is a multiple of the unit.
         let unit = match direction.random {
             true => least,
             false => sizes.iter().fold(0, |unit, size| gcd(unit, size.block.get())),
@@ -88,7 +89,7 @@ fn alignment(job: &Job, direction: Direction, found: &mut Findings) -> Option<u6
     Some(first)
 }
 
-/// The lists of the kinds that are asked for, each with the share of its kind.
+/// Combines the lists of the requested kinds, each with the share of its kind.
 fn combined(
     lists: &[Option<Vec<SizeShare>>; 3],
     direction: Direction,
@@ -123,10 +124,10 @@ fn one(block: u64) -> Vec<SizeShare> {
     vec![SizeShare { block: Bytes(block), share: 1.0 }]
 }
 
-/// `1k-16k`: all multiples of the least alike.
+/// Reads `1k-16k`: all multiples of the minimum, with equal shares.
 fn range(text: &str, kb_base: u64) -> Result<Vec<SizeShare>, &'static str> {
     const EXPECTED: &str = "a range such as 4k-64k";
-    /// More sizes than this are thinned out already here.
+    /// Number of sizes above which the reader omits sizes in between.
     const COUNT_MAX: u64 = 4096;
     let (least, most) = text.split_once('-').or_else(|| text.split_once(':')).ok_or(EXPECTED)?;
     let (least, most) = (number::bytes(least, kb_base)?, number::bytes(most, kb_base)?);
@@ -139,7 +140,7 @@ fn range(text: &str, kb_base: u64) -> Result<Vec<SizeShare>, &'static str> {
     Ok((0..count.div_ceil(step)).map(size).collect())
 }
 
-/// `4k/60:64k/40`; a size without a share gets an equal part of what is left.
+/// Reads `4k/60:64k/40`; sizes without a share divide the remaining share equally.
 fn split(text: &str, kb_base: u64) -> Result<Vec<SizeShare>, &'static str> {
     const EXPECTED: &str = "sizes with percentages, 4k/60:64k/40";
     let mut sizes: Vec<(u64, Option<f64>)> = Vec::new();
@@ -193,6 +194,15 @@ mod tests {
         for bad in ["4k", "8k-4k", "0-4k", "-"] {
             assert!(range(bad, 1024).is_err(), "{bad}");
         }
+    }
+
+    #[test]
+    fn shares_are_percentages_and_no_more_than_100_together() {
+        assert!(split("4k/50:8k/50", 1024).is_ok() && split("4k/100:8k/0", 1024).is_ok());
+        assert_eq!(split("4k/101", 1024), Err("percentages from 0 to 100"));
+        assert_eq!(split("4k/-1:8k/50", 1024), Err("percentages from 0 to 100"));
+        assert_eq!(split("4k/nan", 1024), Err("percentages from 0 to 100"));
+        assert_eq!(split("4k/60:8k/41", 1024), Err("percentages of at most 100 together"));
     }
 
     #[test]

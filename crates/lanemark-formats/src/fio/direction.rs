@@ -1,4 +1,4 @@
-//! `rw`: what is asked for, and in which order.
+//! `rw`: the kinds of requests, and their order.
 
 use super::job::{Findings, Job};
 use super::number;
@@ -14,7 +14,7 @@ pub(crate) struct Direction {
     pub(crate) step: i64,
 }
 
-/// The words of `rw`: reads, writes, trims, random.
+/// The values of `rw`: reads, writes, trims, random.
 const WORDS: [(&str, [bool; 4]); 11] = [
     ("read", [true, false, false, false]),
     ("write", [false, true, false, false]),
@@ -33,11 +33,11 @@ const EXPECTED: &str = "read, write, randread, randwrite, rw, randrw, trim, rand
                         randtrimwrite, and after a colon how far to go on";
 
 impl Direction {
-    /// Reads and writes at random places, which nearly every option has a meaning for.
+    /// Random reads and writes, for which nearly every option has a meaning.
     pub(crate) const MIXED: Self =
         Self { reads: true, writes: true, trims: false, random: true, step: 0 };
 
-    /// Reads `rw` of a job; without it a job reads in order.
+    /// Reads `rw` of a job; the default is sequential reads.
     pub(crate) fn of(job: &Job, found: &mut Findings) -> Option<Self> {
         if !job.has("rw") {
             let [reads, writes, trims, random] = WORDS[0].1;
@@ -46,7 +46,7 @@ impl Direction {
         job.parsed("rw", found, |text| parse(text, job.kb_base()))
     }
 
-    /// Whether one of the three can have no effect on the others: a job of one kind.
+    /// Returns the kind if the job has only one kind.
     pub(crate) fn only(self) -> Option<usize> {
         match (self.reads, self.writes, self.trims) {
             (true, false, false) => Some(0),
@@ -56,7 +56,7 @@ impl Direction {
         }
     }
 
-    /// The kinds that are asked for, as places in a list of three.
+    /// Returns the requested kinds, as indices in a list of three.
     pub(crate) fn kinds(self) -> impl Iterator<Item = usize> {
         let asked = [self.reads, self.writes, self.trims];
         (0..3).filter(move |&kind| asked[kind])

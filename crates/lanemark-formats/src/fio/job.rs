@@ -1,16 +1,16 @@
-//! A job: its own options over those of `[global]`, read as what they are.
+//! A job: its own options over the options of `[global]`, with typed access to their values.
 
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
-use lanemark_core::units::Duration;
+use lanemark_schema::units::Duration;
 
 use super::lines::{Line, Section};
 use super::number::{self, Size, Unit};
 use super::option::{self, Fate};
 use crate::error::{FormatError, Kept, Note, shown};
 
-/// The errors in a file, and the values that are only nearly kept.
+/// The errors in a file, and the notes about approximated values.
 #[derive(Debug, Default)]
 pub(crate) struct Findings {
     pub(crate) faults: Vec<FormatError>,
@@ -51,7 +51,7 @@ impl Findings {
     }
 }
 
-/// The jobs of `sections`, each with what the `[global]` sections before it say.
+/// Returns the jobs of `sections`, each with the options of the `[global]` sections before it.
 pub(crate) fn jobs(sections: &[Section], found: &mut Findings) -> Vec<Job> {
     let mut global = BTreeMap::new();
     let mut jobs: Vec<Job> = Vec::new();
@@ -62,7 +62,7 @@ pub(crate) fn jobs(sections: &[Section], found: &mut Findings) -> Vec<Job> {
             continue;
         }
         let mut all: BTreeMap<&'static str, Line> = global.clone();
-        // A job is named by its section, whatever [global] says.
+        // A job's name is the name of its section, regardless of [global].
         all.remove("name");
         all.extend(lines);
         let own = all.get("name").and_then(|line| line.value.clone());
@@ -87,7 +87,7 @@ pub(crate) fn jobs(sections: &[Section], found: &mut Findings) -> Vec<Job> {
     jobs
 }
 
-/// The options of a section by the names that fio gives them first; what has no effect here is told.
+/// Returns the options of a section by their main names in fio, and reports the options that are not supported.
 fn known(section: &Section, found: &mut Findings) -> BTreeMap<&'static str, Line> {
     let mut lines = BTreeMap::new();
     for line in &section.lines {
@@ -117,7 +117,7 @@ fn known(section: &Section, found: &mut Findings) -> BTreeMap<&'static str, Line
 }
 
 impl Job {
-    /// The line of an option, where it is given.
+    /// Returns the line of an option, if it is given.
     pub(crate) fn line(&self, name: &str) -> Option<&Line> {
         self.lines.get(name)
     }
@@ -126,12 +126,12 @@ impl Job {
         self.lines.contains_key(name)
     }
 
-    /// The value as text, where there is one.
+    /// Returns the value as text, if there is one.
     pub(crate) fn text(&self, name: &str) -> Option<&str> {
         self.lines.get(name)?.value.as_deref()
     }
 
-    /// A fault of an option's value, or of the job where the option is not given.
+    /// Returns an error about an option's value, or about the job if the option is not given.
     pub(crate) fn error(&self, name: &str, expected: &str) -> FormatError {
         match self.lines.get(name) {
             Some(line) => {
@@ -146,14 +146,14 @@ impl Job {
         }
     }
 
-    /// Tells what became of an option, where it is given.
+    /// Records the treatment of an option, if it is given.
     pub(crate) fn note(&self, name: &str, found: &mut Findings, kept: Kept, reason: &str) {
         if let Some(line) = self.lines.get(name) {
             found.note(line, kept, reason);
         }
     }
 
-    /// A value read by `read`; one that cannot be read is a fault and absent.
+    /// Returns a value parsed by `read`; an invalid value is recorded as an error and absent.
     pub(crate) fn parsed<T>(
         &self,
         name: &str,
@@ -182,7 +182,7 @@ impl Job {
         self.parsed(name, found, |text| number::time(text, unit))
     }
 
-    /// A switch: without a value it is on.
+    /// Returns the value of a switch: without a value it is on.
     pub(crate) fn flag(&self, name: &str, found: &mut Findings) -> Option<bool> {
         let line = self.lines.get(name)?;
         match line.value.as_deref() {
@@ -197,7 +197,7 @@ impl Job {
         }
     }
 
-    /// Up to three values for reads, writes and trims; what is not given is as the last that is.
+    /// Returns up to three values for reads, writes and trims; a missing value equals the last given one.
     pub(crate) fn each<T: Clone>(
         &self,
         name: &str,

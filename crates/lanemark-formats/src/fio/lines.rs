@@ -1,8 +1,8 @@
-//! A job file as sections of options, each with its place: comments, includes and the environment are behind it.
+//! A job file as sections of options, each with its line. This module resolves comments, includes and the environment.
 //!
-//! HOWTO, "Job file format". `[global]` may come again and applies to the jobs after it. A comment begins with `;`
-//! or `#` anywhere in a line. `${NAME}` is the environment's; a name that it does not have is an error here and
-//! empty in fio.
+//! See fio's HOWTO, "Job file format". `[global]` may be repeated and applies to the jobs after it. A comment begins
+//! with `;` or `#` anywhere in a line. `${NAME}` is a variable of the environment. An unset variable is an error here
+//! and empty in fio.
 
 use std::rc::Rc;
 
@@ -10,22 +10,22 @@ use super::option;
 use super::surroundings::Surroundings;
 use crate::error::{FormatError, shown};
 
-/// The deepest that files include each other.
+/// Maximum depth of includes.
 const INCLUDES_MAX: u32 = 16;
-/// Most lines of a job file, with all that it includes.
+/// Maximum number of lines of a job file, including its includes.
 const LINES_MAX: usize = 100_000;
 
 /// A line `name=value` or `name`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Line {
     pub(crate) name: String,
-    /// Absent where there is no `=`.
+    /// Absent if there is no `=`.
     pub(crate) value: Option<String>,
     pub(crate) file: Rc<str>,
     pub(crate) line: u64,
 }
 
-/// `[name]` with what is below it.
+/// A section `[name]` with its lines.
 #[derive(Clone, Debug)]
 pub(crate) struct Section {
     pub(crate) name: String,
@@ -45,7 +45,8 @@ pub(crate) fn read(
     reader.sections
 }
 
-/// The number of the first line that no job file has: no comment, section or include, and no option by its name.
+/// Returns the number of the first line that cannot be in a job file: not a comment, a section, an include or a known
+/// option.
 fn foreign_line(text: &str) -> Option<u64> {
     let ours = |raw: &str| {
         let told = raw.trim_start_matches('\u{feff}');
@@ -141,7 +142,7 @@ impl Reader<'_, '_> {
             FormatError::at(file, line, format!("include {}: {reason}", shown(path)))
         })?;
         if let Some(line) = foreign_line(&text) {
-            // What is in it is nobody's business here: any file may have been named.
+            // The error does not quote the line, because the include may name any private file.
             return Err(FormatError::at(path, line, "is no line of a job file")
                 .hint("include a file of sections and options that fio has"));
         }
@@ -149,7 +150,7 @@ impl Reader<'_, '_> {
         Ok(())
     }
 
-    /// The text with `${NAME}` replaced.
+    /// Returns the text with `${NAME}` replaced.
     fn expanded(&self, text: &str, file: &str, line: u64) -> Result<String, FormatError> {
         let mut out = String::new();
         let mut rest = text;

@@ -1,13 +1,12 @@
-//! fio's numbers: sizes and times with its suffixes, which do not always mean what they say.
+//! fio's numbers: sizes and times with its suffixes. Some suffixes differ from their usual meaning.
 //!
-//! HOWTO, "Parameter types". With `kb_base=1024`, the default, `k` and `kb` are 1024 and `KiB` is 1000, for the
-//! sake of old job files; with `kb_base=1000` each means what it says. A time without a suffix is in the unit of its
-//! option, and `m` is a minute. Where fio takes a suffix that it does not know for none (`10min` is 10 µs), this
-//! reader refuses it.
+//! See fio's HOWTO, "Parameter types". With `kb_base=1024`, the default, `k` and `kb` are 1024 and `KiB` is 1000, for
+//! compatibility with old job files; with `kb_base=1000` each has its usual meaning. A time without a suffix is in the
+//! unit of its option, and `m` is a minute. fio ignores an unknown suffix (`10min` is 10 µs); this reader rejects it.
 
-use lanemark_core::units::Duration;
+use lanemark_schema::units::Duration;
 
-/// A size as it was given.
+/// A size as given.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Size {
     Bytes(u64),
@@ -15,7 +14,7 @@ pub(crate) enum Size {
     Share(f64),
 }
 
-/// The unit of a time that has no suffix.
+/// The unit of a time without a suffix.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Unit {
     Microseconds,
@@ -23,10 +22,10 @@ pub(crate) enum Unit {
     Seconds,
 }
 
-/// The description of a valid number, for one that is not.
+/// The description of the valid numbers, for an invalid one.
 pub(crate) type Expected = &'static str;
 
-/// Longer than any test, and short enough that several of them can be added.
+/// Maximum time: longer than any test, and short enough that the sum of several does not overflow.
 const TIME_MAX: Duration = Duration::from_seconds(30 * 86_400);
 
 const SIZE: Expected = "a size such as 4k, 1g or 50%";
@@ -46,7 +45,7 @@ pub(crate) fn size(text: &str, kb_base: u64) -> Result<Size, Expected> {
     bytes(text, kb_base).map(Size::Bytes)
 }
 
-/// Reads a size that is no share.
+/// Reads a size that is not a share.
 pub(crate) fn bytes(text: &str, kb_base: u64) -> Result<u64, Expected> {
     let (number, suffix) = split(text.trim()).ok_or(BYTES)?;
     let suffix = suffix.to_ascii_lowercase();
@@ -68,7 +67,7 @@ pub(crate) fn bytes(text: &str, kb_base: u64) -> Result<u64, Expected> {
     };
     let base: u64 = match rest {
         "" | "b" => kb_base,
-        // The other one, in both cases.
+        // The other base, in both cases.
         "ib" | "i" if kb_base == 1024 => 1000,
         "ib" | "i" => 1024,
         _ => return Err(BYTES),
@@ -98,7 +97,7 @@ pub(crate) fn integer(text: &str, kb_base: u64) -> Result<u64, Expected> {
     bytes(text, kb_base).map_err(|_| "a whole number")
 }
 
-/// A number and what follows it.
+/// Splits a text into a number and the rest.
 fn split(text: &str) -> Option<(u64, &str)> {
     let hex = text.strip_prefix("0x").or_else(|| text.strip_prefix("0X"));
     let (digits, radix) = hex.map_or((text, 10), |rest| (rest, 16));

@@ -1,6 +1,6 @@
 //! The options of fio that a job for a local file can have, and the treatment of each.
 //!
-//! The names are those of `fio --cmdhelp`, 3.33 and what came since. An option that is not here is not known.
+//! The names are from `fio --cmdhelp` of fio 3.33 and from later versions. All other options are unknown.
 
 /// The treatment of an option.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -9,9 +9,9 @@ pub(crate) enum Fate {
     Read,
     /// The figures are the same without it.
     Needless(&'static str),
-    /// Something close is done in its place.
+    /// The option is approximated.
     Nearly(&'static str),
-    /// The option is not supported, unless it is switched off.
+    /// The option is an error, unless its value switches it off.
     Refused(&'static str),
 }
 
@@ -20,9 +20,9 @@ use Fate::{Nearly, Needless, Read, Refused};
 /// The support for an option.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Support {
-    /// The option is read. Where a value of it is only nearly kept, a note says so.
+    /// The option is read. If one of its values is only approximated, a note states it.
     Read,
-    /// The option is reported as only nearly kept, whatever its value.
+    /// The option is reported as approximated, regardless of its value.
     Nearly,
     /// The option is reported as needless.
     Needless,
@@ -48,12 +48,12 @@ pub(crate) struct Known {
     pub(crate) fate: Fate,
 }
 
-/// The option that is called `name`, by its own or another name.
+/// Returns the option with this name or alias.
 pub(crate) fn find(name: &str) -> Option<&'static Known> {
     OPTIONS.iter().find(|known| known.name == name || known.aliases.contains(&name))
 }
 
-/// The nearest name that there is.
+/// Returns the most similar known name.
 pub(crate) fn nearest(name: &str) -> Option<&'static str> {
     let names = OPTIONS.iter().flat_map(|known| known.aliases.iter().chain([&known.name]));
     let scored = names.map(|known| (strsim::jaro_winkler(known, name), *known));
@@ -173,7 +173,7 @@ static OPTIONS: &[Known] = &[
     known("num_range", Refused("a trim has one range")),
     known("atomic", Nearly("writes are not marked as atomic")),
     known("write_hint", Nearly("writes carry no hint")),
-    // How they are made.
+    // Their submission.
     read("ioengine"),
     read("iodepth"),
     also("iodepth_batch", &["iodepth_batch_submit"], BATCH),
@@ -233,7 +233,7 @@ static OPTIONS: &[Known] = &[
     known("dedupe_mode", Nearly("no two blocks are written alike")),
     known("dedupe_working_set_percentage", Nearly("no two blocks are written alike")),
     known("dedupe_global", Nearly("no two blocks are written alike")),
-    // When they come.
+    // Their times.
     read("rate"),
     read("rate_iops"),
     read("rate_process"),
@@ -306,7 +306,7 @@ static OPTIONS: &[Known] = &[
     known("merge_blktrace_file", Refused(TRACE)),
     known("merge_blktrace_scalars", Refused(TRACE)),
     known("merge_blktrace_iters", Refused(TRACE)),
-    // Zones, and what an SSD is brought to.
+    // Zones, and the preconditioning of an SSD.
     read("zonemode"),
     read("zonesize"),
     known("zonecapacity", Refused(ZONED)),
@@ -350,7 +350,7 @@ static OPTIONS: &[Known] = &[
     known("disable_clat", ALWAYS),
     known("disable_slat", ALWAYS),
     also("disable_bw_measurement", &["disable_bw"], ALWAYS),
-    // What is recorded and how it is shown.
+    // Logs and their display.
     read("write_bw_log"),
     read("write_lat_log"),
     read("write_iops_log"),

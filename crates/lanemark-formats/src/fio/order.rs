@@ -1,7 +1,7 @@
-//! `random_distribution`, `norandommap` and the step of `rw`: where requests go.
+//! `random_distribution`, `norandommap` and the step of `rw`: the offsets of requests.
 
-use lanemark_core::units::{Bytes, Ratio};
-use lanemark_core::workload::{Pattern, Zone};
+use lanemark_schema::units::{Bytes, Ratio};
+use lanemark_schema::workload::{Pattern, Zone};
 
 use super::block::Blocks;
 use super::direction::Direction;
@@ -9,11 +9,11 @@ use super::job::{Findings, Job};
 use super::number;
 use crate::error::Kept;
 
-/// fio's exponents where none is given.
+/// fio's default exponents.
 const ZIPF: f64 = 1.1;
 const PARETO: f64 = 0.2;
 
-/// The pattern of a job; a step may change the alignment of `blocks`.
+/// Returns the pattern of a job; a step may change the alignment of `blocks`.
 pub(crate) fn pattern(
     job: &Job,
     direction: Direction,
@@ -33,7 +33,7 @@ pub(crate) fn pattern(
         return in_order(job, direction, blocks, found);
     }
     let all_once = !job.flag("norandommap", found).unwrap_or(false);
-    // fio keeps no map of requests that overlap.
+    // fio does not use a map if requests can overlap.
     let all_once = all_once && blocks.sizes.is_empty();
     let plain = if all_once { Pattern::Shuffled } else { Pattern::Uniform };
     if !job.has("random_distribution") {
@@ -85,7 +85,7 @@ fn in_order(
     Some(Pattern::Backward)
 }
 
-/// Reads `random_distribution`; absent is the plain one.
+/// Reads `random_distribution`; the default is uniform.
 fn distribution(
     text: &str,
     direction: Direction,
@@ -119,20 +119,20 @@ fn distribution(
     }
 }
 
-/// Converts the value of `normal:` to a deviation, as a share of the span: the value is the width of the last of fio's
-/// draws; fio takes the mean of twelve places, whose deviation is a twelfth of the span, and adds one that is uniform
+/// Converts the value of `normal:` to a deviation, as a share of the span. The value is the width of the last of fio's
+/// draws: fio takes the mean of twelve offsets, whose deviation is a twelfth of the span, and adds one that is uniform
 /// in that width (`lib/gauss.c`).
 fn deviation(asked: f64) -> f64 {
     let width = asked.min(0.5);
     (1.0 / 144.0 + width * width / 12.0).sqrt()
 }
 
-/// Returns the value of `normal:` that has this deviation, or the nearest that it can.
+/// Returns the value of `normal:` with this deviation, or the nearest possible value.
 pub(crate) fn normal_for(deviation: f64) -> f64 {
     ((deviation * deviation - 1.0 / 144.0).max(0.0) * 12.0).sqrt().clamp(0.01, 0.5)
 }
 
-/// `50/5:30/15:20/`: percentages of the requests and of the span, or its sizes where `absolute`.
+/// Reads `50/5:30/15:20/`: percentages of the requests and of the span, or its sizes if `absolute`.
 fn zones(
     text: &str,
     absolute: bool,

@@ -1,7 +1,7 @@
-//! `rate`, `thinktime`, `runtime`, `loops`, `steadystate`: when requests come, and when a job ends.
+//! `rate`, `thinktime`, `runtime`, `loops`, `steadystate`: the times of requests, and the end of a job.
 
-use lanemark_core::units::{Bytes, Duration, Ratio};
-use lanemark_core::workload::{Interval, Load, Process, Requests, Rounds, Test, Tracked};
+use lanemark_schema::units::{Bytes, Duration, Ratio};
+use lanemark_schema::workload::{Interval, Load, Process, Requests, Rounds, Test, Tracked};
 
 use super::direction::Direction;
 use super::job::{Findings, Job};
@@ -12,7 +12,7 @@ use crate::error::Kept;
 /// Rounds of the window in which a test must be steady.
 const WINDOW: u64 = 5;
 
-/// Sets the limits of `test` from those of `job`.
+/// Sets the limits of `test` from the options of `job`.
 pub(crate) fn limits(job: &Job, placed: &Placed, test: &mut Test, found: &mut Findings) {
     let runtime = job.time("runtime", Unit::Seconds, found).filter(|&time| time > Duration::ZERO);
     let time_based = job.flag("time_based", found).unwrap_or(false);
@@ -49,7 +49,8 @@ pub(crate) fn limits(job: &Job, placed: &Placed, test: &mut Test, found: &mut Fi
     interval(job, test, found);
 }
 
-/// fio stops when a figure is steady by one criterion; here it is SNIA's rule with both.
+/// Sets the rounds of `test`. fio stops when a figure is steady by one criterion; Lanemark applies SNIA's rule with
+/// both criteria.
 fn steady(job: &Job, test: &mut Test, found: &mut Findings) {
     const EXPECTED: &str =
         "iops, iops_slope, bw, bw_slope, lat or lat_slope with a limit, iops:10%";
@@ -85,7 +86,7 @@ fn steady(job: &Job, test: &mut Test, found: &mut Findings) {
     test.volume = None;
 }
 
-/// fio's logs over time are a series of the sample.
+/// Sets the interval of `test`: fio's logs over time become a series of the sample.
 fn interval(job: &Job, test: &mut Test, found: &mut Findings) {
     let step = job.time("log_avg_msec", Unit::Milliseconds, found);
     let step = step.filter(|&step| step > Duration::ZERO);
@@ -102,7 +103,7 @@ fn interval(job: &Job, test: &mut Test, found: &mut Findings) {
     }
 }
 
-/// Sets when `requests` come, those of a test of so many clones, and of `mean` bytes on average.
+/// Sets the times of `requests`, which belong to a test with this number of clones and have `mean` bytes on average.
 pub(crate) fn arrivals(
     job: &Job,
     direction: Direction,
@@ -126,12 +127,12 @@ pub(crate) fn arrivals(
         let limits = [of(&bytes).map(|bytes| bytes as f64 / mean), of(&counts).map(|n| n as f64)];
         limits.into_iter().flatten().filter(|&limit| limit > 0.0).reduce(f64::min)
     };
-    // The rate is that of each clone.
+    // The rate applies to each clone.
     let arrival = |rate: f64| Load::Open {
         rate_per_second: rate * f64::from(threads),
         process: process.unwrap_or_default(),
     };
-    // With a rate for each, reads and writes come at their own, whatever their mix.
+    // With a rate for each kind, the rates of reads and writes override their mix.
     if let (true, true, false, Some(reads), Some(writes)) =
         (direction.reads, direction.writes, direction.trims, own(0), own(1))
     {
@@ -159,7 +160,7 @@ pub(crate) fn arrivals(
     think(job, requests, found);
 }
 
-/// Makes an open loop of `requests`.
+/// Makes `requests` an open loop.
 fn open(job: &Job, name: &str, load: Load, requests: &mut Requests, found: &mut Findings) {
     let reason = "requests have times of their own, from which their latency counts";
     job.note(name, found, Kept::Nearly, reason);

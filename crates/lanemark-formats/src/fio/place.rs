@@ -1,29 +1,29 @@
-//! `filename`, `size`, `offset` and their kin: which part of the one target a job works on.
+//! `filename`, `size`, `offset` and related options: the part of the target that a job uses.
 //!
-//! fio opens a file for each job that names none, and several where a job asks for them. Here there is one target,
+//! fio opens a file for each job that does not name one, and several if a job requests them. Here there is one target,
 //! and each file becomes a part of it, one after the other; jobs that name the same file share its part.
 
-use lanemark_core::units::Bytes;
+use lanemark_schema::units::Bytes;
 
 use super::job::{Findings, Job};
 use super::number::Size;
 use crate::error::Kept;
 
-/// Parts begin at multiples of this.
+/// Alignment of the parts.
 const PART: u64 = 1 << 20;
-/// Greatest number of zones of a stride.
+/// Maximum number of zones of a stride.
 const ZONES_MAX: u64 = 4095;
-/// Greatest number of clones that are tests of their own.
+/// Maximum number of clones that become separate tests.
 const CLONES_MAX: u64 = 1024;
 
-/// The files and range that a job asks for.
+/// The files and the range that a job requests.
 #[derive(Clone, Debug)]
 pub(crate) struct Wanted {
     /// Names of the files; equal for jobs that share them.
     key: String,
     /// Number of files of one clone.
     files: u64,
-    /// Whether each clone has files of its own.
+    /// Whether each clone has separate files.
     own: bool,
     clones: u64,
     offset: Size,
@@ -32,17 +32,17 @@ pub(crate) struct Wanted {
     filesize: Option<u64>,
 }
 
-/// The range of a job's requests: one part for each of its clones that lies elsewhere.
+/// The range of a job's requests: one part for each of its clones at a separate offset.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Placed {
     pub(crate) offset: Bytes,
     pub(crate) span: Bytes,
     pub(crate) threads: u32,
-    /// Bytes that one clone moves when it moves its size once.
+    /// Bytes that one clone transfers when it transfers its size once.
     pub(crate) each: Bytes,
-    /// Whether the part begins when the one before it is through, as the zones of one stride do.
+    /// Whether the part begins after the end of the part before it, as the zones of one stride do.
     pub(crate) after: bool,
-    /// Whether the threads have adjoining parts of their own, as `offset_increment` asks.
+    /// Whether the threads have separate adjoining parts, as `offset_increment` requests.
     pub(crate) parted: bool,
 }
 
@@ -66,7 +66,7 @@ impl Wanted {
             Some(true) => None,
             _ => job.size("size", found),
         };
-        // What is told as a fault is not told again as unknown.
+        // An option that is already reported as an error is not also reported as unknown.
         if size.is_none() && job.has("size") && job.flag("fill_device", found) != Some(true) {
             return None;
         }
@@ -99,7 +99,7 @@ impl Wanted {
         })
     }
 
-    /// Returns the least size of a clone's files, where it is known.
+    /// Returns the minimum size of a clone's files, if it is known.
     fn known(&self) -> Option<u64> {
         let of_files = self.filesize.map(|size| size.saturating_mul(self.files));
         let of_size = match (self.size, self.offset, self.increment) {
@@ -110,14 +110,14 @@ impl Wanted {
             _ => None,
         };
         match of_files {
-            // A size beyond the files is how much is moved, as with 999G in files of 128G.
+            // A size beyond the files is the amount of data, as with 999G in files of 128G.
             Some(files) => Some(files),
             None => of_size,
         }
     }
 }
 
-/// The names in a list with colons, where `\:` is a colon.
+/// Returns the names in a list separated by colons, in which `\:` is a colon.
 pub(crate) fn names_of(list: &str) -> Vec<String> {
     let mut names = vec![String::new()];
     let mut letters = list.chars();
@@ -133,8 +133,8 @@ pub(crate) fn names_of(list: &str) -> Vec<String> {
     names
 }
 
-/// Gives every job its part of a target of `target_size`, where that is known; `None` for a job whose part
-/// cannot be known.
+/// Assigns every job its part of a target of `target_size`, if that is known. Returns `None` for a job whose part
+/// cannot be determined.
 pub(crate) fn place(
     jobs: &[(&Job, Option<Wanted>)],
     target_size: Option<Bytes>,
@@ -173,12 +173,12 @@ pub(crate) fn place(
 struct Part {
     key: String,
     offset: u64,
-    /// Length of one clone's files; absent where it cannot be known.
+    /// Length of one clone's files; absent if it cannot be determined.
     length: Option<u64>,
 }
 
 fn parts(jobs: &[(&Job, Option<Wanted>)], target_size: Option<Bytes>) -> Vec<Part> {
-    /// A part before it has its place: its key, clones with files of their own, and the least length.
+    /// A part before its offset is known: its key, whether clones have separate files, and the minimum length.
     struct Draft {
         key: String,
         clones: u64,
@@ -199,7 +199,7 @@ fn parts(jobs: &[(&Job, Option<Wanted>)], target_size: Option<Bytes>) -> Vec<Par
     let untold: u64 =
         drafts.iter().filter(|draft| draft.length.is_none()).map(|draft| draft.clones).sum();
     let rest = target_size.map(|size| size.get().saturating_sub(told) / untold.max(1));
-    // A target that is one file is taken whole, to its last sector.
+    // The only file of a target uses all of it, to its last sector.
     let rest =
         rest.map(|rest| if drafts.len() > 1 || untold > 1 { rest / PART * PART } else { rest });
     let mut offset: u64 = 0;
@@ -222,11 +222,11 @@ fn placed(
 ) -> Option<Vec<Placed>> {
     let bytes = |size: Size| match size {
         Size::Bytes(bytes) => bytes,
-        // A share of a file is cut to whole blocks of 4 KiB.
+        // A share of a file is rounded down to whole blocks of 4 KiB.
         Size::Share(share) => (length as f64 * share) as u64 / 4096 * 4096,
     };
     let (offset, increment) = (bytes(wanted.offset), bytes(wanted.increment));
-    // What is left of its file for the last clone, which begins latest.
+    // The rest of the file that remains for the last clone, which has the highest offset.
     let all_steps = increment.saturating_mul(wanted.clones - 1);
     let last = length.checked_sub(offset.saturating_add(all_steps)).filter(|&room| room > 0);
     let Some((last, room)) = last.map(|last| (last, length - offset)) else {
@@ -260,7 +260,7 @@ fn placed(
         let parts = of(begin, span.saturating_mul(wanted.clones), threads);
         return Some(vec![Placed { parted: true, ..parts }]);
     }
-    // A clone without a size goes on to the end of its file.
+    // A clone without a size uses its file to the end.
     let one = |clone: u64| {
         let room = room - clone * increment;
         let each = wanted.size.map_or(room, bytes);
@@ -271,7 +271,7 @@ fn placed(
     Some((0..wanted.clones).map(one).collect())
 }
 
-/// The zones of `zonemode=strided`, one after the other from `begin` on in what there is of room.
+/// Returns the zones of `zonemode=strided`, one after the other from `begin` within the available space.
 fn strided(
     job: &Job,
     wanted: &Wanted,

@@ -1,8 +1,8 @@
-//! The settings of a job file for the program that runs it, beside the workload.
+//! The settings of a job file for the program that runs it, in addition to the workload.
 
 use std::path::PathBuf;
 
-use lanemark_core::workload::Workload;
+use lanemark_schema::workload::Workload;
 
 use crate::error::Note;
 
@@ -13,39 +13,41 @@ pub struct FioJobs {
     pub workload: Workload,
     /// Settings for the program that runs the jobs.
     pub settings: FioSettings,
-    /// The options that are not kept to the letter, in the order of the file, each once.
+    /// The options that are not supported exactly, in the order of the file, each once.
     pub notes: Vec<Note>,
 }
 
-/// The settings for the program that runs the jobs. What the file does not say is absent.
+/// The settings for the program that runs the jobs. Settings that the file does not state are absent.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct FioSettings {
-    /// Engine that makes the requests. Jobs of the file that differ are told in the notes.
+    /// Engine that submits the requests. If the file's jobs differ, the notes report it.
     pub engine: Option<Engine>,
     /// Whether the page cache is bypassed.
     pub direct: Option<bool>,
     /// The files or devices that the jobs name.
     pub targets: Vec<PathBuf>,
-    /// Durability of writes. The tests have it already, as a flush after each write.
+    /// Durability of writes. The tests already implement it, as a flush after each write.
     pub sync: Option<Sync>,
-    /// Whether the run goes on when a request fails.
+    /// Whether the run continues when a request fails.
     pub goes_on: Option<bool>,
-    /// Check of the data read that fio would make, `crc32c`.
+    /// Names of tests whose engine waits for each read that goes through the page cache, regardless of their depth.
+    pub wait_for_cache: Vec<String>,
+    /// Check of the read data that fio would perform, `crc32c`.
     pub verify: Option<String>,
 }
 
-/// The engine that makes requests.
+/// The engine that submits requests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Engine {
     /// Requests go through rings: `io_uring`, and other asynchronous engines.
     IoUring,
-    /// Requests go through blocking calls: `sync`, `psync`, `pvsync` and their kin.
+    /// Requests go through blocking calls: `sync`, `psync`, `pvsync` and similar engines.
     Sync,
-    /// Requests are not made.
+    /// No requests are submitted.
     Null,
 }
 
-/// The way in which writes are made durable.
+/// The method that makes writes durable.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Sync {
     /// Data and metadata (`O_SYNC`).
@@ -54,7 +56,7 @@ pub enum Sync {
     Data,
 }
 
-/// The engine by fio's name for it, or why there is none.
+/// Returns the engine with this name in fio and an optional note, or the reason why there is no such engine.
 pub(crate) fn engine(name: &str) -> Result<(Engine, Option<&'static str>), &'static str> {
     const RINGS: &str = "requests are made by io_uring";
     const CALLS: &str = "requests are made by read and write calls";

@@ -1,19 +1,21 @@
-//! One job of fio's JSON: its figures, and its test as the job options tell it, read as a job file.
+//! One job of fio's JSON: its figures, and the test that its job options describe, read as a job file.
 //!
-//! fio does not print the size of what it ran on. A job that says neither `size` nor `filesize`, or a share of the
-//! whole, has used all of a target whose size others must tell.
+//! fio does not print the size of its target. A job that states neither `size` nor `filesize`, or a share of the whole,
+//! has used all of a target, and the user must supply its size.
 
-use lanemark_core::result::{DirectionResult, Sample};
-use lanemark_core::text::is_shown;
-use lanemark_core::units::{Bytes, Ratio};
-use lanemark_core::workload::{Pattern, Start, Test};
+use lanemark_schema::result::{DirectionResult, Sample};
+use lanemark_schema::text::is_shown;
+use lanemark_schema::units::{Bytes, Duration, Ratio};
+use lanemark_schema::workload::bound::QUEUE_DEPTH;
+use lanemark_schema::workload::{Asks, Load, Mix, PartlyStated, Pattern, Requests, Start, Test};
 use serde_json::Value;
 
-use super::sampled::{self, Known};
+use super::own::Own;
+use super::sampled;
 use crate::error::shown;
 use crate::fio::{self, Surroundings};
 
-/// The options that tell the kind and place of requests, for jobs that have others which are not known.
+/// The options that determine the kind and offset of requests, for jobs that also have unknown options.
 const FEW: [&str; 13] = [
     "rw",
     "readwrite",
@@ -30,27 +32,51 @@ const FEW: [&str; 13] = [
     "time_based",
 ];
 
-/// A test before its place among the others is known.
+/// Minimum number of requests whose share of reads is significant.
+const SHARE_FROM: u64 = 1000;
+/// Difference between the requested and the counted share of reads that chance cannot explain.
+const SHARE_SLACK: f64 = 0.1;
+
+/// A test before its position in the workload is known.
 #[derive(Clone, Debug)]
 pub(super) struct Draft {
     pub(super) name: String,
     group: Option<u64>,
+    /// The name of another job, which the options belong to.
+    renamed: Option<String>,
     options: Vec<(String, String)>,
     pub(super) sample: Sample,
-    pub(super) known: Known,
     pub(super) submission_ns: Option<f64>,
-    /// Whether processor time is told as a share of the time of one clone.
+    /// Whether processor time is a share of the time of one clone.
     cpu_of_one: bool,
     entries: u32,
+    /// Whether options may be missing from the output that are not fio's defaults: the output contains no options, or a
+    /// client printed its part without the global ones.
+    silent: bool,
+    /// Lanemark's additions to its export.
+    pub(super) own: Option<Own>,
+}
+
+/// Settings that the user supplies for tests that do not state them.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Supplied {
+    /// The size of the target.
+    pub span: Option<Bytes>,
+    /// The access pattern.
+    pub pattern: Option<Pattern>,
+    /// Requests outstanding per thread.
+    pub queue_depth: Option<u32>,
 }
 
 /// A draft's test.
 pub(super) struct Told {
     pub(super) test: Test,
-    /// Whether the options themselves tell its place.
+    /// Whether the options determine its range.
     pub(super) placed: bool,
     /// Whether all options are known.
     pub(super) whole: bool,
+    /// The contradiction between options and counts, if there is one; the options then describe another job.
+    pub(super) contradiction: Option<String>,
 }
 
 impl Draft {
@@ -61,6 +87,7 @@ impl Draft {
     ) -> Result<Self, String> {
         let name = entry.get("jobname").and_then(Value::as_str).ok_or("there is no jobname")?;
         let name: String = name.chars().filter(|&letter| is_shown(letter)).take(200).collect();
+        let job_name = name.clone();
         let host = entry.get("hostname").and_then(Value::as_str).filter(|_| clients);
         let name = match host {
             Some(host) => format!("{name} on {}", shown(host)),
@@ -73,12 +100,22 @@ impl Draft {
         }
         let read =
             sampled::read(entry).map_err(|wrong| format!("job `{}`: {wrong}", shown(&name)))?;
+        let stated = |wanted: &[&str]| all.iter().any(|(name, _)| wanted.contains(&name.as_str()));
+        let silent = !all.iter().any(|(name, _)| name != "name")
+            || (clients && !stated(&["rw", "readwrite"]));
+        // With group_reporting an entry has the name of the first job and the options of the last.
+        let other = all.iter().find(|(name, _)| name == "name").map(|(_, name)| name);
+        let renamed = other.filter(|other| **other != job_name).cloned();
+        let own = Own::read(entry)
+            .map_err(|wrong| format!("job `{}`: lanemark: {wrong}", shown(&name)))?;
         Ok(Self {
             name,
+            renamed,
+            silent,
+            own,
             group: entry.get("groupid").and_then(Value::as_u64),
             options: all,
             sample: read.sample,
-            known: read.known,
             submission_ns: read.submission_ns,
             cpu_of_one: read.cpu_of_one,
             entries: 1,
@@ -93,14 +130,13 @@ impl Draft {
     pub(super) fn add(&mut self, other: &Self) {
         sampled::add(&mut self.sample, &other.sample);
         self.entries += 1;
-        if let Known::Percentiles(_) = other.known {
-            self.known = other.known;
-        }
+        // Lanemark writes a test as one entry, so another program added these entries.
+        self.own = None;
     }
 
-    /// Ends the reading, when all clones have been added.
+    /// Completes the draft after all clones have been added.
     pub(super) fn finish(&mut self) {
-        // Clones that fio itself has added up ran as long as one of them, each.
+        // Each of the clones that fio has added up ran as long as one of them.
         let clones = f64::from(self.count("numjobs").unwrap_or(1).clamp(1, 1024));
         let more = (clones / f64::from(self.entries)).max(1.0);
         if let (Some(cpu), true) = (&mut self.sample.cpu, self.cpu_of_one) {
@@ -117,34 +153,100 @@ impl Draft {
         self.option(name).and_then(|text| text.parse().ok())
     }
 
-    /// Bytes that were moved, and not less than a span may be.
+    /// Returns the transferred bytes, clamped to the minimum span.
     pub(super) fn moved(&self) -> Bytes {
         Bytes(self.sample.bytes().get().max(1 << 20))
     }
 
-    /// Returns the job's test where its options tell all of it.
+    /// Returns the job's test if its options describe it completely.
     pub(super) fn by_options(&self, file: &str) -> Option<Told> {
         let test = self.read_as_job(file, None, |_| true)?;
-        Some(Told { test: self.ended(test), placed: true, whole: true })
+        Some(Told { test: self.ended(test), placed: true, whole: true, contradiction: None })
     }
 
-    /// Returns the job's test, as far as its options tell, on a target of `size` where they do not tell enough.
-    pub(super) fn told(&self, file: &str, size: Bytes) -> Told {
+    /// Returns the job's test, as far as its options describe it; `size` is the size of the target if they do not state
+    /// it.
+    pub(super) fn told(&self, file: &str, size: Bytes, supplied: &Supplied) -> Told {
+        if self.silent {
+            return self.counted(size, supplied, None);
+        }
         let few = |name: &str| FEW.contains(&name);
-        let told = |placed, whole| move |test| Told { test: self.ended(test), placed, whole };
-        self.by_options(file)
+        let told = |placed, whole| {
+            move |test| Told { test: self.ended(test), placed, whole, contradiction: None }
+        };
+        let by_options = self
+            .by_options(file)
             .or_else(|| self.read_as_job(file, Some(size), |_| true).map(told(false, true)))
             .or_else(|| self.read_as_job(file, None, few).map(told(true, false)))
-            .or_else(|| self.read_as_job(file, Some(size), few).map(told(false, false)))
-            .unwrap_or_else(|| told(false, false)(self.plain_test(size)))
+            .or_else(|| self.read_as_job(file, Some(size), few).map(told(false, false)));
+        match by_options {
+            Some(told) => match self.contradiction(&told.test) {
+                None => told,
+                contradiction => self.counted(size, supplied, contradiction),
+            },
+            None => self.counted(size, supplied, self.renaming()),
+        }
     }
 
-    /// The test with the volume that it was seen to move.
+    /// Returns the test as far as the counts show it.
+    fn counted(&self, size: Bytes, supplied: &Supplied, contradiction: Option<String>) -> Told {
+        let trusted = !self.silent && contradiction.is_none();
+        let test = self.ended(self.plain_test(size, supplied, trusted));
+        Told { test, placed: false, whole: self.silent, contradiction }
+    }
+
+    fn renaming(&self) -> Option<String> {
+        let other = self.renamed.as_ref()?;
+        Some(format!("the options are those of the job `{}`", shown(other)))
+    }
+
+    /// Compares the requested options with the counts.
+    fn contradiction(&self, test: &Test) -> Option<String> {
+        if let Some(renaming) = self.renaming() {
+            return Some(renaming);
+        }
+        let count =
+            |side: &Option<DirectionResult>| side.as_ref().map_or(0, |side| side.latency.count());
+        let (reads, writes) = (count(&self.sample.reads), count(&self.sample.writes));
+        if reads > 0 && !test.reads() && !test.trims() {
+            return Some(format!("the options request no reads, and {reads} were counted"));
+        }
+        if writes > 0 && !test.writes() && !test.trims() {
+            return Some(format!("the options request no writes, and {writes} were counted"));
+        }
+        let (stated, counted) =
+            (test.read_share().get(), reads as f64 / (reads + writes).max(1) as f64);
+        if reads + writes >= SHARE_FROM && (stated - counted).abs() > SHARE_SLACK && !test.trims() {
+            return Some(format!(
+                "the options request {:.0}% reads, and {:.0}% were counted",
+                stated * 100.0,
+                counted * 100.0
+            ));
+        }
+        // Reads, writes and trims may have separate sizes.
+        let sizes = self.option("bs").or(self.option("blocksize")).unwrap_or_default();
+        if sizes.contains(',') || self.option("bsrange").is_some() || test.trims() {
+            return None;
+        }
+        let most = test.mix().sizes.iter().map(|size| size.block).max().unwrap_or(test.block);
+        let (least, most) = (test.block_least().get() as f64, most.get() as f64);
+        let sides = [("read", &self.sample.reads), ("write", &self.sample.writes)];
+        sides.into_iter().find_map(|(name, side)| {
+            let side = side.as_ref().filter(|side| side.latency.count() > 0)?;
+            let mean = side.bytes.get() as f64 / side.latency.count() as f64;
+            let fits = (least * 0.99..=most * 1.01).contains(&mean);
+            (!fits).then(|| {
+                format!("the options request {} a {name}, and {mean:.0} B were counted", test.block)
+            })
+        })
+    }
+
+    /// Returns the test with the volume that it transferred.
     fn ended(&self, test: Test) -> Test {
         let volume = match (test.volume, test.duration) {
-            // fio does not print options without a value. One that went on beyond its size was told `time_based`.
+            // fio does not print options without a value. A job that continued beyond its size had `time_based`.
             (Some(volume), Some(_)) if self.sample.bytes() > volume => None,
-            // Something else ended it, such as a count of requests.
+            // Another limit ended it, such as a count of requests.
             (Some(volume), None) if self.sample.complete => Some(volume.min(self.moved())),
             (volume, _) => volume,
         };
@@ -175,36 +277,72 @@ impl Draft {
         fio::read(&job, &around).ok()?.workload.tests.into_iter().next()
     }
 
-    /// A test of what was counted, on all of a target of `size`.
-    fn plain_test(&self, size: Bytes) -> Test {
+    /// Returns a test from the counts, on all of a target of `size`. Options count only if they are `trusted`.
+    fn plain_test(&self, size: Bytes, supplied: &Supplied, trusted: bool) -> Test {
         let side = |side: &Option<DirectionResult>| {
             side.as_ref().map_or(0, |side| side.latency.count()) as f64
         };
         let (reads, writes) = (side(&self.sample.reads), side(&self.sample.writes));
-        let operations = reads + writes;
+        let unified = side(&self.sample.unified);
+        let operations = reads + writes + unified;
         let mean =
             if operations > 0.0 { self.sample.bytes().get() as f64 / operations } else { 4096.0 };
         let block = Bytes(((mean / 512.0).round() as u64).clamp(1, 1 << 17) * 512);
-        let threads = self.count("numjobs").unwrap_or(self.entries).clamp(1, 1024);
-        let random = self.option("rw").or(self.option("readwrite"));
-        let random = random.is_some_and(|word| word.starts_with("rand"));
+        let option = |name: &str| self.option(name).filter(|_| trusted);
+        let count = |name: &str| option(name).and_then(|text| text.parse::<u32>().ok());
+        let threads = count("numjobs").unwrap_or(self.entries).clamp(1, 1024);
+        let word = option("rw").or(option("readwrite"));
+        let pattern = match word {
+            Some(word) if word.starts_with("rand") => Some(Pattern::Uniform),
+            // fio reads sequentially by default.
+            Some(_) => Some(Pattern::Sequential),
+            None => trusted.then_some(Pattern::Sequential),
+        };
+        let pattern = pattern.or_else(|| supplied.pattern.clone());
+        let depth = count("iodepth").or(trusted.then_some(1)).or(supplied.queue_depth);
+        let depth = depth.map(|depth| QUEUE_DEPTH.clamp(depth));
+        let share = if unified > 0.0 { 0.5 } else { reads / operations.max(1.0) };
+        let read_share = Ratio::new(share).unwrap_or(Ratio::ZERO);
+        let asks = match (pattern, depth) {
+            (Some(pattern), Some(queue_depth)) => Asks::Requests(Requests {
+                pattern,
+                read_share,
+                queue_depth,
+                alignment: block,
+                think: Duration::ZERO,
+                mix: Mix::PLAIN,
+                load: Load::Closed,
+            }),
+            (pattern, queue_depth) => {
+                let alignment = block;
+                Asks::PartlyStated(PartlyStated { pattern, read_share, queue_depth, alignment })
+            }
+        };
         Test {
             threads,
             span: size.max(Bytes(block.get() * u64::from(threads))),
             volume: Some(self.moved()),
+            asks,
             ..Test::of_blocks(block)
         }
-        .with(|asked| {
-            asked.pattern = if random { Pattern::Uniform } else { Pattern::Sequential };
-            asked.read_share = Ratio::new(reads / operations.max(1.0)).unwrap_or(Ratio::ZERO);
-            asked.queue_depth = self.count("iodepth").unwrap_or(1).clamp(1, 65_536);
-        })
+    }
+
+    /// Returns the engine; fio's default on Linux is psync. Absent if options may be missing.
+    pub(super) fn engine(&self) -> Option<&str> {
+        self.option("ioengine").or((!self.silent).then_some("psync"))
+    }
+
+    /// Returns whether the page cache was bypassed. Absent if options may be missing.
+    pub(super) fn direct(&self) -> Option<bool> {
+        let flag = |name: &str| self.option(name).map(|text| text != "0");
+        let stated = flag("direct").or(flag("buffered").map(|buffered| !buffered));
+        stated.or((!self.silent).then_some(false))
     }
 }
 
-/// Job options as text, whatever type they have.
+/// Returns job options as text, regardless of their JSON type.
 pub(super) fn options(value: Option<&Value>) -> Vec<(String, String)> {
-    // Old versions have a list of one.
+    // Old versions contain a list with one element.
     let object = match value {
         Some(Value::Array(list)) => list.first().and_then(Value::as_object),
         Some(value) => value.as_object(),

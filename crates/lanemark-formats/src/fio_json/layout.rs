@@ -10,9 +10,11 @@ pub(super) enum Json {
     Text(String),
     Object(Vec<(String, Json)>),
     List(Vec<Json>),
+    /// Text that is already JSON.
+    Raw(String),
 }
 
-/// An object of what is in `pairs`.
+/// Creates an object from `pairs`.
 pub(super) fn object<const N: usize>(pairs: [(&str, Json); N]) -> Json {
     Json::Object(pairs.into_iter().map(|(key, value)| (key.to_owned(), value)).collect())
 }
@@ -23,6 +25,7 @@ impl Json {
             Self::Integer(value) => write!(f, "{value}"),
             Self::Real(value) if value.is_finite() => write!(f, "{value:.6}"),
             Self::Real(_) => write!(f, "0.000000"),
+            Self::Raw(text) => f.write_str(text),
             Self::Text(text) => quoted(f, text),
             Self::Object(pairs) => {
                 let pairs = pairs.iter().map(|(key, value)| (Some(key), value));

@@ -1,16 +1,20 @@
-//! A test as the options of fio that ask for the same.
+//! A test as the equivalent options of fio.
 
-use lanemark_core::units::{Bytes, Duration, Ratio};
-use lanemark_core::workload::{Load, Pattern, Process, Requests, Test};
+use lanemark_schema::units::{Bytes, Duration, Ratio};
+use lanemark_schema::workload::{Load, Pattern, Process, Requests, Test};
 
-/// The options of `test` in the order in which a person would write them.
+/// Returns the options of `test` in their customary order.
 pub(super) fn options(test: &Test) -> Vec<(String, String)> {
     let mut all: Vec<(String, String)> = Vec::new();
     let mut add = |name: &str, value: String| all.push((name.to_owned(), value));
     add("name", test.name.clone());
-    add("rw", direction(test));
+    if test.pattern().is_some() || test.unstated().is_empty() {
+        add("rw", direction(test));
+    }
     add("bs", size(test.block));
-    add("iodepth", test.queue_depth().to_string());
+    if let Some(depth) = test.stated_queue_depth() {
+        add("iodepth", depth.to_string());
+    }
     add("numjobs", test.threads.to_string());
     add("size", size(test.span));
     if test.mix().sizes.len() > 1 {
@@ -107,7 +111,7 @@ fn zoned(zones: impl Iterator<Item = (Ratio, Ratio)>) -> String {
     format!("zoned:{}", parts.collect::<Vec<_>>().join(":"))
 }
 
-/// `4k`, `1m`, `512`: the shortest that fio reads as the same.
+/// Returns `4k`, `1m`, `512`: the shortest text that fio reads as the same size.
 fn size(bytes: Bytes) -> String {
     let count = bytes.get();
     for (shift, letter) in [(40, 't'), (30, 'g'), (20, 'm'), (10, 'k')] {

@@ -1,41 +1,46 @@
 //! fio's JSON output, read entry by entry.
 //!
-//! Read are `json` and `json+` of fio 2 and 3, of one machine (`jobs`) and of several (`client_stats`). What stands
-//! before and after the JSON is left out and told. Entries of one name in one group are the clones of a job and
-//! become one test; their figures are added.
+//! The reader supports `json` and `json+` of fio 2 and 3, of one machine (`jobs`) and of several (`client_stats`).
+//! Entries of one name in one group are the clones of a job and become one test; their figures are added.
 //!
-//! Not read: the steady state's data, the distribution of depths, disk utilisation of old versions, which has no
-//! sizes.
+//! Not read: the data of the steady state, the distribution of depths, and the disk utilisation of old versions, which
+//! lacks sizes.
 
-use serde_json::{Map, Value};
+use serde_json::Value;
 
+use super::documents::{Document, documents};
 use super::draft::{Draft, options};
 use crate::error::{FormatError, shown};
 
-/// Greatest number of tests that are read.
+/// Maximum number of tests that are read.
 pub(super) const TESTS_MAX: usize = 10_000;
 
 /// The content of a file of fio's output.
 #[derive(Clone, Debug)]
 pub struct Printed {
-    /// The file as errors call it.
+    /// The file's name in errors.
     pub(super) file: String,
     pub(super) version: String,
     /// Time at which fio began, in seconds since 1970.
     pub(super) timestamp: Option<u64>,
-    /// Block devices below the target, in fio's order; disk utilisation has no sizes.
+    /// Block devices below the target, in fio's order; fio's disk utilisation lacks their sizes.
     pub(super) disks: Vec<String>,
     pub(super) drafts: Vec<Draft>,
     pub(super) notes: Vec<String>,
 }
 
-/// Reads fio's JSON. `file` is what errors call it.
+/// Reads fio's JSON: all runs in the file. `file` is its name in errors.
 ///
 /// # Errors
-/// Where it is no output of fio, or a figure in it is none.
-pub fn read(text: &str, file: &str) -> Result<Printed, FormatError> {
-    let mut notes = Vec::new();
-    let root = root(text, file, &mut notes)?;
+/// Returns an error if the file is not an output of fio, or if a figure in it is invalid.
+pub fn read(text: &str, file: &str) -> Result<Vec<Printed>, FormatError> {
+    let found = documents(text, file)?;
+    let mut notes = found.notes;
+    let one = |root| document(root, file, std::mem::take(&mut notes));
+    found.documents.iter().map(one).collect()
+}
+
+fn document(root: &Document, file: &str, mut notes: Vec<String>) -> Result<Printed, FormatError> {
     let version = root.get("fio version").and_then(Value::as_str).unwrap_or("");
     let known = ["fio-2", "fio-3", "fio-4"].iter().any(|known| version.starts_with(known));
     if !known {
@@ -82,43 +87,3 @@ pub fn read(text: &str, file: &str) -> Result<Printed, FormatError> {
 }
 
 const HINT: &str = "is it whole, and fio's own?";
-
-/// Returns the first JSON object in the text.
-fn root(
-    text: &str,
-    file: &str,
-    notes: &mut Vec<String>,
-) -> Result<Map<String, Value>, FormatError> {
-    let starts = text.match_indices('{').map(|(at, _)| at);
-    let lines = starts.filter(|&at| at == 0 || text[..at].ends_with(['\n', '\u{feff}']));
-    let mut failed: Option<(usize, serde_json::Error)> = None;
-    for start in lines.take(64) {
-        let mut values = serde_json::Deserializer::from_str(&text[start..]).into_iter::<Value>();
-        match values.next() {
-            Some(Ok(Value::Object(root))) => {
-                let before = text[..start].trim_start_matches('\u{feff}').trim();
-                let behind = text[start + values.byte_offset()..].trim();
-                for (what, part) in [("before", before), ("behind", behind)] {
-                    if let Some(line) = part.lines().next() {
-                        let count = part.lines().count();
-                        notes.push(format!(
-                            "{file}: {count} lines {what} the JSON left out: {}",
-                            shown(line)
-                        ));
-                    }
-                }
-                return Ok(root);
-            }
-            Some(Err(error)) if failed.is_none() => failed = Some((start, error)),
-            _ => {}
-        }
-    }
-    let hint = "give the output of fio with --output-format=json or json+";
-    Err(match failed {
-        Some((start, error)) => {
-            let line = text[..start].matches('\n').count() + error.line();
-            FormatError::at(file, line as u64, format!("is no JSON: {error}")).hint(hint)
-        }
-        None => FormatError::file(file, "there is no JSON in it").hint(hint),
-    })
-}

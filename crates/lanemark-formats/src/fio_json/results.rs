@@ -1,42 +1,42 @@
 //! The files of fio's output as results: one for all files of one target, with all tests.
 //!
-//! A target is told by its path, fio's version and engine, and the disks below it. Tests of one name in several files
-//! are told apart by their file's name.
+//! A target is identified by its path, fio's version and engine, and the disks below it. If several files contain tests
+//! with the same name, the file's name distinguishes them.
 
 use std::collections::{HashMap, HashSet};
 use std::slice;
 
-use lanemark_core::result::{
-    MeasuredTarget, Provenance, RunResult, SCHEMA_VERSION, Target, TestResult, Warning,
+use lanemark_schema::result::{
+    Detail, LatencyHistogram, MeasuredTarget, Provenance, RunResult, SCHEMA_VERSION, Sample,
+    Target, TestResult, Warning,
 };
-use lanemark_core::text::is_shown;
-use lanemark_core::units::Bytes;
-use lanemark_core::workload::{Average, Order, Test, Workload};
+use lanemark_schema::text::is_shown;
+use lanemark_schema::units::Bytes;
+use lanemark_schema::workload::{Average, Order, Test, Workload};
 
-use super::draft::Draft;
+use super::draft::{Draft, Supplied};
 use super::read::{Printed, TESTS_MAX};
-use super::sampled::Known;
 use crate::error::{FormatError, FormatErrors, shown};
 
-/// A result of fio's output.
+/// A result from fio's output.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Imported {
-    /// Result of the run. Its provenance has no times and no command.
+    /// Result of the run. Its provenance contains neither times nor a command.
     pub result: RunResult,
-    /// The files that it was made of.
+    /// The files that it was made from.
     pub files: Vec<String>,
-    /// Time at which fio began, in seconds since 1970, where a file has it.
+    /// Time at which fio began, in seconds since 1970, if a file states it.
     pub timestamp: Option<u64>,
-    /// Values that could not be kept, in sentences.
+    /// Values that could not be imported, in sentences.
     pub notes: Vec<String>,
 }
 
-/// The results of all that fio printed, one for each target. `span` is the size of the target, for tests that do
-/// not tell how much of it they used.
+/// Returns the results of fio's output, one for each target. `supplied` contains the settings of tests that do not
+/// state them.
 ///
 /// # Errors
-/// Where a result would have too many tests, and for each file with values that cannot be.
-pub fn results(printed: Vec<Printed>, span: Option<Bytes>) -> Result<Vec<Imported>, FormatErrors> {
+/// Returns an error if a result would have too many tests, and an error for each file with impossible values.
+pub fn results(printed: Vec<Printed>, supplied: &Supplied) -> Result<Vec<Imported>, FormatErrors> {
     let mut groups: Vec<Vec<Printed>> = Vec::new();
     for one in printed {
         match groups.iter_mut().find(|group| group[0].identity() == one.identity()) {
@@ -46,9 +46,9 @@ pub fn results(printed: Vec<Printed>, span: Option<Bytes>) -> Result<Vec<Importe
     }
     let mut all = Vec::new();
     for group in &groups {
-        all.push(imported(group, span).map_err(|error| {
-            // The files that are wrong by themselves are named.
-            let own = group.iter().filter_map(|one| imported(slice::from_ref(one), span).err());
+        all.push(imported(group, supplied).map_err(|error| {
+            // The files that are invalid by themselves are named.
+            let own = group.iter().filter_map(|one| imported(slice::from_ref(one), supplied).err());
             let own: Vec<FormatError> = own.collect();
             FormatErrors(if own.is_empty() { vec![error] } else { own })
         })?);
@@ -57,17 +57,14 @@ pub fn results(printed: Vec<Printed>, span: Option<Bytes>) -> Result<Vec<Importe
 }
 
 impl Printed {
-    /// Path, version, engine, whether page caches were passed by, and disks.
-    fn identity(&self) -> (Option<&str>, &str, &str, bool, &[String]) {
+    /// Returns path, version, engine, whether page caches were bypassed, and disks.
+    fn identity(&self) -> (Option<&str>, &str, Option<&str>, Option<bool>, &[String]) {
         let first = &self.drafts[0];
         let path = first.option("filename").or(first.option("directory"));
-        let flag = |name: &str| first.option(name).map(|text| text != "0");
-        let direct = flag("direct").or(flag("buffered").map(|buffered| !buffered));
-        let engine = first.option("ioengine").unwrap_or("psync");
-        (path, &self.version, engine, direct.unwrap_or(false), &self.disks)
+        (path, &self.version, first.engine(), first.direct(), &self.disks)
     }
 
-    /// The file's name without folder and ending.
+    /// Returns the file's name without folder and extension.
     fn stem(&self) -> String {
         let stem = self.file.rsplit('/').next().unwrap_or(&self.file);
         let stem = stem.strip_suffix(".json").unwrap_or(stem);
@@ -75,13 +72,15 @@ impl Printed {
     }
 }
 
-/// The result of the files of one target.
-fn imported(group: &[Printed], span: Option<Bytes>) -> Result<Imported, FormatError> {
-    let files: Vec<String> = group.iter().map(|one| one.file.clone()).collect();
+/// Returns the result of the files of one target.
+fn imported(group: &[Printed], supplied: &Supplied) -> Result<Imported, FormatError> {
+    let span = supplied.span;
+    let mut files: Vec<String> = group.iter().map(|one| one.file.clone()).collect();
+    files.dedup();
     let mut notes: Vec<String> = group.iter().flat_map(|one| one.notes.clone()).collect();
     let stem = match group {
-        [one] => one.stem(),
-        [first, rest @ ..] => format!("{}-and-{}-more", first.stem(), rest.len()),
+        [first, ..] if files.len() == 1 => first.stem(),
+        [first, ..] => format!("{}-and-{}-more", first.stem(), files.len() - 1),
         [] => String::new(),
     };
     let count: usize = group.iter().map(|one| one.drafts.len()).sum();
@@ -94,8 +93,8 @@ fn imported(group: &[Printed], span: Option<Bytes>) -> Result<Imported, FormatEr
         faults: Vec::new(),
         id: stem.clone(),
         name: format!("{stem}, measured by {}", shown(version)),
-        repeats: 1,
-        average: Average::Mean,
+        repeats: repeats(group),
+        average: average(group),
         order: Order::Listed,
         tests: Vec::new(),
     };
@@ -110,14 +109,22 @@ fn imported(group: &[Printed], span: Option<Bytes>) -> Result<Imported, FormatEr
             let errors = draft.sample.errors.clone();
             warnings.push(Warning::Failed { test: name.clone(), errors });
         }
-        if let Known::Percentiles(known) = draft.known {
-            warnings.push(Warning::FromPercentiles { test: name.clone(), known });
-        }
+        warnings.extend(latency_warning(&name, &draft.sample));
         if let Some(ns) = draft.submission_ns {
             submitted.add(&name);
             submission_ns = submission_ns.max(ns);
         }
-        let told = draft.told(file, size);
+        let told = draft.told(file, size, supplied);
+        if let Some(what) = &told.contradiction {
+            let (test, what) = (name.clone(), what.clone());
+            warnings.push(Warning::OptionsContradict { test, what });
+        }
+        let unstated = told.test.unstated();
+        if !unstated.is_empty() {
+            let (what, options): (Vec<&str>, Vec<&str>) = unstated.into_iter().unzip();
+            let (what, option) = (what.join(" and "), options.join(" and "));
+            warnings.push(Warning::NotStated { test: name.clone(), what, option });
+        }
         if !told.whole {
             partly.add(&name);
         }
@@ -125,7 +132,11 @@ fn imported(group: &[Printed], span: Option<Bytes>) -> Result<Imported, FormatEr
             unplaced.add(&name);
         }
         let test = Test { name, ..told.test };
-        tests.push(TestResult::new(&workload, &test, vec![draft.sample.clone()]));
+        let samples = match &draft.own {
+            Some(own) if own.fits(&draft.sample) => own.repeats.clone(),
+            _ => vec![draft.sample.clone()],
+        };
+        tests.push(TestResult::new(&workload, &test, samples));
         workload.tests.push(test);
     }
     partly.note(&mut notes, "not all options are known, and the test is told by a few");
@@ -138,7 +149,9 @@ fn imported(group: &[Printed], span: Option<Bytes>) -> Result<Imported, FormatEr
         ),
     };
     unplaced.note(&mut notes, &format!("how much of the target was used is not told: {of_size}"));
-    warnings.push(Warning::FewRepeats { repeats: 1 });
+    if workload.repeats < 3 {
+        warnings.push(Warning::FewRepeats { repeats: workload.repeats });
+    }
     let end = workload.tests.iter().map(Test::end).max();
     let result = RunResult {
         inspection: None,
@@ -150,7 +163,7 @@ fn imported(group: &[Printed], span: Option<Bytes>) -> Result<Imported, FormatEr
             size_bytes: end.unwrap_or(Bytes::ZERO).max(span.unwrap_or(Bytes::ZERO)),
             file_system: None,
             block_device: if let [disk] = disks { Some(disk.clone()) } else { None },
-            engine: format!("{}, {engine}", shown(version)),
+            engine: format!("{}, {}", shown(version), engine.unwrap_or("engine not stated")),
             direct,
         }),
         complete: tests.iter().all(|test| test.samples.iter().all(|sample| sample.complete)),
@@ -166,7 +179,38 @@ fn imported(group: &[Printed], span: Option<Bytes>) -> Result<Imported, FormatEr
     Ok(Imported { result, files, timestamp, notes })
 }
 
-/// The size of a target: `span`, or where that is not told, the greatest that any test used of it.
+/// Returns the average of the headline figures: the average of Lanemark's export, or else the mean, which is the only
+/// average that fio prints.
+fn average(group: &[Printed]) -> Average {
+    let own = group.iter().flat_map(|one| &one.drafts).find_map(|draft| draft.own.as_ref());
+    own.map_or(Average::Mean, |own| own.average)
+}
+
+/// Returns the smallest number of repeats of any test.
+fn repeats(group: &[Printed]) -> u32 {
+    let drafts = group.iter().flat_map(|one| &one.drafts);
+    let repeats = drafts.map(|draft| match &draft.own {
+        Some(own) if own.fits(&draft.sample) => own.repeats.len() as u32,
+        _ => 1,
+    });
+    repeats.min().unwrap_or(1)
+}
+
+/// Returns the warning about latencies if the source has less than a distribution.
+fn latency_warning(test: &str, sample: &Sample) -> Option<Warning> {
+    let sides = [&sample.reads, &sample.writes, &sample.unified, &sample.trims];
+    let known: Vec<&LatencyHistogram> =
+        sides.into_iter().flatten().map(|side| &side.latency).collect();
+    let test = test.to_owned();
+    if known.iter().any(|one| one.detail() == Detail::Count) {
+        return Some(Warning::NoLatencies { test });
+    }
+    let partly = known.iter().filter(|one| one.detail() == Detail::Percentiles);
+    let known = partly.map(|one| one.stated().len() as u32).min()?;
+    Some(Warning::FromPercentiles { test, known })
+}
+
+/// Returns the size of a target: `span`, or if it is not given, the maximum that any test used.
 fn size(group: &[Printed], span: Option<Bytes>) -> Bytes {
     let used = |one: &Printed, draft: &Draft| {
         draft.by_options(&one.file).map_or(draft.moved(), |told| told.test.end())
@@ -175,9 +219,9 @@ fn size(group: &[Printed], span: Option<Bytes>) -> Bytes {
     span.unwrap_or_else(|| all().max().unwrap_or(Bytes::mebi(1)))
 }
 
-/// The drafts of all files, each with a name of its own and its file.
+/// Returns the drafts of all files, each with a unique name and its file.
 fn named(group: &[Printed]) -> Vec<(String, &str, &Draft)> {
-    // Files by the names of the tests in them.
+    // Files by the names of their tests.
     let mut files: HashMap<&str, HashSet<usize>> = HashMap::new();
     for (place, one) in group.iter().enumerate() {
         for draft in &one.drafts {

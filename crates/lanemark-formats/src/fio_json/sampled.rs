@@ -1,99 +1,67 @@
 //! The figures of a job in fio's JSON, of version 2 or 3, as a sample.
 //!
 //! Version 3 counts bytes in `io_bytes` and nanoseconds in `clat_ns`; version 2 counts KiB in `io_bytes` and
-//! microseconds in `clat`. A direction's latencies are its `lat_ns` where that has bins or percentiles
-//! (`lat_percentiles=1`), else its `clat_ns`, which leave out the time in which a request is submitted.
+//! microseconds in `clat`. A direction's latencies are its `lat_ns` if that has bins or percentiles
+//! (`lat_percentiles=1`). Otherwise they are its `clat_ns`, which does not include the time in which a request is
+//! submitted.
 
-use lanemark_core::result::{
+use lanemark_schema::result::{
     CpuUse, DirectionResult, ErrorCount, ErrorKind, LatencyHistogram, RequestErrors, Sample,
 };
-use lanemark_core::units::{Bytes, Duration};
+use lanemark_schema::units::{Bytes, Duration};
 use serde_json::Value;
 
-/// Counts beyond this are no counts of requests.
+/// Counts beyond this are not counts of requests.
 const COUNT_MAX: u64 = 1 << 53;
-/// An exbibyte: reads and writes together are still a number of bytes.
+/// An exbibyte: the sum of reads and writes still fits in a number of bytes.
 const BYTES_MAX: u64 = 1 << 60;
 
-/// The degree to which the latencies of a direction are known.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Known {
-    /// Latencies are known by bins.
-    Whole,
-    /// Latencies are known by that many percentiles.
-    Percentiles(u32),
-}
-
-/// A direction as it was read.
+/// A direction as read.
 struct Direction {
     result: DirectionResult,
-    known: Known,
     runtime: Duration,
-    /// The mean time of submission, where the latencies leave it out.
+    /// The mean time of submission, if the latencies do not include it.
     submission_ns: Option<f64>,
 }
 
 /// The content of one entry of `jobs`.
 pub(super) struct Sampled {
     pub(super) sample: Sample,
-    /// Least degree to which the latencies of any direction are known.
-    pub(super) known: Known,
-    /// The greatest mean time of submission that the latencies leave out.
+    /// The maximum mean time of submission that the latencies do not include.
     pub(super) submission_ns: Option<f64>,
-    /// Whether processor time is told as a share of the time of one clone, as versions before 3.5 do.
+    /// Whether processor time is a share of the time of one clone, as in versions before 3.5.
     pub(super) cpu_of_one: bool,
 }
 
-/// Reads an entry of `jobs`; what is wrong is told by its key.
+/// Reads an entry of `jobs`; the error names the key of an invalid value.
 pub(super) fn read(job: &Value) -> Result<Sampled, String> {
     let side = |name: &str| match job.get(name) {
         None => Ok(None),
         Some(value) => direction(value).map_err(|wrong| format!("{name}: {wrong}")),
     };
     let (reads, writes, trims) = (side("read")?, side("write")?, side("trim")?);
+    let unified = side("mixed")?;
     let flushes = flushes(job).map_err(|wrong| format!("sync: {wrong}"))?;
-    if job.get("read").is_none() && job.get("write").is_none() {
+    if ["read", "write", "mixed"].iter().all(|key| job.get(key).is_none()) {
         return Err("there is neither read nor write in it".to_owned());
     }
-    let all = || [&reads, &writes, &trims].into_iter().flatten();
+    // With unified_rw_reporting=both fio prints the directions and their sum.
+    let unified = unified.filter(|_| reads.is_none() && writes.is_none());
+    let all = || [&reads, &writes, &unified, &trims].into_iter().flatten();
     let elapsed = all().map(|side| side.runtime).max().unwrap_or(Duration::ZERO);
-    let known = all().map(|side| side.known).fold(Known::Whole, |least, one| match (least, one) {
-        (Known::Percentiles(a), Known::Percentiles(b)) => Known::Percentiles(a.min(b)),
-        (Known::Whole, one) => one,
-        (least, Known::Whole) => least,
-    });
     let submission_ns = all().filter_map(|side| side.submission_ns).max_by(f64::total_cmp);
     let failed = job.get("error").and_then(Value::as_i64).is_some_and(|error| error != 0);
-    let mut sample = Sample {
-        elapsed,
-        reads: None,
-        writes: None,
-        flushes,
-        trims: None,
-        errors: errors(job)?,
-        faults: Vec::new(),
-        cpu: None,
-        evidence: None,
-        punctuality: None,
-        path: None,
-        drive: None,
-        energy: None,
-        live: None,
-        replay: None,
-        series: None,
-        steady: None,
-        transactions: None,
-        complete: !failed,
-    };
-    [sample.reads, sample.writes, sample.trims] =
-        [reads, writes, trims].map(|side| side.map(|side| side.result));
+    let mut sample =
+        Sample { elapsed, flushes, errors: errors(job)?, complete: !failed, ..Sample::empty() };
+    [sample.reads, sample.writes, sample.unified, sample.trims] =
+        [reads, writes, unified, trims].map(|side| side.map(|side| side.result));
     sample.cpu = cpu(job, &sample);
     let cpu_of_one = job.get("job_runtime").is_none();
-    Ok(Sampled { sample, known, submission_ns, cpu_of_one })
+    Ok(Sampled { sample, submission_ns, cpu_of_one })
 }
 
-/// The requests that failed: fio counts them where a job goes on after errors (`continue_on_error`), and tells the
-/// number of the first error alone; else the one that ended the job is told.
+/// Returns the failed requests. If a job continues after errors (`continue_on_error`), fio prints their count and only
+/// the number of the first error. Otherwise it prints the error that ended the job.
 fn errors(job: &Value) -> Result<RequestErrors, String> {
     let number = |key: &str| match job.get(key) {
         None => Ok(0),
@@ -135,6 +103,7 @@ pub(super) fn add(sample: &mut Sample, other: &Sample) {
     for (own, more) in [
         (&mut sample.reads, &other.reads),
         (&mut sample.writes, &other.writes),
+        (&mut sample.unified, &other.unified),
         (&mut sample.trims, &other.trims),
         (&mut sample.flushes, &other.flushes),
     ] {
@@ -172,7 +141,6 @@ fn direction(value: &Value) -> Result<Option<Direction>, String> {
     let latency = latency(value, count)?;
     Ok(Some(Direction {
         result: DirectionResult { bytes: Bytes(bytes), latency: latency.histogram },
-        known: latency.known,
         runtime: Duration::from_picoseconds(runtime),
         submission_ns: latency.submission_ns,
     }))
@@ -180,7 +148,6 @@ fn direction(value: &Value) -> Result<Option<Direction>, String> {
 
 struct Latency {
     histogram: LatencyHistogram,
-    known: Known,
     submission_ns: Option<f64>,
 }
 
@@ -189,10 +156,17 @@ fn latency(value: &Value, count: u64) -> Result<Latency, String> {
     let kinds =
         [("lat_ns", 1.0, true), ("lat", 1e3, true), ("clat_ns", 1.0, false), ("clat", 1e3, false)];
     let has = |(key, ..): &(&str, f64, bool), part: &str| {
-        value.get(key).and_then(|kind| kind.get(part)).is_some_and(|part| part.is_object())
+        let part = value.get(key).and_then(|kind| kind.get(part)).and_then(Value::as_object);
+        part.is_some_and(|part| !part.is_empty())
     };
-    let told = |part: &str| kinds.iter().find(|kind| has(kind, part));
-    let of = told("bins").or_else(|| told("percentile"));
+    // fio prints zeros for a kind that was not measured (gtod_reduce, disable_lat, disable_clat).
+    let measured = |(key, ..): &(&str, f64, bool)| {
+        let most = value.get(key).and_then(|kind| kind.get("max")).and_then(Value::as_f64);
+        most.is_some_and(|most| most > 0.0)
+    };
+    let with = |part: &str| kinds.iter().find(|kind| has(kind, part) && measured(kind));
+    let of = with("bins").or_else(|| with("percentile"));
+    let of = of.or_else(|| kinds.iter().find(|kind| measured(kind)));
     let of = of.or_else(|| kinds.iter().find(|(key, ..)| value.get(key).is_some()));
     let Some(&(key, unit, from_submission)) = of else {
         return Err("there is no clat_ns, lat_ns, clat or lat".to_owned());
@@ -203,26 +177,30 @@ fn latency(value: &Value, count: u64) -> Result<Latency, String> {
         number.map(|number| number * unit).ok_or(format!("{key}.{name}: is no time"))
     };
     let (least, most) = (number("min")? as u64, number("max")? as u64);
+    let mean = number("mean")?;
+    if most == 0 && mean == 0.0 {
+        return Ok(Latency { histogram: LatencyHistogram::unmeasured(count), submission_ns: None });
+    }
     let (least, most) = (least.min(most), most);
-    let mean = number("mean")?.clamp(least as f64, most as f64);
+    let mean = mean.clamp(least as f64, most as f64);
     let submission = value.get("slat_ns").and_then(|slat| slat.get("mean")).and_then(Value::as_f64);
     let submission_ns = submission.filter(|slat| !from_submission && *slat > 0.0);
-    let (bins, known) = if let Some(Value::Object(bins)) = part.get("bins") {
-        (whole_bins(bins, key, unit)?, Known::Whole)
-    } else {
-        let percentiles = percentiles(part, unit);
-        let known = Known::Percentiles(percentiles.len() as u32);
-        (between(&percentiles, count, (least, mean as u64, most)), known)
+    let stated = percentiles(part, unit);
+    let histogram = match part.get("bins") {
+        Some(Value::Object(bins)) if !bins.is_empty() => {
+            let bins = whole_bins(bins, key, unit)?.into_iter();
+            let bins = bins.map(|(latency, count)| (latency.clamp(least, most), count));
+            LatencyHistogram::from_bins(bins, mean, (least, most)).with_stated(stated)
+        }
+        _ => LatencyHistogram::from_percentiles(stated, count, mean, (least, most)),
     };
-    let bins = bins.into_iter().map(|(latency, count)| (latency.clamp(least, most), count));
-    let histogram = LatencyHistogram::from_bins(bins, mean, (least, most));
     if histogram.count() == 0 {
         return Err(format!("{key}.bins: is empty, and total_ios is {count}"));
     }
-    Ok(Latency { histogram, known, submission_ns })
+    Ok(Latency { histogram, submission_ns })
 }
 
-/// The bins of json+: the latency in the middle of each, and its count.
+/// Returns the bins of json+: the latency in the middle of each, and its count.
 fn whole_bins(
     bins: &serde_json::Map<String, Value>,
     key: &str,
@@ -249,7 +227,10 @@ fn shown(text: &str) -> String {
     crate::error::shown(text)
 }
 
-/// The percentiles that are there, from the least, each with its latency in ns.
+/// Maximum number of percentiles that are read; fio's own bound is 20.
+const PERCENTILES_MAX: usize = 100;
+
+/// Returns the known percentiles in ascending order, each with its latency in ns.
 fn percentiles(part: &Value, unit: f64) -> Vec<(f64, u64)> {
     let Some(Value::Object(told)) = part.get("percentile") else { return Vec::new() };
     let one = |(percent, latency): (&String, &Value)| {
@@ -259,30 +240,11 @@ fn percentiles(part: &Value, unit: f64) -> Vec<(f64, u64)> {
     };
     let mut all: Vec<(f64, u64)> = told.iter().filter_map(one).collect();
     all.sort_by(|a, b| a.0.total_cmp(&b.0));
-    // Old versions fill up with zeros what was not asked for.
+    // Old versions fill unrequested percentiles with zeros.
     all.retain(|(percent, _)| *percent > 0.0);
+    all.dedup_by(|later, first| (later.0 - first.0).abs() < 1e-9);
+    all.truncate(PERCENTILES_MAX);
     all
-}
-
-/// A histogram in steps: between two percentiles all latencies are the upper one's. Without any they are the mean.
-fn between(
-    percentiles: &[(f64, u64)],
-    count: u64,
-    (least, mean, most): (u64, u64, u64),
-) -> Vec<(u64, u64)> {
-    let mut bins = vec![(least, 1)];
-    let mut counted: u64 = 1;
-    for (percent, latency) in percentiles {
-        let up_to = (count as f64 * percent / 100.0).round() as u64;
-        let up_to = up_to.min(count.saturating_sub(1));
-        bins.push((*latency, up_to.saturating_sub(counted)));
-        counted = counted.max(up_to);
-    }
-    let rest = if percentiles.is_empty() { mean } else { most };
-    bins.push((rest, count.saturating_sub(1).saturating_sub(counted)));
-    bins.push((most, u64::from(count > 1)));
-    bins.retain(|(_, count)| *count > 0);
-    bins
 }
 
 fn flushes(job: &Value) -> Result<Option<DirectionResult>, String> {
@@ -295,8 +257,8 @@ fn flushes(job: &Value) -> Result<Option<DirectionResult>, String> {
     Ok(Some(DirectionResult { bytes: Bytes::ZERO, latency }))
 }
 
-/// Processor time, told in percent of `job_runtime`, the sum of the clones' times. Old versions leave it out, and
-/// the time of a job that is one clone is that of its requests.
+/// Returns the processor time, which fio prints in per cent of `job_runtime`, the sum of the clones' times. Old
+/// versions do not print it; the time of a job with one clone is then the time of its requests.
 fn cpu(job: &Value, sample: &Sample) -> Option<CpuUse> {
     let number = |key: &str| {
         job.get(key).and_then(Value::as_f64).filter(|number| number.is_finite() && *number >= 0.0)
@@ -316,7 +278,7 @@ fn cpu(job: &Value, sample: &Sample) -> Option<CpuUse> {
     })
 }
 
-/// A count; one that is there and none is an error.
+/// Returns a count; a value that is not a count is an error.
 fn whole(value: &Value, key: &str) -> Result<Option<u64>, String> {
     match value.get(key) {
         None => Ok(None),
@@ -324,27 +286,5 @@ fn whole(value: &Value, key: &str) -> Result<Option<u64>, String> {
             Some(number) => Ok(Some(number)),
             None => Err(format!("{key}: {} is no count", shown(&number.to_string()))),
         },
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn percentiles_make_steps_that_give_the_same_percentiles() {
-        let told = [(50.0, 100_000), (90.0, 200_000), (99.0, 400_000)];
-        let bins = between(&told, 10_000, (50_000, 120_000, 900_000));
-        assert_eq!(bins.iter().map(|(_, count)| count).sum::<u64>(), 10_000);
-        let histogram = LatencyHistogram::from_bins(bins, 120_000.0, (50_000, 900_000));
-        for (percent, latency) in told {
-            let seen = histogram.percentile_ns(percent).unwrap() as f64;
-            assert!((seen / latency as f64 - 1.0).abs() < 0.001, "p{percent}: {seen}");
-        }
-        assert_eq!(histogram.mean_ns(), 120_000.0);
-        for count in 1..5 {
-            let bins = between(&told, count, (1, 2, 3));
-            assert_eq!(bins.iter().map(|(_, count)| count).sum::<u64>(), count);
-        }
     }
 }

@@ -1,26 +1,30 @@
 //! A result as fio would have printed it with `--output-format=json+`.
 //!
 //! One entry of `jobs` is one test with all its repeats: data, requests and latencies are summed, the time is the sum
-//! of their times, and so `bw` and `iops` are the means over all of it. `iops_mean` and its kin are over the intervals
-//! of a series where there is one, else over the repeats. Latency counts from submission, as fio's `lat_ns`; since the
-//! part up to the submission's end is not told apart, `clat_ns` is the same, and has percentiles and bins, and
-//! `slat_ns` has none. `iodepth_level` tells the depth that was asked for.
+//! of their times, and so `bw` and `iops` are the means over all of it. `iops_mean` and related keys are over the
+//! intervals of a series if there is one, or else over the repeats. Latency counts from submission, as in fio's
+//! `lat_ns`. The part up to the end of the submission is unknown, so `clat_ns` is the same, with percentiles and bins,
+//! and `slat_ns` is empty. `iodepth_level` contains the requested depth.
 //!
-//! Unknown values are zero, since readers of this format expect every key.
+//! The key `lanemark` of an entry contains the repeats and names the statistic (see `own`).
+//!
+//! Unknown values are zero, since readers of this format expect every key. Unknown percentiles are omitted, as fio
+//! omits percentiles that `percentile_list` does not name.
 
-use lanemark_core::result::{
-    DirectionResult, LatencyHistogram, RunResult, Sample, Statistic, Target, TestResult,
+use lanemark_schema::result::{
+    Detail, DirectionResult, LatencyHistogram, RunResult, Sample, Statistic, Target, TestResult,
 };
-use lanemark_core::units::Duration;
-use lanemark_core::workload::{Average, Test};
+use lanemark_schema::units::Duration;
+use lanemark_schema::workload::{Average, Test};
 
 use super::layout::{Json, object};
 use super::options::options;
+use super::own::Own;
 use Json::{Integer, Object, Real, Text};
 
-/// The version whose layout this is; programs that read the output look at its number.
+/// The version of this layout; programs that read the output check its number.
 const VERSION: &str = "fio-3.33";
-/// fio's percentiles where none are chosen.
+/// fio's default percentiles.
 const PERCENTILES: [f64; 17] = [
     1.0, 5.0, 10.0, 20.0, 30.0, 40.0, 50.0, 60.0, 70.0, 80.0, 90.0, 95.0, 99.0, 99.5, 99.9, 99.95,
     99.99,
@@ -28,7 +32,8 @@ const PERCENTILES: [f64; 17] = [
 /// The ends of fio's classes of latency, in each of its units.
 const CLASSES: [u64; 10] = [2, 4, 10, 20, 50, 100, 250, 500, 750, 1000];
 
-/// The result as fio's JSON, with a line's end. `timestamp` is when the run began, in seconds since 1970.
+/// Returns the result as fio's JSON, with a line end. `timestamp` is the time at which the run began, in seconds since
+/// 1970.
 pub fn write(run: &RunResult, timestamp: u64) -> String {
     let jobs = run.tests.iter().enumerate().map(|(index, test)| job(run, index, test));
     let all = object([
@@ -48,6 +53,7 @@ struct Merged<'t> {
     elapsed: Duration,
     reads: DirectionResult,
     writes: DirectionResult,
+    unified: DirectionResult,
     trims: DirectionResult,
     flushes: DirectionResult,
 }
@@ -67,6 +73,7 @@ impl<'t> Merged<'t> {
             elapsed: result.samples.iter().map(|sample| sample.elapsed).sum(),
             reads: all(|sample| &sample.reads),
             writes: all(|sample| &sample.writes),
+            unified: all(|sample| &sample.unified),
             trims: all(|sample| &sample.trims),
             flushes: all(|sample| &sample.flushes),
         }
@@ -77,7 +84,8 @@ fn job(run: &RunResult, index: usize, result: &TestResult) -> Json {
     let merged = Merged::of(result);
     let test = &result.test;
     let seconds = merged.elapsed.as_seconds();
-    let requests = merged.reads.latency.count() + merged.writes.latency.count();
+    let sides = [&merged.reads, &merged.writes, &merged.unified];
+    let requests: u64 = sides.iter().map(|side| side.latency.count()).sum();
     let share = |of: fn(&Sample) -> Option<f64>| {
         let spent = |sample: &Sample| of(sample).unwrap_or(0.0) * sample.operations() as f64;
         let spent: f64 = result.samples.iter().map(spent).sum();
@@ -87,8 +95,8 @@ fn job(run: &RunResult, index: usize, result: &TestResult) -> Json {
         .filter_map(|sample| sample.evidence.as_ref()?.threads)
         .map(|threads| threads.switches_voluntary + threads.switches_involuntary)
         .sum();
-    let mut latency = merged.reads.latency.clone();
-    latency.merge(&merged.writes.latency);
+    let mut latency = LatencyHistogram::new();
+    sides.iter().for_each(|side| latency.merge(&side.latency));
     let [ns, us, ms] = classes(&latency);
     let flushes = &merged.flushes.latency;
     let direction = |of: &DirectionResult, per: fn(&Sample) -> &Option<DirectionResult>| {
@@ -96,7 +104,7 @@ fn job(run: &RunResult, index: usize, result: &TestResult) -> Json {
     };
     let errors = result.errors();
     let first = u64::from(errors.counts().iter().find_map(|one| one.errno).unwrap_or(0));
-    // A job that ended by an error has its number.
+    // An error number that ended a job is in the job's entry.
     let ended_by = if result.samples.iter().all(|sample| sample.complete) { 0 } else { first };
     let mut pairs = vec![
         ("jobname", Text(test.name.clone())),
@@ -128,11 +136,17 @@ fn job(run: &RunResult, index: usize, result: &TestResult) -> Json {
         ("latency_us", us),
         ("latency_ms", ms),
     ];
-    // As in fio, which has these only where a job goes on behind errors.
+    // fio prints this with unified_rw_reporting=both.
+    if merged.unified.latency.count() > 0 {
+        pairs.push(("mixed", direction(&merged.unified, |sample| &sample.unified)));
+    }
+    // fio prints these only if a job continues after errors.
     if !errors.is_empty() {
         pairs.push(("total_err", Integer(errors.total())));
         pairs.push(("first_error", Integer(first)));
     }
+    let own = Own::of(result, run.workload.average);
+    pairs.push(("lanemark", Json::Raw(serde_json::to_string(&own).unwrap_or_default())));
     pairs.extend([
         ("latency_depth", Integer(u64::from(test.queue_depth()))),
         ("latency_target", Integer(0)),
@@ -146,10 +160,14 @@ fn job_options(run: &RunResult, test: &Test) -> Json {
     let mut pairs = options(test);
     if let Target::Measured(target) = &run.target {
         pairs.push(("filename".to_owned(), target.path.clone()));
-        // What was imported names the program before its engine.
+        // The engine of an imported result follows the name of its program.
         let engine = target.engine.rsplit(", ").next().unwrap_or(&target.engine);
-        pairs.push(("ioengine".to_owned(), engine.to_owned()));
-        pairs.push(("direct".to_owned(), u8::from(target.direct).to_string()));
+        if !engine.contains(' ') {
+            pairs.push(("ioengine".to_owned(), engine.to_owned()));
+        }
+        if let Some(direct) = target.direct {
+            pairs.push(("direct".to_owned(), u8::from(direct).to_string()));
+        }
     }
     Object(pairs.into_iter().map(|(name, value)| (name, Text(value))).collect())
 }
@@ -192,7 +210,7 @@ fn direction(
     ])
 }
 
-/// KiB a second and requests a second over the repeats that had any.
+/// Returns KiB a second and requests a second over the repeats that have any.
 fn over_time(
     result: &TestResult,
     per: fn(&Sample) -> &Option<DirectionResult>,
@@ -204,7 +222,7 @@ fn over_time(
         else {
             continue;
         };
-        // A series counts both kinds together, so it serves a test of one kind.
+        // A series counts both kinds together, so it applies to a test of one kind.
         let alone = sample.operations() == of.latency.count();
         if let Some(series) =
             sample.series.as_ref().filter(|series| alone && series.points.len() > 1)
@@ -228,18 +246,24 @@ fn latency_of(histogram: &LatencyHistogram, whole: bool) -> Json {
         ("N".to_owned(), Integer(histogram.count())),
     ];
     if whole {
+        let stated = histogram.stated().iter().map(|(percentile, _)| *percentile);
+        let mut percentiles: Vec<f64> = PERCENTILES.into_iter().chain(stated).collect();
+        percentiles.sort_by(f64::total_cmp);
+        percentiles.dedup();
         let at = |percentile: f64| {
-            // fio tells every percentile, also of few requests.
-            let told = histogram.percentile_ns(percentile).or(histogram.max_ns());
-            (format!("{percentile:.6}"), Integer(told.unwrap_or(0)))
+            let known = histogram.percentile_ns(percentile)?;
+            Some((format!("{percentile:.6}"), Integer(known)))
         };
-        pairs.push(("percentile".to_owned(), Object(PERCENTILES.into_iter().map(at).collect())));
-        pairs.push(("bins".to_owned(), Object(bins(histogram))));
+        let percentiles = percentiles.into_iter().filter_map(at).collect();
+        pairs.push(("percentile".to_owned(), Object(percentiles)));
+        if histogram.detail() == Detail::Distribution {
+            pairs.push(("bins".to_owned(), Object(bins(histogram))));
+        }
     }
     Object(pairs)
 }
 
-/// Returns each latency with its count; fio's own bins are wider, but readers take any.
+/// Returns each latency with its count; fio's own bins are wider, but readers accept any.
 fn bins(histogram: &LatencyHistogram) -> Vec<(String, Json)> {
     let mut merged: Vec<(u64, u64)> = Vec::new();
     for (latency, count) in histogram.bins() {
@@ -251,7 +275,7 @@ fn bins(histogram: &LatencyHistogram) -> Vec<(String, Json)> {
     merged.into_iter().map(|(latency, count)| (latency.to_string(), Integer(count))).collect()
 }
 
-/// The shares of latencies below each end, in ns, us and ms.
+/// Returns the shares of latencies below each end, in ns, us and ms.
 fn classes(histogram: &LatencyHistogram) -> [Json; 3] {
     let mut counts = [[0u64; 12]; 3];
     for (latency, count) in histogram.bins() {
@@ -287,11 +311,11 @@ fn zeros<const N: usize>(names: [&str; N]) -> Json {
     Object(names.into_iter().map(|name| (name.to_owned(), Real(0.0))).collect())
 }
 
-/// Returns the block layer's counts over all samples, one entry a device.
+/// Returns the block layer's counts over all samples, one entry for each device.
 fn disk_util(run: &RunResult) -> Vec<Json> {
     let samples = run.tests.iter().flat_map(|test| &test.samples);
     let uses = samples.filter_map(|sample| sample.evidence.as_ref()?.device.as_ref());
-    let mut devices: Vec<lanemark_core::result::DeviceUse> = Vec::new();
+    let mut devices: Vec<lanemark_schema::result::DeviceUse> = Vec::new();
     for one in uses {
         match devices.iter_mut().find(|device| device.name == one.name) {
             Some(device) => {
@@ -305,7 +329,7 @@ fn disk_util(run: &RunResult) -> Vec<Json> {
             None => devices.push(one.clone()),
         }
     }
-    let entry = |device: &lanemark_core::result::DeviceUse| {
+    let entry = |device: &lanemark_schema::result::DeviceUse| {
         let (reads, writes) = (milliseconds(device.read_time), milliseconds(device.write_time));
         object([
             ("name", Text(device.name.clone())),

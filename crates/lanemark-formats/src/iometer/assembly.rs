@@ -1,7 +1,7 @@
 //! The specifications and workers of Iometer's settings as tests.
 
-use lanemark_core::units::{Bytes, Duration, Ratio};
-use lanemark_core::workload::{Average, Mix, Order, Pattern, SizeShare, Test, Workload};
+use lanemark_schema::units::{Bytes, Duration, Ratio};
+use lanemark_schema::workload::{Average, Mix, Order, Pattern, SizeShare, Test, Workload};
 
 use super::settings::{IometerSettings, Part, Reader, Specification, TESTS_MAX, Worker};
 use crate::error::{FormatError, shown};
@@ -9,7 +9,7 @@ use crate::error::{FormatError, shown};
 const SECTOR: u64 = 512;
 
 impl Reader<'_> {
-    /// Finishes reading when the last line is read.
+    /// Completes the settings after the last line.
     pub(super) fn finish(
         mut self,
         target_size: Option<Bytes>,
@@ -65,7 +65,7 @@ impl Reader<'_> {
         Ok(IometerSettings { workload, targets, notes: self.notes })
     }
 
-    /// Tells which specifications no worker is given. Iometer does not run them either, without a word.
+    /// Reports the specifications that are not assigned to any worker. Iometer silently ignores them.
     fn tell_unassigned(&mut self) {
         let is_assigned = |one: &Specification| {
             let mut given = self.workers.iter().flat_map(|worker| &worker.specifications);
@@ -172,7 +172,7 @@ impl Reader<'_> {
             }
         }
         let block = sizes.iter().map(|size| size.block).max().unwrap_or(Bytes::ZERO);
-        // Iometer aligns to sectors where it is told nothing.
+        // Iometer aligns to sectors by default.
         let align = parts.iter().map(|part| part.align).max().unwrap_or(0);
         let random = first.random > 0.0;
         let alignment = if align > 0 { align } else { SECTOR };

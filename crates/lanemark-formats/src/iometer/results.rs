@@ -1,16 +1,17 @@
 //! A result as Iometer's results file: comma-separated rows of 80 columns.
 //!
 //! A test is three rows, as for one manager on one machine: `ALL`, `MANAGER`, and a `WORKER` for all of its threads.
-//! All repeats of a test are one run. Response times are in ms, raw times in ns. The last 21 columns count requests
-//! by their latency.
+//! All repeats of a test are one run. Response times are in ms, raw times in ns. The last 21 columns count requests by
+//! their latency.
 //!
-//! Columns that a result does not have (transactions, connections, errors, the network) are 0, as Iometer writes it.
+//! Columns that a result does not contain (transactions, connections, errors, the network) are 0, as Iometer writes
+//! them.
 
 use std::fmt::Write as _;
 
-use lanemark_core::result::{DirectionResult, LatencyHistogram, RunResult, Sample, TestResult};
-use lanemark_core::text::is_shown;
-use lanemark_core::units::Duration;
+use lanemark_schema::result::{DirectionResult, LatencyHistogram, RunResult, Sample, TestResult};
+use lanemark_schema::text::is_shown;
+use lanemark_schema::units::Duration;
 
 /// The columns, in three parts: figures, raw counters, machine.
 const COLUMNS: [&str; 59] = [
@@ -100,7 +101,7 @@ const CLASSES: [(&str, u64); 21] = [
     (" >= 10 s", u64::MAX),
 ];
 
-/// The result as Iometer's results file.
+/// Returns the result as Iometer's results file.
 pub fn write(run: &RunResult) -> String {
     let mut out = String::new();
     // Writing to a string cannot fail.
@@ -191,7 +192,7 @@ impl<'r> Figures<'r> {
             Row::All => cells.extend([const { String::new() }; 9]),
             _ => cells.extend(self.raw()),
         }
-        // The size of a target in sectors, as the settings have it.
+        // The size of a target in sectors, as in the settings.
         cells.push((test.offset.get() / 512).to_string());
         cells.push((test.span.get() / 512).to_string());
         cells.push(test.queue_depth().to_string());
@@ -218,7 +219,7 @@ impl<'r> Figures<'r> {
             .map(|value| value.to_string())
     }
 
-    /// Percentages of all processors: in use, by programs, by the kernel, deferred, by interrupts.
+    /// Returns percentages of all processors: in use, by programs, by the kernel, deferred, by interrupts.
     fn processors(&self) -> [f64; 5] {
         let mut sum = [0.0; 5];
         let uses = self.result.samples.iter();
@@ -246,7 +247,7 @@ fn classes(histogram: &LatencyHistogram) -> [u64; 21] {
     counts
 }
 
-/// Text that cannot end a column or a row.
+/// Returns text that cannot end a column or a row.
 fn cell(text: &str) -> String {
     text.chars()
         .map(|letter| if letter == ',' || !is_shown(letter) { ';' } else { letter })

@@ -1,19 +1,20 @@
 //! Iometer's settings, `.icf`, as a workload.
 //!
-//! A line that begins with `'` names what the lines below it hold. Each access specification that is assigned is a
-//! test; workers that have it at the same time and are alike are its threads, others are tests beside it. Where the
+//! A line that begins with `'` names the contents of the lines below it. Each assigned access specification is a test.
+//! Equal workers that have it at the same time are its threads, and other workers are parallel tests. If the
 //! outstanding requests are cycled, each specification is a test for every depth.
 //!
-//! Not read: network targets, cycling of workers and targets, transactions and replies, specifications that are
-//! partly random, and old versions whose specifications have no names. Each of them is an error, but what
-//! concerns the display.
+//! Not read: network targets, cycling of workers and targets, transactions and replies, specifications that are partly
+//! random, and old versions whose specifications lack names. Each of them is an error; settings of the display are
+//! ignored.
 
-use lanemark_core::units::{Bytes, Duration};
-use lanemark_core::workload::Workload;
+use lanemark_schema::units::{Bytes, Duration};
+use lanemark_schema::workload::Workload;
+use lanemark_schema::workload::bound::QUEUE_DEPTH;
 
 use crate::error::{FormatError, Kept, Note, shown};
 
-/// Greatest number of tests that a file becomes.
+/// Maximum number of tests of a file.
 pub(super) const TESTS_MAX: usize = 4096;
 
 /// The content of a settings file.
@@ -21,16 +22,16 @@ pub(super) const TESTS_MAX: usize = 4096;
 pub struct IometerSettings {
     /// The access specifications as tests.
     pub workload: Workload,
-    /// The targets that workers are given, by name.
+    /// The targets of the workers, by name.
     pub targets: Vec<String>,
-    /// Values that are not kept to the letter.
+    /// Values that are not supported exactly.
     pub notes: Vec<Note>,
 }
 
 #[derive(Clone, Debug)]
 pub(super) struct Specification {
     pub(super) name: String,
-    /// Whether a worker without specifications of its own gets it.
+    /// Whether a worker without assigned specifications receives it.
     pub(super) usual: bool,
     pub(super) line: u64,
     pub(super) parts: Vec<Part>,
@@ -71,10 +72,10 @@ pub(super) struct Reader<'a> {
     pub(super) workers: Vec<Worker>,
 }
 
-/// Reads Iometer's settings. `target_size` is what workers use that have no maximum size.
+/// Reads Iometer's settings. `target_size` is the range of workers without a maximum size.
 ///
 /// # Errors
-/// The first thing wrong or not supported, with its line.
+/// Returns the first error or unsupported value, with its line.
 pub fn read(
     text: &str,
     file: &str,
@@ -172,9 +173,9 @@ impl Reader<'_> {
             }
             _ if key.starts_with("number of outstanding") => {
                 let depth = self.first(value, line, "number of outstanding IOs")?;
-                let depth = u32::try_from(depth).ok().filter(|depth| (1..=65_536).contains(depth));
-                let expected = "number of outstanding IOs: expected 1 to 65536";
-                let depth = depth.ok_or_else(|| self.error(line, expected))?;
+                let depth = QUEUE_DEPTH.accept(depth).ok_or_else(|| {
+                    self.error(line, format!("number of outstanding IOs: expected {QUEUE_DEPTH}"))
+                })?;
                 if let Some(worker) = self.workers.last_mut() {
                     worker.depth = depth;
                 }
@@ -214,7 +215,7 @@ impl Reader<'_> {
                 let message = format!("a target of the type {}", shown(value));
                 return Err(self.error(line, message).hint("only DISK targets are supported"));
             }
-            // The display, the names of managers, defaults of new workers.
+            // The display, the names of managers, and defaults of new workers are ignored.
             _ => {}
         }
         Ok(())
@@ -238,17 +239,21 @@ impl Reader<'_> {
         word.parse().map_err(|_| bad())
     }
 
-    /// `start end step LINEAR|EXPONENTIAL`.
+    /// Reads `start end step LINEAR|EXPONENTIAL`.
     fn cycle(&self, value: &str, line: u64) -> Result<Vec<u32>, FormatError> {
         let (numbers, kind) = value.trim().rsplit_once([' ', '\t']).unwrap_or((value, ""));
         let [start, end, step] = self.numbers(numbers, line, "start, end, step and step type")?;
         let exponential = kind.trim().eq_ignore_ascii_case("EXPONENTIAL");
         let least = if exponential { 2 } else { 1 };
-        if start == 0 || end < start || end > 65_536 || (step < least && end > start) {
+        if start == 0
+            || end < start
+            || end > u64::from(QUEUE_DEPTH.max)
+            || (step < least && end > start)
+        {
             let message = format!("queue depth cycling: `{}` never ends", shown(value));
             return Err(self
                 .error(line, message)
-                .hint("1 to 65536, by steps of at least 1, or 2 if EXPONENTIAL"));
+                .hint(format!("{QUEUE_DEPTH}, by steps of at least 1, or 2 if EXPONENTIAL")));
         }
         let mut depths = Vec::new();
         let mut depth = start;
@@ -263,7 +268,7 @@ impl Reader<'_> {
         Ok(depths)
     }
 
-    /// `size,% of size,% reads,% random,delay,burst,align,reply`.
+    /// Reads `size,% of size,% reads,% random,delay,burst,align,reply`.
     fn part(&self, value: &str, line: u64) -> Result<Part, FormatError> {
         const NAMES: [&str; 8] =
             ["size", "% of size", "% reads", "% random", "delay", "burst", "align", "reply"];

@@ -1,11 +1,11 @@
 //! The limits of a device by itself: its queue, its cache, its scheduler, its partitions.
 
-use lanemark_core::result::{
+use lanemark_schema::result::{
     BlockKind, Finding, HopPart, InspectedDevice, InspectedHop, InspectedLink, InspectedPartition,
     PciRole, WriteCache,
 };
 
-use super::{is_optical, role};
+use super::device_kind::{is_optical, role};
 
 /// Finds the limits of `device` by itself.
 pub(super) fn rules(device: &InspectedDevice) -> Vec<Finding> {
@@ -24,8 +24,8 @@ fn hops(device: &InspectedDevice) -> impl Iterator<Item = &InspectedHop> {
     device.ways.iter().flat_map(|way| &way.hops)
 }
 
-/// A drive that the kernel itself speaks SCSI or ATA to, neither a volume of a RAID controller nor
-/// something that another machine or a USB bridge shows.
+/// Returns whether the kernel itself speaks SCSI or ATA to a drive: it is neither a volume of a RAID controller nor a
+/// device that another machine or a USB bridge shows.
 fn is_plain_drive(device: &InspectedDevice) -> bool {
     let is = |test: fn(&HopPart) -> bool| hops(device).any(|hop| test(&hop.part));
     is(|part| matches!(part, HopPart::ScsiDevice { .. }))
@@ -33,7 +33,8 @@ fn is_plain_drive(device: &InspectedDevice) -> bool {
         && !hops(device).any(|hop| role(hop) == Some(PciRole::Raid))
 }
 
-/// The adapter whose volume a device is. A drive that the adapter passes on as it is says ATA, or SATA or SAS of a link.
+/// Returns the adapter whose volume a device is. A drive that the adapter passes through reports ATA, or a SATA or SAS
+/// link.
 fn hidden(device: &InspectedDevice) -> Option<Finding> {
     let adapter = hops(device).find(|hop| role(hop) == Some(PciRole::Raid))?;
     let passed_on = |hop: &InspectedHop| {
@@ -56,7 +57,7 @@ fn queueing(device: &InspectedDevice) -> Option<Finding> {
 }
 
 fn cache(device: &InspectedDevice) -> Option<Finding> {
-    // An NVMe drive that keeps its buffer when the power fails says the same as one without.
+    // An NVMe drive that keeps its buffer when the power fails reports the same as a drive without a buffer.
     let off = device.queue.write_cache == Some(WriteCache::WriteThrough);
     (off && is_plain_drive(device) && device.read_only != Some(true))
         .then_some(Finding::WriteCacheOff)

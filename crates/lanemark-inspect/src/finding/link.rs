@@ -1,12 +1,12 @@
 //! Links that carry less than they could.
 
-use lanemark_core::result::{
+use lanemark_schema::result::{
     Finding, HopPart, InspectedHop, InspectedLink, PciRole, PcieLink, SasLink, SataLink, UsbLink,
 };
 
-use super::role;
+use super::device_kind::role;
 
-/// Below this a USB device is on a port or cable of USB 2.
+/// A slower USB device is on a port or cable of USB 2.
 const USB_FAST: u64 = 5_000_000_000;
 
 /// Finds the limits of the `link` from `above` to `hop`.
@@ -22,7 +22,7 @@ pub(super) fn rules(
             sata(above.unwrap_or(hop), link).into_iter().collect()
         }
         InspectedLink::Sas(link) => sas(hop, link).into_iter().collect(),
-        // What hangs below a slow hub is slow because of it.
+        // Devices below a slow hub are slow because of the hub.
         InspectedLink::Usb(link) if !optical && !above.is_some_and(is_slow_usb) => {
             usb(hop, link).into_iter().collect()
         }
@@ -37,6 +37,12 @@ fn pcie(above: Option<&InspectedHop>, hop: &InspectedHop, link: &PcieLink) -> Ve
         && current.below(capable)
     {
         found.push(Finding::PcieBelowCapability { hop: name(), current, capable });
+    }
+    // One end shows that the link is slow, but not the reason.
+    if let (Some(current), None, Some(device_max)) = (link.current, link.upper_max, link.lower_max)
+        && current.below(device_max)
+    {
+        found.push(Finding::LinkBelowDevice { hop: name(), current, device_max });
     }
     if let (Some(above), Some(port_max), Some(device_max)) = (above, link.upper_max, link.lower_max)
         && is_storage(hop)
@@ -97,7 +103,7 @@ fn is_slow_usb(hop: &InspectedHop) -> bool {
 fn sas(hop: &InspectedHop, link: &SasLink) -> Option<Finding> {
     let negotiated = link.negotiated_bits_per_second?;
     let capable = link.capable_bits_per_second?;
-    // A SATA drive on a SAS port negotiates its own rate, and nobody tells what it could.
+    // A SATA drive on a SAS port negotiates its own rate, and its maximum rate is not reported.
     let sata = matches!(&hop.part, HopPart::ScsiDevice { identity, .. }
         if identity.vendor.as_deref() == Some("ATA"));
     (negotiated < capable && !sata).then(|| Finding::SasBelowCapability {

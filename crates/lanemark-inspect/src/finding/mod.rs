@@ -1,26 +1,27 @@
-//! The rules that find limits of devices in what was read, each with its figures.
+//! The rules that find limits of devices in an inspection, each with its figures.
 //!
-//! A rule looks at a device and its hops and names what it found; findings of several devices at one place
-//! become one. Nothing is found where a figure is not known.
+//! A rule examines a device and its hops and returns its findings; equal findings of several devices at one position
+//! are merged. A rule with an unknown figure finds nothing.
 
 mod device;
+mod device_kind;
 mod link;
 mod shared;
 
 use std::collections::BTreeMap;
 
-use lanemark_core::result::{
-    Finding, HopPart, InspectedDevice, InspectedFinding, InspectedHop, PciRole,
-};
+use lanemark_schema::result::{Finding, InspectedDevice, InspectedFinding};
 
-/// Findings as they come in, those of one place and content together.
+pub(crate) use device_kind::is_optical;
+
+/// Findings in the order of arrival, merged by position and content.
 #[derive(Debug, Default)]
 struct Findings {
     order: BTreeMap<String, usize>,
     found: Vec<InspectedFinding>,
 }
 
-/// Finds the limits of `devices`: those that cost first, then those that may be wanted.
+/// Finds the limits of `devices`: first those that cost throughput, then those that may be intended.
 pub(crate) fn find(devices: &[InspectedDevice]) -> Vec<InspectedFinding> {
     let mut findings = Findings::default();
     for device in devices {
@@ -45,7 +46,7 @@ pub(crate) fn find(devices: &[InspectedDevice]) -> Vec<InspectedFinding> {
 }
 
 impl Findings {
-    /// Adds what was found of a device; `place` tells links of one name apart.
+    /// Adds a finding of a device; `place` distinguishes links with the same name.
     fn add(&mut self, place: &str, finding: Finding, device: &str) {
         let key = format!("{place}\n{finding:?}");
         let next = self.found.len();
@@ -57,18 +58,5 @@ impl Findings {
         if devices.last().map(String::as_str) != Some(device) {
             devices.push(device.to_owned());
         }
-    }
-}
-
-/// Returns whether a device reads optical discs, which are slow by themselves.
-pub(crate) fn is_optical(device: &InspectedDevice) -> bool {
-    device.name.strip_prefix("sr").is_some_and(crate::value::is_decimal)
-}
-
-/// Returns the function of a hop's PCI device.
-fn role(hop: &InspectedHop) -> Option<PciRole> {
-    match hop.part {
-        HopPart::Pci { role, .. } => Some(role),
-        _ => None,
     }
 }

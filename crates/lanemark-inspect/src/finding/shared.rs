@@ -1,17 +1,17 @@
 //! Links that several devices share.
 //!
-//! A device takes what its own last link carries; a hard disk at most what its media do. Where that of all
-//! devices below a link is more than the link carries, they can't all work at full speed at once. Where the size of
-//! packets is not known, the least that those below carry is held against the most that the link does.
+//! A device can use the full capacity of its last link; a hard disk is limited by its media. If the sum over all
+//! devices below a link exceeds the link's capacity, they cannot all work at full speed at once. If packet sizes are
+//! unknown, the minimum of the devices is compared with the maximum of the link.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use lanemark_core::result::{Finding, HopPart, InspectedDevice, InspectedFinding, InspectedHop};
-use lanemark_core::units::BytesPerSecond;
+use lanemark_schema::result::{Finding, HopPart, InspectedDevice, InspectedFinding, InspectedHop};
+use lanemark_schema::units::BytesPerSecond;
 
-/// Greatest throughput of the media of a hard disk with one actuator, rounded up, in bytes a second.
+/// Maximum throughput of the media of a hard disk with one actuator, rounded up, in bytes a second.
 const DISK_MAX: u64 = 300_000_000;
-/// Below this no chipset's uplink is short: what the narrowest of them carries.
+/// Throughput of the slowest chipset uplink; a smaller load never exceeds an uplink.
 const UPLINK_MIN: u64 = 1_600_000_000;
 
 /// The load below a link or chipset.
@@ -21,12 +21,12 @@ struct Load<'a> {
     /// Throughput of the last link of each path, by its position in the device tree.
     below: BTreeMap<&'a str, u64>,
     devices: BTreeSet<&'a str>,
-    /// Whether a rate is known only by its bounds.
+    /// Whether only the bounds of a rate are known.
     bounds: bool,
     order: usize,
 }
 
-/// Uplinks that carry less than what hangs below them takes.
+/// Finds uplinks that carry less than the devices below them can use.
 pub(super) fn find(devices: &[InspectedDevice]) -> Vec<InspectedFinding> {
     let mut uplinks: BTreeMap<&str, Load<'_>> = BTreeMap::new();
     let mut chipset = Load::default();
@@ -98,13 +98,13 @@ impl<'a> Load<'a> {
     }
 }
 
-/// Returns the greatest throughput of a device through its last link, in bytes a second.
+/// Returns the maximum throughput of a device through its last link, in bytes a second.
 fn takes(device: &InspectedDevice, last: &InspectedHop) -> Option<u64> {
     let rate = last.link.as_ref()?.range()?.0.0;
     Some(if device.queue.rotational == Some(true) { rate.min(DISK_MAX) } else { rate })
 }
 
-/// Whether only the bounds are known of what the link to `hop` carries.
+/// Returns whether only the bounds of the capacity of the link to `hop` are known.
 fn is_bounded(hop: &InspectedHop) -> bool {
     hop.link.as_ref().and_then(|link| link.range()).is_some_and(|(least, most)| least != most)
 }

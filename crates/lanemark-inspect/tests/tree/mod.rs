@@ -6,9 +6,9 @@ use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 
-use lanemark_core::result::{InspectedDevice, Inspection};
 use lanemark_inspect::{InspectError, Sysfs, inspect};
 use lanemark_report::{Style, inspection_text};
+use lanemark_schema::result::{InspectedDevice, Inspection};
 use tempfile::TempDir;
 
 /// A tree that grows.
@@ -270,7 +270,7 @@ pub(crate) fn hops<'a>(inspection: &'a Inspection, name: &str) -> Vec<&'a str> {
 
 /// Returns the findings, each as `devices: words`.
 pub(crate) fn found(inspection: &Inspection) -> Vec<String> {
-    let line = |found: &lanemark_core::result::InspectedFinding| {
+    let line = |found: &lanemark_schema::result::InspectedFinding| {
         format!("{}: {}", found.devices.join(" "), found.finding)
     };
     inspection.findings.iter().map(line).collect()

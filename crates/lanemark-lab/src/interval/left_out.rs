@@ -1,32 +1,32 @@
-//! The factors by which the model may be off for all that it leaves out, by the kind of a prediction.
+//! The factors of a prediction for unmodelled effects, by the kind of the prediction.
 //!
-//! The factors of drives of their ratings alone are what drives of the development half of the corpus brought over what was
-//! predicted, beside what the draws of uncertain values explain: the shortest range that leaves out a tenth of the drives (a
-//! fifth of flushes), and at least what an earlier and smaller corpus had told in the same way. The upper one is at least
-//! 1.15 (METHOD.md).
+//! The factors of rated drives come from the training set of the corpus: the measured over the predicted figures,
+//! beyond the spread that the draws of uncertain values explain. Each pair of factors is the shortest range that
+//! excludes a tenth of the drives (a fifth of flushes). It is no narrower than the range of an earlier and smaller
+//! corpus. The upper factor is 1.15 or more (`docs/model/intervals.md`).
 
-use lanemark_core::result::{HopId, HopUse, Sample};
-use lanemark_core::sim::spec::{MediaSpec, SystemSpec};
-use lanemark_core::workload::Test;
+use lanemark_schema::result::{HopId, HopUse, Sample};
+use lanemark_schema::workload::Test;
+use lanemark_sim::spec::{MediaSpec, SystemSpec};
 use lanemark_study::System;
 
-/// Between which factors 80% of predictions of a kind are for what the model leaves out.
+/// The factors for unmodelled effects, between which 80% of predictions of a kind lie.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct LeftOut {
     pub(super) low: f64,
     pub(super) high: f64,
 }
 
-/// A link that is busy for that share of the time is the limit.
+/// A link that is busy for this share of the time is the limit.
 const FULL: f64 = 0.95;
-/// A prediction below this share of what a short test brings is of what a drive does later.
+/// A prediction below this share of a short test's rate is for a later state of the drive.
 const LATER: f64 = 0.7;
 
 /// The factor of a drive whose file was made for it.
 pub(super) const OWN_LEFT_OUT: f64 = 1.15;
 
 const OWN: LeftOut = LeftOut::on_either_side(OWN_LEFT_OUT);
-/// Of drives of their ratings, of which some do not fill a link that they are rated to fill and no more.
+/// Factors of rated drives that are rated to fill their link. Some of them do not fill it.
 const RATED_LINK: LeftOut = LeftOut { low: 0.56, high: 1.18 };
 const DISK: LeftOut = LeftOut { low: 0.43, high: 1.35 };
 const FLUSH: LeftOut = LeftOut { low: 0.05, high: 1.90 };
@@ -36,12 +36,12 @@ const WRITES: LeftOut = LeftOut { low: 0.57, high: 1.46 };
 const SUSTAINED: LeftOut = LeftOut { low: 0.15, high: 2.36 };
 
 impl LeftOut {
-    /// A factor on either side.
+    /// Returns one factor for both sides.
     pub(super) const fn on_either_side(factor: f64) -> Self {
         Self { low: 1.0 / factor, high: factor }
     }
 
-    /// The factors of a prediction of `rate` requests a second, by a short version of its test.
+    /// Returns the factors of a prediction of `rate` requests a second, from a short version of its test.
     pub(super) fn of(system: &System, test: &Test, sample: &Sample, rate: f64) -> Self {
         let hops = sample.path.as_ref().map_or(&[][..], |path| &path.hops);
         let is_link = |id: &HopId| matches!(id, HopId::Link(_) | HopId::SecondLink(_));
@@ -51,7 +51,7 @@ impl LeftOut {
         let share = test.read_share().get();
         match () {
             () if !system.is_rated => OWN,
-            // A drive with so much to spare fills the link though it is slower than it is rated.
+            // A drive with this much to spare fills the link even if it is slower than its rating.
             () if is_full && of_drive(hops) < RATED_LINK.low => OWN,
             () if is_full => RATED_LINK,
             () if is_disk => DISK,
@@ -64,7 +64,7 @@ impl LeftOut {
     }
 }
 
-/// The share of the time for which the busiest part of a drive is busy.
+/// Returns the share of the time for which the busiest part of a drive is busy.
 fn of_drive(hops: &[HopUse]) -> f64 {
     let is_part = |id: &HopId| {
         matches!(id, HopId::FrontEnd | HopId::DataPath | HopId::Channels | HopId::Media)
@@ -72,12 +72,12 @@ fn of_drive(hops: &[HopUse]) -> f64 {
     hops.iter().filter(|hop| is_part(&hop.id)).map(|hop| hop.utilisation).fold(0.0, f64::max)
 }
 
-/// Whether a test waits for flushes.
+/// Returns whether a test waits for flushes.
 fn has_flushes(test: &Test) -> bool {
     test.requests().is_some_and(|requests| requests.mix.flush_every.is_some())
 }
 
-/// Whether a drive has a pseudo-SLC cache, which fills.
+/// Returns whether a drive has a pseudo-SLC cache, which fills.
 fn has_cache(spec: &SystemSpec) -> bool {
     match &spec.first().drive.media {
         MediaSpec::Flash(flash) => flash.translation.pseudo_slc.is_some(),

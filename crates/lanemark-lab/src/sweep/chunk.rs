@@ -1,15 +1,16 @@
-//! Chunks of a sweep for whoever spreads its points over machines: ranges of points, run one after the other.
+//! Chunks of a sweep, for programs that distribute its points over machines. A chunk is a range of points that run in
+//! sequence.
 //!
-//! A chunk's figures are those of the file of a sweep, rounded as there, so that a point is the same whoever ran it.
+//! The figures of a chunk are rounded as in the file of a sweep, so a point is the same on every machine.
 
 use std::ops::RangeInclusive;
 
-use lanemark_core::result::Sweep as SweepResult;
+use lanemark_schema::result::Sweep as SweepResult;
 use lanemark_study::sweep::{Runner, key, rows};
 use lanemark_study::{Library, Sweep};
 
 use crate::cancel::Cancel;
-use crate::columns::{self, Column};
+use crate::columns::{self, AxisKind, Column};
 use crate::error::LabError;
 
 /// Runs chunks of one sweep in the calling thread.
@@ -19,15 +20,15 @@ pub struct Chunks<'s> {
 }
 
 impl<'s> Chunks<'s> {
-    /// A runner of chunks of `sweep`.
+    /// Creates a runner of chunks of `sweep`.
     pub fn new(sweep: &'s Sweep, library: Library) -> Self {
         Self { sweep, runner: Runner::new(sweep, library) }
     }
 
-    /// Runs the points of a chunk; none where that is cancelled.
+    /// Runs the points of a chunk. Returns `None` if the run is cancelled.
     ///
     /// # Errors
-    /// Where the sweep does not have all of the points.
+    /// Returns an error if the sweep does not have all of the points.
     pub fn run(
         &mut self,
         points: RangeInclusive<u64>,
@@ -51,13 +52,13 @@ impl<'s> Chunks<'s> {
     }
 }
 
-/// The columns of points of the sweep whose points have the hash `inputs` in common, axes that are `numeric` as numbers;
-/// without it those whose values are all plain numbers here.
-pub fn table(sweep: &SweepResult, inputs: Option<&str>, numeric: Option<&[bool]>) -> Vec<Column> {
+/// Returns the columns of points of a sweep. `inputs` is the hash that its points share. The axes have the types
+/// `kinds`, or types that follow from the values of these points.
+pub fn table(sweep: &SweepResult, inputs: Option<&str>, kinds: Option<&[AxisKind]>) -> Vec<Column> {
     let values: Vec<Vec<String>> = (0..sweep.axes.len())
         .map(|axis| sweep.points.iter().map(|point| point.values[axis].clone()).collect())
         .collect();
-    let own = || columns::numeric(values.iter().map(Vec::as_slice));
-    let numeric = numeric.map_or_else(own, <[bool]>::to_vec);
-    columns::sweep(sweep, &numeric, |point| Some(key(inputs?, point.number, &point.values)))
+    let own = || columns::axis_kinds(values.iter().map(Vec::as_slice));
+    let kinds = kinds.map_or_else(own, <[AxisKind]>::to_vec);
+    columns::sweep(sweep, &kinds, |point| Some(key(inputs?, point.number, &point.values)))
 }

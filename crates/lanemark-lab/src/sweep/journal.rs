@@ -1,16 +1,16 @@
-//! The file of a sweep while it grows: a row a point, appended as points end and sorted when all have.
+//! The file of a sweep while it grows: each point appends a row when it ends, and the rows are sorted at the end.
 //!
-//! Points whose row is there are never run again. A row is one write, so that a kill leaves at most one torn line at the end, which
-//! is dropped. Rows tell by their key that they are of this sweep; a file with any other is refused. When the last
-//! point has ended the rows are written in their order to a file beside, which takes the first one's place.
+//! A point with a row is never run again. A row is one write, so a kill leaves up to one torn line at the end, which is
+//! dropped. The key of a row identifies the sweep, and a file with other rows is refused. When the last point has
+//! ended, the sorted rows are written to a temporary file, which replaces the first one.
 
 use std::fs::{File, Metadata, OpenOptions};
 use std::io::{Read, Seek, SeekFrom, Write};
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
-use lanemark_core::result::SweepPoint;
-use lanemark_core::text::shown;
+use lanemark_schema::result::SweepPoint;
+use lanemark_schema::text::shown;
 use lanemark_study::Sweep;
 use lanemark_study::sweep::rows;
 use rustix::fs::{FlockOperation, OFlags, flock};
@@ -27,14 +27,14 @@ pub(crate) struct Journal<'s> {
 }
 
 impl<'s> Journal<'s> {
-    /// Opens or makes the file of `sweep`, and reads what it holds.
+    /// Opens or creates the file of `sweep`, and reads its rows.
     pub(crate) fn open(path: &Path, sweep: &'s Sweep) -> Result<Self, LabError> {
         let fail = |error: std::io::Error| failed(path, &error);
         let mut file = open_locked(path)?;
         let bytes = input::read_on(&file, input::RESULT_MAX).map_err(fail)?;
         let header = rows::header(&sweep.axes());
         let mut done = vec![false; sweep.points() as usize];
-        // What a kill left of the first line is its beginning.
+        // A kill may have left only the beginning of the first line.
         let mut kept = 0;
         if !header.as_bytes().starts_with(&bytes) || bytes.len() == header.len() {
             kept = whole_lines(path, sweep, &bytes, &header, &mut done)?;
@@ -52,12 +52,12 @@ impl<'s> Journal<'s> {
         &self.path
     }
 
-    /// The points that have no row yet.
+    /// Returns the points without a row.
     pub(crate) fn pending(&self) -> Vec<u64> {
         (0..).zip(&self.done).filter(|(_, done)| !**done).map(|(number, _)| number).collect()
     }
 
-    /// Adds a point.
+    /// Appends the row of a point.
     pub(crate) fn append(&mut self, point: &SweepPoint) -> Result<(), LabError> {
         let row = rows::row(point, &self.sweep.key(point.number));
         let row = shown(row.trim_end_matches('\n')).into_owned() + "\n";
@@ -66,7 +66,7 @@ impl<'s> Journal<'s> {
         Ok(())
     }
 
-    /// Puts all rows in their order, and returns the whole text.
+    /// Sorts the rows, and returns the whole text.
     pub(crate) fn finish(mut self) -> Result<String, LabError> {
         let fail = |error: std::io::Error| failed(&self.path, &error);
         let mut text = String::new();
@@ -90,7 +90,7 @@ impl<'s> Journal<'s> {
     }
 }
 
-/// Opens or makes the file of a sweep, which nobody else writes for as long as it is open.
+/// Opens or creates the file of a sweep, and locks it against other writers.
 pub(super) fn open_locked(path: &Path) -> Result<File, LabError> {
     let fail = |error: std::io::Error| failed(path, &error);
     if let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty()) {
@@ -100,13 +100,13 @@ pub(super) fn open_locked(path: &Path) -> Result<File, LabError> {
         let message = format!("{}: is no regular file", path.display());
         return Err(LabError::input(message).hint("give another --out"));
     }
-    // Should a pipe come in its place, opening it would wait.
+    // If a pipe took the file's name, opening it would wait.
     let flags = OFlags::NONBLOCK.bits().cast_signed();
     let mut options = OpenOptions::new();
     let file = options.read(true).write(true).create(true).truncate(false).custom_flags(flags);
     let file = file.open(path).map_err(fail)?;
     let locked = flock(&file, FlockOperation::NonBlockingLockExclusive).is_ok();
-    // A sweep that ends puts another file in its place.
+    // A sweep that ends replaces the file, and the open file may be the old file.
     let same = |one: &Metadata, two: &Metadata| (one.dev(), one.ino()) == (two.dev(), two.ino());
     let open = file.metadata().map_err(fail)?;
     let still = std::fs::metadata(path).is_ok_and(|named| same(&open, &named));
@@ -117,7 +117,7 @@ pub(super) fn open_locked(path: &Path) -> Result<File, LabError> {
     Ok(file)
 }
 
-/// Marks the points that `bytes` hold, and returns how long the whole lines are.
+/// Marks the points in `bytes`, and returns the length of the complete lines.
 fn whole_lines(
     path: &Path,
     sweep: &Sweep,

@@ -1,12 +1,12 @@
-//! Parts of a sweep put together.
+//! The merge of the parts of a sweep.
 //!
-//! The file beside a part tells which sweep it is of and how many points that has, and each row has a key that follows
-//! from both: nothing else need be known to tell that every point is there, once, and of this sweep.
+//! The provenance file of a part identifies the sweep and states its number of points. The key of each row follows from
+//! both. The merge needs no other input to check that every point of this sweep is there exactly once.
 
 use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
 
-use lanemark_core::result::{Provenance, Sweep};
+use lanemark_schema::result::{Provenance, Sweep};
 use lanemark_study::sweep::{POINTS_MAX, key, rows};
 
 use super::journal::{failed, open_locked};
@@ -14,22 +14,22 @@ use super::provenance::{self, Beside};
 use crate::error::LabError;
 use crate::{input, reserved};
 
-/// Number of ranges of missing points that are told.
+/// The maximum number of ranges of missing points in a message.
 const TOLD_MAX: usize = 5;
 
-/// A part as it was read.
+/// A part of a sweep, as read.
 struct Part<'p> {
     path: &'p Path,
     text: String,
     beside: Beside,
 }
 
-/// Puts the sweep's points of `parts` into the file `out`, in their order: the bytes that a run of all of them gives.
-/// `provenance` is of whoever does this; seed and inputs are those of the parts.
+/// Merges the points of `parts` into the file `out`, in their order. The file has the same bytes as one run of all
+/// points. `provenance` describes the merging program; the parts determine seed and inputs.
 ///
 /// # Errors
-/// A part that cannot be read, is of another sweep or is spoilt, a point that is in two parts or in none, and an `out`
-/// that holds anything but this sweep.
+/// Returns an error if a part cannot be read, is damaged or belongs to another sweep. Returns an error if a point is in
+/// two parts or in no part, or if `out` contains anything other than this sweep.
 pub fn merge(parts: &[PathBuf], out: &Path, provenance: Provenance) -> Result<Sweep, LabError> {
     let parts = parts.iter().map(|path| Part::read(path)).collect::<Result<Vec<_>, _>>()?;
     let Some(first) = parts.first() else {
@@ -102,12 +102,12 @@ impl<'p> Part<'p> {
     }
 }
 
-/// The lines of all points in their order, without their ends.
+/// Returns the lines of all points in their order, without their ends.
 fn lines<'t>(parts: &'t [Part<'_>], points: u64) -> Result<Vec<&'t str>, LabError> {
     let mut held: Vec<Option<(&Part<'_>, &str)>> = vec![None; points as usize];
     for part in parts {
         let name = part.path.display();
-        // What is torn at the end is no row.
+        // A torn line at the end is no row.
         let whole = part.text.split_inclusive('\n').filter_map(|line| line.strip_suffix('\n'));
         for (index, line) in whole.enumerate().skip(1) {
             let id = rows::id(line, part.beside.axes.len()).ok_or_else(|| {
@@ -143,7 +143,7 @@ fn lines<'t>(parts: &'t [Part<'_>], points: u64) -> Result<Vec<&'t str>, LabErro
     )))
 }
 
-/// Numbers in their order as ranges.
+/// Returns sorted numbers as ranges.
 fn ranges(numbers: impl Iterator<Item = u64>) -> Vec<RangeInclusive<u64>> {
     let mut ranges: Vec<RangeInclusive<u64>> = Vec::new();
     for number in numbers {
@@ -155,7 +155,7 @@ fn ranges(numbers: impl Iterator<Item = u64>) -> Vec<RangeInclusive<u64>> {
     ranges
 }
 
-/// Puts `text` in the place of `out`, where nothing is or a file of the same sweep.
+/// Writes `text` to `out`, if the path is free or a file of the same sweep.
 fn write(out: &Path, text: &str, sweep: &str) -> Result<(), LabError> {
     let fail = |error: std::io::Error| failed(out, &error);
     let there = std::fs::symlink_metadata(out).is_ok_and(|there| there.len() > 0);

@@ -1,25 +1,25 @@
-//! The provenance of a sweep, in a file beside its CSV, `NAME.csv.provenance.json`.
+//! The provenance of a sweep, in a file next to its CSV, `NAME.csv.provenance.json`.
 //!
-//! The file is written when the sweep begins and stays when the sweep goes on, and holds no times: a sweep that was
-//! interrupted comes to the same bytes as one that was not, here as in its rows.
+//! The file is written when the sweep begins, and a continued sweep does not change it. It contains no times. An
+//! interrupted sweep therefore ends with the same bytes as an uninterrupted one, here as in its rows.
 
 use std::path::{Path, PathBuf};
 
-use lanemark_core::result::Provenance;
+use lanemark_schema::result::Provenance;
 use serde::{Deserialize, Serialize};
 
 use crate::error::LabError;
 use crate::{input, json, reserved};
 
-/// The longest such file: names and hashes of files, a command line.
+/// The maximum length of such a file: names and hashes of files, and a command line.
 const LENGTH_MAX: u64 = 4 << 20;
 
 /// The content of the provenance file.
 #[derive(Serialize, Deserialize)]
 pub(super) struct Beside {
-    /// The hash that tells the sweep from all others: system, workload, library, seed, settings, axes and version.
+    /// The hash that identifies the sweep: system, workload, library, seed, settings, axes and version.
     pub(super) sweep: String,
-    /// Number of points of the sweep, of which the file may be a part; 0 where that is not noted.
+    /// The number of points of the whole sweep, even if the file is a part; 0 if it is not recorded.
     #[serde(default)]
     pub(super) points: u64,
     /// Names of the sweep's axes.
@@ -28,8 +28,8 @@ pub(super) struct Beside {
     pub(super) provenance: Provenance,
 }
 
-/// Notes beside the sweep's file at `path` who made the sweep of that hash, so many points and these axes, unless that
-/// is noted already.
+/// Records the provenance of a sweep with this hash, number of points and axes next to its file at `path`, unless the
+/// provenance is already recorded.
 pub(super) fn note(
     path: &Path,
     (sweep, points, axes): (&str, u64, Vec<String>),
@@ -39,7 +39,7 @@ pub(super) fn note(
     if std::fs::symlink_metadata(&beside).is_ok() {
         match read(&beside) {
             Some(there) if there.sweep == sweep => return Ok(()),
-            // The CSV is this sweep's, so that what lies beside it is of one that is gone.
+            // The CSV belongs to this sweep, so this provenance file belongs to an earlier sweep.
             Some(_) => {}
             None => {
                 let message =
@@ -56,12 +56,12 @@ pub(super) fn note(
         .map_err(|error| LabError::run(format!("{}: can't be written: {error}", beside.display())))
 }
 
-/// Returns the provenance of the sweep at `path`, where there is such a file.
+/// Returns the provenance of the sweep at `path`, if its file exists.
 pub fn of(path: &Path) -> Option<Provenance> {
     whole(path).map(|there| there.provenance)
 }
 
-/// Returns the hash that tells the sweep at `path` from all others, where there is such a file.
+/// Returns the hash that identifies the sweep at `path`, if its provenance file exists.
 pub fn hash_of(path: &Path) -> Option<String> {
     whole(path).map(|there| there.sweep)
 }
@@ -75,7 +75,7 @@ fn read(path: &Path) -> Option<Beside> {
     serde_json::from_str(&input::text(path, LENGTH_MAX).ok()?).ok()
 }
 
-/// The file beside the sweep at `path`.
+/// Returns the path of the provenance file of the sweep at `path`.
 pub(super) fn beside(path: &Path) -> PathBuf {
     let mut name = path.as_os_str().to_owned();
     name.push(".provenance.json");

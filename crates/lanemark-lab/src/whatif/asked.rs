@@ -1,9 +1,9 @@
-//! A what-if as it is asked in words: the present system or a result, and what would be otherwise.
+//! A what-if question as text: the present system or a result, and the changes.
 
 use std::path::Path;
 
-use lanemark_core::result::{Calibration, FittedDrive, RunResult, Target, WhatIf};
-use lanemark_core::units::Duration;
+use lanemark_schema::result::{Calibration, FittedDrive, RunResult, Target, WhatIf};
+use lanemark_schema::units::Duration;
 use lanemark_study::system::SystemName;
 use lanemark_study::{Library, Location, System, Uncertain};
 
@@ -13,17 +13,17 @@ use crate::event::Watch;
 use crate::interval::Subject;
 use crate::lab::{Lab, assemble, settings};
 use crate::scale::{Scale, scaled};
-use crate::{opened, results};
+use crate::{input, opened, results};
 
-/// The factor up and down by which a driver's time varies between hosts: that of any assumed time.
+/// The factor by which a driver's time varies between hosts, up and down, as for any assumed time.
 const HOST_SPREAD: f64 = 1.4;
 
 /// A what-if question.
 #[derive(Clone, Copy, Debug)]
 pub struct WhatIfAsked<'a> {
-    /// Present system, `drive@platform:port`, or a saved result.
+    /// The present system, `drive@platform:port`, or a saved result.
     pub from: &'a str,
-    /// The model that stands for the drive of a measured result.
+    /// The model that represents the drive of a measured result.
     pub model: Option<&'a str>,
     /// The other port.
     pub port: Option<&'a str>,
@@ -35,11 +35,11 @@ pub struct WhatIfAsked<'a> {
     pub queue_depth: Option<u32>,
     /// Model values of the other system, each `parameter=value`.
     pub set: &'a [String],
-    /// The fit that the drive's model came from.
+    /// The fit that produced the drive's model.
     pub fit: Option<&'a Path>,
-    /// The tests, where not those of the result or of data sheets.
+    /// The workload, in place of the tests of the result or of data sheets.
     pub workload: Option<&'a str>,
-    /// Whether to tell 80% intervals.
+    /// Whether to report 80% intervals.
     pub intervals: bool,
     /// Changes to the tests.
     pub scale: Scale,
@@ -48,11 +48,11 @@ pub struct WhatIfAsked<'a> {
 }
 
 impl Lab {
-    /// Runs what `args` ask on both systems and compares; none where that is cancelled. `begun` is told the number of
-    /// simulations before they run: of each repeat of each test on both.
+    /// Runs the tests of `args` on both systems and compares them. Returns `None` if the run is cancelled. `begun`
+    /// receives the number of simulations before they run, one for each repeat of each test on both systems.
     ///
     /// # Errors
-    /// Whatever does not fit together, before anything runs.
+    /// Returns an error if the systems, tests and values do not fit together, before anything runs.
     pub fn what_if_asked(
         &self,
         library: &Library,
@@ -63,12 +63,20 @@ impl Lab {
         let from = Present::read(args)?;
         let (other, set) = other(args, &from.system)?;
         let workload = match (args.workload, &from.run) {
-            (Some(name), _) => opened::open(library, name, args.scale.size)?.workload,
-            (None, Some(run)) => run.workload.clone(),
+            (Some(name), _) => {
+                let mut opened = opened::open(library, name, args.scale.size)?;
+                opened.simulate();
+                opened.workload
+            }
+            (None, Some(run)) => {
+                let mut workload = run.workload.clone();
+                workload.take_pages();
+                workload
+            }
             (None, None) => opened::open(library, "data-sheet", None)?.workload,
         };
         let mut now = scaled(workload, &args.scale)?;
-        // Simulated repeats differ by their offsets alone.
+        // Simulated repeats differ only in their offsets.
         now.repeats = 1;
         let mut then = now.clone();
         if let Some(depth) = args.queue_depth {
@@ -82,9 +90,9 @@ impl Lab {
                 requests.queue_depth = depth;
             }
         }
-        // All that may be wrong is found before anything is simulated.
+        // All errors are found before any simulation.
         let fit = args.fit.map(results::read_fit).transpose()?;
-        // What the measurements told of their host holds on that platform, in whichever port.
+        // The fitted values of the host apply to its platform, for every port.
         let fit = fit.as_ref();
         let (here, own) = with_fitted_host(library, &from.system, &[], fit)?;
         let present = Side { name: from.system.clone(), system: here, workload: now };
@@ -99,7 +107,7 @@ impl Lab {
             others.extend(driver_times(&other.system));
         }
         let named = other.name.clone();
-        // The fit is of the other system's drive, and of the present one's where it is the same.
+        // The fit belongs to the other system's drive, and to the present drive if it is the same.
         let same = drive_of(&from.system) == drive_of(&named);
         let of_present = if same { ranges.as_slice() } else { &[] };
         let subject = |name, settings, ranges| Subject { library, name, settings, ranges };
@@ -118,8 +126,8 @@ impl Lab {
     }
 }
 
-/// Returns the times of drivers on a host that nothing was measured on. A platform has them from one published machine, and
-/// on another processor they are as uncertain as its other times.
+/// Returns the times of drivers on a host without measurements. A platform has them from one published machine. On
+/// another processor they are as uncertain as its other times.
 fn driver_times(system: &System) -> Vec<Uncertain> {
     let records = system.values.iter().filter(|one| {
         one.parameter.starts_with("platform.") && one.parameter.ends_with(".driver_time")
@@ -133,8 +141,8 @@ fn driver_times(system: &System) -> Vec<Uncertain> {
     ranged.collect()
 }
 
-/// Assembles a system with `set`, and returns it with all that is set: on the platform that was fitted, these are the host's
-/// values that the fit found, too.
+/// Assembles a system with `set`, and returns it with all values that are set. On the fitted platform, these include
+/// the host's values from the fit.
 fn with_fitted_host(
     library: &Library,
     name: &str,
@@ -154,7 +162,7 @@ fn with_fitted_host(
     Ok((assemble(library, name, &all)?, all))
 }
 
-/// The present system: by name, or with a result that it came from or stands for.
+/// The present system, and its result if there is one.
 struct Present {
     system: String,
     run: Option<RunResult>,
@@ -163,7 +171,8 @@ struct Present {
 impl Present {
     fn read(args: &WhatIfAsked<'_>) -> Result<Self, LabError> {
         let named = args.from;
-        if !named.ends_with(".json") && !named.contains(".json#") {
+        let is_result = named.ends_with(".json") || named.contains(".json#");
+        if !is_result && !input::is_piped(Path::new(named)) {
             return Ok(Self { system: named.to_owned(), run: None });
         }
         let run = results::load_run(named)?;
@@ -188,7 +197,7 @@ impl Present {
     }
 }
 
-/// Says what the other system has otherwise, each with what it was.
+/// Returns the differences of the other system, each with the present value.
 fn changed(
     args: &WhatIfAsked<'_>,
     present: &str,
@@ -216,12 +225,12 @@ fn changed(
     Ok(named.chain(depth).chain(set).collect())
 }
 
-/// Returns the drive of a system's name.
+/// Returns the drive's part of a system's name.
 fn drive_of(system: &str) -> Option<&str> {
     system.split_once('@').map(|(drive, _)| drive)
 }
 
-/// The system with the changes of the command line: its name, and the values that are set otherwise.
+/// Returns the name of the system with the changes of the command line, and the values that are set.
 fn other(
     args: &WhatIfAsked<'_>,
     present: &str,

@@ -1,24 +1,26 @@
-//! How far what was measured lies from the model of the present system, as it goes over to the other system.
+//! The deviation of a measurement from the model of the present system, as it is carried over to the other system.
 //!
-//! A test's own deviation has the model's error in it, which goes over, and chance, which does not. Where a grid was measured, requests of one
-//! kind that one part of the path limits have the former in common, nearly so where depth and threads are near. So the
-//! deviation that goes over is a mean over these tests, weighted by a normal kernel over the doublings of depth and
-//! threads (Nadaraya 1964, Watson 1964). Its bandwidth is the one with which tests that are left out are told best by the others, and what
-//! is left between them is how much chance there is in a figure.
+//! The deviation of a test consists of the model's error, which is carried over, and chance, which is not. In a
+//! measured grid, requests of one kind with the same limiting part of the path share the model's error, and nearly so
+//! at similar depths and threads. The carried deviation is therefore a mean over these tests, weighted by a normal
+//! kernel over the doublings of depth and threads (Nadaraya 1964, Watson 1964). The bandwidth is chosen by
+//! leave-one-out cross-validation, and the remaining error is the chance in a figure.
 //!
-//! The part of the path is the one that limits the *other* system: where a limit moves from a link to the drive, the
-//! deviation is that of tests in which the drive was the limit on the present one too. Where there are none, nothing is known, and
-//! the model stands alone.
+//! The limiting part is the limit of the *other* system. If the limit moves from a link to the drive, the deviation
+//! comes from the tests that the drive limits on the present system too. Without such tests there is no evidence, and
+//! the model is used without a correction.
 
-use lanemark_core::result::PathPart;
-use lanemark_core::workload::{Requests, Test};
+use lanemark_schema::result::{PathPart, student};
+use lanemark_schema::workload::{Requests, Test};
 
-/// Bandwidths that are tried, in doublings, the widest, a plain mean, first: of equal ones that is taken.
+use crate::interval::SIDES;
+
+/// The bandwidths to try, in doublings. The widest, effectively a plain mean, is first, and is chosen among equals.
 const BANDWIDTHS: [f64; 5] = [100.0, 2.8, 1.4, 0.7, 0.35];
-/// Tests of one kind and limit from which on they are put together. With fewer, each goes over as it was measured.
+/// The number of tests of one kind and limit from which on they are averaged. With fewer, each keeps its own deviation.
 const ENOUGH: usize = 5;
 
-/// A test that was measured, with its deviation.
+/// A measured test with its deviation.
 #[derive(Clone, Debug)]
 pub(super) struct Seen<'t> {
     pub(super) test: &'t Test,
@@ -28,16 +30,17 @@ pub(super) struct Seen<'t> {
     pub(super) log: f64,
 }
 
-/// A deviation that goes over.
+/// A deviation that is carried over.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Deviation {
     /// The logarithm of measured over modelled throughput.
     pub(super) log: f64,
-    /// The standard deviation of the logarithm of a figure for chance; none where too few tests tell it.
+    /// The standard deviation by chance of a figure's logarithm, with Student's factor for an 80% interval; `None` if
+    /// there are too few tests to estimate it.
     pub(super) chance: Option<f64>,
 }
 
-/// Returns the deviation of test `at` of `seen`, where `limit` is the limit on the other system.
+/// Returns the deviation of test `at` of `seen` if `limit` is the limit on the other system.
 pub(super) fn carried(
     seen: &[Option<Seen<'_>>],
     at: usize,
@@ -53,29 +56,32 @@ pub(super) fn carried(
         let log = (own.limit == limit).then_some(own.log)?;
         return Some(Deviation { log, chance: None });
     }
-    let judged = BANDWIDTHS.map(|bandwidth| (left_out_error(&alike, bandwidth), bandwidth));
-    let (error, bandwidth) = judged.into_iter().min_by(|one, two| one.0.total_cmp(&two.0))?;
+    let judged = BANDWIDTHS.map(|bandwidth| (left_out_squares(&alike, bandwidth), bandwidth));
+    let (squares, bandwidth) = judged.into_iter().min_by(|one, two| one.0.total_cmp(&two.0))?;
     let log = mean(&alike, own.test, bandwidth, None)?;
-    Some(Deviation { log, chance: Some(error.sqrt()) })
+    // The mean and the choice of bandwidth each take a degree of freedom, and an estimate from few tests is uncertain.
+    let freedom = alike.len() - 2;
+    let chance = (squares / freedom as f64).sqrt() * student(SIDES, freedom) / SIDES;
+    Some(Deviation { log, chance: Some(chance) })
 }
 
-/// Whether two tests differ in their depth and threads at most.
+/// Returns whether two tests differ only in their depth and threads.
 fn are_alike(one: &Test, other: &Test) -> bool {
     let (Some(asked), Some(others)) = (one.requests(), other.requests()) else { return false };
     let same = Requests { queue_depth: others.queue_depth, ..asked.clone() } == *others;
     same && one.block == other.block
 }
 
-/// The mean squared error with which each of `alike` is told by the others.
-fn left_out_error(alike: &[&Seen<'_>], bandwidth: f64) -> f64 {
+/// Returns the sum of the squared errors of predicting each of `alike` from the others.
+fn left_out_squares(alike: &[&Seen<'_>], bandwidth: f64) -> f64 {
     let errors = alike.iter().enumerate().map(|(at, one)| {
         let told = mean(alike, one.test, bandwidth, Some(at));
         told.map_or(f64::INFINITY, |told| (told - one.log).powi(2))
     });
-    errors.sum::<f64>() / alike.len() as f64
+    errors.sum::<f64>()
 }
 
-/// The mean deviation of `alike` at the depth and threads of `test`, without one of them.
+/// Returns the mean deviation of `alike` at the depth and threads of `test`, without the test number `without`.
 fn mean(alike: &[&Seen<'_>], test: &Test, bandwidth: f64, without: Option<usize>) -> Option<f64> {
     let doublings = |one: u32, two: u32| (f64::from(one) / f64::from(two)).log2();
     let square = |other: &Test| {
@@ -85,7 +91,7 @@ fn mean(alike: &[&Seen<'_>], test: &Test, bandwidth: f64, without: Option<usize>
     let others = alike.iter().enumerate().filter(|(at, _)| Some(*at) != without);
     let others: Vec<(f64, f64)> =
         others.map(|(_, other)| (square(other.test), other.log)).collect();
-    // Weights count from the nearest, so that one is there however far all are.
+    // Weights are relative to the nearest test, so that the nearest one counts at any distance.
     let nearest = others.iter().map(|(square, _)| *square).min_by(f64::total_cmp)?;
     let weight = |square: f64| (-0.5 * (square - nearest) / bandwidth.powi(2)).exp();
     let weights: f64 = others.iter().map(|(square, _)| weight(*square)).sum();
@@ -95,7 +101,8 @@ fn mean(alike: &[&Seen<'_>], test: &Test, bandwidth: f64, without: Option<usize>
 
 #[cfg(test)]
 mod tests {
-    use lanemark_core::units::Bytes;
+    use lanemark_schema::rng::{Rng, StreamKey};
+    use lanemark_schema::units::Bytes;
 
     use super::*;
 
@@ -120,7 +127,7 @@ mod tests {
     #[test]
     fn what_tests_have_in_common_goes_over_and_chance_does_not() {
         let tests = grid();
-        // A tenth below the model throughout, and 3% of chance either way.
+        // Every test is a tenth below the model, with 3% of chance in either direction.
         let chance = |at: usize| if (at * 7 + at / 6).is_multiple_of(2) { 0.03 } else { -0.03 };
         let all = seen(&tests, |at, _| -0.1 + chance(at));
         for at in 0..tests.len() {
@@ -161,5 +168,47 @@ mod tests {
         assert_eq!(carried(&all, 0, None), alone(0.1));
         assert_eq!(carried(&all, 1, Some(PathPart::Drive)), alone(1.1));
         assert_eq!(carried(&all, 0, Some(PathPart::Drive)), None);
+    }
+
+    #[test]
+    fn figures_that_go_over_are_held_in_eight_of_ten_cases() {
+        let tests = grid();
+        let mut rng = Rng::new(StreamKey::from_seed(9));
+        let mut normal = || (0..12).map(|_| rng.unit()).sum::<f64>() - 6.0;
+        let (mut below, mut above, mut all) = (0.0, 0.0, 0.0);
+        for _ in 0..60 {
+            // The tests of one limit share the carried error. Each figure has its own chance of 4% on either system.
+            let common = 0.3 * normal();
+            let all_seen = tests.iter().map(|test| {
+                let limit = (test.queue_depth() > 4).then_some(PathPart::Drive);
+                Some(Seen { test, limit, log: common + 0.04 * normal() })
+            });
+            let all_seen: Vec<Option<Seen<'_>>> = all_seen.collect();
+            for at in 0..tests.len() {
+                let told = carried(&all_seen, at, all_seen[at].as_ref().unwrap().limit).unwrap();
+                let reach = SIDES * told.chance.unwrap();
+                let truth = common + 0.04 * normal();
+                below += f64::from(u8::from(truth < told.log - reach));
+                above += f64::from(u8::from(truth > told.log + reach));
+                all += 1.0;
+            }
+        }
+        let held: f64 = 1.0 - (below + above) / all;
+        assert!((0.77..=0.83).contains(&held), "{held}");
+        assert!(
+            (below / all - above / all).abs() < 0.03,
+            "{below} below and {above} above of {all}"
+        );
+    }
+
+    #[test]
+    fn enough_tests_are_five() {
+        let tests: Vec<Test> = [1, 2, 3, 4].iter().map(|threads| test(1, *threads)).collect();
+        let four = seen(&tests, |at, _| 0.1 * at as f64);
+        assert_eq!(carried(&four, 0, None).unwrap(), Deviation { log: 0.0, chance: None });
+        let tests: Vec<Test> = [1, 2, 3, 4, 5].iter().map(|threads| test(1, *threads)).collect();
+        let five = seen(&tests, |_, _| 0.1);
+        let told = carried(&five, 0, None).unwrap();
+        assert!((told.log - 0.1).abs() < 1e-12 && told.chance.unwrap() < 1e-12);
     }
 }

@@ -1,20 +1,21 @@
-//! An engine that asks nothing of anybody: each request is complete with the next wait.
+//! An engine that makes no system calls: each request is complete with the next wait.
 
 use std::collections::VecDeque;
 use std::io;
 
-use super::{Engine, Transfer};
+use super::interface::{Engine, Transfer};
 use crate::arena::Arena;
 
-/// Buffers, and requests that nobody does.
-pub(crate) struct Null {
+/// Buffers, and requests that are never executed.
+pub struct Null {
     arena: Arena,
     pushed: VecDeque<(u32, i32)>,
     complete: usize,
 }
 
 impl Null {
-    pub(crate) fn new(arena: Arena) -> Self {
+    /// Creates an engine that completes every request at once, over the buffers of `arena`.
+    pub fn new(arena: Arena) -> Self {
         let pushed = VecDeque::with_capacity(arena.slots() as usize);
         Self { arena, pushed, complete: 0 }
     }
@@ -30,7 +31,7 @@ impl Engine for Null {
     }
 
     fn buffer_mut(&mut self, slot: u32) -> &mut [u8] {
-        // SAFETY: the kernel never hears of this arena.
+        // SAFETY: the kernel never accesses this arena.
         unsafe { self.arena.buffer_mut(slot) }
     }
 

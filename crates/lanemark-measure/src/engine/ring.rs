@@ -1,16 +1,17 @@
-//! An io_uring of one thread with the buffers that it moves data to and from.
+//! An io_uring of one thread with the buffers of its requests.
 //!
-//! The ring owns its [`Arena`] and knows which slots the kernel has, so that nothing outside can touch
-//! a buffer in flight and no buffer is unmapped under the kernel: dropping a ring waits for what is
-//! outstanding. Buffers, file and the ring's own descriptor are registered with the kernel where it
-//! allows that (io_uring_register(2)); otherwise plain requests are used and [`Ring::refusal`] says why.
+//! The ring owns its [`Arena`] and records which slots are in the kernel's hands. Outside code therefore cannot touch a
+//! buffer in flight, and no buffer is unmapped under the kernel: dropping a ring waits for the outstanding requests.
+//! Buffers, file and the ring's own descriptor are registered with the kernel if it allows that (io_uring_register(2));
+//! otherwise plain requests are used and [`Ring::refusal`] states the reason.
 //!
-//! Set up with `SINGLE_ISSUER | DEFER_TASKRUN` (io_uring_setup(2), Linux 6.1): completions are posted
-//! only while this thread waits for them, so it is never interrupted to do so. Older kernels get
-//! `COOP_TASKRUN`, then nothing.
+//! The ring is set up with `SINGLE_ISSUER | DEFER_TASKRUN` (io_uring_setup(2), Linux 6.1): completions are posted only
+//! while this thread waits for them, so posting never interrupts the thread. Older kernels get `COOP_TASKRUN`, then no
+//! flags.
 //!
-//! On request only, because they are other paths than those of an ordinary program: `SQPOLL`, where a thread of the
-//! kernel takes requests without being called, and `IOPOLL`, where completions are looked for and not announced.
+//! Two options use other kernel paths than an ordinary program and are therefore off by default: with `SQPOLL`, a
+//! kernel thread takes requests without a system call; with `IOPOLL`, completions are polled for instead of announced
+//! by interrupts.
 
 use std::io;
 use std::mem::ManuallyDrop;
@@ -18,16 +19,16 @@ use std::os::fd::{AsRawFd, BorrowedFd};
 
 use io_uring::types::{Fd, FsyncFlags, SubmitArgs, Timespec};
 use io_uring::{Builder, CompletionQueue, IoUring, SubmissionQueue, Submitter, opcode, squeue};
-use lanemark_core::workload::Operation;
+use lanemark_schema::workload::Operation;
 
-use super::{Engine, Transfer};
+use super::interface::{Engine, Transfer};
 use crate::arena::Arena;
 
-/// The largest buffer that may be registered as one, by `io_sqe_buffer_register` in the kernel.
+/// The largest buffer that can be registered as one, by `io_sqe_buffer_register` in the kernel.
 const REGISTERED_MAX: usize = 1 << 30;
 
 /// A ring with its buffers.
-pub(crate) struct Ring<'u> {
+pub struct Ring<'u> {
     submitter: Submitter<'u>,
     submission: SubmissionQueue<'u>,
     completion: CompletionQueue<'u>,
@@ -36,20 +37,20 @@ pub(crate) struct Ring<'u> {
     outstanding: u32,
     file: BorrowedFd<'u>,
     file_registered: bool,
-    /// Slots in one registered buffer, where buffers are registered.
+    /// Slots in one registered buffer, if buffers are registered.
     slots_per_buffer: Option<u32>,
     refusal: Option<String>,
 }
 
 /// The options of a ring.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct RingOptions {
+pub struct RingOptions {
     /// Whether to register buffers and file with the kernel.
-    pub(crate) register: bool,
-    /// Whether a thread of the kernel takes requests.
-    pub(crate) submission_polled: bool,
-    /// Whether completions are looked for.
-    pub(crate) completion_polled: bool,
+    pub register: bool,
+    /// Whether a kernel thread takes requests.
+    pub submission_polled: bool,
+    /// Whether completions are polled for.
+    pub completion_polled: bool,
 }
 
 impl Default for RingOptions {
@@ -58,11 +59,11 @@ impl Default for RingOptions {
     }
 }
 
-/// Time that the kernel's thread looks for requests in vain before it sleeps, in ms.
+/// Time that the kernel's thread polls for requests in vain before it sleeps, in ms.
 const SUBMISSION_POLL_IDLE_MS: u32 = 100;
 
-/// Makes the kernel's part of a ring for `entries` requests, with the best flags that it knows.
-pub(crate) fn open_uring(entries: u32, options: RingOptions) -> io::Result<IoUring> {
+/// Creates the kernel's part of a ring for `entries` requests, with the best flags that it supports.
+pub fn open_uring(entries: u32, options: RingOptions) -> io::Result<IoUring> {
     let attempts: &[fn(&mut Builder) -> &mut Builder] = match options.submission_polled {
         true => &[|builder| builder.setup_sqpoll(SUBMISSION_POLL_IDLE_MS)],
         false => &UNPOLLED,
@@ -85,7 +86,7 @@ pub(crate) fn open_uring(entries: u32, options: RingOptions) -> io::Result<IoUri
     Err(refused.unwrap_or_else(|| io::ErrorKind::Unsupported.into()))
 }
 
-/// Set-ups of the ring from the best to the plainest, as kernels became able.
+/// Set-ups of the ring from the newest to the oldest kernel feature.
 const UNPOLLED: [fn(&mut Builder) -> &mut Builder; 4] = [
     |builder| builder.setup_single_issuer().setup_defer_taskrun().setup_no_sqarray(),
     |builder| builder.setup_single_issuer().setup_defer_taskrun(),
@@ -94,14 +95,9 @@ const UNPOLLED: [fn(&mut Builder) -> &mut Builder; 4] = [
 ];
 
 impl<'u> Ring<'u> {
-    /// Joins a ring, the file that it works on and its buffers. `uring` must have an entry for each
-    /// slot of `arena`. With `register` false nothing is registered.
-    pub(crate) fn new(
-        uring: &'u mut IoUring,
-        file: BorrowedFd<'u>,
-        arena: Arena,
-        register: bool,
-    ) -> Self {
+    /// Combines a ring, its file and its buffers. `uring` must have an entry for each slot of `arena`. If `register` is
+    /// false, no buffer or file is registered.
+    pub fn new(uring: &'u mut IoUring, file: BorrowedFd<'u>, arena: Arena, register: bool) -> Self {
         assert!(uring.params().sq_entries() >= arena.slots());
         let (submitter, submission, completion) = uring.split();
         let mut ring = Self {
@@ -123,7 +119,7 @@ impl<'u> Ring<'u> {
     }
 
     fn register(&mut self) {
-        // Its failure only costs a descriptor lookup per call, so nobody is warned of it.
+        // A failure only costs a descriptor lookup per call, so it raises no warning.
         let _ = self.submitter.register_ring_fd();
         match self.submitter.register_files(&[self.file.as_raw_fd()]) {
             Ok(()) => self.file_registered = true,
@@ -151,7 +147,7 @@ impl<'u> Ring<'u> {
         let Transfer { operation, offset, skip, length } = transfer;
         // SAFETY: `skip` lies inside the slot, as `push` asserts.
         let buffer = unsafe { self.arena.pointer(slot).add(skip as usize) };
-        // A registered file goes by its number, which is 0, and a flag that says so.
+        // A registered file is identified by its index, which is 0, and by a flag.
         let (file, flags) = if self.file_registered {
             (Fd(0), squeue::Flags::FIXED_FILE)
         } else {
@@ -201,8 +197,8 @@ impl Engine for Ring<'_> {
         assert!(!std::mem::replace(&mut self.in_flight[slot as usize], true));
         assert!(transfer.skip as usize + transfer.length as usize <= self.arena.stride());
         let entry = self.entry(slot, transfer);
-        // SAFETY: the buffer lies in the arena and is ours to lend: the slot was not in flight and now
-        // is, and neither a reference to it nor its unmapping can come before its completion.
+        // SAFETY: the buffer lies in the arena and may be lent: the slot was not in flight and now is, and neither a
+        // reference to it nor its unmapping can occur before its completion.
         unsafe { self.submission.push(&entry) }
             .expect("the queue has an entry for each slot, and a slot is queued at most once");
         self.outstanding += 1;
@@ -240,8 +236,8 @@ impl Engine for Ring<'_> {
     }
 }
 
-/// Takes as success what only asks to call again: time is up, a signal came, memory is short, or
-/// completions are to be taken first.
+/// Treats errors that only require another call as success: a timeout, a signal, a shortage of memory, or completions
+/// that must be taken first.
 fn in_order(answer: io::Result<usize>) -> io::Result<()> {
     match answer {
         Ok(_) => Ok(()),
@@ -256,15 +252,15 @@ impl Drop for Ring<'_> {
     fn drop(&mut self) {
         while self.outstanding > 0 {
             if self.submit_and_wait(Some(1_000_000_000)).is_err() {
-                // The kernel may still write to the buffers: better to lose the memory than to let
-                // another allocation have it.
+                // The kernel may still write to the buffers: leaking the memory is better than letting another
+                // allocation reuse it.
                 return;
             }
             while self.next_completion().is_some() {}
         }
-        // The kernel takes a closed ring apart some time later. Until then its locked memory would be
-        // counted against this user, and a removed file would keep its space, so give them back now.
-        // The registered descriptor would keep the ring for as long as the thread lives.
+        // The kernel destroys a closed ring asynchronously. Until then, its locked memory would count against this
+        // user, and a removed file would occupy its space, so both are released now. The registered descriptor would
+        // keep the ring until the thread ends.
         if self.slots_per_buffer.is_some() {
             let _ = self.submitter.unregister_buffers();
         }
@@ -272,7 +268,7 @@ impl Drop for Ring<'_> {
             let _ = self.submitter.unregister_files();
         }
         let _ = self.submitter.unregister_ring_fd();
-        // SAFETY: this is the only place that drops the arena, and nothing uses it afterwards.
+        // SAFETY: no other code drops the arena, and nothing uses it afterwards.
         unsafe { ManuallyDrop::drop(&mut self.arena) };
     }
 }
@@ -288,7 +284,7 @@ mod tests {
         Transfer { operation, offset, skip: 0, length: 4096 }
     }
 
-    /// Writes two blocks and reads them back by other slots.
+    /// Writes two blocks and reads them back through other slots.
     fn round_trip(register: bool) {
         let file = tempfile::tempfile().unwrap();
         let mut uring = open_uring(4, RingOptions::default()).unwrap();

@@ -1,17 +1,17 @@
-//! `preadv2` and `pwritev2`, one request at a time: the leanest way for a queue depth of one.
+//! `preadv2` and `pwritev2`, one request at a time: the cheapest engine for a queue depth of one.
 //!
-//! The system call is made where others wait, so that the stamps of the loop lie right before and after it.
+//! The system call is made in the engine's wait, so that the stamps of the loop lie right before and after it.
 
 use std::io;
 use std::os::fd::{AsRawFd, BorrowedFd};
 
-use lanemark_core::workload::Operation;
+use lanemark_schema::workload::Operation;
 
-use super::{Engine, Transfer};
+use super::interface::{Engine, Transfer};
 use crate::arena::Arena;
 
 /// A file with one buffer.
-pub(crate) struct Synchronous<'a> {
+pub struct Synchronous<'a> {
     file: BorrowedFd<'a>,
     arena: Arena,
     queued: Option<(u32, Transfer)>,
@@ -21,12 +21,12 @@ pub(crate) struct Synchronous<'a> {
 
 impl<'a> Synchronous<'a> {
     /// Creates the engine; with `polled` the kernel waits for the device by polling it (`RWF_HIPRI`).
-    pub(crate) fn new(file: BorrowedFd<'a>, arena: Arena, polled: bool) -> Self {
+    pub fn new(file: BorrowedFd<'a>, arena: Arena, polled: bool) -> Self {
         let flags = if polled { libc::RWF_HIPRI } else { 0 };
         Self { file, arena, queued: None, complete: None, flags }
     }
 
-    /// Makes the call: bytes moved or a negative error number.
+    /// Makes the call and returns the bytes moved or a negative error number.
     fn call(&mut self, slot: u32, transfer: Transfer) -> i32 {
         let Transfer { operation, offset, skip, length } = transfer;
         let file = self.file.as_raw_fd();
@@ -34,7 +34,7 @@ impl<'a> Synchronous<'a> {
         let base = unsafe { self.arena.pointer(slot).add(skip as usize) };
         let part = libc::iovec { iov_base: base.cast(), iov_len: length as usize };
         let offset = offset as libc::off_t;
-        // SAFETY: the vector names one range of the arena, which nothing else uses during the call.
+        // SAFETY: the vector names one range of the arena, which no other code uses during the call.
         let answer = unsafe {
             match operation {
                 Operation::Read => libc::preadv2(file, &part, 1, offset, self.flags),
@@ -64,7 +64,7 @@ impl Engine for Synchronous<'_> {
     }
 
     fn buffer_mut(&mut self, slot: u32) -> &mut [u8] {
-        // SAFETY: the kernel has a buffer only during a call.
+        // SAFETY: the kernel uses a buffer only during a call.
         unsafe { self.arena.buffer_mut(slot) }
     }
 

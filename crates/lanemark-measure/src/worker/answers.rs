@@ -1,9 +1,9 @@
-//! The handling of completions: those that succeeded are counted, and those that failed apart.
+//! The handling of completions: successful and failed requests are counted separately.
 
 use super::*;
 
 impl<E: Engine, C: Timekeeper> Worker<'_, E, C> {
-    /// Takes the completions that are there and counts those that fall into the window.
+    /// Takes the available completions and counts those in the window.
     pub(super) fn reap(&mut self, now: u64) {
         self.settle(now);
         while let Some((slot, result)) = self.engine.next_completion() {
@@ -59,7 +59,7 @@ impl<E: Engine, C: Timekeeper> Worker<'_, E, C> {
         }
     }
 
-    /// Reads the answer to a slot's request: bytes moved or a negative error number.
+    /// Interprets the answer to a slot's request: bytes moved or a negative error number.
     pub(super) fn answer(&mut self, slot: u32, result: i32) -> Answer {
         let entry = &mut self.slots[slot as usize];
         match u32::try_from(result) {
@@ -69,13 +69,13 @@ impl<E: Engine, C: Timekeeper> Worker<'_, E, C> {
                 entry.done += moved;
                 if entry.done >= entry.length { Answer::Whole } else { Answer::Part }
             }
-            // The kernel was disturbed or short of memory and moved nothing.
+            // The kernel was interrupted or short of memory and moved no data.
             Err(_) if matches!(-result, libc::EINTR | libc::EAGAIN) => Answer::Part,
             Err(_) => Answer::Failed(Some(result.unsigned_abs())),
         }
     }
 
-    /// Takes a slot back whose request failed, and ends the run where that is asked for.
+    /// Releases a slot whose request failed, and ends the run if the settings require it.
     #[cold]
     pub(super) fn fail(&mut self, slot: u32, errno: Option<u32>, now: u64) {
         let Slot { operation, offset, length, done, asked_ns, .. } = self.slots[slot as usize];

@@ -5,9 +5,9 @@
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
-use lanemark_core::units::{Bytes, Duration, Ratio};
-use lanemark_core::workload::{Average, Order, Test, Workload};
 use lanemark_measure::{Bench, MeasureError, Outcome, Settings};
+use lanemark_schema::units::{Bytes, Duration, Ratio};
+use lanemark_schema::workload::{Average, Order, Test, Workload};
 
 /// 256 random reads of 4 KiB over 1 MiB.
 pub(crate) fn read() -> Test {

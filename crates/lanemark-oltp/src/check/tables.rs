@@ -1,40 +1,41 @@
-//! The rules for tables beside the twelve conditions: the number of rows, and values that can be.
+//! The rules for tables in addition to the twelve conditions: the number of rows, and the valid values.
 //!
-//! The conditions of the specification hold tables against each other, so what is gone from all of them alike breaks
-//! none. These hold each table against the scale that was loaded, its columns against what clauses 1.3 and 4.3.3 allow
-//! and the transactions leave, and against what only together can be right: a stock's sales are the lines of orders, a
-//! customer's payments are rows of the history. The order of `CASE` matters: what is unknown counts as broken.
+//! The conditions of the specification compare tables with each other, so they miss rows that are absent from all
+//! tables. These rules compare each table with the loaded scale, and its columns with the values that clauses 1.3
+//! and 4.3.3 and the transactions allow. They also compare tables: a stock's sales equal the lines of orders, and a
+//! customer's payments equal rows of the history. The order of `CASE` branches matters: an unknown result counts as a
+//! violation.
 
 use crate::schema::{DISTRICTS, Scale, Table};
 
-/// A rule for a table, with the statement that counts what breaks it.
+/// A rule for a table, with the statement that counts its violations.
 pub(super) struct Rule {
     pub(super) table: Table,
     pub(super) text: &'static str,
     pub(super) sql: String,
 }
 
-/// A whole number from `low` to `high`.
+/// Returns the condition for a whole number from `low` to `high`.
 fn whole(column: &str, low: i64, high: i64) -> String {
     format!("{column} BETWEEN {low} AND {high} AND ROUND({column}) = {column}")
 }
 
-/// A whole number of at least `low`.
+/// Returns the condition for a whole number of `low` or more.
 fn at_least(column: &str, low: i64) -> String {
     format!("{column} >= {low} AND ROUND({column}) = {column}")
 }
 
-/// A text of `low` to `high` characters.
+/// Returns the condition for a text of `low` to `high` characters.
 fn long(column: &str, low: i64, high: i64) -> String {
     format!("LENGTH({column}) BETWEEN {low} AND {high}")
 }
 
-/// A column that is absent or a whole number from `low` to `high`.
+/// Returns the condition for a column that is NULL or a whole number from `low` to `high`.
 fn absent_or(column: &str, low: i64, high: i64) -> String {
     format!("({column} IS NULL OR ({}))", whole(column, low, high))
 }
 
-/// The columns that say which row of the scale it is, with their greatest numbers; the least is 1.
+/// Returns the columns that identify a row of the scale, with their maximum; the minimum is 1.
 fn keys(table: Table, scale: &Scale) -> Vec<(&'static str, i64)> {
     let (w, d, c) = (scale.warehouses, DISTRICTS, scale.customers());
     match table {
@@ -70,7 +71,7 @@ fn values(table: Table, scale: &Scale) -> Vec<String> {
             long("w_name", 6, 10),
         ],
         Table::Stock => vec![
-            // Less than ten is filled up by 91 before it is written.
+            // A transaction adds 91 to a quantity below ten before it writes it.
             whole("s_quantity", 10, 100),
             at_least("s_order_cnt", 0),
             "s_remote_cnt BETWEEN 0 AND s_order_cnt".to_owned(),
@@ -126,7 +127,7 @@ fn values(table: Table, scale: &Scale) -> Vec<String> {
     }
 }
 
-/// Returns the number of rows of a table for its scale, where that is fixed.
+/// Returns the number of rows of a table for its scale, if it is fixed.
 fn fixed_rows(table: Table, scale: &Scale) -> Option<i64> {
     let rows = match table {
         Table::Item | Table::Warehouse | Table::Stock | Table::District | Table::Customer => {
@@ -137,12 +138,12 @@ fn fixed_rows(table: Table, scale: &Scale) -> Option<i64> {
     Some(rows)
 }
 
-/// Counts the rows of which `good` is not known to hold.
+/// Returns SQL that counts the rows for which `good` is not true.
 fn bad_rows(from: &str, good: &str) -> String {
     format!("SELECT COUNT(*) FROM {from} WHERE CASE WHEN {good} THEN 0 ELSE 1 END = 1")
 }
 
-/// The rules of all tables.
+/// Returns the rules of all tables.
 pub(super) fn rules(scale: &Scale) -> Vec<Rule> {
     let mut rules = Vec::new();
     for table in Table::ALL {
@@ -150,7 +151,7 @@ pub(super) fn rules(scale: &Scale) -> Vec<Rule> {
             keys(table, scale).iter().map(|(column, most)| whole(column, 1, *most)).collect();
         let keys = keys.join(" AND ");
         if let Some(rows) = fixed_rows(table, scale) {
-            // A key is there once, so as many as there are to be are all of them.
+            // Keys are unique, so the expected number of valid rows proves that all rows exist.
             let sql = format!(
                 "SELECT {rows} + COUNT(*) - 2 * COUNT(CASE WHEN {keys} THEN 1 END) FROM {}",
                 table.name()
@@ -165,7 +166,7 @@ pub(super) fn rules(scale: &Scale) -> Vec<Rule> {
     rules
 }
 
-/// Returns the rules over several tables together.
+/// Returns the rules that compare several tables.
 fn together(scale: &Scale) -> [Rule; 6] {
     let (fresh, delivered) = (scale.customers(), scale.delivered());
     [

@@ -1,4 +1,4 @@
-//! A database of a MariaDB or MySQL server: its tables, its settings, its place and its room.
+//! A database of a MariaDB or MySQL server: its tables, settings, data folder and size.
 
 use std::path::PathBuf;
 
@@ -18,7 +18,7 @@ pub(crate) struct MysqlDatabase {
 }
 
 impl MysqlDatabase {
-    /// The database that a URL names.
+    /// Parses the URL of a database.
     pub(crate) fn new(url: &str) -> Result<Self, OltpError> {
         let (opts, database) = parse(url)?;
         Ok(Self { url: url.to_owned(), opts, database })
@@ -52,17 +52,17 @@ impl Backend for MysqlDatabase {
         self.open(false)?.script(&format!("DROP DATABASE {}", quoted(&self.database)))
     }
 
-    /// SQL that makes our tables with their keys, by which they lie, and indexes.
+    /// Returns SQL that makes our tables clustered by their keys, and the indexes.
     fn tables(&self) -> String {
         let kind = |name: &str, kind| match kind {
             Kind::Small => "SMALLINT",
             Kind::Int => "INTEGER",
             Kind::Big => "BIGINT",
-            // What is known of a customer is the only long text, and none is part of an index.
+            // The notes about a customer are the only long text, and no index contains them.
             Kind::Text if name == "c_data" => "VARCHAR(500)",
             Kind::Text => "VARCHAR(64)",
         };
-        // Names sort by their bytes, as they do in every other database here.
+        // Names sort by their bytes, as in every other database here.
         let ending = " ENGINE = InnoDB CHARACTER SET ascii COLLATE ascii_bin";
         Table::ALL.map(|table| table.sql(kind, true, ending)).concat() + INDEXES
     }
@@ -97,7 +97,7 @@ impl Backend for MysqlDatabase {
     }
 
     fn footprint(&self) -> Footprint {
-        // MariaDB 10.11, pages of 16 KiB.
+        // Measured with MariaDB 10.11 and pages of 16 KiB.
         Footprint { items: 12_500_000, warehouse: 109_000_000 }
     }
 }

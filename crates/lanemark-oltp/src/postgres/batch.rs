@@ -1,18 +1,18 @@
-//! The five transactions in a few messages each: statements that do not need each other's answers go together.
+//! The five transactions in a few messages each. Statements that do not need each other's answers share a message.
 //!
-//! Rows are changed in the order of tables in which `transactions.rs` does so statement by statement, and the
-//! contents come out the same. A message ends where the client needs an answer, as a terminal's program would:
+//! Rows change in the same order of tables as in `transactions.rs`, and the contents are equal afterwards. A message
+//! ends when the client needs an answer, as a terminal's program would:
 //!
-//! | transaction | messages | the answers that the next one needs |
+//! | transaction | messages | answers that the next message needs |
 //! |---|---|---|
 //! | New-Order | 3 | the order's number, taxes, discount and prices; the stocks' texts |
-//! | Payment | 2, by last name 3 | the customer's number; the balance, what is known of bad credit, the district's name |
-//! | Order-Status | 2, by last name 3 | the customer's number; the order's |
+//! | Payment | 2, by last name 3 | the customer's number; the balance, the notes on bad credit, the district |
+//! | Order-Status | 2, by last name 3 | the customer's number; the order's number |
 //! | Delivery | 3 | the open orders; their customers and amounts |
 //! | Stock-Level | 2 | the next order's number |
 //!
-//! An item can be on an order twice, and one update changes a row once: its second line is taken by a second update of
-//! the same message.
+//! An order can contain an item twice, and one update changes a row once: a second update of the same message processes
+//! the second line.
 
 use std::collections::HashMap;
 
@@ -23,14 +23,14 @@ use crate::input::{CustomerKey, Delivery, Line, NewOrder, OrderStatus, Payment, 
 use crate::session::Connection as _;
 use crate::transactions::{DeliveryOutcome, NewOrderOutcome, middle, noted};
 
-/// Undoes a transaction that failed.
+/// Rolls a failed transaction back.
 fn undone<T>(
     postgres: &mut Postgres,
     body: impl FnOnce(&mut Postgres) -> Result<T, OltpError>,
 ) -> Result<T, OltpError> {
     let outcome = body(postgres);
     if outcome.is_err() {
-        // The first error says why; a connection that is gone has undone it already.
+        // The caller needs the first error; a lost connection has rolled back already.
         let _ = postgres.rollback();
     }
     outcome
@@ -40,7 +40,7 @@ fn damaged(what: String) -> OltpError {
     OltpError::Damaged(what)
 }
 
-/// Lines in as many passes as the most frequent row of stock is wanted; in none is a row wanted twice.
+/// Splits lines into passes, so that no pass contains a row of stock twice.
 fn passes(lines: &[Line]) -> Vec<Vec<Line>> {
     let mut passes: Vec<Vec<Line>> = Vec::new();
     for line in lines {
@@ -80,7 +80,8 @@ fn enter(postgres: &mut Postgres, input: &NewOrder) -> Result<NewOrderOutcome, O
     for row in answers.rows() {
         prices.insert(int(&row, 0)?, int(&row, 1)?);
     }
-    // An order with an item that does not exist is undone, and all of it that can be is done before (clause 2.4.2.3).
+    // The specification requires all possible work on an order with an invalid item before its rollback (clause
+    // 2.4.2.3).
     let known = |line: &&Line| prices.contains_key(&line.item);
     let lines: Vec<Line> = input.lines.iter().filter(known).copied().collect();
     let valid = lines.len() == input.lines.len();
@@ -96,7 +97,7 @@ fn enter(postgres: &mut Postgres, input: &NewOrder) -> Result<NewOrderOutcome, O
         message = message.call("take_stock", &[&w, &d, &supplies, &items, &quantities]);
     }
     let mut answers = postgres.send(&message)?;
-    // Neither of the inserts gives rows.
+    // The two inserts return no rows.
     let _ = (answers.rows(), answers.rows());
     let mut stocks = HashMap::new();
     for pass in &passes {
@@ -136,7 +137,8 @@ fn enter(postgres: &mut Postgres, input: &NewOrder) -> Result<NewOrderOutcome, O
     Ok(NewOrderOutcome::Entered { order, total })
 }
 
-/// The customer's number, and the message that goes on: the transaction's first where nobody had to be looked for.
+/// Returns the customer's number and the message for the next statements. The message begins the transaction unless a
+/// query for the last name has begun it.
 fn customer(
     postgres: &mut Postgres,
     (warehouse, district): (i64, i64),
@@ -156,7 +158,7 @@ fn customer(
     }
 }
 
-/// Payment; the customer's balance in cents.
+/// Runs Payment; returns the customer's balance in cents.
 pub(super) fn payment(postgres: &mut Postgres, input: &Payment) -> Result<i64, OltpError> {
     undone(postgres, |postgres| {
         let (w, d, amount) = (input.warehouse, input.district, input.amount);
@@ -173,7 +175,7 @@ pub(super) fn payment(postgres: &mut Postgres, input: &Payment) -> Result<i64, O
             let note = noted([c, cd, cw, d, w, amount], text(&paid, 1)?);
             message = message.call("note_customer", &[&note.as_str(), &cw, &cd, &c]);
         }
-        // The warehouse comes last: it is what everybody waits for, and is held for less long so.
+        // The warehouse is last: most payments wait for its row, and this order locks it for the shortest time.
         let given: [&dyn super::message::Argument; 8] =
             [&amount, &w, &c, &cd, &cw, &d, &input.at_ms, &text(&district, 0)?];
         let noted = message.statements() > 0;
@@ -186,7 +188,7 @@ pub(super) fn payment(postgres: &mut Postgres, input: &Payment) -> Result<i64, O
     })
 }
 
-/// Order-Status; the lines of the customer's last order.
+/// Runs Order-Status; returns the number of lines of the customer's last order.
 pub(super) fn order_status(
     postgres: &mut Postgres,
     input: &OrderStatus,
@@ -237,7 +239,7 @@ pub(super) fn delivery(
             districts.iter().map(one).collect::<Result<Vec<i64>, OltpError>>()
         };
         let (customers, amounts) = (of(&bearers, "row")?, of(&sums, "lines")?);
-        // Customers last, which payments want too.
+        // Customers are last, because payments also need them.
         let given: [&dyn super::message::Argument; 4] = [&w, &districts, &customers, &amounts];
         postgres.send(&Message::within().call("charge_customers", &given).commit())?;
         let delivered = districts.len() as i64;
@@ -245,7 +247,7 @@ pub(super) fn delivery(
     })
 }
 
-/// Stock-Level; the items that run low.
+/// Runs Stock-Level; returns the number of items whose stock is low.
 pub(super) fn stock_level(postgres: &mut Postgres, input: &StockLevel) -> Result<i64, OltpError> {
     undone(postgres, |postgres| {
         let (w, d) = (input.warehouse, input.district);

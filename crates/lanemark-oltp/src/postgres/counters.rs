@@ -1,26 +1,26 @@
-//! The statistics of PostgreSQL about itself: its cumulative counters and the waits of its sessions.
+//! PostgreSQL's own statistics: its cumulative counters and the waits of its sessions.
 //!
 //! Sources: its documentation, "The Cumulative Statistics System" and `monitoring.sgml` of versions 14 to 18. The
-//! observer keeps one transaction open from its first look to its last, so that it counts none of its own; it takes
-//! no snapshot between looks and holds nothing back. A backend adds what it has done to these statistics when it is
-//! idle and its last addition is a second ago; from version 15 on `pg_stat_force_next_flush` makes it do so at once,
-//! which users ask for where counting begins and ends.
+//! observer keeps one transaction open from its first query to its last, so that it does not add transactions. It
+//! takes no snapshot between queries, so it does not delay cleanup. A backend adds its work to these statistics when it
+//! is idle and a second has passed since its last addition. From version 15 on `pg_stat_force_next_flush` makes it add
+//! them at once; users call this function when counting begins and ends.
 
 use crate::error::OltpError;
 use crate::observer::Observer;
 use crate::processor::Family;
 use crate::session::Connection;
 use crate::value::Value;
-use lanemark_core::result::WaitClass;
-use lanemark_core::result::{Counter, Counters};
+use lanemark_schema::result::WaitClass;
+use lanemark_schema::result::{Counter, Counters};
 
-/// The version from which on there is `pg_stat_force_next_flush`.
+/// The first version that has `pg_stat_force_next_flush`.
 const REPORTS_FROM: u32 = 150_000;
 
-/// Forgets what was read of the statistics before in this transaction.
+/// Discards the statistics that this transaction has read before.
 const AFRESH: &str = "SELECT pg_stat_clear_snapshot()";
 
-/// A connection that looks on.
+/// A connection that observes a run.
 pub(crate) struct PostgresObserver {
     connection: Box<dyn Connection>,
     version: u32,
@@ -29,7 +29,7 @@ pub(crate) struct PostgresObserver {
 }
 
 impl PostgresObserver {
-    /// Looks on by `connection`, which is nobody else's.
+    /// Observes a run on `connection`, which must have no other user.
     pub(crate) fn new(mut connection: Box<dyn Connection>) -> Result<Self, OltpError> {
         let sql = "SELECT current_setting('server_version_num')::int, pg_backend_pid(), \
             (inet_server_addr() IS NULL OR inet_server_addr() = inet_client_addr())::int";
@@ -43,7 +43,7 @@ impl PostgresObserver {
     }
 }
 
-/// The number in a column.
+/// Returns the number in a column.
 fn number<T: TryFrom<i64>>(value: &Value<'_>) -> Option<T> {
     match value {
         Value::Int(number) => T::try_from(*number).ok(),
@@ -90,8 +90,8 @@ fn expressions(version: u32) -> Vec<(Counter, String)> {
     found
 }
 
-/// The class of what PostgreSQL says of a session: its state, and the type and name of its wait event
-/// (documentation, table 28.4 and those that follow it). Names are of versions 14 to 18, which differ in case.
+/// Returns the wait class for PostgreSQL's description of a session: its state, and the type and name of its wait event
+/// (documentation, table 28.4 and those that follow it). The names cover versions 14 to 18, which differ in case.
 fn class_of(state: &str, kind: &str, event: &str) -> WaitClass {
     let event = event.to_ascii_lowercase();
     let log = event.starts_with("wal");
@@ -102,10 +102,10 @@ fn class_of(state: &str, kind: &str, event: &str) -> WaitClass {
         "Lock" => WaitClass::Lock,
         "LWLock" | "IO" if log => WaitClass::Log,
         "IPC" if event == "syncrep" => WaitClass::Log,
-        // Another session reads the page that this one wants.
+        // Another session reads the page that this session needs.
         "IPC" | "LWLock" if event == "bufferio" => WaitClass::Read,
         "IO" if event.ends_with("read") || event.ends_with("prefetch") => WaitClass::Read,
-        // Asynchronous reads of version 18; what it writes goes another way.
+        // Asynchronous reads of version 18; its writes do not use them.
         "IO" if event.starts_with("aio") => WaitClass::Read,
         "IO" => WaitClass::Write,
         "LWLock" | "BufferPin" | "Buffer" | "IPC" => WaitClass::Latch,
@@ -138,7 +138,7 @@ impl Observer for PostgresObserver {
         found: &mut dyn FnMut(WaitClass, u64),
     ) -> Result<bool, OltpError> {
         let pids: Vec<String> = sessions.iter().map(i64::to_string).collect();
-        // The function below the view: without the names of databases and accounts that the view looks up.
+        // The function below the view omits the names of databases and accounts, which the view looks up.
         let sql = format!(
             "SELECT COALESCE(state, ''), COALESCE(wait_event_type, ''), COALESCE(wait_event, ''), \
              count(*) FROM pg_stat_get_activity(NULL) WHERE pid = ANY('{{{}}}') GROUP BY 1, 2, 3",

@@ -1,4 +1,4 @@
-//! A database of a PostgreSQL server: our schema and its tables, its settings, its place and its room.
+//! A database of a PostgreSQL server: our schema and its tables, settings, data folder and size.
 
 use std::path::PathBuf;
 
@@ -19,7 +19,7 @@ pub(crate) struct PostgresDatabase {
 }
 
 impl PostgresDatabase {
-    /// The database that a URL names.
+    /// Parses the URL of a database.
     pub(crate) fn new(url: &str) -> Result<Self, OltpError> {
         Ok(Self { url: url.to_owned(), config: parse(url)? })
     }
@@ -56,13 +56,13 @@ impl Backend for PostgresDatabase {
         self.connect()?.script("DROP SCHEMA lanemark_oltp CASCADE")
     }
 
-    /// SQL that makes our schema and its tables; keys come after the rows.
+    /// Returns SQL that makes our schema and its tables; keys are made after the rows.
     fn tables(&self) -> String {
         let kind = |_: &str, kind| match kind {
             Kind::Small => "SMALLINT",
             Kind::Int => "INTEGER",
             Kind::Big => "BIGINT",
-            // Names sort by their bytes, as they do in every other database here.
+            // Names sort by their bytes, as in every other database here.
             Kind::Text => "TEXT COLLATE \"C\"",
         };
         let tables = Table::ALL.map(|table| table.sql(kind, false, ""));
@@ -90,7 +90,7 @@ impl Backend for PostgresDatabase {
             WHERE relnamespace = 'lanemark_oltp'::regnamespace AND relkind = 'r'"
     }
 
-    /// The server's data folder, where the account may know it and the server is on this machine.
+    /// Returns the server's data folder, if the account may know it and the server is on this machine.
     fn data_path(&self) -> Option<PathBuf> {
         let sql = "SELECT current_setting('data_directory')::text \
             WHERE inet_server_addr() IS NULL OR inet_server_addr() = inet_client_addr()";
@@ -98,11 +98,11 @@ impl Backend for PostgresDatabase {
     }
 
     fn footprint(&self) -> Footprint {
-        // Version 15, pages of 8 KiB.
+        // Measured with version 15 and pages of 8 KiB.
         Footprint { items: 12_500_000, warehouse: 109_000_000 }
     }
 
-    /// All goes through the log, of which the server keeps as much as it is set to; everything where it does not tell.
+    /// All data pass through the log, and the server keeps as much log as its settings allow; all of it if unknown.
     fn log(&self, _scale: &Scale, _missing: i64, data: u64) -> Result<u64, OltpError> {
         let sql = "SELECT setting::BIGINT FROM pg_settings WHERE name = 'max_wal_size'";
         let told = self.connect()?.rows(sql).unwrap_or_default();

@@ -1,23 +1,20 @@
 //! A message of several prepared statements, with one answer for all.
 //!
-//! A message is one way to the server and back. It calls statements by `EXECUTE`, so what the server has to read anew is
-//! a name and values, and no plan is made again (documentation of PostgreSQL, "Simple Query"; "EXECUTE"). The server
-//! does them in order and stops at the first that fails, so a COMMIT at the end ends only what all went well in.
+//! A message is one round trip to the server. It calls statements by `EXECUTE`, so the server parses only a name and
+//! values and makes no new plan (documentation of PostgreSQL, "Simple Query"; "EXECUTE"). The server runs them in order
+//! and stops at the first error, so a COMMIT at the end commits only if all of them succeeded.
 
 use std::collections::VecDeque;
 use std::fmt::Write as _;
 
-use postgres::{SimpleQueryMessage, SimpleQueryRow};
+use postgres::SimpleQueryRow;
 
-use super::{Postgres, from_postgres};
+use super::errors::from_postgres;
 use crate::error::OltpError;
 
-/// The statements, prepared in a session before its first message.
-const PREPARED: &str = include_str!("batch.sql");
-
-/// A value of a statement.
+/// A parameter value of a statement.
 pub(super) trait Argument {
-    /// Appends the value to `sql` as SQL writes it.
+    /// Appends the value to `sql` as an SQL literal.
     fn put(&self, sql: &mut String);
 }
 
@@ -63,7 +60,8 @@ impl Argument for Vec<&str> {
     }
 }
 
-/// Puts a text between quotes, which means the same whether the server takes `\` in plain ones for an escape or not.
+/// Appends a text in quotes, which mean the same regardless of whether the server treats `\` in plain quotes as an
+/// escape.
 fn put_quoted(sql: &mut String, text: &str) {
     let escapes = text.contains('\\');
     sql.push_str(if escapes { " E'" } else { "'" });
@@ -76,12 +74,12 @@ fn put_quoted(sql: &mut String, text: &str) {
     sql.push('\'');
 }
 
-/// Statements that go to the server together.
+/// Statements that are sent to the server together.
 pub(super) struct Message {
-    sql: String,
-    statements: u64,
-    begins: bool,
-    ends: bool,
+    pub(super) sql: String,
+    pub(super) statements: u64,
+    pub(super) begins: bool,
+    pub(super) ends: bool,
 }
 
 impl Message {
@@ -95,7 +93,7 @@ impl Message {
         Self { sql: String::new(), statements: 0, begins: false, ends: false }
     }
 
-    /// Adds a statement by its name.
+    /// Adds a call of the prepared statement `name`.
     pub(super) fn call(mut self, name: &str, arguments: &[&dyn Argument]) -> Self {
         self.add("EXECUTE ");
         self.sql.push_str(name);
@@ -138,61 +136,31 @@ impl Message {
 }
 
 /// The rows of a message's statements, in their order.
-pub(super) struct Answers(VecDeque<Vec<SimpleQueryRow>>);
+pub(super) struct Answers(pub(super) VecDeque<Vec<SimpleQueryRow>>);
 
 impl Answers {
-    /// The rows that answer the next statement.
+    /// Returns the rows of the next statement.
     pub(super) fn rows(&mut self) -> Vec<SimpleQueryRow> {
         self.0.pop_front().unwrap_or_default()
     }
 
-    /// The only row of the next statement, which is called `what`.
+    /// Returns the only row of the next statement, which errors call `what`.
     pub(super) fn one(&mut self, what: &str) -> Result<SimpleQueryRow, OltpError> {
         let row = self.rows().into_iter().next();
         row.ok_or_else(|| OltpError::Damaged(format!("{what} found nothing")))
     }
 }
 
-/// A number of a row.
+/// Returns a number of a row.
 pub(super) fn int(row: &SimpleQueryRow, at: usize) -> Result<i64, OltpError> {
     let text = row.try_get(at).map_err(from_postgres)?;
     text.and_then(|text| text.parse().ok())
         .ok_or_else(|| OltpError::Damaged(format!("{text:?} where a number should be")))
 }
 
-/// A text of a row, empty where there is none.
+/// Returns a text of a row; empty for NULL.
 pub(super) fn text(row: &SimpleQueryRow, at: usize) -> Result<&str, OltpError> {
     Ok(row.try_get(at).map_err(from_postgres)?.unwrap_or_default())
-}
-
-impl Postgres {
-    /// Sends a message; what came back for each statement but BEGIN.
-    pub(super) fn send(&mut self, message: &Message) -> Result<Answers, OltpError> {
-        if !self.batched {
-            self.client.batch_execute(PREPARED).map_err(from_postgres)?;
-            self.batched = true;
-        }
-        // Whether it fails before or after BEGIN, to undo too much does no harm.
-        self.open |= message.begins;
-        self.ways += 1;
-        self.statements += message.statements;
-        let answered = self.client.simple_query(&message.sql).map_err(from_postgres)?;
-        self.open &= !message.ends;
-        let (mut answers, mut rows) = (VecDeque::new(), Vec::new());
-        for one in answered {
-            match one {
-                SimpleQueryMessage::Row(row) => rows.push(row),
-                SimpleQueryMessage::CommandComplete(_) => {
-                    answers.push_back(std::mem::take(&mut rows));
-                }
-                _ => {}
-            }
-        }
-        if message.begins {
-            answers.pop_front();
-        }
-        Ok(Answers(answers))
-    }
 }
 
 #[cfg(test)]

@@ -1,27 +1,27 @@
-//! The five transactions as procedures of the server, each one call and one way there and back.
+//! The five transactions as procedures of the server, each with one call and one round trip.
 //!
-//! A call that is no part of a transaction is one by itself, which lasts when the call ends. A procedure that
-//! fails is undone by the server, and its SQLSTATE says whether to try again. Needs PostgreSQL 11.
+//! A call outside of a transaction is a transaction by itself, which commits when the call ends. The server rolls a
+//! failed procedure back, and its SQLSTATE shows whether to retry. Procedures require PostgreSQL 11.
 
 use postgres::Client;
 use postgres::types::ToSql;
 
-use super::{from_postgres, server_version};
+use super::errors::{from_postgres, server_version};
 use crate::error::OltpError;
 use crate::input::{CustomerKey, Delivery, NewOrder, OrderStatus, Payment, StockLevel};
 use crate::transactions::{DeliveryOutcome, NewOrderOutcome};
 
 /// The procedures in SQL.
 const SQL: &str = include_str!("procedures.sql");
-/// Two who make the procedures at once must wait for each other; the number means nothing.
+/// Lock that serializes the creation of the procedures; the number is arbitrary.
 const LOCK: &str = "SELECT pg_advisory_xact_lock(5710311)";
-/// The first version that has procedures.
+/// The first version with procedures.
 const VERSION_MIN: i32 = 11;
-/// Whether those that are there are these: they bear the hash of their text.
+/// Query for existing procedures of the same text: their comment contains its hash.
 const THERE: &str = "SELECT FROM pg_proc WHERE oid = to_regproc('lanemark_oltp.do_new_order') \
     AND obj_description(oid, 'pg_proc') = $1";
 
-/// The calls, prepared.
+/// The prepared calls.
 pub(super) struct Procedures {
     new_order: postgres::Statement,
     payment: postgres::Statement,
@@ -33,7 +33,7 @@ pub(super) struct Procedures {
 type Parameters<'a> = [&'a (dyn ToSql + Sync)];
 
 impl Procedures {
-    /// Makes the procedures in our schema, unless they are there, and prepares the calls.
+    /// Makes the procedures in our schema unless they exist, and prepares the calls.
     pub(super) fn make(client: &mut Client) -> Result<Self, OltpError> {
         let version = server_version(client)?;
         if version < VERSION_MIN {
@@ -134,7 +134,7 @@ impl Procedures {
     }
 }
 
-/// A customer's number or last name.
+/// Returns a customer's number or last name.
 fn customer(key: &CustomerKey) -> Result<(Option<i32>, Option<&str>), OltpError> {
     Ok(match key {
         CustomerKey::Number(number) => (Some(int(*number)?), None),
@@ -142,7 +142,7 @@ fn customer(key: &CustomerKey) -> Result<(Option<i32>, Option<&str>), OltpError>
     })
 }
 
-/// A number of a key, as the tables have it.
+/// Returns a key's number in the type of the tables.
 fn int(number: i64) -> Result<i32, OltpError> {
     let long = || OltpError::Damaged(format!("{number} is too long for a key"));
     i32::try_from(number).map_err(|_| long())

@@ -1,17 +1,18 @@
-//! Databases that keep what was loaded, by CREATE DATABASE … TEMPLATE.
+//! Templates as databases, by CREATE DATABASE … TEMPLATE.
 //!
-//! A database is replaced as a whole, so one with anything beside our schema, or with rights or settings of its own, is
-//! refused. From version 15 on the copy is asked to be of files, which does not write everything into the log as well,
-//! and from 18 on to share blocks where the file system can.
+//! A restoration replaces a database as a whole, so a database with more than our schema, or with separate rights or
+//! settings, is refused. From version 15 on the server copies files, which avoids writing all data to the log as well.
+//! From 18 on it shares blocks if the file system can.
 
+use super::Postgres;
 use super::database::PostgresDatabase;
-use super::{Postgres, server_version};
+use super::errors::server_version;
 use crate::backend::{Backend as _, Templates, read_loaded};
 use crate::error::OltpError;
 use crate::session::Connection as _;
 use crate::value::Row;
 
-/// Comment on a database that Lanemark made.
+/// Comment on a template that Lanemark made.
 const MARK: &str = "kept by Lanemark";
 /// Prefix of the databases' names.
 const START: &str = "lanemark_kept_";
@@ -50,7 +51,7 @@ impl Templates for PostgresDatabase {
         server.script(&format!("COMMENT ON DATABASE {} IS '{MARK}'", quoted(&kept)))
     }
 
-    /// The database may be gone.
+    /// The database may have been removed.
     fn restore(&self, name: &str, overwrite: bool) -> Result<(), OltpError> {
         let mut server = self.beside("postgres")?;
         let (own, kept) = (self.own_name()?, format!("{START}{name}"));
@@ -76,21 +77,21 @@ impl Templates for PostgresDatabase {
 }
 
 impl PostgresDatabase {
-    /// A connection to another database of the same server.
+    /// Connects to another database of the same server.
     fn beside(&self, name: &str) -> Result<Postgres, OltpError> {
         let mut config = self.config.clone();
         config.dbname(name);
         Postgres::open(config, &self.name())
     }
 
-    /// The name of the database, which is the account's where none is given.
+    /// Returns the name of the database; without a name, PostgreSQL uses the account's.
     fn own_name(&self) -> Result<&str, OltpError> {
         let none = || OltpError::Name("a server without a database".to_owned());
         self.config.get_dbname().or(self.config.get_user()).ok_or_else(none)
     }
 }
 
-/// A database's comment, empty where it has none; nothing where there is no such database.
+/// Returns a database's comment: empty without a comment, `None` without the database.
 fn comment(server: &mut Postgres, name: &str) -> Result<Option<String>, OltpError> {
     let sql = "SELECT datname::TEXT, COALESCE(shobj_description(oid, 'pg_database'), '')::TEXT \
         FROM pg_database";
@@ -106,7 +107,7 @@ fn copy(server: &mut Postgres, from: &str, to: &str) -> Result<(), OltpError> {
     if version >= 18 {
         server.script("SET file_copy_method = clone")?;
         match server.script(&sql) {
-            // A file system that shares nothing.
+            // The file system cannot share blocks.
             Err(OltpError::Database(_)) => server.script("SET file_copy_method = copy")?,
             outcome => return outcome,
         }

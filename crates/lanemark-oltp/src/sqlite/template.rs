@@ -1,8 +1,11 @@
-//! The file `FILE.kept-NAME` that keeps what `FILE` held, copied with `copy_file_range`, which shares blocks where the
-//! file system can.
+//! Templates as files `FILE.kept-NAME`, copied from `FILE` with `copy_file_range`, which shares blocks if the file
+//! system can. A file of that name that is no SQLite database belongs to another program and is never replaced.
 
 use std::fs::{self, File};
+use std::io;
 use std::path::{Path, PathBuf};
+
+use lanemark_files::companion;
 
 use super::file::SqliteFile;
 use super::{Sqlite, beside};
@@ -20,6 +23,11 @@ impl Templates for SqliteFile {
         if !overwrite && kept.exists() {
             return Err(OltpError::Kept { database: self.name(), name: name.to_owned() });
         }
+        let is_link = fs::symlink_metadata(&kept).is_ok_and(|there| !there.is_file());
+        if kept.exists() && !Sqlite::is_database(&kept) || is_link {
+            let reason = "exists and is no kept database; move it away".to_owned();
+            return Err(OltpError::System { what: kept.display().to_string(), reason });
+        }
         Sqlite::alone(&self.0, || copy(&self.0, &kept))
     }
 
@@ -35,7 +43,7 @@ impl Templates for SqliteFile {
         if Sqlite::is_database(&self.0) {
             return Sqlite::alone(&self.0, || copy(&kept, &self.0));
         }
-        // Nothing is there, or what may be lost; the log of a file that is gone would be taken for the new one's.
+        // The file is absent or may be replaced. SQLite would apply a remaining log of a removed file to the new file.
         self.remove()?;
         copy(&kept, &self.0)
     }
@@ -60,17 +68,20 @@ impl SqliteFile {
     }
 }
 
-/// Copies a file whole or not at all.
+/// Copies a file completely or not at all.
 fn copy(from: &Path, to: &Path) -> Result<(), OltpError> {
-    let part = beside(to, ".part");
-    let copied = fs::copy(from, &part)
-        .and_then(|_| File::open(&part)?.sync_all())
-        .and_then(|()| fs::rename(&part, to));
-    copied.map_err(|error| {
-        let _ = fs::remove_file(&part);
-        match error.kind() {
-            std::io::ErrorKind::StorageFull => OltpError::Full(to.display().to_string()),
-            _ => OltpError::System { what: to.display().to_string(), reason: error.to_string() },
-        }
+    copy_whole(from, to).map_err(|error| match error.kind() {
+        io::ErrorKind::StorageFull => OltpError::Full(to.display().to_string()),
+        _ => OltpError::System { what: to.display().to_string(), reason: error.to_string() },
     })
+}
+
+fn copy_whole(from: &Path, to: &Path) -> io::Result<()> {
+    let mut source = File::open(from)?;
+    let (mut part, name) = companion::part(to)?;
+    let copied = io::copy(&mut source, &mut part)
+        .and_then(|_| part.set_permissions(source.metadata()?.permissions()))
+        .and_then(|()| part.sync_all())
+        .and_then(|()| fs::rename(&name, to));
+    copied.inspect_err(|_| drop(fs::remove_file(&name)))
 }

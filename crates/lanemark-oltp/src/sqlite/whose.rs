@@ -1,12 +1,12 @@
-//! A look at whose an SQLite file is, which changes nothing: neither the file, nor its log, nor the folder.
+//! Determines the owner of an SQLite file without changing the file, its log or the folder.
 //!
-//! Any connection that may write does: it switches the journal, rolls back what a crash left, ends a log when it goes.
-//! So whose a file is gets looked at through one that may not. How depends on what lies there (SQLite, "Write-Ahead
+//! A connection that may write changes files: it switches the journal, rolls back after a crash, and removes a log when
+//! it closes. So this check uses a read-only connection. The method depends on the files (SQLite, "Write-Ahead
 //! Logging", section on read-only databases; "Uniform Resource Identifiers", `immutable` and `readonly_shm`):
 //!
 //! - a file with a rollback journal is opened read-only, with locks, which other programs expect;
-//! - one with a write-ahead log in use is opened read-only together with the log's index;
-//! - one whose log has no index, or whose journal waits to be rolled back, is read as it lies there, without either.
+//! - a file with a write-ahead log in use is opened read-only together with the log's index;
+//! - a file whose log lacks an index, or whose journal waits for rollback, is read as it is, without log and journal.
 
 use std::fs::File;
 use std::io::{ErrorKind, Read};
@@ -19,21 +19,21 @@ use super::{Sqlite, at_opening, from_sqlite};
 use crate::backend::{Holding, read_loaded};
 use crate::error::OltpError;
 use crate::session::Connection as _;
-use lanemark_core::result::Counters;
+use lanemark_schema::result::Counters;
 
 /// First bytes of every SQLite file.
 const MAGIC: &[u8; 16] = b"SQLite format 3\0";
-/// Offset of the file's write version in the head, and its value for a write-ahead log.
+/// Offset of the file's write version in the header, and its value for a write-ahead log.
 const WRITE_VERSION: (usize, u8) = (18, 2);
-/// Time that a look waits for a writer before the file is read as it lies there.
+/// Maximum wait for a writer before the file is read as it is.
 const BUSY: Duration = Duration::from_secs(1);
-/// Query for all that has a name, which a file that nobody has used lacks.
+/// Query for all named objects; an unused file contains no such object.
 const NAMES: &str = "SELECT name FROM sqlite_master";
-/// Numbers that programs set on files of theirs.
+/// Query for the numbers with which programs mark their files.
 const MARKS: &str =
     "SELECT application_id, user_version FROM pragma_application_id, pragma_user_version";
 
-/// The head of a file; nothing where it ends before.
+/// Returns the header of a file, or `None` if the file is shorter.
 fn head(path: &Path) -> std::io::Result<Option<[u8; 100]>> {
     let mut head = [0; 100];
     match File::open(path)?.read_exact(&mut head) {
@@ -67,9 +67,9 @@ pub(crate) fn holding(path: &Path) -> Result<Holding, OltpError> {
         true => &["immutable=1"],
         false => &["mode=ro", "immutable=1"],
     };
-    // A log whose index is gone is not read, so what is in it alone cannot be told from nothing.
+    // A log without an index is not read. It may contain tables, so the file does not count as empty.
     let unread = logged && !index.exists() && log.metadata().is_ok_and(|found| found.len() > 0);
-    // What begins as SQLite's files do and can't be read is not ours to judge either.
+    // A file that begins like SQLite's and cannot be read counts as foreign.
     let Some((mut seen, ours)) = ways.iter().find_map(|way| look(path, way).ok()) else {
         return Ok(Holding::Foreign);
     };
@@ -80,8 +80,8 @@ pub(crate) fn holding(path: &Path) -> Result<Holding, OltpError> {
     })
 }
 
-/// A connection that can only read, with whether a table there bears our name; with nothing where the file holds
-/// nothing and nobody has marked it.
+/// Opens a read-only connection, and returns whether a table has our name; `None` if the file is empty and no program
+/// has marked it.
 fn look(path: &Path, way: &str) -> Result<(Sqlite, Option<bool>), OltpError> {
     let uri = uri(path, way);
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY
@@ -97,10 +97,10 @@ fn look(path: &Path, way: &str) -> Result<(Sqlite, Option<bool>), OltpError> {
     Ok((seen, (marked || !names.is_empty()).then_some(ours)))
 }
 
-/// The name that SQLite takes options with; every byte that could mean anything there is written as a number.
+/// Returns the URI of a file with SQLite's options; every byte that could be syntax is percent-encoded.
 fn uri(path: &Path, way: &str) -> String {
     use std::os::unix::ffi::OsStrExt as _;
-    // Two slashes at the front would begin the name of a machine.
+    // Two slashes at the front would begin a host name.
     let here = if path.is_absolute() { "/" } else { "./" };
     let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"/._-".contains(&byte);
     let encoded = |&byte: &u8| match plain(byte) {

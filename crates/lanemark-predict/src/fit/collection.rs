@@ -1,12 +1,14 @@
-//! Collection beside random writes: a limit of the flash that must not be taken for one of the drive's processor.
+//! Collection during random writes: a limit of the flash that must not be mistaken for a limit of the drive's
+//! processor.
 //!
-//! A used drive collects while it writes in no order, and its dies then are the limit where a fresh one's processor would be.
-//! Both bound small writes alike. Lengths tell them apart, since collection's limit is of bytes and the processor's of
-//! commands, and so do depths: a buffer takes one write at once whatever its dies do. Where neither was measured, a processor
-//! or a program that would take more than [`PLAUSIBLE`] times as long as the template's is not believed.
+//! A used drive collects while it writes at random, and its dies then limit writes that the processor of a fresh drive
+//! would limit. Both bound small writes in the same way. Request lengths distinguish them, since collection limits
+//! bytes and the processor limits commands. Depths distinguish them too, since a buffer accepts a single write
+//! immediately. If neither was measured, a processor or program time above [`PLAUSIBLE`] times the template's is
+//! rejected.
 
-use lanemark_core::sim::spec::{Condition, DriveSpec};
-use lanemark_core::units::Duration;
+use lanemark_schema::units::Duration;
+use lanemark_sim::spec::{Condition, DriveSpec};
 
 use super::engine::{Engine, enough};
 use super::measured::Trial;
@@ -14,16 +16,17 @@ use super::parameter::{COLLECTION, Parameter, flash};
 use super::solve::{Found, search};
 use crate::PredictError;
 
-/// Difference of the sum of squares that a value more must be worth: 95% of a chi-square with one degree of freedom.
+/// The gain of fit that justifies another value, as a difference of the sum of squares: 95% of a chi-square with one
+/// degree of freedom.
 const WORTH: f64 = 3.84;
-/// The share of the rate in order below which random writes are worth a look.
+/// The share of the sequential rate below which random writes are examined.
 const SLOWER: f64 = 0.7;
-/// Times the template's that a processor may take for a command, or a die for a program.
+/// The maximum believed factor over the template's time of a processor command or a program.
 const PLAUSIBLE: f64 = 2.0;
 
-/// Tries whether collection explains the writes better than `fresh`, the fit without it. Where it does, the engine has one
-/// parameter more at the end; where the writes do not tell, it has that parameter, and the times that are not believed are
-/// held.
+/// Tries whether collection explains the writes better than `fresh`, the fit without it. If so, the engine gets another
+/// parameter at the end. If the writes do not decide, the engine gets the parameter, and the rejected times are fixed
+/// at the template's values.
 pub(super) fn explore(
     engine: &mut Engine,
     fresh: Found,
@@ -32,7 +35,7 @@ pub(super) fn explore(
 ) -> Result<Found, PredictError> {
     let random = fastest(engine, trials, false);
     let ordered = fastest(engine, trials, true);
-    // Writes in order tell how long a program takes.
+    // Sequential writes determine the time of a program.
     let times = match ordered > 0.0 {
         true => &["drive.front_end.write_time"][..],
         false => &["drive.front_end.write_time", "drive.flash.program"],
@@ -55,7 +58,7 @@ pub(super) fn explore(
     let capable = rate_of_dies(drive, engine, &fresh.logs, ordered > 0.0).max(ordered);
     let share = engine.parameters.len();
     engine.parameters.push(COLLECTION);
-    // Before anything is known nothing is collected.
+    // The prior is a drive without collection.
     engine.priors.push(COLLECTION.log(100.0));
     let free: Vec<usize> = writing.iter().copied().chain([share]).collect();
     let without: Vec<usize> =
@@ -65,7 +68,7 @@ pub(super) fn explore(
         let mut logs = fresh.logs.clone();
         logs.push(COLLECTION.log((100.0 * times * random / capable).clamp(2.0, 95.0)));
         places.iter().for_each(|&place| logs[place] = engine.priors[place]);
-        // First with those times held, which else follow the slopes that they have.
+        // The first search keeps those times fixed, since otherwise they follow their slopes.
         let found = search(engine, &logs, &without, trials, 1)?;
         if best.as_ref().is_none_or(|best| found.cost < best.cost) {
             best = Some(found);
@@ -85,8 +88,9 @@ pub(super) fn explore(
     Ok(fresh)
 }
 
-/// Whether collection beside writes can be a value of the drive: of flash that is not written in place, without a
-/// pseudo-SLC cache, which takes the writes of a short test, and in a condition of which collection is not simulated.
+/// Returns whether collection during writes can be a value of the drive. The flash must not be written in place. It
+/// must lack a pseudo-SLC cache, which takes the writes of a short test. Collection must not be simulated in its
+/// condition.
 fn can_be_told(drive: &DriveSpec) -> bool {
     flash(drive).is_some_and(|flash| {
         !flash.technology.in_place()
@@ -96,7 +100,7 @@ fn can_be_told(drive: &DriveSpec) -> bool {
     })
 }
 
-/// Begins the tests of random writes that come near the fastest with a full buffer, since the dies may be their limit.
+/// Fills the buffer before random writes that are near the fastest rate, since the dies may be their limit.
 fn fill_buffers(engine: &mut Engine, trials: &[usize], random: f64) {
     let buffer = enough(&engine.base.attachments[0].drive).get() as f64;
     for &trial in trials {
@@ -109,14 +113,15 @@ fn fill_buffers(engine: &mut Engine, trials: &[usize], random: f64) {
     }
 }
 
-/// The highest rate of writes alone, in order or in none.
+/// Returns the maximum rate of pure writes, sequential or random.
 fn fastest(engine: &Engine, trials: &[usize], in_order: bool) -> f64 {
     let those = trials.iter().map(|&trial| &engine.trials[trial]);
     let those = those.filter(|trial| !trial.reads() && trial.test.is_in_order() == in_order);
     those.map(Trial::throughput).fold(0.0, f64::max)
 }
 
-/// The rate at which all dies program: with the program of `logs` where that is `told`, else with the template's.
+/// Returns the rate at which all dies program: with the program time of `logs` if the writes determine it, otherwise
+/// the template's.
 fn rate_of_dies(drive: &DriveSpec, engine: &Engine, logs: &[f64], told: bool) -> f64 {
     let Some(flash) = flash(drive) else { return 0.0 };
     let program = match engine.place("drive.flash.program").filter(|_| told) {

@@ -1,23 +1,23 @@
 //! The values of a hard disk's model that are free in a fit.
 //!
-//! One random read at a time takes the arm's seek, half a revolution and the firmware's time; the last adds up with the seek
-//! and is told from it by nothing but its place before a cached answer. Depths tell the margin by which the firmware
-//! reorders, writes the seek with a head that settles, and data in order the sectors that pass the head. The longest seek goes
-//! up and down with the mean; the shortest, which is settling, stays, since the skew of tracks is made for it.
+//! A single random read takes the arm's seek, half a revolution and the firmware's time. The firmware's time adds to
+//! the seek, and only its effect on a cached answer distinguishes it. Queue depths determine the margin by which the
+//! firmware reorders. Writes determine the seek with a settling head, and sequential data the sectors of a track. The
+//! longest seek scales with the mean. The shortest, which is settling, stays, since the skew of tracks is made for it.
 
-use lanemark_core::sim::spec::{DiskSpec, DriveSpec, MediaSpec, SeekSpec};
-use lanemark_core::units::Duration;
+use lanemark_schema::units::Duration;
+use lanemark_sim::spec::{DiskSpec, DriveSpec, MediaSpec, SeekSpec};
 
 use super::parameter::{Parameter, Shows, Unit, time};
 
-/// Share of a revolution that a margin stays below.
+/// The share of a revolution that bounds a margin.
 const MARGIN_MOST: f64 = 0.95;
-/// The most cylinders of a disk.
+/// The maximum number of cylinders of a disk.
 const CYLINDERS_MOST: f64 = 1_048_576.0;
-/// Room that tracks have beyond the capacity, for what rounding takes.
+/// The factor of the tracks' capacity over the disk's, which allows for rounding.
 const SPARE: f64 = 1.003;
 
-/// The values that may be free of a disk, reads' first.
+/// The values of a disk that may be free, read values first.
 pub(super) const PARAMETERS: [Parameter; 5] = [
     Parameter {
         name: "drive.disk.read_seek.average",
@@ -79,7 +79,7 @@ pub(super) const PARAMETERS: [Parameter; 5] = [
         get: |drive| Some(disk(drive)?.write_seek.average.as_microseconds()),
         set: |drive, us| {
             change(drive, |disk| {
-                // A head settles no sooner for a write.
+                // A head needs no less time to settle for a write.
                 let least = disk.read_seek.track_to_track;
                 disk.write_seek = scaled(disk.write_seek, us.max(2.0 * least.as_microseconds()));
             });
@@ -87,7 +87,7 @@ pub(super) const PARAMETERS: [Parameter; 5] = [
     },
 ];
 
-/// Values of a disk that no workload of a few minutes determines, each with what would.
+/// Values of a disk that no workload of a few minutes determines, each with the missing measurement.
 pub(super) const UNSEEN: [(&str, &str); 4] = [
     ("drive.disk.heads", "from outside a head more and a cylinder less are nearly the same"),
     ("drive.disk.segments", "reads in order of several readers beside each other"),
@@ -95,7 +95,8 @@ pub(super) const UNSEEN: [(&str, &str); 4] = [
     ("drive.buffer.capacity", "a burst of writes after a rest, with --interval 1ms"),
 ];
 
-/// The values that follow from the fitted ones, of `now` where they were `before`: name, value, the template's value.
+/// Returns the values that follow from the fitted ones, of `now` compared with `before`: name, value, the template's
+/// value.
 pub(super) fn followers(now: &DriveSpec, before: &DriveSpec) -> Vec<(String, String, String)> {
     let (Some(now), Some(before)) = (disk(now), disk(before)) else { return Vec::new() };
     let mut found = Vec::new();
@@ -123,7 +124,7 @@ pub(super) fn followers(now: &DriveSpec, before: &DriveSpec) -> Vec<(String, Str
     found
 }
 
-/// The platters and arm of a drive that has them.
+/// Returns the platters and arm of a drive, if it is a disk.
 pub(super) fn disk(drive: &DriveSpec) -> Option<&DiskSpec> {
     match &drive.media {
         MediaSpec::Disk(disk) => Some(disk),
@@ -137,8 +138,8 @@ fn change(drive: &mut DriveSpec, how: impl FnOnce(&mut DiskSpec)) {
     }
 }
 
-/// The curve of which the average is so many microseconds, of the same shape above the same settling. That is shortened
-/// to half of the average where it is more.
+/// Returns the curve with an average of `us` microseconds, and with the same shape above the same settling time.
+/// Settling is shortened to half of the average if it is longer.
 fn scaled(seek: SeekSpec, us: f64) -> SeekSpec {
     let [shortest, average, longest] =
         [seek.track_to_track, seek.average, seek.full_stroke].map(Duration::as_microseconds);
@@ -151,12 +152,12 @@ fn scaled(seek: SeekSpec, us: f64) -> SeekSpec {
     }
 }
 
-/// Gives the outermost tracks so many sectors, all others in proportion, and the disk as many cylinders as `capacity` needs.
+/// Sets the sectors of the outermost tracks, scales all others, and adapts the number of cylinders to `capacity`.
 fn set_sectors(disk: &mut DiskSpec, sectors: f64, capacity: f64) {
     let Some(outer) = disk.zones.first().map(|zone| f64::from(zone.sectors_per_track)) else {
         return;
     };
-    // With fewer, no number of cylinders would hold the capacity.
+    // With fewer sectors, the maximum number of cylinders would not reach the capacity.
     let densest = disk.raw_capacity().get() as f64 * CYLINDERS_MOST / disk.cylinders() as f64;
     let factor = (sectors.round() / outer).max(1.01 * SPARE * capacity / densest);
     if (factor - 1.0).abs() < 1e-9 {
@@ -172,7 +173,7 @@ fn set_sectors(disk: &mut DiskSpec, sectors: f64, capacity: f64) {
     let all =
         (disk.cylinders() as f64 * needed).ceil().clamp(count.max(16.0), CYLINDERS_MOST) as u64;
     let zones = disk.zones.len() as u64;
-    // As `[disk.zones]` spreads cylinders over zones.
+    // Distributes the cylinders over zones as `[disk.zones]` does.
     for (index, zone) in disk.zones.iter_mut().enumerate() {
         let index = index as u64;
         zone.cylinders = (all * (index + 1) / zones - all * index / zones) as u32;
@@ -186,7 +187,7 @@ mod tests {
     use lanemark_study::system::{NamedAt, SystemName};
     use lanemark_study::{Library, Location, System};
 
-    /// A search may come to any values within their bounds, and none of them is a disk that cannot be.
+    /// A search may reach any values within their bounds, and every combination must be a valid disk.
     #[test]
     fn whatever_a_search_comes_to_is_a_disk() {
         let library = Library::built_in();

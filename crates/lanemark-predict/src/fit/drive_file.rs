@@ -1,23 +1,23 @@
 //! A fitted drive as a file of the library.
 //!
-//! The file is the template's with the fitted values in place of its own, each with its range and what it was fitted to;
-//! all else stays, with where it comes from. A value of the template that the measurements bound has the range that they
-//! leave, so that predictions have intervals of it.
+//! The file is a copy of the template's, with the fitted values replaced. Each fitted value has its range and
+//! the results it was fitted to. All other values keep their origin. A value of the template that the measurements
+//! bound gets the remaining range, so that predictions have intervals from it.
 
-use lanemark_core::result::{Calibration, FittedDrive, FittedParameter, Standing};
+use lanemark_schema::result::{Calibration, FittedDrive, FittedParameter, Standing};
 use toml_edit::{DocumentMut, InlineTable, Item, Table, Value};
 
 use super::measured_by;
 use crate::PredictError;
 use lanemark_study::{Location, StudyError, Uncertain};
 
-/// First line of the file of a fitted drive.
+/// The first line of a fitted drive's file.
 pub const FITTED_MARK: &str = "# Fitted by `lanemark fit`";
 
-/// The file of a drive that is called `name`, from the template's text and the settings that the fit was made with.
+/// Returns the file of a drive with the name `name`, from the template's text and the settings of the fit.
 ///
 /// # Errors
-/// Where the template's text is no TOML, which it was when it was read.
+/// Returns an error if the template's text is not TOML, although it was when it was read.
 pub fn drive_file(
     fitted: &FittedDrive,
     name: &str,
@@ -35,7 +35,7 @@ pub fn drive_file(
         write(&mut document, fitted, parameter);
     }
     for (what, kinds) in [("read", &fitted.parameters), ("program", &fitted.parameters)] {
-        // One time for all pages was fitted: those of their own would hide it.
+        // One time for all pages was fitted. Separate times of the pages would hide it.
         let place = format!("drive.flash.{what}");
         let replaced = |one: &&FittedParameter| one.parameter == place && is_written(one);
         if kinds.iter().any(|one| replaced(&one)) {
@@ -63,14 +63,14 @@ pub fn drive_file(
     Ok(document.to_string())
 }
 
-/// Whether a drive's file has the zones of a disk one by one.
+/// Returns whether a drive's file lists the zones of a disk one by one.
 pub(super) fn lists_zones(text: &str) -> bool {
     let document: Option<DocumentMut> = text.parse().ok();
     document
         .is_some_and(|document| document.get("disk").is_some_and(|disk| disk.get("zone").is_some()))
 }
 
-/// Whether a value takes the place of the template's.
+/// Returns whether a value replaces the template's.
 fn is_written(parameter: &FittedParameter) -> bool {
     !matches!(parameter.standing, Standing::Open { kept_template: true, .. })
 }
@@ -99,7 +99,7 @@ fn write(document: &mut DocumentMut, fitted: &FittedDrive, parameter: &FittedPar
     put(document, &parameter.parameter, value, ("derived", &text), range);
 }
 
-/// Writes a value with its origin, and the range of it where there is one, at `parameter`, `drive.flash.read`.
+/// Writes a value with its origin and optional range at `parameter`, `drive.flash.read`.
 fn put(
     document: &mut DocumentMut,
     parameter: &str,
@@ -131,7 +131,7 @@ fn put(
         sourced.insert("range", Value::from_iter([low.as_str(), high.as_str()]));
     }
     match table.get_mut(last) {
-        // The key keeps its place and its spaces.
+        // The key keeps its position and its spaces.
         Some(item) => *item = Item::Value(Value::InlineTable(sourced)),
         None => drop(table.insert(last, Item::Value(Value::InlineTable(sourced)))),
     }
@@ -143,7 +143,7 @@ fn remove(document: &mut DocumentMut, parameter: &str) {
     }
 }
 
-/// Returns the table that has `parameter`, and its key there.
+/// Returns the table that contains `parameter`, and its key in the table.
 fn table<'d, 'p>(
     document: &'d mut DocumentMut,
     parameter: &'p str,
@@ -157,7 +157,7 @@ fn table<'d, 'p>(
     table.contains_key(last).then_some((table, *last))
 }
 
-/// The keys that lead to a parameter: `[drive]` adds nothing to the place of a table beside it.
+/// Returns the keys that lead to a parameter. For a table next to `[drive]`, the key `drive` is omitted.
 fn keys(parameter: &str) -> Vec<&str> {
     let keys: Vec<&str> = parameter.split('.').collect();
     let own = keys.len() == 2 || keys.get(1) == Some(&"port");

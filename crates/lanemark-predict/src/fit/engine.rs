@@ -1,35 +1,35 @@
-//! The fitted model at work: figures of trials for values of the free parameters, on all cores.
+//! The engine of a fit: it simulates the figures of trials for values of the free parameters, on all cores.
 //!
 //! Every simulation of a trial draws from the same random stream (common random numbers), so that two sets of values
-//! differ by what they do and not by chance. What comes out does not depend on the number of threads.
+//! differ by their effects and not by chance. The result does not depend on the number of threads.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use lanemark_core::result::FigureKind;
-use lanemark_core::rng::StreamKey;
-use lanemark_core::sim::run_test_watched;
-use lanemark_core::sim::spec::{CheckedSystem, DriveSpec, SystemSpec};
-use lanemark_core::units::Bytes;
 use lanemark_lab::{Cancel, Pool};
+use lanemark_schema::result::FigureKind;
+use lanemark_schema::rng::StreamKey;
+use lanemark_schema::units::Bytes;
+use lanemark_sim::run_test_watched;
+use lanemark_sim::spec::{CheckedSystem, DriveSpec, SystemSpec};
 
 use super::measured::{Trial, figure};
 use super::parameter::{PRIOR_SD, Parameter, Shows, flash};
 use crate::PredictError;
 
-/// Residual, in standard deviations, from which on it counts by its size and no longer by its square (Huber).
+/// The residual, in standard deviations, from which on its loss is linear instead of quadratic (Huber).
 const HUBER: f64 = 3.0;
-/// Number of units of every die that a simulated buffer holds.
+/// The number of units of every die in a simulated buffer.
 const STRIPES: u64 = 4;
 
 /// The model with its trials.
 pub(super) struct Engine {
-    /// The system with the template's values, or those of the geometry that is tried.
+    /// The system with the template's values, or with the geometry under test.
     pub(super) base: SystemSpec,
     pub(super) trials: Vec<Trial>,
     pub(super) parameters: Vec<Parameter>,
     /// The middle of each parameter's prior.
     pub(super) priors: Vec<f64>,
-    /// Places of parameters that stay at the template's values, because others explain what they would.
+    /// Indices of parameters that stay at the template's values, because other parameters explain their effect.
     pub(super) held: Vec<usize>,
     seed: u64,
     pool: Pool,
@@ -37,7 +37,7 @@ pub(super) struct Engine {
     simulations: AtomicU64,
 }
 
-/// The model's values for the figures of a trial; none where too little was counted.
+/// The model's values for the figures of a trial, `None` if too few requests were counted.
 pub(super) type Told = Vec<Option<f64>>;
 
 impl Engine {
@@ -54,7 +54,7 @@ impl Engine {
             those.map(Trial::throughput).fold(1e7, f64::max) / 1e6
         };
         let prior = |parameter: &Parameter| {
-            // A limit that the template does not have lies, before anything is known, where it is none.
+            // The prior of a limit that the template lacks is a value at which it limits no test.
             let none = || 4.0 * fastest(parameter.shows != Shows::Writes);
             parameter.log(parameter.get(&base.attachments[0].drive).unwrap_or_else(none))
         };
@@ -72,12 +72,12 @@ impl Engine {
         }
     }
 
-    /// Simulations so far.
+    /// Returns the number of simulations until now.
     pub(super) fn simulations(&self) -> u64 {
         self.simulations.load(Ordering::Relaxed)
     }
 
-    /// The system with the values whose logarithms are `logs`.
+    /// Returns the system with the values whose logarithms are `logs`.
     pub(super) fn system(&self, logs: &[f64]) -> SystemSpec {
         let mut system = self.base.clone();
         for (parameter, &log) in self.parameters.iter().zip(logs) {
@@ -87,7 +87,7 @@ impl Engine {
         system
     }
 
-    /// Simulates trials for several systems at once: each job is a system and a trial.
+    /// Simulates trials for several systems in parallel: each job is a system and a trial.
     pub(super) fn tell(
         &self,
         systems: &[SystemSpec],
@@ -104,8 +104,7 @@ impl Engine {
         told.into_iter().collect()
     }
 
-    /// Simulates one trial. Where it is so much slower than what was measured that nothing ended in time, it has more
-    /// time.
+    /// Simulates one trial. A trial that is much slower than measured gets more time if too few requests ended.
     fn simulate(&self, system: &CheckedSystem, trial: usize) -> Result<Told, PredictError> {
         let (index, trial) = (trial as u32, &self.trials[trial]);
         let key = StreamKey { seed: self.seed, test: index, repeat: 0, thread: 0 };
@@ -123,7 +122,7 @@ impl Engine {
             }
             short.duration = short.duration.map(|duration| duration * 8);
         }
-        // Not one in so long a time: as slow as that.
+        // Too few requests ended even in this long time. The rate is taken as one request in this time.
         let seconds = short.duration.map_or(1.0, |duration| duration.as_seconds());
         let slowest = trial.test.block_mean() / seconds;
         Ok(trial
@@ -136,7 +135,7 @@ impl Engine {
             .collect())
     }
 
-    /// The residuals of trial `trial` in standard deviations, drawn in where they are far out.
+    /// Returns the residuals of trial `trial` in standard deviations, with outliers drawn in.
     pub(super) fn residuals(&self, trial: usize, told: &Told) -> Vec<f64> {
         let figures = self.trials[trial].figures.iter().zip(told);
         figures
@@ -146,7 +145,7 @@ impl Engine {
             .collect()
     }
 
-    /// The residuals of `trials` at `logs`.
+    /// Returns the residuals of `trials` at `logs`.
     pub(super) fn residuals_at(
         &self,
         logs: &[f64],
@@ -161,7 +160,7 @@ impl Engine {
             .collect())
     }
 
-    /// The sum of squares of the residuals of `trials` and of the priors, at `logs`.
+    /// Returns the sum of squares of the residuals of `trials` and of the priors, at `logs`.
     pub(super) fn cost(&self, logs: &[f64], trials: &[usize]) -> Result<f64, PredictError> {
         let residuals = self.residuals_at(logs, trials)?;
         Ok(residuals.iter().map(|one| one * one).sum::<f64>() + self.prior_cost(logs))
@@ -173,17 +172,17 @@ impl Engine {
         pairs.map(|(log, prior)| ((log - prior) / PRIOR_SD).powi(2)).sum()
     }
 
-    /// The trials of which `wanted` is true.
+    /// Returns the trials for which `wanted` is true.
     pub(super) fn trials_of(&self, wanted: impl Fn(&Trial) -> bool) -> Vec<usize> {
         (0..self.trials.len()).filter(|&trial| wanted(&self.trials[trial])).collect()
     }
 
-    /// The place of a parameter by its name.
+    /// Returns the index of a parameter by its name.
     pub(super) fn place(&self, name: &str) -> Option<usize> {
         self.parameters.iter().position(|parameter| parameter.name == name)
     }
 
-    /// Whether a parameter shows in a trial.
+    /// Returns whether a parameter affects a trial.
     pub(super) fn shows(&self, parameter: usize, trial: usize) -> bool {
         match self.parameters[parameter].shows {
             Shows::Reads => self.trials[trial].reads(),
@@ -193,16 +192,16 @@ impl Engine {
     }
 }
 
-/// Returns the share of a drive's write buffer that keeps its dies busy, in bytes. A measured test runs for so long
-/// that the buffer is full for nearly all of it, if it ever is; a short one must fill it in a short time. A disk's is all of
-/// it, since the arm chooses among what is in there.
+/// Returns the share of a drive's write buffer that keeps its dies busy, in bytes. A measured test runs long enough
+/// that the buffer, if it fills, is full for nearly all of the time. A short test must fill it in a short time. A disk
+/// needs its whole buffer, since the arm chooses among its contents.
 pub(super) fn enough(drive: &DriveSpec) -> Bytes {
     let Some(flash) = flash(drive) else { return drive.buffer };
     let stripe = flash.unit() * flash.dies();
     drive.buffer.min((stripe * STRIPES).max(Bytes::mebi(4)))
 }
 
-/// A residual whose square is twice Huber's loss.
+/// Returns a residual whose square is twice Huber's loss.
 fn drawn_in(residual: f64) -> f64 {
     let size = residual.abs();
     if size <= HUBER {

@@ -1,30 +1,30 @@
-//! The geometry of a drive: its number of dies, and how much one of them programs at once.
+//! The geometry of a drive: its number of dies, and the data that a die programs at once.
 //!
-//! Both are whole numbers, so they are not searched by slopes. From the template's on, one is doubled or halved as long
-//! as the reads fit better by more than what a coincidence would give; each step's times are fitted before it is judged.
-//! The number of channels stays unless there are fewer dies than channels, since the outside sees channels
-//! times their rate.
+//! Both are whole numbers, so a search by slopes does not apply. From the template's values, one of them is doubled or
+//! halved as long as the reads fit better by more than a coincidence would. The times are fitted at each step before it
+//! is judged. The number of channels stays unless there are fewer dies than channels, since a measurement sees only the
+//! number of channels times their rate.
 
 use std::fmt;
 
-use lanemark_core::sim::spec::{DriveSpec, SLOT};
-use lanemark_core::units::Bytes;
+use lanemark_schema::units::Bytes;
+use lanemark_sim::spec::{DriveSpec, SLOT};
 
 use super::engine::Engine;
 use super::parameter::{change, flash};
 use super::solve::{Found, search};
 use crate::PredictError;
 
-/// Least gain of fit that justifies a doubling, as a difference of the sum of squares.
+/// The minimum gain of fit that justifies a doubling, as a difference of the sum of squares.
 const WORTH: f64 = 3.0;
-/// Difference of the sum of squares up to which a fit is no worse than the best: 95% of a chi-square with one degree of
-/// freedom.
+/// The difference of the sum of squares up to which a fit is as good as the best: 95% of a chi-square with one degree
+/// of freedom.
 const AS_GOOD: f64 = 3.84;
-/// Greatest number of dies that is tried; `UNIT_MAX` is the greatest unit, in slots.
+/// The maximum number of dies to try; `UNIT_MAX` is the maximum unit, in slots.
 const DIES_MAX: u64 = 512;
 const UNIT_MAX: u64 = 32;
 
-/// Dies of a drive, and slots of 4 KiB in a unit.
+/// The number of dies of a drive, and of slots of 4 KiB in a unit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Geometry {
     pub(super) dies: u64,
@@ -36,7 +36,7 @@ pub(super) struct Geometry {
 pub(super) struct Explored {
     pub(super) best: Geometry,
     pub(super) found: Found,
-    /// Geometries that were tried, each with its cost.
+    /// The geometries that were tried, each with its cost.
     pub(super) tried: Vec<(Geometry, f64)>,
 }
 
@@ -47,7 +47,7 @@ impl Geometry {
         Some(Self { dies: flash.dies(), unit: flash.unit().get() / SLOT.get() })
     }
 
-    /// Gives the geometry to a drive that holds as much as before.
+    /// Sets the geometry of a drive, whose capacity stays the same.
     pub(super) fn give(self, drive: &mut DriveSpec) {
         let capacity = drive.capacity.get();
         change(drive, |flash| {
@@ -102,7 +102,7 @@ impl fmt::Display for Geometry {
     }
 }
 
-/// Searches from the engine's geometry and `found` on; the engine has the best geometry at the end.
+/// Searches from the engine's geometry and `found`. The engine has the best geometry at the end.
 pub(super) fn explore(
     engine: &mut Engine,
     found: Found,
@@ -150,8 +150,8 @@ pub(super) fn explore(
 }
 
 impl Explored {
-    /// Returns the least and greatest number, of dies or of units, that fits as well as the best, with the other one as
-    /// it is there.
+    /// Returns the smallest and largest number, of dies or of units, that fits as well as the best, with any value of
+    /// the other number.
     pub(super) fn range(&self, of: fn(Geometry) -> u64) -> (u64, u64) {
         let good = self.tried.iter().filter(|(_, cost)| *cost <= self.found.cost + AS_GOOD);
         good.fold((of(self.best), of(self.best)), |(low, high), (geometry, _)| {

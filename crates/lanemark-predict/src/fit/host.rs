@@ -1,24 +1,24 @@
-//! The host's values from runs made on it: processor time per request, and cores.
+//! The host's values from runs on it: processor time per request, and cores.
 //!
-//! A run tells how long its threads were at work for a request, in the program and in the kernel. With many requests
-//! outstanding that is what limits a core, and the platform's three times for it (from the application to the driver, in the
-//! driver, and back) are taken in proportion. What a single request takes beyond that goes to sleeping and waking, and
-//! becomes the platform's `wake`. What interrupts take in other contexts is in neither.
+//! A run reports the processor time of a request in the program and in the kernel. With many requests outstanding, this
+//! time limits a core, and scales the platform's three times (from the application to the driver, in the driver, and
+//! back). The excess of a single request is the time of sleeping and waking, and becomes the platform's `wake`. Neither
+//! contains the time of interrupts in other contexts.
 
-use lanemark_core::result::Calibration;
-use lanemark_core::sim::spec::SystemSpec;
-use lanemark_core::units::Duration;
+use lanemark_schema::result::Calibration;
+use lanemark_schema::units::Duration;
+use lanemark_sim::spec::SystemSpec;
 use lanemark_study::platform;
 
 use super::measured::HostSeen;
 
-/// Least and greatest ratio of a host's times to the platform's that are believed.
+/// The minimum and maximum believed ratio of a host's times to the platform's.
 const BELIEVED: (f64, f64) = (0.1, 10.0);
-/// The prefix of settings that say more than a measurement.
+/// The prefix of settings that take precedence over a measurement.
 const PREFIX: &str = "platform.";
 
-/// Gives `system` what was `seen` of the host, and returns what was set. Nothing is set where `settings` set any of the
-/// platform's own.
+/// Sets in `system` the values that were `seen` of the host, and returns them. Values are not set if `settings` contain
+/// any value of the platform.
 pub(super) fn measured(
     system: &mut SystemSpec,
     seen: HostSeen,

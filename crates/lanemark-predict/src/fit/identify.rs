@@ -1,11 +1,16 @@
-//! The values that the measurements determine, and those that they leave open.
+//! The values that the measurements determine, and the values that they leave open.
 //!
-//! The covariance is that of least squares with the priors as observations, `(J'J + 1/s^2)^-1`, with the Jacobian taken
-//! over a tenth to the side on which a value shows less (beyond a limit that another one hides it shows not at all), and widened where the residuals scatter more than their weights say (Birge's ratio).
-//! A value is left open where its deviation is so large that 95% of it spans a factor of four, where it shows to one side
-//! alone, and where it goes up and down with another one. It is then held where the template has it, the rest is fitted again, and only where
-//! that contradicts the measurements it stays at the nearest value that does not.
+//! The covariance is `(J'J + 1/s^2)^-1`, by least squares with the priors as observations. The Jacobian is the
+//! difference over a tenth to the side on which a value has less effect. Beyond a limit that another value hides, a
+//! value is without effect. The covariance is widened if the residuals scatter more than their weights state (Birge's
+//! ratio, with Student's factor).
+//!
+//! A value is left open if its deviation is so large that 95% of it spans a factor of four, if it has an effect only to
+//! one side, or if it correlates with another value. An open value is fixed at the template's value, and the other
+//! values are fitted again. If that contradicts the measurements, the open value stays at the nearest value that does
+//! not.
 
+use lanemark_schema::result::student_95;
 use nalgebra::{DMatrix, DVector};
 
 use super::engine::Engine;
@@ -15,30 +20,33 @@ use crate::PredictError;
 
 /// The deviation from which a value is open, in logarithms.
 const OPEN: f64 = 0.35;
-/// A value that shows so many times as much to one side as to the other is where another limit begins: the measurements
-/// bound it to the one side, and what it shows to the other is little and may be a difference in geometry.
+/// The ratio of a value's effects to both sides above which the value is open. Such a value is at the onset of another
+/// limit: the measurements bound it to one side, and its small effect to the other may be a difference in geometry.
 const BOUNDED: f64 = 5.0;
-/// The correlation from which two values are one.
+/// The correlation from which on two values cannot be separated.
 const ONE: f64 = 0.95;
-/// Greatest loss of fit at which the template's value is as good, as a difference of the sum of squares.
+/// The maximum loss of fit at which the template's value is as good, as a difference of the sum of squares.
 const AS_GOOD: f64 = 3.84;
-/// Deviations of a normal distribution on either side that hold 80%.
+/// The deviations of a normal distribution that contain 95% on both sides.
+pub(super) const SIDES_95: f64 = 1.96;
+/// The deviations of a normal distribution that contain 80% on both sides.
 const SIDES_80: f64 = 1.2816;
-/// Loss of fit, as a difference of the sum of squares, that four of five values of such a parameter stay below.
+/// The loss of fit, as a difference of the sum of squares, that four of five values of such a
+/// parameter do not exceed.
 const LIKELY: f64 = SIDES_80 * SIDES_80;
-/// Distances from a held value that are tried in either direction, in logarithms. The last is what the prior holds 80% in.
+/// Distances from a fixed value to try in both directions, in logarithms. The last contains 80% of the prior.
 const REACHES: [f64; 5] = [0.08, 0.2, 0.4, 0.7, SIDES_80 * PRIOR_SD];
-/// Number of rounds in which values are held and the rest is fitted again.
+/// The number of rounds in which values are fixed and the rest is fitted again.
 const ROUNDS: usize = 5;
 
-/// The values with how far they are determined.
+/// The values, with the precision of each.
 #[derive(Clone, Debug)]
 pub(super) struct Known {
     pub(super) logs: Vec<f64>,
     pub(super) standings: Vec<Told>,
-    /// How far each value may lie below and above where it is, in logarithms, in four of five cases.
+    /// The ranges of each value below and above its estimate, in logarithms, that contain four of five cases.
     pub(super) reaches: Vec<[f64; 2]>,
-    /// Ratio of the residuals' scatter to that of their weights.
+    /// The ratio of the residuals' scatter to the scatter that their weights state.
     pub(super) scatter: f64,
 }
 
@@ -47,7 +55,8 @@ pub(super) struct Known {
 pub(super) enum Told {
     /// The value is determined, with the standard deviation of its logarithm.
     Identified(f64),
-    /// The value is held, at the template's value or not, maybe for its correlation with another one.
+    /// The value is fixed, at the template's value or at another one, possibly because it correlates with another
+    /// value.
     Held { at_template: bool, with: Option<usize> },
 }
 
@@ -55,12 +64,12 @@ pub(super) enum Told {
 struct Covariance {
     deviations: Vec<f64>,
     correlations: DMatrix<f64>,
-    /// How many times as much each value shows to one side as to the other.
+    /// The ratio of the effects of each value to both sides.
     lopsided: Vec<f64>,
     scatter: f64,
 }
 
-/// Tells the identified values from the others, from `found` on.
+/// Separates the identified values from the others, starting from `found`.
 pub(super) fn identify(
     engine: &Engine,
     found: Found,
@@ -79,7 +88,7 @@ pub(super) fn identify(
         let open = covariance.open();
         if open.is_empty() || round == ROUNDS {
             let at = |place| free.iter().position(|&one| one == place);
-            // What is still open after the last round is not known for that.
+            // A value that is still open after the last round is not determined.
             let still_open = |at: usize| open.iter().find(|(one, _)| *one == at);
             let told = |place: usize| match (held[place], at(place)) {
                 (None, Some(at)) if still_open(at).is_some() => {
@@ -100,7 +109,7 @@ pub(super) fn identify(
         let places: Vec<usize> = open.iter().map(|&(place, _)| place).collect();
         let all = at_template(engine, &mut found, &free, &places, trials)?;
         for (place, with) in open {
-            // Where the template's values together contradict what was measured, some alone may not.
+            // The template's values together may contradict the measurements although some of them do not.
             let at_template = all
                 || places.len() > 1 && at_template(engine, &mut found, &free, &[place], trials)?;
             held[place] = Some(Told::Held { at_template, with });
@@ -108,11 +117,11 @@ pub(super) fn identify(
     }
 }
 
-/// Returns how far each value may lie from where it is before the measurements contradict it.
+/// Returns the distance of each value from its estimate at which the measurements begin to contradict it.
 ///
-/// Of an identified value the deviation tells. A held one is moved, the others make up for what they can (to first order),
-/// and the farthest place up to which the fit is nearly as good is its reach: short on the side on which the measurements
-/// bound it, and at most the prior's.
+/// The distance of an identified value follows from its deviation. A fixed value is moved, and the others compensate
+/// for it (to first order). Its distance is the farthest point up to which the fit is nearly as good. It is short on
+/// the side on which the measurements bound it, and never exceeds the prior's.
 fn reaches(
     engine: &Engine,
     logs: &[f64],
@@ -148,7 +157,7 @@ fn reaches(
     Ok(reaches)
 }
 
-/// Returns the sum of squares of `residuals` when values with these slopes, and priors, have made up for what they can.
+/// Returns the sum of squares of `residuals` after values with these slopes, and priors, have compensated for them.
 fn made_up(slopes: &DMatrix<f64>, residuals: &DVector<f64>) -> f64 {
     let mut information = slopes.transpose() * slopes;
     for at in 0..slopes.ncols() {
@@ -159,7 +168,7 @@ fn made_up(slopes: &DMatrix<f64>, residuals: &DVector<f64>) -> f64 {
     residuals.norm_squared() - saved
 }
 
-/// Gives the values `places` the template's, and fits the rest of `free` again, where that is as good.
+/// Sets the values `places` to the template's, and fits the rest of `free` again. Keeps the result if it is as good.
 fn at_template(
     engine: &Engine,
     found: &mut Found,
@@ -179,8 +188,32 @@ fn at_template(
 }
 
 impl Covariance {
-    /// The places, among the free, of the values that are open, with what each goes with. Of two that are one it is
-    /// the less certain; one such pair at a time, since the others may be apart then.
+    /// Computes the covariance at the minimum sum of squares, with `slopes` of the weighted `residuals` and the priors.
+    fn of(slopes: &DMatrix<f64>, residuals: &[f64], lopsided: Vec<f64>) -> Self {
+        let free = slopes.ncols();
+        let mut information = slopes.transpose() * slopes;
+        for at in 0..free {
+            information[(at, at)] += 1.0 / (PRIOR_SD * PRIOR_SD);
+        }
+        let covariance = information
+            .cholesky()
+            .map_or_else(|| DMatrix::identity(free, free), |root| root.inverse());
+        let freedom = residuals.len().saturating_sub(free).max(1);
+        let squares: f64 = residuals.iter().map(|one| one * one).sum();
+        let scatter = (squares / freedom as f64).sqrt();
+        // A scatter that is estimated from few residuals is itself uncertain.
+        let wider = if scatter > 1.0 { scatter * student_95(freedom) / SIDES_95 } else { 1.0 };
+        let roots: Vec<f64> = (0..free).map(|at| covariance[(at, at)].max(1e-12).sqrt()).collect();
+        let correlations = DMatrix::from_fn(free, free, |one, other| {
+            covariance[(one, other)] / roots[one] / roots[other]
+        });
+        let deviations = roots.iter().map(|root| (root * wider).min(PRIOR_SD)).collect();
+        Self { deviations, correlations, lopsided, scatter }
+    }
+
+    /// Returns the indices, among the free values, of the open values, each with the value it correlates with. Of two
+    /// values that cannot be separated, it is the less certain one. Only one such pair is returned, since fixing it may
+    /// separate others.
     fn open(&self) -> Vec<(usize, Option<usize>)> {
         let wide = |&at: &usize| self.deviations[at] > OPEN || self.lopsided[at] > BOUNDED;
         let wide: Vec<_> = (0..self.deviations.len()).filter(wide).collect();
@@ -207,22 +240,92 @@ fn covariance(
     trials: &[usize],
 ) -> Result<Covariance, PredictError> {
     let (slopes, lopsided) = weaker_side(engine, logs, free, trials)?;
-    let mut information = slopes.transpose() * &slopes;
-    for at in 0..free.len() {
-        information[(at, at)] += 1.0 / (PRIOR_SD * PRIOR_SD);
-    }
-    let covariance = information
-        .cholesky()
-        .map_or_else(|| DMatrix::identity(free.len(), free.len()), |root| root.inverse());
     let residuals = engine.residuals_at(logs, trials)?;
-    let beyond = residuals.len().saturating_sub(free.len()).max(1) as f64;
-    let squares: f64 = residuals.iter().map(|one| one * one).sum();
-    let scatter = (squares / beyond).sqrt();
-    let roots: Vec<f64> =
-        (0..free.len()).map(|at| covariance[(at, at)].max(1e-12).sqrt()).collect();
-    let correlations = DMatrix::from_fn(free.len(), free.len(), |one, other| {
-        covariance[(one, other)] / roots[one] / roots[other]
-    });
-    let deviations = roots.iter().map(|root| (root * scatter.max(1.0)).min(PRIOR_SD)).collect();
-    Ok(Covariance { deviations, correlations, lopsided, scatter })
+    Ok(Covariance::of(&slopes, &residuals, lopsided))
+}
+
+#[cfg(test)]
+mod tests {
+    use lanemark_schema::rng::{Rng, StreamKey};
+
+    use super::*;
+
+    /// Returns the share of intervals of known values that lie completely above and completely below them. Figures are
+    /// linear in three values, and `noise` times as uncertain as their weights state.
+    fn missed(figures: usize, noise: f64) -> [f64; 2] {
+        const FITS: u32 = 3000;
+        let mut rng = Rng::new(StreamKey::from_seed(figures as u64));
+        let mut missed = [0, 0];
+        for _ in 0..FITS {
+            let slopes = DMatrix::from_fn(figures, 3, |_, _| 8.0 * rng.normal());
+            let measured = DVector::from_fn(figures, |_, _| noise * rng.normal());
+            // The true values are zero, like the priors.
+            let information = slopes.transpose() * &slopes;
+            let found = information.cholesky().unwrap().solve(&(slopes.transpose() * &measured));
+            let residuals = &measured - &slopes * &found;
+            let known = Covariance::of(&slopes, residuals.as_slice(), vec![1.0; 3]);
+            for (value, deviation) in found.iter().zip(&known.deviations) {
+                missed[0] += u32::from(value - SIDES_95 * deviation > 0.0);
+                missed[1] += u32::from(value + SIDES_95 * deviation < 0.0);
+            }
+        }
+        missed.map(|missed| f64::from(missed) / f64::from(3 * FITS))
+    }
+
+    #[test]
+    fn intervals_of_fitted_values_hold_the_truth_in_ninety_five_of_a_hundred_cases() {
+        // Residuals that scatter three times as much as their weights state, for few figures and for many.
+        for (figures, noise) in [(8, 3.0), (20, 3.0), (80, 3.0), (80, 1.0)] {
+            let [above, below] = missed(figures, noise);
+            let held = 1.0 - above - below;
+            assert!((0.93..=0.97).contains(&held), "{figures} figures, {noise}: {held}");
+            for end in [above, below] {
+                assert!((0.015..=0.035).contains(&end), "{figures} figures, {noise}: {end}");
+            }
+        }
+    }
+
+    #[test]
+    fn intervals_are_not_narrowed_by_residuals_that_happen_to_be_small() {
+        let slopes = DMatrix::from_element(16, 1, 10.0);
+        let of = |residual: f64| Covariance::of(&slopes, &[residual; 16], vec![1.0]);
+        // The information is 16 x 100, plus the prior's.
+        let least = (1600.0 + PRIOR_SD.powi(-2)).sqrt().recip();
+        assert!((of(0.1).deviations[0] / least - 1.0).abs() < 1e-9);
+        assert!((of(0.9).deviations[0] / least - 1.0).abs() < 1e-9);
+        // 16 residuals of 2 over 15 degrees of freedom.
+        let scatter = (64.0f64 / 15.0).sqrt();
+        assert!((of(2.0).scatter / scatter - 1.0).abs() < 1e-9);
+        let wider = scatter * student_95(15) / SIDES_95;
+        assert!((of(2.0).deviations[0] / least / wider - 1.0).abs() < 1e-9);
+        // A value with hardly any effect is no less certain than its prior.
+        let hardly = Covariance::of(&DMatrix::from_element(4, 1, 1e-6), &[9.0; 4], vec![1.0]);
+        assert_eq!(hardly.deviations, [PRIOR_SD]);
+    }
+
+    #[test]
+    fn values_that_go_together_are_open() {
+        // The second value has the same effect as the first; the third is independent.
+        let together = |similar: f64| {
+            let slopes = DMatrix::from_fn(12, 3, |row, column| match (column, row % 3) {
+                (0, 0 | 1) | (1, 0) | (2, 2) => 20.0,
+                (1, 1) => 20.0 * similar,
+                _ => 0.0,
+            });
+            Covariance::of(&slopes, &[0.5; 12], vec![1.0; 3])
+        };
+        assert_eq!(together(-1.0).open(), []);
+        let open = together(0.7).open();
+        assert!(matches!(open[..], [(0, Some(1)) | (1, Some(0))]), "{open:?}");
+        let mut bounded = together(-1.0);
+        bounded.lopsided[2] = BOUNDED;
+        assert_eq!(bounded.open(), []);
+        bounded.lopsided[2] = BOUNDED * 1.01;
+        assert_eq!(bounded.open(), [(2, None)]);
+        bounded.lopsided[2] = 1.0;
+        bounded.deviations[0] = OPEN;
+        assert_eq!(bounded.open(), []);
+        bounded.deviations[0] = OPEN * 1.01;
+        assert_eq!(bounded.open(), [(0, None)]);
+    }
 }

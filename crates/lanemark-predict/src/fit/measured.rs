@@ -1,21 +1,21 @@
-//! The measurements, checked, as trials: each test with its figures, how sure they are, and a short test that the
+//! The checked measurements as trials: each test with its figures, their uncertainty, and a short test that the
 //! simulator runs in its place.
 //!
-//! A figure's weight comes from its spread over the repeats, pooled half and half with that of all tests since three
-//! repeats tell little of it, and from a floor: no model is better than that. In a closed loop throughput and mean
-//! latency are one observation (Little's law), so each has half the weight of one.
+//! The weight of a figure has two parts. The first is its spread over the repeats, pooled half and half with the spread
+//! of all tests, since three repeats determine it poorly. The second is a floor, since no model is more accurate. In a
+//! closed loop, throughput and mean latency are one observation (Little's law), so each has half the weight.
 
-use lanemark_core::result::{FigureKind, FitDoubt, RunResult, Sample, Target, TestResult};
-use lanemark_core::units::{Bytes, Duration};
-use lanemark_core::workload::Test;
+use lanemark_schema::result::{FigureKind, FitDoubt, RunResult, Sample, Target, TestResult};
+use lanemark_schema::units::{Bytes, Duration};
+use lanemark_schema::workload::Test;
 
 use crate::PredictError;
 
-/// Least relative errors that are assumed, of throughput and mean latency, of the median and of the 99th percentile.
+/// The minimum assumed relative errors: of throughput and mean latency, of the median, and of the 99th percentile.
 const FLOORS: [f64; 3] = [0.015, 0.06, 0.25];
-/// Tests of a fit that are simulated with all requests that are asked for. Of more tests, as a grid has them, each has fewer.
+/// The maximum number of tests that are simulated with all requested requests. In a larger fit, each test has fewer.
 const WHOLE_TESTS: u64 = 40;
-/// The share of the requests asked for that each test of a large grid has at least.
+/// Each test of a large grid has the requested requests divided by this number, or more.
 const LEAST_SHARE: u64 = 8;
 /// Requests below which a measured 99th percentile is not used.
 const TAIL_MIN: u64 = 2000;
@@ -23,7 +23,7 @@ const TAIL_MIN: u64 = 2000;
 /// A test with its figures.
 #[derive(Clone, Debug)]
 pub(super) struct Trial {
-    /// The test as it was measured.
+    /// The measured test.
     pub(super) test: Test,
     /// The short test that is simulated.
     pub(super) short: Test,
@@ -57,9 +57,9 @@ pub(super) struct Measurements {
 pub(super) struct HostSeen {
     /// Processor time of a small request with no other outstanding, in ns.
     pub(super) alone_ns: Option<f64>,
-    /// Processor time of a small request with eight or more outstanding, where a core has no time to sleep, in ns.
+    /// Processor time of a small request with eight or more outstanding, when a core does not sleep, in ns.
     pub(super) deep_ns: Option<f64>,
-    /// Logical processors, of measured runs.
+    /// Logical processors of measured runs.
     pub(super) cores: Option<u32>,
 }
 
@@ -72,12 +72,12 @@ impl Trial {
         self.test.writes()
     }
 
-    /// Whether it is of small random reads, one at a time.
+    /// Returns whether the test consists of small random reads, one at a time.
     fn reads_alone(&self) -> bool {
         !self.writes() && is_small_random(&self.test) && self.outstanding() == 1
     }
 
-    /// The measured figure of a kind.
+    /// Returns the measured figure of a kind.
     pub(super) fn figure(&self, kind: FigureKind) -> Option<f64> {
         self.figures.iter().find(|figure| figure.kind == kind).map(|figure| figure.value)
     }
@@ -87,19 +87,19 @@ impl Trial {
         self.figure(FigureKind::Throughput).unwrap_or_default()
     }
 
-    /// Requests a second.
+    /// Returns the requests a second.
     pub(super) fn iops(&self) -> f64 {
         self.throughput() / self.test.block_mean()
     }
 
-    /// Requests outstanding.
+    /// Returns the number of outstanding requests.
     pub(super) fn outstanding(&self) -> u64 {
         outstanding(&self.test)
     }
 }
 
 impl Measurements {
-    /// Takes in results with their names.
+    /// Reads results with their names.
     pub(super) fn read(results: &[(String, RunResult)]) -> Result<Self, PredictError> {
         let Some((first_name, first)) = results.first() else {
             return Err(PredictError::NoResults);
@@ -124,6 +124,7 @@ impl Measurements {
             }
             warnings += run.warnings.len() as u32;
             for result in &run.tests {
+                stated(name, result)?;
                 if let Some(reason) = left_out(&result.test) {
                     let (test, reason) = (result.test.name.clone(), reason.to_owned());
                     doubts.push(FitDoubt::LeftOut { test, reason });
@@ -157,11 +158,11 @@ impl Measurements {
         Ok(Self { drive, trials, doubts, host })
     }
 
-    /// Leaves out the tests that read where `least`, the time that flash takes to be read over the path, was not taken: blocks
-    /// that hold nothing, or a cache.
+    /// Removes the tests whose reads took less than `least`, the minimum time of flash over the path. Such reads came
+    /// from unwritten blocks or from a cache.
     ///
     /// # Errors
-    /// Where no test of small random requests is left.
+    /// Returns an error if no test of small random requests is left.
     pub(super) fn without_flash(&mut self, least: Duration) -> Result<(), PredictError> {
         let least_ns = least.as_seconds() * 1e9;
         let alone = |trial: &&Trial| trial.reads_alone();
@@ -184,7 +185,7 @@ impl Measurements {
         Ok(())
     }
 
-    /// The mean time of a small random read, one at a time, and the test that it is of.
+    /// Returns the mean time of a small random read, one at a time, and the name of its test.
     pub(super) fn read_alone(&self) -> Option<(&str, Duration)> {
         let trial = self.trials.iter().find(|trial| trial.reads_alone())?;
         let nanoseconds = trial.figure(FigureKind::ReadMean)?;
@@ -192,8 +193,8 @@ impl Measurements {
         Some((&trial.test.name, time))
     }
 
-    /// Shortens each test for a model whose write buffer holds `buffer`, to about `requests` small ones.
-    /// The buffer of a disk is always full first.
+    /// Shortens each test to about `requests` small requests, for a model with a write buffer of `buffer`. The buffer
+    /// of a disk is always filled first.
     pub(super) fn shorten(
         &mut self,
         (buffer, is_disk): (Bytes, bool),
@@ -210,7 +211,7 @@ impl Measurements {
         let requests = (requests * WHOLE_TESTS / tests).clamp(requests / LEAST_SHARE, requests);
         for trial in &mut self.trials {
             let count = match trial.test.block.get() {
-                // An arm takes a time of its own for every request, and few events.
+                // A disk needs the full number, since the arm's time varies by request, and its events are few.
                 _ if is_disk => requests,
                 0..=8192 => requests,
                 8193..=65_536 => requests / 4,
@@ -219,7 +220,7 @@ impl Measurements {
             };
             let count = count.max(30).max(4 * trial.outstanding());
             let mut ramp = 3.0 * trial.outstanding() as f64 / trial.iops();
-            // Where as much is written as the flash takes, the buffer must be full before anything counts.
+            // If the writes are about as fast as the flash stores data, the buffer must be full before requests count.
             if trial.writes() && is_disk {
                 ramp += 1.5 * buffer.get() as f64 / trial.throughput();
             } else if trial.writes() && trial.throughput() > 0.7 * stored {
@@ -236,7 +237,7 @@ impl Measurements {
     }
 }
 
-/// The figure of a kind in a sample; none where too little was counted.
+/// Returns the figure of a kind in a sample, or `None` if too few requests were counted.
 pub(super) fn figure(sample: &Sample, kind: FigureKind) -> Option<f64> {
     use FigureKind as K;
     let direction = match kind {
@@ -260,7 +261,7 @@ fn outstanding(test: &Test) -> u64 {
     u64::from(test.queue_depth()) * u64::from(test.threads)
 }
 
-/// Names the drive that a result was measured on, or simulates.
+/// Returns the name of the drive that a result was measured on, or simulates.
 fn identity(run: &RunResult) -> String {
     match &run.target {
         Target::Simulated(target) => format!("{} in {}", target.drive, target.port),
@@ -271,7 +272,7 @@ fn identity(run: &RunResult) -> String {
     }
 }
 
-/// Returns the reason why a test cannot be held against the model.
+/// Returns the reason why a test cannot be compared with the model.
 fn left_out(test: &Test) -> Option<&'static str> {
     Some(match test {
         test if test.is_trace() => "a trace cannot be run again",
@@ -285,6 +286,17 @@ fn left_out(test: &Test) -> Option<&'static str> {
 
 fn is_small_random(test: &Test) -> bool {
     !test.is_in_order() && test.block <= Bytes::kibi(16)
+}
+
+/// Refuses a test that does not state a setting that its simulation needs.
+fn stated(result: &str, test: &TestResult) -> Result<(), PredictError> {
+    match test.test.unstated().first().copied() {
+        None => Ok(()),
+        Some((what, option)) => {
+            let (result, test) = (result.to_owned(), test.test.name.clone());
+            Err(PredictError::NotStated { result, test, what, option })
+        }
+    }
 }
 
 fn check(result: &str, test: &TestResult) -> Result<(), PredictError> {
@@ -308,8 +320,8 @@ fn check(result: &str, test: &TestResult) -> Result<(), PredictError> {
     Ok(())
 }
 
-/// Checks that there is what every fit needs: small random requests, of one direction or both. What else is not there
-/// leaves values open, and the table of values says which test would tell them.
+/// Checks for small random requests, of one direction or both, which every fit needs. Other missing tests leave values
+/// open, and the table of values names the tests that would determine them.
 fn missing(groups: &[(Test, Vec<&Sample>)]) -> Result<(), PredictError> {
     match groups.iter().any(|(test, _)| is_small_random(test)) {
         true => Ok(()),
@@ -319,7 +331,7 @@ fn missing(groups: &[(Test, Vec<&Sample>)]) -> Result<(), PredictError> {
     }
 }
 
-/// The mean squared spread of throughput over the repeats of all tests.
+/// Returns the mean squared spread of throughput over the repeats of all tests.
 fn pooled(groups: &[(Test, Vec<&Sample>)]) -> f64 {
     let variances: Vec<f64> = groups
         .iter()
@@ -328,7 +340,7 @@ fn pooled(groups: &[(Test, Vec<&Sample>)]) -> f64 {
     variances.iter().sum::<f64>() / variances.len().max(1) as f64
 }
 
-/// The variance of a figure's logarithm over samples, of which there are at least two.
+/// Returns the variance of a figure's logarithm over two or more samples.
 fn variance(samples: &[&Sample], kind: FigureKind) -> Option<f64> {
     let logs: Vec<f64> =
         samples.iter().filter_map(|sample| figure(sample, kind)).map(f64::ln).collect();
@@ -373,7 +385,7 @@ fn has_tail(samples: &[&Sample], kind: FigureKind) -> bool {
     samples.iter().map(counted).sum::<u64>() >= TAIL_MIN
 }
 
-/// Processor time per small request in ns: the least of the tests with so many outstanding.
+/// Returns the processor time of a small request in ns: the minimum of the tests with a `wanted` number outstanding.
 fn processor(groups: &[(Test, Vec<&Sample>)], wanted: fn(u64) -> bool) -> Option<f64> {
     let those =
         groups.iter().filter(|(test, _)| wanted(outstanding(test)) && test.block <= Bytes::kibi(4));

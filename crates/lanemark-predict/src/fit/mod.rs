@@ -1,12 +1,13 @@
 //! A drive's model from the results of a workload on it.
 //!
-//! The law is weighted least squares: over the logarithms of a model's values, the sum of squares of the logarithms of
-//! modelled over measured figures, each over its deviation, is made least (Levenberg, Quarterly of Applied Mathematics 2,
-//! 1944; Marquardt, SIAM Journal 11, 1963), with weak priors around a template's values. Reads come first, since nothing of
-//! writing shows in them; then how many dies there are; then writes, and all together; then what is known of each value.
+//! The method is weighted least squares over the logarithms of a model's values. It minimizes the sum of squares of the
+//! logarithms of modelled over measured figures, each divided by its deviation (Levenberg, Quarterly of Applied
+//! Mathematics 2, 1944; Marquardt, SIAM Journal 11, 1963), with weak priors around a template's values. Reads are
+//! fitted first, since writing does not affect them. The number of dies follows, then writes, then all together, and
+//! then the precision of each value.
 //!
-//! Not modelled: how figures of one run hang together, which a real drive's do (heat, a neighbour); a fit to several
-//! runs has that in its spread.
+//! Not modelled: the correlation of the figures of one run on a real drive (heat, a neighbour). A fit to several runs
+//! has it in its spread.
 
 mod collection;
 mod disk;
@@ -21,10 +22,10 @@ mod solve;
 mod start;
 mod summary;
 
-use lanemark_core::result::{Calibration, FittedDrive, Provenance, RunResult, Target};
-use lanemark_core::sim::spec::SystemSpec;
-use lanemark_core::units::Duration;
 use lanemark_lab::{Cancel, Pool};
+use lanemark_schema::result::{Calibration, FittedDrive, Provenance, RunResult, Target};
+use lanemark_schema::units::Duration;
+use lanemark_sim::spec::SystemSpec;
 use lanemark_study::document::{Context, Document};
 use lanemark_study::drive::Plug;
 use lanemark_study::library::Kind;
@@ -48,24 +49,24 @@ pub struct Job<'j> {
     pub platform: &'j str,
     /// Name of the port.
     pub port: &'j str,
-    /// A drive like it; none for a generic one of the port's protocol.
+    /// A similar drive, or `None` for a generic drive of the port's protocol.
     pub like: Option<&'j str>,
-    /// Values that are set otherwise than the library has them.
+    /// Values that replace library values.
     pub settings: &'j [(Calibration, Location)],
-    /// Small requests that a test is simulated with: more is surer and slower.
+    /// The small requests of a simulated test; a larger number is more accurate and slower.
     pub requests: u64,
     /// The threads that simulate.
     pub pool: Pool,
     /// Provenance of the fit.
     pub provenance: Provenance,
-    /// The wish to end it, which is then an error.
+    /// The flag that cancels the fit, which then returns an error.
     pub cancel: Cancel,
 }
 
-/// The time of one read at a time that tells a solid-state drive from a hard disk, whose arm takes longer.
+/// The maximum time of a single read of a solid-state drive. The arm of a hard disk takes longer.
 const FLASH_MOST: Duration = Duration::from_microseconds(2_000);
 
-/// The requests of a job where nothing speaks for another number.
+/// The default number of requests of a job.
 pub const REQUESTS: u64 = 4000;
 
 /// A drive that was fitted.
@@ -75,24 +76,25 @@ pub struct Fit {
     pub drive: FittedDrive,
     /// The text of the template's file.
     pub template: String,
-    /// The settings of the drive that it was made with.
+    /// The settings of the drive that the fit was made with.
     pub settings: Vec<Calibration>,
 }
 
 impl Fit {
-    /// The drive as a file of the library, under the name `name`.
+    /// Returns the drive as a file of the library, with the name `name`.
     ///
     /// # Errors
-    /// As [`drive_file()`].
+    /// Returns the same errors as [`drive_file()`].
     pub fn file(&self, name: &str) -> Result<String, PredictError> {
         drive_file(&self.drive, name, &self.template, &self.settings)
     }
 }
 
-/// Fits a drive's model. `on_stage` is told what goes on.
+/// Fits a drive's model. `on_stage` receives the stages.
 ///
 /// # Errors
-/// Where the results do not tell enough, contradict each other or were cut short, or where a library file is wrong.
+/// Returns an error if the results are insufficient, contradict each other or were cut short, or if a library file is
+/// invalid.
 pub fn fit(
     library: &Library,
     job: &Job<'_>,
@@ -139,7 +141,7 @@ pub fn fit(
     let lists_zones = drive_file::lists_zones(&text);
     let parameters: Vec<Parameter> = Parameter::of(&base.attachments[0].drive)
         .into_iter()
-        // Zones that are listed one by one have no place for a value.
+        // Zones that are listed one by one do not have a single value to replace.
         .filter(|parameter| !lists_zones || !parameter.name.starts_with("drive.disk.zones."))
         .filter(|parameter| !set.iter().any(|setting| setting.parameter == parameter.name))
         .collect();
@@ -168,7 +170,7 @@ pub fn fit(
     let everything: Vec<usize> =
         (0..engine.parameters.len()).filter(|place| !engine.held.contains(place)).collect();
     let found = solve::search(&engine, &found.logs, &everything, &all, 1)?;
-    // What writes tell of dies and units is heard too.
+    // The effects of dies and units on writes are included too.
     let explored = geometry::explore(&mut engine, found, &everything, &all)?;
     let found = solve::search(&engine, &explored.found.logs, &everything, &all, 1)?;
     on_stage("what is known of each value");
@@ -176,7 +178,7 @@ pub fn fit(
 
     let outcome = summary::Outcome { original: &original, engine: &engine, explored, known };
     let fitted = FittedDrive {
-        schema_version: lanemark_core::result::SCHEMA_VERSION,
+        schema_version: lanemark_schema::result::SCHEMA_VERSION,
         provenance: Provenance { inputs: library.used(), ..job.provenance.clone() },
         measured: measurements.drive,
         results: job.results.iter().map(|(name, _)| name.clone()).collect(),
@@ -196,14 +198,14 @@ pub fn fit(
     Ok(Fit { drive, template: text, settings })
 }
 
-/// The least time in which the drive of a system is read with one request outstanding; none for media that are not NAND.
+/// Returns the minimum time of a read with one request outstanding, or `None` for media other than NAND.
 fn least_read(system: &SystemSpec) -> Option<Duration> {
     let attachment = system.attachments.first()?;
     parameter::flash(&attachment.drive).filter(|flash| !flash.technology.in_place())?;
     Some(attachment.protocol.kind.flash_read_least())
 }
 
-/// The generic drive that fits a port.
+/// Returns the generic drive that fits a port.
 fn generic(library: &Library, job: &Job<'_>) -> Result<&'static str, PredictError> {
     let (ledger, mut overrides) = (Ledger::default(), Overrides::default());
     for (setting, location) in job.settings {
@@ -224,7 +226,7 @@ fn generic(library: &Library, job: &Job<'_>) -> Result<&'static str, PredictErro
     })
 }
 
-/// Whether a result is of a drive that its system drives as a SCSI disk, `sda` of Linux: in a PCIe port, one with AHCI.
+/// Returns whether the result's drive is driven as a SCSI disk, `sda` on Linux. In a PCIe port, it is one with AHCI.
 fn is_scsi(run: &RunResult) -> bool {
     let Target::Measured(target) = &run.target else { return false };
     let path = target.path.strip_prefix("/dev/");
@@ -235,7 +237,7 @@ fn is_scsi(run: &RunResult) -> bool {
     })
 }
 
-/// Names the results that a drive was fitted to, in words.
+/// Returns the names of the results that a drive was fitted to, as text.
 fn measured_by(results: &[String]) -> String {
     let name = |path: &String| path.rsplit('/').next().unwrap_or(path).to_owned();
     match results {

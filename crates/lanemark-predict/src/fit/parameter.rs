@@ -1,15 +1,15 @@
 //! The values of a drive's model that are free in a fit.
 //!
-//! Each is fitted as the logarithm of itself, or of itself plus an offset where nought is a usual value, so that steps
-//! are shares and none falls below its bound. Around the template's value lies a normal prior of [`PRIOR_SD`]: it says no
-//! more than that such drives lie within a factor of five or so of each other, and holds what the measurements
-//! leave open.
+//! Each value is fitted as its logarithm, or as the logarithm of the value plus an offset if zero is a usual value.
+//! Steps are therefore relative, and no value falls below its bound. A normal prior of [`PRIOR_SD`] surrounds the
+//! template's value. It states only that such drives differ by up to a factor of about five, and determines values that
+//! the measurements leave open.
 //!
-//! Not free: `front_end.engines`, of which the outside sees engines over time alone, the buffer, and all that shows in
-//! the long run only ([`UNSEEN`]).
+//! Not free: `front_end.engines`, since a measurement sees only the number of engines over their time, the buffer, and
+//! all values with effects only in the long run ([`UNSEEN`]).
 
-use lanemark_core::sim::spec::{DriveSpec, MediaSpec, PageTimes, PseudoSlcSpec};
-use lanemark_core::units::{BytesPerSecond, Duration, Ratio};
+use lanemark_schema::units::{BytesPerSecond, Duration, Ratio};
+use lanemark_sim::spec::{DriveSpec, MediaSpec, PageTimes, PseudoSlcSpec};
 
 use super::disk;
 
@@ -19,13 +19,13 @@ pub(super) const PRIOR_SD: f64 = 0.8;
 /// A value that may be free.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Parameter {
-    /// Path of the value, as `--set` writes it.
+    /// The path of the value, as in `--set`.
     pub(super) name: &'static str,
     /// Unit of the value.
     pub(super) unit: Unit,
     /// Offset added before the logarithm is taken.
     pub(super) offset: f64,
-    /// Least and greatest value that are tried.
+    /// The minimum and maximum value to try.
     pub(super) bounds: (f64, f64),
     /// Tests that the value affects.
     pub(super) shows: Shows,
@@ -52,7 +52,7 @@ pub(super) enum Shows {
     Both,
 }
 
-/// The values that may be free, reads' first.
+/// The values that may be free, read values first.
 const ALL: [Parameter; 11] = [
     Parameter {
         name: "drive.front_end.read_time",
@@ -169,7 +169,7 @@ const ALL: [Parameter; 11] = [
     },
 ];
 
-/// The share of programmed data that random writes are while collection goes on: free where the writes ask for it.
+/// The share of random writes in all programmed data during collection. It is free if the writes require it.
 pub(super) const COLLECTION: Parameter = Parameter {
     name: "drive.translation.beside_collection",
     unit: Unit::Percent,
@@ -184,7 +184,7 @@ pub(super) const COLLECTION: Parameter = Parameter {
     },
 };
 
-/// Values that no workload of a few minutes determines, each with what would.
+/// Values that no workload of a few minutes determines, each with the missing measurement.
 pub(super) const UNSEEN: [(&str, &str); 5] = [
     (
         "drive.front_end.engines",
@@ -207,8 +207,8 @@ pub(super) const UNSEEN: [(&str, &str); 5] = [
 ];
 
 impl Parameter {
-    /// Returns the values that short tests of a drive like `drive` can determine. Of the flash's two times to read and to
-    /// program, it is the cache's: what was just written lies there.
+    /// Returns the values that short tests of a drive like `drive` can determine. If the flash has two times to read
+    /// and to program, only the cache's are free, since the cache contains the data just written.
     pub(super) fn of(drive: &DriveSpec) -> Vec<Self> {
         if disk::disk(drive).is_some() {
             return disk::PARAMETERS.to_vec();
@@ -221,27 +221,27 @@ impl Parameter {
         ALL.into_iter().filter(|parameter| !is_hidden(parameter.name)).collect()
     }
 
-    /// The value of `drive`; none where it has no such limit.
+    /// Returns the value of `drive`, or `None` if the drive lacks such a limit.
     pub(super) fn get(&self, drive: &DriveSpec) -> Option<f64> {
         (self.get)(drive)
     }
 
-    /// Gives `drive` the value whose logarithm is `log`.
+    /// Sets the value of `drive` whose logarithm is `log`.
     pub(super) fn set(&self, drive: &mut DriveSpec, log: f64) {
         (self.set)(drive, self.value(log));
     }
 
-    /// The value of a logarithm, within bounds.
+    /// Returns the value of a logarithm, within bounds.
     pub(super) fn value(&self, log: f64) -> f64 {
         (log.exp() - self.offset).clamp(self.bounds.0, self.bounds.1)
     }
 
-    /// The logarithm of a value.
+    /// Returns the logarithm of a value.
     pub(super) fn log(&self, value: f64) -> f64 {
         (value.clamp(self.bounds.0, self.bounds.1) + self.offset).ln()
     }
 
-    /// The value as a drive's file has it, to four digits.
+    /// Returns the value in the format of a drive's file, to four digits.
     pub(super) fn text(&self, value: f64) -> String {
         match self.unit {
             Unit::Microseconds => format!("{} us", digits(value)),
@@ -251,7 +251,7 @@ impl Parameter {
         }
     }
 
-    /// A value rounded as its text is.
+    /// Returns a value rounded like its text.
     pub(super) fn rounded(&self, value: f64) -> f64 {
         match self.unit {
             Unit::Count => value.round(),
@@ -260,7 +260,7 @@ impl Parameter {
     }
 }
 
-/// Four significant digits, without an exponent, and no finer than a nanosecond.
+/// Returns four significant digits, without an exponent, and no finer than a nanosecond.
 fn digits(value: f64) -> String {
     if value <= 0.0 {
         return "0".to_owned();
@@ -282,25 +282,22 @@ fn megabytes(rate: f64) -> BytesPerSecond {
     BytesPerSecond((rate * 1e6).round().max(1e6) as u64)
 }
 
-/// The flash of a drive that has one.
-pub(super) fn flash(drive: &DriveSpec) -> Option<&lanemark_core::sim::spec::FlashSpec> {
+/// Returns the flash of a drive, if it has flash.
+pub(super) fn flash(drive: &DriveSpec) -> Option<&lanemark_sim::spec::FlashSpec> {
     match &drive.media {
         MediaSpec::Flash(flash) => Some(flash),
         MediaSpec::Disk(_) => None,
     }
 }
 
-/// Changes the flash of a drive that has one.
-pub(super) fn change(
-    drive: &mut DriveSpec,
-    how: impl FnOnce(&mut lanemark_core::sim::spec::FlashSpec),
-) {
+/// Changes the flash of a drive, if it has flash.
+pub(super) fn change(drive: &mut DriveSpec, how: impl FnOnce(&mut lanemark_sim::spec::FlashSpec)) {
     if let MediaSpec::Flash(flash) = &mut drive.media {
         how(flash);
     }
 }
 
-/// Changes the pseudo-SLC cache of `drive`, where the drive has one.
+/// Changes the pseudo-SLC cache of `drive`, if the drive has one.
 fn change_cache(drive: &mut DriveSpec, how: impl FnOnce(&mut PseudoSlcSpec)) {
     change(drive, |flash| {
         if let Some(cache) = &mut flash.translation.pseudo_slc {

@@ -1,8 +1,8 @@
 //! Levenberg and Marquardt's method over the free parameters (the MINPACK port of the crate `levenberg-marquardt`).
 //!
-//! Each unknown is a parameter's logarithm less its prior's middle, over the prior's deviation; the priors are residuals
-//! beside those of the figures. The Jacobian is taken by differences over a few per cent, wide enough that what a
-//! short simulation has of chance does not count.
+//! Each unknown is a parameter's logarithm less its prior's middle, over the prior's deviation. The priors are further
+//! residuals next to the figures'. The Jacobian consists of differences over a few per cent, which is wide enough that
+//! the chance in a short simulation is negligible.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -15,14 +15,14 @@ use super::engine::Engine;
 use super::parameter::PRIOR_SD;
 use crate::PredictError;
 
-/// The step of the differences on the way, in logarithms, and of those that tell how sure a value is.
+/// The steps of the differences in logarithms: during the search, and for the precision of a value.
 const STEP: f64 = 0.04;
 const STEP_BOTH: f64 = 0.1;
 
-/// A search over some of the parameters, held against some of the trials.
+/// A search over some of the parameters, compared with some of the trials.
 struct Search<'e> {
     engine: &'e Engine,
-    /// Logarithms of all parameters; those that are not free stay.
+    /// Logarithms of all parameters; parameters that are not free stay the same.
     logs: Vec<f64>,
     free: Vec<usize>,
     trials: Vec<usize>,
@@ -39,8 +39,8 @@ pub(super) struct Found {
     pub(super) cost: f64,
 }
 
-/// Searches from `logs` on, over the parameters `free`, for the least cost of `trials`. It takes at most `patience`
-/// steps for each parameter and one more.
+/// Searches from `logs`, over the parameters `free`, for the minimum cost of `trials`. It takes up to `patience` steps
+/// for each parameter and one more.
 pub(super) fn search(
     engine: &Engine,
     logs: &[f64],
@@ -76,7 +76,7 @@ pub(super) fn search(
     Ok(Found { logs, cost })
 }
 
-/// The derivatives of the residuals of `trials` by the logarithms of the parameters `free`, a column each.
+/// Returns the derivatives of the residuals of `trials` by the logarithms of the parameters `free`, a column each.
 pub(super) fn jacobian(
     engine: &Engine,
     logs: &[f64],
@@ -87,9 +87,9 @@ pub(super) fn jacobian(
     Ok(sides.swap_remove(0))
 }
 
-/// Computes the slopes to the side on which each parameter has less effect. Where one limit hides another, a value
-/// shows to one side alone, and what the other side tells of it is all that is known. Beside them stands for each parameter
-/// how many times as much it shows to the stronger side.
+/// Computes the slopes to the side on which each parameter has less effect. If one limit hides another, a value has an
+/// effect only to one side, and the other side shows all that is known of it. Also returns for each parameter the ratio
+/// of the stronger to the weaker effect.
 pub(super) fn weaker_side(
     engine: &Engine,
     logs: &[f64],
@@ -109,7 +109,7 @@ pub(super) fn weaker_side(
     Ok((weaker, lopsided))
 }
 
-/// The slopes for each of `steps`.
+/// Returns the slopes for each of `steps`.
 fn slopes(
     engine: &Engine,
     logs: &[f64],
@@ -130,7 +130,7 @@ fn slopes(
         }
     }
     let told = engine.tell(&systems, &jobs)?;
-    // Of each trial: its first row, and its residuals here.
+    // The first row of each trial, and its residuals at this point.
     let mut here: BTreeMap<usize, (usize, Vec<f64>)> = BTreeMap::new();
     let mut rows = 0;
     for (&trial, told) in trials.iter().zip(&told) {

@@ -1,11 +1,11 @@
-//! The starting points of a fit: bounds tell what could be the limit, and several such guesses are tried.
+//! The starting points of a fit: bounds suggest the limit, and several such guesses are tried.
 //!
-//! A limit that another one hides has no slope, so a search by slopes alone would never find it. Asymptotic bounds do:
-//! the most requests a second that were seen are what the drive's processor takes at least, the highest rate what its data
-//! path and its dies do. Whether the processor or the dies are what limits reads, and the data path or the programs what
-//! limits writes, is left to the cost.
+//! A limit that another limit hides does not have a slope, so a search by slopes would never find it. Asymptotic bounds
+//! find it: the maximum observed requests a second bound the drive's processor, and the maximum throughput bounds its
+//! data path and its dies. The cost decides whether the processor or the dies limit reads, and whether the data path or
+//! the programs limit writes.
 
-use lanemark_core::result::FigureKind;
+use lanemark_schema::result::FigureKind;
 
 use super::engine::Engine;
 use super::measured::Trial;
@@ -13,10 +13,10 @@ use super::parameter::{Parameter, Unit, flash};
 use super::solve::{Found, search};
 use crate::PredictError;
 
-/// Number of guesses that are followed.
+/// The number of guesses that are followed.
 const FOLLOWED: usize = 6;
 
-/// Fits the reads from the best guesses on.
+/// Fits the reads, starting from the best guesses.
 pub(super) fn reads(
     engine: &Engine,
     free: &[usize],
@@ -44,7 +44,7 @@ pub(super) fn reads(
     best(engine, guesses, free, trials)
 }
 
-/// Fits the writes from the best guesses on, with all else as in `logs`.
+/// Fits the writes, starting from the best guesses, with all other values as in `logs`.
 pub(super) fn writes(
     engine: &Engine,
     logs: &[f64],
@@ -80,7 +80,7 @@ pub(super) fn writes(
     best(engine, guesses, free, trials)
 }
 
-/// Returns the greatest value of a figure over those of `trials` that are `wanted`.
+/// Returns the maximum of a figure over the `wanted` ones of `trials`.
 fn fastest(
     engine: &Engine,
     trials: &[usize],
@@ -91,8 +91,8 @@ fn fastest(
     those.map(figure).fold(0.0, f64::max)
 }
 
-/// Gives a parameter the value of its bound; where that is not `taken`, the bound only holds back a
-/// prior that contradicts it.
+/// Sets a parameter to its bound if `taken`. Otherwise the parameter is only moved away from the bound if its prior
+/// contradicts it.
 fn put(engine: &Engine, logs: &mut [f64], name: &str, bound: f64, taken: bool) {
     let Some(place) = engine.place(name) else { return };
     if !bound.is_finite() || bound <= 0.0 {
@@ -107,7 +107,7 @@ fn put(engine: &Engine, logs: &mut [f64], name: &str, bound: f64, taken: bool) {
     };
 }
 
-/// Moves a time so that one request at a time takes as long as was measured.
+/// Changes a time so that the latency of one request at a time equals the measurement.
 fn latency(
     engine: &Engine,
     logs: &mut [f64],
@@ -133,7 +133,7 @@ fn latency(
     Ok(())
 }
 
-/// The guesses without those that are there already: where a bound says nothing, taking it changes nothing.
+/// Removes duplicate guesses, which result from bounds without an effect.
 fn distinct(guesses: Vec<Vec<f64>>) -> Vec<Vec<f64>> {
     let mut found: Vec<Vec<f64>> = Vec::new();
     for guess in guesses {
@@ -144,7 +144,7 @@ fn distinct(guesses: Vec<Vec<f64>>) -> Vec<Vec<f64>> {
     found
 }
 
-/// Searches from the guesses that cost least.
+/// Searches from the guesses with the smallest cost.
 fn best(
     engine: &Engine,
     guesses: Vec<Vec<f64>>,

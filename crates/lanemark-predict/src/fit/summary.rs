@@ -1,22 +1,20 @@
-//! The summary of a fit as a result: values as text with their intervals, figures beside the model's, doubts.
+//! The summary of a fit as a result: values as text with their intervals, figures compared with the model's, warnings.
 
-use lanemark_core::result::{
+use lanemark_schema::result::{
     FigureKind, FitDoubt, FittedDrive, FittedFigure, FittedParameter, Standing, Unseen,
 };
-use lanemark_core::sim::spec::SystemSpec;
+use lanemark_sim::spec::SystemSpec;
 
 use super::disk;
 use super::engine::Engine;
 use super::geometry::{Explored, Geometry};
-use super::identify::{Known, Told};
+use super::identify::{Known, SIDES_95, Told};
 use super::parameter::{UNSEEN, flash};
 use crate::PredictError;
 
-/// Deviations on either side that hold 95%.
-const SIDES_95: f64 = 1.96;
-/// An error that is told.
+/// The error from which on a figure is reported.
 const MISS: f64 = 0.10;
-/// A scatter that is told.
+/// The scatter from which on it is reported.
 const SCATTER: f64 = 1.5;
 
 /// A fit that has ended.
@@ -29,7 +27,7 @@ pub(super) struct Outcome<'o> {
 }
 
 impl Outcome<'_> {
-    /// Returns each free value with how far it is determined.
+    /// Returns each free value with its precision.
     pub(super) fn parameters(&self) -> Vec<FittedParameter> {
         let places = 0..self.engine.parameters.len();
         let mut all: Vec<FittedParameter> = places.map(|place| self.parameter(place)).collect();
@@ -69,7 +67,7 @@ impl Outcome<'_> {
         }
     }
 
-    /// The values of a disk that change with the fitted ones.
+    /// Returns the values of a disk that change with the fitted ones.
     fn followers(&self) -> impl Iterator<Item = FittedParameter> {
         let now = self.engine.system(&self.rounded());
         let found = disk::followers(&now.attachments[0].drive, &self.original.attachments[0].drive);
@@ -83,7 +81,7 @@ impl Outcome<'_> {
         })
     }
 
-    /// Dies and units, where they are not the template's, and what must change with them.
+    /// Returns dies and units if they differ from the template's, and the values that must change with them.
     fn geometry(&self) -> Vec<FittedParameter> {
         let (Some(now), Some(before)) = (
             flash(&self.engine.base.attachments[0].drive),
@@ -128,7 +126,7 @@ impl Outcome<'_> {
                 "RND64K Q1T1 and SEQ128K Q1T1 read: how many dies a request meets",
             ),
         ] {
-            // A factor of four is told from none; a factor of two is as fine as it goes.
+            // The measurements must exclude a factor of four; a factor of two is the finest step.
             if range.1 >= range.0 * 4 {
                 let kept_template = same;
                 let needs = needs.to_owned();
@@ -149,7 +147,7 @@ impl Outcome<'_> {
         rows
     }
 
-    /// Returns each measured figure beside that of the model with the values as they are written.
+    /// Returns each measured figure with the model's figure for the rounded values.
     pub(super) fn figures(&self) -> Result<Vec<FittedFigure>, PredictError> {
         let system = self.engine.system(&self.rounded());
         let all = self.engine.trials_of(|_| true);
@@ -167,7 +165,7 @@ impl Outcome<'_> {
         Ok(figures)
     }
 
-    /// The values as they are written.
+    /// Returns the logarithms of the rounded values.
     fn rounded(&self) -> Vec<f64> {
         let values = self.engine.parameters.iter().zip(&self.known.logs);
         values
@@ -175,7 +173,7 @@ impl Outcome<'_> {
             .collect()
     }
 
-    /// `fitted` with the doubts that its figures raise.
+    /// Returns `fitted` with the warnings that its figures raise.
     pub(super) fn doubted(&self, mut fitted: FittedDrive) -> FittedDrive {
         let missed = fitted
             .figures
@@ -192,7 +190,7 @@ impl Outcome<'_> {
     }
 }
 
-/// Returns the values that stay as the template has them.
+/// Returns the values that stay the template's.
 pub(super) fn unseen(original: &SystemSpec) -> Vec<Unseen> {
     let all = |values: &[(&str, &str)]| -> Vec<Unseen> {
         let one = |(parameter, needs): &(&str, &str)| Unseen {

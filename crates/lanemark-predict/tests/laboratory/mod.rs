@@ -5,14 +5,14 @@
 
 use std::path::{Path, PathBuf};
 
-use lanemark_core::result::{
-    Calibration, DirectionResult, LatencyHistogram, Provenance, RunResult, Sample, TestResult,
-};
-use lanemark_core::rng::{Rng, StreamKey};
-use lanemark_core::units::Duration;
-use lanemark_core::workload::Workload;
 use lanemark_lab::Pool;
 use lanemark_predict::{Fit, Job, PredictError, fit};
+use lanemark_schema::result::{
+    Calibration, DirectionResult, LatencyHistogram, Provenance, RunResult, Sample, TestResult,
+};
+use lanemark_schema::rng::{Rng, StreamKey};
+use lanemark_schema::units::Duration;
+use lanemark_schema::workload::Workload;
 use lanemark_study::system::{NamedAt, SystemName};
 use lanemark_study::{Library, Location, System, workload};
 

@@ -1,24 +1,23 @@
-//! Two runs side by side: the change of each figure, whether the repeats show one at all, and how many servers the
-//! faster run leaves out.
+//! Two runs compared: the change of each figure, whether the repeats show a change, and how many servers the faster run
+//! saves.
 //!
-//! The first rows are those of the chart in the paper that compares two kinds of drive in this way (tpm, latency of
-//! reads, writes and both, processors); their overall latency is of all requests together, reads and writes by their
-//! number.
+//! The first rows follow the chart in the paper that compares two kinds of drive in this way (tpm, latency of reads, of
+//! writes and of both, processors). The overall latency covers all requests, reads and writes weighted by their number.
 //!
-//! A change is shown where the 95% intervals of both means do not overlap; they are Student's, which with two or three
-//! repeats are wide, as what so few repeats tell is. A single repeat tells of no spread and shows no change. Nor does a
-//! change show anything that other programs on the processors could have made: where the run that did worse had more
-//! of them beside it.
+//! A change is shown if the 95% intervals of both means do not overlap. The intervals are Student's; with two or three
+//! repeats they are wide because so few repeats give little evidence. A single repeat lacks a spread and shows no
+//! change. A change is also not shown if other programs on the processors could have caused it: that is, if the run
+//! with the worse figure had more processor time taken by other programs.
 
-use lanemark_core::plan::{Costs, Fleet, Node, Plan, PlanError};
-use lanemark_core::result::{RunResult, Sample, Statistic, TestResult};
-use lanemark_core::workload::{DatabaseUsers, TransactionKind};
+use lanemark_plan::{Costs, Fleet, Node, Plan, PlanError};
+use lanemark_schema::result::{RunResult, Sample, Statistic, TestResult};
+use lanemark_schema::workload::{DatabaseUsers, TransactionKind};
 
 use super::figures::FIGURES;
 use super::text::parts;
 
-/// The share of the machine's processors from which on other programs are told, and by how much one run must have had
-/// more of them than the other to explain that it did worse.
+/// The minimum share of the machine's processors at which other programs are reported. It is also the minimum
+/// difference in that share between two runs that explains a worse figure.
 const OTHERS: f64 = 0.05;
 
 /// Two-sided 95% points of Student's distribution for 1 to 30 degrees of freedom.
@@ -42,7 +41,7 @@ pub enum Verdict {
 }
 
 impl Verdict {
-    /// Returns the verdict in words; nothing where the change is shown.
+    /// Returns the verdict as text; `None` if the change is shown.
     pub fn words(self) -> Option<&'static str> {
         match self {
             Self::Shown => None,
@@ -62,13 +61,13 @@ pub struct Change {
     pub from: Statistic,
     /// Figure of the second run.
     pub to: Statistic,
-    /// Change in per cent of the first figure, unless that is 0.
+    /// Change in per cent of the first figure, unless that figure is 0.
     pub per_cent: Option<f64>,
-    /// Whether there is a difference.
+    /// Whether the repeats show a difference.
     pub verdict: Verdict,
 }
 
-/// Returns the 95% confidence interval of the mean, if repeats are normally distributed; nothing for fewer than two.
+/// Returns the 95% confidence interval of the mean for normally distributed repeats; `None` for fewer than two.
 pub fn interval(statistic: &Statistic) -> Option<(f64, f64)> {
     let freedom = usize::try_from(statistic.count).ok()?.checked_sub(1).filter(|&one| one > 0)?;
     let point = STUDENT.get(freedom - 1).copied().unwrap_or(2.0);
@@ -81,7 +80,7 @@ fn samples(run: &RunResult) -> &[Sample] {
     run.tests.first().map_or(&[], |test| &test.samples)
 }
 
-/// A figure of each repeat, averaged; nothing where a repeat lacks it.
+/// Returns the mean of a figure over the repeats; `None` if a repeat lacks it.
 fn statistic(run: &RunResult, figure: &dyn Fn(&Sample) -> Option<f64>) -> Option<Statistic> {
     let known = samples(run).iter().all(|sample| figure(sample).is_some());
     run.tests.first().filter(|_| known)?.over_samples(figure)
@@ -91,20 +90,20 @@ fn per_minute(run: &RunResult) -> Option<Statistic> {
     statistic(run, &|sample| Some(sample.transactions.as_ref()?.per_minute))
 }
 
-/// Returns the most processor time of other programs in a repeat, as a share of all processors.
+/// Returns the maximum processor time of other programs in a repeat, as a share of all processors.
 fn others(run: &RunResult) -> Option<f64> {
     let share = |sample: &Sample| sample.transactions.as_ref()?.processor_others;
     let shares: Option<Vec<f64>> = samples(run).iter().map(share).collect();
     shares?.into_iter().reduce(f64::max)
 }
 
-/// Returns the processor time of other programs in words, where it is enough to doubt the figures.
+/// Describes the processor time of other programs, if it is high enough to make the figures uncertain.
 fn disturbed(run: &RunResult) -> Option<String> {
     let share = others(run).filter(|&share| share > OTHERS)?;
     Some(format!("others had up to {:.0}% of the processors", 100.0 * share))
 }
 
-/// Whether other programs could have made `b` differ from `a`; `more` says whether more of the figure is better.
+/// Returns whether other programs could have made `b` differ from `a`; `more` states whether a larger figure is better.
 fn made_by_others(
     (from, to): (&RunResult, &RunResult),
     (a, b): (&Statistic, &Statistic),
@@ -127,7 +126,7 @@ fn verdict(runs: (&RunResult, &RunResult), a: &Statistic, b: &Statistic, more: b
     }
 }
 
-/// The figures that both runs have.
+/// Compares the figures that both runs have.
 pub fn compare(from: &RunResult, to: &RunResult) -> Vec<Change> {
     let mut changes = Vec::new();
     let mut add = |name: String, more: bool, figure: &dyn Fn(&Sample) -> Option<f64>| {
@@ -161,11 +160,11 @@ pub fn compare(from: &RunResult, to: &RunResult) -> Vec<Change> {
     changes
 }
 
-/// Computes how many of `nodes` servers the second run saves over the first; nothing where no difference in tpm is
-/// shown, of which no server follows.
+/// Computes how many of `nodes` servers the second run saves over the first; `None` if the repeats show no difference
+/// in tpm, because then no saving follows.
 ///
 /// # Errors
-/// Where a run has no repeat.
+/// Returns an error if a run lacks repeats.
 pub fn nodes_saved(
     from: &RunResult,
     to: &RunResult,
@@ -175,7 +174,7 @@ pub fn nodes_saved(
         let bound = "both runs need a repeat";
         return Err(PlanError { input: "repeats", value: "0".to_owned(), bound });
     };
-    // Less than one transaction a minute is no rate that servers are counted by.
+    // A rate below one transaction a minute cannot determine a number of servers.
     if verdict((from, to), &a, &b, true) != Verdict::Shown || a.min < 1.0 || b.min < 1.0 {
         return Ok(None);
     }
@@ -199,18 +198,18 @@ pub fn nodes_saved(
     Ok(Some(NodesSaved { plan: saved(a.value, b.value)?, least, greatest }))
 }
 
-/// The servers that a faster run leaves out.
+/// The servers that a faster run saves.
 #[derive(Clone, Debug, PartialEq)]
 pub struct NodesSaved {
-    /// Plan by the mean tpm of both.
+    /// Plan by the mean tpm of both runs.
     pub plan: Plan,
-    /// Plan by the repeats that favour the second run least.
+    /// Plan by the repeats that are most unfavourable to the second run.
     pub least: Plan,
-    /// Plan by the repeats that favour the second run most.
+    /// Plan by the repeats that are most favourable to the second run.
     pub greatest: Plan,
 }
 
-/// Returns reasons not to compare the two, if any.
+/// Returns reasons not to compare the two runs, if any.
 pub fn doubts(from: &RunResult, to: &RunResult) -> Vec<String> {
     let mut doubts = Vec::new();
     let mut differ = |what: &str, a: String, b: String| {

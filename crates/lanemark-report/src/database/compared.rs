@@ -1,17 +1,18 @@
-//! Two runs beside each other, in lines of at most [`WIDTH`] columns.
+//! Two runs next to each other, in lines of up to [`WIDTH`] columns.
 
 use std::fmt::Write;
 
-use lanemark_core::result::RunResult;
+use lanemark_schema::result::RunResult;
 
 use super::change::{Change, compare, doubts, interval};
 use super::text::{NO_TPC_RESULT, line, parts, title};
+use crate::terminal::lines_of;
 
-/// The columns of the narrowest terminal that this fits.
+/// Minimum width of a terminal that the text fits, in columns.
 pub const WIDTH: usize = 60;
 
-/// Two runs on databases as a table: each figure with its change, and below it the intervals with what they show.
-/// Nothing where one of them is of no database.
+/// Writes two runs on databases as a table: each figure with its change, and below it the intervals with their verdict.
+/// Returns `None` if one of the runs is not on a database.
 pub fn database_compare_text(from: &RunResult, to: &RunResult) -> Option<String> {
     let mut text = String::new();
     for (side, run) in [("A", from), ("B", to)] {
@@ -44,7 +45,7 @@ fn row(change: &Change) -> String {
     let mut text = format!("{:<24}{a:>12.digits$}{b:>12.digits$}{per_cent:>12}\n", change.name);
     let told = |statistic| {
         let (low, high) = interval(statistic)?;
-        // No figure here can be below nothing, whatever the spread of a few repeats says.
+        // No figure here can be negative, regardless of the spread of a few repeats.
         Some(format!("{:.digits$} to {high:.digits$}", low.max(0.0)))
     };
     let mut below = Vec::new();
@@ -70,35 +71,11 @@ fn row(change: &Change) -> String {
     text
 }
 
-/// A paragraph in lines of at most [`WIDTH`] columns, those after the first set in by `indent`. A word that is longer
-/// than a line is cut.
+/// Wraps a paragraph into lines of up to [`WIDTH`] columns; lines after the first are indented by `indent`. A word that
+/// is longer than a line is split.
 pub fn wrapped(paragraph: &str, indent: usize) -> String {
-    let mut text = String::new();
-    for (at, own) in paragraph.split('\n').enumerate() {
-        text += if at > 0 { "\n" } else { "" };
-        let mut column = 0;
-        for word in own.split(' ') {
-            let letters: Vec<char> = word.chars().collect();
-            for (part, piece) in letters.chunks(WIDTH - indent).enumerate() {
-                if column > 0 && (part > 0 || column + 1 + piece.len() > WIDTH) {
-                    text.push('\n');
-                    text.extend(std::iter::repeat_n(' ', indent));
-                    column = indent;
-                } else if column > 0 {
-                    text.push(' ');
-                    column += 1;
-                }
-                text.extend(piece);
-                column += piece.len();
-            }
-            if letters.is_empty() && column > 0 {
-                text.push(' ');
-                column += 1;
-            }
-        }
-    }
-    text.push('\n');
-    text
+    let indent = " ".repeat(indent);
+    textwrap::fill(paragraph, lines_of(WIDTH).subsequent_indent(&indent)) + "\n"
 }
 
 #[cfg(test)]

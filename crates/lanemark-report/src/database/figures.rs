@@ -1,32 +1,32 @@
-//! The figures of a database's transactions that real and simulated runs share, and a table of runs side by side.
+//! The figures of a database's transactions that real and simulated runs share, and a table that compares runs.
 //!
-//! Rows are figures, columns are runs. What a run cannot know is a dash: a real database says nothing of single requests,
-//! a simulated one has no kinds of transactions.
+//! Rows are figures, columns are runs. A figure that a run does not know is shown as a dash: a real database does not
+//! report single requests, and a simulated database does not distinguish kinds of transactions.
 
-use lanemark_core::result::{RunResult, Sample, TestResult, TransactionsUse};
-use lanemark_core::workload::Operation;
+use lanemark_schema::result::{RunResult, Sample, TestResult, TransactionsUse};
+use lanemark_schema::workload::Operation;
 
 use crate::number::{ABSENT, known, or_absent, significant, spread};
 use crate::table::{Cell, Column, Ink, Table};
 
-/// A figure of a sample in which a database's transactions ran.
+/// A figure of a sample with database transactions.
 pub(crate) struct Figure {
     pub(crate) name: &'static str,
     pub(crate) unit: &'static str,
     pub(crate) of: fn(&Sample) -> Option<f64>,
-    /// Whether a greater value is better.
+    /// Whether a larger value is better.
     pub(crate) more: bool,
-    /// Whether two real runs are compared by the figure.
+    /// Whether the comparison of two real runs includes the figure.
     pub(crate) compared: bool,
     /// Whether a page draws the figure.
     pub(crate) drawn: bool,
 }
 
-/// A figure that is drawn and not compared, of which less is better.
+/// A figure that is drawn and not compared; smaller is better.
 const PLAIN: Figure =
     Figure { name: "", unit: "", of: |_| None, more: false, compared: false, drawn: false };
 
-/// All figures of a database run. Those that are compared are in the order of the published chart.
+/// All figures of a database run. The compared figures are in the order of the published chart.
 pub(crate) const FIGURES: [Figure; 18] = [
     Figure {
         name: "tpm",
@@ -173,11 +173,11 @@ fn per_cent(share: Option<f64>) -> Option<f64> {
     share.map(|share| 100.0 * share)
 }
 
-/// Tests of transactions that belong side by side, each group with its name.
+/// Transaction tests to show next to each other, each group with its name.
 pub(crate) type Groups<'a> = Vec<(String, Vec<(&'a str, &'a TestResult)>)>;
 
-/// The tests of transactions by their names. Where no two runs share a name and each has but one such test, all of them
-/// are one group.
+/// Groups the transaction tests by name. If no two runs share a name and each run has only one such test, all tests
+/// form one group.
 pub(crate) fn groups<'a>(runs: &[(&'a str, &'a RunResult)]) -> Groups<'a> {
     let mut groups: Groups<'a> = Vec::new();
     for (label, run) in runs {
@@ -198,7 +198,7 @@ pub(crate) fn groups<'a>(runs: &[(&'a str, &'a RunResult)]) -> Groups<'a> {
     groups
 }
 
-/// The figures of tests side by side, each with its spread where it has one.
+/// Builds the table that compares the figures of tests, each with its spread if it has one.
 pub(crate) fn table(tests: &[(&str, &TestResult)]) -> Table {
     let mut columns = vec![Column::name("figure"), Column::text("")];
     for (label, _) in tests {

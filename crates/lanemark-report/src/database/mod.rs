@@ -1,12 +1,12 @@
-//! Runs on real databases: one as text, two compared, and real and simulated ones side by side.
+//! Runs on real databases: one run as text, two runs compared, and real runs next to simulated ones.
 //!
-//! | file | what is in it |
+//! | file | contents |
 //! |---|---|
 //! | `figures` | the figures of a database's transactions, which real and simulated runs share |
 //! | `text` | one run |
-//! | `change`, `compared` | two runs: what their repeats show, and how that reads |
+//! | `change`, `compared` | two runs: the changes that their repeats show, and their text |
 //!
-//! Not done here: no figure is taken from a model to fill a gap in what was measured.
+//! No figure is taken from a model to fill a gap in the measurement.
 
 mod change;
 mod compared;

@@ -1,22 +1,22 @@
-//! A run on a real database as text of a fixed layout: its figures with their spread, where the time of a transaction
-//! went, and each kind of transaction.
+//! A run on a real database as text of a fixed layout: its figures with their spread, the parts of a transaction's
+//! time, and each kind of transaction.
 
 use std::fmt::Write;
 
-use lanemark_core::result::{
+use lanemark_schema::result::{
     Counter, DatabaseTarget, DeviceRates, DeviceUse, RunResult, Sample, ServerTime, SessionTime,
     Statistic, Target, TestResult, TransactionsUse, WaitClass,
 };
-use lanemark_core::units::{Bytes, Duration};
-use lanemark_core::workload::{Asks, DatabaseUsers, TransactionKind};
+use lanemark_schema::units::{Bytes, Duration};
+use lanemark_schema::workload::{Asks, DatabaseUsers, TransactionKind};
 
 use crate::target::doubts;
 
-/// The line that no result goes without.
+/// The disclaimer that every result contains.
 pub(super) const NO_TPC_RESULT: &str =
     "TPC-C-derived workload; no TPC result, and not comparable with other programs' figures.";
 
-/// The database, the test and its users of a run on a real database; nothing of any other run.
+/// Returns the database, the test and its users of a run on a real database; `None` for any other run.
 pub(super) fn parts(run: &RunResult) -> Option<(&DatabaseTarget, &TestResult, &DatabaseUsers)> {
     let Target::Database(database) = &run.target else { return None };
     let test = run.tests.first()?;
@@ -24,7 +24,7 @@ pub(super) fn parts(run: &RunResult) -> Option<(&DatabaseTarget, &TestResult, &D
     Some((database, test, users))
 }
 
-/// A run on a real database as tables; nothing of any other run, or of one in which no repeat has ended.
+/// Writes a run on a real database as tables; `None` for any other run, or if no repeat has ended.
 pub fn database_text(run: &RunResult) -> Option<String> {
     let (database, test, users) = parts(run)?;
     let mut text = String::new();
@@ -57,7 +57,7 @@ pub(super) fn title(database: &DatabaseTarget) -> String {
     format!("{}{version} · {}", database.product, database.name)
 }
 
-/// Returns the test's settings in a sentence.
+/// Describes the test's settings in a sentence.
 pub(super) fn asked(test: &TestResult, users: &DatabaseUsers) -> String {
     let part = match users.divisor {
         1 => String::new(),
@@ -83,7 +83,7 @@ pub(super) fn asked(test: &TestResult, users: &DatabaseUsers) -> String {
     )
 }
 
-/// The figures of a run, each with its spread over repeats and, where one explains it, what it is made of.
+/// Writes the figures of a run, each with its spread over repeats and, if available, its components.
 fn figures(test: &TestResult) -> String {
     let mut text = String::new();
     let mut figure = |name: &str, statistic: Option<Statistic>, digits: usize, beside: &str| {
@@ -160,7 +160,8 @@ fn figures(test: &TestResult) -> String {
     text
 }
 
-/// Returns the parts of a transaction's time: by samples where the server tells, else by what its thread did.
+/// Returns the parts of a transaction's time: from samples of the server if available, otherwise from the states of its
+/// thread.
 fn time_of_a_transaction(test: &TestResult) -> Option<String> {
     let mut text = String::new();
     let response_ms = test.of_transactions(TransactionsUse::response_ms)?.value;
@@ -180,7 +181,7 @@ fn time_of_a_transaction(test: &TestResult) -> Option<String> {
     if let Some(samples) = samples {
         for class in WaitClass::ALL {
             let share = |all: &TransactionsUse| Some(all.waits.as_ref()?.share(class)?.0);
-            // Of all samples together; that each repeat has as many is near enough.
+            // The share is over all samples together; repeats have nearly equal numbers of samples.
             let Some(share) = test.of_transactions(share).map(|found| found.value) else {
                 continue;
             };
@@ -211,7 +212,7 @@ fn time_of_a_transaction(test: &TestResult) -> Option<String> {
     Some("time of a transaction, ms, by its user's thread\n".to_owned() + &text)
 }
 
-/// A row for each kind of transaction.
+/// Writes a row for each kind of transaction.
 fn transactions(test: &TestResult) -> String {
     let mut text = format!(
         "{:<13}{:>10}{:>8}{:>12}{:>9}{:>10}{:>10}{:>10}{:>10}\n",

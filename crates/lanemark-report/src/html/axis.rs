@@ -1,6 +1,6 @@
 //! A linear axis from zero, with ticks at 1, 2 or 5 times a power of ten.
 //!
-//! There is no logarithmic axis and none that starts elsewhere: a bar's length is its value.
+//! The axis is never logarithmic and never starts elsewhere: a bar's length is its value.
 
 use maud::{Markup, html};
 
@@ -10,7 +10,7 @@ use crate::number::{ABSENT, grouped};
 /// Space between a plot and the labels of its ticks.
 const TICK_LABEL_DROP: f64 = 12.0;
 
-/// A scale from zero to the greatest value.
+/// A scale from zero to the maximum value.
 pub(super) struct Axis {
     max: f64,
     width: f64,
@@ -18,7 +18,7 @@ pub(super) struct Axis {
 }
 
 impl Axis {
-    /// An axis of `width` that reaches to the greatest of `values`.
+    /// An axis of `width` that reaches to the maximum of `values`.
     pub(super) fn new(values: impl Iterator<Item = f64>, width: f64) -> Self {
         Self::with_ticks(values, width, 4.0)
     }
@@ -35,7 +35,7 @@ impl Axis {
         if value.is_finite() { (value / self.max).clamp(0.0, 1.0) * self.width } else { 0.0 }
     }
 
-    /// Grid lines from `top` to `bottom`, the ticks' labels below them, and `unit` after the last.
+    /// Draws grid lines from `top` to `bottom`, the labels of the ticks below them, and `unit` after the last label.
     pub(super) fn draw(&self, top: f64, bottom: f64, unit: &str) -> Markup {
         let ticks = self.ticks();
         let last = ticks.last().copied().unwrap_or(0.0);
@@ -55,7 +55,7 @@ impl Axis {
         }
     }
 
-    /// Grid lines alone.
+    /// Draws only the grid lines.
     pub(super) fn lines(&self, top: f64, bottom: f64) -> Markup {
         let height = num(bottom - top);
         let line = |tick: &f64| format!("M{} {}v{height}", num(self.place(*tick)), num(top));
@@ -68,14 +68,14 @@ impl Axis {
         }
     }
 
-    /// Ticks of the axis, of which the first is zero.
+    /// Returns the ticks of the axis. The first is zero.
     fn ticks(&self) -> Vec<f64> {
         let count = (self.max / self.step + 1e-9).floor() as usize;
         (0..=count).map(|tick| tick as f64 * self.step).collect()
     }
 }
 
-/// Returns the least of 1, 2 and 5 times a power of ten that is not below `least`.
+/// Returns the smallest of 1, 2 and 5 times a power of ten that is not below `least`.
 pub(crate) fn step(least: f64) -> f64 {
     let power = 10f64.powf(least.log10().floor());
     let factor = [1.0, 2.0, 5.0].into_iter().find(|factor| factor * power >= least * (1.0 - 1e-9));

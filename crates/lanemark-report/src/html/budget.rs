@@ -1,9 +1,9 @@
-//! Time budgets as stacked bars: where a request's mean latency went, for each test and system.
+//! Time budgets as stacked bars: the mean latency of a request by hop, for each test and system.
 //!
-//! A bar is as long as the latency. Along it stand the hops of the path in order, waiting pale and
-//! service in full colour. The same as numbers, with utilisation and ceilings, is a table below.
+//! The length of a bar is the latency. The bar shows the hops of the path in order, waiting in a pale colour and
+//! service in full colour. A table below contains the same numbers, with utilisation and ceilings.
 
-use lanemark_core::result::RunResult;
+use lanemark_schema::result::RunResult;
 use maud::{Markup, html};
 
 use super::axis::Axis;
@@ -16,7 +16,8 @@ use crate::table::{Cell, Column, Table};
 
 /// Bars of a panel that fit on a sheet of paper.
 const BARS_MOST: usize = 20;
-/// Bars of all panels whose parts tell their numbers when they are pointed at; of more the table does.
+/// Maximum number of bars in all panels whose parts show their numbers to a pointer; beyond it only the table shows
+/// them.
 const POINTED: usize = 96;
 const WIDTH: f64 = 440.0;
 const LINE: f64 = 16.0;
@@ -25,7 +26,7 @@ const GAP: f64 = 7.0;
 const AXIS: f64 = 16.0;
 /// Room for the unit beyond the last tick.
 const UNIT: f64 = 24.0;
-/// Colours of hops before they come again, and which of them need light text.
+/// Number of hop colours before they repeat, and the colours that need light text.
 const COLOURS: usize = 12;
 const DARK: [usize; 4] = [2, 3, 5, 9];
 
@@ -35,10 +36,10 @@ struct Panel<'a> {
     bars: Vec<(&'a str, Budget)>,
 }
 
-/// Colours by hop: the same name has the same everywhere.
+/// Colours by hop: a name has the same colour in all panels.
 struct Hops(Vec<String>);
 
-/// The section's content, or `None` where no run knows its hops.
+/// Returns the section's content, or `None` if no run has hops.
 pub(super) fn budgets(runs: &[(String, &RunResult)]) -> Option<Markup> {
     let panels = panels(runs);
     (!panels.is_empty()).then(|| {
@@ -72,7 +73,7 @@ fn panels<'a>(runs: &'a [(String, &'a RunResult)]) -> Vec<Panel<'a>> {
     panels
 }
 
-/// The picture of the budgets of all tests.
+/// Draws the budgets of all tests.
 pub(super) fn picture(runs: &[(String, &RunResult)]) -> Picture {
     drawn(&panels(runs))
 }
@@ -99,7 +100,7 @@ fn drawn(panels: &[Panel<'_>]) -> Picture {
     }
 }
 
-/// Whether there are so few bars that each part can tell its numbers.
+/// Returns whether there are few enough bars that each part can show its numbers.
 fn is_pointed(panels: &[Panel<'_>]) -> bool {
     panels.iter().map(|panel| panel.bars.len()).sum::<usize>() <= POINTED
 }
@@ -113,7 +114,7 @@ impl Hops {
         format!("h{}", self.index(name))
     }
 
-    /// The class of a name that stands on a part of a bar.
+    /// Returns the class of a name that is printed on a part of a bar.
     fn lettering(&self, name: &str, is_wait: bool) -> &'static str {
         match is_wait {
             true => "over",
@@ -128,7 +129,7 @@ impl Panel<'_> {
         LatencyUnit::fitting(self.bars.iter().map(|(_, budget)| budget.total_ns()))
     }
 
-    /// The panel with its title, in several parts where it has many bars.
+    /// Draws the panel with its title, in several parts if it has many bars.
     fn figures(&self, hops: &Hops, pointed: bool) -> Vec<Drawing> {
         let unit = self.unit();
         let totals = self.bars.iter().map(|(_, budget)| unit.of(budget.total_ns()));
@@ -175,7 +176,7 @@ impl Panel<'_> {
         image(WIDTH, height + AXIS, &self.told(unit), content)
     }
 
-    /// The panel in words.
+    /// Describes the panel as text.
     fn told(&self, unit: LatencyUnit) -> String {
         let bars = self.bars.iter().map(|(label, budget)| {
             let most = budget.hops.iter().max_by(|a, b| a.total_ns().total_cmp(&b.total_ns()));
@@ -189,14 +190,14 @@ impl Panel<'_> {
     }
 }
 
-/// The busiest hop of a budget.
+/// Names the busiest hop of a budget.
 fn busiest(budget: &Budget) -> String {
     budget.busiest().map_or(String::new(), |hop| {
         format!("{} {} busy", fitted(&hop.label(), 160.0), percent_whole(hop.utilisation))
     })
 }
 
-/// The line above a bar: whose it is, and how long.
+/// Writes the line above a bar: its run and its length.
 fn heading(label: &str, budget: &Budget, unit: LatencyUnit, top: f64) -> Markup {
     let total = format!("{} {}", significant(unit.of(budget.total_ns())), typeset(unit.name()));
     let room = WIDTH - text_width(&busiest(budget)) - text_width(&total) - 30.0;
@@ -207,18 +208,18 @@ fn heading(label: &str, budget: &Budget, unit: LatencyUnit, top: f64) -> Markup 
     }
 }
 
-/// A budget along its bar.
+/// A budget as parts of its bar.
 struct Bar<'b> {
     top: f64,
     end: f64,
     parts: Vec<Part<'b>>,
 }
 
-/// The time of a request that a hop waits, or serves it.
+/// The time that a hop makes a request wait, or serves it.
 struct Part<'b> {
     hop: &'b HopShare,
     is_wait: bool,
-    /// Place of its middle, and width.
+    /// Centre of the part, and its width.
     middle: f64,
     width: f64,
     shape: String,
@@ -252,7 +253,7 @@ impl<'b> Bar<'b> {
         block(0.0, self.top, self.end, BAR)
     }
 
-    /// The names of the hops that have room in the wider of their parts.
+    /// Writes the names of the hops that fit into the wider of their parts.
     fn names(&self, hops: &Hops) -> Markup {
         let is_named = |part: &&Part<'_>| {
             let is_wider = part.is_wait == (part.hop.wait_ns > part.hop.service_ns);
@@ -276,7 +277,8 @@ impl Part<'_> {
     }
 }
 
-/// The parts of all bars by their look, each look as one path; parts too thin to be seen are left out.
+/// Groups the parts of all bars by their style, each style as one path; parts that are too thin to be visible are
+/// omitted.
 fn by_class(bars: &[Bar<'_>], hops: &Hops) -> Vec<(String, String)> {
     let mut looks: Vec<(String, String)> = Vec::new();
     for part in bars.iter().flat_map(|bar| &bar.parts).filter(|part| part.width >= 0.1) {
@@ -307,7 +309,7 @@ fn told(hop: &HopShare, verb: &str, ns: f64, budget: &Budget, unit: LatencyUnit)
 fn table(panels: &[Panel<'_>]) -> Table {
     let bars = || panels.iter().flat_map(|panel| &panel.bars);
     let unit = LatencyUnit::fitting(bars().map(|(_, budget)| budget.total_ns()));
-    // In a long table the sum of the two columns before it is left to the reader.
+    // In a long table the reader can add the two columns before.
     let both = is_pointed(panels).then(|| Column::number("both", unit.name()));
     let mut columns = vec![
         Column::name("test"),

@@ -1,11 +1,11 @@
-//! Bars of one metric: a panel a test, each with its own linear axis from zero.
+//! Bars of one metric: a panel for each test, each with its own linear axis from zero.
 //!
-//! Tests differ fiftyfold, so on one axis the small ones would vanish, and on a logarithmic one a bar's
-//! length would mean nothing. Panels keep both honest; the text above them says that scales differ.
-//! Whiskers go from the least to the greatest repeat. What is absent has no bar. Tests that differ in one number alone are
-//! lines over that number ([`family_chart`]).
+//! Tests differ by a factor of fifty. On one common axis the small values would vanish, and on a logarithmic axis a
+//! bar's length would mean nothing. Separate panels avoid both; the text above them states that the scales differ.
+//! Whiskers reach from the smallest to the largest repeat. An absent value is not drawn. Tests that differ in only one
+//! number are drawn as lines over that number ([`family_chart`]).
 
-use lanemark_core::result::{Figure, Metric, Role, RunResult, Statistic, StudyOutcome};
+use lanemark_schema::result::{Figure, Metric, Role, RunResult, Statistic, StudyOutcome};
 use maud::{Markup, html};
 
 use super::axis::Axis;
@@ -22,9 +22,9 @@ mod pointed;
 
 pub(super) use pointed::pointed;
 
-/// The width of a panel in its own units, about pixels.
+/// The width of a panel in its own units, which are about one pixel.
 const WIDTH: f64 = 340.0;
-/// Width left for the values beside the bars.
+/// Width reserved for the values next to the bars.
 const VALUES: f64 = 100.0;
 /// The height of a line of text.
 const LINE: f64 = 15.0;
@@ -35,7 +35,7 @@ const BAR_GAP: f64 = 3.0;
 const GROUP_GAP: f64 = 6.0;
 /// Tick labels below the plot.
 const AXIS: f64 = 16.0;
-/// Colours of systems before they come again.
+/// Number of system colours before they repeat.
 const COLOURS: usize = 6;
 
 /// The panel of one test.
@@ -57,7 +57,7 @@ struct Bar {
     note: String,
     doubtful: bool,
     value: f64,
-    /// Least and greatest repeat, or the ends of the 80% interval.
+    /// Smallest and largest repeat, or the ends of the 80% interval.
     range: Option<(f64, f64)>,
     predicted: bool,
 }
@@ -69,12 +69,12 @@ enum Kind {
     Measured,
 }
 
-/// The class that colours the system at `index`.
+/// Returns the class that colours the system at `index`.
 pub(super) fn system_colour(index: usize) -> String {
     format!("s{}", index % COLOURS)
 }
 
-/// The section of a study: what was published and simulated for each system, and measured here.
+/// Builds the section of a study: the published, simulated and locally measured values of each system.
 pub(super) fn study(outcome: &StudyOutcome, measured: &[(String, &RunResult)]) -> Markup {
     let (lines, bars) = study_pictures(outcome, measured);
     html! {
@@ -83,7 +83,7 @@ pub(super) fn study(outcome: &StudyOutcome, measured: &[(String, &RunResult)]) -
     }
 }
 
-/// The pictures of a study: families of tests as lines, and the others as bars.
+/// Draws the pictures of a study: families of tests as lines, and the other tests as bars.
 pub(super) fn study_pictures(
     outcome: &StudyOutcome,
     measured: &[(String, &RunResult)],
@@ -96,7 +96,7 @@ pub(super) fn study_pictures(
     (lines, bars_of(&panels, metric, &kinds))
 }
 
-/// The panels of the tests of a study that are in no family.
+/// Returns the panels of the tests of a study that are in no family.
 fn study_panels(
     outcome: &StudyOutcome,
     measured: &[(String, &RunResult)],
@@ -121,7 +121,7 @@ fn study_panels(
         .collect()
 }
 
-/// The charts of the families of tests of a study, or of runs alone.
+/// Returns the charts of the test families of a study, or of runs without a study.
 pub(super) fn families(study: Option<&StudyOutcome>, runs: &[(String, &RunResult)]) -> Vec<Chart> {
     match study {
         Some(outcome) => {
@@ -135,7 +135,7 @@ pub(super) fn families(study: Option<&StudyOutcome>, runs: &[(String, &RunResult
     }
 }
 
-/// The section of runs alone.
+/// Builds the section of runs without a study.
 pub(super) fn runs(runs: &[(String, &RunResult)]) -> Markup {
     let (lines, bars) = runs_pictures(runs);
     html! {
@@ -144,14 +144,14 @@ pub(super) fn runs(runs: &[(String, &RunResult)]) -> Markup {
     }
 }
 
-/// The pictures of runs alone: families of tests as lines, and a bar for each run of the others.
+/// Draws the pictures of runs without a study: families of tests as lines, and a bar for each run of the other tests.
 pub(super) fn runs_pictures(runs: &[(String, &RunResult)]) -> (Picture, Picture) {
     let families = family_chart::of_runs(runs.iter().map(|(_, run)| *run));
     let lines = family_chart::runs(runs, Metric::Throughput, &families);
     (lines, bars_of(&runs_panels(runs, &families), Metric::Throughput, &[]))
 }
 
-/// The panels of the tests of runs that are in no family.
+/// Returns the panels of the tests of runs that are in no family.
 fn runs_panels(runs: &[(String, &RunResult)], families: &[Family<'_>]) -> Vec<Panel> {
     let mut names: Vec<&str> = Vec::new();
     for result in runs.iter().flat_map(|(_, run)| &run.tests) {
@@ -175,7 +175,7 @@ fn runs_panels(runs: &[(String, &RunResult)], families: &[Family<'_>]) -> Vec<Pa
 
 fn study_groups(outcome: &StudyOutcome, metric: Metric, test: &str) -> Vec<Group> {
     let rows: Vec<_> = rows(outcome, metric).into_iter().filter(|row| row.test == test).collect();
-    let group = |(index, system): (usize, &lanemark_core::result::StudySystem)| {
+    let group = |(index, system): (usize, &lanemark_schema::result::StudySystem)| {
         let rows = rows.iter().filter(|row| row.system == system.name);
         let bars: Vec<Bar> = rows
             .flat_map(|row| {
@@ -203,7 +203,7 @@ fn study_groups(outcome: &StudyOutcome, metric: Metric, test: &str) -> Vec<Group
     outcome.systems.iter().enumerate().filter_map(group).collect()
 }
 
-/// The panel of one figure, a bar for each run with its colour; none where no run knows the figure.
+/// Returns the panel of one figure, with a coloured bar for each run; `None` if no run knows the figure.
 pub(super) fn panel(
     figure: &str,
     unit: &str,
@@ -263,7 +263,7 @@ impl Kind {
         }
     }
 
-    /// Draws a sample of the bars: in the colours of systems where they have them.
+    /// Draws a sample of the bars, in the colours of systems if the bars use them.
     fn swatch(self) -> Markup {
         let colours = if self == Self::Measured { ["neutral"; 2] } else { ["s0", "s1"] };
         html! {
@@ -294,7 +294,7 @@ impl Bar {
         })
     }
 
-    /// The bar with the ends of its 80% interval, where it has one, in place of its repeats.
+    /// Returns the bar with the ends of its 80% interval, if it has one, instead of its repeats.
     fn within(self, interval: Option<(f64, f64)>) -> Self {
         match interval {
             Some(ends) => Self { range: Some(ends), predicted: true, ..self },
@@ -344,13 +344,13 @@ impl Bar {
     }
 }
 
-/// Where the bar at `index` of a group from `top` on begins.
+/// Returns the top of the bar at `index` in a group that begins at `top`.
 fn bar_top(top: f64, index: usize) -> f64 {
     top + LINE + index as f64 * (BAR + BAR_GAP)
 }
 
 impl Panel {
-    /// The panel with its title, in several parts where it has many groups.
+    /// Draws the panel with its title, in several parts if it has many groups.
     pub(super) fn figures(&self, unit: &str) -> Vec<Drawing> {
         let ends = self.groups.iter().flat_map(|group| &group.bars).map(Bar::end);
         let axis = Axis::new(ends, WIDTH - VALUES);
@@ -362,12 +362,11 @@ impl Panel {
         parts.iter().map(drawing).collect()
     }
 
-    /// Draws the panel.
     pub(super) fn draw_all(&self, unit: &str) -> Markup {
         html! { @for figure in self.figures(unit) { (figure.draw()) } }
     }
 
-    /// Parts of the panel by their titles, of about as many groups each.
+    /// Splits the panel into parts with titles and about equal numbers of groups.
     fn parts(&self) -> Vec<(String, &[Group])> {
         let bars = self.groups.iter().map(|group| group.bars.len()).max().unwrap_or(1);
         let ranges = split(self.groups.len(), GROUPS_MOST / bars.max(1));
@@ -379,7 +378,7 @@ impl Panel {
     }
 }
 
-/// Where each group begins, and the end of the last.
+/// Returns the top of each group, and the end of the last one.
 fn places(groups: &[Group]) -> (Vec<f64>, f64) {
     let mut top = 0.0;
     let mut places = Vec::new();
@@ -404,7 +403,7 @@ fn draw(title: &str, groups: &[Group], axis: &Axis, unit: &str) -> Image {
     image(WIDTH, top + AXIS, &told(title, groups, unit), content)
 }
 
-/// A panel, or a part of it, in words.
+/// Describes a panel, or a part of it, as text.
 fn told(title: &str, groups: &[Group], unit: &str) -> String {
     let groups = groups.iter().map(|group| {
         let bars = group.bars.iter().map(|bar| match bar.kind {

@@ -1,17 +1,16 @@
-//! Transactions of databases, real and simulated ones side by side: a panel of bars for each figure, and all of them as
-//! a table.
+//! Transactions of real and simulated databases compared: a panel of bars for each figure, and a table of all figures.
 //!
-//! A run keeps its colour through all panels, each of which has its own scale from zero. A figure that no run of a group
-//! knows has no panel.
+//! A run keeps its colour in all panels. Each panel has its own scale from zero. A figure that no run of a group knows
+//! has no panel.
 
-use lanemark_core::result::{RunResult, Target, TestResult};
+use lanemark_schema::result::{RunResult, Target, TestResult};
 use maud::{Markup, html};
 
 use super::chart::{self, Panel};
 use super::grid;
 use crate::database::{FIGURES, Figure, groups, table};
 
-/// Draws the transactions of `runs` side by side; `None` where there were none.
+/// Draws the transactions of `runs` next to each other; `None` if there are no transactions.
 pub(super) fn side_by_side(runs: &[(&str, &RunResult)]) -> Option<Markup> {
     let groups = groups(runs);
     (!groups.is_empty()).then(|| {
@@ -28,12 +27,12 @@ pub(super) fn side_by_side(runs: &[(&str, &RunResult)]) -> Option<Markup> {
     })
 }
 
-/// The panels of all groups of `runs`, each with its unit.
+/// Returns the panels of all groups of `runs`, each with its unit.
 pub(super) fn panels(runs: &[(&str, &RunResult)]) -> Vec<(Panel, &'static str)> {
     groups(runs).iter().flat_map(|(_, tests)| of_group(runs, tests)).collect()
 }
 
-/// The panels of one group of tests, whose bars have the colours of their runs.
+/// Returns the panels of one group of tests, whose bars have the colours of their runs.
 fn of_group(
     runs: &[(&str, &RunResult)],
     tests: &[(&str, &TestResult)],
@@ -51,7 +50,7 @@ fn of_group(
     FIGURES.iter().filter(|figure| figure.drawn).filter_map(panel).collect()
 }
 
-/// Says which of the runs are real, and what that means for their figures.
+/// States which of the runs are real, and the consequence for their figures.
 fn kinds(runs: &[(&str, &RunResult)]) -> String {
     let asked = runs.iter().filter(|(_, run)| run.tests.iter().any(|test| test.has_transactions()));
     let (mut real, mut simulated) = (Vec::new(), Vec::new());

@@ -1,6 +1,6 @@
-//! The evidence for the figures: errors, calibrations, model values, notes and doubts.
+//! The evidence for the figures: errors, calibrations, model values, notes and warnings.
 
-use lanemark_core::result::{Role, RunResult, StudyOutcome, Target};
+use lanemark_schema::result::{Role, RunResult, StudyOutcome, Target};
 use maud::{Markup, html};
 
 use super::grid::grid;
@@ -10,7 +10,7 @@ use crate::number::{ABSENT, fixed, or_absent};
 use crate::table::{Cell, Column, Table};
 use crate::target;
 
-/// Writes the model's errors, predicted and calibrated figures apart.
+/// Writes the model's errors, with predicted and calibrated figures separate.
 pub(super) fn errors(outcome: &StudyOutcome) -> Markup {
     html! {
         @for role in [Role::Predicted, Role::Calibrated] {
@@ -22,7 +22,7 @@ pub(super) fn errors(outcome: &StudyOutcome) -> Markup {
     }
 }
 
-/// Lists the values set from figures, with the reason; `None` where there were none.
+/// Lists the values set from figures, with the reason; `None` if there are none.
 pub(super) fn calibrations(outcome: &StudyOutcome) -> Option<Markup> {
     let settings = settings(outcome);
     (!settings.is_empty()).then(|| {
@@ -53,7 +53,7 @@ pub(super) fn calibrations(outcome: &StudyOutcome) -> Option<Markup> {
     })
 }
 
-/// Counts the sourced, derived and assumed values of each model, with the assumed ones by name; `None` where nothing
+/// Counts the sourced, derived and assumed values of each model, and lists the assumed ones by name; `None` if no run
 /// was simulated.
 pub(super) fn models(runs: &[(String, &RunResult)]) -> Option<Markup> {
     let models: Vec<_> = runs
@@ -99,7 +99,7 @@ pub(super) fn models(runs: &[(String, &RunResult)]) -> Option<Markup> {
     })
 }
 
-/// Lists that open on demand, each under the names of all that have it; nothing of those that are empty.
+/// Writes lists that open on demand, each under the names of all runs that have it; empty lists are omitted.
 fn lists<'n>(what: &str, of: impl Iterator<Item = (&'n String, Vec<String>)>) -> Markup {
     let mut all: Vec<(Vec<&str>, Vec<String>)> = Vec::new();
     for (name, list) in of.filter(|(_, list)| !list.is_empty()) {
@@ -118,7 +118,7 @@ fn lists<'n>(what: &str, of: impl Iterator<Item = (&'n String, Vec<String>)>) ->
     }
 }
 
-/// The published figures that no run speaks to, with the reason; `None` where there are none.
+/// Lists the published figures that no run covers, with the reason; `None` if there are none.
 pub(super) fn not_modelled(outcome: &StudyOutcome) -> Option<Markup> {
     (!outcome.not_modelled.is_empty()).then(|| {
         html! {
@@ -131,20 +131,21 @@ pub(super) fn not_modelled(outcome: &StudyOutcome) -> Option<Markup> {
     })
 }
 
-/// The document's contradictions and the model's misses; `None` where there are none.
+/// Lists the document's contradictions and the model's misses; `None` if there are none.
 pub(super) fn notes(outcome: &StudyOutcome) -> Option<Markup> {
     (!outcome.notes.is_empty())
         .then(|| html! { ul { @for note in &outcome.notes { li { (note) } } } })
 }
 
-/// Lists every doubt with its advice, those about runs after the names of all that have them; `None` where there are none.
+/// Lists every warning with its advice; warnings about runs follow the names of all runs that have them. Returns `None`
+/// if there are no warnings.
 pub(super) fn warnings(
     study: Option<&StudyOutcome>,
     runs: &[(String, &RunResult)],
 ) -> Option<Markup> {
     let mut doubts: Vec<(String, &'static str)> =
         study.map(target::study_doubts).unwrap_or_default();
-    // A doubt that several runs have alike is told once.
+    // A warning that several runs share is shown once.
     let mut of_runs: Vec<((String, &'static str), Vec<&str>)> = Vec::new();
     for (label, run) in runs {
         for doubt in target::doubts(run) {

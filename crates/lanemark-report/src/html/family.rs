@@ -1,36 +1,37 @@
-//! Families of tests: those that differ in one number alone are points of lines over that number, and no panels each.
+//! Families of tests: tests that differ in only one number are points of lines over that number, without separate
+//! panels.
 
-use lanemark_core::units::Bytes;
-use lanemark_core::workload::Test;
+use lanemark_schema::units::Bytes;
+use lanemark_schema::workload::Test;
 
 use super::lines::{Scale, Unit};
 
-/// Least number of tests of a family.
+/// Minimum number of tests of a family.
 const LEAST: usize = 4;
 
 /// The number in which the tests of a family differ.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Axis {
-    /// Data moved in all.
+    /// Total volume of moved data.
     Volume,
     /// Size of a request.
     Block,
-    /// Requests outstanding per thread.
+    /// Outstanding requests of each thread.
     Depth,
 }
 
-/// Tests that differ in one number alone.
+/// Tests that differ in only one number.
 #[derive(Debug)]
 pub(super) struct Family<'t> {
     pub(super) axis: Axis,
-    /// The tests with their number, in its order.
+    /// The tests with their number, in ascending order of it.
     pub(super) tests: Vec<(f64, &'t Test)>,
 }
 
 impl Axis {
     const ALL: [Self; 3] = [Self::Volume, Self::Block, Self::Depth];
 
-    /// The number of a test; none where it has no such number.
+    /// Returns the number of a test; `None` if the test does not have it.
     fn of(self, test: &Test) -> Option<f64> {
         match self {
             Self::Volume => test.volume.map(|volume| volume.get() as f64),
@@ -39,7 +40,7 @@ impl Axis {
         }
     }
 
-    /// The test without this number, and without what follows from it.
+    /// Returns the test without this number, and without the fields that follow from it.
     fn without(self, test: &Test) -> Test {
         let mut test = Test { name: String::new(), ..test.clone() };
         match self {
@@ -56,7 +57,7 @@ impl Axis {
         test
     }
 
-    /// The scale of the values of a family, with a tick at each.
+    /// Returns the scale for the values of a family, with a tick at each.
     pub(super) fn scale(self, values: impl Iterator<Item = f64>) -> Scale {
         let mut values: Vec<f64> = values.collect();
         values.sort_by(f64::total_cmp);
@@ -82,7 +83,7 @@ impl Axis {
 }
 
 impl<'t> Family<'t> {
-    /// The families among `tests`; each test is in one at the most.
+    /// Returns the families among `tests`; each test is in one or in no family.
     pub(super) fn all(tests: &[&'t Test]) -> Vec<Self> {
         let mut families: Vec<Self> = Vec::new();
         let mut left: Vec<&Test> = tests.to_vec();
@@ -108,12 +109,12 @@ impl<'t> Family<'t> {
         families
     }
 
-    /// Whether the family has the test of this name.
+    /// Returns whether the family contains the test of this name.
     pub(super) fn has(&self, name: &str) -> bool {
         self.tests.iter().any(|(_, test)| test.name == name)
     }
 
-    /// The family in words: `sequential write, 32 MiB`.
+    /// Returns the title of the family: `sequential write, 32 MiB`.
     pub(super) fn title(&self) -> String {
         let Some((_, test)) = self.tests.first() else { return String::new() };
         let order = if test.is_in_order() { "sequential" } else { "random" };

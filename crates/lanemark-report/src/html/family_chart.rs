@@ -1,7 +1,7 @@
 //! Families of tests as lines: a figure over the number in which their tests differ, and latency over load.
 
-use lanemark_core::result::{Metric, RunResult, StudyOutcome, TestResult};
-use lanemark_core::workload::Test;
+use lanemark_schema::result::{Metric, RunResult, StudyOutcome, TestResult};
+use lanemark_schema::workload::Test;
 use maud::{Markup, html};
 
 use super::family::{Axis, Family};
@@ -14,7 +14,7 @@ use crate::number::{grouped, known, significant};
 /// Percentile at which the whiskers of latency over load end.
 const TAIL: f64 = 99.0;
 
-/// The families among the tests of these runs.
+/// Returns the families among the tests of these runs.
 pub(super) fn of_runs<'r>(runs: impl Iterator<Item = &'r RunResult>) -> Vec<Family<'r>> {
     let mut tests: Vec<&Test> = Vec::new();
     for result in runs.flat_map(|run| &run.tests) {
@@ -37,7 +37,7 @@ pub(super) fn study(
     picture(&study_charts(outcome, measured, metric, families), names)
 }
 
-/// The charts of a study's families.
+/// Returns the charts of a study's families.
 pub(super) fn study_charts(
     outcome: &StudyOutcome,
     measured: &[(String, &RunResult)],
@@ -94,7 +94,7 @@ pub(super) fn runs(
     picture(&charts, runs.iter().map(|(label, _)| label.as_str()))
 }
 
-/// The charts of the families of runs.
+/// Returns the charts of the families of runs.
 pub(super) fn runs_charts(
     runs: &[(String, &RunResult)],
     metric: Metric,
@@ -119,7 +119,7 @@ fn picture<'n>(charts: &[Chart], names: impl Iterator<Item = &'n str>) -> Pictur
     Picture { entries: entries(named), figures: charts.iter().map(Chart::figure).collect() }
 }
 
-/// Draws families on a page; nothing where there are none.
+/// Draws families on a page; nothing without families.
 pub(super) fn section(families: &Picture, rings: bool) -> Markup {
     html! {
         @if !families.figures.is_empty() {
@@ -130,8 +130,8 @@ pub(super) fn section(families: &Picture, rings: bool) -> Markup {
     }
 }
 
-/// The section on latency over the requests a second that it is paid for, a point for each queue depth; `None` where no
-/// tests differ in queue depth alone.
+/// Builds the section on latency over requests a second, with a point for each queue depth; `None` if no tests differ
+/// only in queue depth.
 pub(super) fn over_load(runs: &[(String, &RunResult)]) -> Option<Markup> {
     let picture = load_picture(runs);
     (!picture.figures.is_empty()).then(|| {
@@ -146,12 +146,12 @@ pub(super) fn over_load(runs: &[(String, &RunResult)]) -> Option<Markup> {
     })
 }
 
-/// The picture of latency over load.
+/// Draws latency over load.
 pub(super) fn load_picture(runs: &[(String, &RunResult)]) -> Picture {
     picture(&load_charts(runs), runs.iter().map(|(label, _)| label.as_str()))
 }
 
-/// The charts of latency over load.
+/// Returns the charts of latency over load.
 pub(super) fn load_charts(runs: &[(String, &RunResult)]) -> Vec<Chart> {
     let families = of_runs(runs.iter().map(|(_, run)| *run));
     families
@@ -212,7 +212,7 @@ fn load_chart(family: &Family<'_>, runs: &[(String, &RunResult)]) -> Chart {
     }
 }
 
-/// Returns the most requests a second that the slowest hop of a simulated test could do alone, with its name.
+/// Returns the maximum requests a second of the bottleneck of a simulated test, with its name.
 fn ceiling(result: &TestResult) -> Option<(f64, String)> {
     let path = result.samples.first()?.path.as_ref()?;
     let rates = path.hops.iter().filter_map(|hop| Some((hop.ceiling?.0 as f64, hop.name.clone())));
@@ -226,7 +226,7 @@ impl Family<'_> {
         self.tests.iter().filter_map(|&(at, test)| Some((at, value(test)?))).collect()
     }
 
-    /// The line of one system; none where it has no test of the family.
+    /// Returns the line of one system; `None` without a test of the family.
     fn line(
         &self,
         name: String,

@@ -1,7 +1,7 @@
-//! A [`Table`] as an HTML table that scrolls by itself where the page is narrow.
+//! A [`Table`] as an HTML table that scrolls separately if the page is narrow.
 //!
-//! Numbers stand at their points by figure spaces, which are as wide as a digit. All columns are shown;
-//! names are not shortened.
+//! Numbers are aligned at their points with figure spaces, which are as wide as a digit. All columns are shown; names
+//! are not shortened.
 
 use maud::{Markup, html};
 
@@ -10,13 +10,13 @@ use crate::table::{Cell, Column, ColumnKind, Ink, Row, Table, point};
 
 /// A space as wide as a digit.
 const FIGURE_SPACE: char = '\u{2007}';
-/// A space as wide as a point.
+/// A space as wide as a decimal point.
 const PUNCTUATION_SPACE: char = '\u{2008}';
 
-/// Columns from the last on that a table can say to have text.
+/// Number of columns, counted from the last, that a table can mark as text.
 const COUNTED: usize = 12;
 
-/// `table` under the name `label`, which is read out and not shown.
+/// Writes `table` under the name `label`, which is read out and not shown.
 pub(crate) fn grid(table: &Table, label: &str) -> Markup {
     let tails: Vec<String> = (0..table.columns.len()).map(|column| tail(table, column)).collect();
     let texts: Vec<Option<String>> =
@@ -36,7 +36,7 @@ pub(crate) fn grid(table: &Table, label: &str) -> Markup {
     }
 }
 
-/// Returns the text with the signs that type has and terminals may not: for our own words, not for names.
+/// Replaces plain signs with typographic ones that terminals may lack; for the crate's own text, not for names.
 pub(crate) fn typeset(text: &str) -> String {
     match text {
         "us" => "µs".to_owned(),
@@ -82,8 +82,8 @@ fn body_row(
     }
 }
 
-/// The class by which a table says that the column, counted from the last, has text: its cells then need not. None where
-/// cells are left out behind it, so that they cannot be counted.
+/// Returns the class by which a table marks a column, counted from the last, as text, so that its cells need no class.
+/// Returns `None` if cells after the column are omitted, because it cannot be counted then.
 fn text_class(table: &Table, column: usize) -> Option<String> {
     let left = table.columns.len() - column;
     let whole = |row: &Row| row.cells[column + 1..].iter().all(|cell| !cell.repeated);
@@ -92,12 +92,12 @@ fn text_class(table: &Table, column: usize) -> Option<String> {
         .then(|| format!("text{left}"))
 }
 
-/// The text of a cell, which is strong where it matters.
+/// Writes the text of a cell, strong if it is important.
 fn inked(cell: &Cell, text: &str) -> Markup {
     html! { @if cell.ink == Ink::Strong { b { (text) } } @else { (text) } }
 }
 
-/// The class of a cell. Numbers are most and have none.
+/// Returns the class of a cell. Most cells are numbers and have no class.
 fn class(cell: &Cell, text: bool) -> Option<String> {
     let ink = match cell.ink {
         Ink::Plain | Ink::Strong => None,
@@ -108,26 +108,26 @@ fn class(cell: &Cell, text: bool) -> Option<String> {
     (!classes.is_empty()).then(|| classes.join(" "))
 }
 
-/// Returns the number of rows that the cell stands for: itself and those below that repeat it.
+/// Returns the number of rows that the cell spans: itself and the cells below that repeat it.
 fn span(table: &Table, index: usize, column: usize) -> usize {
     1 + table.rows[index + 1..].iter().take_while(|row| row.cells[column].repeated).count()
 }
 
-/// The longest part from the point on of any number in the column.
+/// Returns the longest part from the point on of any number in the column.
 fn tail(table: &Table, column: usize) -> String {
     let tails =
         table.rows.iter().map(|row| &row.cells[column].text).map(|text| &text[point(text)..]);
     tails.max_by_key(|tail| tail.chars().count()).unwrap_or("").to_owned()
 }
 
-/// `text` padded to where the column's longest number ends, with a true minus sign.
+/// Pads `text` to the end of the column's longest number, and writes a true minus sign.
 fn aligned(text: &str, longest: &str) -> String {
     let own = text[point(text)..].chars().count();
     let padding = longest.chars().skip(own).map(|character| match character {
         '.' => PUNCTUATION_SPACE,
         _ => FIGURE_SPACE,
     });
-    // Without a point of its own the number lacks the column's, which is narrower than a digit.
+    // A number without a point also lacks the column's point, which is narrower than a digit.
     let padding: String = if own == 0 && longest.starts_with('.') {
         std::iter::once(PUNCTUATION_SPACE)
             .chain(longest.chars().skip(1).map(|_| FIGURE_SPACE))

@@ -1,10 +1,10 @@
-//! Latency over time as a heat map: how many of an interval's requests took how long.
+//! Latency over time as a heat map: the number of requests of an interval in each step of latency.
 //!
-//! Rows are steps of latency, two to each doubling, so that the axis is logarithmic. A cell's colour is its share of the
-//! requests of its column, in five classes: an interval with few requests shows as clearly as one with many.
+//! Rows are steps of latency, two to each doubling, so that the axis is logarithmic. A cell's colour is its share of
+//! the requests of its column, in five classes: an interval with few requests shows as clearly as one with many.
 
-use lanemark_core::result::{LatencySteps, Series};
-use lanemark_core::units::Duration;
+use lanemark_schema::result::{LatencySteps, Series};
+use lanemark_schema::units::Duration;
 use maud::{Markup, html};
 
 use super::lines::time_label;
@@ -13,9 +13,9 @@ use super::svg::num;
 
 /// Name of the map's axis.
 pub(super) const HEADING: &str = "latency of requests";
-/// Least height between the labels of two rows.
+/// Minimum height between the labels of two rows.
 const LABEL: f64 = 14.0;
-/// Least share of its column that a cell of each class has.
+/// Minimum share of its column for a cell of each class.
 const SHARES: [f64; 5] = [0.0, 0.001, 0.01, 0.1, 0.4];
 /// Names of the classes.
 const NAMES: [&str; 5] = ["below 0.1%", "0.1 to 1%", "1 to 10%", "10 to 40%", "40% and more"];
@@ -30,7 +30,8 @@ pub(super) struct Heat {
 }
 
 impl Heat {
-    /// The heat map of a series in at most so many columns, its rows `row` high; none where its latencies were not counted.
+    /// Returns the heat map of a series in up to `columns` columns, with rows of height `row`; `None` if its latencies
+    /// were not counted.
     pub(super) fn of(series: &Series, columns: usize, row: f64) -> Option<Self> {
         let series = series.condensed(columns);
         let steps = |series: &Series| {
@@ -47,13 +48,14 @@ impl Heat {
         f64::from(self.rows.1 - self.rows.0 + 1) * self.row
     }
 
-    /// Draws the map from `top` on, with times at their `place`.
+    /// Draws the map from `top` on, with times at the positions that `place` returns.
     pub(super) fn draw(&self, top: f64, right: f64, place: &impl Fn(Duration) -> f64) -> Markup {
         let bottom = top + self.height();
         let below = |row: u8| bottom - f64::from(row - self.rows.0) * self.row;
         let mut label_at = f64::INFINITY;
         let mut labels = Vec::new();
-        // The even rows begin at a power of two; those at a 1-2-5 step are not among them, so each says what it is.
+        // The even rows begin at a power of two. Steps of 1, 2 and 5 are not among these values, so each label states
+        // its exact value.
         for row in self.rows.0..=self.rows.1 + 1 {
             if label_at - below(row) >= LABEL {
                 label_at = below(row);
@@ -74,7 +76,7 @@ impl Heat {
         }
     }
 
-    /// The cells of each class as a path of lines as wide as a row; neighbours of one row and class are one.
+    /// Returns the cells of each class as a path of lines as wide as a row; neighbours in one row and class are joined.
     fn paths(
         &self,
         place: &impl Fn(Duration) -> f64,
@@ -83,7 +85,7 @@ impl Heat {
         let columns = self.series.points.len();
         let mut paths: [String; SHARES.len()] = Default::default();
         for row in self.rows.0..=self.rows.1 {
-            // Where the last cell of each class in this row ends, from which the next one is told.
+            // The end of the last cell of each class in this row; the next cell is drawn relative to it.
             let mut ends: [Option<f64>; SHARES.len()] = [None; SHARES.len()];
             let mut run: Option<(usize, usize)> = None;
             for column in 0..=columns {
@@ -110,7 +112,7 @@ impl Heat {
         paths
     }
 
-    /// The class of a cell; none where it is empty.
+    /// Returns the class of a cell; `None` if it is empty.
     fn class(&self, column: usize, row: u8) -> Option<usize> {
         let point = &self.series.points[column];
         let (_, count) = point.latency_steps.counts().find(|&(step, _)| step == row)?;
@@ -119,7 +121,7 @@ impl Heat {
     }
 }
 
-/// The classes of cells by their names.
+/// Returns the classes of cells with their names.
 pub(super) fn entries() -> Vec<Entry> {
     let lead = Entry {
         swatch: None,

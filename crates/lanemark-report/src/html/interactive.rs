@@ -1,16 +1,16 @@
-//! A page whose charts can be pointed at and zoomed: the same page, with its charts' data once and a library of charts.
+//! A page with interactive charts: the same page, with the data of its charts and a chart library.
 //!
-//! The library is Vega-Lite with what it needs, one script that whoever calls has read (`make charts`). It stands in the
-//! page with the page's own script, compressed, beside the compressed data and a short script that unpacks both. The page's policy
-//! lets no other script run and asks for nothing elsewhere. Without scripts, or in a browser that cannot unpack (before
-//! 2023), the page has its still pictures.
+//! The library is Vega-Lite with its dependencies, in one script that the caller has read (`make charts`). The page
+//! contains it together with the page's own script, compressed, next to the compressed data and a short script that
+//! unpacks both. The page's policy allows no other script and no outside request. Without scripts, or in a browser that
+//! cannot unpack (before 2023), the page shows its static pictures.
 
 use std::io::Write;
 
 use base64::prelude::{BASE64_STANDARD, Engine};
 use flate2::Compression;
 use flate2::write::GzEncoder;
-use lanemark_core::result::{RunResult, StudyOutcome};
+use lanemark_schema::result::{RunResult, StudyOutcome};
 use maud::{Markup, PreEscaped, html as markup};
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
@@ -20,27 +20,28 @@ use super::lines::{Chart, Line, Scale, Unit};
 use super::series::{self, Rate};
 use super::{family_chart, labelled, latency};
 
-/// The script that unpacks, the page's own script, and the rules of what it draws.
+/// The script that unpacks, the page's own script, and the rules of its drawings.
 const LOADER: &str = include_str!("unpack.js");
 const SCRIPT: &str = include_str!("interactive.js");
 pub(super) const STYLE: &str = include_str!("interactive.css");
-/// Digits of a value in the data, and of the nines of a percentile, of which few make many digits of the percentile.
+/// Digits of a value in the data, and digits of the nines of a percentile, a few of which give many digits of the
+/// percentile.
 const DIGITS: usize = 5;
 const DIGITS_OF_NINES: usize = 9;
 
-/// The notice in a page of the library that is packed in it.
+/// The page's notice about the library that is packed in it.
 const NOTICE: &str = "Vega, Vega-Lite and vega-interpreter: Copyright (c) 2015-2025, University of Washington Interactive Data Lab \
     and contributors, BSD-3-Clause. Their whole licence is in the packed script.";
 
-/// A library of charts, as text that can stand in a page.
+/// A library of charts, as text that is safe inside a page.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ChartLibrary(String);
 
 impl ChartLibrary {
-    /// The library that `script` is.
+    /// Creates the library from `script`.
     ///
     /// # Errors
-    /// What in it would end the element that it stands in.
+    /// Returns the text in the script that would end its enclosing element.
     pub fn new(script: String) -> Result<Self, &'static str> {
         let lower = script.to_ascii_lowercase();
         match ["</script", "<!--"].into_iter().find(|end| lower.contains(end)) {
@@ -50,16 +51,16 @@ impl ChartLibrary {
     }
 }
 
-/// The parts of a page beside its sections.
+/// The parts of a page other than its sections.
 pub(super) struct Live {
     policy: String,
-    /// Compressed, in base64.
+    /// Compressed data, in base64.
     data: String,
     script: String,
 }
 
 impl Live {
-    /// The charts of a study and runs, with the library that draws them.
+    /// Packs the charts of a study and runs together with the library that draws them.
     pub(super) fn new(
         study: Option<&StudyOutcome>,
         runs: &[&RunResult],
@@ -90,14 +91,14 @@ impl Live {
     }
 }
 
-/// A text compressed by gzip, in base64, in which nothing can end an element.
+/// Compresses a text by gzip and encodes it in base64, which cannot end an element.
 fn packed(text: &str) -> String {
     let mut encoder = GzEncoder::new(Vec::new(), Compression::best());
     let written = encoder.write_all(text.as_bytes()).and_then(|()| encoder.finish());
     BASE64_STANDARD.encode(written.expect("a vector takes whatever is written"))
 }
 
-/// The data of all charts of a page.
+/// Returns the data of all charts of a page.
 fn charts(study: Option<&StudyOutcome>, runs: &[&RunResult]) -> Vec<Value> {
     let runs = labelled(runs, study.is_some());
     let mut all: Vec<(String, &RunResult)> = Vec::new();
@@ -118,7 +119,7 @@ fn charts(study: Option<&StudyOutcome>, runs: &[&RunResult]) -> Vec<Value> {
     lines.chain(rates.iter().map(rate)).chain(bars).collect()
 }
 
-/// The data of a rate over time, which has its time where the rest of its drawing has it.
+/// Returns the data of a rate over time; its axis of time is aligned with the rest of the drawing.
 fn rate(one: &Rate) -> Value {
     let mut value = data(&one.label, &one.chart);
     value["rest"] = json!(one.rest);
@@ -128,7 +129,7 @@ fn rate(one: &Rate) -> Value {
     value
 }
 
-/// The data of a chart, whose drawing is told as `label`.
+/// Returns the data of a chart, whose drawing has the description `label`.
 fn data(label: &str, chart: &Chart) -> Value {
     let place =
         |x: f64| digits(x, if chart.across.unit == Unit::Nines { DIGITS_OF_NINES } else { DIGITS });
@@ -164,14 +165,14 @@ fn axis(scale: &Scale) -> Value {
     let ends = [exact(scale.ends.0), exact(scale.ends.1)];
     let mut axis =
         json!({"name": scale.name, "log": scale.logarithmic, "ends": ends, "unit": unit});
-    // Ticks between these would say nothing: percentiles with a name, sizes and depths that were asked for.
+    // On these axes only the given ticks have a meaning: named percentiles, and the sizes and depths of the tests.
     if scale.unit != Unit::Latency && (scale.logarithmic || scale.unit == Unit::Nines) {
         axis["ticks"] = scale.ticks.iter().map(|tick| exact(tick.0)).collect();
     }
     axis
 }
 
-/// A value with as many digits as a reader can use.
+/// Rounds a value to the digits that a reader can use.
 fn rounded(value: f64) -> Value {
     digits(value, DIGITS)
 }

@@ -1,26 +1,27 @@
-//! How latencies are distributed: percentiles up to the last that enough requests support, and the cumulative share.
+//! Distributions of latency: percentiles up to the last that enough requests support, and the cumulative share.
 //!
-//! The ladder's horizontal axis is logarithmic in the share of requests beyond, so that each nine is as wide as the one
-//! before. Its whiskers go from the least to the greatest repeat. Both pictures are of all repeats together.
+//! The horizontal axis of the percentile ladder is logarithmic in the share of slower requests, so that each nine is as
+//! wide as the one before. Its whiskers reach from the smallest to the largest repeat. Both pictures cover all repeats
+//! together.
 
-use lanemark_core::result::{LatencyHistogram, RunResult, TestResult};
+use lanemark_schema::result::{LatencyHistogram, RunResult, TestResult};
 use maud::{Markup, html};
 
 use super::lines::{Chart, LOOKS, Line, Scale, Unit, entries, legend};
 use super::picture::{Drawing, Picture};
 
-/// The ladder's rungs; those that too few requests support are left out.
+/// The ladder's rungs; rungs that too few requests support are omitted.
 const RUNGS: [f64; 12] =
     [50.0, 75.0, 90.0, 95.0, 99.0, 99.5, 99.9, 99.95, 99.99, 99.999, 99.9999, 99.99999];
-/// Rungs with a tick of their own.
+/// Rungs with a tick.
 const TICKS: [f64; 7] = [50.0, 90.0, 99.0, 99.9, 99.99, 99.999, 99.9999];
 /// Rungs with whiskers.
 const WITH_RANGE: [f64; 3] = [50.0, 99.0, 99.9];
-/// Least and greatest number of steps of a cumulative line, and of all lines of a picture.
+/// Minimum number of steps of a cumulative line, and maximum number of steps of all lines of a picture.
 const STEPS: (usize, usize) = (20, 48);
 const STEPS_PICTURE: usize = 1000;
 
-/// The section's content, or `None` where no test counted requests.
+/// Returns the section's content, or `None` if no test counted requests.
 pub(super) fn distributions(runs: &[(String, &RunResult)]) -> Option<Markup> {
     let names = tests(runs);
     (!names.is_empty()).then(|| {
@@ -47,7 +48,7 @@ pub(super) fn distributions(runs: &[(String, &RunResult)]) -> Option<Markup> {
     })
 }
 
-/// The picture of all tests: their percentiles, or their cumulative shares.
+/// Draws all tests: their percentiles, or their cumulative shares.
 pub(super) fn picture(runs: &[(String, &RunResult)], is_cumulative: bool) -> Picture {
     let drawn = if is_cumulative { cumulative } else { ladder };
     let figure = |name: &str| -> Drawing { drawn(name, &results(runs, name)).figure() };
@@ -59,7 +60,7 @@ pub(super) fn picture(runs: &[(String, &RunResult)], is_cumulative: bool) -> Pic
     }
 }
 
-/// The charts of all tests in the page's order: percentiles and cumulative shares of each.
+/// Returns the charts of all tests in the page's order: percentiles and cumulative shares of each.
 pub(super) fn charts(runs: &[(String, &RunResult)]) -> Vec<Chart> {
     let of_test = |name| {
         let results = results(runs, name);
@@ -68,7 +69,7 @@ pub(super) fn charts(runs: &[(String, &RunResult)]) -> Vec<Chart> {
     tests(runs).into_iter().flat_map(of_test).collect()
 }
 
-/// The tests that counted several requests.
+/// Returns the tests that counted several requests.
 fn tests<'r>(runs: &'r [(String, &RunResult)]) -> Vec<&'r str> {
     let mut names: Vec<&str> = Vec::new();
     for result in runs.iter().flat_map(|(_, run)| &run.tests) {
@@ -79,7 +80,7 @@ fn tests<'r>(runs: &'r [(String, &RunResult)]) -> Vec<&'r str> {
     names
 }
 
-/// The results of a test, each with the number and the label of its run.
+/// Returns the results of a test, each with the number and the label of its run.
 fn results<'r>(
     runs: &'r [(String, &'r RunResult)],
     name: &str,
@@ -90,12 +91,12 @@ fn results<'r>(
     runs.iter().enumerate().filter_map(of_run).collect()
 }
 
-/// Number of nines of a percentile: 1 for 90, 2 for 99.
+/// Returns the number of nines of a percentile: 1 for 90, 2 for 99.
 fn nines(percentile: f64) -> f64 {
     -(1.0 - percentile / 100.0).log10()
 }
 
-/// The rungs of `latency` that enough requests support, with latencies in ns times `factor`.
+/// Returns the rungs of `latency` that enough requests support, with latencies in ns times `factor`.
 pub(super) fn points(latency: &LatencyHistogram, factor: f64) -> Vec<(f64, f64)> {
     let point = |&rung: &f64| Some((nines(rung), latency.percentile_ns(rung)? as f64 * factor));
     RUNGS.iter().filter_map(point).collect()
@@ -112,7 +113,7 @@ fn ladder(name: &str, results: &[(usize, &str, &TestResult)]) -> Chart {
             let all = all.filter(|all| all.len() > 1)?;
             Some((nines(rung), *all.iter().min()? as f64, *all.iter().max()? as f64))
         };
-        // The whiskers of so many lines would hide each other.
+        // With more lines their whiskers would hide each other.
         let ranged = WITH_RANGE.into_iter().filter(|_| results.len() <= LOOKS);
         let intervals = ranged.filter_map(range).collect();
         Line { name: label.to_owned(), style, rings: false, points, intervals }
@@ -120,7 +121,7 @@ fn ladder(name: &str, results: &[(usize, &str, &TestResult)]) -> Chart {
     rungs(format!("{name}: percentiles"), results.iter().map(line).collect())
 }
 
-/// A ladder of `lines`, up to the last rung that any of them has.
+/// Returns a ladder of `lines`, up to the last rung that any of them has.
 pub(super) fn rungs(title: String, lines: Vec<Line>) -> Chart {
     let values: Vec<f64> = lines
         .iter()
@@ -164,7 +165,7 @@ fn cumulative(name: &str, results: &[(usize, &str, &TestResult)]) -> Chart {
             let before = points.last().map_or(0.0, |point| point.1);
             let far = share - before >= 100.0 / steps as f64;
             if index == 0 || index + 1 == bins.len() || far {
-                // A step: no request took a time between those that were seen.
+                // A step: no request had a latency between two observed ones.
                 points.extend([(ns as f64, before), (ns as f64, share)]);
             }
         }

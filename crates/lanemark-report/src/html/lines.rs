@@ -1,7 +1,7 @@
-//! Lines of several series on one pair of axes, each of them linear or logarithmic, with names and units.
+//! Lines of several series on one pair of axes, each linear or logarithmic, with names and units.
 //!
-//! Series are told apart by colour and, from the seventh on, by dashes too. Whiskers are intervals. A line says nothing
-//! between its points but that they belong together.
+//! Series differ by colour and, from the seventh on, also by dashes. Whiskers are intervals. A line between two points
+//! shows only that they belong together, not the values between them.
 
 use maud::{Markup, html};
 
@@ -18,14 +18,14 @@ const TOP: f64 = 20.0;
 const RIGHT: f64 = 14.0;
 /// Room for the labels of the horizontal axis and its name.
 const BOTTOM: f64 = 32.0;
-/// Colours before they come again with another dash.
+/// Number of colours before they repeat with another dash.
 const COLOURS: usize = 6;
-/// Dashes before they come again.
+/// Number of dashes before they repeat.
 const DASHES: usize = 4;
-/// Series that have a look of their own.
+/// Number of series with distinct styles.
 pub(super) const LOOKS: usize = COLOURS * DASHES;
 
-/// The unit of an axis, by which values on it are told.
+/// The unit of an axis, which determines the format of its values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Unit {
     /// A number, whose unit the axis names.
@@ -50,12 +50,12 @@ pub(super) struct Scale {
 /// A series of points with its name.
 pub(super) struct Line {
     pub(super) name: String,
-    /// Number of the series, which chooses colour and dash.
+    /// Index of the series, which selects colour and dash.
     pub(super) style: usize,
-    /// Whether it is drawn as rings, such as what was published, and not as a line.
+    /// Whether the series is drawn as rings, such as published values, and not as a line.
     pub(super) rings: bool,
     pub(super) points: Vec<(f64, f64)>,
-    /// Places with the ends of their intervals.
+    /// Positions with the ends of their intervals.
     pub(super) intervals: Vec<(f64, f64, f64)>,
 }
 
@@ -80,12 +80,12 @@ pub(crate) fn style(index: usize) -> String {
     format!("c{} d{}", index % COLOURS, index / COLOURS % DASHES)
 }
 
-/// Names the lines, each beside a piece of it.
+/// Writes the names of the lines, each next to a sample of it.
 pub(super) fn legend<'a>(names: impl Iterator<Item = (usize, &'a str)>) -> Markup {
     picture::legend(&entries(names))
 }
 
-/// The lines by their style and name.
+/// Returns the legend entries of the lines by their style and name.
 pub(super) fn entries<'a>(names: impl Iterator<Item = (usize, &'a str)>) -> Vec<Entry> {
     let entry = |(index, name)| {
         Entry::new(html! { path class=(format!("trace {}", style(index))) d="M0 6H22" {} }, name)
@@ -94,7 +94,7 @@ pub(super) fn entries<'a>(names: impl Iterator<Item = (usize, &'a str)>) -> Vec<
 }
 
 impl Scale {
-    /// An axis of latencies in ns, logarithmic, around all of `values`.
+    /// An axis of latencies in ns, logarithmic, that contains all of `values`.
     pub(super) fn latency(name: &str, values: impl Iterator<Item = f64>) -> Self {
         let known = values.filter(|value| value.is_finite() && *value > 0.0);
         let (least, most) = known
@@ -122,7 +122,7 @@ impl Scale {
         }
     }
 
-    /// A linear axis from zero to beyond the greatest of `values`.
+    /// A linear axis from zero to beyond the maximum of `values`.
     pub(super) fn from_zero(name: &str, values: impl Iterator<Item = f64>) -> Self {
         let most = values.filter(|value| value.is_finite()).fold(0.0_f64, f64::max);
         let each = super::axis::step(if most > 0.0 { most } else { 1.0 } / 5.0);
@@ -140,7 +140,7 @@ impl Scale {
         }
     }
 
-    /// Returns the share of the axis at which `value` is.
+    /// Returns the relative position of `value` on the axis.
     fn share(&self, value: f64) -> f64 {
         let scaled = |value: f64| if self.logarithmic { value.max(1e-12).ln() } else { value };
         let (low, high) = (scaled(self.ends.0), scaled(self.ends.1));
@@ -148,7 +148,7 @@ impl Scale {
     }
 }
 
-/// A round latency in ns with the unit that fits it.
+/// Formats a round latency in ns with a fitting unit.
 pub(super) fn time_label(ns: f64) -> String {
     let (unit, size) = match ns {
         ns if ns >= 0.999e9 => ("s", 1e9),
@@ -160,7 +160,7 @@ pub(super) fn time_label(ns: f64) -> String {
 }
 
 impl Chart {
-    /// The panel with its title.
+    /// Draws the panel with its title.
     pub(super) fn figure(&self) -> Drawing {
         Drawing { title: self.title.clone(), image: self.draw() }
     }
@@ -218,7 +218,7 @@ impl Chart {
         image(WIDTH, bottom + BOTTOM, &self.told(), drawn)
     }
 
-    /// The panel in words: the first and the last point of each line.
+    /// Describes the panel as text: the first and the last point of each line.
     pub(super) fn told(&self) -> String {
         let label = |value: f64| match self.up.logarithmic {
             true => time_label(value),
@@ -259,11 +259,12 @@ impl Line {
     }
 }
 
-/// A path through points, in as few characters as it takes: a step names one coordinate, and goes on over points that lie on
-/// it.
+/// Returns a path through points in as few characters as possible: a step names one coordinate, and extends over points
+/// that lie on it.
 pub(super) fn trace(points: impl Iterator<Item = (f64, f64)>) -> String {
     let mut path = String::new();
-    // Where the path is, and a step that may go on: its command, where it is in the path, and whether it goes up.
+    // The current position of the path, and a step that may be extended: its command, its offset in the path, and
+    // whether it goes up.
     let mut before: Option<(String, String)> = None;
     let mut place = (0.0, 0.0);
     let mut last: Option<(char, usize, bool)> = None;
@@ -291,7 +292,7 @@ pub(super) fn trace(points: impl Iterator<Item = (f64, f64)>) -> String {
     path
 }
 
-/// A round latency in ns as a label: `100 µs`, `2 ms`.
+/// Formats a round latency in ns as a label: `100 µs`, `2 ms`.
 fn round_time(ns: f64) -> String {
     let label = time_label(ns);
     let Some((number, unit)) = label.split_once(' ') else { return label };

@@ -1,9 +1,9 @@
-//! The HTML report: one self-contained file with no font, image or outside link, and no script but where charts to point
-//! at are asked for (`interactive.rs`).
+//! The HTML report: one self-contained file without fonts, images or outside links. It contains scripts only if the
+//! caller requests interactive charts (`interactive.rs`).
 //!
-//! The page reads from the answer down to what it rests on. It follows the reader's light or dark
-//! preference, a phone's width and paper. Names from results are escaped by maud, and nothing is
-//! written into the page unescaped but this crate's own style sheet.
+//! The page begins with the answer and continues with its evidence. It follows the reader's light or dark preference,
+//! the width of a phone, and paper. maud escapes all names from results; only this crate's own style sheet is written
+//! into the page unescaped.
 
 pub(crate) mod axis;
 mod budget;
@@ -29,7 +29,7 @@ mod short;
 pub(crate) mod svg;
 mod theme;
 
-use lanemark_core::result::{Provenance, RunResult, StudyOutcome, Target};
+use lanemark_schema::result::{Provenance, RunResult, StudyOutcome, Target};
 use maud::{DOCTYPE, Markup, PreEscaped, html as markup};
 
 pub(crate) use grid::typeset;
@@ -38,22 +38,22 @@ pub use plot::{Chart, PLOT_MARK, Plot, PlotStyle, plot};
 
 use self::interactive::Live;
 use crate::{
-    answer, beside, energy, faults, figure_table, run_table, summary, target, transactions,
+    answer, beside, durable, energy, faults, figure_table, run_table, summary, target, transactions,
 };
 
 /// All rules of a page.
 const STYLE: &str =
     concat!(include_str!("colours.css"), include_str!("style.css"), include_str!("marks.css"));
 
-/// Runs that are told below the title; of more they are behind a heading.
+/// Maximum number of runs that are described below the title; more runs are described under a separate heading.
 const TOLD: usize = 6;
 
-/// Writes one self-contained HTML file of a study, of runs, or of a study beside runs.
+/// Writes one self-contained HTML file of a study, of runs, or of a study with runs.
 pub fn html(study: Option<&StudyOutcome>, runs: &[&RunResult]) -> String {
     whole(study, runs, None)
 }
 
-/// Writes the file of [`html`] with charts to point at and to zoom, drawn by `library`.
+/// Writes the file of [`html`] with interactive charts, drawn by `library`.
 pub fn interactive_html(
     study: Option<&StudyOutcome>,
     runs: &[&RunResult],
@@ -80,12 +80,11 @@ fn whole(study: Option<&StudyOutcome>, runs: &[&RunResult], live: Option<&Live>)
     page_with(title, &content, live)
 }
 
-/// A page with this content.
 pub(crate) fn page(title: &str, content: &Markup) -> String {
     page_with(title, content, None)
 }
 
-/// What a reader can do with the charts of an interactive page.
+/// Instructions for the charts of an interactive page.
 const HINT: &str = "Charts tell values to a pointer and, once chosen, to arrow keys. A click chooses a chart: then the wheel zooms it, \
     dragging moves it, and a double click shows all of it again.";
 
@@ -123,13 +122,13 @@ fn header(title: &str, study: Option<&StudyOutcome>, runs: &[(String, &RunResult
             @if let Some(study) = study {
                 p class="question" { (study.question) }
                 @if !study.document.citation.is_empty() {
-                    p class="soft" { "Held against " (study.document.citation) }
+                    p class="soft" { "Compared with " (study.document.citation) }
                 }
                 @if let Some(answer) = answer(study) { div class="answer" { p { (answer) } } }
             } @else {
                 @let named: Vec<(&str, &RunResult)> = runs.iter().map(|(label, run)| (label.as_str(), *run)).collect();
                 @if let Some(summary) = summary::summary(&named) { div class="answer" { p { (summary) } } }
-                @let told = runs.iter().flat_map(|(_, run)| std::iter::once(target::sentence(run)).chain(beside::sentences(run)));
+                @let told = runs.iter().flat_map(|(_, run)| durable::sentences(run).into_iter().chain(std::iter::once(target::sentence(run))).chain(beside::sentences(run)));
                 @let told: Vec<String> = told.collect();
                 @if runs.len() > TOLD {
                     details {
@@ -215,7 +214,7 @@ fn latencies(runs: &[(&str, &RunResult)]) -> Markup {
     }
 }
 
-/// Writes the power of the drives test by test; `None` where no run knows it.
+/// Writes the power of the drives test by test; `None` if no run knows it.
 fn power(runs: &[(&str, &RunResult)]) -> Option<Markup> {
     let table = energy::by_test(runs)?;
     Some(markup! {
@@ -226,7 +225,7 @@ fn power(runs: &[(&str, &RunResult)]) -> Option<Markup> {
     })
 }
 
-/// Writes the table of simulated transactions; `None` where there were none.
+/// Writes the table of simulated transactions; `None` if there are none.
 fn asked(runs: &[(&str, &RunResult)]) -> Option<Markup> {
     let table = transactions::by_test(runs)?;
     Some(markup! {
@@ -254,7 +253,7 @@ fn provenance_list<'a>(
     study.into_iter().chain(runs).collect()
 }
 
-/// The runs under names that tell them apart. Beside a study the only measured one is `measured here`.
+/// Labels the runs with distinct names. Next to a study a single measured run is called `measured here`.
 fn labelled<'a>(runs: &[&'a RunResult], beside_study: bool) -> Vec<(String, &'a RunResult)> {
     let name = |run: &RunResult| match &run.target {
         Target::Measured(_) if beside_study && runs.len() == 1 => "measured here".to_owned(),

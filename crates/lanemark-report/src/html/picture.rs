@@ -1,4 +1,5 @@
-//! Pictures: panels, and the names of their marks. A page has them among its text, a file of its own has one alone.
+//! Pictures: panels, and the names of their marks. A page contains pictures among its text; a drawing in a separate
+//! file contains only the picture.
 
 use maud::{Markup, html};
 
@@ -7,7 +8,7 @@ use super::svg::Image;
 /// Size of a sample of a mark.
 pub(crate) const SWATCH: (f64, f64) = (22.0, 12.0);
 
-/// A mark with its name; words between marks have none.
+/// A mark with its name; text between marks is written without a mark.
 pub(crate) struct Entry {
     /// Sample of the mark, of the size [`SWATCH`].
     pub(crate) swatch: Option<Markup>,
@@ -28,7 +29,7 @@ pub(crate) struct Picture {
 }
 
 impl Entry {
-    /// A mark by its sample.
+    /// Creates an entry from a sample of the mark.
     pub(crate) fn new(swatch: Markup, name: impl Into<String>) -> Self {
         Self { swatch: Some(swatch), name: name.into() }
     }
@@ -42,18 +43,18 @@ impl Drawing {
 }
 
 impl Picture {
-    /// Names the marks.
+    /// Writes the legend of the marks.
     pub(crate) fn legend(&self) -> Markup {
         legend(&self.entries)
     }
 
-    /// Draws the panels side by side, in a grid of this class.
+    /// Draws the panels next to each other, in a grid of this class.
     pub(crate) fn panels(&self, class: &str) -> Markup {
         html! { div class=(class) { @for figure in &self.figures { (figure.draw()) } } }
     }
 }
 
-/// Names marks, each beside its sample.
+/// Writes the names of marks, each next to its sample.
 pub(crate) fn legend(entries: &[Entry]) -> Markup {
     html! {
         @if !entries.is_empty() { ul class="legend" {

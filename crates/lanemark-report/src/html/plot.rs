@@ -1,6 +1,6 @@
-//! Charts of results as drawings of their own: SVG that needs no style sheet, font or script from elsewhere.
+//! Charts of results as separate drawings: SVG that needs no outside style sheet, font or script.
 
-use lanemark_core::result::{RunResult, StudyOutcome};
+use lanemark_schema::result::{RunResult, StudyOutcome};
 use maud::{Markup, PreEscaped, html};
 
 use super::picture::{Drawing, Entry, Picture, SWATCH};
@@ -13,19 +13,19 @@ const GAP: f64 = 28.0;
 /// Height of a panel's title, and of a line of the legend.
 const TITLE: f64 = 20.0;
 const LEGEND: f64 = 20.0;
-/// The most panels of a drawing.
+/// Maximum number of panels of a drawing.
 const PANELS_MAX: usize = 64;
-/// A word that every drawing of results has near its top, so that it is known again.
+/// A word near the top of every drawing of results, by which programs recognise such a file.
 pub const PLOT_MARK: &str = "lanemark-plot";
 
 /// A chart of results.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Chart {
-    /// Throughput of each test: bars, or lines where tests differ in one number alone.
+    /// Throughput of each test: bars, or lines if tests differ in only one number.
     Throughput,
     /// Latency by percentile.
     Percentiles,
-    /// Share of the requests that took no longer than a latency.
+    /// Share of the requests whose latency does not exceed a given one.
     Cumulative,
     /// Latency over requests a second.
     Load,
@@ -38,9 +38,9 @@ pub enum Chart {
 /// The look of a drawing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PlotStyle {
-    /// Whether marks are light on dark.
+    /// Whether marks are light on a dark background.
     pub dark: bool,
-    /// Panels beside each other.
+    /// Number of panels next to each other.
     pub columns: usize,
 }
 
@@ -55,8 +55,8 @@ pub struct Plot {
     pub height: f64,
 }
 
-/// Draws a chart of a study, of runs, or of a study beside runs: its panels, or those whose title contains `panel`.
-/// `None` where nothing of it is in the results.
+/// Draws a chart of a study, of runs, or of a study with runs: all panels, or only the panels whose title contains
+/// `panel`. Returns `None` if the results contain no data for the chart.
 pub fn plot(
     study: Option<&StudyOutcome>,
     runs: &[&RunResult],
@@ -91,7 +91,7 @@ pub fn plot(
     (!figures.is_empty()).then(|| drawn(&Picture { entries: picture.entries, figures }, style))
 }
 
-/// Joins two pictures; names of marks that one has are not said again.
+/// Joins two pictures; names of marks that both have appear once.
 fn both(mut one: Picture, other: Picture) -> Picture {
     if !other.figures.is_empty() {
         one.entries.extend(other.entries);
@@ -139,7 +139,7 @@ fn drawn(picture: &Picture, style: PlotStyle) -> Plot {
     Plot { svg: svg.into_string(), width: width.ceil(), height: height.ceil() }
 }
 
-/// The places of the entries of a legend, line by line.
+/// Returns the positions of the entries of a legend, line by line.
 fn flowing(entries: &[Entry], width: f64) -> Vec<(f64, f64, &Entry)> {
     let (mut x, mut y) = (0.0, 0.0);
     let place = |entry| {
@@ -154,7 +154,7 @@ fn flowing(entries: &[Entry], width: f64) -> Vec<(f64, f64, &Entry)> {
     entries.iter().map(place).collect()
 }
 
-/// The width of an entry of a legend.
+/// Returns the width of an entry of a legend.
 fn room(entry: &Entry) -> f64 {
     let swatch = if entry.swatch.is_some() { SWATCH.0 + 6.0 } else { 0.0 };
     swatch + text_width(&entry.name)

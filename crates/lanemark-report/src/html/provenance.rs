@@ -1,18 +1,18 @@
-//! The provenance of the results: enough to make them again.
+//! The provenance of the results: the data that is needed to reproduce them.
 
-use lanemark_core::result::Provenance;
+use lanemark_schema::result::Provenance;
 use maud::{Markup, html};
 
 use crate::number::ABSENT;
 
-/// Results whose provenance is shown whole; of more it is behind their names.
+/// Maximum number of results whose provenance is shown in full; further ones are collapsed under their names.
 const SHOWN: usize = 4;
 /// The heading of files.
 const FILES: &str = "Library and study files with their SHA-256";
 
 type File<'p> = (&'p str, &'p str);
 
-/// The provenance of each result under its name. With many results, what they have in common is told once.
+/// Writes the provenance of each result under its name. With many results, their common fields appear once.
 pub(crate) fn provenances(results: &[(String, &Provenance)]) -> Markup {
     if results.len() <= SHOWN {
         return html! {
@@ -41,7 +41,7 @@ pub(crate) fn provenances(results: &[(String, &Provenance)]) -> Markup {
     }
 }
 
-/// The fields that are the same in all results.
+/// Returns the fields that are the same in all results.
 fn common(results: &[(String, &Provenance)]) -> Vec<(&'static str, String)> {
     let [(_, first), others @ ..] = results else { return Vec::new() };
     let mut common = told(first);
@@ -52,7 +52,7 @@ fn common(results: &[(String, &Provenance)]) -> Vec<(&'static str, String)> {
     common
 }
 
-/// The files of results that all that have them have with the same digest, each once.
+/// Returns the files that have the same digest in all results that contain them, each once.
 fn agreed<'p>(results: &[(String, &'p Provenance)]) -> Vec<File<'p>> {
     let mut files: Vec<File<'p>> =
         results.iter().flat_map(|(_, provenance)| of(provenance)).collect();
@@ -78,7 +78,7 @@ fn files(summary: &str, files: &[File<'_>]) -> Markup {
     }
 }
 
-/// The fields but for the command, each with its value.
+/// Returns all fields except the command, each with its value.
 fn told(provenance: &Provenance) -> Vec<(&'static str, String)> {
     let machine = provenance.machine.as_ref().map(|machine| {
         format!(
@@ -95,7 +95,7 @@ fn told(provenance: &Provenance) -> Vec<(&'static str, String)> {
     ]
 }
 
-/// The fields of a provenance but for those that were told before.
+/// Writes the fields of a provenance, except the fields in `before`.
 fn fields(provenance: &Provenance, before: &[(&'static str, String)]) -> Markup {
     html! {
         dl {
@@ -107,7 +107,7 @@ fn fields(provenance: &Provenance, before: &[(&'static str, String)]) -> Markup 
     }
 }
 
-/// The command as one would type it.
+/// Returns the command as a user would type it.
 fn command(words: &[String]) -> String {
     let quoted = |word: &String| {
         let safe = |c: char| c.is_ascii_alphanumeric() || "-_./:=@,+%".contains(c);

@@ -1,8 +1,9 @@
-//! The sensitivity chart: for each test a bar for each hop at twice its speed, as long as the throughput that it gives.
+//! The sensitivity chart: for each test, one bar for each hop at twice its speed. The length of the bar is the gain in
+//! throughput.
 //!
-//! Losses have no bar; they are told beside it, as is the change of the mean latency.
+//! Losses have no bar; they are printed as text, as is the change of the mean latency.
 
-use lanemark_core::result::{RunResult, Sensitivity};
+use lanemark_schema::result::{RunResult, Sensitivity};
 use maud::{Markup, html};
 
 use super::axis::Axis;
@@ -11,14 +12,14 @@ use super::svg::{Image, fitted, image, num, text_width};
 use crate::sensitivity::{label, latency, sentence, signed, table};
 
 const WIDTH: f64 = 470.0;
-/// Room for the names of hops, and for the words after a bar.
+/// Room for the names of hops, and for the text after a bar.
 const NAMES: f64 = 130.0;
 const WORDS: f64 = 150.0;
 const LINE: f64 = 17.0;
 const BAR: f64 = 11.0;
 const AXIS: f64 = 16.0;
 
-/// The section's content, or `None` where nobody asked.
+/// Returns the section's content, or `None` if no run determined its sensitivity.
 pub(super) fn gains(runs: &[(String, &RunResult)]) -> Option<Markup> {
     let several = runs.len() > 1;
     let mut panels: Vec<(String, &Sensitivity)> = Vec::new();
@@ -84,7 +85,7 @@ fn draw(caption: &str, asked: &Sensitivity) -> Image {
     image(WIDTH, height + AXIS, &format!("{caption}. {}", sentence(asked)), content)
 }
 
-/// `+85%, latency -46%`; nothing of a change that does nothing.
+/// Formats the changes, `+85%, latency -46%`; a change of zero is omitted.
 fn words(throughput: f64, latency: &str) -> String {
     match latency {
         "+0%" if throughput == 0.0 => "–".to_owned(),

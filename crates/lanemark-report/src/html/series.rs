@@ -1,13 +1,12 @@
-//! Tests over time: requests or data a second, and write amplification below on the same axis of time.
+//! Tests over time: requests or data a second, with write amplification below on the same axis of time.
 //!
-//! Below them is latency as a heat map. The panels of rates begin at zero. Time is linear: a day is as long as it is. Shaded
-//! is what the data tells: the time in
-//! which the drive moved nothing, and the time from which on the figures are steady by SNIA's rule, or the rounds
-//! that a test of rounds is reported by.
+//! Latency follows below as a heat map. The panels of rates begin at zero. Time is linear: the width of a stretch is
+//! its duration. Shaded areas come from the data: the time in which the drive moved nothing, and the time after which
+//! the figures are steady by SNIA's rule, or the rounds whose figures a test of rounds reports.
 
-use lanemark_core::result::{DriveUse, Phases, RunResult, Sample, Series};
-use lanemark_core::units::{Bytes, Duration};
-use lanemark_core::workload::Test;
+use lanemark_schema::result::{DriveUse, Phases, RunResult, Sample, Series};
+use lanemark_schema::units::{Bytes, Duration};
+use lanemark_schema::workload::Test;
 use maud::{Markup, html};
 
 use super::axis::{Axis, step};
@@ -33,12 +32,12 @@ const AXIS: f64 = 18.0;
 const BELOW: f64 = 4.0;
 /// Ticks of time of a drawing as wide as a page.
 const TICKS: f64 = 12.0;
-/// The most drawings that a page has whole; of more it has small ones, test by test.
+/// Maximum number of drawings that a page shows in full size; with more, it shows small ones, test by test.
 const WHOLE_MOST: usize = 24;
 /// Steps of the lines of a page of small drawings, and columns of its heat maps.
 const STEPS_PAGE: usize = 20_000;
 const COLUMNS_PAGE: usize = 8_000;
-/// Requests of at least this size are told by their data.
+/// Minimum request size from which rates are shown as data rather than requests.
 const LARGE: Bytes = Bytes::kibi(64);
 
 /// The size of drawings.
@@ -53,13 +52,13 @@ struct Size {
     /// Height between the ticks of a plot, and decimals of heights.
     tick_height: f64,
     decimals: i32,
-    /// The most steps of a line, and columns of a heat map.
+    /// Maximum number of steps of a line, and of columns of a heat map.
     steps: usize,
     columns: usize,
 }
 
 impl Size {
-    /// More steps than a page has pixels would help nobody.
+    /// More steps than a page has pixels would add nothing.
     const WHOLE: Self = Self {
         width: 900.0,
         rate: 210.0,
@@ -71,7 +70,7 @@ impl Size {
         columns: 120,
     };
 
-    /// The size of each of so many drawings.
+    /// Returns the size of each of `drawings` drawings.
     fn of(drawings: usize) -> Self {
         match drawings {
             0..=WHOLE_MOST => Self::WHOLE,
@@ -93,7 +92,7 @@ impl Size {
     }
 }
 
-/// A part of the time with what it is.
+/// A stretch of time with its description.
 struct Span {
     from: Duration,
     to: Duration,
@@ -101,7 +100,7 @@ struct Span {
     class: &'static str,
 }
 
-/// A time at which something begins or fails.
+/// A time at which an event begins or a fault occurs.
 struct Mark {
     at: Duration,
     name: String,
@@ -116,7 +115,7 @@ struct Plot {
     values: Vec<Option<f64>>,
 }
 
-/// A test over time, to be drawn.
+/// A test over time, ready to draw.
 struct Shown<'r> {
     label: &'r str,
     caption: String,
@@ -131,7 +130,7 @@ impl Shown<'_> {
     }
 }
 
-/// The tests that have a series, each by its first sample that has one.
+/// Returns the tests that have a series, each by its first sample with a series.
 fn shown<'r>(runs: &'r [(String, &'r RunResult)]) -> Vec<Shown<'r>> {
     let several = runs.len() > 1;
     let mut all = Vec::new();
@@ -150,7 +149,7 @@ fn shown<'r>(runs: &'r [(String, &'r RunResult)]) -> Vec<Shown<'r>> {
     all
 }
 
-/// The picture of all tests over time.
+/// Draws all tests over time.
 pub(super) fn picture(runs: &[(String, &RunResult)]) -> Picture {
     let all = shown(runs);
     let heat = all.iter().any(Shown::has_latencies);
@@ -162,18 +161,18 @@ pub(super) fn picture(runs: &[(String, &RunResult)]) -> Picture {
     }
 }
 
-/// The rate of a test over time, which takes the place of its drawing.
+/// The rate of a test over time as an interactive chart, which replaces its static plot.
 pub(super) struct Rate {
-    /// Words by which the drawing is told.
+    /// Text description of the drawing.
     pub(super) label: String,
     pub(super) chart: Chart,
-    /// Where the rest of the drawing begins; none where it has no other plot.
+    /// Top of the rest of the drawing; `None` without another plot.
     pub(super) rest: Option<f64>,
     /// Shares of the drawing's width to the left and right of its plots.
     pub(super) sides: (f64, f64),
 }
 
-/// The rate of each test over time as a chart.
+/// Returns the rate of each test over time as a chart.
 pub(super) fn charts(runs: &[(String, &RunResult)]) -> Vec<Rate> {
     let all = shown(runs);
     let size = Size::of(all.len());
@@ -221,7 +220,7 @@ pub(super) fn charts(runs: &[(String, &RunResult)]) -> Vec<Rate> {
     all.iter().map(chart).collect()
 }
 
-/// The section's content, or `None` where no run has a series.
+/// Returns the section's content, or `None` if no run has a series.
 pub(super) fn over_time(runs: &[(String, &RunResult)]) -> Option<Markup> {
     let all = shown(runs);
     (!all.is_empty()).then(|| {
@@ -257,7 +256,7 @@ fn whole(one: &Shown<'_>, size: Size) -> Markup {
     }
 }
 
-/// Draws a test over time; beside the drawing, where what is below the rate begins, if there is anything.
+/// Draws a test over time. Also returns the top of the part below the rate, if there is such a part.
 fn draw(one: &Shown<'_>, size: Size) -> (Image, Option<f64>) {
     let Shown { ref caption, test, sample, series, .. } = *one;
     let shown = series.condensed(size.steps);
@@ -306,12 +305,12 @@ fn draw(one: &Shown<'_>, size: Size) -> (Image, Option<f64>) {
     (drawn, has_rest.then_some(rest + BELOW))
 }
 
-/// Returns the plots of a series: the rate, and write amplification where it is known.
+/// Returns the plots of a series: the rate, and write amplification if it is known.
 fn plots(test: &Test, series: &Series, size: Size) -> Vec<Plot> {
     let points = 0..series.points.len();
     let large = test.block >= LARGE;
     let rate = |index: usize| {
-        // A moment at the end tells no rate.
+        // A very short interval at the end does not show a rate.
         let is_moment = index > 0 && series.length(index) < series.interval / 4;
         (!is_moment).then(|| match large {
             true => series.throughput(index) / 1e6,
@@ -360,8 +359,8 @@ fn spans(sample: &Sample, series: &Series) -> Vec<Span> {
     spans
 }
 
-/// Returns the times that the sample knows: the first writes out of the pseudo-SLC cache, the first that collection
-/// moved, and the faults.
+/// Returns the times that the sample records: the first writes out of the pseudo-SLC cache, the first data that garbage
+/// collection moved, and the faults.
 fn marks(sample: &Sample, series: &Series) -> Vec<Mark> {
     let first = |moving: fn(&DriveUse) -> bool| {
         let point = series.points.iter().position(|point| point.drive.as_ref().is_some_and(moving));
@@ -383,7 +382,7 @@ fn marks(sample: &Sample, series: &Series) -> Vec<Mark> {
     marks
 }
 
-/// Draws `marks` as lines from top to bottom, with their names where they have room in a drawing of `named`.
+/// Draws `marks` as lines from top to bottom, with their names if a drawing of `named` has room.
 fn marked(
     marks: &[Mark],
     place: &impl Fn(Duration) -> f64,
@@ -416,7 +415,7 @@ fn shading(
             @let (from, to) = (place(span.from), place(span.to));
             @if to > from {
                 path class=(span.class) d=(block(from, top, to - from, height)) {}
-                // Above the plot, where no line can run through it; to the left where there is no room.
+                // The name is above the plot, clear of all lines, and moves to the left if there is no room.
                 @if named && text_width(span.name) <= to.max(0.0) {
                     @let fits = text_width(span.name) <= to - from;
                     text class="soft" x=(num(if fits { f64::midpoint(from, to) } else { to }))
@@ -434,7 +433,7 @@ impl Plot {
         html! { text class=(format!("unit {}", self.class)) x=(num(-LEFT)) y=(num(y)) { (self.heading) } }
     }
 
-    /// The plot from `top` on.
+    /// Draws the plot from `top` on.
     fn draw(&self, top: f64, edges: &[f64], size: Size) -> Markup {
         let greatest = self.values.iter().flatten().copied().filter(|value| value.is_finite());
         let greatest = greatest.fold(0.0_f64, f64::max);
@@ -460,11 +459,11 @@ impl Plot {
         }
     }
 
-    /// The values as steps, broken where one is not known.
+    /// Returns the values as steps, interrupted at unknown values.
     fn steps(&self, edges: &[f64], place: impl Fn(f64) -> f64, decimals: i32) -> String {
         let factor = 10f64.powi(decimals);
         let mut path = String::new();
-        // The step that has not ended yet: its height, and where it begins and ends.
+        // The current step: its height, its beginning and its end.
         let mut step: Option<(String, f64, f64)> = None;
         for (value, ends) in self.values.iter().zip(edges.windows(2)) {
             let known = value.filter(|value| value.is_finite());
@@ -492,7 +491,7 @@ impl Plot {
     }
 }
 
-/// The picture in words.
+/// Describes the picture as text.
 fn told(caption: &str, plots: &[Plot], series: &Series) -> String {
     let lines = plots.iter().map(|plot| {
         let known: Vec<f64> = plot.values.iter().flatten().copied().collect();

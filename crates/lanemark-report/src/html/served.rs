@@ -1,15 +1,15 @@
-//! Latencies of served systems as they were modelled, beside what was delivered.
+//! Modelled latencies of served systems, compared with the delivered latencies.
 //!
-//! Both are drawn by the wall clock: modelled ones are multiplied by the time scale. Between two lines of a colour lies
-//! what the server was late.
+//! Both are drawn by the wall clock: modelled latencies are multiplied by the time scale. The gap between two lines of
+//! a colour is the lateness of the server.
 
-use lanemark_core::result::{DirectionResult, LatencyHistogram, LiveUse, RunResult, Sample};
+use lanemark_schema::result::{DirectionResult, LatencyHistogram, LiveUse, RunResult, Sample};
 use maud::{Markup, html};
 
 use super::latency::{points, rungs};
 use super::lines::{Chart, Line, legend};
 
-/// The lines of a picture, each with its number among the colours.
+/// The lines of a picture, each with its index among the colours.
 const LINES: [(usize, &str); 4] = [
     (0, "reads, modelled"),
     (1, "reads, delivered"),
@@ -19,7 +19,7 @@ const LINES: [(usize, &str); 4] = [
 
 type Direction = for<'s> fn(&'s Sample) -> Option<&'s DirectionResult>;
 
-/// The section's content, or `None` where nothing was served and delivered.
+/// Returns the section's content, or `None` if no run served and delivered requests.
 pub(super) fn delivered(runs: &[(String, &RunResult)]) -> Option<Markup> {
     let charts: Vec<Chart> = runs.iter().flat_map(|(label, run)| charts(label, run)).collect();
     (!charts.is_empty()).then(|| {
@@ -39,7 +39,7 @@ pub(super) fn delivered(runs: &[(String, &RunResult)]) -> Option<Markup> {
 
 fn charts(label: &str, run: &RunResult) -> Vec<Chart> {
     let served = run.tests.iter().flat_map(|test| test.samples.iter().map(move |one| (test, one)));
-    let chart = |(test, sample): (&lanemark_core::result::TestResult, &Sample)| {
+    let chart = |(test, sample): (&lanemark_schema::result::TestResult, &Sample)| {
         let live = sample.live.as_ref()?;
         let lines = lines(sample, live);
         let title = format!("{label}, {}: modelled and delivered", test.test.name);
@@ -48,7 +48,7 @@ fn charts(label: &str, run: &RunResult) -> Vec<Chart> {
     served.filter_map(chart).collect()
 }
 
-/// The lines of each direction of which both are known.
+/// Returns the lines of each direction for which modelled and delivered latencies are known.
 fn lines(sample: &Sample, live: &LiveUse) -> Vec<Line> {
     let of_reads: [Direction; 2] =
         [|sample| sample.reads.as_ref(), |sample| sample.live.as_ref()?.reads.as_ref()];

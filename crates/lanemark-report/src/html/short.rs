@@ -1,17 +1,17 @@
-//! A page without the ends that HTML lets a writer leave out, which are a tenth of a page with many tables and drawings.
+//! Removes the end tags that HTML lets a writer omit, which are a tenth of a page with many tables and drawings.
 //!
-//! Cells, rows and entries of lists end where the next begins. Elements of SVG that hold nothing end themselves. Text is
-//! escaped before, so that what looks like an end is one.
+//! Table cells, rows and list entries end where the next one begins. Empty SVG elements become self-closing. Text is
+//! escaped before, so that text that looks like an end tag is always an end tag.
 
-/// Ends that the next element or the end of its parent says. The page has no text between them.
+/// End tags that the next element or the end of the parent implies. The page has no text between them.
 const ENDS: [&str; 8] =
     ["</td>", "</th>", "</tr>", "</thead>", "</tbody>", "</li>", "</dt>", "</dd>"];
-/// Elements of SVG that may hold nothing.
+/// Elements of SVG that may be empty.
 const EMPTY: [&str; 4] = ["path", "rect", "line", "circle"];
 
-/// The page with no more ends than it needs.
+/// Returns the page with only the end tags that it needs.
 pub(super) fn shortened(page: String) -> String {
-    // An element that holds nothing ends behind its last attribute.
+    // An empty element ends after its last attribute.
     let page = EMPTY.iter().fold(page, |page, name| page.replace(&format!("\"></{name}>"), "\"/>"));
     ENDS.iter().fold(page, |page, end| page.replace(end, ""))
 }

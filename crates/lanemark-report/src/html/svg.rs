@@ -1,22 +1,22 @@
-//! Small things of inline SVG: short numbers, the width of text, and a frame that says what it shows.
+//! Helpers for inline SVG: short numbers, the width of text, and a frame with a label.
 
 use maud::{Markup, Render, html};
 
-/// Mean width of a character at the size of labels, on the wide side.
+/// Mean width of a character at the size of labels; a generous estimate.
 const CHARACTER: f64 = 6.6;
 
-/// A coordinate with one decimal, enough at the size of a page.
+/// Formats a coordinate with one decimal, which is enough at the size of a page.
 pub(crate) fn num(value: f64) -> String {
     let text = format!("{:.1}", value + 0.0);
     text.strip_suffix(".0").map(str::to_owned).unwrap_or(text)
 }
 
-/// About how wide `text` is as a label. There is no font here to ask.
+/// Estimates the width of `text` as a label. No font is available here.
 pub(crate) fn text_width(text: &str) -> f64 {
     unicode_width::UnicodeWidthStr::width(text) as f64 * CHARACTER
 }
 
-/// `text` cut to what fits in `width` as a label.
+/// Cuts `text` to a label of `width`.
 pub(crate) fn fitted(text: &str, width: f64) -> String {
     if text_width(text) <= width {
         return text.to_owned();
@@ -32,12 +32,13 @@ pub(crate) fn fitted(text: &str, width: f64) -> String {
     format!("{}…", cut.trim_end())
 }
 
-/// A path from `x`, `y` on, `width` wide and `height` high: a rectangle in half of the characters of the element of that name.
+/// Returns the path of a rectangle from `x`, `y` on, `width` wide and `height` high, in half the characters of a `rect`
+/// element.
 pub(crate) fn block(x: f64, y: f64, width: f64, height: f64) -> String {
     format!("M{0} {1}H{2}v{3}H{0}z", num(x), num(y), num(x + width), num(height))
 }
 
-/// The name of a run, of which the middle is left out where it does not fit in `width`: its ends tell it from others.
+/// Cuts the name of a run to `width` by omitting its middle: its ends distinguish it from others.
 pub(crate) fn named(text: &str, width: f64) -> String {
     let room = (width / CHARACTER).floor() as usize;
     let letters: Vec<char> = text.chars().collect();
@@ -51,10 +52,10 @@ pub(crate) fn named(text: &str, width: f64) -> String {
     format!("{start}…{end}")
 }
 
-/// Series or bars of a drawing that its label tells; a reader who listens has the table for more.
+/// Maximum number of series or bars that a drawing's label describes; a reader who listens has the table for the rest.
 const TOLD: usize = 8;
 
-/// The first of `parts` in words, and how many more there are.
+/// Lists the first of `parts`, and states the number of the others.
 pub(crate) fn listed(parts: impl Iterator<Item = String>) -> String {
     let parts: Vec<String> = parts.collect();
     let first = parts[..parts.len().min(TOLD)].join("; ");
@@ -64,14 +65,14 @@ pub(crate) fn listed(parts: impl Iterator<Item = String>) -> String {
     }
 }
 
-/// The ranges into which so many bars are split, so that none has more than `most` and all about as many: a drawing of each
-/// fits on a sheet of paper.
+/// Returns the ranges into which `bars` bars are split, so that no range has more than `most` and all have about the
+/// same number: a drawing of each fits on a sheet of paper.
 pub(crate) fn split(bars: usize, most: usize) -> Vec<std::ops::Range<usize>> {
     let parts = bars.div_ceil(most).max(1);
     (0..parts).map(|part| part * bars / parts..(part + 1) * bars / parts).collect()
 }
 
-/// The title of a part of several.
+/// Returns the title of one part of several.
 pub(crate) fn part_title(title: &str, part: usize, parts: usize) -> String {
     match parts {
         1 => title.to_owned(),
@@ -79,9 +80,9 @@ pub(crate) fn part_title(title: &str, part: usize, parts: usize) -> String {
     }
 }
 
-/// A drawing that reads as its label to those who do not see it.
+/// A drawing that screen readers announce by its label.
 pub(crate) struct Image {
-    /// Room to the left of where the drawing's coordinates begin.
+    /// Room to the left of the origin of the drawing's coordinates.
     left: f64,
     pub(crate) width: f64,
     pub(crate) height: f64,
@@ -89,13 +90,13 @@ pub(crate) struct Image {
     content: Markup,
 }
 
-/// An image of `width` by `height` that reads as `label`.
+/// Creates an image of `width` by `height` with the description `label`.
 pub(crate) fn image(width: f64, height: f64, label: &str, content: Markup) -> Image {
     Image { left: 0.0, width, height, label: label.to_owned(), content }
 }
 
 impl Image {
-    /// The image with coordinates that begin at `left`.
+    /// Returns the image with coordinates that begin at `left`.
     pub(crate) fn from(self, left: f64) -> Self {
         Self { left, ..self }
     }

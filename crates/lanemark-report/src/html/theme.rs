@@ -1,11 +1,11 @@
-//! Colours by name, light and dark, for drawings that stand outside of a page.
+//! Colours by name, light and dark, for drawings outside of a page.
 
-/// Colours of a page, as variables: light ones, and those that a dark page has otherwise.
+/// Colours of a page as variables: the light ones, and the values that a dark page overrides.
 pub(super) const COLOURS: &str = include_str!("colours.css");
 /// Rules of the marks in drawings, by the names of colours.
 pub(super) const MARKS: &str = include_str!("marks.css");
 
-/// The variables of a block of a style sheet, over those that it inherits.
+/// Returns the variables of a block of a style sheet, merged over the inherited ones.
 pub(super) fn variables<'a>(
     block: &'a str,
     inherited: &[(&'a str, &'a str)],
@@ -19,14 +19,14 @@ pub(super) fn variables<'a>(
     all
 }
 
-/// The block of `:root` that comes first behind `from`; empty where there is none.
+/// Returns the first block of `:root` after `from`; empty without such a block.
 pub(super) fn root<'s>(style: &'s str, from: &str) -> &'s str {
     let behind = style.find(from).map_or("", |at| &style[at..]);
     let block = behind.find(":root").map_or("", |at| &behind[at..]);
     block.split('}').next().unwrap_or_default()
 }
 
-/// The rules of marks with colours in place of their names.
+/// Returns the rules of marks with colours substituted for their names.
 pub(super) fn marks(dark: bool) -> String {
     let light = variables(root(COLOURS, ":root"), &[]);
     let all = match dark {
@@ -38,7 +38,7 @@ pub(super) fn marks(dark: bool) -> String {
     })
 }
 
-/// The colour behind all marks.
+/// Returns the background colour of the page.
 pub(super) fn page(dark: bool) -> &'static str {
     if dark { "#16181a" } else { "#ffffff" }
 }

@@ -1,24 +1,24 @@
-//! The ways of all inspected devices as one tree in SVG, drawn as a modelled platform is.
+//! The paths of all inspected devices as one tree in SVG, drawn like a modelled platform.
 
 use std::collections::BTreeSet;
 
-use lanemark_core::result::{
+use lanemark_schema::result::{
     BlockKind, Finding, InspectedDevice, InspectedFinding, InspectedWay, Inspection, TopologyNode,
 };
 
 use super::steps::{Step, steps};
-use super::{finding, words};
+use super::{finding, gaps, words};
 use crate::path::Drawing;
 
-/// A hop as it grows, found again by its place.
+/// A hop in the tree under construction, identified by its position.
 struct Node {
     place: String,
     topology: TopologyNode,
     children: Vec<Node>,
 }
 
-/// The devices of `inspection` as one self-contained SVG file. Links are as wide as what they carry, and
-/// those that a finding names stand out.
+/// Draws the devices of `inspection` as one self-contained SVG file. Line widths show the rates of links, and links
+/// that a finding names are highlighted.
 pub fn inspection_svg(inspection: &Inspection) -> String {
     let on_path = inspection.target.is_some();
     let mut root = Node::new("", "CPU".to_owned(), on_path);
@@ -57,7 +57,7 @@ impl Node {
     }
 
     fn add(&mut self, device: &InspectedDevice, way: &InspectedWay, on_path: bool) {
-        // A namespace's model is that of its controller, which has a box of its own.
+        // The model of a namespace belongs to its controller, which has a separate box.
         let model = match device.kind {
             BlockKind::NvmeNamespace { .. } => String::new(),
             _ => words::model(&device.identity),
@@ -90,10 +90,11 @@ impl Node {
     }
 }
 
-/// The names of the boxes whose link a finding is about. A drive's box has the name of its block device.
+/// Returns the names of the boxes whose link a finding concerns. A drive's box has the name of its block device.
 fn boxes_named(found: &InspectedFinding) -> Vec<&str> {
     match &found.finding {
         Finding::PcieBelowCapability { hop, .. }
+        | Finding::LinkBelowDevice { hop, .. }
         | Finding::SlotBelowDevice { hop, .. }
         | Finding::UsbSlow { hop, .. } => vec![hop.as_str()],
         Finding::SasBelowCapability { hop, .. } => match found.devices.as_slice() {
@@ -107,7 +108,7 @@ fn boxes_named(found: &InspectedFinding) -> Vec<&str> {
     }
 }
 
-/// The paragraphs below the tree.
+/// Returns the paragraphs below the tree.
 fn said(inspection: &Inspection) -> Vec<(&'static str, String)> {
     let made = inspection.devices.iter().filter(|device| !device.below.is_empty());
     let made = made.map(|device| {
@@ -118,5 +119,6 @@ fn said(inspection: &Inspection) -> Vec<(&'static str, String)> {
         let class = if found.finding.is_note() { "said" } else { "narrowest" };
         (class, finding(found))
     });
-    made.chain(found).collect()
+    let unknown = gaps::sentences(inspection).into_iter().map(|text| ("note", text));
+    made.chain(found).chain(unknown).collect()
 }

@@ -1,16 +1,18 @@
-//! A real machine's storage paths: a block of text for each device, what limits them, what was not read.
+//! The storage paths of a real machine: a block of text for each device, their limits, and the files that were not
+//! read.
 //!
-//! The drawing shows the ways of all devices as one tree, since devices share hops. Rates are those of
-//! links by core's laws, and marked *raw* where only the line code is taken off.
+//! The drawing shows the paths of all devices as one tree, since devices share hops. Rates are rates of links by the
+//! simulator's formulas; a rate is marked *raw* if only the line code is subtracted.
 
 mod diagram;
+mod gaps;
 mod steps;
 mod tree;
 mod words;
 
 use std::collections::BTreeMap;
 
-use lanemark_core::result::{
+use lanemark_schema::result::{
     BlockKind, InspectedDevice, InspectedFinding, Inspection, Unread, UnreadReason,
 };
 use unicode_width::UnicodeWidthStr;
@@ -21,12 +23,12 @@ use crate::terminal::{Sheet, plain, shorten};
 
 pub use diagram::inspection_svg;
 
-/// Devices that a finding names one by one.
+/// Maximum number of devices that a finding names individually.
 const NAMED_MAX: usize = 6;
-/// Paths that were not read which are shown for each reason.
+/// Maximum number of unread paths that are shown for each reason.
 const UNREAD_MAX: usize = 3;
 
-/// The devices of `inspection` with their ways, its findings with advice, and what was not read.
+/// Writes the devices of `inspection` with their paths, its findings with advice, and the files that were not read.
 pub fn inspection_text(inspection: &Inspection, style: &Style) -> String {
     let mut sheet = Sheet::new(style);
     let all: BTreeMap<&str, &InspectedDevice> =
@@ -58,45 +60,43 @@ pub fn inspection_text(inspection: &Inspection, style: &Style) -> String {
 }
 
 fn findings(sheet: &mut Sheet, inspection: &Inspection) {
-    let findings = &inspection.findings;
-    if findings.is_empty() {
-        nothing_found(sheet, &inspection.devices);
-    }
-    for found in findings {
+    for found in &inspection.findings {
         let (mark, ink) =
             if found.finding.is_note() { ("· ", Ink::Plain) } else { ("! ", Ink::Doubt) };
         let text = finding(found);
         sheet.item(mark, &text, ink);
         sheet.item("  ", &format!("Advice: {}.", found.finding.advice()), Ink::Faint);
     }
+    if inspection.findings.is_empty() {
+        nothing_found(sheet, &inspection.devices);
+    }
+    for text in gaps::sentences(inspection) {
+        sheet.paragraph(&text);
+    }
     sheet.blank();
 }
 
-/// Says that nothing was found, and of which devices nothing could be found, since their links tell nothing.
+/// States which devices have no limit: the devices for which both ends of every link are known.
 fn nothing_found(sheet: &mut Sheet, devices: &[InspectedDevice]) {
-    let is_whole = |device: &&InspectedDevice| device.below.is_empty() && has_hardware(device);
-    let tells = |device: &&InspectedDevice| {
-        let mut hops = device.ways.iter().flat_map(|way| &way.hops);
-        hops.any(|hop| hop.link.as_ref().is_some_and(|link| link.range().is_some()))
-    };
-    let (known, mute): (Vec<&InspectedDevice>, Vec<&InspectedDevice>) =
-        devices.iter().filter(is_whole).partition(tells);
+    let whole = || devices.iter().filter(|device| is_whole(device));
+    let known: Vec<&InspectedDevice> =
+        whole().filter(|device| gaps::of(device).is_empty()).collect();
     if !known.is_empty() {
-        let devices = if mute.is_empty() { "these devices".to_owned() } else { named(&known) };
+        let all = known.len() == whole().count();
+        let devices = if all { "these devices".to_owned() } else { named(&known) };
         sheet.paragraph(&format!("Nothing was found that limits {devices}."));
     }
-    if !mute.is_empty() {
-        sheet.paragraph(&format!(
-            "No link to {} tells what it carries, so that what limits them there is not known.",
-            named(&mute)
-        ));
-    }
-    if known.is_empty() && mute.is_empty() && !devices.is_empty() {
+    if whole().next().is_none() && !devices.is_empty() {
         sheet.paragraph("These devices have no hardware of their own to look at.");
     }
 }
 
-/// Whether a device is one that links lead to, as far as its kind says.
+/// Returns whether links lead to a device, rather than to the devices that it consists of.
+fn is_whole(device: &InspectedDevice) -> bool {
+    device.below.is_empty() && has_hardware(device)
+}
+
+/// Returns whether a device of this type is attached by links.
 fn has_hardware(device: &InspectedDevice) -> bool {
     matches!(device.kind, BlockKind::Disk | BlockKind::NvmeNamespace { .. })
 }
@@ -114,7 +114,7 @@ fn few(names: &[&str]) -> String {
     }
 }
 
-/// `sda, sdb: what was found.`
+/// Formats a finding, `sda, sdb: text of the finding.`
 fn finding(found: &InspectedFinding) -> String {
     let names: Vec<&str> = found.devices.iter().map(String::as_str).collect();
     format!("{}: {}.", few(&names), found.finding)

@@ -1,24 +1,24 @@
-//! A way as it is shown: fewer steps than hops, since some hops are one thing to people.
+//! A path as it is shown: it has fewer steps than hops, since people regard some adjacent hops as one device.
 //!
-//! A controller stands in the step of its PCI function, and a drive in that of its block device, which is
-//! the last.
+//! A controller is part of the step of its PCI function. A drive is part of the step of its block device, which is the
+//! last step.
 
-use lanemark_core::result::{
+use lanemark_schema::result::{
     HopPart, InspectedDevice, InspectedHop, InspectedLink, InspectedWay, PciRole,
 };
 
 use super::words;
 
-/// A step: the link before it, its name and its words.
+/// A step: the link before it, its name and its description.
 pub(super) struct Step<'a> {
     pub(super) link: Option<&'a InspectedLink>,
-    /// Position in the device tree, which tells the step from all others.
+    /// Position in the device tree, which identifies the step.
     pub(super) place: &'a str,
     pub(super) name: String,
     pub(super) words: String,
 }
 
-/// The steps of `way` to `device`, of which `words` are said.
+/// Returns the steps of `way` to `device`, with the description `words`.
 pub(super) fn steps<'a>(
     device: &'a InspectedDevice,
     way: &'a InspectedWay,
@@ -48,7 +48,7 @@ pub(super) fn steps<'a>(
     steps
 }
 
-/// Whether a controller is what the function before it does.
+/// Returns whether a controller and the function before it are one device.
 fn is_one(function: &InspectedHop, hop: &InspectedHop) -> bool {
     use PciRole as R;
     let function = matches!(

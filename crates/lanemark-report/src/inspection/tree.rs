@@ -1,10 +1,10 @@
-//! A device's way in a terminal: a line a hop, each further in, with its link on the branch.
+//! A device's path in a terminal: one line for each hop, each indented further, with its link on the branch.
 //!
-//! A link is drawn double, `═`, and a hop that is a part of the one before it with a single line.
+//! A link is drawn with a double line, `═`; a hop that is a part of the previous hop is drawn with a single line.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use lanemark_core::result::{InspectedDevice, InspectedWay};
+use lanemark_schema::result::{InspectedDevice, InspectedWay};
 use unicode_width::UnicodeWidthStr;
 
 use super::steps::{Step, steps};
@@ -12,16 +12,16 @@ use super::words;
 use crate::table::Ink;
 use crate::terminal::{Sheet, plain, shorten, wrap};
 
-/// Devices below devices are followed so far.
+/// Maximum depth of nested devices.
 const DEPTH_MAX: usize = 12;
-/// Lines for what one device is made of.
+/// Maximum number of lines for the components of one device.
 const BELOW_MAX: usize = 200;
-/// Text has at least so much room, however deep.
+/// Minimum width of text, regardless of the depth.
 const ROOM_MIN: usize = 24;
-/// Partitions that are shown of a device.
+/// Maximum number of partitions that are shown of a device.
 const PARTITIONS_MAX: usize = 16;
 
-/// Draws the ways to `device`, or what it is made of, and its partitions.
+/// Draws the paths to `device`, or its components, and its partitions.
 pub(super) fn draw<'a>(
     sheet: &mut Sheet,
     device: &'a InspectedDevice,
@@ -50,7 +50,7 @@ fn draw_way(sheet: &mut Sheet, device: &InspectedDevice, way: &InspectedWay, las
         way.state.clone().unwrap_or_default(),
     ]);
     sheet.item("", &start, Ink::Plain);
-    // With several ways the device's limits stand once, at its last.
+    // With several paths the device's limits appear once, at its last path.
     let limits = if last { words::queue(&device.queue) } else { String::new() };
     let lines = steps(device, way, limits);
     let end = lines.len() - 1;
@@ -67,7 +67,7 @@ fn draw_line(sheet: &mut Sheet, line: &Step<'_>, depth: usize, strong: bool) {
         Some(link) => format!("└═ {} ═ ", plain(&words::link_with_rate(link))),
         None => "└─ ".to_owned(),
     };
-    // Ways may be deeper than a line is wide.
+    // A path may be deeper than a line is wide.
     let width = sheet.width();
     let indent = (3 * depth).min(width.saturating_sub(ROOM_MIN + branch.width()));
     let name = plain(&line.name);
@@ -119,17 +119,17 @@ fn draw_partitions(sheet: &mut Sheet, device: &InspectedDevice, depth: usize) {
     }
 }
 
-/// The devices that a device is made of, as they are drawn.
+/// The components of a device, as they are drawn.
 struct Below<'a> {
     all: &'a BTreeMap<&'a str, &'a InspectedDevice>,
-    /// Devices already followed: one that is made of itself would not end.
+    /// Devices that were already followed: a device that contains itself would not end.
     followed: BTreeSet<&'a str>,
-    /// Lines that may still be drawn.
+    /// Number of lines that may still be drawn.
     lines: usize,
 }
 
 impl<'a> Below<'a> {
-    /// Draws what `device` is made of, and what that is made of, after `prefix`.
+    /// Draws the components of `device` recursively, each line after `prefix`.
     fn draw(&mut self, sheet: &mut Sheet, device: &'a InspectedDevice, prefix: &str, depth: usize) {
         self.followed.insert(&device.name);
         let room = sheet.width();

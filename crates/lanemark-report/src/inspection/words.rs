@@ -1,10 +1,10 @@
-//! Hops, links and devices in a few words.
+//! Short descriptions of hops, links and devices.
 
-use lanemark_core::result::{
+use lanemark_schema::result::{
     BlockKind, Gigabits, HopPart, Identity, InspectedDevice, InspectedLink, PciRole, PcieLink,
     QueueLimits, WriteCache,
 };
-use lanemark_core::units::{Bytes, BytesPerSecond};
+use lanemark_schema::units::{Bytes, BytesPerSecond};
 
 use crate::number::significant;
 
@@ -13,7 +13,7 @@ pub(super) fn rate(rate: BytesPerSecond) -> String {
     format!("{} MB/s", significant(rate.as_megabytes()))
 }
 
-/// A capacity in the units that drives are sold by.
+/// Formats a capacity in the units of the drive market.
 pub(super) fn capacity(size: Bytes) -> String {
     let bytes = size.get() as f64;
     let (unit, name) = match size.get() {
@@ -26,7 +26,7 @@ pub(super) fn capacity(size: Bytes) -> String {
     format!("{} {name}", significant(bytes / unit))
 }
 
-/// The link's kind and what it trained to, of what it could: `PCIe 3.0 x4 of 4.0 x4`.
+/// Formats the link's type, its trained speed and its capability: `PCIe 3.0 x4 of 4.0 x4`.
 pub(super) fn link(link: &InspectedLink) -> String {
     let of = |name: &str, now: Option<u64>, could: Option<u64>| match (now, could) {
         (Some(now), Some(could)) if now < could => {
@@ -71,7 +71,7 @@ fn pcie(link: &PcieLink) -> String {
     }
 }
 
-/// The link with what it carries: usable where a law says so, else after the line code.
+/// Formats the link with its rate: the usable rate if a formula exists, otherwise the rate after the line code.
 pub(super) fn link_with_rate(inspected: &InspectedLink) -> String {
     let mut text = link(inspected);
     match (inspected.range(), inspected.usable()) {
@@ -92,7 +92,7 @@ pub(super) fn link_with_rate(inspected: &InspectedLink) -> String {
     text
 }
 
-/// Returns a hop's kind and name for people, without the kernel's name.
+/// Formats a hop's type and name for readers, without the kernel's name.
 pub(super) fn part(part: &HopPart) -> String {
     let driven = |what: &str, driver: &Option<String>| match driver {
         Some(driver) => format!("{what} ({driver})"),
@@ -130,7 +130,7 @@ pub(super) fn part(part: &HopPart) -> String {
     }
 }
 
-/// Maker and model.
+/// Formats the vendor and the model.
 pub(super) fn model(identity: &Identity) -> String {
     named("", identity)
 }
@@ -157,7 +157,7 @@ fn role(role: PciRole) -> &'static str {
 }
 
 fn named(kind: &str, identity: &Identity) -> String {
-    // A model may begin with its maker, and behind an ATA host the maker is the host.
+    // A model may begin with its vendor, and on an ATA host the kernel reports the host as the vendor.
     let vendor = identity.vendor.as_deref().filter(|vendor| {
         *vendor != "ATA"
             && !identity.model.as_deref().is_some_and(|model| model.starts_with(vendor))
@@ -239,7 +239,7 @@ pub(super) fn queue(queue: &QueueLimits) -> String {
     ])
 }
 
-/// The parts that say something, with commas.
+/// Joins the non-empty parts with commas.
 pub(super) fn joined(parts: &[String]) -> String {
     let said: Vec<&str> =
         parts.iter().map(|part| part.trim()).filter(|part| !part.is_empty()).collect();

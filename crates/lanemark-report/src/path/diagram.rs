@@ -1,10 +1,10 @@
-//! The tree of a platform as one SVG file: links as wide as their rates, the system's path highlighted.
+//! The tree of a platform as one SVG file: line widths show the rates of links, and the system's path is highlighted.
 //!
-//! The SVG asks for nothing outside itself, follows the reader's light or dark preference, and its style is
-//! scoped to its own class, so that it can stand alone or inside a page. Widths show what links carry whatever the test is;
-//! what stands out is the narrowest hop for the test, where that is a link, as in the table.
+//! The SVG references no outside file and follows the reader's light or dark preference. Its style is scoped to its own
+//! class, so that it works as a file and inside a page. Widths show the rates of links, regardless of the test. The
+//! highlighted link is the bottleneck of the test, if the bottleneck is a link, as in the table.
 
-use lanemark_core::result::{PathView, TopologyNode};
+use lanemark_schema::result::{PathView, TopologyNode};
 use maud::{Markup, PreEscaped, html};
 
 use super::layout::{LINE, Layout, MARGIN, Placed, printable};
@@ -16,29 +16,29 @@ use crate::terminal::wrap;
 
 const STYLE: &str = include_str!("diagram.css");
 
-/// The least width of the drawing, for the text below it.
+/// The minimum width of the drawing, for the text below it.
 const WIDTH_MIN: f64 = 560.0;
-/// The text below is not wider than this, however wide the tree.
+/// The maximum width of the text below, regardless of the width of the tree.
 const TEXT_WIDTH_MAX: f64 = 900.0;
-/// The heading's size over that of labels, for which widths are estimated.
+/// The heading's size relative to labels, for which widths are estimated.
 const HEADING: f64 = 15.0 / 11.0;
 /// Top of the tree, below the heading.
 const TREE_TOP: f64 = 64.0;
 /// The height of a line of the text below.
 const LEADING: f64 = 17.0;
-/// Space above the legend, whose widest sample reaches half its width above it.
+/// Space above the legend, whose widest sample extends half its width above it.
 const LEGEND_DROP: f64 = 30.0;
 /// The length of a sample.
 const SAMPLE: f64 = 30.0;
 
-/// A tree to be drawn, with what stands around it.
+/// A tree to draw, with the texts around it.
 pub(crate) struct Drawing<'a> {
     pub(crate) heading: &'a str,
     pub(crate) subtitle: &'a str,
-    /// Title of the drawing, for those who do not see it.
+    /// Title of the drawing, for screen readers.
     pub(crate) title: &'a str,
     pub(crate) topology: &'a TopologyNode,
-    /// Whether the link to a node stands out.
+    /// Whether the link to a node is highlighted.
     pub(crate) narrow: &'a dyn Fn(&TopologyNode) -> bool,
     /// Meaning of a dashed line.
     pub(crate) dashed: &'a str,
@@ -46,7 +46,7 @@ pub(crate) struct Drawing<'a> {
     pub(crate) said: Vec<(&'static str, String)>,
 }
 
-/// The platform of `view` as one self-contained SVG file, with the system's path highlighted.
+/// Draws the platform of `view` as one self-contained SVG file, with the system's path highlighted.
 pub fn path_svg(view: &PathView) -> String {
     let narrow = narrowest(&view.hops);
     Drawing {
@@ -105,7 +105,7 @@ impl Drawing<'_> {
     }
 }
 
-/// A box, its label, and the link that leads to it with its name above and its rate below.
+/// Draws a box, its label, and the link that leads to it with its name above and its rate below.
 fn draw(placed: &Placed<'_>, narrow: bool) -> Markup {
     let class = match (placed.node.on_path, narrow) {
         (true, true) => "on narrow",
@@ -143,7 +143,7 @@ fn draw(placed: &Placed<'_>, narrow: bool) -> Markup {
     }
 }
 
-/// Samples of lines with the rates that they stand for.
+/// Draws samples of lines with the rates that they represent.
 fn legend(scale: Scale, y: f64) -> Markup {
     const HEAD: &str = "Line width, one way:";
     let mut x = MARGIN + text_width(HEAD) + 10.0;
@@ -163,7 +163,7 @@ fn legend(scale: Scale, y: f64) -> Markup {
     }
 }
 
-/// Returns notes on what the widths of the lines do not show.
+/// Returns notes on the limits of the line widths.
 fn notes(layout: &Layout<'_>, scale: Option<Scale>, dashed: &str) -> Option<String> {
     let links = || layout.boxes.iter().filter(|placed| placed.link.is_some());
     let rates =
@@ -184,7 +184,7 @@ fn notes(layout: &Layout<'_>, scale: Option<Scale>, dashed: &str) -> Option<Stri
     (!notes.is_empty()).then(|| notes.join(" "))
 }
 
-/// A node and its link in words.
+/// Describes a node and its link.
 fn described(node: &TopologyNode) -> String {
     let link = link_name(node).map(printable);
     let parts: Vec<String> = link.into_iter().chain(link_carries(node)).collect();
@@ -194,7 +194,7 @@ fn described(node: &TopologyNode) -> String {
     }
 }
 
-/// Describes the drawing for those who do not see it.
+/// Describes the drawing for screen readers.
 fn title(view: &PathView) -> String {
     let mut path = Vec::new();
     collect(&view.topology, &mut path);
@@ -202,7 +202,7 @@ fn title(view: &PathView) -> String {
     if path.is_empty() { head } else { format!("{head}: {}", path.join(" → ")) }
 }
 
-/// The labels of the nodes on the path, from the processor on.
+/// Collects the labels of the nodes on the path, from the processor on.
 fn collect(node: &TopologyNode, path: &mut Vec<String>) {
     if node.on_path {
         path.push(printable(&node.label));

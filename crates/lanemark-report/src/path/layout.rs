@@ -1,11 +1,10 @@
 //! The layout of a drawn tree: the positions of its boxes and links.
 //!
-//! Levels are columns from left to right. A box is as tall as everything that hangs below it, like the
-//! chip in a block diagram with its ports along one edge, so every link is a straight line, none crosses
-//! another and no box can overlap. A link meets its node at the row of the node's child on the path: the
-//! whole path is one straight line.
+//! Levels are columns from left to right. A box is as tall as everything below it in the tree, like a chip in a block
+//! diagram with its ports along one edge. So every link is a straight line, no links cross, and no boxes overlap. A
+//! link meets its node at the row of the node's child on the path: the whole path is one straight line.
 
-use lanemark_core::result::TopologyNode;
+use lanemark_schema::result::TopologyNode;
 
 use super::scale::{Scale, THIN};
 use super::{link_carries, link_name};
@@ -16,24 +15,24 @@ use crate::terminal::{plain, wrap};
 pub(super) const LINE: f64 = 13.0;
 /// Space around all boxes.
 pub(super) const MARGIN: f64 = 16.0;
-/// The least height of a box, two lines of text.
+/// The minimum height of a box, two lines of text.
 const BOX: f64 = 34.0;
-/// The least width of a box.
+/// The minimum width of a box.
 const BOX_WIDTH: f64 = 64.0;
-/// Columns of text in a box before it goes on in a second line.
+/// Columns of text in a box before it continues in a second line.
 const BOX_TEXT: usize = 24;
 /// Ratio of the width of text on the path, which is bold, to other text.
 const BOLD: f64 = 1.15;
-/// Space at either side of a text in a box, or of a label along a link.
+/// Space on both sides of a text in a box, or of a label along a link.
 const PAD: f64 = 10.0;
 /// Height of a label above or below a link.
 const LABEL: f64 = 16.0;
-/// The least and the greatest room for the labels of a link.
+/// The minimum and the maximum room for the labels of a link.
 const LINK: (f64, f64) = (56.0, 190.0);
 /// Space between two rows.
 const GAP: f64 = 10.0;
 
-/// The boxes of a tree, and the size of the whole.
+/// The boxes of a tree, and the total size.
 pub(super) struct Layout<'a> {
     pub(super) boxes: Vec<Placed<'a>>,
     pub(super) width: f64,
@@ -43,13 +42,13 @@ pub(super) struct Layout<'a> {
 /// A node's box and the link that leads to it.
 pub(super) struct Placed<'a> {
     pub(super) node: &'a TopologyNode,
-    /// The label in at most two lines.
+    /// The label in up to two lines.
     pub(super) lines: Vec<String>,
     pub(super) x: f64,
     pub(super) y: f64,
     pub(super) width: f64,
     pub(super) height: f64,
-    /// Position at which the link meets the box, and its label stands.
+    /// Vertical position of the link and of the box's label.
     pub(super) anchor: f64,
     /// Absent at the root.
     pub(super) link: Option<Line>,
@@ -70,7 +69,7 @@ struct Columns {
     gaps: Vec<f64>,
 }
 
-/// Top, bottom and anchor of a placed box.
+/// Top, bottom and anchor of a positioned box.
 #[derive(Clone, Copy)]
 struct Span {
     top: f64,
@@ -78,7 +77,7 @@ struct Span {
     anchor: f64,
 }
 
-/// The boxes placed so far.
+/// The boxes positioned until now.
 struct Placing<'a> {
     columns: Columns,
     scale: Option<Scale>,
@@ -88,7 +87,7 @@ struct Placing<'a> {
 }
 
 impl<'a> Layout<'a> {
-    /// The tree below `root` with its first row at `top`.
+    /// Lays out the tree below `root` with its first row at `top`.
     pub(super) fn new(root: &'a TopologyNode, scale: Option<Scale>, top: f64) -> Self {
         let mut columns = Columns { widths: Vec::new(), gaps: Vec::new() };
         columns.measure(root, 0);
@@ -118,7 +117,7 @@ impl Columns {
         }
     }
 
-    /// The left edge of the boxes of `level`.
+    /// Returns the left edge of the boxes of `level`.
     fn left(&self, level: usize) -> f64 {
         let before = self.widths[..level].iter().chain(&self.gaps[..=level]);
         MARGIN + before.sum::<f64>()
@@ -126,8 +125,8 @@ impl Columns {
 }
 
 impl<'a> Placing<'a> {
-    /// Places `node` and all below it from the cursor on. A line `through` the row of its anchor, which
-    /// comes from further left, needs its room there too.
+    /// Positions `node` and its descendants from the cursor on. A line of width `through`, which reaches the row of the
+    /// anchor from the left, needs room there too.
     fn place(&mut self, node: &'a TopologyNode, level: usize, through: f64) -> Span {
         let width = match (node.link_rate, self.scale) {
             _ if level == 0 => 0.0,
@@ -160,7 +159,7 @@ impl<'a> Placing<'a> {
         span
     }
 
-    /// The next row, for a node with nothing below it.
+    /// Adds a row, for a node without children.
     fn row(&mut self, through: f64) -> Span {
         let height = BOX.max(through + 8.0);
         let row = height.max(through + 2.0 * LABEL);
@@ -169,10 +168,10 @@ impl<'a> Placing<'a> {
         Span { top: anchor - height / 2.0, bottom: anchor + height / 2.0, anchor }
     }
 
-    /// The rows of `children`; the anchor is that of the one on the path, or else in the middle.
+    /// Adds the rows of `children`. The anchor is the row of the child on the path, or else the middle.
     fn rows(&mut self, children: &'a [TopologyNode], level: usize, through: f64) -> Span {
         let on_path = children.iter().position(|child| child.on_path);
-        // The middle of two rows or more has room for any line, that of a single row has to be made.
+        // The middle of two rows or more has room for any line; a single row must be made tall enough.
         let aligned = on_path.or((children.len() == 1).then_some(0));
         let spans: Vec<Span> = children
             .iter()
@@ -188,12 +187,12 @@ impl<'a> Placing<'a> {
     }
 }
 
-/// `text` as a drawing can hold it: XML has no control characters and not these two others.
+/// Replaces the characters of `text` that XML does not permit: control characters and two others.
 pub(super) fn printable(text: &str) -> String {
     plain(text).replace(['\u{fffe}', '\u{ffff}'], "\u{fffd}")
 }
 
-/// The label of a node in at most two lines.
+/// Returns the label of a node in up to two lines.
 fn lines(node: &TopologyNode) -> Vec<String> {
     let mut lines = wrap(&printable(&node.label), BOX_TEXT);
     if lines.len() > 2 {
@@ -204,7 +203,7 @@ fn lines(node: &TopologyNode) -> Vec<String> {
     lines
 }
 
-/// The name and the rate of the link to `node`, each empty where it is not known.
+/// Returns the name and the rate of the link to `node`, each empty if it is not known.
 fn labels(node: &TopologyNode) -> (String, String) {
     let name = link_name(node).map(printable).unwrap_or_default();
     let rate = link_carries(node).unwrap_or_default();

@@ -1,17 +1,17 @@
-//! The path of a system: the platform as a tree, the hops with their ceilings, and the narrowest of them.
+//! The path of a system: the platform as a tree, the hops with their ceilings, and the bottleneck.
 //!
-//! A ceiling is what a hop carries for one test by its own law, as core computed it; a link's rate is
-//! what it carries one way whatever the test. The two are told apart: hops are compared by ceiling,
-//! links by rate. Which hop is the narrowest is told by ceilings alone, in tree, table and drawing alike: the
-//! link of a node in the tree knows which hop it is. Not done here: latencies are not summed, since hops may overlap.
+//! A ceiling is the throughput of a hop for one test by its own formula, as core computed it. A link's rate is its
+//! throughput in one direction, regardless of the test. The two are distinguished: hops are compared by ceiling, links
+//! by rate. Only ceilings decide which hop is the bottleneck, in tree, table and drawing alike: the link of a node in
+//! the tree knows its hop. Latencies are not summed, since hops may overlap.
 
 mod diagram;
 mod layout;
 mod scale;
 pub(crate) mod tree;
 
-use lanemark_core::result::{HopId, LinkLoss, PathHop, PathView, TopologyNode};
-use lanemark_core::units::BytesPerSecond;
+use lanemark_schema::result::{HopId, LinkLoss, PathHop, PathView, TopologyNode};
+use lanemark_schema::units::BytesPerSecond;
 use unicode_width::UnicodeWidthStr;
 
 use crate::Style;
@@ -23,15 +23,15 @@ use crate::test_detail::path_limit;
 pub(crate) use diagram::Drawing;
 pub use diagram::path_svg;
 
-/// Mark of the narrowest hop, in its row and before the sentence about it.
+/// Mark of the bottleneck, in its row and before the sentence about it.
 const MARK: &str = "◀";
-/// Names of hops take no more than this from the laws beside them.
+/// Maximum width that names of hops take from the formulas next to them.
 const NAME_FAIR: usize = 26;
-/// Laws are wrapped in no fewer columns than this.
+/// Minimum number of columns in which formulas are wrapped.
 const LAW_MIN: usize = 16;
 
-/// A system's path: the platform as a tree with the path marked, the hops with their ceilings for the
-/// test in MB/s (10^6 bytes a second) and their one-way latencies, and the narrowest in a sentence.
+/// Writes a system's path: the platform as a tree with the path marked, the hops with their ceilings for the test in
+/// MB/s (10^6 bytes a second) and their one-way latencies, and a sentence about the bottleneck.
 pub fn path_table(view: &PathView, style: &Style) -> String {
     let mut sheet = Sheet::new(style);
     sheet.heading(&format!("{} under {}", view.system, view.test));
@@ -59,7 +59,7 @@ pub fn path_table(view: &PathView, style: &Style) -> String {
     sheet.finish()
 }
 
-/// The narrowest hop and what it carries, and where it is known what the whole path does.
+/// Names the bottleneck and its ceiling and, if known, the throughput of the whole path.
 pub fn path_sentence(view: &PathView) -> String {
     sentence(view)
 }
@@ -85,7 +85,7 @@ pub(crate) fn lost(loss: &LinkLoss, random: bool) -> String {
     )
 }
 
-/// Writes the sentence about the narrowest hop.
+/// Writes the sentence about the bottleneck.
 pub(crate) fn sentence(view: &PathView) -> String {
     let told = |carried: BytesPerSecond| match view.random_block_bytes {
         Some(block) => {
@@ -111,6 +111,10 @@ pub(crate) fn sentence(view: &PathView) -> String {
         _ => "No hop of the path has a ceiling for this test.".to_owned(),
     };
     let Some(simulated) = view.simulated else { return hop };
+    let assumed = view
+        .assumed
+        .as_ref()
+        .map_or(String::new(), |limit| format!(" It is {limit}; {}.", limit.advice()));
     let share = ceiling.filter(|ceiling| ceiling.0 > 0).map_or(String::new(), |ceiling| {
         format!(" ({} of it)", percent_whole(simulated.as_megabytes() / ceiling.as_megabytes()))
     });
@@ -118,15 +122,18 @@ pub(crate) fn sentence(view: &PathView) -> String {
         let at = |ratio: f64| significant(simulated.as_megabytes() * ratio);
         format!(", in 80% of cases {} to {} MB/s", at(interval.low_ratio), at(interval.high_ratio))
     });
-    format!("{hop} The whole path carries {} in the simulator{share}{interval}.", told(simulated))
+    format!(
+        "{hop} The whole path carries {} in the simulator{share}{interval}.{assumed}",
+        told(simulated)
+    )
 }
 
-/// A rate with its unit, `600 MB/s`.
+/// Formats a rate with its unit, `600 MB/s`.
 fn rate(rate: BytesPerSecond) -> String {
     format!("{} MB/s", significant(rate.as_megabytes()))
 }
 
-/// Returns the throughput of the link to `node` with its unit, where it is known: `600 MB/s`, or `6460 to 7790 MB/s`.
+/// Returns the throughput of the link to `node` with its unit, if it is known: `600 MB/s`, or `6460 to 7790 MB/s`.
 fn link_carries(node: &TopologyNode) -> Option<String> {
     let most = node.link_rate?;
     match node.link_rate_least.filter(|&least| least != most) {
@@ -135,24 +142,24 @@ fn link_carries(node: &TopologyNode) -> Option<String> {
     }
 }
 
-/// The name of the link to `node`, where it has one that can be shown.
+/// Returns the name of the link to `node`, if it has a printable name.
 fn link_name(node: &TopologyNode) -> Option<&str> {
     node.link.as_deref().filter(|name| !name.trim().is_empty())
 }
 
-/// The hops with the least ceiling: none where no ceiling is known, several where they are equal.
+/// Returns the hops with the minimum ceiling: empty if no ceiling is known, several if they are equal.
 fn narrowest(hops: &[PathHop]) -> Vec<HopId> {
     let least = hops.iter().filter_map(|hop| hop.ceiling).map(|ceiling| ceiling.0).min();
     let is_least = |hop: &PathHop| least.is_some() && hop.ceiling.map(|rate| rate.0) == least;
     hops.iter().filter(|hop| is_least(hop)).map(|hop| hop.id).collect()
 }
 
-/// Whether the link to `node` is one of the hops `narrow`.
+/// Returns whether the link to `node` is one of the hops `narrow`.
 fn is_narrowest(node: &TopologyNode, narrow: &[HopId]) -> bool {
     node.on_path && node.hop.is_some_and(|hop| narrow.contains(&hop))
 }
 
-/// The names of the hops, numbered from the second of a name on.
+/// Returns the names of the hops, numbered from the second of a name on.
 fn names(hops: &[PathHop]) -> Vec<String> {
     let name = |(index, hop): (usize, &PathHop)| match hops[..index]
         .iter()
@@ -165,7 +172,8 @@ fn names(hops: &[PathHop]) -> Vec<String> {
     hops.iter().enumerate().map(name).collect()
 }
 
-/// The hops in order, each law whole: where it is longer than its column it goes on below.
+/// Builds the table of the hops in order, with each formula in full: a formula that is longer than its column continues
+/// below.
 fn hop_table(hops: &[PathHop], width: usize) -> Table {
     let known_ns = |hop: &PathHop| hop.latency.map(|latency| latency.picoseconds() as f64 / 1e3);
     let unit = LatencyUnit::fitting(hops.iter().filter_map(known_ns));
@@ -213,7 +221,7 @@ fn hop_table(hops: &[PathHop], width: usize) -> Table {
     table
 }
 
-/// The columns that `numbers` take when their points stand below each other, under a header of seven.
+/// Returns the width of `numbers` with aligned points, under a header of seven columns.
 fn number_width(numbers: &[String]) -> usize {
     let whole = numbers.iter().map(|text| text[..point(text)].width()).max().unwrap_or(0);
     let tail = numbers.iter().map(|text| text[point(text)..].width()).max().unwrap_or(0);
@@ -241,6 +249,7 @@ mod tests {
             interval: None,
             random_block_bytes: None,
             limit: None,
+            assumed: None,
             topology: TopologyNode { on_path: true, ..TopologyNode::default() },
         }
     }

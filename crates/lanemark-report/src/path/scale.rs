@@ -1,15 +1,15 @@
-//! The width of a drawn link: in proportion to its rate, within bounds that keep it visible and apart.
+//! The width of a drawn link: proportional to its rate, within bounds that keep it visible and distinguishable.
 //!
-//! The slots of a platform may carry thirty times what the path does. The scale is therefore set by the
-//! path: none of its links is cut, and its slowest is about three units wide where the widest allows. What
-//! is faster than the widest line shows is cut to it; the legend says from which rate on.
+//! The slots of a platform may carry thirty times the rate of the path. The path therefore sets the scale: no link of
+//! the path is cut, and its slowest link is about three units wide if the widest link permits it. A link that is faster
+//! than the widest line is cut to that width; the legend states the rate from which links are cut.
 
-use lanemark_core::result::TopologyNode;
-use lanemark_core::units::BytesPerSecond;
+use lanemark_schema::result::TopologyNode;
+use lanemark_schema::units::BytesPerSecond;
 
 use crate::html::axis::step;
 
-/// The thinnest line, which a slow link has and one of unknown rate.
+/// The thinnest line, for slow links and links of unknown rate.
 pub(super) const THIN: f64 = 1.5;
 /// The widest line.
 pub(super) const WIDE: f64 = 22.0;
@@ -25,7 +25,7 @@ pub(super) struct Scale {
 }
 
 impl Scale {
-    /// The scale for a tree, where any of its links has a rate.
+    /// Returns the scale for a tree, if any of its links has a rate.
     pub(super) fn of(root: &TopologyNode) -> Option<Self> {
         let mut rates = Vec::new();
         collect(root, &mut rates);
@@ -44,13 +44,13 @@ impl Scale {
         (rate.as_megabytes() / self.megabytes).clamp(THIN, WIDE)
     }
 
-    /// The rate in MB/s that a line of `width` stands for.
+    /// Returns the rate in MB/s that a line of `width` represents.
     pub(super) fn megabytes(self, width: f64) -> f64 {
         width * self.megabytes
     }
 }
 
-/// The rates in MB/s of all links below `node` that have one, and whether the path goes through each.
+/// Collects the rates in MB/s of all links below `node` that have one, and whether the path includes each.
 fn collect(node: &TopologyNode, rates: &mut Vec<(f64, bool)>) {
     for child in &node.children {
         let rate = child.link_rate.map(BytesPerSecond::as_megabytes);
@@ -78,13 +78,13 @@ mod tests {
     #[test]
     fn the_path_sets_the_scale_and_none_of_its_links_is_cut() {
         let cases: [(&[(u64, bool)], f64); 5] = [
-            // 500 MB/s should be 3 wide: 167 for each unit, and rounded up.
+            // A width of 3 for 500 MB/s gives 167 MB/s for each unit, rounded up.
             (&[(8000, false), (2000, true), (500, true)], 200.0),
-            // The fastest on the path would be cut at that scale: 15754 over 22 is 716.
+            // The fastest link of the path would be cut at that scale: 15754 over 22 is 716.
             (&[(15754, true), (600, true)], 1000.0),
-            // Nothing is faster than the path: no need to draw it thinner than the widest line.
+            // No link is faster than the path, so its fastest link has the maximum width.
             (&[(600, true)], 50.0),
-            // The path has no rate: the fastest of all links is the widest.
+            // The rate of the path is not known: the fastest of all links has the maximum width.
             (&[(8000, false)], 500.0),
             (&[(0, true), (100, true)], 5.0),
         ];

@@ -1,27 +1,26 @@
-//! The tree of a platform in a terminal: a line a node, with the link from its parent on its branch.
+//! The tree of a platform in a terminal: one line for each node, with the link from its parent on its branch.
 //!
-//! The path is drawn with heavy lines and full marks, so that it can be seen without colour. A line that
-//! is too long has the longer of its two names shortened; a rate is never shortened where there is room
-//! for three columns of each name beside it.
+//! The path has heavy lines and full marks, so that it is visible without colour. If a line is too long, the longer of
+//! its two names is shortened. A rate is never shortened while there is room for three columns of each name next to it.
 
-use lanemark_core::result::{HopId, TopologyNode};
+use lanemark_schema::result::{HopId, TopologyNode};
 use unicode_width::UnicodeWidthStr;
 
 use super::{MARK, is_narrowest, link_carries, link_name};
 use crate::table::Ink;
 use crate::terminal::{Sheet, plain, shorten};
 
-/// Names are never shorter.
+/// Minimum width of a name.
 const NAME_MIN: usize = 3;
-/// Links of one parent are drawn as long as the longest of them, but for what goes beyond this.
+/// Maximum column to which the links of one parent are extended, to align with the longest of them.
 const LINK_ALIGNED: usize = 32;
 
 /// A node's mark and the spaces around it.
 const MARKED: usize = 3;
-/// The spaces around a link and the least of the line after it.
+/// The spaces around a link and the shortest line after it.
 const LINKED: usize = 3;
 
-/// Draws the tree, its root first; links that are one of the hops `narrow` are marked as in the table.
+/// Draws the tree from its root; links that belong to the hops `narrow` are marked as in the table.
 pub(crate) fn draw(sheet: &mut Sheet, root: &TopologyNode, narrow: &[HopId]) {
     let room = sheet.width() - MARKED;
     let label = shorten(&plain(&root.label), room);
@@ -29,14 +28,14 @@ pub(crate) fn draw(sheet: &mut Sheet, root: &TopologyNode, narrow: &[HopId]) {
     draw_children(sheet, root, "", narrow);
 }
 
-/// Draws what hangs below `parent`, each line after `prefix`.
+/// Draws the descendants of `parent`, each line after `prefix`.
 fn draw_children(sheet: &mut Sheet, parent: &TopologyNode, prefix: &str, narrow: &[HopId]) {
     let children = &parent.children;
     let path_end = children.iter().rposition(|child| child.on_path);
     let aligned = children.iter().map(|child| link_text(child).width()).max().unwrap_or(0);
     for (index, child) in children.iter().enumerate() {
         let last = index + 1 == children.len();
-        // Above the last child on the path the trunk is part of it.
+        // Above the last child on the path the trunk belongs to the path.
         let trunk_on_path = path_end.is_some_and(|end| index < end);
         let branch = match (child.on_path, trunk_on_path, last) {
             (true, true, _) => "┣━",
@@ -57,8 +56,8 @@ fn draw_children(sheet: &mut Sheet, parent: &TopologyNode, prefix: &str, narrow:
     }
 }
 
-/// Draws one line: the branch, the link on it, drawn out to `aligned` columns where there is room, the node, and a mark
-/// where the link is the narrowest hop.
+/// Draws one line: the branch, the link on it, extended to `aligned` columns if there is room, the node, and a mark if
+/// the link is the bottleneck.
 fn draw_branch(sheet: &mut Sheet, node: &TopologyNode, branch: &str, aligned: usize, narrow: bool) {
     let ink = if node.on_path { Ink::Plain } else { Ink::Faint };
     // A tree may be deeper than a line is wide.
@@ -87,7 +86,7 @@ fn draw_branch(sheet: &mut Sheet, node: &TopologyNode, branch: &str, aligned: us
     sheet.line(&pieces);
 }
 
-/// The lines before a node, those of the path bright wherever they pass.
+/// Returns the lines before a node; the lines of the path are bright.
 fn inked(branch: &str) -> Vec<(String, Ink)> {
     let mut pieces: Vec<(String, Ink)> = Vec::new();
     for character in branch.chars() {
@@ -100,7 +99,7 @@ fn inked(branch: &str) -> Vec<(String, Ink)> {
     pieces
 }
 
-/// The link of `node` and `label`, both as short as they must be to take `room` together.
+/// Shortens the link of `node` and `label` only as far as needed to fit into `room` together.
 fn fitted(node: &TopologyNode, label: &str, room: usize) -> (String, String) {
     let whole = link_text(node);
     let (name, tail) = match link_name(node) {
@@ -120,7 +119,7 @@ fn fitted(node: &TopologyNode, label: &str, room: usize) -> (String, String) {
     (format!("{}{tail}", shorten(&name, name_width)), shorten(label, label_width))
 }
 
-/// `DMI 3.0, 3938 MB/s`, or as much of it as is known.
+/// Formats the link, `DMI 3.0, 3938 MB/s`, as far as it is known.
 fn link_text(node: &TopologyNode) -> String {
     let name = link_name(node).map(plain);
     let parts: Vec<String> = name.into_iter().chain(link_carries(node)).collect();
@@ -131,7 +130,7 @@ fn line_of(node: &TopologyNode, length: usize) -> String {
     if node.on_path { "━" } else { "─" }.repeat(length)
 }
 
-/// A node after its mark.
+/// Formats a node after its mark.
 fn node_piece(on_path: bool, label: &str) -> (String, Ink) {
     match on_path {
         true => (format!("● {label}"), Ink::Strong),

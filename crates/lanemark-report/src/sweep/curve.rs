@@ -1,46 +1,47 @@
-//! Curves of a sweep: figures over its first axis of numbers, a curve for each value of the next axis, and a panel
-//! for each combination of the values of all others.
+//! Curves of a sweep: figures over its first numeric axis, a curve for each value of the next axis, and a panel for
+//! each combination of the other values.
 //!
-//! *The knee* of a curve over load (queue depth, threads, rate) is the point of the most *power*, throughput over mean
+//! *The knee* of a curve over load (queue depth, threads, rate) is the point of maximum *power*, throughput over mean
 //! latency (L. Kleinrock, "Power and deterministic rules of thumb for probabilistic problems in computer
-//! communications", ICC 1979, 43.1). Below it more load gives more throughput than it costs latency in proportion, above
-//! it less. In a closed system that is full at N requests, with throughput in proportion up to there and level beyond,
-//! it is at N exactly. A knee at the end of a curve is none: it may lie beyond.
+//! communications", ICC 1979, 43.1). Below the knee more load raises throughput by a larger factor than latency, above
+//! it by a smaller factor. In a closed system that is saturated at N requests, with throughput proportional up to N and
+//! constant beyond, the knee is exactly at N. A knee at the end of a curve is not reported: the true knee may lie
+//! beyond.
 
-use lanemark_core::result::{Sweep, SweepFigures, SweepPoint};
-use lanemark_core::units::{Bytes, BytesPerSecond, Duration};
+use lanemark_schema::result::{Sweep, SweepFigures, SweepPoint};
+use lanemark_schema::units::{Bytes, BytesPerSecond, Duration};
 
 /// The axes along which load grows.
 const LOAD: [&str; 3] = ["queue_depth", "threads", "rate"];
-/// Requests of at least this size are told by their data.
+/// Minimum request size from which throughput is shown as data rather than requests.
 const LARGE: f64 = 65_536.0;
 
 /// The curves of a sweep.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Curves {
-    /// The axis that runs from left to right.
+    /// The horizontal axis.
     pub(crate) x: String,
-    /// The axis that tells curves apart.
+    /// The axis that distinguishes the curves.
     pub(crate) by: Option<String>,
-    /// Whether the places of x go by their logarithm.
+    /// Whether the horizontal axis is logarithmic.
     pub(crate) logarithmic: bool,
-    /// Whether throughput is told as bytes; else it is requests.
+    /// Whether throughput is in bytes; otherwise it is in requests.
     pub(crate) data: bool,
     pub(crate) panels: Vec<Panel>,
 }
 
-/// The curves that share the values of all other axes.
+/// The curves with common values of all other axes.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Panel {
-    /// Values of the other axes, `block 4 KiB`; empty where there is one panel.
+    /// Values of the other axes, `block 4 KiB`; empty if there is only one panel.
     pub(crate) name: String,
     pub(crate) curves: Vec<Curve>,
 }
 
-/// The points of one curve that have figures.
+/// One curve with the points that have figures.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Curve {
-    /// The value of the axis that tells curves apart.
+    /// The curve's value of the axis that distinguishes curves.
     pub(crate) name: String,
     pub(crate) points: Vec<Place>,
 }
@@ -58,14 +59,14 @@ pub(crate) struct Place {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Knee {
     At(usize),
-    /// The curve grows on to its end.
+    /// The curve still grows at its end.
     Beyond,
     /// The bend is at or before the first point.
     Before,
 }
 
 impl Curves {
-    /// The curves of a sweep.
+    /// Builds the curves of a sweep.
     pub(crate) fn of(sweep: &Sweep) -> Self {
         let texts = |axis: usize| sweep.points.iter().map(move |point| point.values[axis].as_str());
         let numeric = |&axis: &usize| texts(axis).all(|text| number(text).is_some());
@@ -117,13 +118,13 @@ impl Curves {
         }
     }
 
-    /// Whether load grows from left to right, so that curves have knees.
+    /// Returns whether load grows from left to right, so that curves have knees.
     pub(crate) fn over_load(&self) -> bool {
         LOAD.contains(&self.x.as_str())
     }
 }
 
-/// Whether requests are large, or of several sizes, so that they cannot be held against each other.
+/// Returns whether requests are large, or of several sizes, so that their rates are not comparable.
 fn told_by_data(points: &[SweepPoint]) -> bool {
     let figures = points.iter().filter_map(|point| point.outcome.as_ref().ok());
     let blocks = figures.filter(|one| one.iops > 0.0).map(|one| one.bytes_per_second / one.iops);
@@ -133,14 +134,14 @@ fn told_by_data(points: &[SweepPoint]) -> bool {
 }
 
 impl Curve {
-    /// Returns the curve's knee; none where it has fewer than three points.
+    /// Returns the curve's knee; `None` if it has fewer than three points.
     pub(crate) fn knee(&self) -> Option<Knee> {
         let power = |place: &Place| place.figures.bytes_per_second / place.figures.latency_mean_us;
         let powers: Vec<f64> = self.points.iter().map(power).collect();
         if powers.len() < 3 || powers.iter().any(|power| !power.is_finite()) {
             return None;
         }
-        // Of points of about the same power the first: more load gives nothing for its latency.
+        // Among points of about the same power, the first is the knee: more load costs latency and adds no throughput.
         let most = powers.iter().copied().fold(0.0, f64::max);
         let at = powers.iter().position(|&power| power >= most * 0.999)?;
         Some(match at {
@@ -150,13 +151,13 @@ impl Curve {
         })
     }
 
-    /// Returns the greatest throughput of the curve.
+    /// Returns the maximum throughput of the curve.
     pub(crate) fn most(&self) -> f64 {
         self.points.iter().map(|place| place.figures.bytes_per_second).fold(0.0, f64::max)
     }
 }
 
-/// The item that `is` so, made and added where there is none.
+/// Returns the item that satisfies `is`; creates and adds it if it does not exist.
 fn found<T>(items: &mut Vec<T>, is: impl Fn(&T) -> bool, make: impl FnOnce() -> T) -> &mut T {
     let place = items.iter().position(is).unwrap_or_else(|| {
         items.push(make());
@@ -165,7 +166,7 @@ fn found<T>(items: &mut Vec<T>, is: impl Fn(&T) -> bool, make: impl FnOnce() -> 
     &mut items[place]
 }
 
-/// The number that a value is, in the base unit of its quantity.
+/// Returns a value as a number, in the base unit of its quantity.
 pub(crate) fn number(text: &str) -> Option<f64> {
     let plain = text.strip_suffix('%').or(text.strip_suffix("/s")).unwrap_or(text);
     let plain: Option<f64> = plain.trim().replace('_', "").parse().ok();
@@ -179,7 +180,7 @@ pub(crate) fn number(text: &str) -> Option<f64> {
 mod tests {
     use super::*;
 
-    /// A closed system that is full at `full` requests: throughput is level beyond, and latency grows.
+    /// A closed system that is saturated at `full` requests: throughput is constant beyond, and latency grows.
     fn saturating(full: f64, depths: &[u32]) -> Curve {
         let points = depths.iter().map(|&depth| {
             let throughput = f64::from(depth).min(full) * 1e6;

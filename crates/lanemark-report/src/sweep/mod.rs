@@ -1,9 +1,9 @@
-//! A sweep: its best points and knees in words, its points as a table, its curves on a page.
+//! A sweep: its best points and knees as text, its points as a table, its curves on a page.
 
 mod curve;
 mod page;
 
-use lanemark_core::result::{Sweep, SweepPoint};
+use lanemark_schema::result::{Sweep, SweepPoint};
 
 use crate::Style;
 use crate::number::{LatencyUnit, fixed, or_absent, percent_whole, significant};
@@ -13,13 +13,14 @@ use curve::{Curve, Curves, Knee};
 
 pub use page::sweep_html;
 
-/// Greatest number of points that a terminal shows.
+/// Maximum number of points that a terminal shows.
 const SHOWN: usize = 60;
-/// Greatest number of curves of which a terminal tells each.
+/// Maximum number of curves that a terminal describes individually.
 const CURVES: usize = 20;
 
-/// A sweep as terminal text: what was swept, the least load of each curve that gives the share `target` of the most where
-/// that is asked for, a sentence for each curve, its points where they are few, and the points that came to nothing.
+/// Writes a sweep as terminal text: the swept axes, a sentence for each curve, its points if there are few, and the
+/// points that failed. With `target`, the text also states the smallest load of each curve that gives this share of the
+/// maximum.
 pub fn sweep_text(sweep: &Sweep, target: Option<f64>, style: &Style) -> String {
     let mut sheet = Sheet::new(style);
     sheet.heading(&title(sweep));
@@ -108,8 +109,8 @@ fn told(curves: &Curves, curve: &Curve) -> String {
     }
 }
 
-/// `queue_depth 16 is the least that gives 90% of the most: 196233 requests a second (91%) in 81.4 us on average, p99 103
-/// us; 12 gives 82%.`
+/// `queue_depth 16 is the least that gives 90% of the most: 196233 requests a second (91%) in 81.4 us on average, p99
+/// 103 us; 12 gives 82%.`
 fn reached(curves: &Curves, curve: &Curve, share: f64) -> String {
     let of = |place: &curve::Place| place.figures.bytes_per_second / curve.most();
     let Some(at) = curve.points.iter().position(|place| of(place) >= share) else {
@@ -141,7 +142,7 @@ fn last(curve: &Curve) -> &str {
     curve.points.last().map_or("", |place| &place.text)
 }
 
-/// The throughput of a point in words.
+/// Formats the throughput of a point.
 fn rate(curves: &Curves, place: &curve::Place) -> String {
     match curves.data {
         true => format!("{} MB/s", significant(place.figures.bytes_per_second / 1e6)),
@@ -149,7 +150,7 @@ fn rate(curves: &Curves, place: &curve::Place) -> String {
     }
 }
 
-/// The points that came to nothing, with why the first of each kind did.
+/// Writes the points that failed, with the reason of the first failure of each type.
 fn failed(sheet: &mut Sheet, sweep: &Sweep) {
     let errors = errors(sweep);
     if errors.is_empty() {

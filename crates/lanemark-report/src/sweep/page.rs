@@ -1,9 +1,9 @@
 //! A sweep as one self-contained HTML file: a figure for each panel, throughput above latency over one axis.
 //!
-//! Both plots begin at zero. The axis below goes by the logarithm where its values span more than a factor of eight:
-//! lines have no length to be misread, and doublings are what is asked for. A ring marks a knee.
+//! Both plots begin at zero. The horizontal axis is logarithmic if its values span more than a factor of eight: lines
+//! have no length that a reader could misread, and sweeps usually double their values. A ring marks a knee.
 
-use lanemark_core::result::{Provenance, Sweep};
+use lanemark_schema::result::{Provenance, Sweep};
 use maud::{Markup, html};
 
 use super::curve::{Curve, Curves, Knee, Panel, Place};
@@ -21,12 +21,12 @@ const RIGHT: f64 = 150.0;
 const HEIGHT: f64 = 210.0;
 const HEADING: f64 = 34.0;
 const AXIS: f64 = 34.0;
-/// Greatest number of panels of a page, and rows of its table.
+/// Maximum number of panels of a page, and of rows of its table.
 const PANELS: usize = 24;
 const ROWS: usize = 2_000;
 
-/// Writes one self-contained HTML file of a sweep: its knees in words, its curves, its points as numbers, and its
-/// provenance, where that is known.
+/// Writes one self-contained HTML file of a sweep: its knees as text, its curves, its points as numbers, and its
+/// provenance, if it is known.
 pub fn sweep_html(sweep: &Sweep, made_by: Option<&Provenance>) -> String {
     let title = title(sweep);
     let mut systems: Vec<&str> = Vec::new();
@@ -84,7 +84,7 @@ pub fn sweep_html(sweep: &Sweep, made_by: Option<&Provenance>) -> String {
     )
 }
 
-/// The knees, or the best points where there are none.
+/// Writes the knees, or the best points if there are no knees.
 fn answer(curves: &Curves) -> Markup {
     let sentences = sentences(curves, |curve| told(curves, curve));
     html! {
@@ -119,7 +119,7 @@ impl Across<'_> {
         if span > 0.0 { (scaled(x) - scaled(self.least)) / span * self.width } else { 0.0 }
     }
 
-    /// The values with room for their text.
+    /// Returns the values that have room for their text.
     fn ticks<'p>(&self, panel: &'p Panel) -> Vec<(f64, &'p str)> {
         let mut all: Vec<(f64, &str)> = panel
             .curves

@@ -1,7 +1,7 @@
 //! The answers of a study: counts, ties, and what is not there.
 
-use lanemark_core::result::{Comparison, StudyOutcome};
 use lanemark_report::answer;
+use lanemark_schema::result::{Comparison, StudyOutcome};
 
 use crate::fixture;
 

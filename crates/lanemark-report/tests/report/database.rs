@@ -3,17 +3,17 @@
 
 use std::collections::BTreeMap;
 
-use lanemark_core::result::{
-    Counter, Counters, DatabaseTarget, DeviceUse, DirectionResult, Evidence, KindUse,
-    LatencyHistogram, RunResult, SCHEMA_VERSION, Sample, ServerTime, SessionTime, SessionWaits,
-    Target, TestResult, TransactionsUse, WaitClass, Warning,
-};
-use lanemark_core::units::{Bytes, Duration};
-use lanemark_core::workload::{Asks, DatabaseUsers, Profile, TransactionKind};
 use lanemark_report::{
     Style, Verdict, compare, compare_table, database_compare_text, database_text, doubts, html,
     interval, nodes_saved, run_table,
 };
+use lanemark_schema::result::{
+    Counter, Counters, DatabaseTarget, DeviceUse, DirectionResult, Evidence, KindUse,
+    LatencyHistogram, RunResult, SCHEMA_VERSION, Sample, ServerTime, SessionTime, SessionWaits,
+    Target, TestResult, TransactionsUse, WaitClass, Warning,
+};
+use lanemark_schema::units::{Bytes, Duration};
+use lanemark_schema::workload::{Asks, DatabaseUsers, Profile, TransactionKind};
 
 use crate::fixture;
 
@@ -95,7 +95,7 @@ fn result(samples: Vec<Sample>) -> RunResult {
         contents_seed: 1,
         think_times: false,
         procedures: false,
-        pause: lanemark_core::units::Duration::ZERO,
+        pause: lanemark_schema::units::Duration::ZERO,
     });
     run.workload.name = "TPC-C-derived, profile hammerdb".to_owned();
     run.workload.tests = vec![test.clone()];

@@ -3,16 +3,16 @@
 //! The published figures are the document's; what is simulated and measured is invented, within a few
 //! per cent. Everything follows from the constants below, so the snapshots are stable.
 
-use lanemark_core::result::series::Point;
-use lanemark_core::result::steady::Round;
-use lanemark_core::result::{
+use lanemark_schema::result::series::Point;
+use lanemark_schema::result::steady::Round;
+use lanemark_schema::result::{
     Bound, Calibration, Comparison, CpuUse, DirectionResult, Document, DriveUse, EnergyPart,
     EnergyUse, Figure, FigureCheck, HopId, HopUse, Machine, MeasuredTarget, Metric, NotModelled,
     PathUse, PlatformPower, PowerStateUse, Provenance, Role, RunResult, SCHEMA_VERSION, Sample,
     Series, SimulatedTarget, SteadyState, StudyOutcome, StudySystem, Target, TestResult, Warning,
 };
-use lanemark_core::units::{Bytes, BytesPerSecond, Duration, Ratio};
-use lanemark_core::workload::{Average, Order, Pattern, Rounds, Test, Tracked, Workload};
+use lanemark_schema::units::{Bytes, BytesPerSecond, Duration, Ratio};
+use lanemark_schema::workload::{Average, Order, Pattern, Rounds, Test, Tracked, Workload};
 
 /// A test: name, block in KiB, sequential, read, queue depth, and for SATA and NVMe the published
 /// MB/s and what the model says over it.
@@ -165,7 +165,7 @@ pub(crate) fn measured() -> RunResult {
             file_system: Some("ext4".to_owned()),
             block_device: Some("vda".to_owned()),
             engine: "io_uring".to_owned(),
-            direct: true,
+            direct: Some(true),
         }),
         workload: workload(),
         tests: Vec::new(),
@@ -237,7 +237,7 @@ fn system(name: &str, label: &str, drive: &str, port: &str, column: usize) -> St
         tests: tests.collect(),
         workload,
         complete: true,
-        warnings: vec![Warning::NoCollection { written_bytes: Bytes::mebi(4000) }],
+        warnings: vec![Warning::NoCollection { written_bytes: Bytes::mebi(4000), before: None }],
     };
     StudySystem { name: name.to_owned(), label: label.to_owned(), run }
 }
@@ -317,10 +317,12 @@ fn sample(row: &Row, rate: f64, hops: Option<Hops>) -> Sample {
         elapsed: Duration::from_nanoseconds((elapsed * 1e3) as u64),
         reads,
         writes,
+        unified: None,
         cpu: None,
         evidence: None,
         flushes: None,
         trims: None,
+        in_flight: None,
         punctuality: None,
         path,
         drive: None,

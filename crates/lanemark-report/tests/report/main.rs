@@ -2,6 +2,7 @@
 
 mod answers;
 mod database;
+mod errors;
 mod fixture;
 mod path_fixture;
 mod path_svg;

@@ -2,8 +2,8 @@
 //!
 //! Ceilings and latencies are invented, near to what such parts do.
 
-use lanemark_core::result::{HopId, PathHop, PathView, TopologyNode};
-use lanemark_core::units::{BytesPerSecond, Duration};
+use lanemark_schema::result::{HopId, PathHop, PathView, TopologyNode};
+use lanemark_schema::units::{BytesPerSecond, Duration};
 
 /// A desktop of 2009 with a SATA controller of its own behind a switch in a slot.
 pub(crate) fn marvell() -> PathView {
@@ -75,6 +75,7 @@ pub(crate) fn marvell() -> PathView {
         interval: None,
         random_block_bytes: None,
         limit: None,
+        assumed: None,
         topology: node("Core i7-920, X58", None, true, vec![graphics, at(0, chipset)]),
     }
 }

@@ -1,10 +1,10 @@
 //! Pages of many runs: how large they are, and that nothing of a run is lost in them.
 
-use lanemark_core::result::series::Recorder;
-use lanemark_core::result::{RunResult, Target};
-use lanemark_core::units::{Bytes, Duration};
-use lanemark_core::workload::Operation;
 use lanemark_report::{ChartLibrary, html, interactive_html};
+use lanemark_schema::result::series::Recorder;
+use lanemark_schema::result::{RunResult, Target};
+use lanemark_schema::units::{Bytes, Duration};
+use lanemark_schema::workload::Operation;
 
 use crate::fixture;
 

@@ -1,14 +1,14 @@
 //! Properties of every view for any result, odd ones too.
 
-use lanemark_core::result::series::Recorder;
-use lanemark_core::result::steady::Reason;
-use lanemark_core::result::{
+use lanemark_report::{Style, compare_table, html, run_table, study_table, test_detail};
+use lanemark_schema::result::series::Recorder;
+use lanemark_schema::result::steady::Reason;
+use lanemark_schema::result::{
     DirectionResult, LatencyHistogram, LiveUse, Metric, Role, RunResult, Statistic, StudyOutcome,
     Target, TestResult, Warning,
 };
-use lanemark_core::units::{Bytes, Duration};
-use lanemark_core::workload::{Operation, Test};
-use lanemark_report::{Style, compare_table, html, run_table, study_table, test_detail};
+use lanemark_schema::units::{Bytes, Duration};
+use lanemark_schema::workload::{Operation, Test};
 use unicode_width::UnicodeWidthStr;
 
 use crate::fixture;
@@ -53,7 +53,13 @@ fn one_of_each_warning() -> Vec<Warning> {
             range: 0.18,
             slope_range: 0.14,
         },
-        Warning::NoCollection { written_bytes: Bytes::mebi(1) },
+        Warning::NoCollection { written_bytes: Bytes::mebi(1), before: None },
+        Warning::Unfinished {
+            test: text(),
+            requests: 32,
+            age: Duration::from_microseconds(9_995),
+            counted: Some(Duration::from_microseconds(493)),
+        },
     ]
 }
 
@@ -187,14 +193,14 @@ fn a_ladder_ends_at_the_last_percentile_that_requests_support() {
 
 #[test]
 fn the_start_of_collection_and_faults_are_marked_over_time() {
-    use lanemark_core::result::FaultUse;
+    use lanemark_schema::result::FaultUse;
     let mut run = fixture::over_time();
     let fault = FaultUse {
         fault: "stuck timeout=5s at=90s".to_owned(),
-        at: lanemark_core::units::Duration::from_seconds(90),
+        at: lanemark_schema::units::Duration::from_seconds(90),
         failed: 0,
         held: 1,
-        lost: lanemark_core::units::Bytes::ZERO,
+        lost: lanemark_schema::units::Bytes::ZERO,
         recovery: None,
     };
     run.tests[0].samples[0].faults.push(fault);
@@ -372,7 +378,7 @@ fn calibrated_figures_are_apart_from_predicted_ones() {
     assert_eq!(rows(")  calibrated"), count(Role::Calibrated), "their errors are in parentheses");
     assert_eq!(rows("   predicted"), count(Role::Predicted));
     assert!(
-        unwrapped(&shown).contains("predicted 12 figures, mean absolute error 4.3%"),
+        unwrapped(&shown).contains("predicted 12 figures, absolute error: median 3.4%, mean 4.3%"),
         "{shown}"
     );
 }
@@ -418,7 +424,7 @@ fn what_the_flash_took_besides_is_told_where_there_was_something() {
     let detail = |run: &RunResult| test_detail(run, &run.tests[0], &PLAIN);
     assert!(!detail(&run).contains("Flash took"), "nothing is known of it");
     for sample in &mut run.tests[0].samples {
-        sample.drive = Some(lanemark_core::result::DriveUse {
+        sample.drive = Some(lanemark_schema::result::DriveUse {
             host_written: Bytes(1_000_000_000),
             moved: Bytes(1_500_000_000),
             superblocks_erased: 4,

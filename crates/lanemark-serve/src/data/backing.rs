@@ -1,21 +1,31 @@
-//! The bytes behind an export: memory, a sparse file, or a file over a read-only image.
+//! The bytes of an export: memory, a sparse file, or a file over a read-only image.
 //!
-//! Memory is an anonymous file of the kernel (`memfd_create(2)`), so that all three are one: sparse, with holes that are
-//! punched where data is trimmed, and read as zeroes. Over an image, blocks that were written lie in the own file and all
-//! others in the image. A map says which, a bit a block; it is kept in a file beside the own one, and a block's bit is
-//! set when its data is there.
+//! Memory is an anonymous file of the kernel (`memfd_create(2)`). So all three kinds behave alike: they are sparse, a
+//! trim punches holes, and holes read as zeroes. Over an image, written blocks are in the export's own file and all
+//! other blocks are in the image. A map states which, one bit for each block. The map is in a companion of the own
+//! file, after a head that names the format and the length of the export. A block's bit is set when its data is there.
+//!
+//! A file that another program truncates has lost data, and a later write past the cut would turn the loss into zeroes
+//! that read without an error. So each write, trim and flush of a file first compares its length with the export's;
+//! after a difference all of them fail. A file that is truncated and extended again between two of these checks is not
+//! detected.
 
 use std::fs::File;
 use std::io;
 use std::os::unix::fs::FileExt;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{PoisonError, RwLock};
 
 use rustix::fs::{FallocateFlags, MemfdFlags, SeekFrom, fallocate, memfd_create, seek};
 use rustix::io::Errno;
 
-/// The block of the map of an own file over an image.
+/// Block size of the map of an own file over an image.
 const MAPPED: u64 = 4096;
-/// The most that is written or copied at once.
+/// The first bytes of a file with a map, before the length of the export.
+pub(super) const MAP_MARK: &str = "lanemark-serve-map 1 ";
+/// Length of the head of a file with a map: its mark, the length and a line end, padded with spaces.
+const MAP_HEAD: u64 = 64;
+/// Maximum number of bytes in one write or copy.
 const PIECE: u64 = 1 << 20;
 
 /// The bytes of an export.
@@ -23,56 +33,70 @@ const PIECE: u64 = 1 << 20;
 pub(crate) struct Backing {
     own: File,
     size: u64,
-    /// Whether data outlasts the process.
+    /// Whether the data outlasts the process.
     is_kept: bool,
+    /// Whether the file was found with a length that differs from the export's.
+    is_cut: AtomicBool,
     over: Option<Over>,
 }
 
-/// An image below the own file.
+/// An image below the export's own file.
 #[derive(Debug)]
 struct Over {
     image: File,
     image_size: u64,
-    /// A bit for each block that is in the own file.
+    /// One bit for each block, set if the block is in the own file.
     map: RwLock<Vec<u8>>,
-    /// The file that keeps the map.
+    /// The file that stores the map.
     kept: Option<File>,
 }
 
-/// A stretch of an export with data or without.
+/// A stretch of an export that either has data or is a hole.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Stretch {
     /// Length in bytes.
     pub length: u64,
-    /// Whether nothing is stored, and zeroes are read.
+    /// Whether the stretch is a hole, which reads as zeroes.
     pub hole: bool,
 }
 
 impl Backing {
-    /// Memory of `size`, none of which is taken yet.
+    /// Creates memory of `size` without allocating it.
     pub(crate) fn memory(size: u64) -> io::Result<Self> {
         let own = File::from(memfd_create("lanemark-serve", MemfdFlags::CLOEXEC)?);
         own.set_len(size)?;
-        Ok(Self { own, size, is_kept: false, over: None })
+        Ok(Self { own, size, is_kept: false, is_cut: AtomicBool::new(false), over: None })
     }
 
-    /// The file `own`, which is made as long as `size`.
+    /// Uses the file `own`, and sets its length to `size`.
     pub(crate) fn file(own: File, size: u64) -> io::Result<Self> {
         own.set_len(size)?;
-        Ok(Self { own, size, is_kept: true, over: None })
+        Ok(Self { own, size, is_kept: true, is_cut: AtomicBool::new(false), over: None })
     }
 
-    /// Lays this over `image`; `kept` keeps the map of a file, and holds one where the file was there before.
+    /// Lays this over `image`; `kept` stores the map of a file. An empty `kept` becomes a map without own blocks.
     pub(crate) fn over(mut self, image: File, kept: Option<File>) -> io::Result<Self> {
         let length = usize::try_from(self.size.div_ceil(MAPPED).div_ceil(8)).map_err(other)?;
         let mut map = vec![0; length];
         if let Some(kept) = &kept {
-            let there = kept.metadata()?.len();
-            if there != 0 && there != length as u64 {
-                return Err(io::Error::other("the map beside it is of another size"));
+            let (there, whole) = (kept.metadata()?.len(), MAP_HEAD + length as u64);
+            let mut head = format!("{MAP_MARK}{}", self.size).into_bytes();
+            head.resize(MAP_HEAD as usize - 1, b' ');
+            head.push(b'\n');
+            if there == 0 {
+                kept.write_all_at(&head, 0)?;
+                kept.set_len(whole)?;
             }
-            kept.set_len(length as u64)?;
-            kept.read_exact_at(&mut map, 0)?;
+            let mut begins = vec![0; head.len()];
+            if there != 0 && there != whole
+                || kept.read_exact_at(&mut begins, 0).is_err()
+                || begins != head
+            {
+                return Err(io::Error::other(
+                    "it is the map of an export of another length, or was cut",
+                ));
+            }
+            kept.read_exact_at(&mut map, MAP_HEAD)?;
         }
         let image_size = image.metadata()?.len();
         self.over = Some(Over { image, image_size, map: RwLock::new(map), kept });
@@ -83,17 +107,17 @@ impl Backing {
         self.size
     }
 
-    /// Whether data outlasts the process.
+    /// Returns whether the data outlasts the process.
     pub(crate) fn is_kept(&self) -> bool {
         self.is_kept
     }
 
-    /// The file that has all of it at the same offsets; none over an image.
+    /// Returns the single file that contains all data at the same offsets; `None` over an image.
     pub(crate) fn one_file(&self) -> Option<&File> {
         self.over.is_none().then_some(&self.own)
     }
 
-    /// Reads the bytes at `offset`, all of which lie in the export.
+    /// Reads the bytes at `offset`, which must lie inside the export.
     pub(crate) fn read(&self, offset: u64, bytes: &mut [u8]) -> io::Result<()> {
         let Some(over) = &self.over else {
             return self.own.read_exact_at(bytes, offset);
@@ -112,8 +136,25 @@ impl Backing {
         Ok(())
     }
 
+    /// Fails if the length of the file differs from the export's, now or at an earlier check.
+    fn check_length(&self) -> io::Result<()> {
+        if !self.is_kept {
+            return Ok(());
+        }
+        if !self.is_cut.load(Ordering::Relaxed) && self.own.metadata()?.len() != self.size {
+            self.is_cut.store(true, Ordering::Relaxed);
+        }
+        match self.is_cut.load(Ordering::Relaxed) {
+            true => {
+                Err(io::Error::other("another program has changed the length of the data file"))
+            }
+            false => Ok(()),
+        }
+    }
+
     /// Writes bytes at `offset`.
     pub(crate) fn write(&self, offset: u64, bytes: &[u8]) -> io::Result<()> {
+        self.check_length()?;
         match &self.over {
             None => self.own.write_all_at(bytes, offset),
             Some(over) => self.own_blocks(over, offset, bytes.len() as u64, &|| {
@@ -122,8 +163,9 @@ impl Backing {
         }
     }
 
-    /// Lets `length` bytes from `offset` on read as zeroes: as a hole, or with room for data.
+    /// Makes `length` bytes from `offset` on read as zeroes: as a hole, or with allocated space.
     pub(crate) fn zero(&self, offset: u64, length: u64, hole: bool) -> io::Result<()> {
+        self.check_length()?;
         match &self.over {
             None => self.zero_own(offset, length, hole),
             Some(over) => {
@@ -139,7 +181,7 @@ impl Backing {
         };
         match fallocate(&self.own, mode | FallocateFlags::KEEP_SIZE, offset, length) {
             Ok(()) => Ok(()),
-            // Memory and some file systems do not know all of them.
+            // Memory and some file systems do not support all of these operations.
             Err(Errno::OPNOTSUPP | Errno::NOSYS | Errno::INVAL) => {
                 let zeroes = vec![0; PIECE.min(length) as usize];
                 let (mut at, end) = (offset, offset + length);
@@ -154,7 +196,7 @@ impl Backing {
         }
     }
 
-    /// Writes over an image: copies the rest of the first and the last block, lets `write` do its part, and marks the
+    /// Writes over an image: copies the rest of the first and the last block, calls `write` for its part, and marks the
     /// blocks as own ones.
     fn own_blocks(
         &self,
@@ -188,16 +230,17 @@ impl Backing {
         }
         if let (true, Some(kept)) = (changed, &over.kept) {
             let (from, to) = (first / 8, last / 8);
-            kept.write_all_at(&map[from as usize..=to as usize], from)?;
+            kept.write_all_at(&map[from as usize..=to as usize], MAP_HEAD + from)?;
         }
         Ok(())
     }
 
-    /// Lets all that was written outlast the machine.
+    /// Stores all written data, so that it outlasts a crash of the machine.
     pub(crate) fn sync(&self) -> io::Result<()> {
         if !self.is_kept {
             return Ok(());
         }
+        self.check_length()?;
         self.own.sync_data()?;
         match self.over.as_ref().and_then(|over| over.kept.as_ref()) {
             Some(kept) => kept.sync_data(),
@@ -205,7 +248,7 @@ impl Backing {
         }
     }
 
-    /// The stretches from `offset` on, at most `most` of them and no further than `length`; at least one.
+    /// Returns the stretches from `offset` on, up to `most` of them and up to `length`, but one or more.
     pub(crate) fn stretches(&self, offset: u64, length: u64, most: usize) -> Vec<Stretch> {
         let (mut at, end) = (offset, offset + length);
         let mut found: Vec<Stretch> = Vec::new();
@@ -235,7 +278,7 @@ impl Backing {
 }
 
 impl Over {
-    /// Reads the image, behind whose end there are zeroes.
+    /// Reads the image; beyond its end there are zeroes.
     fn read_image(&self, offset: u64, bytes: &mut [u8]) -> io::Result<()> {
         let there = self.image_size.saturating_sub(offset).min(bytes.len() as u64);
         let (inside, behind) = bytes.split_at_mut(there as usize);
@@ -252,7 +295,7 @@ fn is_own(map: &[u8], block: u64) -> bool {
     map[(block / 8) as usize] >> (block % 8) & 1 == 1
 }
 
-/// The length up to `most` from `at` on over which blocks are all own ones or all not, and which.
+/// Returns the length of the run of equal blocks from `at`, up to `most`, and whether they are own blocks.
 fn run(map: &[u8], at: u64, most: u64) -> (u64, bool) {
     let own = is_own(map, at / MAPPED);
     let mut end = (at / MAPPED + 1) * MAPPED;
@@ -262,7 +305,7 @@ fn run(map: &[u8], at: u64, most: u64) -> (u64, bool) {
     (most.min(end - at), own)
 }
 
-/// The stretch of a file from `at` on, no further than `end`. A file system that does not tell holes has none.
+/// Returns the stretch of a file from `at` on, up to `end`. The whole file counts as data on a file system that does not report holes.
 fn stretch_of(file: &File, at: u64, end: u64) -> (u64, bool) {
     match seek(file, SeekFrom::Data(at)) {
         Ok(data) if data > at => (data.min(end) - at, true),
@@ -279,12 +322,12 @@ fn stretch_of(file: &File, at: u64, end: u64) -> (u64, bool) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use lanemark_core::rng::{Rng, StreamKey};
+    use lanemark_schema::rng::{Rng, StreamKey};
     use std::io::Write;
 
     const SIZE: u64 = 300 * 1024 + 512;
 
-    /// Random reads, writes and zeroes against bytes in memory.
+    /// Compares random reads, writes and zeroes with bytes in memory.
     fn holds_as_a_model_does(backing: &Backing, model: &mut [u8], seed: u64) {
         let mut random = Rng::new(StreamKey::from_seed(seed));
         for step in 0..4_000 {
@@ -363,6 +406,37 @@ mod tests {
         let mut bytes = vec![0; SIZE as usize];
         open().read(0, &mut bytes).unwrap();
         assert!(bytes == model);
+    }
+
+    #[test]
+    fn a_file_that_was_cut_takes_no_writes_any_more() {
+        let file = tempfile::tempfile().unwrap();
+        let backing = Backing::file(file.try_clone().unwrap(), SIZE).unwrap();
+        backing.write(SIZE - 512, &[7; 512]).unwrap();
+        file.set_len(4096).unwrap();
+        assert!(backing.read(8192, &mut [0; 512]).is_err());
+        let refused = backing.write(16_384, &[1; 512]).unwrap_err().to_string();
+        assert!(refused.contains("length of the data file"), "{refused}");
+        assert_eq!(file.metadata().unwrap().len(), 4096);
+        // The data stays lost after the file has its length again.
+        file.set_len(SIZE).unwrap();
+        assert!(backing.write(0, &[1; 512]).is_err() && backing.sync().is_err());
+        assert!(backing.zero(0, 512, true).is_err());
+    }
+
+    #[test]
+    fn a_map_of_another_export_is_refused() {
+        let (image, _) = image();
+        let kept = tempfile::tempfile().unwrap();
+        let over = |size, kept: &File| {
+            let backing = Backing::file(tempfile::tempfile().unwrap(), size).unwrap();
+            backing.over(image.try_clone().unwrap(), kept.try_clone().ok())
+        };
+        assert!(over(SIZE, &kept).is_ok() && over(SIZE, &kept).is_ok());
+        // The maps have equal lengths, since both exports have the same number of blocks.
+        assert!(over(SIZE - 512, &kept).is_err());
+        kept.set_len(70).unwrap();
+        assert!(over(SIZE, &kept).is_err());
     }
 
     #[test]

@@ -1,50 +1,86 @@
-//! The journal beside a data file: whose it is, how its last server ended, and what power cuts took.
+//! The journal next to a data file: the files it belongs to, how the last server ended, and what power cuts took.
 //!
-//! A text of a few lines. The first has the state at a fixed place, where it is written anew: `closed`, `flushed` or
-//! `unflushed`. A kill of the server leaves what was written last.
+//! The journal is a text of a few lines. The first line contains the state at a fixed position, where it is
+//! overwritten: `closed`, `flushed` or `unflushed`. A kill of the server leaves the last written state. The next lines
+//! identify the files of the journal: length and inode number of the data, and of the image below it. The device number
+//! is not recorded, because it can change when the machine starts.
 
+use std::fmt;
 use std::fs::File;
 use std::io;
 use std::os::unix::fs::FileExt;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+/// The beginning of a journal of any version.
+pub(super) const OURS: &str = "lanemark-serve ";
 /// The beginning of a journal, before the state.
-const MARK: &str = "lanemark-serve 1 ";
+const MARK: &str = "lanemark-serve 2 ";
 /// Length of the state with the end of its line.
 const STATE: usize = 10;
-/// The most that is read of a journal, or written to it.
+/// Maximum number of bytes that are read of a journal, or written to it.
 pub(super) const JOURNAL_MAX: u64 = 1 << 20;
 
-/// A journal that is written.
+/// A journal that this server writes.
 #[derive(Debug)]
 pub(super) struct Journal {
     file: File,
-    /// The end of what is written.
+    /// The end of the written part.
     end: Mutex<u64>,
 }
 
 /// Content of a journal.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Said {
-    /// State in which the last server ended.
+    /// State that the last server left.
     pub(super) state: State,
-    /// Length of the export.
-    pub(super) size: u64,
-    /// The image below, as it was named, where there is one.
-    pub(super) over: Option<String>,
-    /// Lines of what power cuts took.
+    /// The data file, with the length of the export.
+    pub(super) data: Extent,
+    /// The image below, if there is one.
+    pub(super) over: Option<Image>,
+    /// Lines about the losses in power cuts.
     pub(super) cuts: Vec<String>,
+}
+
+/// The identity of a file: its length and its inode number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Extent {
+    /// Length in bytes.
+    pub(super) length: u64,
+    /// Inode number.
+    pub(super) inode: u64,
+}
+
+/// An image below data.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Image {
+    /// Length and inode number of the image.
+    pub(super) extent: Extent,
+    /// Path of the image, as the user named it.
+    pub(super) path: String,
+}
+
+impl fmt::Display for Extent {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} {}", self.length, self.inode)
+    }
+}
+
+impl Extent {
+    fn read(text: &str) -> Option<Self> {
+        let (length, inode) = text.split_once(' ')?;
+        Some(Self { length: length.parse().ok()?, inode: inode.parse().ok()? })
+    }
 }
 
 /// The state of the data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum State {
-    /// The server ended in good order.
+    /// The server ended in order.
     Closed,
-    /// A server is at work, or was killed, with nothing unflushed.
+    /// A server is running, or was killed, and all writes are flushed.
     Flushed,
-    /// A server is at work, or was killed, with writes unflushed.
+    /// A server is running, or was killed, with unflushed writes.
     Unflushed,
 }
 
@@ -59,11 +95,11 @@ impl State {
 }
 
 impl Journal {
-    /// Begins a journal in `file`, whatever was in it.
-    pub(super) fn begin(file: File, size: u64, over: Option<&str>) -> io::Result<Self> {
-        let mut text = format!("{MARK}{}size {size}\n", State::Flushed.text());
-        if let Some(over) = over {
-            text.push_str(&format!("over {over}\n"));
+    /// Begins a journal in `file`, and replaces its content.
+    pub(super) fn begin(file: File, data: Extent, over: Option<&Image>) -> io::Result<Self> {
+        let mut text = format!("{MARK}{}data {data}\n", State::Flushed.text());
+        if let Some(Image { extent, path }) = over {
+            text.push_str(&format!("over {extent} {path}\n"));
         }
         file.set_len(0)?;
         file.write_all_at(text.as_bytes(), 0)?;
@@ -71,13 +107,13 @@ impl Journal {
         Ok(Self { file, end: Mutex::new(text.len() as u64) })
     }
 
-    /// Something was written and not flushed.
+    /// Records that there are unflushed writes.
     pub(super) fn unflushed(&self) -> io::Result<()> {
         let _end = self.end();
         self.state(State::Unflushed)
     }
 
-    /// Everything was flushed, unless something is `unflushed` again.
+    /// Records that all writes were flushed, unless some are `unflushed` again.
     pub(super) fn flushed(&self, unflushed: &AtomicBool) -> io::Result<()> {
         let _end = self.end();
         match unflushed.load(Ordering::SeqCst) {
@@ -86,14 +122,14 @@ impl Journal {
         }
     }
 
-    /// The server ends in good order.
+    /// Records that the server ends in order.
     pub(super) fn closed(&self) -> io::Result<()> {
         let _end = self.end();
         self.state(State::Closed)?;
         self.file.sync_data()
     }
 
-    /// Notes what a power cut took.
+    /// Records the losses of a power cut.
     pub(super) fn cut(&self, line: &str) -> io::Result<()> {
         let mut end = self.end();
         let line = format!("cut {line}\n");
@@ -114,28 +150,35 @@ impl Journal {
     }
 }
 
-/// Reads a journal; none where the text is not one.
+/// Reads a journal; returns `None` if the text is not a journal.
 pub(super) fn read(text: &str) -> Option<Said> {
-    // A line that was not written to its end says nothing.
+    // A line that was not written to its end is ignored.
     let rest = text.strip_prefix(MARK).filter(|rest| rest.ends_with('\n'))?;
     let all = [State::Closed, State::Flushed, State::Unflushed];
     let state = *all.iter().find(|state| rest.starts_with(state.text()))?;
     let mut lines = rest[STATE..].lines();
-    let size = lines.next()?.strip_prefix("size ")?.parse().ok()?;
+    let data = Extent::read(lines.next()?.strip_prefix("data ")?)?;
     let (mut over, mut cuts) = (None, Vec::new());
     for line in lines {
         match line.split_once(' ')? {
-            ("over", path) => over = Some(path.to_owned()),
+            ("over", image) => {
+                let mut parts = image.splitn(3, ' ');
+                let (length, inode, path) = (parts.next()?, parts.next()?, parts.next()?);
+                let extent = Extent { length: length.parse().ok()?, inode: inode.parse().ok()? };
+                over = Some(Image { extent, path: path.to_owned() });
+            }
             ("cut", line) => cuts.push(line.to_owned()),
             _ => return None,
         }
     }
-    Some(Said { state, size, over, cuts })
+    Some(Said { state, data, over, cuts })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    const DATA: Extent = Extent { length: 4096, inode: 77 };
 
     fn text(file: &File) -> String {
         let mut bytes = vec![0; file.metadata().unwrap().len() as usize];
@@ -146,10 +189,11 @@ mod tests {
     #[test]
     fn a_journal_says_what_was_written_to_it() {
         let file = tempfile::tempfile().unwrap();
-        let journal = Journal::begin(file.try_clone().unwrap(), 4096, Some("/a b/c")).unwrap();
+        let image = Image { extent: Extent { length: 9, inode: 8 }, path: "/a b/c".to_owned() };
+        let journal = Journal::begin(file.try_clone().unwrap(), DATA, Some(&image)).unwrap();
         let said = |state, cuts: &[&str]| {
             let cuts = cuts.iter().map(|&cut| cut.to_owned()).collect();
-            Some(Said { state, size: 4096, over: Some("/a b/c".to_owned()), cuts })
+            Some(Said { state, data: DATA, over: Some(image.clone()), cuts })
         };
         assert_eq!(read(&text(&file)), said(State::Flushed, &[]));
         journal.unflushed().unwrap();
@@ -166,7 +210,7 @@ mod tests {
     #[test]
     fn a_journal_does_not_grow_beyond_what_is_read() {
         let file = tempfile::tempfile().unwrap();
-        let journal = Journal::begin(file.try_clone().unwrap(), 4096, None).unwrap();
+        let journal = Journal::begin(file.try_clone().unwrap(), DATA, None).unwrap();
         let line = "x".repeat(100_000);
         (0..20).for_each(|_| journal.cut(&line).unwrap());
         assert!(file.metadata().unwrap().len() <= JOURNAL_MAX);
@@ -175,7 +219,7 @@ mod tests {
 
     #[test]
     fn other_texts_are_no_journals() {
-        let good = "lanemark-serve 1 closed   \nsize 512\n";
+        let good = "lanemark-serve 2 closed   \ndata 512 77\n";
         assert!(read(good).is_some());
         for cut in 0..good.len() - 1 {
             assert_eq!(read(&good[..cut]), None, "{cut}");
@@ -183,8 +227,10 @@ mod tests {
         for wrong in [
             "",
             "x",
-            "lanemark-serve 1 closed   \nsize -1\n",
-            "lanemark-serve 2 closed   \nsize 1\n",
+            "lanemark-serve 2 closed   \ndata -1 77\n",
+            "lanemark-serve 2 closed   \ndata 512\n",
+            "lanemark-serve 2 closed   \ndata 512 77\nover 9 /image\n",
+            "lanemark-serve 1 closed   \nsize 1\n",
         ] {
             assert_eq!(read(wrong), None);
         }

@@ -1,11 +1,13 @@
-//! The data of an export, and what a flush, a kill and a power cut leave of it.
+//! The data of an export, and the effect of a flush, a kill and a power cut on it.
 //!
-//! A write is in the `backing` when it is acknowledged. A kill of the server loses nothing of that; a crash of the
-//! machine may lose what no flush has followed, since a flush is `fdatasync(2)`. A power cut of the modelled drive loses
-//! what its `volatile` cache may lose, and nothing where the cache is protected or off. Beside a file lies its
-//! `journal`, by which the next server tells what happened.
+//! An acknowledged write is in the `backing`. A kill of the server loses no acknowledged write. A crash of the machine
+//! may lose the writes that no flush has followed, since a flush is `fdatasync(2)`. A power cut of the modelled drive
+//! loses writes from its `volatile` cache, and loses nothing if the cache is protected or off. Each data file has a
+//! `journal` next to it, from which the next server reports these events.
 
 mod backing;
+mod error;
+mod files;
 mod journal;
 mod opened;
 mod volatile;
@@ -15,11 +17,12 @@ use std::io;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use lanemark_core::rng::{Rng, StreamKey};
-use lanemark_core::sim::spec::WriteCache;
+use lanemark_schema::rng::{Rng, StreamKey};
+use lanemark_sim::spec::WriteCache;
 
 pub use backing::Stretch;
-pub use opened::{DataError, DataPlan, Opened, Place};
+pub use error::DataError;
+pub use opened::{DataPlan, Opened, Place};
 pub use volatile::{Loss, SECTOR};
 
 use backing::Backing;
@@ -28,36 +31,36 @@ use volatile::{Fate, Volatile};
 
 use crate::engine::Held;
 
-/// A stream of random numbers that no thread of a run has.
+/// A stream of random numbers that no thread of a run uses.
 const CUT_STREAM: u32 = 5 << 28;
 
 /// The data of an export.
 #[derive(Debug)]
 pub struct Data {
     backing: Backing,
-    /// Writes that a power cut may take, where the drive's cache is volatile.
+    /// Writes that a power cut may take, if the drive's cache is volatile.
     volatile: Option<Mutex<Volatile>>,
     random: Mutex<Rng>,
     journal: Option<Journal>,
     /// Whether anything was written since the last flush.
     unflushed: AtomicBool,
-    /// Power cuts so far.
+    /// Number of power cuts until now.
     cuts: AtomicU64,
 }
 
-/// The writes that a flush is about: all that were complete when it came.
+/// The writes that a flush covers: all writes that were complete on its arrival.
 #[derive(Clone, Copy, Debug)]
 pub struct Mark {
     number: u64,
     cuts: u64,
 }
 
-/// The cache of the drive whose data it is.
+/// The cache of the drive that owns the data.
 #[derive(Clone, Copy, Debug)]
 pub struct Cache {
-    /// Fate of the cache's content in a loss of power.
+    /// Effect of a loss of power on the cache's content.
     pub kind: WriteCache,
-    /// Bytes that it holds.
+    /// Size of the cache in bytes.
     pub size: u64,
 }
 
@@ -75,15 +78,15 @@ impl Data {
         }
     }
 
-    /// Empty data in memory.
+    /// Creates empty data in memory.
     ///
     /// # Errors
-    /// Where the kernel gives none.
+    /// Returns an error if the kernel provides no memory.
     pub fn memory(size: u64, cache: Cache, seed: u64) -> io::Result<Self> {
         Ok(Self::new(Backing::memory(size)?, None, cache, seed))
     }
 
-    /// Lets no power cut come, so that nothing has to be kept for one: a long write takes a third of the time then.
+    /// Rules out power cuts, so that no replaced data has to be kept: a long write then takes a third of the time.
     pub(crate) fn without_power_cuts(&mut self) {
         self.volatile = None;
     }
@@ -93,20 +96,20 @@ impl Data {
         self.backing.size()
     }
 
-    /// Whether a flush has nothing to wait for.
+    /// Returns whether the data is in memory, so that a flush need not wait.
     pub fn is_memory(&self) -> bool {
         !self.backing.is_kept()
     }
 
-    /// The file to read all of it from; none where it lies in two.
+    /// Returns the file that contains all data; `None` if the data is in two files.
     pub(crate) fn to_read(&self) -> Option<&File> {
         self.backing.one_file()
     }
 
-    /// Reads the bytes at `offset`. All ranges must lie within the export.
+    /// Reads the bytes at `offset`. All ranges must lie inside the export.
     ///
     /// # Errors
-    /// As the file's.
+    /// Returns the file's I/O error.
     pub fn read(&self, offset: u64, bytes: &mut [u8]) -> io::Result<()> {
         self.backing.read(offset, bytes)
     }
@@ -114,13 +117,13 @@ impl Data {
     /// Writes bytes at `offset`.
     ///
     /// # Errors
-    /// As the file's.
+    /// Returns the file's I/O error.
     pub fn write(&self, offset: u64, bytes: &[u8]) -> io::Result<()> {
         self.note_unflushed()?;
         let Some(volatile) = &self.volatile else {
             return self.backing.write(offset, bytes);
         };
-        // Held until the new data is there, so that no other write comes in between.
+        // The lock is held until the new data is stored, so that no other write comes in between.
         let mut volatile = lock(volatile);
         let mut before = vec![0; bytes.len()];
         self.backing.read(offset, &mut before)?;
@@ -128,10 +131,10 @@ impl Data {
         self.backing.write(offset, bytes)
     }
 
-    /// Lets a range read as zeroes, as a hole or with room for data. It stays so whatever comes.
+    /// Makes a range read as zeroes, as a hole or with allocated space. No power cut reverts this.
     ///
     /// # Errors
-    /// As the file's.
+    /// Returns the file's I/O error.
     pub fn zero(&self, offset: u64, length: u64, hole: bool) -> io::Result<()> {
         if length == 0 {
             return Ok(());
@@ -144,21 +147,21 @@ impl Data {
         self.backing.zero(offset, length, hole)
     }
 
-    /// The stretches with data and without from `offset` on, at most `most` of them.
+    /// Returns the stretches with and without data from `offset` on, up to `most` of them.
     pub fn stretches(&self, offset: u64, length: u64, most: usize) -> Vec<Stretch> {
         self.backing.stretches(offset, length, most)
     }
 
-    /// The writes that a flush which comes now is about.
+    /// Returns the writes that a flush covers if it arrives now.
     pub fn mark(&self) -> Mark {
         let number = self.volatile.as_ref().map_or(0, |volatile| lock(volatile).mark());
         Mark { number, cuts: self.cuts.load(Ordering::Acquire) }
     }
 
-    /// Stores what was written before `mark`. False where a power cut came in between: then the flush has failed.
+    /// Stores the writes before `mark`. Returns false if a power cut came in between: then the flush has failed.
     ///
     /// # Errors
-    /// As the file's.
+    /// Returns the file's I/O error.
     pub fn flush(&self, mark: Mark) -> io::Result<bool> {
         self.unflushed.store(false, Ordering::SeqCst);
         if let Err(error) = self.backing.sync() {
@@ -177,10 +180,10 @@ impl Data {
         Ok(in_time)
     }
 
-    /// Loses what a power cut of the drive takes.
+    /// Applies a power cut of the drive to the data, and returns the losses.
     ///
     /// # Errors
-    /// As the file's.
+    /// Returns the file's I/O error.
     pub fn lose(&self) -> io::Result<Loss> {
         let Some(volatile) = &self.volatile else { return Ok(Loss::default()) };
         let mut volatile = lock(volatile);
@@ -189,10 +192,10 @@ impl Data {
         volatile.power_cut(&mut random, |offset, before| self.backing.write(offset, before))
     }
 
-    /// Stores some, all or none of the sectors of a write that a power cut came into.
+    /// Stores some, all or zero of the sectors of a write that a power cut interrupted.
     ///
     /// # Errors
-    /// As the file's.
+    /// Returns the file's I/O error.
     pub fn tear(&self, offset: u64, bytes: &[u8]) -> io::Result<()> {
         self.note_unflushed()?;
         let mut random = lock(&self.random);
@@ -210,10 +213,10 @@ impl Data {
         Ok(())
     }
 
-    /// Ends in good order: everything is stored, and the journal says so.
+    /// Ends in order: stores all data, and records the end in the journal.
     ///
     /// # Errors
-    /// As the file's.
+    /// Returns the file's I/O error.
     pub fn close(&self) -> io::Result<()> {
         self.flush(self.mark())?;
         self.journal.as_ref().map_or(Ok(()), Journal::closed)
@@ -234,14 +237,14 @@ impl Held for std::sync::Arc<Data> {
             Err(error) => format!("power cut: what it takes could not be taken: {error}"),
         };
         if let Some(journal) = &self.journal {
-            // The loss itself has happened; a journal that cannot be written is told at the end.
+            // The loss itself has happened; a failure to write the journal is reported at the end.
             let _ = journal.cut(&line);
         }
         line
     }
 }
 
-/// A loss in a line.
+/// Describes a loss in a line.
 fn told(loss: &Loss) -> String {
     if loss.writes == 0 {
         return "power cut: nothing was unflushed, nothing is lost".to_owned();
@@ -275,7 +278,7 @@ mod tests {
         bytes[0]
     }
 
-    /// The number of sectors that still have what was written to them, after a cut.
+    /// Returns the number of sectors that still contain the written data after a cut.
     fn kept(cache: Cache, flush: bool) -> usize {
         let data = Data::memory(1 << 20, cache, 3).unwrap();
         (0..100).for_each(|at| data.write(at * 512, &[7; 512]).unwrap());

@@ -1,34 +1,39 @@
-//! The opening of data: what is refused, what is made, and what the last server left.
+//! The opening of data: the checks, the files that are created, and the state that the last server left.
 
-use std::fs::{File, OpenOptions};
+use std::fs::File;
 use std::io::{self, Read};
-use std::os::unix::fs::{FileTypeExt, OpenOptionsExt};
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-use rustix::fs::{FlockOperation, OFlags, flock};
-use rustix::io::Errno;
+use lanemark_files::companion;
+use rustix::fs::FlockOperation;
 
-use super::backing::Backing;
-use super::journal::{self, JOURNAL_MAX, Journal, Said, State};
+use super::backing::{Backing, MAP_MARK};
+use super::error::DataError;
+use super::files::{Made, OpenImage, lock, take};
+use super::journal::{self, Extent, Image, JOURNAL_MAX, Journal, Said, State};
 use super::{Cache, Data};
 
-/// Where data is, and what lies below.
+/// Suffix of the journal's name.
+const JOURNAL: &str = ".lanemark";
+
+/// The location of the data, and the image below it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DataPlan {
-    /// The place of the data.
+    /// The location of the data.
     pub place: Place,
-    /// A read-only image that shows through where nothing was written.
+    /// A read-only image that provides the content of unwritten blocks.
     pub over: Option<PathBuf>,
     /// Length of the export.
     pub size: u64,
-    /// A file that may be written over though no server made it.
+    /// A file that may be overwritten even though no server created it.
     pub overwrite: Option<PathBuf>,
 }
 
-/// The place of data.
+/// The location of data.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Place {
-    /// Memory, gone with the server.
+    /// Memory, which is lost when the server ends.
     Memory,
     /// A sparse file.
     File(PathBuf),
@@ -39,59 +44,31 @@ pub enum Place {
 pub struct Opened {
     /// The data.
     pub data: Data,
-    /// Lines about what the last server left.
+    /// Lines about the state that the last server left.
     pub told: Vec<String>,
 }
 
-/// A reason why data cannot be opened.
-#[derive(Debug, thiserror::Error)]
-pub enum DataError {
-    /// A target that is refused so that nothing is lost.
-    #[error("{}: {why}", path.display())]
-    Refused {
-        /// The file.
-        path: PathBuf,
-        /// Reason of the refusal.
-        why: String,
-        /// A way out.
-        hint: String,
-    },
-    /// A file that does not fit what was asked for.
-    #[error("{}: {why}", path.display())]
-    Misfit {
-        /// The file.
-        path: PathBuf,
-        /// Reason why the file does not fit.
-        why: String,
-    },
-    /// A file that cannot be opened, read or written.
-    #[error("{}: can't be {action}: {source}", path.display())]
-    System {
-        /// The file.
-        path: PathBuf,
-        /// Action that failed.
-        action: &'static str,
-        /// The kernel's answer.
-        source: io::Error,
-    },
+/// The state that the last server left of a file's data.
+struct Former {
+    /// The journal, open and locked.
+    journal: File,
+    /// The journal's content, if the data that it describes exists.
+    said: Option<Said>,
+    /// Whether there is a journal whose data no longer exists.
+    is_gone: bool,
 }
 
 impl DataPlan {
-    /// Opens the data of a drive with this `cache`. What a power cut takes follows from `seed`.
+    /// Opens the data of a drive with this `cache`. The losses in power cuts depend on `seed`.
     ///
     /// # Errors
-    /// A file that is refused, does not fit, or cannot be opened.
+    /// Returns an error if a file is refused, does not fit, or cannot be opened.
     pub fn open(&self, cache: Cache, seed: u64) -> Result<Opened, DataError> {
-        let image = self.over.as_deref().map(open_image).transpose()?;
-        if let (Some((image, length)), Some(path)) = (&image, &self.over) {
-            let _: &File = image;
-            if *length > self.size {
-                let why = format!(
-                    "the image of {length} bytes is longer than the export of {}",
-                    self.size
-                );
-                return Err(DataError::Misfit { path: path.clone(), why });
-            }
+        let image = self.over.as_deref().map(OpenImage::open).transpose()?;
+        if let Some(image) = image.as_ref().filter(|image| image.length() > self.size) {
+            let (length, size) = (image.length(), self.size);
+            let why = format!("the image of {length} bytes is longer than the export of {size}");
+            return Err(DataError::Misfit { path: image.path.clone(), why });
         }
         match &self.place {
             Place::Memory => {
@@ -100,127 +77,160 @@ impl DataPlan {
                     |source| DataError::System { path: none.clone(), action: "taken", source };
                 let backing = Backing::memory(self.size).map_err(fail)?;
                 let backing = match image {
-                    Some((image, _)) => backing.over(image, None).map_err(fail)?,
+                    Some(image) => backing.over(image.file, None).map_err(fail)?,
                     None => backing,
                 };
                 let data = Data::new(backing, None, cache, seed);
                 Ok(Opened { data, told: Vec::new() })
             }
-            Place::File(path) => self.open_file(path, image.map(|(image, _)| image), cache, seed),
+            Place::File(path) => self.open_file(path, image, cache, seed),
         }
     }
 
     fn open_file(
         &self,
         path: &Path,
-        image: Option<File>,
+        image: Option<OpenImage>,
         cache: Cache,
         seed: u64,
     ) -> Result<Opened, DataError> {
-        let own = self.take(path)?;
+        let mut made = Made::default();
+        let own = take(path, image.as_ref(), &mut made)?;
         let fail =
             |action| move |source| DataError::System { path: path.to_owned(), action, source };
-        let beside = beside(path, ".lanemark");
-        let said = self.former(path, &own, &beside)?;
-        let over = self.over.as_ref().map(|over| over.display().to_string());
+        let inode = own.metadata().map_err(fail("looked at"))?.ino();
+        let Former { journal, said, is_gone } = self.former(path, &own, &mut made)?;
+        let over = image.as_ref().map(|image| image.noted());
         let mut told = Vec::new();
+        if is_gone {
+            told.push(format!(
+                "{}: the data that the journal next to it records is gone; it begins empty",
+                path.display()
+            ));
+        }
         if let Some(said) = &said {
-            let wrong = if said.size != self.size {
-                Some(format!("it is served with a size of {} bytes, not {}", said.size, self.size))
-            } else if said.over != over {
-                let named = said.over.as_deref().unwrap_or("no image");
-                Some(format!("it is served over {named}"))
-            } else {
-                None
-            };
-            if let Some(why) = wrong {
-                return Err(DataError::Misfit { path: path.to_owned(), why });
-            }
+            self.check_former(path, said, over.as_ref())?;
             told = left_by(said);
         }
         let mut backing = Backing::file(own, self.size).map_err(fail("made as long"))?;
         if let Some(image) = image {
-            let path = self::beside(path, ".map");
-            let fail = |source| DataError::System { path: path.clone(), action: "opened", source };
-            let mut options = OpenOptions::new();
-            options.read(true).write(true).create(true).truncate(said.is_none()).mode(0o600);
-            let map = options.open(&path).map_err(fail)?;
-            backing = backing.over(image, Some(map)).map_err(fail)?;
+            let path = companion::path(path, ".map");
+            let map = self.map(&path, said.is_some(), &mut made)?;
+            let fail = |source| DataError::System { path: path.clone(), action: "used", source };
+            backing = backing.over(image.file, Some(map)).map_err(fail)?;
         }
-        let mut options = OpenOptions::new();
-        options.read(true).write(true).create(true).truncate(false).mode(0o600);
-        let file = options.open(&beside);
-        let journal = file.and_then(|file| Journal::begin(file, self.size, over.as_deref()));
+        let data = Extent { length: self.size, inode };
+        let journal = Journal::begin(journal, data, over.as_ref());
         let journal = journal.map_err(|source| DataError::System {
-            path: beside.clone(),
+            path: companion::path(path, JOURNAL),
             action: "written",
             source,
         })?;
+        made.keep();
         let data = Data::new(backing, Some(journal), cache, seed);
         Ok(Opened { data, told })
     }
 
-    /// Opens the file for this server alone.
-    fn take(&self, path: &Path) -> Result<File, DataError> {
-        let fail =
-            |action| move |source| DataError::System { path: path.to_owned(), action, source };
-        match std::fs::metadata(path) {
-            Ok(there) if !there.is_file() => {
-                let kind = there.file_type();
-                let what = match (kind.is_block_device(), kind.is_dir()) {
-                    (true, _) => "is a block device, and data is only kept in files",
-                    (_, true) => "is a folder",
-                    _ => "is no regular file",
-                };
-                return Err(DataError::Refused {
-                    path: path.to_owned(),
-                    why: what.to_owned(),
-                    hint: "name a new file".to_owned(),
-                });
+    /// Returns whether the user allows the file at `path` to be used as it is.
+    fn may_overwrite(&self, path: &Path) -> bool {
+        self.overwrite.as_deref() == Some(path)
+    }
+
+    /// Returns the file of the map, which has content if `has_former` data.
+    fn map(&self, path: &Path, has_former: bool, made: &mut Made) -> Result<File, DataError> {
+        let fail = |source| DataError::System { path: path.to_owned(), action: "opened", source };
+        let map = made.companion(path, MAP_MARK)?;
+        lock(&map.file, FlockOperation::NonBlockingLockExclusive, path)?;
+        match has_former {
+            true if map.is_empty => {
+                let why = "the map of the data is gone: it says which blocks lie in the data and which in the image";
+                Err(DataError::Misfit { path: path.to_owned(), why: why.to_owned() })
             }
-            Err(error) if error.kind() != io::ErrorKind::NotFound => {
-                return Err(fail("opened")(error));
-            }
-            _ => {}
-        }
-        let mut options = OpenOptions::new();
-        // What has taken the name since must not keep anybody waiting.
-        let flags = (OFlags::NONBLOCK | OFlags::CLOEXEC).bits().cast_signed();
-        options.read(true).write(true).create(true).truncate(false).mode(0o600).custom_flags(flags);
-        let file = options.open(path).map_err(fail("opened"))?;
-        if !file.metadata().map_err(fail("opened"))?.is_file() {
-            return Err(fail("opened")(io::Error::other("is no regular file")));
-        }
-        match flock(&file, FlockOperation::NonBlockingLockExclusive) {
-            Err(Errno::WOULDBLOCK) => Err(DataError::Refused {
-                path: path.to_owned(),
-                why: "another program has locked it".to_owned(),
-                hint: "end the other server, or name another file".to_owned(),
-            }),
-            // A file system without locks has none.
-            _ => Ok(file),
+            true => Ok(map.file),
+            // New data has no own blocks yet.
+            false => map.file.set_len(0).map(|()| map.file).map_err(fail),
         }
     }
 
-    /// Content of the journal of a file that was there before; none of a new file.
-    fn former(&self, path: &Path, own: &File, beside: &Path) -> Result<Option<Said>, DataError> {
-        let length = own.metadata().map_err(|source| DataError::System {
+    /// Opens and reads the journal of `own`; a new journal is empty.
+    fn former(&self, path: &Path, own: &File, made: &mut Made) -> Result<Former, DataError> {
+        let beside = companion::path(path, JOURNAL);
+        let fail =
+            |action| move |source| DataError::System { path: path.to_owned(), action, source };
+        let length = own.metadata().map_err(fail("looked at"))?.len();
+        let (is_new, may_overwrite) = (made.is_made(path), self.may_overwrite(path));
+        let journal = made.companion(&beside, journal::OURS)?;
+        lock(&journal.file, FlockOperation::NonBlockingLockExclusive, &beside)?;
+        let former = |file, said| Ok(Former { journal: file, said, is_gone: false });
+        let file = journal.file;
+        if journal.is_empty && (length == 0 || may_overwrite) {
+            return former(file, None);
+        }
+        let refused =
+            |why: String, hint: String| DataError::Refused { path: path.to_owned(), why, hint };
+        if journal.is_empty {
+            let hint = format!(
+                "name a new file; or --over {0} to leave it as it is; or --overwrite {0}",
+                path.display()
+            );
+            let why = "holds data that no server wrote: there is no journal beside it".to_owned();
+            return Err(refused(why, hint));
+        }
+        let text = read_bounded(&file);
+        match text.as_deref().ok().and_then(journal::read) {
+            // The user removed the file, and its data with it.
+            _ if is_new => Ok(Former { journal: file, said: None, is_gone: true }),
+            Some(said) => former(file, Some(said)),
+            None if may_overwrite => former(file, None),
+            None => Err(refused(
+                format!("its journal {} is of another version or damaged", beside.display()),
+                format!("--over {0} to leave it as it is; or --overwrite {0}", path.display()),
+            )),
+        }
+    }
+
+    /// Compares the files with the journal's record of them.
+    fn check_former(
+        &self,
+        path: &Path,
+        said: &Said,
+        over: Option<&Image>,
+    ) -> Result<(), DataError> {
+        let of = |image: Option<&Image>| image.map(|image| image.path.clone());
+        let wrong = if said.data.length != self.size {
+            Some(format!(
+                "it is served with a size of {} bytes, not {}",
+                said.data.length, self.size
+            ))
+        } else if of(said.over.as_ref()) != of(over) {
+            let named = of(said.over.as_ref()).unwrap_or_else(|| "no image".to_owned());
+            Some(format!("it is served over {named}"))
+        } else {
+            None
+        };
+        if let Some(why) = wrong {
+            return Err(DataError::Misfit { path: path.to_owned(), why });
+        }
+        if self.may_overwrite(path) {
+            return Ok(());
+        }
+        let there = std::fs::metadata(path).map_err(|source| DataError::System {
             path: path.to_owned(),
             action: "looked at",
             source,
         })?;
-        if length.len() == 0 {
-            return Ok(None);
-        }
-        let text = read_bounded(beside);
-        match text.as_deref().map(journal::read) {
-            Ok(Some(said)) => Ok(Some(said)),
-            _ if self.overwrite.as_deref() == Some(path) => Ok(None),
-            _ => Err(DataError::Refused {
+        let data = Extent { length: there.len(), inode: there.ino() };
+        let image = said.over.as_ref().zip(over);
+        let wrong = differs(said.data, data, "the file").or_else(|| {
+            image.and_then(|(said, now)| differs(said.extent, now.extent, "the image below it"))
+        });
+        match wrong {
+            None => Ok(()),
+            Some(why) => Err(DataError::Refused {
                 path: path.to_owned(),
-                why: "holds data that no server wrote: there is no journal beside it".to_owned(),
+                why,
                 hint: format!(
-                    "name a new file; or --over {0} to leave it as it is; or --overwrite {0}",
+                    "bring the files back that the last server had; or --overwrite {} to use them as they are",
                     path.display()
                 ),
             }),
@@ -228,7 +238,19 @@ impl DataPlan {
     }
 }
 
-/// Lines about what the last server left.
+/// Describes the difference between a file and the journal's record of it.
+fn differs(said: Extent, now: Extent, what: &str) -> Option<String> {
+    if said.length != now.length {
+        return Some(format!(
+            "the journal records {} bytes, and {what} has {}: what is missing would read as zeroes",
+            said.length, now.length
+        ));
+    }
+    (said.inode != now.inode)
+        .then(|| format!("{what} is not the one that the last server had: a copy, or another file"))
+}
+
+/// Returns lines about the state that the last server left.
 fn left_by(said: &Said) -> Vec<String> {
     let mut told: Vec<String> = said.cuts.iter().map(|cut| format!("before: {cut}")).collect();
     match said.state {
@@ -245,36 +267,16 @@ fn left_by(said: &Said) -> Vec<String> {
     told
 }
 
-fn open_image(path: &Path) -> Result<(File, u64), DataError> {
-    let fail = |source| DataError::System { path: path.to_owned(), action: "opened", source };
-    let there = std::fs::metadata(path).map_err(fail)?;
-    if !there.is_file() {
-        let why = "an image is a regular file".to_owned();
-        return Err(DataError::Misfit { path: path.to_owned(), why });
-    }
-    Ok((File::open(path).map_err(fail)?, there.len()))
-}
-
-/// The path with `ending` behind its name.
-fn beside(path: &Path, ending: &str) -> PathBuf {
-    let mut name = path.as_os_str().to_owned();
-    name.push(ending);
-    name.into()
-}
-
-fn read_bounded(path: &Path) -> io::Result<String> {
+fn read_bounded(file: &File) -> io::Result<String> {
     let mut text = String::new();
-    if !std::fs::metadata(path)?.is_file() {
-        return Err(io::Error::other("is no regular file"));
-    }
-    File::open(path)?.take(JOURNAL_MAX + 1).read_to_string(&mut text)?;
+    file.take(JOURNAL_MAX + 1).read_to_string(&mut text)?;
     Ok(text)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use lanemark_core::sim::spec::WriteCache;
+    use lanemark_sim::spec::WriteCache;
 
     const CACHE: Cache = Cache { kind: WriteCache::Volatile, size: 1 << 20 };
 
@@ -366,5 +368,137 @@ mod tests {
         let mut bytes = [0; 1024];
         data.read(4096, &mut bytes).unwrap();
         assert!(bytes[..512] == [1; 512] && bytes[512..] == [3; 512]);
+    }
+    /// Returns the names in a folder.
+    fn names(folder: &Path) -> Vec<String> {
+        let entries = std::fs::read_dir(folder).unwrap();
+        let mut names: Vec<String> =
+            entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+        names.sort();
+        names
+    }
+
+    #[test]
+    fn companions_of_others_are_refused_and_left_as_they_are() {
+        for ending in [".map", JOURNAL] {
+            let folder = tempfile::tempdir().unwrap();
+            let in_folder = |name: &str| folder.path().join(name);
+            std::fs::write(in_folder("image"), vec![3; 9_000]).unwrap();
+            let disk = in_folder("disk");
+            let over = DataPlan { over: Some(in_folder("image")), ..plan(&disk) };
+            let beside = companion::path(&disk, ending);
+            std::fs::write(&beside, "a map of the Alps").unwrap();
+            assert!(refusal(&over).contains("not a file of Lanemark"), "{ending}");
+            assert_eq!(std::fs::read(&beside).unwrap(), b"a map of the Alps");
+            std::fs::rename(&beside, in_folder("victim")).unwrap();
+            std::os::unix::fs::symlink(in_folder("victim"), &beside).unwrap();
+            assert!(refusal(&over).contains("symbolic link"), "{ending}");
+            assert_eq!(std::fs::read(in_folder("victim")).unwrap(), b"a map of the Alps");
+            // A refused start leaves no files behind.
+            let beside = beside.file_name().unwrap().to_str().unwrap();
+            assert_eq!(names(folder.path()), [beside, "image", "victim"]);
+        }
+    }
+
+    /// Serves, flushes and closes data that consists of `byte`.
+    fn serve_once(plan: &DataPlan, byte: u8) {
+        let data = plan.open(CACHE, 1).unwrap().data;
+        data.write(0, &vec![byte; plan.size as usize]).unwrap();
+        data.close().unwrap();
+    }
+
+    #[test]
+    fn data_that_was_cut_is_refused() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("disk");
+        let plan = plan(&path);
+        serve_once(&plan, 7);
+        for length in [4096, 0] {
+            let file = std::fs::OpenOptions::new().write(true).open(&path).unwrap();
+            file.set_len(length).unwrap();
+            assert!(refusal(&plan).contains("read as zeroes"), "{length}");
+            assert_eq!(std::fs::metadata(&path).unwrap().len(), length);
+        }
+        let allowed = DataPlan { overwrite: Some(path.clone()), ..plan.clone() };
+        assert!(allowed.open(CACHE, 1).is_ok());
+        assert!(plan.open(CACHE, 1).is_ok());
+        // A user who removed the file does not need its data.
+        std::fs::remove_file(&path).unwrap();
+        assert!(plan.open(CACHE, 1).unwrap().told[0].contains("is gone"));
+    }
+
+    #[test]
+    fn another_file_in_its_place_is_refused() {
+        let folder = tempfile::tempdir().unwrap();
+        let (path, copy) = (folder.path().join("disk"), folder.path().join("copy"));
+        let plan = plan(&path);
+        serve_once(&plan, 7);
+        std::fs::copy(&path, &copy).unwrap();
+        std::fs::rename(&copy, &path).unwrap();
+        assert!(refusal(&plan).contains("not the one that the last server had"));
+        let allowed = DataPlan { overwrite: Some(path.clone()), ..plan.clone() };
+        let mut bytes = [0; 512];
+        allowed.open(CACHE, 1).unwrap().data.read(0, &mut bytes).unwrap();
+        assert_eq!(bytes, [7; 512]);
+        assert!(plan.open(CACHE, 1).is_ok());
+    }
+
+    #[test]
+    fn an_image_or_a_map_that_was_cut_is_refused() {
+        let folder = tempfile::tempdir().unwrap();
+        let (path, image) = (folder.path().join("disk"), folder.path().join("image"));
+        std::fs::write(&image, vec![3; 9_000]).unwrap();
+        let plan = DataPlan { over: Some(image.clone()), ..plan(&path) };
+        plan.open(CACHE, 1).unwrap().data.write(0, &[7; 4096]).unwrap();
+        let cut = |path: &Path, length| {
+            std::fs::OpenOptions::new().write(true).open(path).unwrap().set_len(length).unwrap();
+        };
+        cut(&image, 4_096);
+        assert!(refusal(&plan).contains("the image below it has 4096"));
+        cut(&image, 9_000);
+        assert!(plan.open(CACHE, 1).is_ok());
+        for length in [70, 0] {
+            cut(&companion::path(&path, ".map"), length);
+            let refused = refusal(&plan);
+            assert!(refused.contains("map"), "{length}: {refused}");
+        }
+        std::fs::remove_file(companion::path(&path, ".map")).unwrap();
+        assert!(refusal(&plan).contains("the map of the data is gone"));
+    }
+
+    #[test]
+    fn an_image_is_nobodys_data() {
+        let folder = tempfile::tempdir().unwrap();
+        let (path, image) = (folder.path().join("disk"), folder.path().join("image"));
+        let (theirs, ours) = (plan(&image), DataPlan { over: Some(image.clone()), ..plan(&path) });
+        serve_once(&theirs, 3);
+        // The same file under another name.
+        let link = folder.path().join("link");
+        std::fs::hard_link(&image, &link).unwrap();
+        let both = DataPlan { over: Some(image.clone()), ..plan(&link) };
+        assert!(refusal(&both).contains("is the image of --over too"));
+        let writer = theirs.open(CACHE, 1).unwrap();
+        assert!(refusal(&ours).contains("another program has locked it"));
+        drop(writer);
+        let readers = [ours.open(CACHE, 1).unwrap(), {
+            let place = Place::Memory;
+            DataPlan { place, ..ours.clone() }.open(CACHE, 1).unwrap()
+        }];
+        assert!(refusal(&theirs).contains("another program has locked it"));
+        drop(readers);
+        assert!(theirs.open(CACHE, 1).is_ok());
+    }
+
+    #[test]
+    fn neither_files_of_the_kernel_nor_ends_of_links_are_taken() {
+        let folder = tempfile::tempdir().unwrap();
+        let memory = Path::new("/proc/self/mem");
+        assert!(refusal(&plan(memory)).contains("the kernel makes up"));
+        let over = DataPlan { over: Some(memory.to_owned()), place: Place::Memory, ..plan(memory) };
+        assert!(refusal(&over).contains("the kernel makes up"));
+        let (link, end) = (folder.path().join("link"), folder.path().join("end"));
+        std::os::unix::fs::symlink(&end, &link).unwrap();
+        assert!(refusal(&plan(&link)).contains("leads nowhere"));
+        assert!(!end.exists());
     }
 }

@@ -1,31 +1,32 @@
-//! A drive's volatile write cache: what a power cut may still take back.
+//! A drive's volatile write cache: the writes that a power cut may still revert.
 //!
-//! A write that was acknowledged and not flushed is in the export already, and here is what it replaced, at most as much
-//! as the drive's buffer holds: behind that, the oldest is taken to have been stored. A power cut draws for each
-//! write, the newest first, whether it was stored, lost or torn, and a torn one for each sector. A lost sector gets back
-//! what it had before that write; one that was stored keeps what it has, whatever older writes lost. A flush, or
-//! the trim or zeroing of a range, leaves nothing to be taken back.
+//! An acknowledged write without a flush is already in the export; this module keeps the data that it replaced, up to
+//! the size of the drive's buffer. Beyond that size, the oldest writes are assumed to be stored. A power cut draws for
+//! each write, from the newest to the oldest, whether it was stored, lost or torn, and for a torn write it draws each
+//! sector. A lost sector returns to its content before that write; a stored sector keeps its content, regardless of the
+//! loss of older writes. After a flush, or a trim or zeroing of a range, no write remains that a power cut could
+//! revert.
 //!
-//! After JEDEC and T13: a write to a volatile cache is on the media in any order or not at all until a flush (ATA
-//! ACS-4, 7.10 FLUSH CACHE; NVM Express 1.4, 6.8), and sectors are written whole.
+//! The rule follows JEDEC and T13: a write to a volatile cache reaches the media in any order or not at all until a
+//! flush (ATA ACS-4, 7.10 FLUSH CACHE; NVM Express 1.4, 6.8), and sectors are written whole.
 //!
-//! Not modelled: a cache that holds several versions of a sector stores the newest or an older one here; data that is
-//! spoilt, and sectors that were not written and change.
+//! Not modelled: if a cache holds several versions of a sector, the newest or an older version is stored here;
+//! corrupted data; changes of sectors that were not written.
 
 use std::collections::{HashSet, VecDeque};
 
-use lanemark_core::rng::Rng;
+use lanemark_schema::rng::Rng;
 
-/// The grain of losses: a sector is written whole or not at all.
+/// The unit of losses: a sector is written completely or not at all.
 pub const SECTOR: u64 = 512;
-/// Bookkeeping of an entry, counted beside its data.
+/// Bookkeeping of an entry, counted in addition to its data.
 const ENTRY: u64 = 64;
 
-/// The writes that a power cut may take back, the oldest first.
+/// The writes that a power cut may revert, the oldest first.
 #[derive(Debug)]
 pub(crate) struct Volatile {
     entries: VecDeque<Entry>,
-    /// Bytes of all entries, and the most that they may be.
+    /// Bytes of all entries, and their maximum.
     held: u64,
     most: u64,
     /// The number of the next entry.
@@ -42,9 +43,9 @@ struct Entry {
 
 #[derive(Debug)]
 enum Change {
-    /// Data that a write has replaced.
+    /// Data that a write replaced.
     Wrote(Vec<u8>),
-    /// A range that keeps what it has, however it was written before.
+    /// A range that keeps its content, regardless of earlier writes.
     Settled(u64),
 }
 
@@ -53,33 +54,33 @@ enum Change {
 pub struct Loss {
     /// Writes that were acknowledged and not flushed.
     pub writes: u64,
-    /// Writes of which nothing was stored.
+    /// Writes without a stored sector.
     pub lost: u64,
     /// Writes of which some sectors were stored.
     pub torn: u64,
-    /// Ranges that have their former data again, each with its length, in the order of offsets.
+    /// Ranges that were reverted to their previous data, each with its length, in order of offsets.
     pub ranges: Vec<(u64, u64)>,
 }
 
 impl Loss {
-    /// Bytes that have their former data again.
+    /// Returns the number of bytes that were reverted to their previous data.
     pub fn bytes(&self) -> u64 {
         self.ranges.iter().map(|(_, length)| length).sum()
     }
 }
 
 impl Volatile {
-    /// An empty cache of `most` bytes.
+    /// Creates an empty cache of `most` bytes.
     pub(crate) fn new(most: u64) -> Self {
         Self { entries: VecDeque::new(), held: 0, most, next: 0 }
     }
 
-    /// Notes a write to `offset` that replaces `before`.
+    /// Records a write to `offset` that replaces `before`.
     pub(crate) fn wrote(&mut self, offset: u64, before: Vec<u8>) {
         self.push(offset, Change::Wrote(before));
     }
 
-    /// Notes that a range has what it has for good.
+    /// Records that no power cut can change the content of a range.
     pub(crate) fn settled(&mut self, offset: u64, length: u64) {
         if !self.entries.is_empty() {
             self.push(offset, Change::Settled(length));
@@ -96,12 +97,12 @@ impl Volatile {
         }
     }
 
-    /// Returns a mark behind all that was written so far, for [`Volatile::flushed`].
+    /// Returns a mark after all writes until now, for [`Volatile::flushed`].
     pub(crate) fn mark(&self) -> u64 {
         self.next
     }
 
-    /// Forgets the writes before `mark`, which have been stored.
+    /// Removes the writes before `mark`, which have been stored.
     pub(crate) fn flushed(&mut self, mark: u64) {
         while let Some(oldest) = self.entries.front()
             && oldest.number < mark
@@ -111,8 +112,8 @@ impl Volatile {
         }
     }
 
-    /// Loses what a power cut takes, by `random`; `restore` gets the offsets and former data of lost sectors. The cache
-    /// is empty then.
+    /// Applies a power cut, with draws from `random`; `restore` gets the offsets and previous data of lost sectors. The
+    /// cache is empty afterwards.
     pub(crate) fn power_cut<E>(
         &mut self,
         random: &mut Rng,
@@ -186,7 +187,7 @@ impl Fate {
         }
     }
 
-    /// Whether the next sector of such a write was stored.
+    /// Draws whether the next sector of such a write was stored.
     pub(crate) fn keeps(self, random: &mut Rng) -> bool {
         match self {
             Self::Stored => true,
@@ -196,7 +197,7 @@ impl Fate {
     }
 }
 
-/// Ranges, each with its end, as ranges with lengths, of which no two touch.
+/// Merges ranges, each given with its end, into disjoint ranges with lengths. No two of them touch.
 fn united(mut ranges: Vec<(u64, u64)>) -> Vec<(u64, u64)> {
     ranges.sort_unstable();
     let mut all: Vec<(u64, u64)> = Vec::new();
@@ -212,7 +213,7 @@ fn united(mut ranges: Vec<(u64, u64)>) -> Vec<(u64, u64)> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use lanemark_core::rng::StreamKey;
+    use lanemark_schema::rng::StreamKey;
     use std::collections::BTreeSet;
 
     const SECTORS: u64 = 64;
@@ -221,7 +222,7 @@ mod tests {
         Rng::new(StreamKey::from_seed(seed))
     }
 
-    /// Sectors of one byte each, written through a cache, with all that each may hold after a cut.
+    /// Sectors of one byte each, written through a cache, with the set of contents that each may have after a cut.
     struct Model {
         disk: Vec<u8>,
         may: Vec<BTreeSet<u8>>,

@@ -14,18 +14,18 @@ use super::init::{self, InitPlan};
 /// Names of the sockets in the folder.
 pub(crate) const CALENDAR: &str = "calendar";
 pub(crate) const DISK: &str = "disk";
-/// Name of the file with what the guest's kernel says.
+/// Name of the file with the output of the guest's kernel.
 const LOG: &str = "kernel";
-/// Name of the file with the number of the group of the guest's processes.
+/// Name of the file with the number of the process group of the guest.
 const GROUP: &str = "group";
-/// Bytes of the log which are told.
+/// Number of bytes of the log which are reported.
 const LOG_TOLD: u64 = 2_000;
-/// Time that a kernel has to end when its guest is switched off.
+/// Time limit for the end of a kernel after its guest is shut down.
 const ENDING: Duration = Duration::from_secs(10);
-/// The longest path of a socket.
+/// Maximum length of a socket's path.
 const PATH_MAX: usize = 80;
 
-/// A guest that is to be started.
+/// A guest to start.
 #[derive(Debug)]
 pub struct Boot {
     kernel: PathBuf,
@@ -36,11 +36,12 @@ pub struct Boot {
 }
 
 impl Boot {
-    /// A guest with this `kernel` and so many bytes of `memory`, whose first process is `program`. An empty `folder` is
-    /// for its sockets and files. The command and its working directory are of the `plan`.
+    /// Prepares a guest with this `kernel` and `memory` bytes of memory, whose first process is `program`. Its sockets
+    /// and files are in `folder`, which is empty. The `plan` contains the command and its working directory.
     ///
     /// # Errors
-    /// A kernel that is not there, or a folder whose path the kernel's arguments cannot have.
+    /// Returns an error if the kernel does not exist, or if the kernel's arguments cannot contain the path of the
+    /// folder.
     pub fn new(
         kernel: PathBuf,
         program: &Path,
@@ -69,12 +70,12 @@ impl Boot {
     }
 }
 
-/// A guest at work. It ends with this, whatever it does.
+/// A running guest. It ends when this is dropped, in any state.
 pub(crate) struct Guest {
     child: Child,
     ended: Option<ExitStatus>,
     folder: PathBuf,
-    /// What was forwarded of the command's output, and of its errors.
+    /// Number of forwarded bytes of the command's output, and of its errors.
     forwarded: [u64; 2],
 }
 
@@ -96,7 +97,7 @@ impl Guest {
         command.args(["--", init::WORD]).arg(wanted);
         command.stdin(Stdio::null()).stdout(log.try_clone()?).stderr(log);
         command.current_dir("/").env_clear();
-        // Its processes are ended together, and a terminal's signals are not for them.
+        // The guest's processes are ended together, and do not receive a terminal's signals.
         command.process_group(0);
         let child = command.spawn()?;
         let guest = Self { child, ended: None, folder, forwarded: [0; 2] };
@@ -104,7 +105,7 @@ impl Guest {
         Ok(guest)
     }
 
-    /// Whether the kernel has ended.
+    /// Returns whether the kernel has ended.
     pub(crate) fn has_ended(&mut self) -> io::Result<bool> {
         if self.ended.is_none() {
             self.ended = self.child.try_wait()?;
@@ -112,15 +113,15 @@ impl Guest {
         Ok(self.ended.is_some())
     }
 
-    /// Hands on what the command has printed since this was last called.
+    /// Forwards the output of the command since the last call.
     pub(crate) fn forward(&mut self) -> io::Result<()> {
         let [out, error] = &mut self.forwarded;
         forward(&self.folder.join(init::OUT), out, &mut io::stdout())?;
         forward(&self.folder.join(init::ERROR), error, &mut io::stderr())
     }
 
-    /// Ends the guest: waits for its end where it `ends_itself`, and else makes one. Returns how its kernel ended, the
-    /// command's exit code, and where there is none the kernel's last words.
+    /// Ends the guest: waits for its end if it `ends_itself`, and kills it otherwise. Returns the exit status of its
+    /// kernel, the command's exit code and, if there is no exit code, the kernel's last output.
     pub(crate) fn end(
         mut self,
         ends_itself: bool,
@@ -142,7 +143,7 @@ impl Guest {
     }
 
     fn kill(&mut self) {
-        // The group may be there when its first process has ended.
+        // The group may still exist after its first process has ended.
         kill_group(self.child.id());
         let _ = self.child.wait();
     }
@@ -154,7 +155,7 @@ impl Drop for Guest {
     }
 }
 
-/// Ends the processes of a guest whose run was killed, as far as its `folder` tells them.
+/// Ends the processes of a guest whose run was killed, as far as its `folder` records them.
 pub fn kill_noted(folder: &Path) {
     let group = fs::read_to_string(folder.join(GROUP)).ok();
     if let Some(group) = group.and_then(|group| group.parse().ok()) {
@@ -163,7 +164,8 @@ pub fn kill_noted(folder: &Path) {
 }
 
 fn kill_group(id: u32) {
-    // The first process's own group is none that was started here, and neither is the group 0, which is that of whoever asks.
+    // Group 1 belongs to the first process of the machine and was not started here. The number 0 would mean the group
+    // of the caller.
     if let Some(group) = i32::try_from(id).ok().filter(|id| *id > 1).and_then(Pid::from_raw) {
         let _ = kill_process_group(group, Signal::KILL);
     }

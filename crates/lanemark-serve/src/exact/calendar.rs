@@ -1,37 +1,39 @@
-//! Messages between user-mode Linux and its calendar (`include/uapi/linux/um_timetravel.h`), as pure functions of bytes.
+//! Messages between user-mode Linux and its calendar, as pure functions of bytes.
+//!
+//! The kernel defines them in `include/uapi/linux/um_timetravel.h`.
 
 /// Length of a message.
 pub const LENGTH: usize = 16;
-/// The time that means never: the guest waits for something that is not its own.
+/// The time that means never: the guest waits for an event outside of itself.
 pub const NEVER: u64 = i64::MAX as u64;
 
 /// A message of the guest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Said {
-    /// A message of the calendar was taken.
+    /// Acknowledges a message of the calendar.
     Taken,
     /// The connection begins.
     Start,
-    /// The guest wants to run at this time, in ns; the last such message counts.
+    /// The guest requests to run at this time, in ns; only the last such message counts.
     Request(u64),
     /// The guest waits for the time that it requested.
     Wait,
-    /// The guest asks for the time.
+    /// The guest requests the time.
     Get,
-    /// The guest has come to this time.
+    /// The guest's time has advanced to this time.
     Update(u64),
-    /// The guest asks for the time of day.
+    /// The guest requests the time of day.
     Day,
 }
 
 /// A message of the calendar.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Told {
-    /// A message of the guest was taken, with the time that it asked for.
+    /// Acknowledges a message of the guest, with the time that it requested.
     Taken(u64),
     /// The guest runs, from this time on.
     Run(u64),
-    /// The guest need not ask before this time.
+    /// The guest need not send a request before this time.
     FreeUntil(u64),
 }
 
@@ -45,10 +47,10 @@ pub struct CalendarError {
     pub time: u64,
 }
 
-/// Reads a message of the guest, with its number in the order of messages.
+/// Reads a message of the guest, with its sequence number.
 ///
 /// # Errors
-/// A message that is not known, or a time beyond the last one.
+/// Returns an error if the message is not known, or its time exceeds the maximum.
 pub fn read(bytes: [u8; LENGTH]) -> Result<(Said, u32), CalendarError> {
     let word = |at: usize| u32::from_le_bytes([0, 1, 2, 3].map(|byte| bytes[at + byte]));
     let (operation, order) = (word(0), word(4));
@@ -66,7 +68,8 @@ pub fn read(bytes: [u8; LENGTH]) -> Result<(Said, u32), CalendarError> {
     Ok((said, order))
 }
 
-/// The bytes of a message of the calendar, with its number in the order of messages, or that of the message it answers.
+/// Returns the bytes of a message of the calendar, with its sequence number, or the sequence number of the message that
+/// it answers.
 pub fn write(told: Told, order: u32) -> [u8; LENGTH] {
     let (operation, time): (u32, u64) = match told {
         Told::Taken(time) => (0, time),

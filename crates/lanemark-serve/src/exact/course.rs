@@ -1,16 +1,16 @@
-//! The course of a run: calendar, device and simulator as one, in one thread.
+//! The loop of an exact run: calendar, device and simulator in one thread.
 //!
-//! The guest either works or waits, and only its messages are heard while it works. When it waits, the simulator goes from
-//! event to event. Where one leaves an answer in the queue, the guest is notified at that instant, rounded up to its ns,
-//! and asks to run then. Else it runs at the time that it had requested. It need not ask before the simulator's next
-//! event, which a request may bring nearer.
+//! The guest either works or waits, and the loop reads only the guest's messages while it works. While the guest waits,
+//! the simulator advances from event to event. If an event puts a reply into the queue, the guest is notified at that
+//! instant, rounded up to its ns, and requests to run then. Otherwise the guest runs at the time that it had requested.
+//! It need not send a request before the simulator's next event, which a disk request may bring nearer.
 
 use std::io::{self, Read, Write};
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::sync::Arc;
 use std::time::Duration;
 
-use lanemark_core::units::Instant;
+use lanemark_schema::units::Instant;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 use super::boot::Guest;
@@ -21,15 +21,15 @@ use crate::vhost::device::Device;
 use crate::vhost::message::{self, HEADER};
 use crate::vhost::wire;
 
-/// The time of day at which every guest begins: 2026-01-01, so that a run can be had again.
+/// The time of day at which every guest begins: 2026-01-01, so that a run is reproducible.
 const DAY_NS: u64 = 1_767_225_600_000_000_000;
-/// Interval at which is looked whether the guest lives, and whether to stop.
+/// Interval at which the loop checks whether the guest lives, and whether to stop.
 const LOOK: Duration = Duration::from_millis(50);
-/// Time for the rest of a message that has begun, and for an answer that the guest gives at once.
+/// Time limit for the rest of a message that has begun, and for an immediate answer of the guest.
 const MESSAGE: Duration = Duration::from_secs(20);
-/// Real time after which a guest that says nothing is told of.
+/// Real time after which a silent guest is reported.
 const SILENCE: Duration = Duration::from_secs(30);
-/// Messages between two looks.
+/// Number of messages between two checks.
 const MESSAGES: u32 = 512;
 
 /// Calendar, device and simulator of a run.
@@ -40,14 +40,14 @@ pub(crate) struct Course {
     listeners: (UnixListener, UnixListener),
     calendar: Option<UnixStream>,
     disk: Option<UnixStream>,
-    /// The time of the guest in ns, as far as it is known.
+    /// The last known time of the guest in ns.
     now: u64,
-    /// The time at which the guest wants to run.
+    /// The time at which the guest requested to run.
     requested: Option<u64>,
     is_waiting: bool,
-    /// The time before which the guest does not ask.
+    /// The time before which the guest sends no request.
     free_until: u64,
-    /// The number of the next message of the calendar, and of the last one that the guest took.
+    /// The sequence number of the calendar's next message, and of the last message that the guest acknowledged.
     order: (u32, u32),
     has_more: bool,
 }
@@ -75,15 +75,16 @@ impl Course {
         })
     }
 
-    /// The simulator, after the run.
+    /// Returns the simulator, after the run.
     pub(crate) fn into_core(self) -> Core {
         self.core
     }
 
-    /// Runs until the guest has ended or `is_stopped`. A guest that has said nothing for [`SILENCE`] is `silent`.
+    /// Runs until the guest has ended or `is_stopped`. `silent` is called for a guest that has sent nothing for
+    /// [`SILENCE`].
     ///
     /// # Errors
-    /// A guest that breaks a protocol, does not answer, or waits for what never comes.
+    /// Returns an error if the guest breaks a protocol, does not answer, or waits for an event that will never occur.
     pub(crate) fn run(
         &mut self,
         guest: &mut Guest,
@@ -118,7 +119,7 @@ impl Course {
         }
     }
 
-    /// Waits for a message while the guest works. False where none has come for a while.
+    /// Waits for a message while the guest works. Returns false if no message arrives for a while.
     fn hear(&mut self) -> io::Result<bool> {
         let calendar = ready(&self.calendar, &self.listeners.0);
         let disk = ready(&self.disk, &self.listeners.1);
@@ -142,7 +143,7 @@ impl Course {
         let Some(stream) = &self.calendar else { return Ok(()) };
         let mut bytes = [0; calendar::LENGTH];
         match (&*stream).read_exact(&mut bytes) {
-            // The guest has ended, which is seen at the next look.
+            // The guest has ended, which the next check detects.
             Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => {
                 std::thread::sleep(Duration::from_millis(5));
                 self.is_waiting = false;
@@ -199,7 +200,7 @@ impl Course {
         }
     }
 
-    /// The guest's time has come to `time` by itself.
+    /// Records that the guest's own time has advanced to `time`.
     fn pass(&mut self, time: u64) -> io::Result<()> {
         if time < self.now {
             return Err(io::Error::other(format!("the guest's time goes back to {time} ns")));
@@ -214,13 +215,13 @@ impl Course {
         while !self.core.turn() {}
     }
 
-    /// The ns of the simulator's next event, rounded up; [`NEVER`] where there is none.
+    /// Returns the ns of the simulator's next event, rounded up; [`NEVER`] if there is no event.
     fn next(&self) -> u64 {
-        // Answers that lie there are to be told of now.
+        // The guest must be notified now of replies in the queue.
         self.core.next_event().map_or(NEVER, |at| at.picoseconds().div_ceil(1_000).min(NEVER))
     }
 
-    /// Goes on to what the guest waits for, and lets it run.
+    /// Advances to the event that the guest waits for, and lets it run.
     fn go_on(&mut self) -> io::Result<bool> {
         loop {
             if self.device.queue().take_answers() {
@@ -252,7 +253,7 @@ impl Course {
         Ok(true)
     }
 
-    /// Tells the guest something, and waits until it has taken that.
+    /// Sends the guest a message, and waits for its acknowledgement.
     fn tell(&mut self, told: Told) -> io::Result<()> {
         let order = self.order.0;
         self.order.0 = order.wrapping_add(1);
@@ -268,7 +269,7 @@ impl Course {
         Ok(())
     }
 
-    /// Notifies the guest of answers, and waits until it has noted that; meanwhile it asks for the time.
+    /// Notifies the guest of replies, and waits until it acknowledges; meanwhile the guest requests the time.
     fn notify(&mut self) -> io::Result<()> {
         let Some(channel) = self.device.channel.as_ref().map(UnixStream::try_clone).transpose()?
         else {
@@ -301,7 +302,7 @@ fn instant(ns: u64) -> Instant {
     Instant::from_picoseconds(ns.saturating_mul(1_000)).min(Instant::END)
 }
 
-/// A socket to be waited for.
+/// A socket to wait for.
 struct Waited<'s>(PollFd<'s>);
 
 impl<'s> From<&'s UnixStream> for Waited<'s> {
@@ -317,13 +318,13 @@ fn ready<'s>(stream: &'s Option<UnixStream>, listener: &'s UnixListener) -> Wait
     }
 }
 
-/// Waits until something has come on a socket, or `most` is over, and tells whether it has.
+/// Waits until data arrives on a socket, or `most` has passed, and returns whether data arrived.
 fn wait_for_one(socket: &UnixStream, most: Duration) -> io::Result<bool> {
     Ok(wait_for([socket.into()], most)? == [true])
 }
 
-/// Waits until something has come on one of the sockets, or `most` is over, and tells on which. Signals that come meanwhile
-/// change nothing.
+/// Waits until data arrives on one of the sockets, or `most` has passed, and returns which sockets have data. Signals
+/// do not change the result.
 fn wait_for<const N: usize>(sockets: [Waited<'_>; N], most: Duration) -> io::Result<[bool; N]> {
     let mut sockets = sockets.map(|socket| socket.0);
     let until = std::time::Instant::now() + most;

@@ -1,8 +1,8 @@
-//! The first process of a guest: it makes room to write, runs the command, and switches the guest off.
+//! The first process of a guest: it sets up a writable layer, runs the command, and shuts the guest down.
 //!
-//! The guest's root is the host's, read-only. Over it lies memory, so that every path can be written to and nothing of
-//! that outlives the guest. `/dev` has the disk, `vda`. What the command prints goes to files in a folder of the host,
-//! written at once.
+//! The guest's root is the host's, read-only. A layer in memory lies over it, so that every path is writable and no
+//! change outlives the guest. `/dev` contains the disk, `vda`. The output of the command goes to files in a folder of
+//! the host, written at once.
 
 use std::ffi::OsString;
 use std::fs::{self, File};
@@ -17,19 +17,19 @@ use rustix::mount::{MountFlags, UnmountFlags, mount, mount_move, unmount};
 use rustix::process::{Signal, chdir, chroot, kill_process_group};
 use rustix::system::{RebootCommand, reboot};
 
-/// The word after which the program's name has the plan, where it is a guest's first process.
+/// The argument that marks a guest's first process; the path of the plan follows it.
 pub const WORD: &str = "lanemark-exact-init";
-/// Files of the folder: what the command printed, and its exit code.
+/// Files of the folder: the output of the command, and its exit code.
 pub(crate) const OUT: &str = "out";
 pub(crate) const ERROR: &str = "error";
 pub(crate) const CODE: &str = "code";
 /// The exit code of a command that cannot be started.
 const NOT_STARTED: i32 = 127;
 
-/// A plan for the first process: where output goes, where the command runs, and the command.
+/// A plan for the first process: the folder of the output, the working directory, and the command.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct InitPlan {
-    /// The folder of the host that output goes to.
+    /// The folder of the host for the output.
     pub output: PathBuf,
     /// The command's working directory.
     pub folder: PathBuf,
@@ -40,14 +40,14 @@ pub struct InitPlan {
 }
 
 impl InitPlan {
-    /// The plan as bytes: its parts, each with a zero byte behind it, which none of them can have.
+    /// Returns the plan as bytes: its parts, each followed by a zero byte, which no part can contain.
     pub fn bytes(&self) -> Vec<u8> {
         let places = [&self.output, &self.folder].map(|path| path.clone().into_os_string());
         let parts = places.into_iter().chain([self.path.clone()]).chain(self.words.clone());
         parts.flat_map(|part| [part.into_vec(), vec![0]].concat()).collect()
     }
 
-    /// Reads a plan; none where the bytes are no plan.
+    /// Reads a plan; returns `None` if the bytes are not a plan.
     pub fn read(bytes: &[u8]) -> Option<Self> {
         let mut parts = bytes.strip_suffix(&[0])?.split(|byte| *byte == 0);
         let mut next = || parts.next().map(|part| OsString::from_vec(part.to_vec()));
@@ -57,7 +57,7 @@ impl InitPlan {
     }
 }
 
-/// Runs the plan of the file `plan` in a guest, and switches the guest off. Nothing is done in any process but the first.
+/// Runs the plan of the file `plan` in a guest, and shuts the guest down. Does nothing in any process except the first.
 pub fn run(plan: &Path) {
     if std::process::id() != 1 {
         return;
@@ -66,7 +66,7 @@ pub fn run(plan: &Path) {
         let plan = InitPlan::read(&bytes).ok_or(io::ErrorKind::InvalidData)?;
         within(&plan)
     }) {
-        // The kernel's own output goes to the same place.
+        // The kernel prints to the same output.
         let line = format!("{WORD}: {error}\n");
         let _ = io::Write::write_all(&mut io::stderr(), line.as_bytes());
     }
@@ -75,7 +75,7 @@ pub fn run(plan: &Path) {
 }
 
 fn within(plan: &InitPlan) -> io::Result<()> {
-    // Every host has this folder; what it has in it shows again in the new root.
+    // Every host has this folder; its content is visible again in the new root.
     let base = Path::new("/tmp");
     let [root, upper, work, output] =
         ["root", "upper", "work", "output"].map(|name| base.join(name));
@@ -130,9 +130,9 @@ fn command(plan: &InitPlan, out: File, error: File) -> io::Result<std::process::
     command.status()
 }
 
-/// Ends what the command left, and takes its file systems off the disk.
+/// Ends the command's remaining processes, and unmounts its file systems from the disk.
 fn clear() {
-    // All processes but this one.
+    // Signals all processes except this one.
     let _ = kill_process_group_all();
     let mounts = fs::read_to_string("/proc/mounts").unwrap_or_default();
     let of_disk = mounts.lines().filter(|line| line.starts_with("/dev/vd"));
@@ -144,7 +144,7 @@ fn clear() {
 
 fn kill_process_group_all() -> rustix::io::Result<()> {
     match rustix::process::Pid::from_raw(1) {
-        // A negative 1 is everybody but the first process, who asks.
+        // The process id -1 addresses all processes except the first one, which makes this call.
         Some(all) => kill_process_group(all, Signal::KILL),
         None => Ok(()),
     }

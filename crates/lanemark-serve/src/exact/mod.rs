@@ -1,20 +1,22 @@
 //! The exact mode: programs in a kernel whose clock is the simulator's.
 //!
-//! User-mode Linux with `time-travel=ext` asks a calendar, which is here, when it may go on. Its disk is a virtio block
-//! device over vhost-user, which is here too, in the same thread. So while the guest works, no time passes but what its
-//! own timers take; while it waits, the simulator goes on to its next completion or to the time that the guest asked for,
-//! whichever is first. Nothing depends on how fast the host is, or on what else it does.
+//! User-mode Linux with `time-travel=ext` requests from a calendar, which this module provides, when it may continue.
+//! Its disk is a virtio block device over vhost-user, which this module serves in the same thread. So while the guest
+//! works, only its own timers advance the time. While it waits, the simulator advances to its next completion or to the
+//! time that the guest requested, whichever is first. The result depends neither on the speed of the host nor on its
+//! other load.
 //!
-//! | file | what it does |
+//! | file | purpose |
 //! |---|---|
 //! | [`calendar`] | messages of the calendar, as pure functions of bytes |
-//! | `course` | calendar, device and simulator as one |
+//! | `course` | runs calendar, device and simulator in one loop |
 //! | [`boot`] | starts the guest's kernel, and ends it |
 //! | [`init`] | the guest's first process |
 //! | `processor` | both on one processor |
 //!
-//! Not modelled: the time of the guest's processor. A reading of its clock takes 256 ns, so that programs that wait for it
-//! to move come to an end; that is the kernel's (`arch/um/kernel/time.c`), and its clock has steps of 256 ns.
+//! The time of the guest's processor is not modelled. A reading of its clock takes 256 ns, so that programs that poll
+//! the clock until it moves terminate. The kernel defines this step (`arch/um/kernel/time.c`), and its clock has steps
+//! of 256 ns.
 
 pub mod boot;
 pub mod calendar;
@@ -28,12 +30,12 @@ use std::process::ExitStatus;
 use std::sync::Arc;
 use std::time::Duration;
 
-use lanemark_core::result::Sample;
-use lanemark_core::rng::StreamKey;
-use lanemark_core::sim::Live;
-use lanemark_core::sim::spec::CheckedSystem;
-use lanemark_core::units::Bytes;
-use lanemark_core::workload::{Fault, Test};
+use lanemark_schema::result::Sample;
+use lanemark_schema::rng::StreamKey;
+use lanemark_schema::units::Bytes;
+use lanemark_schema::workload::{Fault, Test};
+use lanemark_sim::Live;
+use lanemark_sim::spec::CheckedSystem;
 
 use crate::clock::ManualClock;
 use crate::data::Data;
@@ -45,19 +47,19 @@ use boot::{Boot, Guest};
 use course::Course;
 use processor::OneProcessor;
 
-/// A run as it is asked for.
+/// The parameters of a run.
 pub struct ExactPlan<'s> {
-    /// The system with the faults of its plan. The host's processor is left out of it.
+    /// The system with the faults of its plan. The host's processor is not modelled.
     pub system: &'s CheckedSystem,
-    /// The faults among these whose times count from the start.
+    /// The faults in the plan whose times count from the start.
     pub faults: &'s [Fault],
-    /// Its data.
+    /// The system's data.
     pub data: Data,
-    /// The seed of all that happens by chance.
+    /// The seed of all random draws.
     pub seed: u64,
-    /// The guest.
+    /// The guest to start.
     pub boot: Boot,
-    /// Whoever is told of a guest that has said nothing for 30 s, once each time.
+    /// Called once each time that a guest has sent nothing for 30 s.
     pub silent: &'s dyn Fn(Duration),
 }
 
@@ -66,24 +68,24 @@ pub struct ExactPlan<'s> {
 pub struct ExactRun {
     /// The drive's sample.
     pub sample: Sample,
-    /// Requests, summed up as a test.
+    /// All requests, summarised as a test.
     pub test: Test,
-    /// Lines of what power cuts took.
+    /// Lines about the losses in power cuts.
     pub lost: Vec<String>,
-    /// The command's exit code; none where the guest did not come to its end.
+    /// The command's exit code; `None` if the guest did not finish.
     pub code: Option<i32>,
-    /// How the guest's kernel ended, where it was not stopped.
+    /// The exit status of the guest's kernel, unless it was stopped.
     pub ended: Option<ExitStatus>,
-    /// Last lines of the guest's kernel, where the command has no exit code.
+    /// Last lines of the guest's kernel, if the exit code of the command is not known.
     pub said: String,
-    /// The reason why the guest could not go on, where there is one.
+    /// The reason why the guest could not continue, if there is one.
     pub why: Option<String>,
 }
 
-/// Runs a command in a guest until it ends, or `is_stopped`. What the command prints goes to this process's output.
+/// Runs a command in a guest until it ends, or `is_stopped`. The command's output goes to this process's output.
 ///
 /// # Errors
-/// Where the guest cannot be started, or its data cannot be stored.
+/// Returns an error if the guest cannot be started, or its data cannot be stored.
 pub fn run(plan: ExactPlan<'_>, is_stopped: &dyn Fn() -> bool) -> io::Result<ExactRun> {
     let system = plan.system.device_side();
     let data = Arc::new(plan.data);
@@ -99,7 +101,7 @@ pub fn run(plan: ExactPlan<'_>, is_stopped: &dyn Fn() -> bool) -> io::Result<Exa
         UnixListener::bind(folder.join(boot::DISK))?,
     );
     let mut course = Course::new(core, clock, Device::new(around, 1, true), listeners)?;
-    // Until this ends, and for the guest too.
+    // Held until this function ends, for the guest as well.
     let _one = OneProcessor::hold();
     let mut guest = Guest::start(plan.boot)?;
     let gone = course.run(&mut guest, is_stopped, plan.silent);

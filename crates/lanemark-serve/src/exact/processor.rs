@@ -1,17 +1,17 @@
-//! One processor for the guest and its calendar.
+//! Pins the guest and its calendar to one processor.
 //!
-//! Either waits for the other all the time. On two processors each message wakes one that has gone to sleep, which takes
-//! many times as long as to change from one process to the other.
+//! The two wait for each other all the time. On two processors each message wakes a sleeping processor, which takes
+//! many times as long as a switch from one process to the other.
 
 use rustix::thread::{CpuSet, sched_getaffinity, sched_getcpu, sched_setaffinity};
 
-/// This thread, and what it starts, on the processor that it is on, until the end of this.
+/// Pins this thread, and the processes that it starts, to its current processor, until this is dropped.
 pub(super) struct OneProcessor {
     before: Option<CpuSet>,
 }
 
 impl OneProcessor {
-    /// Keeps the thread where it is. A system that forbids that leaves it slower, and nothing else.
+    /// Pins the thread. If the system forbids it, the run is slower and otherwise the same.
     pub(super) fn hold() -> Self {
         let mut one = CpuSet::new();
         one.set(sched_getcpu());
@@ -24,7 +24,7 @@ impl OneProcessor {
 impl Drop for OneProcessor {
     fn drop(&mut self) {
         if let Some(before) = &self.before {
-            // It was allowed before.
+            // The previous setting was allowed before.
             let _ = sched_setaffinity(None, before);
         }
     }

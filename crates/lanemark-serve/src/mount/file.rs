@@ -1,4 +1,4 @@
-//! The file: what programs ask of it becomes requests of the engine, and answers whenever these are complete.
+//! The mounted file: operations of programs become requests of the engine, and each gets its reply on completion.
 
 use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -12,8 +12,8 @@ use fuser::{
     InitFlags, KernelConfig, LockOwner, OpenFlags, ReplyAttr, ReplyData, ReplyEmpty, ReplyLseek,
     ReplyOpen, ReplyWrite, Request, TimeOrNow, WriteFlags,
 };
-use lanemark_core::units::Bytes;
-use lanemark_core::workload::{Access, Operation};
+use lanemark_schema::units::Bytes;
+use lanemark_schema::workload::{Access, Operation};
 
 use crate::connection::{RANGE_MAX, Shared};
 use crate::data::SECTOR;
@@ -22,22 +22,22 @@ use crate::job::{Around, Asker, Helper, Job, Task};
 use crate::nbd::NbdError;
 use crate::storing::stored;
 
-/// Requests that the kernel may have under way beside those that a program waits for.
+/// Maximum number of background requests of the kernel, in addition to the requests that a program waits for.
 const BACKGROUND: u16 = 1024;
-/// The longest read or write: the kernel's own bound.
+/// Maximum length of a read or write: the kernel's own bound.
 const LENGTH_MAX: u32 = 1 << 20;
-/// The most data of requests under way; one may be longer by itself.
+/// Maximum data of outstanding requests; a single request may be longer.
 const BYTES_MAX: u64 = 48 << 20;
-/// Time for which the kernel may keep what it was told of the file.
+/// Time for which the kernel may cache the file's attributes.
 const FOR_GOOD: Duration = Duration::from_secs(3600);
-/// `mode` of fallocate(2): the length stays, the range becomes a hole, or zeroes with room for data.
+/// `mode` of fallocate(2): the length stays, the range becomes a hole, or zeroes with allocated space.
 const KEEP_SIZE: i32 = 1;
 const PUNCH_HOLE: i32 = 2;
 const ZERO_RANGE: i32 = 0x10;
 /// `whence` of lseek(2).
 const SEEK_DATA: i32 = 3;
 const SEEK_HOLE: i32 = 4;
-/// The number of the file's requests among those of connections, which begin at 1.
+/// The thread number of the file's requests; the numbers of connections begin at 1.
 const THREAD: u32 = 0;
 
 /// The file of an export.
@@ -47,15 +47,15 @@ pub(super) struct ServedFile {
     gate: Arc<Gate>,
     helper: Arc<HelperThread>,
     attributes: FileAttr,
-    /// Whether the server has ended: nothing is answered any more.
+    /// Whether the server has ended and sends no more replies.
     ended: Arc<AtomicBool>,
 }
 
-/// A program that waits for an answer.
+/// A program that waits for a reply.
 struct Caller {
     reply: Reply,
     gate: Arc<Gate>,
-    /// Weight that it was let in with.
+    /// Weight with which the request was accepted.
     weight: u64,
     helper: Arc<HelperThread>,
 }
@@ -66,7 +66,7 @@ enum Reply {
     Done(ReplyEmpty),
 }
 
-/// The bound of what is under way.
+/// The bound on outstanding requests.
 #[derive(Default)]
 struct Gate {
     bytes: Mutex<u64>,
@@ -139,7 +139,7 @@ impl Asker for Caller {
     }
 }
 
-/// The protocol's numbers of errors are those of Linux.
+/// The protocol's error numbers are equal to the numbers of Linux.
 fn number(error: NbdError) -> Errno {
     Errno::from_i32(error as i32)
 }
@@ -178,13 +178,14 @@ impl ServedFile {
         Ok(Self { shared, around, gate, helper, attributes, ended })
     }
 
-    /// Threads that take requests. With a model one is enough, since another one answers.
+    /// Returns the number of threads that receive requests. With a model one thread is enough, since another thread
+    /// replies.
     pub(super) fn threads(&self) -> usize {
         let most = if self.around.is_some() { 1 } else { 4 };
         thread::available_parallelism().map_or(1, |threads| threads.get().min(most))
     }
 
-    /// The part of a range that lies in the file.
+    /// Returns the part of a range that lies in the file.
     fn within(&self, offset: u64, length: u64) -> u64 {
         length.min(self.attributes.size.saturating_sub(offset))
     }
@@ -193,7 +194,7 @@ impl ServedFile {
         self.ended.load(Ordering::SeqCst)
     }
 
-    /// Asks the engine, and without one does it now.
+    /// Submits the request to the engine; without an engine, executes it now.
     fn ask(&self, operation: Operation, range: (u64, u64), task: Task, reply: Reply) {
         if self.is_over() {
             return reply.send(Err(NbdError::Shutdown));
@@ -237,7 +238,7 @@ impl ServedFile {
 
 impl Filesystem for ServedFile {
     fn init(&mut self, _: &Request, config: &mut KernelConfig) -> io::Result<()> {
-        // What an older kernel does not know makes it slower and no more.
+        // On an older kernel a missing feature only reduces the speed.
         for wanted in [
             InitFlags::FUSE_ASYNC_DIO,
             InitFlags::FUSE_DIRECT_IO_ALLOW_MMAP,
@@ -273,7 +274,7 @@ impl Filesystem for ServedFile {
         _: Option<BsdFileFlags>,
         reply: ReplyAttr,
     ) {
-        // Length, mode and owner are fixed; times are not kept.
+        // Length, mode and owner are fixed; times are not stored.
         let of_another_size = size.is_some_and(|size| size != self.attributes.size);
         match of_another_size || mode.is_some() || uid.is_some() || gid.is_some() {
             true => reply.error(Errno::EPERM),
@@ -285,7 +286,7 @@ impl Filesystem for ServedFile {
         if self.is_over() {
             return reply.error(Errno::ESHUTDOWN);
         }
-        // A close stores nothing, as that of a drive.
+        // A close flushes nothing, as on a drive.
         let flags = FopenFlags::FOPEN_DIRECT_IO
             | FopenFlags::FOPEN_PARALLEL_DIRECT_WRITES
             | FopenFlags::FOPEN_NOFLUSH;
@@ -377,7 +378,7 @@ impl Filesystem for ServedFile {
         }
         let length = if hole { self.within(offset, length) } else { length };
         match mode & (PUNCH_HOLE | ZERO_RANGE) {
-            // Room for data there is already.
+            // A range inside the file already has allocated space.
             0 if is_beyond => reply.error(Errno::ENOSPC),
             0 => reply.ok(),
             _ if length == 0 => reply.ok(),

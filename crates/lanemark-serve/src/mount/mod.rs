@@ -1,11 +1,12 @@
-//! A served system as a file: FUSE (`fuse(4)`) mounted over a file of its own, which is all that there is of it.
+//! A served system as a file: FUSE (`fuse(4)`) mounted over a separate file; the mount consists of that file only.
 //!
-//! The file has the export's length and the mode 0600. It is opened for direct I/O whatever a program asks for, so that
-//! a request of a program is one of the drive, what a connection was answered is what the file has, and the other way
-//! round. Answers come from the engine's thread in any order.
+//! The file has the export's length and the mode 0600. It is always opened for direct I/O, regardless of a program's
+//! flags. So each request of a program is one request of the drive, and the file and the connections see the same data.
+//! Replies come from the engine's thread in any order.
 //!
-//! Nothing that was there before is hidden: the file must not exist, or be empty and of this user. The mount goes with
-//! its owner; after a kill of the process the next one takes away what is left, which the kernel has marked as dead.
+//! The mount hides no existing content: the file must not exist, or must be empty and owned by this user. The mount
+//! disappears with its owner. After a kill of the process the next process removes the remains, which the kernel has
+//! marked as dead.
 
 mod file;
 mod place;
@@ -25,7 +26,7 @@ use file::ServedFile;
 pub use place::{DISKS, MountError};
 use place::{Place, SOURCE};
 
-/// A mounted file. Unmounted when it is dropped.
+/// A mounted file. It is unmounted when it is dropped.
 pub struct Mount {
     session: Option<BackgroundSession>,
     place: Place,
@@ -34,10 +35,10 @@ pub struct Mount {
 }
 
 impl Mount {
-    /// Mounts the export over `path`. Returns a line too where something had to be put in order before.
+    /// Mounts the export over `path`. Also returns a line if remains of an earlier mount were removed.
     ///
     /// # Errors
-    /// Where there is something else at that path, or the kernel does not let this user.
+    /// Returns an error if the path has other content, or if the kernel refuses the mount to this user.
     pub(crate) fn new(
         path: &Path,
         shared: &Arc<Shared>,
@@ -65,18 +66,18 @@ impl Mount {
         Ok((Self { session: Some(session), place, ended, undone }, told))
     }
 
-    /// The file.
+    /// Returns the path of the file.
     pub fn path(&self) -> &Path {
         self.place.path()
     }
 
-    /// Opens the file past the page cache.
+    /// Opens the file without the page cache.
     pub(crate) fn open(&self) -> io::Result<std::fs::File> {
         let flags = OFlags::RDWR | OFlags::DIRECT | OFlags::CLOEXEC | OFlags::NOFOLLOW;
         Ok(rustix::fs::open(self.path(), flags, Mode::empty())?.into())
     }
 
-    /// Ends the mount. True where a program still had the file open: its requests fail from now on.
+    /// Ends the mount. Returns true if a program still had the file open: its requests fail from now on.
     pub fn end(mut self) -> bool {
         self.close()
     }
@@ -85,7 +86,7 @@ impl Mount {
         let Some(session) = self.session.take() else { return false };
         let is_open = self.undone.cancel() && place::unmount(self.path()).unwrap_or(true);
         self.ended.store(true, Ordering::SeqCst);
-        // Its threads end with the last program that has the file open, or with this process.
+        // The threads end with the last program that has the file open, or with this process.
         drop(session);
         is_open
     }
@@ -97,7 +98,7 @@ impl Drop for Mount {
     }
 }
 
-/// What a session is besides a server: a file, and a disk.
+/// The mounts of a session: a file, and a disk.
 pub struct Mounts {
     shared: Arc<Shared>,
     file: Option<Mount>,
@@ -109,24 +110,24 @@ impl Mounts {
         Self { shared, file: None, disk: None }
     }
 
-    /// Mounts the system over `path`. Returns a line where something had to be put in order before.
+    /// Mounts the system over `path`. Returns a line if remains of an earlier mount were removed.
     ///
     /// # Errors
-    /// Where there is something else at that path, or the kernel does not let this user.
+    /// Returns an error if the path has other content, or if the kernel refuses the mount to this user.
     pub fn mount(&mut self, path: &Path) -> Result<Option<String>, MountError> {
         let (mount, told) = Mount::new(path, &self.shared)?;
         self.file = Some(mount);
         Ok(told)
     }
 
-    /// Makes a disk of the system, over the file at `path` or one of its own in [`DISKS`]. Returns a line where
-    /// something had to be put in order before.
+    /// Makes the system a disk, over the file at `path` or a new file in [`DISKS`]. Returns a line if remains of an
+    /// earlier mount were removed.
     ///
     /// # Errors
-    /// As for a file; or where there are no loop devices, or this user may not have one.
+    /// Returns the errors of a mount, and an error if there are no loop devices, or this user may not use one.
     pub fn attach(&mut self, path: Option<&Path>) -> Result<Option<String>, MountError> {
         let of_loop = |error| MountError::System { path: PathBuf::from("a loop device"), error };
-        // Before the mount: see `attach`.
+        // This comes before the mount: see `attach`.
         let free = Free::find().map_err(of_loop)?;
         let (path, cleared) = match path {
             Some(path) => (path.to_owned(), None),
@@ -140,17 +141,17 @@ impl Mounts {
         Ok(told)
     }
 
-    /// The file.
+    /// Returns the path of the file.
     pub fn file(&self) -> Option<&Path> {
         self.file.as_ref().map(Mount::path)
     }
 
-    /// The disk's node.
+    /// Returns the path of the disk's node.
     pub fn disk(&self) -> Option<&Path> {
         self.disk.as_ref().map(Disk::node)
     }
 
-    /// Ends the disk and the file; tells who still had them.
+    /// Ends the disk and the file; returns lines about programs that still used them.
     pub(crate) fn end(&mut self) -> Vec<String> {
         let mut told = Vec::new();
         if let Some(disk) = self.disk.take() {

@@ -1,4 +1,4 @@
-//! The file that is mounted over: what it must not be, and what a killed server left there.
+//! The mount point: the checks on the file, and the remains of a killed server.
 
 use std::fs::{self, OpenOptions};
 use std::io;
@@ -11,25 +11,25 @@ use rustix::io::Errno;
 use rustix::mount::UnmountFlags;
 use thiserror::Error;
 
-/// The name of the mount's source, by which the next server knows it.
+/// The name of the mount's source, by which the next server recognises it.
 pub(super) const SOURCE: &str = "lanemark-serve";
 
-/// The folder of the files of disks, each named by the process that serves it. Each has a path of its own, since
-/// mkfs.btrfs takes two loop devices over files of one path for one.
+/// The folder for the files of disks, each named by its server process. Each file has a distinct path, since mkfs.btrfs
+/// treats two loop devices over files of one path as the same device.
 pub const DISKS: &str = "/run/lanemark-serve";
 
-/// The reason why nothing can be mounted.
+/// The reason why a mount failed.
 #[derive(Debug, Error)]
 pub enum MountError {
-    /// There is something that would be hidden.
+    /// The path has content that the mount would hide.
     #[error("{}: {reason}", path.display())]
     Refused {
         /// The file.
         path: PathBuf,
-        /// What is there.
+        /// Description of the content.
         reason: String,
     },
-    /// The kernel, or the file system below, says no.
+    /// The kernel, or the underlying file system, refuses.
     #[error("{}: {error}", path.display())]
     System {
         /// The file.
@@ -40,7 +40,7 @@ pub enum MountError {
 }
 
 impl MountError {
-    /// The error of a mount that the kernel refused.
+    /// Returns the error of a mount that the kernel refused.
     pub(super) fn of_mount(path: &Path, error: io::Error) -> Self {
         let path = path.to_owned();
         let lacks = |why: &str| io::Error::new(error.kind(), format!("{error}: {why}"));
@@ -60,16 +60,16 @@ impl MountError {
     }
 }
 
-/// An empty file that is mounted over.
+/// An empty file to mount over.
 #[derive(Debug)]
 pub(super) struct Place {
     path: PathBuf,
-    /// Whether it was made for this mount.
+    /// Whether the file was created for this mount.
     is_made: bool,
 }
 
 impl Place {
-    /// Takes the file at `path`, which is made where there is none. Returns a line too where a dead mount had to go.
+    /// Uses the file at `path`, and creates it if it does not exist. Also returns a line if a dead mount was removed.
     pub(super) fn take(path: &Path) -> Result<(Self, Option<String>), MountError> {
         let system = |error| MountError::System { path: path.to_owned(), error };
         let refused =
@@ -114,7 +114,7 @@ impl Place {
 
 impl Drop for Place {
     fn drop(&mut self) {
-        // Only what is still the empty file: a file system in use, or somebody's data, stays.
+        // Only an empty file is removed: an active file system, or the data of another program, stays.
         let is_empty = fs::symlink_metadata(&self.path).is_ok_and(|there| there.len() == 0);
         if self.is_made && is_empty {
             let _ = fs::remove_file(&self.path);
@@ -122,14 +122,14 @@ impl Drop for Place {
     }
 }
 
-/// A path for the file of this process's disk, and a line where what killed servers had left there was cleared away.
+/// Returns a path for the file of this process's disk, and a line if remains of killed servers were removed.
 pub(super) fn of_disk() -> io::Result<(PathBuf, Option<String>)> {
     fs::DirBuilder::new().recursive(true).mode(0o700).create(DISKS)?;
     let mut cleared = 0;
     for entry in fs::read_dir(DISKS)?.flatten() {
         let path = entry.path();
         if is_dead(&path) && source_of(&path)?.as_deref() == Some(SOURCE) {
-            // Another server that starts now may be quicker.
+            // Another server that starts now may remove the file first.
             cleared += u32::from(unmount(&path).is_ok() && fs::remove_file(&path).is_ok());
         }
     }
@@ -140,26 +140,26 @@ pub(super) fn of_disk() -> io::Result<(PathBuf, Option<String>)> {
     Ok((own, (cleared > 0).then_some(told)))
 }
 
-/// Where `path` is, with its folder's links followed and its own name as it is.
+/// Returns the absolute form of `path`, with the links of its folder resolved and its own name unchanged.
 fn absolute(path: &Path) -> io::Result<PathBuf> {
     let name = path.file_name().ok_or(io::ErrorKind::InvalidInput)?;
     let folder = path.parent().filter(|folder| *folder != Path::new(""));
     Ok(std::fs::canonicalize(folder.unwrap_or(Path::new(".")))?.join(name))
 }
 
-/// Whether the server of the mount at `path` is gone.
+/// Returns whether the server of the mount at `path` is gone.
 fn is_dead(path: &Path) -> bool {
     let error = fs::symlink_metadata(path).err().and_then(|error| error.raw_os_error());
     error == Some(Errno::NOTCONN.raw_os_error()) || error == Some(Errno::CONNABORTED.raw_os_error())
 }
 
-/// The source of what is mounted at `path`, where anything is: that of the last line, which is the topmost one.
+/// Returns the source of the mount at `path`, if there is one. The last line applies, which is the topmost mount.
 fn source_of(path: &Path) -> io::Result<Option<String>> {
     let mounts = fs::read("/proc/self/mountinfo")?;
     Ok(source_in(&mounts, path))
 }
 
-/// The source of the topmost mount at `path` in a text of `/proc/PID/mountinfo` (proc_pid_mountinfo(5)).
+/// Returns the source of the topmost mount at `path` from the text of `/proc/PID/mountinfo` (proc_pid_mountinfo(5)).
 fn source_in(mounts: &[u8], path: &Path) -> Option<String> {
     mounts.split(|byte| *byte == b'\n').rev().find_map(|line| {
         let mut words = line.split(|byte| *byte == b' ');
@@ -167,13 +167,13 @@ fn source_in(mounts: &[u8], path: &Path) -> Option<String> {
         if point != path.as_os_str().as_bytes() {
             return None;
         }
-        // Behind a hyphen there are the kind and the source.
+        // The file system type and the source follow a hyphen.
         let source = words.skip_while(|word| *word != b"-").nth(2)?;
         Some(String::from_utf8_lossy(&plain(source)).into_owned())
     })
 }
 
-/// A word of `mountinfo` with its octal escapes undone.
+/// Returns a word of `mountinfo` with its octal escapes decoded.
 fn plain(word: &[u8]) -> Vec<u8> {
     let mut plain = Vec::with_capacity(word.len());
     let mut rest = word;
@@ -195,7 +195,8 @@ fn plain(word: &[u8]) -> Vec<u8> {
     std::ffi::OsString::from_vec(plain).into_vec()
 }
 
-/// Unmounts `path`. True where a program had it open: then its name is gone at once, and the rest when that ends.
+/// Unmounts `path`. Returns true if a program had it open: then its name disappears at once, and the rest when that
+/// program ends.
 pub(super) fn unmount(path: &Path) -> io::Result<bool> {
     match rustix::mount::unmount(path, UnmountFlags::NOFOLLOW) {
         Ok(()) => Ok(false),
@@ -203,7 +204,7 @@ pub(super) fn unmount(path: &Path) -> io::Result<bool> {
             rustix::mount::unmount(path, UnmountFlags::NOFOLLOW | UnmountFlags::DETACH)?;
             Ok(true)
         }
-        // Users other than root ask the program that mounted it for them.
+        // Without root the program `fusermount3` unmounts on behalf of the user.
         Err(Errno::PERM) => {
             let words = [&["-u", "-q"][..], &["-u", "-q", "-z"]];
             for (is_open, words) in words.into_iter().enumerate() {

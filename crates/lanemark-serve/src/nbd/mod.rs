@@ -1,22 +1,22 @@
 //! The NBD protocol, as pure functions of bytes: no socket, no data, no clock.
 //!
-//! After the protocol's document (`doc/proto.md` of the NetworkBlockDevice project): fixed newstyle [`negotiation`],
-//! then [`transmission`] with simple, structured or extended replies.
+//! The module follows the protocol's document (`doc/proto.md` of the NetworkBlockDevice project): fixed newstyle
+//! [`negotiation`], then [`transmission`] with simple, structured or extended replies.
 //!
-//! TLS is in front of all this (`tls`, where it is built in); without it `NBD_OPT_STARTTLS` is refused as not supported.
+//! TLS precedes all this (`tls`, if it is built in); without it `NBD_OPT_STARTTLS` is refused as not supported.
 //!
-//! Not spoken: oldstyle, block status of other contexts than `base:allocation`, resizing.
+//! Not implemented: oldstyle, block status of contexts other than `base:allocation`, resizing.
 
 pub mod negotiation;
 pub mod transmission;
 
 use std::fmt;
 
-/// The most data of a request, which is the most that a client may ask for unless a server says otherwise.
+/// Maximum data of a request, which is the protocol's maximum unless a server states another one.
 pub const PAYLOAD_MAX: u64 = 32 << 20;
-/// The smallest block that a client which asks for block sizes may address: a sector.
+/// The smallest block for a client that requests block sizes: a sector.
 pub const BLOCK_MIN: u32 = 512;
-/// The block that is served best.
+/// The preferred block size.
 pub const BLOCK_PREFERRED: u32 = 4096;
 /// The number of the one metadata context, `base:allocation`.
 pub const CONTEXT: u32 = 1;
@@ -26,9 +26,9 @@ pub const CONTEXT_NAME: &str = "base:allocation";
 /// Description of an export for a client.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Export {
-    /// Name of the export; the empty name stands for it too.
+    /// Name of the export; the empty name also selects it.
     pub name: String,
-    /// Words about the export, for people.
+    /// Description of the export, for people.
     pub description: String,
     /// Length in bytes.
     pub size: u64,
@@ -36,7 +36,7 @@ pub struct Export {
     pub is_rotational: bool,
 }
 
-/// The form of replies that was agreed on.
+/// The negotiated form of replies.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd)]
 pub enum Replies {
     /// Simple replies.
@@ -44,34 +44,34 @@ pub enum Replies {
     Simple,
     /// Structured replies.
     Structured,
-    /// Extended headers, of requests too.
+    /// Extended headers, also of requests.
     Extended,
 }
 
-/// Agreements made before transmission.
+/// The result of the negotiation.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Agreed {
     /// The form of replies.
     pub replies: Replies,
-    /// Whether block status of `base:allocation` may be asked for.
+    /// Whether the client may query block status of `base:allocation`.
     pub has_context: bool,
-    /// Whether the client has learned the block sizes, and keeps them.
+    /// Whether the client has learned the block sizes, and respects them.
     pub knows_blocks: bool,
 }
 
-/// An error of the protocol: a number that both ends know, whatever their systems.
+/// An error of the protocol: its number is the same on all systems.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u32)]
 pub enum NbdError {
-    /// Not permitted: the drive takes no writes.
+    /// Not permitted: the drive accepts no writes.
     Permission = 1,
     /// The drive failed.
     Io = 5,
     /// No memory.
     Memory = 12,
-    /// The request makes no sense.
+    /// The request is invalid.
     Invalid = 22,
-    /// No space, or beyond the end in a write.
+    /// No space, or a write beyond the end.
     NoSpace = 28,
     /// The reply would be too long.
     Overflow = 75,
@@ -96,7 +96,7 @@ impl fmt::Display for NbdError {
     }
 }
 
-/// Reads big-endian numbers off the front of bytes; none where they end before.
+/// Reads big-endian numbers from the front of bytes; returns `None` if the bytes end before.
 struct Fields<'b>(&'b [u8]);
 
 impl<'b> Fields<'b> {
@@ -118,7 +118,7 @@ impl<'b> Fields<'b> {
         Some(u64::from_be_bytes(self.take(8)?.try_into().ok()?))
     }
 
-    /// A text behind its length in four bytes.
+    /// Reads a text after its length in four bytes.
     fn text(&mut self) -> Option<&'b [u8]> {
         let length = self.u32()?;
         self.take(usize::try_from(length).ok()?)

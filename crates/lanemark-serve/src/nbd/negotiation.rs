@@ -1,4 +1,4 @@
-//! Fixed newstyle negotiation: a client's options, and the answer to each.
+//! Fixed newstyle negotiation: a client's options, and the reply to each.
 
 use super::{
     Agreed, BLOCK_MIN, BLOCK_PREFERRED, CONTEXT, CONTEXT_NAME, Export, Fields, PAYLOAD_MAX, Replies,
@@ -10,25 +10,25 @@ const NBDMAGIC: u64 = 0x4e42_444d_4147_4943;
 const IHAVEOPT: u64 = 0x4948_4156_454f_5054;
 /// Beginning of every reply to an option.
 const REPLY_MAGIC: u64 = 0x0003_e889_0455_65a9;
-/// Handshake flags: fixed newstyle, and no zeroes behind the answer to `NBD_OPT_EXPORT_NAME`.
+/// Handshake flags: fixed newstyle, and no zeroes after the reply to `NBD_OPT_EXPORT_NAME`.
 const FIXED_NEWSTYLE: u16 = 1;
 const NO_ZEROES: u16 = 2;
 /// Length of a greeting.
 pub const GREETING: usize = 18;
 /// Length of an option's header.
 pub const HEADER: usize = 16;
-/// The most data of an option that is read. Names are at most 4,096 bytes.
+/// Maximum data of an option that is read. Names have up to 4,096 bytes.
 pub const OPTION_MAX: u32 = 16 << 10;
-/// The longest name of an export or context.
+/// Maximum length of the name of an export or context.
 const NAME_MAX: usize = 4096;
-/// The most queries for metadata contexts in one option.
+/// Maximum number of queries for metadata contexts in one option.
 const QUERIES_MAX: u32 = 64;
 
 // Options.
 const EXPORT_NAME: u32 = 1;
 const ABORT: u32 = 2;
 const LIST: u32 = 3;
-#[cfg(feature = "tls")]
+#[cfg(feature = "full")]
 const STARTTLS: u32 = 5;
 const INFO: u32 = 6;
 const GO: u32 = 7;
@@ -45,7 +45,7 @@ const META_CONTEXT: u32 = 4;
 const ERROR: u32 = 1 << 31;
 const UNSUPPORTED: u32 = ERROR | 1;
 const INVALID: u32 = ERROR | 3;
-#[cfg(feature = "tls")]
+#[cfg(feature = "full")]
 const TLS_REQUIRED: u32 = ERROR | 5;
 const UNKNOWN: u32 = ERROR | 6;
 const TOO_BIG: u32 = ERROR | 9;
@@ -69,7 +69,7 @@ const CAN_MULTI_CONN: u16 = 1 << 8;
 const SEND_CACHE: u16 = 1 << 10;
 const SEND_FAST_ZERO: u16 = 1 << 11;
 
-/// Returns what a server says first.
+/// Returns the greeting of a server.
 pub fn greeting() -> [u8; GREETING] {
     let mut bytes = [0; GREETING];
     bytes[..8].copy_from_slice(&NBDMAGIC.to_be_bytes());
@@ -88,7 +88,7 @@ pub struct OptionHeader {
 }
 
 impl OptionHeader {
-    /// Reads a header; none where it is of no option.
+    /// Reads a header; returns `None` if it is not the header of an option.
     pub fn read(bytes: &[u8; HEADER]) -> Option<Self> {
         let mut fields = Fields(bytes);
         let magic = fields.u64()?;
@@ -100,19 +100,19 @@ impl OptionHeader {
 /// The step after an option.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Step {
-    /// The next option comes.
+    /// The next option follows.
     Next,
-    /// Transmission begins, with this.
+    /// Transmission begins, with this agreement.
     Transmit(Agreed),
     /// The connection ends.
     End,
 }
 
-/// The answer to an option before TLS.
-#[cfg(feature = "tls")]
+/// The reply to an option before TLS.
+#[cfg(feature = "full")]
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct InTheClear {
-    /// Bytes of the answer.
+    /// Bytes of the reply.
     pub reply: Vec<u8>,
     /// Whether the handshake follows.
     pub starts_tls: bool,
@@ -121,7 +121,7 @@ pub struct InTheClear {
 }
 
 /// Answers an option of a client that has to start TLS first.
-#[cfg(feature = "tls")]
+#[cfg(feature = "full")]
 pub fn in_the_clear(header: OptionHeader) -> InTheClear {
     let OptionHeader { option, length } = header;
     let mut answer = InTheClear { reply: Vec::new(), starts_tls: false, ends: false };
@@ -135,7 +135,7 @@ pub fn in_the_clear(header: OptionHeader) -> InTheClear {
             answer.ends = true;
             reply(&mut answer.reply, option, ACK, &[]);
         }
-        // There is no way to refuse but to end.
+        // The protocol lacks a refusal of this option, so the connection ends.
         EXPORT_NAME => answer.ends = true,
         _ => refuse(&mut answer.reply, option, TLS_REQUIRED, "start TLS first"),
     }
@@ -148,12 +148,12 @@ pub struct Negotiation<'e> {
     export: &'e Export,
     agreed: Agreed,
     no_zeroes: bool,
-    /// The name that contexts were agreed for.
+    /// The name for which contexts were agreed.
     context_for: Option<Vec<u8>>,
 }
 
 impl<'e> Negotiation<'e> {
-    /// A negotiation about `export` with a client of these flags; none where it has flags that nobody knows.
+    /// Begins a negotiation about `export` with a client of these flags; returns `None` if a flag is unknown.
     pub fn new(export: &'e Export, client_flags: u32) -> Option<Self> {
         let known = u32::from(FIXED_NEWSTYLE | NO_ZEROES);
         if client_flags & !known != 0 || client_flags & u32::from(FIXED_NEWSTYLE) == 0 {
@@ -163,7 +163,7 @@ impl<'e> Negotiation<'e> {
         Some(Self { export, agreed: Agreed::default(), no_zeroes, context_for: None })
     }
 
-    /// Answers an option whose data is longer than is read.
+    /// Answers an option whose data is longer than the maximum.
     pub fn too_long(option: u32, answer: &mut Vec<u8>) {
         refuse(answer, option, TOO_BIG, "the option is too long");
     }
@@ -196,7 +196,7 @@ impl<'e> Negotiation<'e> {
             EXTENDED_HEADERS if !data.is_empty() => invalid(answer, option),
             EXTENDED_HEADERS => {
                 self.agreed.replies = Replies::Extended;
-                // What was agreed for other headers has to be agreed anew.
+                // Contexts that were agreed for other headers have to be agreed again.
                 self.context_for = None;
                 reply(answer, option, ACK, &[]);
             }
@@ -212,7 +212,7 @@ impl<'e> Negotiation<'e> {
     }
 
     fn export_name(&mut self, name: &[u8], answer: &mut Vec<u8>) -> Step {
-        // There is no way to refuse but to end.
+        // The protocol lacks a refusal of this option, so the connection ends.
         if !self.is_export(name) {
             return Step::End;
         }
@@ -249,7 +249,7 @@ impl<'e> Negotiation<'e> {
                 reply(answer, option, INFORMATION, &told);
             }
         }
-        // Told to all, and kept by those who asked.
+        // The block sizes are sent to every client; a client that requested them respects them.
         let mut told = OF_BLOCK_SIZE.to_be_bytes().to_vec();
         for size in [BLOCK_MIN, BLOCK_PREFERRED, PAYLOAD_MAX as u32] {
             told.extend_from_slice(&size.to_be_bytes());
@@ -292,7 +292,7 @@ impl<'e> Negotiation<'e> {
         reply(answer, option, ACK, &[]);
     }
 
-    /// Agreements with which transmission begins for the export by this name.
+    /// Returns the agreement with which transmission begins for the export of this name.
     fn agreed_for(&self, name: &[u8]) -> Agreed {
         Agreed { has_context: self.context_for.as_deref() == Some(name), ..self.agreed }
     }
@@ -316,7 +316,7 @@ impl<'e> Negotiation<'e> {
     }
 }
 
-/// The name and the wanted pieces of information of `NBD_OPT_GO`.
+/// Reads the name and the requested pieces of information of `NBD_OPT_GO`.
 fn asked(data: &[u8]) -> Option<(&[u8], Vec<u16>)> {
     let mut fields = Fields(data);
     let name = fields.text().filter(|name| name.len() <= NAME_MAX)?;
@@ -328,7 +328,7 @@ fn asked(data: &[u8]) -> Option<(&[u8], Vec<u16>)> {
     Some((name, asked?))
 }
 
-/// The name and the queries of an option about metadata contexts.
+/// Reads the name and the queries of an option about metadata contexts.
 fn queries(data: &[u8]) -> Option<(&[u8], Vec<&[u8]>)> {
     let mut fields = Fields(data);
     let name = fields.text().filter(|name| name.len() <= NAME_MAX)?;
@@ -362,7 +362,7 @@ mod tests {
         Export { name, description, size: 1 << 30, is_rotational: false }
     }
 
-    /// The kinds of replies to an option, with their data, and the step.
+    /// Returns the types of replies to an option, with their data, and the step.
     fn ask(one: &mut Negotiation<'_>, option: u32, data: &[u8]) -> (Vec<(u32, Vec<u8>)>, Step) {
         let mut bytes = Vec::new();
         let step = one.answer(option, data, &mut bytes);

@@ -1,6 +1,6 @@
 //! The transmission phase: requests as they are read and checked, and replies as they are written.
 
-use lanemark_core::result::ErrorKind;
+use lanemark_schema::result::ErrorKind;
 
 use super::{Agreed, BLOCK_MIN, CONTEXT, Fields, NbdError, PAYLOAD_MAX, Replies};
 use crate::data::Stretch;
@@ -32,42 +32,42 @@ const BLOCK_STATUS: u16 = 5;
 const BLOCK_STATUS_EXT: u16 = 6;
 const ERROR: u16 = 1 << 15 | 1;
 
-// States of a stretch, together: nothing stored, zeroes read.
+// States of a stretch, combined: no stored data, reads as zeroes.
 const HOLE: u32 = 1;
 const ZERO: u32 = 2;
 
-/// The most stretches of a reply to a question about block status.
+/// Maximum number of stretches in a reply to a query of block status.
 pub const STRETCHES_MAX: usize = 1024;
 
 /// A command of the protocol.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Command {
-    /// Data is read.
+    /// Reads data.
     Read,
-    /// Data is written; with forced unit access it is stored before the reply.
+    /// Writes data; with forced unit access the data is stored before the reply.
     Write {
-        /// Whether it is stored before the reply.
+        /// Whether the data is stored before the reply.
         stored: bool,
     },
-    /// The client ends the connection.
+    /// Ends the connection.
     Disconnect,
-    /// All writes that were answered are stored.
+    /// Stores all writes that were answered.
     Flush,
-    /// The client no longer needs a range.
+    /// Releases a range that the client no longer needs.
     Trim {
-        /// Whether that is stored before the reply.
+        /// Whether the trim is stored before the reply.
         stored: bool,
     },
-    /// A range is fetched without being sent.
+    /// Fetches a range without sending it.
     Cache,
-    /// A range reads as zeroes from now on.
+    /// Makes a range read as zeroes.
     Zero {
-        /// Whether that is stored before the reply.
+        /// Whether the zeroes are stored before the reply.
         stored: bool,
-        /// Whether it may become a hole.
+        /// Whether the range may become a hole.
         hole: bool,
     },
-    /// The client asks which stretches of a range hold data.
+    /// Queries which stretches of a range contain data.
     Status {
         /// Whether one stretch is enough.
         one: bool,
@@ -79,7 +79,7 @@ pub enum Command {
 pub struct Header {
     flags: u16,
     kind: u16,
-    /// The number by which the client knows the reply.
+    /// The number by which the client identifies the reply.
     pub cookie: u64,
     /// First byte of the range.
     pub offset: u64,
@@ -89,7 +89,7 @@ pub struct Header {
 }
 
 impl Header {
-    /// Length of a header in this form.
+    /// Returns the length of a header in this form.
     pub fn length_of(replies: Replies) -> usize {
         match replies {
             Replies::Extended => EXTENDED_HEADER,
@@ -97,7 +97,7 @@ impl Header {
         }
     }
 
-    /// Reads a header; none where the bytes are not one. Then nobody knows where the next begins.
+    /// Reads a header; returns `None` if the bytes are not a header. The start of the next header is unknown then.
     pub fn read(bytes: &[u8], replies: Replies) -> Option<Self> {
         let extended = replies == Replies::Extended;
         let mut fields = Fields(bytes);
@@ -114,7 +114,7 @@ impl Header {
         Some(Self { flags, kind, cookie, offset, length, extended })
     }
 
-    /// Returns the length of the data that comes behind the header, whatever is wrong with the request.
+    /// Returns the length of the data after the header, regardless of errors in the request.
     pub fn payload(&self) -> u64 {
         let has = match self.extended {
             true => self.flags & PAYLOAD_LEN != 0,
@@ -123,10 +123,10 @@ impl Header {
         if has { self.length } else { 0 }
     }
 
-    /// Returns the command, where it can be done on an export of `size`.
+    /// Returns the command, if it is possible on an export of `size`.
     ///
     /// # Errors
-    /// The error of the reply.
+    /// Returns the error for the reply.
     pub fn command(&self, agreed: &Agreed, size: u64) -> Result<Command, NbdError> {
         let stored = self.flags & FUA != 0;
         let (command, may) = match self.kind {
@@ -178,19 +178,19 @@ impl Header {
     }
 }
 
-/// Writes replies in the form that was agreed on.
+/// Writes replies in the negotiated form.
 #[derive(Clone, Copy, Debug)]
 pub struct Writer {
     replies: Replies,
 }
 
 impl Writer {
-    /// A writer of such replies.
+    /// Creates a writer of such replies.
     pub fn new(replies: Replies) -> Self {
         Self { replies }
     }
 
-    /// Writes the reply to a request that has no data and succeeded.
+    /// Writes the reply to a successful request without data.
     pub fn done(self, header: &Header, out: &mut Vec<u8>) {
         match self.replies {
             Replies::Simple | Replies::Structured => simple(out, 0, header.cookie),
@@ -211,7 +211,7 @@ impl Writer {
         out.extend_from_slice(text.as_bytes());
     }
 
-    /// Writes what comes before the data of a read that succeeded.
+    /// Writes the part of a reply before the data of a successful read.
     pub fn before_data(self, header: &Header, out: &mut Vec<u8>) {
         if self.replies == Replies::Simple {
             return simple(out, 0, header.cookie);
@@ -220,7 +220,7 @@ impl Writer {
         out.extend_from_slice(&header.offset.to_be_bytes());
     }
 
-    /// Writes the reply to a question about block status.
+    /// Writes the reply to a query of block status.
     pub fn status(self, header: &Header, stretches: &[Stretch], out: &mut Vec<u8>) {
         let flags = |one: &Stretch| if one.hole { HOLE | ZERO } else { 0 };
         let count = stretches.len() as u64;
@@ -244,7 +244,7 @@ impl Writer {
         }
     }
 
-    /// Writes the header of the one chunk of a reply.
+    /// Writes the header of the only chunk of a reply.
     fn chunk(self, header: &Header, kind: u16, length: u64, out: &mut Vec<u8>) {
         let extended = self.replies == Replies::Extended;
         let magic = if extended { EXTENDED_REPLY } else { STRUCTURED_REPLY };
@@ -267,7 +267,7 @@ fn simple(out: &mut Vec<u8>, error: u32, cookie: u64) {
     out.extend_from_slice(&cookie.to_be_bytes());
 }
 
-/// The error of the protocol for an error of the model.
+/// Converts an error of the model to an error of the protocol.
 impl From<ErrorKind> for NbdError {
     fn from(kind: ErrorKind) -> Self {
         match kind {
@@ -284,7 +284,7 @@ impl From<ErrorKind> for NbdError {
     }
 }
 
-/// The error of the protocol for an error of the file behind the export.
+/// Converts an error of the export's file to an error of the protocol.
 impl From<std::io::Error> for NbdError {
     fn from(error: std::io::Error) -> Self {
         use std::io::ErrorKind as Kind;

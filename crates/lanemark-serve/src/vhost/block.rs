@@ -4,13 +4,13 @@ use super::message::{F_PROTOCOL_FEATURES, Fields};
 
 /// Length of the part before a request's data.
 pub const HEAD: u64 = 16;
-/// The text that tells which device it is; its guest shows it as the serial number.
+/// The text that identifies the device; a guest shows it as the serial number.
 pub const IDENTITY: [u8; 20] = *b"lanemark\0\0\0\0\0\0\0\0\0\0\0\0";
-/// Bytes of a sector, in which places are counted.
+/// Bytes of a sector, the unit of offsets.
 const SECTOR: u64 = 512;
-/// The most parts of a request's data.
+/// Maximum number of parts of a request's data.
 const PARTS: u32 = 254;
-/// The most sectors of a request that writes zeroes, and of a discard.
+/// Maximum number of sectors of a request that writes zeroes, and of a discard.
 const ZEROED_MAX: u32 = 1 << 21;
 
 const SEG_MAX: u64 = 1 << 2;
@@ -38,14 +38,14 @@ pub enum Asked {
     Read,
     /// Writes.
     Write,
-    /// Stores what was written.
+    /// Stores all written data.
     Flush,
-    /// Lets a range read as zeroes, as a hole or not.
+    /// Makes a range read as zeroes, as a hole or not.
     Zero {
-        /// Whether room is given back.
+        /// Whether the space is released.
         hole: bool,
     },
-    /// Asks which device it is.
+    /// Queries the identity of the device.
     Identity,
 }
 
@@ -57,18 +57,18 @@ pub enum Outcome {
     Good = 0,
     /// Failed.
     Failed = 1,
-    /// Not known here.
+    /// Not supported here.
     Unsupported = 2,
 }
 
 /// A range in bytes: first and length.
 pub type Range = (u64, u64);
 
-/// Reads what a request asks of a device of `size` bytes: its first bytes, 32 of them at most; the number of bytes of
-/// data that come behind its head, and of those that it has room for besides its outcome.
+/// Reads a request to a device of `size` bytes from its first bytes, up to 32 of them. `sent` is the number of data
+/// bytes after its head, and `room` the number of data bytes that the request has room for in addition to its outcome.
 ///
 /// # Errors
-/// The outcome of a request that cannot be done.
+/// Returns the outcome of a request that is not possible.
 pub fn read(first: &[u8], sent: u64, room: u64, size: u64) -> Result<(Asked, Range), Outcome> {
     let mut fields = Fields(first);
     let (Some(kind), Some(_), Some(sector)) = (fields.u32(), fields.u32(), fields.u64()) else {
@@ -91,7 +91,7 @@ pub fn read(first: &[u8], sent: u64, room: u64, size: u64) -> Result<(Asked, Ran
             else {
                 return Err(Outcome::Failed);
             };
-            // One range in each request, and of its flags only the one that gives back room of written zeroes.
+            // Each request has one range. The only known flag is the one that releases the space of written zeroes.
             let known = if kind == 13 { 1 } else { 0 };
             if sent != 16 || flags & !known != 0 {
                 return Err(Outcome::Unsupported);
@@ -106,16 +106,16 @@ pub fn read(first: &[u8], sent: u64, room: u64, size: u64) -> Result<(Asked, Ran
     }
 }
 
-/// The description of a device of `size` bytes.
+/// Returns the description of a device of `size` bytes.
 pub fn config(size: u64) -> Vec<u8> {
     let mut bytes = (size / SECTOR).to_le_bytes().to_vec();
     let mut numbers = [0u32; 13];
     numbers[1] = PARTS;
     numbers[3] = SECTOR as u32;
-    // Discards and written zeroes: the most sectors, the most ranges, and where discards are aligned.
+    // Discards and written zeroes: the maximum number of sectors and of ranges, and the alignment of discards.
     (numbers[7], numbers[8], numbers[9]) = (ZEROED_MAX, 1, 1);
     (numbers[10], numbers[11]) = (ZEROED_MAX, 1);
-    // Zeroes may give back room.
+    // Written zeroes may release space.
     numbers[12] = 1;
     bytes.extend(numbers.iter().flat_map(|number| number.to_le_bytes()));
     bytes

@@ -1,4 +1,4 @@
-//! The device that a guest sees: what was agreed with it, its queue, and its requests as work of the engine.
+//! The device that a guest sees: the negotiated features, its queue, and its requests as work of the engine.
 
 use std::fs::File;
 use std::io::{self, Write};
@@ -8,8 +8,8 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use lanemark_core::units::Bytes;
-use lanemark_core::workload::{Access, Operation};
+use lanemark_schema::units::Bytes;
+use lanemark_schema::workload::{Access, Operation};
 
 use super::block::{self, Asked, HEAD, Outcome, Range};
 use super::memory::Memory;
@@ -19,11 +19,11 @@ use crate::engine::Request;
 use crate::job::{Around, Asker, Helper, Job, Task};
 use crate::nbd::NbdError;
 
-/// The most bytes of requests under way; what is beyond waits in the queue.
+/// Maximum number of bytes of outstanding requests; further requests wait in the queue.
 const UNDER_WAY_MAX: u64 = 64 << 20;
-/// Weight of a request besides its data.
+/// Weight of a request in addition to its data.
 const WEIGHT: u64 = 256;
-/// Time for the requests under way when a guest stops its queue.
+/// Time limit for outstanding requests when a guest stops its queue.
 const STOPPING: Duration = Duration::from_secs(10);
 
 /// The device.
@@ -33,32 +33,32 @@ pub(crate) struct Device {
     in_band: bool,
     queue: Arc<Queue>,
     is_enabled: bool,
-    /// The file by which the guest notifies of requests.
+    /// The file by which the guest announces requests.
     pub(crate) kick: Option<File>,
     /// The channel for messages of the device.
     pub(crate) channel: Option<UnixStream>,
 }
 
-/// The queue, shared with the requests under way.
+/// The queue, shared with the outstanding requests.
 #[derive(Default)]
 pub(crate) struct Queue {
     ring: Mutex<Ring>,
     call: Mutex<Option<File>>,
-    /// Whether there are answers that the guest was not notified of, since it is by messages.
+    /// Whether there are replies that the guest was not notified of, because notifications are messages.
     has_answers: AtomicBool,
     under_way: AtomicU64,
-    /// Whether an answer could not be put, after which the connection is of no use.
+    /// Whether a reply could not be put into the queue, after which the connection is unusable.
     is_broken: AtomicBool,
 }
 
-/// A request of the guest, to which its answer goes.
+/// A request of the guest, which receives the reply.
 struct Guest {
     queue: Arc<Queue>,
     chain: Chain,
     weight: u64,
 }
 
-/// Long writes are done at once as short ones are.
+/// Executes long writes at once, like short ones.
 struct AtOnce;
 
 impl Helper for AtOnce {
@@ -85,7 +85,7 @@ impl Asker for Guest {
 }
 
 impl Queue {
-    /// Puts an answer, and notifies the guest of it.
+    /// Puts a reply into the queue, and notifies the guest.
     fn answer(&self, chain: &Chain, bytes: &[u8], outcome: Outcome) {
         let put = || -> io::Result<()> {
             let last = chain.writable().checked_sub(1);
@@ -98,47 +98,46 @@ impl Queue {
             self.is_broken.store(true, Ordering::SeqCst);
         }
         match lock(&self.call).as_mut() {
-            // A full pipe has told the guest already.
+            // If the pipe is full, the guest has already been notified.
             Some(file) => drop(file.write(&1u64.to_le_bytes())),
             None => self.has_answers.store(true, Ordering::SeqCst),
         }
     }
 
-    /// Whether there are answers that the guest is to be told of by a message; they count as told then.
+    /// Returns whether there are replies to announce by a message; they count as announced afterwards.
     pub(crate) fn take_answers(&self) -> bool {
         self.has_answers.swap(false, Ordering::SeqCst)
     }
 
-    /// Whether an answer could not be put.
+    /// Returns whether a reply could not be put into the queue.
     pub(crate) fn is_broken(&self) -> bool {
         self.is_broken.load(Ordering::SeqCst)
     }
 }
 
-/// Requests that a guest has made.
+/// Requests of a guest.
 #[derive(Default)]
 pub(crate) struct Pulled {
     pub(crate) requests: Vec<Request>,
-    /// Whether more are in the queue, which wait until others are answered.
+    /// Whether the queue contains more requests, which wait until others are answered.
     pub(crate) has_more: bool,
 }
 
 impl Device {
-    /// A device of which nothing is known yet; `in_band` where notifications are messages.
+    /// Creates a device before any message; `in_band` if notifications are messages.
     pub(crate) fn new(around: Around, thread: u32, in_band: bool) -> Self {
         let (queue, is_enabled) = (Arc::default(), false);
         Self { around, thread, in_band, queue, is_enabled, kick: None, channel: None }
     }
 
-    /// The queue.
     pub(crate) fn queue(&self) -> &Arc<Queue> {
         &self.queue
     }
 
-    /// Does what a message asks, and returns what is answered.
+    /// Applies a message, and returns the reply.
     ///
     /// # Errors
-    /// A message that makes no sense; the connection is of no use then.
+    /// Returns an error if the message is invalid; the connection is unusable then.
     pub(crate) fn handle(
         &mut self,
         message: Message,
@@ -150,7 +149,7 @@ impl Device {
             Message::GetFeatures => return number(block::FEATURES),
             Message::SetFeatures(features) => {
                 self.known("feature", features, block::FEATURES)?;
-                // Without the feature there is nothing that enables the queue.
+                // Without the feature no message enables the queue.
                 self.is_enabled |= features & F_PROTOCOL_FEATURES == 0;
             }
             Message::GetProtocolFeatures => return number(self.protocol_features()),
@@ -194,7 +193,7 @@ impl Device {
                 only(queue)?;
                 let file = first.next();
                 if let Some(file) = &file {
-                    // A guest that does not read its notifications stops nobody.
+                    // A guest that does not read its notifications must not block the server.
                     let flags = rustix::fs::fcntl_getfl(file)? | rustix::fs::OFlags::NONBLOCK;
                     rustix::fs::fcntl_setfl(file, flags)?;
                 }
@@ -220,7 +219,7 @@ impl Device {
     }
 
     fn protocol_features(&self) -> u64 {
-        // User-mode Linux takes no interrupt without the channel, whether it is used or not.
+        // User-mode Linux accepts no interrupt without the channel, regardless of whether it is used.
         let in_band = if self.in_band { P_IN_BAND } else { 0 };
         P_REPLY_ACK | P_CONFIG | P_CHANNEL | in_band
     }
@@ -232,18 +231,18 @@ impl Device {
         }
     }
 
-    /// Stops the queue when the requests under way are answered, or after some time.
+    /// Stops the queue after the outstanding requests are answered, or after a time limit.
     pub(crate) fn stop(&mut self) {
         self.is_enabled = false;
         let end = Instant::now() + STOPPING;
-        // In virtual time nothing comes of waiting, and nobody asks.
+        // In virtual time waiting changes nothing, and the guest does not require it.
         while !self.in_band
             && self.queue.under_way.load(Ordering::Acquire) > 0
             && Instant::now() < end
         {
             std::thread::sleep(Duration::from_millis(1));
         }
-        // What is answered later belongs to nobody.
+        // Later replies go to the former queue, which is no longer used.
         let former = std::mem::take(&mut self.queue);
         let mut before = lock(&former.ring);
         let mut ring = lock(&self.queue.ring);
@@ -254,10 +253,10 @@ impl Device {
         drop((before, ring));
     }
 
-    /// Takes the requests that the guest has made.
+    /// Takes the requests of the guest out of the queue.
     ///
     /// # Errors
-    /// A queue that breaks the rules.
+    /// Returns an error if the queue breaks the rules.
     pub(crate) fn pull(&self) -> io::Result<Pulled> {
         let mut pulled = Pulled::default();
         if !self.is_enabled || !lock(&self.queue.ring).is_ready() {
@@ -273,7 +272,7 @@ impl Device {
         }
     }
 
-    /// The request of a chain; none where it is answered already.
+    /// Returns the request of a chain; `None` if it is already answered.
     fn request(&self, chain: Chain) -> io::Result<Option<Request>> {
         let first = chain.bytes(0, 2 * HEAD)?;
         let sent = chain.readable().saturating_sub(HEAD);
@@ -325,7 +324,7 @@ impl Device {
     }
 }
 
-/// Refuses queues that there are not.
+/// Refuses queues that do not exist.
 fn only(queue: u32) -> io::Result<()> {
     match queue {
         0 => Ok(()),
@@ -344,8 +343,8 @@ mod tests {
     use crate::data::Cache;
     use crate::delivered::Due;
     use crate::vhost::ring::tests::{DESCRIPTORS, Guest as Machine};
-    use lanemark_core::sim::Status;
-    use lanemark_core::sim::spec::WriteCache;
+    use lanemark_sim::Status;
+    use lanemark_sim::spec::WriteCache;
     use std::os::unix::fs::FileExt;
 
     fn device() -> (Machine, Device) {
@@ -361,7 +360,7 @@ mod tests {
         (machine, device)
     }
 
-    /// Makes a request of a page at `sector`, with its data at 0x3000, and returns its outcome.
+    /// Submits a request of a page at `sector`, with its data at 0x3000, and returns its outcome.
     fn asked(machine: &mut Machine, device: &Device, (kind, sector): (u32, u64)) -> u8 {
         let head = [&kind.to_le_bytes()[..], &[0; 4], &sector.to_le_bytes()].concat();
         machine.file.write_all_at(&head, 0x2000).unwrap();

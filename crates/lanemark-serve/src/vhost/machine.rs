@@ -1,4 +1,4 @@
-//! Machines that use the device in real time: one connection after the other, each in the same thread.
+//! Machines that use the device in real time: one connection after the other, all in the same thread.
 
 use std::io;
 use std::io::Read;
@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
-use lanemark_core::sim::Status;
+use lanemark_sim::Status;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 use super::device::Device;
@@ -19,11 +19,11 @@ use crate::engine::Request;
 use crate::job::Around;
 use crate::socket::{Listener, Socket};
 
-/// The number of the queue's thread to the model.
+/// The thread number of the queue in the model.
 const THREAD: u32 = 1;
-/// Interval at which requests that had to wait are looked for.
+/// Interval at which deferred requests are checked.
 const HELD_BACK: Duration = Duration::from_millis(1);
-/// Time for the rest of a message that has begun.
+/// Time limit for the rest of a message that has begun.
 const MESSAGE: Duration = Duration::from_secs(10);
 
 /// The thread that serves machines.
@@ -33,7 +33,7 @@ pub(crate) struct Machines {
     thread: Option<JoinHandle<()>>,
 }
 
-/// The connection that is open.
+/// The open connection.
 #[derive(Default)]
 struct Now {
     ended: AtomicBool,
@@ -41,7 +41,7 @@ struct Now {
 }
 
 impl Machines {
-    /// Begins to take connections.
+    /// Begins to accept connections.
     pub(crate) fn start(
         listener: Listener,
         shared: Arc<Shared>,
@@ -57,7 +57,7 @@ impl Machines {
                     continue;
                 };
                 *lock(&current.stream) = stream.try_clone().ok();
-                // However it ended, it is the guest's affair.
+                // The outcome concerns only the guest.
                 let _ = serve(&stream, &shared, &around, &current.ended);
                 *lock(&current.stream) = None;
             }
@@ -65,7 +65,7 @@ impl Machines {
         Ok(Self { listener, now, thread: Some(thread) })
     }
 
-    /// Connections that are open: one or none.
+    /// Returns the number of open connections: one or zero.
     pub(crate) fn connections(&self) -> usize {
         usize::from(lock(&self.now.stream).is_some())
     }
@@ -107,7 +107,7 @@ fn serve(
             waited.get(1).is_some_and(|kick| !kick.revents().is_empty()),
         );
         if is_kicked && let Some(kick) = &device.kick {
-            // Nothing more to read is a file that was closed: no more kicks.
+            // An end of file means that the guest closed it: no more notifications follow.
             let mut count = [0; 8];
             if matches!((&*kick).read(&mut count), Ok(0)) {
                 return Ok(());
@@ -126,7 +126,7 @@ fn serve(
     Ok(())
 }
 
-/// Hands a request to the model, or does it at once where there is none.
+/// Submits a request to the model, or executes it at once without a model.
 fn submit(shared: &Shared, request: Request) {
     let Some(engine) = &shared.engine else {
         let Request { access, came, work, .. } = request;

@@ -1,4 +1,4 @@
-//! The memory of a guest, read and written through the files that it is made of.
+//! The memory of a guest, read and written through the files that back it.
 
 use std::fs::File;
 use std::io;
@@ -12,12 +12,12 @@ use super::message::Region;
 pub(crate) struct Memory(Vec<(Region, File)>);
 
 impl Memory {
-    /// The memory of these regions, each in its file.
+    /// Creates the memory from these regions, each with its file.
     pub(crate) fn new(regions: Vec<Region>, files: Vec<OwnedFd>) -> Self {
         Self(regions.into_iter().zip(files.into_iter().map(File::from)).collect())
     }
 
-    /// The address of the guest's devices for one of the other end of the socket.
+    /// Translates an address of the other end of the socket to an address of the guest's devices.
     pub(crate) fn guest_address(&self, user: u64, length: u64) -> io::Result<u64> {
         let found = self.0.iter().find_map(|(region, _)| {
             let inside = user.checked_sub(region.user)?;

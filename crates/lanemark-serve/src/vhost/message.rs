@@ -1,31 +1,31 @@
-//! Messages of the vhost-user protocol, as pure functions of bytes: bounded, and checked before anything is done.
+//! Messages of the vhost-user protocol, as pure functions of bytes: bounded, and checked before any effect.
 
 /// Length of a message's header.
 pub const HEADER: usize = 12;
-/// The longest payload that is taken.
+/// Maximum length of an accepted payload.
 pub const PAYLOAD_MAX: u32 = 4096;
-/// The most regions of a memory table.
+/// Maximum number of regions of a memory table.
 pub const REGIONS_MAX: usize = 8;
-/// The longest description of a device that may be asked for.
+/// Maximum length of a device description that may be requested.
 pub const CONFIG_MAX: u32 = 256;
-/// The feature by which both ends agree on further ones.
+/// The feature by which both ends negotiate further features.
 pub const F_PROTOCOL_FEATURES: u64 = 1 << 30;
-/// The protocol's feature of an answer to each message that asks for one.
+/// The protocol feature of a reply to each message that requests one.
 pub const P_REPLY_ACK: u64 = 1 << 3;
-/// The protocol's feature of a channel for messages of the device.
+/// The protocol feature of a channel for messages of the device.
 pub const P_CHANNEL: u64 = 1 << 5;
-/// The protocol's feature of reading the device's description.
+/// The protocol feature of reading the device's description.
 pub const P_CONFIG: u64 = 1 << 9;
-/// The protocol's feature of notifications as messages.
+/// The protocol feature of notifications as messages.
 pub const P_IN_BAND: u64 = 1 << 14;
 
 const VERSION: u32 = 1;
 const VERSION_MASK: u32 = 3;
 const REPLY: u32 = 1 << 2;
 const NEED_REPLY: u32 = 1 << 3;
-/// In the payload of a message about a notification: there is no file for it.
+/// In the payload of a message about a notification: the message comes without a file.
 const NO_FILE: u64 = 1 << 8;
-/// The number of the device's message that a queue has answers.
+/// The number of the device's message that a queue contains replies.
 const CALL: u32 = 4;
 
 /// The header of a message.
@@ -33,7 +33,7 @@ const CALL: u32 = 4;
 pub struct Header {
     /// The number of the message.
     pub request: u32,
-    /// Version and what is wanted.
+    /// Version and options.
     pub flags: u32,
     /// Length of the payload.
     pub size: u32,
@@ -42,78 +42,78 @@ pub struct Header {
 /// A stretch of the guest's memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Region {
-    /// First address as the guest's devices use it.
+    /// First address in the address space of the guest's devices.
     pub guest: u64,
     /// Length in bytes.
     pub size: u64,
-    /// First address as the other end of the socket has it.
+    /// First address in the address space of the other end of the socket.
     pub user: u64,
-    /// Place of the first byte in the file.
+    /// Offset of the first byte in the file.
     pub offset: u64,
 }
 
 /// A message.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Message {
-    /// Asks for the device's features.
+    /// Queries the device's features.
     GetFeatures,
-    /// Tells which of them are used.
+    /// Sets the features that are used.
     SetFeatures(u64),
-    /// Asks for the features of the protocol.
+    /// Queries the features of the protocol.
     GetProtocolFeatures,
-    /// Tells which of them are used.
+    /// Sets the protocol features that are used.
     SetProtocolFeatures(u64),
-    /// Needs nothing to be done.
+    /// Changes nothing.
     Ignored,
-    /// Tells the guest's memory, with a file for each region.
+    /// Sets the guest's memory, with a file for each region.
     SetMemory(Vec<Region>),
-    /// Tells the length of a queue.
+    /// Sets the length of a queue.
     SetSize(u32, u32),
-    /// Tells where a queue is.
+    /// Sets the addresses of a queue.
     SetAddresses {
         /// The queue.
         queue: u32,
-        /// Its table of descriptors.
+        /// The table of descriptors.
         descriptors: u64,
-        /// Its ring of answers.
+        /// The ring of replies.
         used: u64,
-        /// Its ring of requests.
+        /// The ring of requests.
         available: u64,
     },
-    /// Tells the next request of a queue.
+    /// Sets the next request of a queue.
     SetBase(u32, u32),
-    /// Stops a queue, and asks for its next request.
+    /// Stops a queue, and queries its next request.
     GetBase(u32),
-    /// Tells the file by which the guest notifies of requests, where there is one.
+    /// Sets the file by which the guest announces requests, if there is one.
     SetKick(u32, bool),
-    /// Tells the file by which the guest is notified, where there is one.
+    /// Sets the file by which the guest is notified, if there is one.
     SetCall(u32, bool),
-    /// Asks for the number of queues.
+    /// Queries the number of queues.
     GetQueues,
-    /// Lets a queue work or rest.
+    /// Enables or disables a queue.
     Enable(u32, bool),
-    /// Gives the channel for messages of the device.
+    /// Sets the channel for messages of the device.
     SetChannel,
-    /// Asks for the first bytes of the device's description.
+    /// Queries the first bytes of the device's description.
     GetConfig {
         /// First byte.
         offset: u32,
         /// Number of bytes.
         size: u32,
-        /// Flags, which are given back.
+        /// Flags, which the reply repeats.
         flags: u32,
     },
-    /// Notifies of requests in a queue.
+    /// Announces requests in a queue.
     Kick(u32),
 }
 
 /// A message that breaks the protocol.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum MessageError {
-    /// Another version, or a reply where none was asked for.
+    /// Another version, or a reply without a request.
     #[error("a header with flags {0:#x}: version 1 is spoken")]
     Flags(u32),
-    /// A payload that is longer than any that is meant.
+    /// A payload that is longer than the maximum.
     #[error("a payload of {0} bytes, {PAYLOAD_MAX} at most")]
     Long(u32),
     /// A payload that does not fit its message.
@@ -123,10 +123,10 @@ pub enum MessageError {
         request: u32,
         /// Length of the payload.
         size: u32,
-        /// Files that came with it.
+        /// Number of files in the message.
         files: usize,
     },
-    /// A message that is not spoken here.
+    /// A message that is not implemented here.
     #[error("message {0} is not known")]
     Unknown(u32),
 }
@@ -135,7 +135,7 @@ impl Header {
     /// Reads a header of a message to the device.
     ///
     /// # Errors
-    /// Another version, a reply, or a payload that is too long.
+    /// Returns an error if the header has another version, is a reply, or has a payload that is too long.
     pub fn read(bytes: [u8; HEADER]) -> Result<Self, MessageError> {
         let number = |at: usize| u32::from_le_bytes([0, 1, 2, 3].map(|byte| bytes[at + byte]));
         let header = Self { request: number(0), flags: number(4), size: number(8) };
@@ -148,20 +148,20 @@ impl Header {
         }
     }
 
-    /// Whether the other end waits for an answer whatever the message is.
+    /// Returns whether the other end waits for a reply, regardless of the message.
     pub fn needs_reply(&self) -> bool {
         self.flags & NEED_REPLY != 0
     }
 
-    /// The answer to the message, with this payload.
+    /// Returns the reply to the message, with this payload.
     pub fn reply(&self, payload: &[u8]) -> Vec<u8> {
         bytes_of(self.request, VERSION | REPLY, payload)
     }
 
-    /// Reads the message behind the header, with which so many `files` came.
+    /// Reads the message after the header, which came with `files` files.
     ///
     /// # Errors
-    /// A message that is not known, or does not fit its payload.
+    /// Returns an error if the message is not known, or does not fit its payload.
     pub fn message(&self, payload: &[u8], files: usize) -> Result<Message, MessageError> {
         let wrong = MessageError::Payload { request: self.request, size: self.size, files };
         let mut fields = Fields(payload);
@@ -169,7 +169,7 @@ impl Header {
             Some(Ok(match self.request {
                 1 => Message::GetFeatures,
                 2 => Message::SetFeatures(fields.u64()?),
-                // Owner and its reset.
+                // Sets or resets the owner.
                 3 | 4 => Message::Ignored,
                 5 => {
                     let count = usize::try_from(fields.u32()?).ok()?;
@@ -215,7 +215,7 @@ impl Header {
                     }
                     Message::GetConfig { offset, size, flags }
                 }
-                // A driver sets nothing that there is here to set: the cache's mode is not offered.
+                // The driver cannot set anything here: the cache mode is not offered.
                 25 => Message::Ignored,
                 35 => Message::Kick(fields.u32()?),
                 other => return Some(Err(MessageError::Unknown(other))),
@@ -229,19 +229,19 @@ fn region(fields: &mut Fields<'_>) -> Option<Region> {
     let (guest, size, user) = (fields.u64()?, fields.u64()?, fields.u64()?);
     let region = Region { guest, size, user, offset: fields.u64()? };
     let ends = [region.guest, region.user, region.offset].map(|start| start.checked_add(size));
-    // Places in files are signed.
+    // Offsets in files are signed.
     let fits = ends.iter().all(Option::is_some) && ends[2]? <= i64::MAX as u64;
     (size > 0 && fits).then_some(region)
 }
 
-/// The message that a queue has answers, which the other end acknowledges.
+/// Returns the message that a queue contains replies, which the other end acknowledges.
 pub fn call(queue: u32) -> Vec<u8> {
     let mut payload = queue.to_le_bytes().to_vec();
     payload.extend([0; 4]);
     bytes_of(CALL, VERSION | NEED_REPLY, &payload)
 }
 
-/// Whether a header is the acknowledgement of a [`call`]; its payload is a number of eight bytes.
+/// Returns whether a header is the acknowledgement of a [`call`]; its payload is a number of eight bytes.
 pub fn is_call_reply(header: [u8; HEADER]) -> bool {
     let mut wanted = [0; HEADER];
     wanted[0] = CALL as u8;
@@ -258,7 +258,7 @@ fn bytes_of(request: u32, flags: u32, payload: &[u8]) -> Vec<u8> {
     bytes
 }
 
-/// Reads numbers off the front of bytes; none where they end before.
+/// Reads numbers from the front of bytes; returns `None` if the bytes end before.
 pub(crate) struct Fields<'b>(pub(crate) &'b [u8]);
 
 impl Fields<'_> {

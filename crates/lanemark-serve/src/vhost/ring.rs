@@ -1,8 +1,8 @@
-//! A split queue of virtio: chains of descriptors come out of it, and answers go into it.
+//! A split queue of virtio: it takes chains of descriptors out and puts replies in.
 //!
-//! The guest may write anything into its memory at any time. So everything is read once, and bounded: the parts of a
-//! chain, their length, and the requests that come at once. A chain that breaks the rules is an error, after which the
-//! connection is of no use.
+//! The guest may write anything into its memory at any time. So every value is read once and bounded: the parts of a
+//! chain, their length, and the number of requests that arrive at once. A chain that breaks the rules is an error,
+//! after which the connection is unusable.
 
 use std::io;
 use std::sync::Arc;
@@ -11,16 +11,16 @@ use std::sync::atomic::{Ordering, fence};
 use super::memory::Memory;
 use super::message::Fields;
 
-/// The most requests that a queue may hold.
+/// Maximum number of requests in a queue.
 pub(crate) const SIZE_MAX: u16 = 1024;
-/// The most parts of a chain.
+/// Maximum number of parts of a chain.
 const PARTS_MAX: usize = 1026;
-/// The most bytes of a chain: a request of 32 MiB with what stands around it.
+/// Maximum number of bytes of a chain: a request of 32 MiB with its head and outcome.
 const BYTES_MAX: u64 = (32 << 20) + 4096;
 /// Length of a descriptor.
 const DESCRIPTOR: u64 = 16;
 
-/// A descriptor's flags: another follows; the device writes it; it is a table of descriptors.
+/// A descriptor's flags: another descriptor follows; the device writes the memory; it is a table of descriptors.
 const NEXT: u16 = 1;
 const WRITE: u16 = 2;
 const INDIRECT: u16 = 4;
@@ -30,7 +30,7 @@ const INDIRECT: u16 = 4;
 pub(crate) struct Ring {
     pub(crate) memory: Arc<Memory>,
     pub(crate) size: u16,
-    /// Places of descriptors, requests and answers, as the other end of the socket has them.
+    /// Addresses of descriptors, requests and replies, in the address space of the other end of the socket.
     pub(crate) descriptors: u64,
     pub(crate) available: u64,
     pub(crate) used: u64,
@@ -45,7 +45,7 @@ struct Part {
     length: u32,
 }
 
-/// A request's stretches of memory.
+/// The stretches of memory of one request.
 #[derive(Debug)]
 pub(crate) struct Chain {
     head: u16,
@@ -55,7 +55,7 @@ pub(crate) struct Chain {
 }
 
 impl Chain {
-    /// Bytes that the device is to read, at most `most` of them from the `start`th on.
+    /// Reads the bytes for the device, up to `most` of them from the `start`th on.
     pub(crate) fn bytes(&self, start: u64, most: u64) -> io::Result<Vec<u8>> {
         let mut bytes = Vec::new();
         let mut skip = start;
@@ -72,17 +72,17 @@ impl Chain {
         Ok(bytes)
     }
 
-    /// Number of bytes that the device is to read.
+    /// Returns the number of bytes that the device reads.
     pub(crate) fn readable(&self) -> u64 {
         self.read.iter().map(|part| u64::from(part.length)).sum()
     }
 
-    /// Number of bytes that the device may write.
+    /// Returns the number of bytes that the device may write.
     pub(crate) fn writable(&self) -> u64 {
         self.written.iter().map(|part| u64::from(part.length)).sum()
     }
 
-    /// Writes bytes to the `start`th and after. What there is no room for is left out.
+    /// Writes bytes from the `start`th on. Bytes without room are omitted.
     pub(crate) fn write(&self, start: u64, mut bytes: &[u8]) -> io::Result<()> {
         let mut skip = start;
         for part in &self.written {
@@ -100,12 +100,12 @@ impl Chain {
 }
 
 impl Ring {
-    /// Whether the queue has been told all that it needs.
+    /// Returns whether all parameters of the queue are set.
     pub(crate) fn is_ready(&self) -> bool {
         self.size > 0 && self.available != 0 && self.used != 0 && self.descriptors != 0
     }
 
-    /// Takes the next request; none where there is none.
+    /// Takes the next request; returns `None` if the queue is empty.
     pub(crate) fn pop(&mut self) -> io::Result<Option<Chain>> {
         let size = u64::from(self.size);
         let available = self.memory.guest_address(self.available, 4 + 2 * size)?;
@@ -124,7 +124,7 @@ impl Ring {
         Ok(Some(chain))
     }
 
-    /// Puts an answer, of which so many bytes were written.
+    /// Puts a reply into the queue, with the number of bytes that were written.
     pub(crate) fn put(&mut self, chain: &Chain, written: u32) -> io::Result<()> {
         let used = self.memory.guest_address(self.used, 4 + 8 * u64::from(self.size))?;
         let place = u64::from(self.next_used % self.size);
@@ -132,7 +132,7 @@ impl Ring {
         element.extend(written.to_le_bytes());
         self.memory.write(used + 4 + 8 * place, &element)?;
         self.next_used = self.next_used.wrapping_add(1);
-        // The guest looks at the number first.
+        // The guest reads the number first.
         fence(Ordering::SeqCst);
         self.memory.write(used + 2, &self.next_used.to_le_bytes())?;
         fence(Ordering::SeqCst);
@@ -201,7 +201,7 @@ pub(crate) mod tests {
     use std::fs::File;
     use std::os::unix::fs::FileExt;
 
-    /// Places of a queue of eight in a guest's memory of 64 KiB, whose addresses are those of its file.
+    /// Addresses of a queue of eight in a guest's memory of 64 KiB; addresses equal offsets in its file.
     pub(crate) const DESCRIPTORS: u64 = 0x100;
     pub(crate) const AVAILABLE: u64 = 0x400;
     pub(crate) const USED: u64 = 0x600;
@@ -282,13 +282,13 @@ pub(crate) mod tests {
         let cases: [&dyn Fn(&Guest); 7] = [
             // In a circle.
             &|guest| guest.descriptor(DESCRIPTORS, (0x1000, 1), [NEXT, 0]),
-            // Behind the table.
+            // Beyond the table.
             &|guest| guest.descriptor(DESCRIPTORS, (0x1000, 1), [NEXT, 8]),
             // Longer than any request.
             &|guest| guest.descriptor(DESCRIPTORS, (0x1000, u32::MAX), [0, 0]),
-            // Behind the last address.
+            // Beyond the last address.
             &|guest| guest.descriptor(DESCRIPTORS, (u64::MAX, 2), [0, 0]),
-            // Tables that are empty, beyond memory, and within tables.
+            // Tables that are empty, beyond memory, and inside tables.
             &|guest| guest.descriptor(DESCRIPTORS, (0x4000, 15), [INDIRECT, 0]),
             &|guest| guest.descriptor(DESCRIPTORS, (0x10_000, 32), [INDIRECT, 0]),
             &|guest| {

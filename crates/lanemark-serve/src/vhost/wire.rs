@@ -1,4 +1,4 @@
-//! Messages of the vhost-user protocol on a socket, with the files that come with them.
+//! Messages of the vhost-user protocol on a socket, with the files that accompany them.
 
 use std::io::{self, IoSliceMut, Read, Write};
 use std::mem::MaybeUninit;
@@ -10,17 +10,17 @@ use rustix::net::{RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, recvmsg}
 
 use super::message::{HEADER, Header, Message, REGIONS_MAX};
 
-/// A message that came, with its files.
+/// A received message, with its files.
 pub(crate) struct Came {
     pub(crate) header: Header,
     pub(crate) message: Message,
     pub(crate) files: Vec<OwnedFd>,
 }
 
-/// Waits for the next message; none where the other end has closed the connection.
+/// Waits for the next message; returns `None` if the other end has closed the connection.
 ///
 /// # Errors
-/// Where the connection fails or the message breaks the protocol; the connection is of no use then.
+/// Returns an error if the connection fails or the message breaks the protocol; the connection is unusable then.
 pub(crate) fn receive(stream: &UnixStream) -> io::Result<Option<Came>> {
     let (mut bytes, mut files) = ([0; HEADER], Vec::new());
     let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(REGIONS_MAX))];
@@ -48,7 +48,7 @@ pub(crate) fn receive(stream: &UnixStream) -> io::Result<Option<Came>> {
     Ok(Some(Came { header, message, files }))
 }
 
-/// Sends an answer to a message where one is wanted: the `payload`, or that all is well.
+/// Sends a reply to a message that requests one: the `payload`, or a success code.
 pub(crate) fn answer(
     stream: &UnixStream,
     header: &Header,

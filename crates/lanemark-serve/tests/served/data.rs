@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use lanemark_core::rng::{Rng, StreamKey};
+use lanemark_schema::rng::{Rng, StreamKey};
 use lanemark_serve::data::{DataPlan, Place};
 
 use super::{CACHE, SIZE, Served, Wanted};

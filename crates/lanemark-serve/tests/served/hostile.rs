@@ -1,10 +1,10 @@
 //! Clients that break the protocol, ask for what there is not, or do not read: each harms itself alone.
 
-use std::io::{Read, Write};
+use std::io::Write;
 use std::time::{Duration, Instant};
 
-use lanemark_core::rng::{Rng, StreamKey};
-use lanemark_serve::server::CONNECTIONS_MAX;
+use lanemark_schema::rng::{Rng, StreamKey};
+use lanemark_serve::server::{ARRIVING_MAX, CONNECTIONS_MAX};
 use lanemark_testbed::NbdClient;
 
 use super::{SIZE, Served, Wanted};
@@ -96,22 +96,32 @@ fn a_client_that_does_not_read_holds_up_nobody_and_is_given_a_bounded_amount() {
 }
 
 #[test]
-fn half_open_connections_leave_room_and_go_when_their_time_is_over() {
+fn half_open_connections_keep_nobody_out_and_go_when_their_time_is_over() {
     let served = Served::new(Wanted::default());
-    let mut silent: Vec<_> =
-        (0..CONNECTIONS_MAX).map(|_| NbdClient::raw(served.path()).unwrap()).collect();
-    std::thread::sleep(Duration::from_millis(200));
-    // One more is closed at once.
-    let mut more = NbdClient::raw(served.path()).unwrap();
-    let mut byte = [0; 18];
-    assert!(more.read_exact(&mut byte).is_err());
-    silent.truncate(CONNECTIONS_MAX / 2);
-    std::thread::sleep(Duration::from_millis(200));
+    let silent: Vec<_> = (0..2 * CONNECTIONS_MAX + ARRIVING_MAX)
+        .map(|_| NbdClient::raw(served.path()).unwrap())
+        .collect();
+    let began = Instant::now();
     still_serves(&served);
-    // The others have ten seconds for the negotiation.
-    std::thread::sleep(Duration::from_secs(11));
+    assert!(began.elapsed() < Duration::from_secs(2), "{:?}", began.elapsed());
+    std::thread::sleep(Duration::from_millis(200));
+    assert!(served.session().figures().connections <= ARRIVING_MAX);
+    // The others have five seconds for the negotiation.
+    std::thread::sleep(Duration::from_secs(6));
     assert_eq!(served.session().figures().connections, 0);
     drop(silent);
+}
+
+#[test]
+fn clients_beyond_the_places_are_sent_away() {
+    let served = Served::new(Wanted::default());
+    let mut clients: Vec<_> = (0..CONNECTIONS_MAX).map(|_| served.connect()).collect();
+    // One more negotiates, and is closed then.
+    let mut more = served.connect();
+    assert!(more.read(4096, 4096).is_err());
+    clients.truncate(CONNECTIONS_MAX / 2);
+    std::thread::sleep(Duration::from_millis(200));
+    still_serves(&served);
 }
 
 #[test]

@@ -7,13 +7,13 @@ mod tools;
 
 use std::path::{Path, PathBuf};
 
-use lanemark_core::sim::SystemSpec;
-use lanemark_core::sim::spec::{CheckedSystem, WriteCache};
-use lanemark_core::workload::Fault;
+use lanemark_schema::workload::Fault;
 use lanemark_serve::clock::TimeScale;
 use lanemark_serve::data::{Cache, Data};
 use lanemark_serve::session::{Plan, Session};
 use lanemark_serve::socket::Endpoint;
+use lanemark_sim::SystemSpec;
+use lanemark_sim::spec::{CheckedSystem, WriteCache};
 use lanemark_testbed::NbdClient;
 use tempfile::TempDir;
 
@@ -56,7 +56,7 @@ impl Served {
             description: "the example".to_owned(),
             data: wanted.data.unwrap_or_else(memory),
             endpoint: Some(Endpoint::Unix(socket.clone())),
-            #[cfg(feature = "tls")]
+            #[cfg(feature = "full")]
             tls: None,
             scale: TimeScale::ONE,
             seed: 1,

@@ -2,10 +2,11 @@
 
 use std::time::{Duration, Instant};
 
-use lanemark_core::rng::StreamKey;
-use lanemark_core::sim::Live;
-use lanemark_core::units::Bytes;
-use lanemark_core::workload::{Access, Operation};
+use lanemark_schema::rng::StreamKey;
+use lanemark_schema::units::Bytes;
+use lanemark_schema::workload::{Access, Operation};
+use lanemark_sim::Live;
+use lanemark_sim::Submission;
 
 use super::{SIZE, Served, Wanted, example};
 
@@ -13,8 +14,8 @@ use super::{SIZE, Served, Wanted, example};
 fn modelled() -> Duration {
     let mut live = Live::new(&example().device_side(), Bytes(SIZE).into(), StreamKey::from_seed(1));
     let access = Access { operation: Operation::Read, offset: Bytes::ZERO, length: Bytes::kibi(4) };
-    live.submit(lanemark_core::units::Instant::ZERO, access, 0, 0).unwrap();
-    let done = live.advance_until(lanemark_core::units::Instant::END).unwrap();
+    live.submit(Submission::new(lanemark_schema::units::Instant::ZERO, access)).unwrap();
+    let done = live.advance_until(lanemark_schema::units::Instant::END).unwrap();
     Duration::from_nanos(done.completed.since(done.submitted).nanoseconds())
 }
 

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use lanemark_core::rng::{Rng, StreamKey};
+use lanemark_schema::rng::{Rng, StreamKey};
 use lanemark_testbed::tool_or_skip;
 
 use super::{SIZE, Served};

@@ -1,25 +1,25 @@
-//! Keys that the readers ask files for, taken down, so that the reference of all keys is written from the readers.
+//! A record of the keys that readers request from files, from which the reference of all keys is written.
 //!
-//! A reader says what a file may contain by what it asks a section for. [`record`] takes that down for all files that
-//! are read meanwhile on the same thread: each key with the kinds of value that were asked for, and an example. A key
-//! that is asked for only beside another value is there only if a file that was read has that value.
+//! The requests of a reader define the contents of a file. [`record`] records them for all files that the same thread
+//! reads in the meantime: each key with the requested kinds of value, and an example. A key that depends on another
+//! value is recorded only if a file that was read has that value.
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// The keys that were asked for, by the place of their table (`platform.link[]`) and their name.
+/// The requested keys, by the path of their table (`platform.link[]`) and their name.
 pub type Asked = BTreeMap<(String, String), AskedKey>;
 
-/// A key as readers ask for it.
+/// The requests for a key.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct AskedKey {
-    /// Kinds of value that were asked for, with their bounds.
+    /// The requested kinds of value, with their bounds.
     pub kinds: BTreeSet<String>,
-    /// Whether some reader must have it, where it does not look first whether it is there.
+    /// Whether a reader requires the key without a check of its presence.
     pub is_required: bool,
-    /// Whether a reader looks first whether it is there.
+    /// Whether a reader checks the key's presence first.
     pub may_be_absent: bool,
-    /// The first value that a file had.
+    /// The first value in a file.
     pub example: Option<String>,
 }
 
@@ -27,14 +27,14 @@ thread_local! {
     static ASKED: RefCell<Option<Asked>> = const { RefCell::new(None) };
 }
 
-/// Runs `read`, and returns what it gave with all keys that were asked for meanwhile.
+/// Runs `read`, and returns its result with all keys that were requested in the meantime.
 pub fn record<T>(read: impl FnOnce() -> T) -> (T, Asked) {
     let outer = ASKED.replace(Some(Asked::new()));
     let given = read();
     (given, ASKED.replace(outer).unwrap_or_default())
 }
 
-/// Takes down something about the key of a table, while anybody records.
+/// Records a request for the key of a table, if a recording is active.
 pub(super) fn note(table: &str, key: &str, what: impl FnOnce(&mut AskedKey)) {
     ASKED.with_borrow_mut(|asked| {
         if let Some(asked) = asked {
@@ -43,7 +43,7 @@ pub(super) fn note(table: &str, key: &str, what: impl FnOnce(&mut AskedKey)) {
     });
 }
 
-/// The name of a quantity's type in plain words.
+/// Returns the name of a quantity's type in plain words.
 pub(super) fn quantity<T>() -> &'static str {
     match std::any::type_name::<T>().rsplit("::").next().unwrap_or_default() {
         "Bytes" => "a size, `\"4 KiB\"`",

@@ -1,29 +1,29 @@
-//! The errors in a file, gathered while it is read.
+//! The errors in a file, collected while it is read.
 
 use crate::error::{Location, StudyError};
 
-/// Greatest number of errors of a file that are told at once; a file that is no model at all has one for each line.
+/// The maximum number of reported errors of a file. A file that is not a model has one for each line.
 const TOLD_MAX: usize = 40;
 
-/// Something wrong in a file that does not keep the rest from being read.
+/// An error in a file that does not prevent reading the rest.
 #[derive(Clone, Debug)]
 pub(super) enum Problem {
-    /// A key that must be there is not.
+    /// A required key is missing.
     Missing {
-        /// The table that lacks the key, and where that table begins.
+        /// The table that lacks the key, and the location of the table.
         table: String,
         location: Location,
-        /// The table itself is missing.
+        /// Whether the table itself is missing.
         no_table: bool,
         key: String,
-        /// Kind of value that belongs there, "a text".
+        /// The required kind of value, "a text".
         what: String,
-        /// A key of the table that is nearly called so and was read in its place.
+        /// A key of the table with a similar name, which was read in its place.
         misspelt: Option<String>,
     },
-    /// A key that nothing asks for.
+    /// A key that no reader requests.
     Unknown { table: String, key: String, error: StudyError },
-    /// A value that is none.
+    /// A value that is not valid.
     Wrong(StudyError),
 }
 
@@ -36,7 +36,7 @@ pub(super) struct Problems {
 }
 
 impl Problem {
-    /// The error that tells this problem alone.
+    /// Returns the error for this problem only.
     pub(super) fn into_error(self) -> StudyError {
         match self {
             Self::Missing { table, location, key, what, .. } => {
@@ -57,7 +57,7 @@ impl Problems {
         self.found.len()
     }
 
-    /// Returns one error that tells all of them, in the order of the file; none where there are none.
+    /// Returns one error for all problems, in the order of the file, or `None` if there is no problem.
     pub(super) fn into_error(self) -> Option<StudyError> {
         let all = self.found;
         let unknown = |wanted_table: &str, wanted: &str| {
@@ -65,7 +65,7 @@ impl Problems {
                 matches!(problem, Problem::Unknown { table, key, .. } if table == wanted_table && key == wanted)
             })
         };
-        // A key that is missing because it is misspelt is told once, as the unknown key that it is.
+        // A misspelt key is reported once, as an unknown key and not also as a missing one.
         let is_told = |problem: &&Problem| match problem {
             Problem::Missing { table, misspelt: Some(other), .. } => !unknown(table, other),
             _ => true,
@@ -97,7 +97,7 @@ impl Problems {
     }
 }
 
-/// The error about several keys of one table.
+/// Returns the error about several keys of one table.
 fn missing_together(table: &str, location: &Location, no_table: bool, keys: &[&str]) -> StudyError {
     let quoted: Vec<String> = keys.iter().map(|key| format!("`{key}`")).collect();
     let (are, listed) = (if keys.len() == 1 { "is" } else { "are" }, quoted.join(", "));
@@ -115,7 +115,7 @@ fn missing_together(table: &str, location: &Location, no_table: bool, keys: &[&s
     }
 }
 
-/// The first of `errors` with the others beside it. Where there are several, each tells its own hint.
+/// Returns the first of `errors`, which contains the others. With several errors, each prints its own hint.
 fn gathered(mut errors: Vec<StudyError>) -> Option<StudyError> {
     if errors.len() <= 1 {
         return errors.pop();

@@ -1,5 +1,4 @@
-//! A table of a file: its keys, the tables in it, and the keys that nothing asked for. `value` reads what stands at a
-//! key.
+//! A table of a file: its keys, its subtables, and the keys that no reader requests. `value` reads the value of a key.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -17,30 +16,30 @@ use crate::tree::{Node, Table, Value};
 pub struct Section<'d> {
     pub(super) document: &'d Document,
     table: &'d Table,
-    /// The table's place, `drive.flash`; keys are appended to it.
+    /// The table's path, `drive.flash`, to which keys are appended.
     path: String,
-    /// The table's place without the names that tables give themselves, `platform.link[]`.
+    /// The table's path without the names that tables give themselves, `platform.link[]`.
     shape: String,
     offset: usize,
-    /// Origin of values that do not name their own.
+    /// The origin of values that do not state their own.
     origin: Origin,
     context: Option<Context<'d>>,
     asked: RefCell<Vec<String>>,
-    /// Keys that are missing, each with the one that is nearly called so and is read in its place.
+    /// Missing keys, each with the similar key that is read in its place.
     misspelt: RefCell<BTreeMap<String, String>>,
-    /// The file has no such table: every key has its usual value or is missing.
+    /// Whether the file lacks the table, so that every key has its default or is missing.
     is_absent: bool,
-    /// Number of tables that could not be read to their end before this one was begun.
+    /// The number of tables that could not be read to their end before this one was begun.
     cut_short: usize,
 }
 
-/// A table without anything in it.
+/// Returns an empty table.
 fn no_table() -> &'static Table {
     static NONE: OnceLock<Table> = OnceLock::new();
     NONE.get_or_init(Table::new)
 }
 
-/// A scalar with its place.
+/// A scalar with its location.
 pub(super) struct Scalar {
     pub(super) text: String,
     pub(super) is_number: bool,
@@ -48,7 +47,7 @@ pub(super) struct Scalar {
 }
 
 impl<'d> Section<'d> {
-    /// The top of a file.
+    /// Creates the root table of a file.
     pub(super) fn root(
         document: &'d Document,
         table: &'d Table,
@@ -75,7 +74,7 @@ impl<'d> Section<'d> {
         self.document.location(self.offset)
     }
 
-    /// Returns the location of the value of `key`, or of the table where it has no such key.
+    /// Returns the location of the value of `key`, or of the table if it lacks the key.
     pub fn location_of(&self, key: &str) -> Location {
         match self.table.get(key) {
             Some(entry) => self.document.location(entry.value.offset),
@@ -83,12 +82,12 @@ impl<'d> Section<'d> {
         }
     }
 
-    /// Returns where the value of `key` begins in the file, or the table where it has no such key.
+    /// Returns the offset of the value of `key` in the file, or of the table if it lacks the key.
     pub(crate) fn offset_of(&self, key: &str) -> usize {
         self.table.get(key).map_or(self.offset, |entry| entry.value.offset)
     }
 
-    /// Returns what is noted with the value of `key`: where it comes from, and the ends of its range.
+    /// Returns the notes on the value of `key`: its origin, and the ends of its range.
     pub(crate) fn note_of(&self, key: &str) -> Result<(String, Option<[String; 2]>), StudyError> {
         let Some(table) = self.get(key).and_then(Value::as_table) else {
             return Ok((String::new(), None));
@@ -102,7 +101,7 @@ impl<'d> Section<'d> {
         Ok((why, self.range_ends(key, table)?))
     }
 
-    /// Returns the ends of the range that a `{ value, range }` table has.
+    /// Returns the ends of the range in a `{ value, range }` table.
     fn range_ends(&self, key: &str, table: &Table) -> Result<Option<[String; 2]>, StudyError> {
         let Some(entry) = table.get("range") else { return Ok(None) };
         let wrong = || {
@@ -115,17 +114,18 @@ impl<'d> Section<'d> {
         Ok(Some([end(low)?, end(high)?]))
     }
 
-    /// An error at the value of `key`.
+    /// Creates an error at the value of `key`.
     pub fn error(&self, key: &str, message: impl Into<String>) -> StudyError {
         StudyError::new(self.location_of(key), message)
     }
 
-    /// The keys of the table.
+    /// Returns the keys of the table.
     pub(super) fn keys(&self) -> impl Iterator<Item = &'d String> {
         self.table.keys()
     }
 
-    /// Notes all of these errors where the file is read as a whole, and returns one of them: else the first.
+    /// Records all of these errors if the file is read as a whole. Returns one of the recorded errors, otherwise the
+    /// first.
     pub fn wrong(&self, first: StudyError, others: &[StudyError]) -> StudyError {
         for error in std::iter::once(&first).chain(others) {
             if self.document.note(Problem::Wrong(error.clone())).is_err() {
@@ -135,22 +135,22 @@ impl<'d> Section<'d> {
         first
     }
 
-    /// Whether `key` is there, or is set from outside.
+    /// Returns whether `key` is present, or is set from outside.
     pub fn has(&self, key: &str) -> bool {
         self.ask(key);
         asked::note(&self.shape, key, |asked| asked.may_be_absent = true);
         self.table.contains_key(key) || self.is_set(key)
     }
 
-    /// Whether `key` is a table.
+    /// Returns whether `key` is a table.
     pub fn is_table(&self, key: &str) -> bool {
         self.get(key).is_some_and(|value| value.as_table().is_some())
     }
 
-    /// The table `key`.
+    /// Returns the table `key`.
     ///
     /// # Errors
-    /// Where it is missing or no table.
+    /// Returns an error if the key is missing or not a table.
     pub fn table(&self, key: &str) -> Result<Section<'d>, StudyError> {
         if let Some(section) = self.optional_table(key)? {
             return Ok(section);
@@ -162,34 +162,34 @@ impl<'d> Section<'d> {
             self.document.note(self.missing(key, "a table"))?;
             return self.table(key);
         }
-        // Its own keys tell that it is missing.
+        // The keys of the table report that it is missing.
         Ok(self.absent(key))
     }
 
-    /// The table `key`, where it is there.
+    /// Returns the table `key`, if it is present.
     ///
     /// # Errors
-    /// Where it is no table.
+    /// Returns an error if the key is not a table.
     pub fn optional_table(&self, key: &str) -> Result<Option<Section<'d>>, StudyError> {
         self.ask(key);
         self.ask_for(key, || "a table".to_owned());
         match self.get(key) {
             Some(value) => self.section(key, value).map(Some),
-            // A table that the file leaves out is there when something in it is set.
+            // A table that the file omits is present if a value in it is set.
             None => Ok(self.is_reached(key).then(|| self.absent(key))),
         }
     }
 
-    /// The table `key`, or an empty one where it is missing: everything in it has its usual value then,
+    /// Returns the table `key`, or an empty table if the key is missing. Every value in an empty table has its default,
     /// unless it is overridden.
     ///
     /// # Errors
-    /// Where it is no table.
+    /// Returns an error if the key is not a table.
     pub fn settings(&self, key: &str) -> Result<Section<'d>, StudyError> {
         Ok(self.optional_table(key)?.unwrap_or_else(|| self.absent(key)))
     }
 
-    /// The table `key`, which the file leaves out.
+    /// Returns an empty table for `key`, which the file omits.
     fn absent(&self, key: &str) -> Section<'d> {
         Section {
             document: self.document,
@@ -206,10 +206,10 @@ impl<'d> Section<'d> {
         }
     }
 
-    /// The tables of the array `key`, `[[key]]` in the file; none where it is missing.
+    /// Returns the tables of the array `key`, `[[key]]` in the file. The array is empty if the key is missing.
     ///
     /// # Errors
-    /// Where it is no array of tables.
+    /// Returns an error if the key is not an array of tables.
     pub fn tables(&self, key: &str) -> Result<Vec<Section<'d>>, StudyError> {
         self.ask(key);
         self.ask_for(key, || "tables".to_owned());
@@ -221,7 +221,7 @@ impl<'d> Section<'d> {
             .iter()
             .map(|entry| {
                 let section = self.section(key, entry)?;
-                // Values of several tables are told apart by the name that each table gives itself.
+                // The name that each table gives itself distinguishes the values of several tables.
                 let name =
                     section.get("name").and_then(Value::as_text).map(|name| format!(".{name}"));
                 let path = section.path.clone() + &name.unwrap_or_default();
@@ -230,11 +230,11 @@ impl<'d> Section<'d> {
             .collect()
     }
 
-    /// Reads each table of the array `key` with `read`, which also receives those before. In a file that is read as a
-    /// whole a table with an error does not keep the next from being read.
+    /// Reads each table of the array `key` with `read`, which also receives the earlier results. In a file that is read
+    /// as a whole, an error in a table does not prevent reading the next.
     ///
     /// # Errors
-    /// The first of `read`.
+    /// Returns the first error of `read`.
     pub fn each<T>(
         &self,
         key: &str,
@@ -251,8 +251,8 @@ impl<'d> Section<'d> {
                 Err(error) => error,
             };
             self.document.cut_one_short();
-            // What it says beside noted problems may come of what stood in, and a name that it does not know may be
-            // that of a table with a problem.
+            // An error next to recorded problems may result from a stand-in. A name that `read` does not know may
+            // belong to a table with a problem.
             let is_doubtful =
                 self.document.noted() > noted || (error.is_unknown_name() && noted > 0);
             if !is_doubtful {
@@ -262,11 +262,11 @@ impl<'d> Section<'d> {
         Ok(all)
     }
 
-    /// Reads a part of the file with `read`. In a file that is read as a whole an error there does not keep the rest
-    /// from being read, and there is nothing of the part.
+    /// Reads a part of the file with `read`. In a file that is read as a whole, an error in the part does not prevent
+    /// reading the rest, and the part is `None`.
     ///
     /// # Errors
-    /// The error of `read`, where the file is not read as a whole.
+    /// Returns the error of `read` if the file is not read as a whole.
     pub fn part<T>(
         &self,
         read: impl FnOnce() -> Result<T, StudyError>,
@@ -279,12 +279,13 @@ impl<'d> Section<'d> {
         }
     }
 
-    /// Checks that the table holds nothing that was not asked for.
+    /// Checks that the table contains only requested keys.
     ///
     /// # Errors
-    /// The first unknown key, with those that are most like it; all of them where the file is read as a whole.
+    /// Returns the first unknown key, with the most similar known keys. If the file is read as a whole, all unknown
+    /// keys are reported.
     pub fn finish(&self) -> Result<(), StudyError> {
-        // A table that was left before its end may have asked for more, of this one too.
+        // A reader that left a table before its end may have requested more keys, in this table too.
         if self.document.cut_short() > self.cut_short {
             return Ok(());
         }
@@ -311,24 +312,24 @@ impl<'d> Section<'d> {
         self.expect(key);
     }
 
-    /// Takes the kind of value down that `key` is asked for.
+    /// Records the kind of value that is requested for `key`.
     pub(super) fn ask_for(&self, key: &str, kind: impl FnOnce() -> String) {
         asked::note(&self.shape, key, |asked| {
             asked.kinds.insert(kind());
         });
     }
 
-    /// Takes down that `key` must be there.
+    /// Records that `key` is required.
     pub(super) fn ask_always(&self, key: &str) {
         asked::note(&self.shape, key, |asked| asked.is_required = true);
     }
 
-    /// Lets `key` be there.
+    /// Marks `key` as requested.
     pub(super) fn expect(&self, key: &str) {
         self.asked.borrow_mut().push(key.to_owned());
     }
 
-    /// The problem that `key` is missing. A key that is nearly called so is read in its place from now on.
+    /// Returns the problem that `key` is missing. A key with a similar name is read in its place from now on.
     pub(super) fn missing(&self, key: &str, what: &str) -> Problem {
         let misspelt = self.is_misspelt(key).then(|| self.misspelt.borrow()[key].clone());
         Problem::Missing {
@@ -341,7 +342,7 @@ impl<'d> Section<'d> {
         }
     }
 
-    /// Whether the table has a key that differs from the missing `key` by one slip, and that nobody asked for.
+    /// Returns whether the table has an unrequested key that differs from the missing `key` by one slip.
     fn is_misspelt(&self, key: &str) -> bool {
         let asked = self.asked.borrow();
         let slip = |other: &&String| {
@@ -354,7 +355,7 @@ impl<'d> Section<'d> {
         found.is_some()
     }
 
-    /// The place of `key`, `drive.flash.read`. The table that names the file's subject adds nothing to it.
+    /// Returns the path of `key`, `drive.flash.read`. The table that names the file's subject adds no part to it.
     fn path_of(&self, key: &str) -> String {
         match self.path == key {
             true => self.path.clone(),
@@ -362,7 +363,7 @@ impl<'d> Section<'d> {
         }
     }
 
-    /// The place of `key` without names, as the reference of all keys has it.
+    /// Returns the path of `key` without names, as in the reference of all keys.
     fn shape_of(&self, key: &str) -> String {
         match self.shape == key {
             true => self.shape.clone(),
@@ -370,7 +371,7 @@ impl<'d> Section<'d> {
         }
     }
 
-    /// Returns the value that overrides `key`, where there is one.
+    /// Returns the value that overrides `key`, if there is one.
     pub(super) fn set_text(&self, key: &str) -> Option<(String, Location)> {
         let context = self.context?;
         let parameter = format!("{}.{key}", self.path);
@@ -390,7 +391,7 @@ impl<'d> Section<'d> {
         })
     }
 
-    /// Whether anything in the table `key` is set from outside.
+    /// Returns whether a value in the table `key` is set from outside.
     fn is_reached(&self, key: &str) -> bool {
         let table = self.path_of(key);
         self.context.is_some_and(|context| context.overrides.reach_into(&table))
@@ -418,7 +419,7 @@ impl<'d> Section<'d> {
         Ok(section)
     }
 
-    /// The model value at `key`: overridden, bare, or in a `{ value, source }` table.
+    /// Returns the model value at `key`: overridden, bare, or in a `{ value, source }` table.
     pub(super) fn scalar(&self, key: &str) -> Result<Option<Scalar>, StudyError> {
         self.ask(key);
         if let Some((text, location)) = self.set_text(key) {
@@ -447,7 +448,7 @@ impl<'d> Section<'d> {
         Ok(Some(scalar))
     }
 
-    /// A scalar that is no model value: a name, a choice.
+    /// Returns a scalar that is not a model value: a name, a choice.
     pub(super) fn plain(&self, key: &str) -> Result<Option<Scalar>, StudyError> {
         self.ask(key);
         self.get(key).map(|value| self.bare(key, value)).transpose()
@@ -482,7 +483,7 @@ impl<'d> Section<'d> {
         entry.map(|entry| &entry.value)
     }
 
-    /// Takes `{ value = …, source | derived | assumed = … }` apart.
+    /// Reads a `{ value = …, source | derived | assumed = … }` table.
     fn sourced(
         &self,
         key: &str,
@@ -506,10 +507,10 @@ impl<'d> Section<'d> {
     }
 }
 
-/// The keys that say where a value, or all values of a table, come from.
+/// The keys that state the origin of a value, or of all values of a table.
 const ORIGINS: [&str; 3] = ["source", "derived", "assumed"];
 
-/// The origin that a table gives.
+/// Returns the origin that a table states.
 fn noted_origin(table: &Table) -> Option<Origin> {
     let note = |name: &str| Some(table.get(name)?.value.as_text()?.to_owned());
     let [source, derived, assumed] = ORIGINS.map(note);

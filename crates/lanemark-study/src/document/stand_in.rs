@@ -1,10 +1,12 @@
-//! Values that stand in for those of a file that are missing or wrong, until all of the file is read.
+//! Stand-ins for missing or wrong values of a file, until all of the file is read.
 
-use lanemark_core::units::{BitsPerSecond, Bytes, BytesPerSecond, Duration, Joules, Ratio, Watts};
+use lanemark_schema::units::{
+    BitsPerSecond, Bytes, BytesPerSecond, Duration, Joules, Ratio, Watts,
+};
 
-/// A quantity that has a value which nearly every key takes.
+/// A quantity with a value that nearly every key accepts.
 pub trait StandIn {
-    /// A value that nearly every key takes; it is never part of what was read.
+    /// Returns a value that nearly every key accepts. It is never part of a result.
     fn stand_in() -> Self;
 }
 

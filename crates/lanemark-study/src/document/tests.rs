@@ -1,8 +1,8 @@
-//! Reading tables: places, errors, overrides.
+//! Tests of reading tables: locations, errors, overrides.
 
 use super::*;
 use crate::origin::Origin;
-use lanemark_core::units::{Bytes, Duration};
+use lanemark_schema::units::{Bytes, Duration};
 
 const TEXT: &str = r#"
 [drive]
@@ -96,13 +96,13 @@ fn a_table_that_the_file_leaves_out_is_there_when_something_in_it_is_set() {
     overrides.set("drive.data_path.read", "2 GB/s", Location::file("--set"));
     let root = document.root("drive", Some(Context { ledger: &ledger, overrides: &overrides }));
     let path = root.optional_table("data_path").unwrap().expect("the table is reached");
-    let rate = path.optional_quantity::<lanemark_core::units::BytesPerSecond>("read").unwrap();
+    let rate = path.optional_quantity::<lanemark_schema::units::BytesPerSecond>("read").unwrap();
     assert_eq!(rate.unwrap().0, 2_000_000_000);
     assert!(root.optional_table("data_pat").unwrap().is_none());
     overrides.check_used(&ledger).unwrap();
 }
 
-/// Reads a file of two tables as a drive is read.
+/// Reads a file of two tables like a drive file.
 fn read_two(text: &str) -> Result<(Duration, Bytes), StudyError> {
     let document = Document::parse("d.toml", text).unwrap();
     document.read("drive", None, |root| {
@@ -150,6 +150,6 @@ fn a_missing_table_is_told_with_its_keys_and_one_error_alone_as_ever() {
     assert!(seen.ends_with("[flash] is missing, with `read`, `page`, `planes`"), "{seen}");
     let seen = error_of(read_two("[drive]\nname = \"A\"\n[flash]\nread = \"1 us\"\n"));
     assert!(seen.starts_with("d.toml:1:1: `kind` is missing | add `kind`"), "{seen}");
-    // A choice decides what else is asked for: without a likely one the rest of the file is not read.
+    // A choice determines the other requested keys. Without a likely choice, the rest of the file is not read.
     assert_eq!(seen.lines().count(), 1, "{seen}");
 }

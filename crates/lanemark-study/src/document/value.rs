@@ -2,7 +2,8 @@
 
 use std::str::FromStr;
 
-use lanemark_core::units::QuantityError;
+use lanemark_schema::units::QuantityError;
+use lanemark_schema::workload::bound::Bound;
 
 use super::asked;
 use super::problem::Problem;
@@ -10,19 +11,19 @@ use super::section::{Scalar, Section};
 use super::stand_in::StandIn;
 use crate::error::{StudyError, nearest};
 
-/// The outcome of reading a key.
+/// The result of reading a key.
 enum Found<T> {
     Absent,
-    /// The key is there, and what is wrong with it is noted.
+    /// The key is present, and its error is recorded.
     Wrong,
     Read(T),
 }
 
 impl Section<'_> {
-    /// The texts of the array `key`; none where it is missing.
+    /// Returns the texts of the array `key`. The array is empty if the key is missing.
     ///
     /// # Errors
-    /// Where it is no array of texts.
+    /// Returns an error if the key is not an array of texts.
     pub fn texts(&self, key: &str) -> Result<Vec<String>, StudyError> {
         self.ask(key);
         self.ask_for(key, || "a list of texts".to_owned());
@@ -43,10 +44,10 @@ impl Section<'_> {
         }
     }
 
-    /// The texts and numbers of the array `key`, each as written; none where it is missing.
+    /// Returns the texts and numbers of the array `key`, each as written. The array is empty if the key is missing.
     ///
     /// # Errors
-    /// Where it is no array of such.
+    /// Returns an error if the key is not an array of texts and numbers.
     pub fn scalars(&self, key: &str) -> Result<Vec<String>, StudyError> {
         self.ask(key);
         self.ask_for(key, || "a list of values".to_owned());
@@ -59,7 +60,7 @@ impl Section<'_> {
     /// Returns all keys of the table, each with its text or its number as written.
     ///
     /// # Errors
-    /// Where something else stands there.
+    /// Returns an error if a value is neither a text nor a number.
     pub fn pairs(&self) -> Result<Vec<(String, String)>, StudyError> {
         self.ask_for("*", || "any key, with a text or a number".to_owned());
         let pair = |key: &String| {
@@ -73,16 +74,16 @@ impl Section<'_> {
     /// Reads a text.
     ///
     /// # Errors
-    /// Where it is missing or no text.
+    /// Returns an error if the key is missing or not a text.
     pub fn text(&self, key: &str) -> Result<String, StudyError> {
         let stands_in = || Ok(key.to_owned());
         self.required(key, "a text", || self.read_text(key), stands_in)
     }
 
-    /// A text, where it is there.
+    /// Reads a text, if the key is present.
     ///
     /// # Errors
-    /// Where it is no text.
+    /// Returns an error if the key is not a text.
     pub fn optional_text(&self, key: &str) -> Result<Option<String>, StudyError> {
         self.optional(self.read_text(key))
     }
@@ -100,13 +101,13 @@ impl Section<'_> {
     /// Reads one of the named `choices`.
     ///
     /// # Errors
-    /// Where it is missing or none of them.
+    /// Returns an error if the key is missing or not one of the choices.
     pub fn choice<T: Clone>(&self, key: &str, choices: &[(&str, T)]) -> Result<T, StudyError> {
         let read = || match self.chosen(key)? {
             None => Ok(None),
             Some(scalar) => one_of(key, &scalar, choices).map(Some),
         };
-        // What a file must have depends on such a choice: none but a likely one can stand in.
+        // The required keys of a file depend on such a choice, so only a likely choice can be the stand-in.
         let stand_in = || {
             let text = self.chosen(key)?.map(|scalar| scalar.text).unwrap_or_default();
             let like = nearest(&text, choices.iter().map(|(name, _)| *name));
@@ -119,7 +120,7 @@ impl Section<'_> {
         self.required(key, &format!("one of {}", names.join(", ")), read, stand_in)
     }
 
-    /// The text of a choice, as it is set or as the file has it.
+    /// Returns the text of a choice, as set or as written in the file.
     fn chosen(&self, key: &str) -> Result<Option<Scalar>, StudyError> {
         self.ask(key);
         match self.set_text(key) {
@@ -128,10 +129,10 @@ impl Section<'_> {
         }
     }
 
-    /// Reads one of the named `choices` as a model value, where it is there.
+    /// Reads one of the named `choices` as a model value, if the key is present.
     ///
     /// # Errors
-    /// Where it is none of them.
+    /// Returns an error if the value is not one of the choices.
     pub fn setting<T: Copy>(
         &self,
         key: &str,
@@ -145,19 +146,27 @@ impl Section<'_> {
         self.optional(read())
     }
 
-    /// A whole number from `low` to `high`.
+    /// Reads a whole number from `low` to `high`.
     ///
     /// # Errors
-    /// Where it is missing, no whole number, or out of bounds.
+    /// Returns an error if the key is missing, not a whole number, or out of bounds.
     pub fn integer(&self, key: &str, low: u64, high: u64) -> Result<u64, StudyError> {
         let what = format!("a whole number from {low} to {high}");
         self.required(key, &what, || self.read_integer(key, low, high), || Ok(low))
     }
 
-    /// A whole number from `low` to `high`, where it is there.
+    /// Reads a whole number that `bound` accepts.
     ///
     /// # Errors
-    /// Where it is no whole number or out of bounds.
+    /// Returns an error if the key is missing, not a whole number, or out of bounds.
+    pub fn bounded(&self, key: &str, bound: Bound<u32>) -> Result<u32, StudyError> {
+        self.integer(key, bound.min.into(), bound.max.into()).map(|value| value as u32)
+    }
+
+    /// Reads a whole number from `low` to `high`, if the key is present.
+    ///
+    /// # Errors
+    /// Returns an error if the value is not a whole number or out of bounds.
     pub fn optional_integer(
         &self,
         key: &str,
@@ -174,10 +183,10 @@ impl Section<'_> {
         })
     }
 
-    /// A value as `parse` reads it, where it is there.
+    /// Reads a value with `parse`, if the key is present.
     ///
     /// # Errors
-    /// Where `parse` finds no value; `bound` says what would be one.
+    /// Returns an error if `parse` returns no value; the message describes valid values by `bound`.
     pub fn optional_parsed<T>(
         &self,
         key: &str,
@@ -187,10 +196,11 @@ impl Section<'_> {
         self.optional(self.read_parsed(key, bound, parse))
     }
 
-    /// A value as `parse` reads it.
+    /// Reads a value with `parse`.
     ///
     /// # Errors
-    /// Where it is missing or `parse` finds no value; `bound` says what would be one.
+    /// Returns an error if the key is missing or `parse` returns no value; the message describes valid values by
+    /// `bound`.
     pub fn parsed<T>(
         &self,
         key: &str,
@@ -213,10 +223,10 @@ impl Section<'_> {
         parse(&text).ok_or_else(wrong).map(Some)
     }
 
-    /// A plain number, for exponents and the like that have no unit.
+    /// Reads a plain number without a unit, such as an exponent.
     ///
     /// # Errors
-    /// Where it is missing or no number.
+    /// Returns an error if the key is missing or not a number.
     pub fn number(&self, key: &str) -> Result<f64, StudyError> {
         self.ask_for(key, || "a number".to_owned());
         let read = || {
@@ -227,10 +237,10 @@ impl Section<'_> {
         self.required(key, "a number", read, || Ok(1.0))
     }
 
-    /// A share in per cent, as finely as it is written.
+    /// Reads a share in per cent, with the precision in which it is written.
     ///
     /// # Errors
-    /// Where it is missing or not written as `"0.5%"`.
+    /// Returns an error if the key is missing or not written as `"0.5%"`.
     pub fn percentage(&self, key: &str) -> Result<f64, StudyError> {
         let text = self.text(key)?;
         let number = text.strip_suffix("%").and_then(|number| number.trim().parse().ok());
@@ -238,10 +248,10 @@ impl Section<'_> {
         number.ok_or_else(|| self.error(key, format!("{key} = {text}: must be per cent, \"0.5%\"")))
     }
 
-    /// A quantity with its unit.
+    /// Reads a quantity with its unit.
     ///
     /// # Errors
-    /// Where it is missing, has no unit, or a unit of something else.
+    /// Returns an error if the key is missing, or if it lacks a unit of the quantity.
     pub fn quantity<T>(&self, key: &str) -> Result<T, StudyError>
     where
         T: FromStr<Err = QuantityError> + StandIn,
@@ -250,10 +260,10 @@ impl Section<'_> {
         self.required(key, what, || self.read_quantity(key), || Ok(T::stand_in()))
     }
 
-    /// A quantity with its unit, where it is there.
+    /// Reads a quantity with its unit, if the key is present.
     ///
     /// # Errors
-    /// Where it has no unit, or a unit of something else.
+    /// Returns an error if the value lacks a unit of the quantity.
     pub fn optional_quantity<T: FromStr<Err = QuantityError>>(
         &self,
         key: &str,
@@ -272,7 +282,7 @@ impl Section<'_> {
         })
     }
 
-    /// Turns what was read into what became of the key, and notes what is wrong with it.
+    /// Converts a read value to the result of its key, and records an error.
     fn found<T>(&self, read: Result<Option<T>, StudyError>) -> Result<Found<T>, StudyError> {
         match read {
             Ok(None) => Ok(Found::Absent),
@@ -288,7 +298,7 @@ impl Section<'_> {
         }
     }
 
-    /// Reads a key that must be there with `read`; `stand_in` where it is missing or wrong and the file is read as a
+    /// Reads a required key with `read`. Returns `stand_in` if the key is missing or wrong and the file is read as a
     /// whole.
     fn required<T>(
         &self,
@@ -310,13 +320,13 @@ impl Section<'_> {
     }
 }
 
-/// The names of choices as a file has them.
+/// Returns the names of choices in the format of a file.
 fn quoted<T>(choices: &[(&str, T)]) -> String {
     let names: Vec<String> = choices.iter().map(|(name, _)| format!("`\"{name}\"`")).collect();
     names.join(", ")
 }
 
-/// The choice that a text names.
+/// Returns the choice that a text names.
 fn one_of<T: Clone>(key: &str, scalar: &Scalar, choices: &[(&str, T)]) -> Result<T, StudyError> {
     match choices.iter().find(|(name, _)| *name == scalar.text) {
         Some((_, choice)) => Ok(choice.clone()),

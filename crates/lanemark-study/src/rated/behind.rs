@@ -1,10 +1,10 @@
-//! What goes on behind the buffer of a client's drive: a full cache is emptied, and flushes store the map's journal.
+//! Work of a client's drive after its write buffer: emptying a full cache, and storing the map's journal at a flush.
 
 use super::completion::{Completion, Unit};
 use super::priors::{Controller, Nand, Prior};
 
-/// Sets the time of a program while a full pseudo-SLC cache is emptied beside it: the flash's own over the share of its rate
-/// that new data gets. Both are uncertain, and their ranges add up in squares, on the scale of ratios.
+/// Sets the time of a program while a full pseudo-SLC cache is emptied in parallel: the flash's own time over the share
+/// of its rate that new data gets. Both are uncertain, and their ranges add up in squares, on the scale of ratios.
 pub(super) fn beside_emptying(controller: &Controller, nand: &Nand, out: &mut Completion) {
     let Some(share) = &controller.beside_emptying else {
         return out.prior("flash.program", Unit::Time, &nand.program, 1.0);
@@ -18,10 +18,10 @@ pub(super) fn beside_emptying(controller: &Controller, nand: &Nand, out: &mut Co
     out.prior("flash.program", Unit::Time, &Prior { value, range: Some(range), why }, 1.0);
 }
 
-/// Programs that a flush waits for beside the data's own.
+/// Programs that a flush waits for, in addition to the program of the data.
 const FLUSH_PROGRAMS: f64 = 2.5;
 
-/// Sets the further time of a flush where data in the buffer would be lost with the power.
+/// Sets the additional time of a flush if a power failure would lose the data in the buffer.
 pub(super) fn flush(nand: &Nand, out: &mut Completion) {
     let why = "the map's journal, two and a half programs of one bit a cell: with the data's own, four of nine drives of the \
                development half took 0.5 to 0.9 ms for a flush, four 2.6 ms and more";

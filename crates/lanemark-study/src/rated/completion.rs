@@ -1,22 +1,22 @@
-//! Values that complete a drive file, each with where it comes from, as entries of a TOML tree.
+//! Values that complete a drive file, each with its origin, as entries of a TOML tree.
 
 use super::priors::Prior;
 use crate::tree::{Entry, Node, Table, Value};
 
-/// The values that a drive file does not have.
+/// The values that a drive file lacks.
 #[derive(Debug, Default)]
 pub(super) struct Completion(Vec<Given>);
 
 #[derive(Debug)]
 struct Given {
-    /// `flash.read`.
+    /// The path of the value, `flash.read`.
     place: &'static str,
     text: String,
     origin: (&'static str, String),
     range: Option<[String; 2]>,
 }
 
-/// The unit in which a number is written.
+/// The unit of a written number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Unit {
     /// Seconds.
@@ -30,7 +30,7 @@ pub(super) enum Unit {
 }
 
 impl Unit {
-    /// Writes `value` as TOML files have it.
+    /// Returns `value` in the format of TOML files.
     pub(super) fn text(self, value: f64) -> String {
         match self {
             Self::Time => {
@@ -53,7 +53,7 @@ impl Completion {
         self.0.push(Given { place, text, origin: ("derived", why.into()), range: None });
     }
 
-    /// Adds a value that follows from ratings, of which benchmarks see from `low` to `high` times as much.
+    /// Adds a value that follows from ratings. Benchmarks see from `low` to `high` times the rated figure.
     pub(super) fn derived_within(
         &mut self,
         place: &'static str,
@@ -66,25 +66,25 @@ impl Completion {
         self.0.push(Given { place, text: unit.text(value), origin, range });
     }
 
-    /// Adds a value that nothing printed on the drive tells.
+    /// Adds a value that no figure on the box determines.
     pub(super) fn assumed(&mut self, place: &'static str, text: String, why: impl Into<String>) {
         self.0.push(Given { place, text, origin: ("assumed", why.into()), range: None });
     }
 
-    /// Adds a choice that is no model value.
+    /// Adds a choice that is not a model value.
     pub(super) fn choice(&mut self, place: &'static str, text: &str) {
         let origin = ("assumed", String::new());
         self.0.push(Given { place, text: text.to_owned(), origin, range: None });
     }
 
-    /// Adds a prior's value, `scale` times as much.
+    /// Adds a prior's value, multiplied by `scale`.
     pub(super) fn prior(&mut self, place: &'static str, unit: Unit, prior: &Prior, scale: f64) {
         let range = prior.range.map(|range| range.map(|end| unit.text(end * scale)));
         let text = unit.text(prior.value * scale);
         self.0.push(Given { place, text, origin: ("assumed", prior.why.clone()), range });
     }
 
-    /// Returns the values as entries of a tree, each with the keys that lead to it. They stand at `offset`.
+    /// Returns the values as entries of a tree, each with the keys that lead to it. Their location is `offset`.
     pub(super) fn entries(self, offset: usize) -> Vec<(Vec<String>, Entry)> {
         let value = |node| Value { offset, node };
         let entry = |node| Entry { key_offset: offset, value: value(node) };

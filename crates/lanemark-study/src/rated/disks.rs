@@ -5,16 +5,16 @@ use super::printed::{Market, Rated};
 use super::priors::{Prior, Priors};
 
 const SECTOR: f64 = 512.0;
-/// The innermost tracks have about half of the sectors of the outermost.
+/// The sectors of the innermost tracks over the sectors of the outermost: about half.
 const INNER: f64 = 0.5;
 const ZONES: f64 = 16.0;
-/// Tracks that a surface has at most.
+/// The maximum number of tracks of a surface.
 const TRACKS_MAX: f64 = 900_000.0;
-/// A write's seek to the next track over that of a read, as data sheets have them.
+/// A write's seek to the next track over a read's, as in data sheets.
 const WRITE_SETTLE: f64 = 1.2;
 
-/// A seek to the next track of a server's disk over that of a desktop's: nearline disks come to the random reads that they are
-/// rated at with half of it.
+/// A seek to the next track of a server's disk over a desktop disk's. Nearline disks reach their rated random reads
+/// with half of it.
 const SERVER_SETTLE: f64 = 0.5;
 
 /// Completes the file of a hard disk.
@@ -43,14 +43,14 @@ pub(super) fn complete(rated: &Rated, priors: &Priors, out: &mut Completion) {
         Market::DataCenter => SERVER_SETTLE,
     };
     let next = rated.disk.track_to_track.unwrap_or(settle * usual.track_to_track.value);
-    // A write settles for a little longer than a read before it can begin.
+    // A write needs a little more time to settle than a read.
     let write_next = WRITE_SETTLE * next;
     let skew = write_next + 0.05e-3;
-    // A track's data passes the head in a revolution, and the next one begins so much later.
+    // A track's data passes the head in one revolution, and the next track begins after the skew.
     let outer = (rate * (60.0 / rpm as f64 + skew) / SECTOR).round().clamp(64.0, 65_535.0);
     let inner = (outer * INNER).round().max(1.0);
     let track = (outer + inner) / 2.0 * SECTOR;
-    // As many tracks side by side as disks of such a rate have, on as many surfaces as the capacity needs.
+    // As many tracks on a surface as disks of this rate have, and as many surfaces as the capacity needs.
     let needed = (rated.capacity / track / TRACKS_MAX).ceil() as u64;
     let heads = rated.disk.heads.unwrap_or(usual.heads.max(needed)).min(64);
     out.assumed("disk.heads", heads.to_string(), format!("usual: {}", usual.name));

@@ -1,6 +1,6 @@
 //! A solid-state drive from its ratings.
 
-use lanemark_core::sim::spec::{ProtocolKind, Technology};
+use lanemark_sim::spec::{ProtocolKind, Technology};
 
 use super::behind::{beside_emptying, flush};
 use super::completion::{Completion, Unit};
@@ -8,40 +8,42 @@ use super::printed::{MapMemory, Market, PAGE, Rated};
 use super::priors::{Controller, Nand, Prior, Priors};
 use super::spare::{KEPT_SUPERBLOCKS, amplification, spare_for};
 
-/// Time that the platform `data-sheet` takes of a request of 4 KiB with no other outstanding, besides the drive and the
-/// data on the link: driver, doorbell, fetching the command, completion. In seconds; a test holds them against the
+/// The time of a 4 KiB request on the platform `data-sheet` with no other outstanding, without the drive and the data
+/// on the link: driver, doorbell, fetching the command, completion. In seconds; a test compares the values with the
 /// simulator.
 const HOST_NVME: f64 = 3.6e-6;
 const HOST_AHCI: f64 = 10.5e-6;
 const HOST_SAS: f64 = 6.2e-6;
-/// Time that a write takes besides, in seconds: over SATA and SAS its data is asked for and comes, there and back.
+/// The additional time of a write, in seconds. Over SATA and SAS, the drive requests the data, which takes a round
+/// trip.
 const WRITE_NVME: f64 = 0.03e-6;
 const WRITE_AHCI: f64 = 0.82e-6;
 const WRITE_SAS: f64 = 0.3e-6;
-/// Margin of flash over the rating: flash just as fast as its rating misses it where dies are busy by chance.
+/// The margin of flash over the rating. Flash exactly as fast as its rating misses it, since dies are busy by chance.
 const MARGIN: f64 = 1.25;
-/// The shortest time in which flash with one bit a cell is taken to read a part of a page, in seconds: between that of
-/// flash made for it (Z-NAND, 3 us; XL-FLASH, 5 us) and the 20 us and more of data sheets, for whole pages.
+/// The assumed minimum time in which flash with one bit a cell reads a part of a page, in seconds. It is between flash
+/// made for this purpose (Z-NAND, 3 us; XL-FLASH, 5 us) and the 20 us and more of data sheets, which apply to whole
+/// pages.
 const SLC_READ_LEAST: f64 = 10e-6;
-/// Time that a read takes beside its command where its data was read ahead, in seconds.
+/// The time of a read in addition to its command if the data was read ahead, in seconds.
 const HIT_LATENCY: f64 = 3e-6;
-/// Data over which random reads are rated, in bytes: `library/workloads/data-sheet.toml`.
+/// The span of rated random reads, in bytes: `library/workloads/data-sheet.toml`.
 const RATED_SPAN: f64 = 8.0 * (1u64 << 30) as f64;
-/// Dies below which a drive is taken to have a generation's smaller ones.
+/// The number of dies below which a drive is assumed to use a generation's smaller dies.
 const DIES_LEAST: f64 = 16.0;
-/// Flash that the simulator has numbers for, in bytes: just below 16 TiB.
+/// The maximum flash that the simulator can number, in bytes: just below 16 TiB.
 const FLASH_MOST: f64 = 17.59e12;
-/// The part of a pseudo-SLC cache that is there on a full drive too.
+/// The part of a pseudo-SLC cache that also exists on a full drive.
 const KEPT_PSEUDO_SLC: f64 = 0.1;
 
-/// The flash array as far as others follow from it.
+/// The properties of the flash array from which other values follow.
 struct Array {
     dies: f64,
     channels: f64,
     planes: f64,
-    /// Data that all dies take at once.
+    /// The data in one page of every plane and die, in bytes.
     unit: f64,
-    /// Superblocks, all and spare.
+    /// The number of superblocks, including the spare superblocks.
     superblocks: f64,
     spare: f64,
     bits: f64,
@@ -62,12 +64,12 @@ pub(super) fn complete(rated: &Rated, priors: &Priors, out: &mut Completion) {
     map(rated, out);
 }
 
-/// A rating where there is one, else the prior of such drives.
+/// Returns the rating, or the prior of such drives if there is no rating.
 fn rate(rating: Option<f64>, prior: &Prior) -> f64 {
     rating.unwrap_or(prior.value)
 }
 
-/// A rating where there is one, else the prior of such drives, but no more than the dies come to.
+/// Returns the rating, or the prior of such drives, capped at the throughput of the dies.
 fn held(rating: Option<f64>, prior: &Prior, most: f64) -> f64 {
     rating.unwrap_or(prior.value.min(most))
 }
@@ -85,7 +87,7 @@ fn technology_text(technology: Technology) -> String {
     found.map_or("tlc", |(name, _)| name).to_owned()
 }
 
-/// Random writes a second when nothing changes any more, where they are rated.
+/// Returns the rated random writes a second in steady state, if they are rated.
 fn steady(rated: &Rated) -> Option<f64> {
     rated.steady_random_write.or(match rated.market {
         Market::DataCenter => rated.random_write,
@@ -93,15 +95,15 @@ fn steady(rated: &Rated) -> Option<f64> {
     })
 }
 
-/// Share of a read's time that each further 4 KiB of it takes.
+/// The share of the first 4 KiB's time that each further 4 KiB of a read takes.
 const UNIT_SHARE: f64 = 0.55;
-/// Share of the sequential rate's time that the controller has for its map at most.
+/// The maximum share of the sequential rate's time that the controller may spend on its map.
 const UNIT_ROOM: f64 = 0.9;
-/// Units of 4 KiB in the commands that sequential reads are rated with.
+/// The number of 4 KiB units in the commands of rated sequential reads.
 const RATED_UNITS: f64 = 32.0;
 
-/// Sets the time of a read for each 4 KiB behind the first: a share of the first's, and so little that sequential reads still
-/// come to their rate.
+/// Sets the time of a read for each 4 KiB after the first. It is a share of the first's time, and short enough that
+/// sequential reads still reach their rate.
 fn unit_time(rated: &Rated, controller: &Controller, out: &mut Completion) {
     let first = 1.0 / rated.random_read.unwrap_or(controller.random_read.value);
     let rate = rated.read.unwrap_or(controller.read.value).min(rated.link);
@@ -124,7 +126,7 @@ fn front_end(rated: &Rated, controller: &Controller, out: &mut Completion) {
         "1".to_owned(),
         "one part of the controller talks to the host",
     );
-    // The steady random writes of a data center's drive are what collection leaves, and its controller takes more.
+    // The steady random writes of a data center's drive are limited by collection, so its controller can accept more.
     let fresh = rated.random_write.filter(|_| rated.market == Market::Client);
     for (place, rating, prior, what) in [
         ("front_end.read_time", rated.random_read, &controller.random_read, "reads"),
@@ -161,7 +163,7 @@ fn front_end(rated: &Rated, controller: &Controller, out: &mut Completion) {
     }
 }
 
-/// The prior of a time from that of its rate.
+/// Returns the prior of a time from the prior of its rate.
 fn inverse(prior: &Prior) -> Prior {
     Prior {
         value: 1.0 / prior.value,
@@ -170,7 +172,7 @@ fn inverse(prior: &Prior) -> Prior {
     }
 }
 
-/// Channels, dies and blocks.
+/// Sets channels, dies and blocks.
 fn array(
     rated: &Rated,
     controller: &Controller,
@@ -178,7 +180,7 @@ fn array(
     technology: Technology,
     out: &mut Completion,
 ) -> Array {
-    // Flash comes in powers of two and one and a half times that; 7% at least is more than the host sees.
+    // Flash comes in powers of two and one and a half times that. It exceeds the host's capacity by 7% or more.
     let mut raw = (1u64 << 30) as f64;
     while raw < rated.capacity * 1.07 {
         raw *= if raw * 1.5 >= rated.capacity * 1.07 && raw >= 64e9 { 1.5 } else { 2.0 };
@@ -190,7 +192,7 @@ fn array(
         MapMemory::Dram => controller.channels,
         MapMemory::Host | MapMemory::None => controller.channels.min(4),
     };
-    // A channel has 256 dies at most, and up to sixteen are taken for one.
+    // A channel has up to 256 dies. For more flash, up to sixteen dies are modelled as one.
     while raw / die > 256.0 * most as f64 && die < stacked {
         die *= 2.0;
     }
@@ -204,8 +206,8 @@ fn array(
     let mut blocks = (raw / superblock).ceil().max(used + KEPT_SUPERBLOCKS);
     let mut origin = "the flash of a die".to_owned();
     if let Some((steady, write)) = steady(rated).zip(drain(rated)) {
-        // Of what the flash takes in order, collection leaves the rated random writes: how often data is written tells
-        // how much flash is spare to it. The rest is parity, maps and bad blocks.
+        // Collection reduces the flash's sequential rate to the rated random writes, which determines the write
+        // amplification and so the spare flash. The rest of the flash is parity, maps and bad blocks.
         let each = (write / (PAGE * steady)).max(1.01);
         let spare = spare_for(each, nand.read.value / program_time(rated, write, unit));
         blocks = (used * (1.0 + spare)).ceil() + KEPT_SUPERBLOCKS;
@@ -247,8 +249,8 @@ fn array(
     }
 }
 
-/// The rates that the dies come to at most, a read or write after the other in each. A drive that is rated for more has faster
-/// flash; of one that is not rated, the usual rates are of usual capacities, and a small drive has few dies.
+/// The maximum rates of the dies, with one read or write after the other in each. A drive that is rated for more has
+/// faster flash. For an unrated figure, the usual rate applies to usual capacities, and a small drive has few dies.
 struct Most {
     read: f64,
     write: f64,
@@ -274,7 +276,7 @@ impl Most {
     }
 }
 
-/// Sets tR, the further times of a read, and channels that carry the rated reads.
+/// Sets tR, the additional times of a read, and channel rates that reach the rated reads.
 fn reads(rated: &Rated, controller: &Controller, nand: &Nand, array: &Array, out: &mut Completion) {
     let most = Most::of(rated, controller, nand, array);
     let commands = rate(rated.random_read, &controller.random_read);
@@ -290,7 +292,7 @@ fn reads(rated: &Rated, controller: &Controller, nand: &Nand, array: &Array, out
         }
         false => out.prior("flash.channel_rate", Unit::Rate, &nand.channel_rate, 1.0),
     }
-    // Ratings are of data just written, which a pseudo-SLC cache still holds where it has room for it.
+    // Ratings apply to data just written, which is still in the pseudo-SLC cache if the cache is large enough.
     let cache = wanted_pseudo_slc(rated, controller, array).map(|(wanted, _)| wanted);
     let cached = cache.is_some_and(|wanted| wanted >= RATED_SPAN);
     let (usual, place) = match cached {
@@ -298,8 +300,8 @@ fn reads(rated: &Rated, controller: &Controller, nand: &Nand, array: &Array, out
         false => (&nand.read, "flash.read"),
     };
     let alone = array.dies / (MARGIN * random);
-    // A cache is read faster before its planes read by themselves: so are ratings of drives whose flash outside the cache
-    // reads as many pages at once as there are dies.
+    // A faster read of the cache is assumed before independent planes. Without a cache of sufficient size, independent
+    // planes follow if the rating needs more parallel page reads than there are dies.
     let least = if cached { SLC_READ_LEAST } else { usual.value };
     let independent = nand.independent_planes || least > alone;
     let flag = if independent { "yes" } else { "no" };
@@ -308,7 +310,7 @@ fn reads(rated: &Rated, controller: &Controller, nand: &Nand, array: &Array, out
         false => out.derived("die.independent_planes", flag.to_owned(), "the rated random reads"),
     }
     let parallel = array.dies * if independent { array.planes } else { 1.0 };
-    // What all dies read in a row must come to the rated rate too.
+    // Sequential reads from all dies must reach the rated rate too.
     let longest = (parallel / (MARGIN * random)).min(array.unit / (1.1 * sequential));
     let one = rate(rated.one_read, &controller.one_read);
     let fixed = host(rated.protocol)
@@ -329,7 +331,7 @@ fn reads(rated: &Rated, controller: &Controller, nand: &Nand, array: &Array, out
     } else if cache.is_some() {
         out.prior("pseudo_slc.read", Unit::Time, &nand.slc_read, 1.0);
     }
-    // A cache that has room for a part of the data answers that share of the reads.
+    // A cache that is large enough for a part of the data answers that share of the reads.
     let share = if cached { 0.0 } else { cache.unwrap_or(0.0) / RATED_SPAN };
     let sense = share * nand.slc_read.value + (1.0 - share) * sense;
     let known = fixed + sense;
@@ -349,7 +351,7 @@ fn reads(rated: &Rated, controller: &Controller, nand: &Nand, array: &Array, out
     }
 }
 
-/// Sets tPROG, the pseudo-SLC cache, and the further times of a write.
+/// Sets tPROG, the pseudo-SLC cache, and the additional times of a write.
 fn writes(
     rated: &Rated,
     controller: &Controller,
@@ -363,7 +365,7 @@ fn writes(
         Market::Client => rate(rated.random_write, &controller.random_write),
         Market::DataCenter => controller.random_write.value,
     };
-    // Flash is made a tenth faster than the fastest writes that are rated, so that front end and data path are the limits.
+    // Flash is a tenth faster than the fastest rated writes, so that front end and data path are the limits.
     let fresh = match rated.market {
         Market::Client => {
             let random = held(rated.random_write, &controller.random_write, most.random_write);
@@ -399,7 +401,7 @@ fn writes(
         None if cached => beside_emptying(controller, nand, out),
         None => out.prior("flash.program", Unit::Time, &nand.program, 1.0),
     }
-    // The slower of link and data path passes the data.
+    // The data passes at the rate of the slower of link and data path.
     let passed = (0.85 * rated.link).min(rate(rated.write, &controller.write));
     let asked = match rated.protocol {
         ProtocolKind::Nvme => WRITE_NVME,
@@ -414,7 +416,7 @@ fn writes(
     }
 }
 
-/// Sets the time of one request alone at `place` to what its rating, or the prior, leaves over the `known` seconds.
+/// Sets the time at `place` to the rated latency of one request, or the prior, less the `known` seconds.
 fn further_time(
     place: &'static str,
     (rating, what): (Option<f64>, &str),
@@ -437,8 +439,8 @@ fn further_time(
     }
 }
 
-/// Returns the bytes that a drive's pseudo-SLC cache is to hold, where it has one, and the prior that they are from, where
-/// drives of its kind have.
+/// Returns the capacity of the drive's pseudo-SLC cache in bytes, if it has a cache, and the prior of such drives, if
+/// there is one.
 fn wanted_pseudo_slc<'c>(
     rated: &Rated,
     controller: &'c Controller,
@@ -446,10 +448,11 @@ fn wanted_pseudo_slc<'c>(
 ) -> Option<(f64, Option<&'c Prior>)> {
     let share = controller.pseudo_slc.as_ref().filter(|_| array.bits > 2.0);
     let wanted = rated.pseudo_slc.or(share.map(|share| share.value * rated.capacity))?;
-    Some((wanted, share))
+    // A rating of zero states that the drive lacks a cache.
+    (wanted > 0.0).then_some((wanted, share))
 }
 
-/// Adds the pseudo-SLC cache of a drive that has one, and returns whether it does.
+/// Adds the pseudo-SLC cache of a drive with one, and returns whether the drive has it.
 fn pseudo_slc(
     rated: &Rated,
     controller: &Controller,
@@ -458,18 +461,28 @@ fn pseudo_slc(
     fresh: f64,
     out: &mut Completion,
 ) -> bool {
-    let Some((wanted, share)) = wanted_pseudo_slc(rated, controller, array) else { return false };
+    let Some((wanted, share)) = wanted_pseudo_slc(rated, controller, array) else {
+        if rated.pseudo_slc.is_some() {
+            for place in ["pseudo_slc.capacity", "pseudo_slc.growth"] {
+                out.derived(place, Unit::Size.text(0.0), "rated");
+            }
+        }
+        return false;
+    };
     let superblock = array.unit * nand.pages_per_block as f64;
-    // Each of its superblocks takes a whole one, and holds one bit of each cell. A small part is always there, and the
-    // rest is lent by flash that holds no data.
+    // Each superblock of the cache takes a whole superblock, and stores one bit in each cell. A part of the cache is
+    // fixed, and the rest uses flash without data.
     let kept = ((array.spare - KEPT_SUPERBLOCKS) * superblock / array.bits).max(0.0);
-    let kept = kept.min(KEPT_PSEUDO_SLC * wanted);
+    let kept = kept.min(rated.pseudo_slc_kept.unwrap_or(KEPT_PSEUDO_SLC * wanted));
     let most = 0.9 * array.superblocks * superblock / array.bits;
     let growth = (wanted.min(most) - kept).max(0.0);
     for (place, size) in [("pseudo_slc.capacity", kept), ("pseudo_slc.growth", growth)] {
         let text = Unit::Size.text(size);
-        match (rated.pseudo_slc, share) {
-            (None, Some(share)) => out.assumed(place, text, &share.why),
+        match (rated.pseudo_slc, rated.pseudo_slc_kept, share) {
+            (None, _, Some(share)) => out.assumed(place, text, &share.why),
+            (_, None, _) => {
+                out.assumed(place, text, "a tenth of the rated cache is fixed, and the rest grows");
+            }
             _ => out.derived(place, text, "rated"),
         }
     }
@@ -485,7 +498,7 @@ fn pseudo_slc(
     true
 }
 
-/// Returns the writes in order that the flash stores a second without a cache, in bytes a second, where they are rated.
+/// Returns the rate at which the flash stores sequential writes without a cache, in bytes a second, if it is rated.
 fn drain(rated: &Rated) -> Option<f64> {
     rated.steady_write.or(rated.write.filter(|_| rated.market == Market::DataCenter))
 }
@@ -495,7 +508,7 @@ fn program_time(rated: &Rated, rate: f64, unit: f64) -> f64 {
     unit / (1.02 * rate.min(rated.link))
 }
 
-/// Sets the place of the map.
+/// Sets the location of the map.
 fn map(rated: &Rated, out: &mut Completion) {
     let why = "a drive without DRAM keeps what its controller has room for";
     match rated.memory {
@@ -509,7 +522,8 @@ fn map(rated: &Rated, out: &mut Completion) {
     }
 }
 
-/// 3D XPoint: 28 dies that are written in place, of which reads and writes take what the ratings leave.
+/// Completes the file of a 3D XPoint drive: 28 dies that are written in place. The ratings, less the other times, give
+/// the times of reads and writes.
 fn phase_change(rated: &Rated, controller: &Controller, out: &mut Completion) {
     const DIES: f64 = 28.0;
     const BLOCK: f64 = 256.0 * PAGE;

@@ -1,32 +1,32 @@
-//! Ratings of a drive's box and data sheet, as `[rated]` of a drive file has them, and their contradictions.
+//! Ratings of a drive's box and data sheet, as in `[rated]` of a drive file, and their contradictions.
 
-use lanemark_core::sim::spec::{ProtocolKind, Technology};
-use lanemark_core::units::{Bytes, BytesPerSecond, Duration};
+use lanemark_schema::units::{Bytes, BytesPerSecond, Duration};
+use lanemark_sim::spec::{ProtocolKind, Technology};
 
 use crate::document::Section;
 use crate::drive::Plug;
 use crate::error::StudyError;
 
-/// A page of random requests that ratings speak of.
+/// The length of a rated random request, in bytes.
 pub(crate) const PAGE: f64 = 4096.0;
 
-/// The market that a drive is made for.
+/// The market of a drive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Market {
     /// Client computers: random writes are rated on a drive with erased flash.
     Client,
-    /// Servers: random writes are rated steady, and data in the buffer outlives a power cut.
+    /// Servers: random writes are rated in steady state, and data in the buffer survives a power failure.
     DataCenter,
 }
 
-/// The place of a drive's map.
+/// The location of a drive's map.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MapMemory {
-    /// All of the map in memory of the drive's own.
+    /// The whole map is in the drive's own memory.
     Dram,
-    /// A part of the map in memory of the host.
+    /// A part of the map is in memory of the host.
     Host,
-    /// A small part of the map in the controller, the rest in flash.
+    /// A small part of the map is in the controller, the rest in flash.
     None,
 }
 
@@ -37,39 +37,41 @@ pub struct Rated {
     pub capacity: f64,
     /// Protocol of the drive.
     pub protocol: ProtocolKind,
-    /// Bytes a second that the link carries after its line code.
+    /// Throughput of the link after its line coding, in bytes a second.
     pub link: f64,
     /// Year in which the drive appeared.
     pub year: u64,
     /// Market of the drive.
     pub market: Market,
-    /// Technology of the cells, where that is told.
+    /// Technology of the cells, if it is stated.
     pub technology: Option<Technology>,
-    /// Place of the map.
+    /// Location of the map.
     pub memory: MapMemory,
-    /// Sequential reads and writes.
+    /// Sequential reads.
     pub read: Option<f64>,
     /// Sequential writes.
     pub write: Option<f64>,
-    /// Random reads of 4 KiB a second, with as many outstanding as it takes.
+    /// Random reads of 4 KiB a second, at the queue depth that they need.
     pub random_read: Option<f64>,
-    /// Random writes of 4 KiB a second: of erased flash, or steady by its market.
+    /// Random writes of 4 KiB a second, on erased flash or in steady state by the drive's market.
     pub random_write: Option<f64>,
-    /// Latency of a random read of 4 KiB with no other outstanding.
+    /// Latency of a random read of 4 KiB with no other request outstanding.
     pub one_read: Option<f64>,
-    /// Latency of a random write of 4 KiB with no other outstanding.
+    /// Latency of a random write of 4 KiB with no other request outstanding.
     pub one_write: Option<f64>,
-    /// Sequential writes when no cache takes them any more.
+    /// Sequential writes when the cache is full.
     pub steady_write: Option<f64>,
-    /// Random writes of 4 KiB a second when nothing changes any more.
+    /// Random writes of 4 KiB a second in steady state.
     pub steady_random_write: Option<f64>,
-    /// Data that the drive's pseudo-SLC cache takes.
+    /// Capacity of the drive's pseudo-SLC cache.
     pub pseudo_slc: Option<f64>,
+    /// The part of the cache that also exists on a full drive.
+    pub pseudo_slc_kept: Option<f64>,
     /// Ratings of a hard disk.
     pub disk: RatedDisk,
 }
 
-/// The values of a hard disk's data sheet beside rates.
+/// The values of a hard disk's data sheet in addition to rates.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct RatedDisk {
     /// Revolutions a minute.
@@ -91,30 +93,30 @@ pub(super) const MARKETS: [(&str, Market); 2] =
 const MEMORIES: [(&str, MapMemory); 3] =
     [("dram", MapMemory::Dram), ("host", MapMemory::Host), ("none", MapMemory::None)];
 
-/// Capacity from which hard disks are of a server's design, whatever the label says: helium, many platters.
+/// The capacity from which hard disks have a server's design, regardless of the label: helium, many platters.
 const SERVER_DISK: Bytes = Bytes(8_000_000_000_000);
 
-/// Capacities in GB that drives with spare flash for collection are sold in. Clients' drives share a few of them.
+/// The capacities in GB of drives with spare flash for collection. Some clients' drives have the same capacities.
 const SERVER_CAPACITIES: [u64; 21] = [
     100, 200, 240, 300, 400, 480, 600, 800, 960, 1_200, 1_600, 1_920, 3_200, 3_840, 6_400, 7_680,
     12_800, 15_360, 25_600, 30_720, 61_440,
 ];
-/// Capacity of a solid-state drive that leaves room for spare flash below the 16 TiB that the simulator has numbers for, in
-/// bytes.
+/// The maximum capacity of a solid-state drive, in bytes. It leaves room for spare flash below the 16 TiB that the
+/// simulator can number.
 const CAPACITY_MOST: f64 = 16e12;
 
-/// Random writes over random reads, as rated, below which a drive of such a capacity is taken for one that is rated in its
-/// steady state, over NVMe and over SATA, and below which a drive of any capacity is. Fresh drives write about as often as
-/// they read, and collection takes most of that. Over SATA the bound lies below two clients' drives of 480 GB that are rated
-/// at 0.39 and 0.44 (Kingston UV400, UV500).
+/// The rated random writes over random reads, below which a drive is assumed to be rated in steady state: for a drive
+/// with one of these capacities over NVMe and over SATA, and for a drive of any capacity. A fresh drive writes about as
+/// many requests as it reads, and collection takes most of that rate. The bound over SATA is below two clients' drives
+/// of 480 GB that are rated at 0.39 and 0.44 (Kingston UV400, UV500).
 const STEADY_SHARE_NVME: f64 = 0.5;
 const STEADY_SHARE_SATA: f64 = 0.38;
 const STEADY_SHARE_ANY: f64 = 0.25;
-/// The year from which the latter holds: controllers were not the limit of random writes any more.
+/// The year from which the last bound applies, since controllers no longer limited random writes.
 const STEADY_SHARE_FROM: u64 = 2014;
 
-/// Returns the market of a drive whose file does not tell it: by its plug and capacity, and for solid-state drives by how
-/// their `random` reads and writes are rated.
+/// Returns the market of a drive whose file does not state it. It follows from the connector and capacity, and for
+/// solid-state drives from their rated `random` reads and writes.
 fn usual_market(
     is_disk: bool,
     capacity: Bytes,
@@ -140,7 +142,7 @@ fn usual_market(
 }
 
 impl Rated {
-    /// Reads the table `[rated]` of a drive file; none where there is none.
+    /// Reads the table `[rated]` of a drive file. Returns `None` if there is no such table.
     pub(crate) fn read(
         root: &Section<'_>,
         is_disk: bool,
@@ -198,6 +200,7 @@ impl Rated {
             steady_write: rate("steady_write")?,
             steady_random_write: count("steady_random_write", IOPS_MAX)?,
             pseudo_slc: size("pseudo_slc")?,
+            pseudo_slc_kept: size("pseudo_slc_kept")?,
             disk: RatedDisk {
                 rpm: section.optional_integer("rpm", 1_000, 50_000)?,
                 heads: section.optional_integer("heads", 1, 64)?,
@@ -215,7 +218,7 @@ impl Rated {
         }
     }
 
-    /// Adds to `wrong` what cannot be true of one drive on its link.
+    /// Adds to `wrong` the ratings that contradict each other or the link.
     fn contradictions(
         &self,
         section: &Section<'_>,
@@ -285,14 +288,21 @@ impl Rated {
         let flash = [
             ("nand", self.technology.is_some()),
             ("pseudo_slc", self.pseudo_slc.is_some()),
+            ("pseudo_slc_kept", self.pseudo_slc_kept.is_some()),
             ("random_read", self.random_read.is_some()),
             ("random_write", self.random_write.is_some()),
             ("steady_write", self.steady_write.is_some()),
             ("steady_random_write", self.steady_random_write.is_some()),
         ];
+        if let Some(kept) = self.pseudo_slc_kept
+            && self.pseudo_slc.is_none_or(|all| kept > all)
+        {
+            let message = "`pseudo_slc_kept` is at most `pseudo_slc`, of which it is a part";
+            wrong.push(section.error("pseudo_slc_kept", message.to_owned()));
+        }
         let (foreign, kind) = match is_disk {
-            true => (&flash, "a hard disk"),
-            false => (&disk, "a solid-state drive"),
+            true => (flash.as_slice(), "a hard disk"),
+            false => (disk.as_slice(), "a solid-state drive"),
         };
         for (key, _) in foreign.iter().filter(|(_, given)| *given) {
             wrong.push(section.error(key, format!("`{key}` is nothing to {kind}")));
@@ -301,7 +311,7 @@ impl Rated {
 }
 
 impl Plug {
-    /// Returns the bytes a second that the connector carries one way after its line code.
+    /// Returns the rate of the connector in one direction after its line coding, in bytes a second.
     fn rate(self) -> f64 {
         match self {
             Self::Sata(rate) => rate.line_rate().0 as f64 / 10.0,
@@ -315,7 +325,7 @@ impl Plug {
         }
     }
 
-    /// Returns the year in which drives with such a connector were common, where a file does not tell the drive's.
+    /// Returns the year in which drives with such a connector were common, for a file that does not state the year.
     fn usual_year(self) -> u64 {
         match self {
             Self::Sata(rate) if rate.line_rate().0 <= 3_000_000_000 => 2010,

@@ -1,9 +1,9 @@
-//! `library/priors/*.toml`: what parts of a kind and time are like, where a drive's own are not known.
+//! `library/priors/*.toml`: typical values of parts by kind and time, for drives whose own values are unknown.
 
 use std::str::FromStr;
 
-use lanemark_core::sim::spec::{ProtocolKind, Technology};
-use lanemark_core::units::{Bytes, BytesPerSecond, Duration, QuantityError, Ratio};
+use lanemark_schema::units::{Bytes, BytesPerSecond, Duration, QuantityError, Ratio};
+use lanemark_sim::spec::{ProtocolKind, Technology};
 
 use super::printed::{MARKETS, Market, Rated};
 use crate::document::{Document, Section, StandIn};
@@ -19,7 +19,7 @@ pub(crate) struct Priors {
     disks: Vec<Disk>,
 }
 
-/// A value with the range in which 80% of such parts lie, where it is varied.
+/// A value with the range that contains 80% of such parts, if it is varied.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Prior {
     /// The value in seconds, bytes, bytes a second or a share.
@@ -37,15 +37,15 @@ pub(crate) struct Nand {
     pub name: String,
     technology: Technology,
     from: u64,
-    /// Data of a die.
+    /// The capacity of a die.
     pub die: Prior,
-    /// Data of the smaller die that a generation also has, in bytes.
+    /// The capacity of the generation's smaller die, in bytes.
     pub die_small: f64,
-    /// Planes of a die.
+    /// The number of planes of a die.
     pub planes: u64,
-    /// A page of a plane in bytes.
+    /// The size of a plane's page in bytes.
     pub page: f64,
-    /// Pages of a block.
+    /// The number of pages of a block.
     pub pages_per_block: u64,
     /// Read time of the array (tR) in seconds.
     pub read: Prior,
@@ -53,7 +53,7 @@ pub(crate) struct Nand {
     pub program: Prior,
     /// Erase time (tBERS) in seconds.
     pub erase: f64,
-    /// Data on a channel.
+    /// The data rate of a channel.
     pub channel_rate: Prior,
     /// Command cycles in seconds.
     pub command_time: f64,
@@ -61,11 +61,11 @@ pub(crate) struct Nand {
     pub slc_read: Prior,
     /// Program time (tPROG) of a block with one bit a cell.
     pub slc_program: Prior,
-    /// Whether each plane reads a page of its own.
+    /// Whether each plane can read a separate page.
     pub independent_planes: bool,
 }
 
-/// Usual values of solid-state drives of a protocol, market and time.
+/// Typical values of solid-state drives of a protocol, market and time.
 #[derive(Clone, Debug)]
 pub(crate) struct Controller {
     /// Name for people.
@@ -85,21 +85,21 @@ pub(crate) struct Controller {
     pub random_read: Prior,
     /// Random writes a second.
     pub random_write: Prior,
-    /// Latency of a read with no other outstanding.
+    /// Latency of a read with no other request outstanding.
     pub one_read: Prior,
-    /// Latency of a write with no other outstanding.
+    /// Latency of a write with no other request outstanding.
     pub one_write: Prior,
     /// Write buffer in bytes.
     pub buffer: f64,
     /// Read-ahead in bytes.
     pub read_ahead: f64,
-    /// Share of the capacity that the pseudo-SLC cache takes, where there is one.
+    /// The capacity of the pseudo-SLC cache as a share of the drive's capacity, if there is a cache.
     pub pseudo_slc: Option<Prior>,
-    /// Share of the flash's rate that new data gets once the cache is full and is emptied beside it.
+    /// The share of the flash's rate that new data gets while a full cache is emptied in parallel.
     pub beside_emptying: Option<Prior>,
 }
 
-/// Usual values of hard disks of a speed of rotation.
+/// Typical values of hard disks of a speed of rotation.
 #[derive(Clone, Debug)]
 pub(crate) struct Disk {
     /// Name for people.
@@ -107,13 +107,13 @@ pub(crate) struct Disk {
     /// Revolutions a minute.
     pub rpm: u64,
     from: u64,
-    /// Average seek of a read.
+    /// The average seek of a read.
     pub average_seek: Prior,
-    /// Seek to the next track.
+    /// The seek to the next track.
     pub track_to_track: Prior,
-    /// Rate of the outermost tracks.
+    /// The data rate of the outermost tracks.
     pub read: Prior,
-    /// Time to spare that the firmware of a desktop's disk asks for before it prefers a command.
+    /// The time to spare that the firmware of a desktop's disk requires before it prefers a command.
     pub reorder_margin: Prior,
     /// Cache in bytes.
     pub cache: f64,
@@ -125,7 +125,7 @@ impl Priors {
     /// Reads the priors of `library`.
     ///
     /// # Errors
-    /// The first file that is missing or wrong.
+    /// Returns the error of the first file that is missing or wrong.
     pub(crate) fn open(library: &Library) -> Result<Self, StudyError> {
         let [nand, controllers, disks] =
             ["nand", "controllers", "disks"].map(|name| library.open(Kind::Prior, name));
@@ -136,15 +136,15 @@ impl Priors {
         })
     }
 
-    /// Returns the flash of `technology` in drives of `year`: the latest that had appeared, else the first.
+    /// Returns the flash of `technology` in drives of `year`: the latest that had appeared, otherwise the first.
     pub(super) fn nand(&self, technology: Technology, year: u64) -> &Nand {
         let own: Vec<&Nand> =
             self.nand.iter().filter(|nand| nand.technology == technology).collect();
         latest(&own, year, |nand| nand.from).unwrap_or(&self.nand[0])
     }
 
-    /// Returns what drives of that protocol, market and year are like. Where the market has none of the protocol, those
-    /// of the other.
+    /// Returns the typical controller of that protocol, market and year. If the market lacks the protocol, the
+    /// controllers of the other market are used.
     pub(super) fn controller(&self, rated: &Rated) -> &Controller {
         let of = |market: Option<Market>| -> Vec<&Controller> {
             let fits = |one: &&Controller| {
@@ -157,7 +157,7 @@ impl Priors {
         own.or_else(other).unwrap_or(&self.controllers[0])
     }
 
-    /// Returns what disks of the nearest speed of rotation, and of `year`, are like.
+    /// Returns the typical disk of the nearest speed of rotation, in `year`.
     pub(super) fn disk(&self, rpm: u64, year: u64) -> &Disk {
         let nearest = self.disks.iter().map(|disk| disk.rpm).min_by_key(|own| own.abs_diff(rpm));
         let own: Vec<&Disk> = self.disks.iter().filter(|disk| Some(disk.rpm) == nearest).collect();
@@ -165,7 +165,7 @@ impl Priors {
     }
 }
 
-/// Returns the last of `rows`, which lie in order of time, that had appeared by `year`; the first where none had.
+/// Returns the last of `rows`, which are sorted by time, that had appeared by `year`, otherwise the first.
 fn latest<'r, T>(rows: &[&'r T], year: u64, from: impl Fn(&T) -> u64) -> Option<&'r T> {
     let appeared = rows.iter().rfind(|row| from(row) <= year);
     appeared.or(rows.first()).copied()
@@ -220,7 +220,7 @@ fn nand_row(row: &Section<'_>) -> Result<Nand, StudyError> {
     })
 }
 
-/// Reads the page of a plane, in bytes.
+/// Reads the size of a plane's page, in bytes.
 fn page(row: &Section<'_>) -> Result<f64, StudyError> {
     let page: Bytes = row.quantity("page")?;
     match page.get().is_power_of_two() {
@@ -270,7 +270,7 @@ fn disk_row(row: &Section<'_>) -> Result<Disk, StudyError> {
     })
 }
 
-/// Something that a prior can be of.
+/// A quantity that a prior can describe.
 trait Amount: FromStr<Err = QuantityError> + StandIn {
     fn number(self) -> f64;
 }
@@ -296,14 +296,15 @@ impl Amount for Ratio {
     }
 }
 
-/// A number without a unit, of requests a second.
+/// A number of requests a second, without a unit.
 #[derive(Clone, Copy, Debug)]
 struct Count(f64);
 
 impl FromStr for Count {
     type Err = QuantityError;
     fn from_str(text: &str) -> Result<Self, QuantityError> {
-        // A plain number is read as so many bytes, so that it is bounded and worded as any other quantity.
+        // A plain number is parsed as a number of bytes, so that it has the bounds and messages of any other
+        // quantity.
         format!("{} B", text.replace('_', ""))
             .parse::<Bytes>()
             .map(|count| Self(count.get() as f64))

@@ -1,13 +1,13 @@
-//! An axis of a sweep: a parameter's name and the values that it takes.
+//! An axis of a sweep: a parameter's name and its values.
 //!
 //! Values are written as lists and ranges: `4,8,16`, `1..256*2` (each twice the last), `10..50+10` (each ten more),
-//! `1..8` (each one more), `4KiB..1MiB*4`. A list may hold ranges. A range ends with the last value that is not above
-//! its end, and both ends have one unit, or units of one quantity.
+//! `1..8` (each one more), `4KiB..1MiB*4`. A list may contain ranges. A range ends with the last value that does not
+//! exceed its end. Both ends have one unit, or units of one quantity.
 
 use std::fmt::Display;
 use std::str::FromStr;
 
-use lanemark_core::units::{Bytes, BytesPerSecond, Duration};
+use lanemark_schema::units::{Bytes, BytesPerSecond, Duration};
 
 use super::POINTS_MAX;
 use crate::error::{Location, StudyError};
@@ -15,7 +15,7 @@ use crate::error::{Location, StudyError};
 /// A swept parameter.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Axis {
-    /// Name of the axis: of the workload, `queue_depth`; `drive`, `platform` or `port`; or a model value,
+    /// The name of the axis: a workload's parameter, `queue_depth`; `drive`, `platform` or `port`; or a model value,
     /// `drive.flash.channels`.
     pub name: String,
     /// Values of the axis in order, as written.
@@ -32,10 +32,10 @@ enum Step {
 }
 
 impl Axis {
-    /// The axis `name` over the values that `texts` tell.
+    /// Creates the axis `name` with the values of `texts`.
     ///
     /// # Errors
-    /// Where there are none, one is there twice, or a range cannot be read.
+    /// Returns an error if there is no value, if a value appears twice, or if a range cannot be parsed.
     pub fn new(name: &str, texts: &[String], location: Location) -> Result<Self, StudyError> {
         let fail = |message: String| {
             StudyError::new(location.clone(), format!("axis `{name}`: {message}"))
@@ -56,10 +56,10 @@ impl Axis {
         Ok(Self { name: name.to_owned(), values, location })
     }
 
-    /// Reads `name=values`.
+    /// Parses `name=values`.
     ///
     /// # Errors
-    /// Where it is not written so.
+    /// Returns an error if the text has another form.
     pub fn parse(text: &str) -> Result<Self, StudyError> {
         let location = Location::file(format!("--axis {text}"));
         let Some((name, values)) = text.split_once('=') else {
@@ -71,7 +71,7 @@ impl Axis {
     }
 }
 
-/// The values of a range, or the one value that `text` is.
+/// Returns the values of a range, or the single value `text`.
 fn expanded(text: &str) -> Result<Vec<String>, String> {
     let Some((from, rest)) = text.split_once("..") else { return Ok(vec![text.to_owned()]) };
     let (to, step) = match rest.split_once(['*', '+']) {
@@ -113,7 +113,7 @@ fn range(text: &str, from: &str, to: &str, step: Step, unit: &str) -> Result<Vec
         .unwrap_or_else(|| Err(format!("`{text}`: both ends need units of one quantity")))
 }
 
-/// The range where both ends and the step are quantities of one kind.
+/// Returns the values of the range if both ends and the step are quantities of one kind.
 fn quantities<T: FromStr + Display>(
     text: &str,
     ends: &[String; 3],
@@ -148,7 +148,7 @@ fn numbers(text: &str, low: f64, high: f64, step: Step) -> Result<Vec<f64>, Stri
         }
         Step::Times(_) => return Err(format!("`{text}`: the factor must be above 1")),
     };
-    // What is above the end by rounding alone still belongs to it.
+    // A value that exceeds the end only by rounding still belongs to the range.
     let most = high * (1.0 + 1e-9);
     let values: Vec<f64> =
         (0..=POINTS_MAX as usize).map(value).take_while(|&value| value <= most).collect();
@@ -158,7 +158,7 @@ fn numbers(text: &str, low: f64, high: f64, step: Step) -> Result<Vec<f64>, Stri
     }
 }
 
-/// The number at the start of a text, and the unit after it.
+/// Returns the number at the start of a text, and the unit after it.
 fn split(text: &str) -> (Option<f64>, &str) {
     let text = text.trim();
     let end = text.find(|c: char| !(c.is_ascii_digit() || matches!(c, '.' | '_')));
@@ -166,7 +166,7 @@ fn split(text: &str) -> (Option<f64>, &str) {
     (number.replace('_', "").parse().ok(), unit.trim())
 }
 
-/// A number without what rounding left behind, and its unit.
+/// Returns a number without rounding errors, and its unit.
 fn written(value: f64, unit: &str) -> String {
     let text = format!("{value:.9}");
     let number = text.trim_end_matches('0').trim_end_matches('.');

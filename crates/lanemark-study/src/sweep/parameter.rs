@@ -1,9 +1,9 @@
 //! The parameters of a test that can be swept, by their names in workload files.
 
-use lanemark_core::units::{BytesPerSecond, Ratio};
-use lanemark_core::workload::{Load, Pattern, Process, Requests, Test};
+use lanemark_schema::units::{BytesPerSecond, Ratio};
+use lanemark_schema::workload::{Load, Pattern, Process, Requests, Test};
 
-/// Sets a test's value from a text.
+/// A function that sets a test's value from a text.
 type Set = fn(&mut Test, &str) -> Result<(), String>;
 
 /// The parameters of a test.
@@ -26,7 +26,7 @@ pub(super) const OF_TEST: [(&str, Set); 14] = [
 /// The names of a system's parts.
 pub(super) const OF_SYSTEM: [&str; 3] = ["drive", "platform", "port"];
 
-/// Sets the parameter `name`, which must be one of [`OF_TEST`].
+/// Sets the parameter `name`, which must be in [`OF_TEST`].
 pub(super) fn apply(test: &mut Test, name: &str, text: &str) -> Result<(), String> {
     let known = OF_TEST.iter().find(|(known, _)| *known == name);
     let set = known.map(|(_, set)| set).ok_or_else(|| format!("`{name}` is unknown"))?;
@@ -49,13 +49,13 @@ fn some<T: std::str::FromStr<Err: std::fmt::Display>>(
     Ok(())
 }
 
-/// The requests of a test, which transactions do not leave to it.
+/// Returns the requests of a test. A test of transactions does not have own requests.
 fn requests(test: &mut Test) -> Result<&mut Requests, String> {
     let bound = "the test is of transactions, whose requests follow from the database";
     test.requests_mut().ok_or_else(|| bound.to_owned())
 }
 
-/// Requests of another size begin at multiples of that, where they did at multiples of their own.
+/// Sets the length of requests. If the offsets were multiples of the old length, they become multiples of the new one.
 fn block(test: &mut Test, text: &str) -> Result<(), String> {
     if !test.mix().sizes.is_empty() {
         return Err("the test has sizes already".to_owned());
@@ -80,14 +80,14 @@ fn pattern(test: &mut Test, text: &str) -> Result<(), String> {
     Ok(())
 }
 
-/// A time takes the place of a volume, as on the command line.
+/// Sets the duration, which replaces a volume, as on the command line.
 fn duration(test: &mut Test, text: &str) -> Result<(), String> {
     some(&mut test.duration, text)?;
     (test.volume, test.rounds) = (None, None);
     Ok(())
 }
 
-/// Requests or data a second; the test becomes an open loop.
+/// Sets the requests or data a second, which makes the test an open loop.
 fn rate(test: &mut Test, text: &str) -> Result<(), String> {
     let mean = test.block_mean();
     let Some(asked) = test.requests_mut() else {

@@ -1,14 +1,14 @@
 //! Points as lines of CSV, and back.
 //!
-//! A line is whole where it ends with a line feed: what a kill tore off has none. Which sweep a line belongs to tells
-//! its key. What is not known is empty; the last column is why a point has no figures.
+//! A complete line ends with a line feed; a line that a kill tore lacks it. The key of a line identifies its sweep. An
+//! unknown value is empty. The last column is the reason why a point lacks figures.
 
-use lanemark_core::result::{Sweep, SweepFigures, SweepPoint};
+use lanemark_schema::result::{DirectionFigures, Sweep, SweepFigures, SweepPoint};
 
-/// First text of every sweep's file.
+/// The first text of every sweep's file.
 pub const MARK: &str = "point,key,system,test,";
-/// The columns after the axes.
-const FIGURES: [&str; 10] = [
+/// The columns after the axes: figures of reads and writes together, the busiest hop, then reads and writes apart.
+const FIGURES: [&str; 25] = [
     "iops",
     "bytes_per_second",
     "latency_mean_us",
@@ -18,9 +18,29 @@ const FIGURES: [&str; 10] = [
     "latency_max_us",
     "busiest",
     "utilisation",
+    "read_iops",
+    "read_bytes_per_second",
+    "read_latency_mean_us",
+    "read_latency_p50_us",
+    "read_latency_p99_us",
+    "read_latency_p999_us",
+    "read_latency_max_us",
+    "write_iops",
+    "write_bytes_per_second",
+    "write_latency_mean_us",
+    "write_latency_p50_us",
+    "write_latency_p99_us",
+    "write_latency_p999_us",
+    "write_latency_max_us",
+    "write_amplification",
     "error",
 ];
-/// The columns before the axes.
+/// The index of the first column of reads, and of the first column of writes; each direction has seven.
+const READS: usize = 9;
+const WRITES: usize = 16;
+/// The index of write amplification.
+const AMPLIFICATION: usize = 23;
+/// The number of columns before the axes.
 const BEFORE: usize = 4;
 
 /// Returns the first line of a sweep's file, with its end.
@@ -29,7 +49,7 @@ pub fn header(axes: &[String]) -> String {
     format!("{MARK}{axes}{}\n", FIGURES.join(","))
 }
 
-/// A point as a line, with its end.
+/// Returns a point as a line, with its end.
 pub fn row(point: &SweepPoint, key: &str) -> String {
     let mut fields =
         vec![point.number.to_string(), key.to_owned(), quoted(&point.system), quoted(&point.test)];
@@ -47,6 +67,12 @@ pub fn row(point: &SweepPoint, key: &str) -> String {
             fields.push(told(figures.latency_max_us));
             fields.push(quoted(&hop.unwrap_or_default()));
             fields.push(busy.map_or(String::new(), |share| format!("{share:.4}")));
+            for direction in [&figures.reads, &figures.writes] {
+                fields.extend(direction_fields(direction.as_ref()));
+            }
+            fields.push(
+                figures.write_amplification.map_or(String::new(), |ratio| format!("{ratio:.4}")),
+            );
             fields.push(String::new());
         }
         Err(error) => {
@@ -55,6 +81,20 @@ pub fn row(point: &SweepPoint, key: &str) -> String {
         }
     }
     fields.join(",") + "\n"
+}
+
+/// Returns the seven fields of the reads or of the writes of a point.
+fn direction_fields(figures: Option<&DirectionFigures>) -> Vec<String> {
+    let Some(figures) = figures else { return vec![String::new(); WRITES - READS] };
+    let told = |value: Option<f64>| value.map_or(String::new(), |value| format!("{value:.3}"));
+    let mut fields = vec![
+        format!("{:.3}", figures.iops),
+        format!("{:.0}", figures.bytes_per_second),
+        format!("{:.3}", figures.latency_mean_us),
+    ];
+    fields.extend(figures.latency_percentiles_us.map(told));
+    fields.push(told(figures.latency_max_us));
+    fields
 }
 
 /// The identity of a point of a sweep.
@@ -68,7 +108,7 @@ pub struct PointId {
     pub values: Vec<String>,
 }
 
-/// Reads the point's identity from a line that [`row`] wrote for a sweep of that many axes, without its end.
+/// Reads the point's identity from a line of [`row`] for a sweep with this number of axes, without its end.
 pub fn id(line: &str, axes: usize) -> Option<PointId> {
     let fields = fields(line)?;
     let values = fields.get(BEFORE..BEFORE + axes)?.to_vec();
@@ -79,20 +119,21 @@ pub fn id(line: &str, axes: usize) -> Option<PointId> {
     whole.then_some(PointId { number, key, values })
 }
 
-/// The names of the axes, where `line` is the first line of a sweep, without its end.
+/// Returns the names of the axes if `line` is the first line of a sweep, without its end.
 pub fn axes(line: &str) -> Option<Vec<String>> {
     let first = Some(line).filter(|line| line.starts_with(MARK)).and_then(fields)?;
     let count = first.len().checked_sub(BEFORE + FIGURES.len())?;
     (first[BEFORE + count..] == FIGURES).then(|| first[BEFORE..BEFORE + count].to_vec())
 }
 
-/// The sweep that a file holds, its points in their order; what is torn at its end is left out.
+/// Reads the sweep in a file, with its points in their order. A torn line at the end is omitted.
 ///
 /// # Errors
-/// The line that is none of a sweep, from 1.
+/// Returns the number, from 1, of the first line that does not belong to a sweep.
 pub fn read(text: &str) -> Result<Sweep, usize> {
     let mut lines = text.split_inclusive('\n').filter_map(|line| line.strip_suffix('\n'));
-    let axes = lines.next().and_then(axes).ok_or(1usize)?;
+    let first = lines.next().ok_or(1usize)?;
+    let axes = axes(first).ok_or(1usize)?;
     let mut points = Vec::new();
     for (index, line) in lines.enumerate() {
         points.push(point(line, axes.len()).ok_or(index + 2)?);
@@ -111,7 +152,16 @@ fn point(line: &str, axes: usize) -> Option<SweepPoint> {
     let outcome = match error.is_empty() {
         false => Err(error.clone()),
         true => {
-            let number = |place: usize| figures[place].parse::<f64>().ok();
+            let number = |place: usize| figures.get(place)?.parse::<f64>().ok();
+            let direction = |first: usize| {
+                Some(DirectionFigures {
+                    iops: number(first)?,
+                    bytes_per_second: number(first + 1)?,
+                    latency_mean_us: number(first + 2)?,
+                    latency_percentiles_us: [3, 4, 5].map(|place| number(first + place)),
+                    latency_max_us: number(first + 6),
+                })
+            };
             let busy = number(8);
             Ok(SweepFigures {
                 iops: number(0)?,
@@ -120,6 +170,9 @@ fn point(line: &str, axes: usize) -> Option<SweepPoint> {
                 latency_percentiles_us: [number(3), number(4), number(5)],
                 latency_max_us: number(6),
                 busiest: busy.map(|share| (figures[7].clone(), share)),
+                reads: direction(READS),
+                writes: direction(WRITES),
+                write_amplification: number(AMPLIFICATION),
             })
         }
     };
@@ -132,7 +185,7 @@ fn point(line: &str, axes: usize) -> Option<SweepPoint> {
     })
 }
 
-/// A text as a field; whatever it holds, a line stays one.
+/// Returns a text as a field, which never breaks the line.
 fn quoted(text: &str) -> String {
     let text = text.replace(['\n', '\r'], " ");
     match text.contains([',', '"']) {
@@ -141,7 +194,7 @@ fn quoted(text: &str) -> String {
     }
 }
 
-/// The fields of a line; none where a quote is not closed.
+/// Returns the fields of a line, or `None` if a quote is not closed.
 fn fields(line: &str) -> Option<Vec<String>> {
     let mut fields = vec![String::new()];
     let mut quoted = false;
@@ -173,6 +226,15 @@ mod tests {
             latency_percentiles_us: [Some(12.0), Some(20.125), None],
             latency_max_us: Some(31.0),
             busiest: Some(("SATA 6 Gb/s, \"a\"".to_owned(), 0.5)),
+            reads: Some(DirectionFigures {
+                iops: 700.25,
+                bytes_per_second: 2_867_200.0,
+                latency_mean_us: 15.5,
+                latency_percentiles_us: [Some(15.0), None, None],
+                latency_max_us: Some(31.0),
+            }),
+            writes: None,
+            write_amplification: Some(1.25),
         };
         let point = |number, outcome| SweepPoint {
             number,

@@ -1,9 +1,9 @@
-//! `[[fault]]` tables: what goes wrong while a workload runs, or in all runs of a study.
+//! `[[fault]]` tables: faults during a workload, or during all runs of a study.
 //!
-//! The grammar is core's, the same as on the command line: a kind and keys with units.
+//! The schema defines the grammar, which is the same as on the command line: a kind and keys with units.
 
-use lanemark_core::workload::Fault;
-use lanemark_core::workload::fault::{FAULTS_MAX, read};
+use lanemark_schema::workload::Fault;
+use lanemark_schema::workload::fault::{FAULTS_MAX, read};
 
 use crate::document::Section;
 use crate::error::StudyError;
@@ -11,7 +11,7 @@ use crate::error::StudyError;
 /// Reads all `[[fault]]` tables of a file.
 ///
 /// # Errors
-/// Each thing wrong in each of them where the file is read as a whole, else the first.
+/// Returns all errors in the tables if the file is read as a whole, otherwise the first.
 pub(crate) fn faults(root: &Section<'_>) -> Result<Vec<Fault>, StudyError> {
     root.each("fault", |section, faults: &[Fault]| {
         if faults.len() >= FAULTS_MAX {

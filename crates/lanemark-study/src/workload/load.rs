@@ -1,7 +1,7 @@
 //! The mix of a test, the arrival of its requests, and its start.
 
-use lanemark_core::units::{Bytes, BytesPerSecond, Duration, Ratio};
-use lanemark_core::workload::{Load, Mix, Process, SizeShare, Start};
+use lanemark_schema::units::{Bytes, BytesPerSecond, Duration, Ratio};
+use lanemark_schema::workload::{Load, Mix, Process, SizeShare, Start};
 
 use super::Layers;
 use crate::error::StudyError;
@@ -34,7 +34,7 @@ pub(super) fn mix(layers: &Layers<'_, '_>) -> Result<Mix, StudyError> {
     })
 }
 
-/// Reads `rate`, requests or bytes a second, and `arrivals`, how they come; a request is of `mean` bytes.
+/// Reads `rate`, requests or bytes a second, and `arrivals`, their distribution; `mean` is the length of a request.
 pub(super) fn load(layers: &Layers<'_, '_>, mean: f64) -> Result<Load, StudyError> {
     let section = layers.holding("arrivals");
     let process = match section.has("arrivals") {

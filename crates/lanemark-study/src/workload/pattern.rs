@@ -1,12 +1,12 @@
-//! `pattern` of a test: a word, or a table with the numbers that it needs.
+//! `pattern` of a test: a word, or a table with the pattern's parameters.
 
-use lanemark_core::units::Ratio;
-use lanemark_core::workload::{Pattern, Zone};
+use lanemark_schema::units::Ratio;
+use lanemark_schema::workload::{Pattern, Zone};
 
 use crate::document::Section;
 use crate::error::StudyError;
 
-/// The patterns that need no number.
+/// The patterns without parameters.
 const WORDS: [(&str, Pattern); 4] = [
     ("sequential", Pattern::Sequential),
     ("backward", Pattern::Backward),
@@ -48,7 +48,7 @@ pub(super) fn read(section: &Section<'_>) -> Result<Pattern, StudyError> {
     Ok(pattern)
 }
 
-/// `"50% in 5%"`: a share of the requests in a share of the span.
+/// Parses `"50% in 5%"`: a share of the requests in a share of the span.
 fn zone(table: &Section<'_>, text: &str) -> Result<Zone, StudyError> {
     let parts = text.split_once(" in ").and_then(|(share, span)| {
         let read = |part: &str| part.trim().parse::<Ratio>().ok();

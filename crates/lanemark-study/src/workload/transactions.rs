@@ -1,7 +1,8 @@
-//! `[transactions]` of a workload: what each user of a database asks for.
+//! `[transactions]` of a workload: the requests of each user of a database.
 
-use lanemark_core::units::{Bytes, Duration, Ratio};
-use lanemark_core::workload::{Counted, Log, PageClass, Transactions};
+use lanemark_schema::units::{Bytes, Duration, Ratio};
+use lanemark_schema::workload::bound::PAGE_WRITERS;
+use lanemark_schema::workload::{Counted, Log, PageClass, Transactions};
 
 use crate::document::Section;
 use crate::error::StudyError;
@@ -32,7 +33,7 @@ pub(super) fn read(section: &Section<'_>) -> Result<Transactions, StudyError> {
         processor: section.quantity("processor")?,
         buffer: if of_buffer { section.quantity("buffer")? } else { Bytes::ZERO },
         checkpoint: if of_buffer { section.quantity("checkpoint")? } else { Duration::ZERO },
-        page_writers: section.integer("page_writers", 1, 65_536)? as u32,
+        page_writers: section.bounded("page_writers", PAGE_WRITERS)?,
         gather: section.optional_quantity("gather")?.unwrap_or(Bytes::ZERO),
         in_use: section.optional_quantity("in_use")?.unwrap_or(Ratio::ONE),
         pages,

@@ -1,6 +1,6 @@
-//! Bars that tell what they are to whoever points at them or goes along them by keys.
+//! Bars that show their values to a pointer and to the arrow keys.
 
-use lanemark_core::result::{Metric, RunResult, StudyOutcome};
+use lanemark_schema::result::{Metric, RunResult, StudyOutcome};
 
 use super::super::grid::typeset;
 use super::super::{database, family_chart};
@@ -8,17 +8,17 @@ use super::{BAR, Bar, Group, Kind, Panel, bar_top, places, runs_panels, study_pa
 use crate::figure_table::metrics;
 use crate::number::{grouped, significant};
 
-/// A panel with what its bars tell.
+/// A panel with the texts of its bars.
 pub(crate) struct Pointed {
-    /// Words by which its drawing is told.
+    /// Text description of the panel's drawing.
     pub(crate) label: String,
     /// Height of a bar.
     pub(crate) height: f64,
-    /// Where each bar begins, with its name and values, line by line.
+    /// The top of each bar, with its name and values, one per line.
     pub(crate) bars: Vec<(f64, String)>,
 }
 
-/// The panels of a page: of a study, or of runs with the transactions of databases.
+/// Returns the panels of a page: of a study, or of runs with the transactions of databases.
 pub(crate) fn pointed(study: Option<&StudyOutcome>, runs: &[(String, &RunResult)]) -> Vec<Pointed> {
     let (panels, metric) = match study {
         Some(outcome) => {
@@ -59,7 +59,7 @@ impl Panel {
 }
 
 impl Bar {
-    /// The bar's values, line by line.
+    /// Returns the bar's values, one per line.
     fn told(&self, unit: &str) -> String {
         let unit = typeset(unit);
         let kind = match self.kind {

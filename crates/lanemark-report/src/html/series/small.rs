@@ -1,8 +1,9 @@
-//! Small drawings over time, for pages with many of them: those of one test side by side, and what they share said once.
+//! Small drawings over time, for pages with many of them: the drawings of one test side by side, with one common
+//! legend.
 //!
-//! Marks and shades have no names of their own: the legend has them. Time is told at the end of its axis.
+//! Marks and shaded areas have no labels in the drawings: the legend names them. The end of the axis states the time.
 
-use lanemark_core::units::Duration;
+use lanemark_schema::units::Duration;
 use maud::{Markup, html};
 
 use super::super::grid::grid;
@@ -17,10 +18,10 @@ use crate::over_time;
 const TOP: f64 = 8.0;
 const HEADING: f64 = 24.0;
 const GAP: f64 = 8.0;
-/// Room for the ends of time.
+/// Room for the labels at the ends of the time axis.
 const AXIS: f64 = 18.0;
 
-/// Draws many tests over time, each test's runs side by side with one table below them.
+/// Draws many tests over time: the runs of each test next to each other with one table below them.
 pub(super) fn section(all: &[Shown<'_>], size: Size) -> Markup {
     let mut groups: Vec<(&str, Vec<&Shown<'_>>)> = Vec::new();
     for one in all {
@@ -61,7 +62,8 @@ pub(super) fn section(all: &[Shown<'_>], size: Size) -> Markup {
     }
 }
 
-/// The shades of all drawings by their names, each once, and the marks where they have no names in the drawings.
+/// Returns the legend of the shaded areas of all drawings, each once, and of the marks if the drawings do not label
+/// them.
 pub(super) fn entries(all: &[Shown<'_>], with_marks: bool) -> Vec<Entry> {
     let mut named: Vec<(String, &'static str, &'static str)> = Vec::new();
     for one in all {
@@ -81,7 +83,7 @@ pub(super) fn entries(all: &[Shown<'_>], with_marks: bool) -> Vec<Entry> {
     swatches.collect()
 }
 
-/// The drawing in words, the first of its plots named as its group is.
+/// Describes the drawing as text, with the name of its group for the first plot.
 pub(super) fn told(one: &Shown<'_>, plots: &[Plot]) -> String {
     let ends = plots.iter().enumerate().map(|(index, plot)| {
         let known: Vec<f64> = plot.values.iter().flatten().copied().collect();
@@ -93,7 +95,7 @@ pub(super) fn told(one: &Shown<'_>, plots: &[Plot]) -> String {
     format!("{}: {}", one.caption, ends.collect::<Vec<_>>().join("; "))
 }
 
-/// Draws a test over time; beside the drawing, where what is below the rate begins, if there is anything.
+/// Draws a test over time. Also returns the top of the part below the rate, if there is such a part.
 pub(super) fn draw(one: &Shown<'_>, size: Size) -> (Image, Option<f64>) {
     let series = one.series.condensed(size.steps);
     let (all, width) = (one.series.elapsed(), size.width - LEFT - RIGHT);

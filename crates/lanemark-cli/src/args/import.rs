@@ -1,0 +1,50 @@
+//! The arguments of `lanemark import`.
+
+use std::path::PathBuf;
+
+use clap::Args as ClapArgs;
+use lanemark_schema::units::Bytes;
+use lanemark_schema::workload::Pattern;
+use lanemark_schema::workload::bound::QUEUE_DEPTH;
+
+use super::save::SaveArgs;
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct ImportArgs {
+    /// Files that fio printed with --output-format=json+ or json, and folders, of which each .json is read
+    #[arg(required = true, value_name = "FILE|FOLDER")]
+    pub(crate) files: Vec<PathBuf>,
+    /// The size of the file or device, for tests that do not tell how much of it they used
+    #[arg(long, value_name = "SIZE")]
+    pub(crate) span: Option<Bytes>,
+    /// The access pattern of tests that do not state theirs
+    #[arg(long, value_name = "PATTERN")]
+    pub(crate) pattern: Option<ImportPattern>,
+    /// The queue depth of tests that do not state theirs
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(QUEUE_DEPTH.range()))]
+    pub(crate) queue_depth: Option<u32>,
+    /// Print the result as JSON instead of a table
+    #[arg(long)]
+    pub(crate) json: bool,
+    #[command(flatten)]
+    pub(crate) save: SaveArgs,
+}
+
+/// An access pattern that a user supplies for an imported test.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub(crate) enum ImportPattern {
+    /// In order
+    Sequential,
+    /// At random
+    Random,
+}
+
+impl ImportPattern {
+    /// The pattern of the workload.
+    pub(crate) fn pattern(self) -> Pattern {
+        match self {
+            Self::Sequential => Pattern::Sequential,
+            Self::Random => Pattern::Uniform,
+        }
+    }
+}

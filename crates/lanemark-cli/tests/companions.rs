@@ -1,0 +1,169 @@
+//! Every file that a command makes without being given its name, next to one that its user named: another program's file
+//! of that name stays as it is, and no link of that name is followed.
+//!
+//! `COMPANIONS` lists them. The tidy test `files_are_created_only_where_it_is_known_how` finds code that would create one
+//! by another way than those that are tested here.
+
+use std::fs;
+use std::os::unix::fs::symlink;
+use std::path::Path;
+use std::process::{Child, Command, Output, Stdio};
+use std::time::{Duration, Instant};
+
+const SATA: &str = "samsung-850-pro-1tb@workstation-z170:sata";
+const THEIRS: &str = "a letter to somebody, and no file of this program";
+
+/// A companion file: its name, and the command that makes it.
+struct Companion {
+    name: &'static str,
+    words: &'static [&'static str],
+    /// Whether the command continues with a file of another name.
+    goes_on: bool,
+}
+
+const COMPANIONS: &[Companion] = &[
+    Companion { name: "disk.lanemark", words: SERVE, goes_on: false },
+    Companion { name: "disk.map", words: SERVE, goes_on: false },
+    Companion { name: "new.db-wal", words: LOAD, goes_on: false },
+    Companion { name: "new.db-shm", words: LOAD, goes_on: false },
+    Companion { name: "new.db-journal", words: LOAD, goes_on: false },
+    Companion { name: "old.db.part", words: KEEP, goes_on: true },
+    Companion { name: "old.db.kept-one.part", words: KEEP, goes_on: true },
+    Companion { name: "old.db.kept-one", words: KEEP, goes_on: false },
+    Companion { name: "target.journal", words: VERIFY, goes_on: false },
+    Companion { name: "sweep.csv.provenance.json", words: SWEEP, goes_on: false },
+    Companion { name: ".lanemark-result.json.lock", words: SIM, goes_on: false },
+];
+
+const SERVE: &[&str] = &[
+    "serve",
+    SATA,
+    "--data",
+    "disk",
+    "--over",
+    "image",
+    "--size",
+    "1MiB",
+    "--socket",
+    "nbd",
+    "--control",
+    "control",
+    "--out",
+    "served.json",
+];
+const LOAD: &[&str] = &["oltp", "load", "--scale", "100", "--database", "sqlite:new.db"];
+const KEEP: &[&str] = &["oltp", "keep", "one", "--overwrite", "one", "--database", "sqlite:old.db"];
+const VERIFY: &[&str] = &["verify", "write", "target", "--size", "1MiB", "--duration", "50ms"];
+const SWEEP: &[&str] = &[
+    "sweep",
+    SATA,
+    "--workload",
+    "data-sheet:SEQ128K Q32T1 read",
+    "--axis",
+    "queue_depth=1,2",
+    "--duration",
+    "1ms",
+    "--size",
+    "16MiB",
+    "--repeats",
+    "1",
+    "--out",
+    "sweep.csv",
+];
+const SIM: &[&str] = &[
+    "sim",
+    SATA,
+    "data-sheet:SEQ128K Q32T1 read",
+    "--duration",
+    "1ms",
+    "--size",
+    "16MiB",
+    "--out",
+    "result.json",
+];
+
+fn start(folder: &Path, words: &[&str]) -> Child {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_lanemark"));
+    command.args(words).current_dir(folder).env_remove("LANEMARK_LIBRARY");
+    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
+}
+
+/// Runs a command to its end. A server is stopped when it has started.
+fn run(folder: &Path, words: &[&str]) -> Output {
+    let mut child = start(folder, words);
+    if words == SERVE {
+        let began = Instant::now();
+        while !folder.join("control").exists()
+            && matches!(child.try_wait(), Ok(None))
+            && began.elapsed() < Duration::from_secs(60)
+        {
+            std::thread::sleep(Duration::from_millis(10));
+        }
+        let _ = start(folder, &["serve-control", "control", "stop"]).wait_with_output();
+    }
+    child.wait_with_output().unwrap()
+}
+
+/// A folder in which every command of the list does its work.
+fn folder() -> tempfile::TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("image"), vec![3; 9_000]).unwrap();
+    folder
+}
+
+fn said(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stderr).into_owned()
+}
+
+#[test]
+fn files_of_others_stay_and_no_link_is_followed() {
+    for Companion { name, words, goes_on } in COMPANIONS {
+        let folder = folder();
+        let (file, victim) = (folder.path().join(name), folder.path().join("victim"));
+        if *words == KEEP {
+            let load = ["oltp", "load", "--scale", "100", "--database", "sqlite:old.db"];
+            let loaded = run(folder.path(), &load);
+            assert!(loaded.status.success(), "{}", said(&loaded));
+        }
+        for is_link in [false, true] {
+            match is_link {
+                false => fs::write(&file, THEIRS).unwrap(),
+                true => {
+                    fs::rename(&file, &victim).unwrap();
+                    symlink(&victim, &file).unwrap();
+                }
+            }
+            let output = run(folder.path(), words);
+            let told = said(&output);
+            assert_eq!(output.status.success(), *goes_on, "{name}, link {is_link}: {told}");
+            assert!(
+                *goes_on
+                    || told
+                        .contains(name.trim_end_matches(".lock").trim_start_matches(".lanemark-")),
+                "{name}: {told}"
+            );
+            assert_eq!(fs::read_to_string(&file).unwrap(), THEIRS, "{name}, link {is_link}");
+            assert_eq!(file.is_symlink(), is_link, "{name}");
+        }
+    }
+}
+
+/// Without files of others each command of the list succeeds, so that a refusal above is about the file.
+#[test]
+fn each_command_does_its_work_where_nothing_is() {
+    let folder = folder();
+    let load = ["oltp", "load", "--scale", "100", "--database", "sqlite:old.db"];
+    for words in [SERVE, LOAD, &load, KEEP, VERIFY, SWEEP, SIM] {
+        let output = run(folder.path(), words);
+        assert!(output.status.success(), "{words:?}: {}", said(&output));
+    }
+    for made in [
+        "disk.lanemark",
+        "disk.map",
+        "old.db.kept-one",
+        "target.journal",
+        "sweep.csv.provenance.json",
+    ] {
+        assert!(folder.path().join(made).exists(), "{made}");
+    }
+}

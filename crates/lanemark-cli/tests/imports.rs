@@ -1,0 +1,133 @@
+//! Figures of other programs and assumed values, as the command shows them: every view has the percentiles that were
+//! printed, dashes for what was not, and a bottleneck that is assumed stands first.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+use serde_json::{Value, json};
+
+fn project() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().unwrap()
+}
+
+fn run(arguments: &[&str], folder: &Path) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_lanemark"))
+        .args(arguments)
+        .current_dir(folder)
+        .env("LANEMARK_LIBRARY", project().join("library"))
+        .output()
+        .unwrap()
+}
+
+#[track_caller]
+fn printed(arguments: &[&str], folder: &Path) -> String {
+    let output = run(arguments, folder);
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8(output.stdout).unwrap()
+}
+
+/// fio's output of 87 mixed requests, for which the rank of each percentile must be rounded up.
+fn fio(percentiles: &Value) -> String {
+    let side = |count: u64, factor: f64| {
+        let mut latency =
+            json!({"min": 10_000, "max": 9_000_000, "mean": 60_000.0 * factor, "N": count});
+        if let Value::Object(all) = percentiles {
+            let scaled = all.iter().map(|(percent, ns)| {
+                (percent.clone(), json!((ns.as_f64().unwrap() * factor) as u64))
+            });
+            latency["percentile"] = Value::Object(scaled.collect());
+        }
+        json!({"io_bytes": count * 4096, "runtime": 1000, "total_ios": count, "clat_ns": latency})
+    };
+    let job = json!({
+        "jobname": "mix", "groupid": 0, "error": 0, "job_runtime": 1000, "usr_cpu": 1.0, "sys_cpu": 1.0,
+        "job options": {"rw": "randrw", "rwmixread": "70", "bs": "4k", "iodepth": "1", "size": "1g",
+                        "filename": "/dev/nvme0n1", "direct": "1"},
+        "read": side(61, 1.0), "write": side(26, 2.0),
+    });
+    json!({"fio version": "fio-3.36", "timestamp": 1_700_000_000, "jobs": [job]}).to_string()
+}
+
+#[test]
+fn every_view_has_the_percentiles_that_fio_printed() {
+    let folder = tempfile::tempdir().unwrap();
+    let percentiles = json!({"50.000000": 43_210, "95.000000": 93_696, "99.000000": 140_288, "99.900000": 246_784});
+    std::fs::write(folder.path().join("fio.json"), fio(&percentiles)).unwrap();
+    let table = printed(&["import", "fio.json", "--out", "r.json"], folder.path());
+    let row = |direction: &str| {
+        let line = table.lines().find(|line| line.starts_with(&format!("mix, {direction}")));
+        line.unwrap_or_else(|| panic!("{table}"))
+            .split_whitespace()
+            .map(str::to_owned)
+            .collect::<Vec<_>>()
+    };
+    let (reads, writes) = (row("reads"), row("writes"));
+    for (row, shown) in
+        [(&reads, ["60.0", "43.2", "140", "247"]), (&writes, ["120", "86.4", "281", "494"])]
+    {
+        assert_eq!(row[4..8], shown, "{table}");
+    }
+    let saved: Value =
+        serde_json::from_str(&std::fs::read_to_string(folder.path().join("r.json")).unwrap())
+            .unwrap();
+    let told = &saved["tests"][0]["samples"][0]["reads"]["latency"]["percentiles_ns"];
+    assert_eq!((&told["95.0000"], &told["99.9000"]), (&json!(93_696), &json!(246_784)));
+    let compared = printed(&["compare", "r.json", "r.json"], folder.path());
+    assert!(compared.contains("mix, reads") && compared.contains("140"), "{compared}");
+    let exported = printed(&["export", "r.json"], folder.path());
+    let exported: Value = serde_json::from_str(&exported).unwrap();
+    let told = &exported["jobs"][0]["write"]["clat_ns"]["percentile"];
+    assert_eq!(told["95.000000"], json!(187_392));
+    for arguments in [
+        vec!["report", "r.json", "--html", "page.html"],
+        vec!["plot", "r.json", "--chart", "percentiles", "--out", "tails.svg"],
+    ] {
+        printed(&arguments, folder.path());
+    }
+    let page = std::fs::read_to_string(folder.path().join("page.html")).unwrap();
+    assert!(
+        page.contains("mix, writes") && page.contains(">494<"),
+        "the page lacks the p99.9 of writes"
+    );
+}
+
+#[test]
+fn what_fio_did_not_measure_is_a_dash_and_what_it_did_not_state_is_not_computed_with() {
+    let folder = tempfile::tempdir().unwrap();
+    let bare = fio(&json!(null)).replace("\"job options\"", "\"other\"");
+    std::fs::write(folder.path().join("fio.json"), bare).unwrap();
+    let table = printed(&["import", "fio.json", "--out", "r.json"], folder.path());
+    assert!(!table.contains("p99") && table.contains("not stated"), "{table}");
+    let whatif = [
+        "whatif",
+        "r.json",
+        "--model",
+        "samsung-950-pro-512gb@workstation-z170:m2",
+        "--port",
+        "pcie-slot",
+    ];
+    let fit = ["fit", "r.json", "--platform", "workstation-z170:m2"];
+    for arguments in [&whatif[..], &fit[..]] {
+        let refused = run(arguments, folder.path());
+        let text = String::from_utf8(refused.stderr).unwrap();
+        assert_eq!(refused.status.code(), Some(2), "{text}");
+        assert!(text.contains("--pattern"), "{text}");
+    }
+}
+
+#[test]
+fn an_assumed_bottleneck_stands_first_with_its_range() {
+    let folder = tempfile::tempdir().unwrap();
+    let drive = "samsung-980-pro-1tb@workstation-x570:m2";
+    let test = "crystaldiskmark-8:rnd4k-q32t1-read";
+    let sim = ["sim", drive, test, "--duration", "100ms", "--no-interval", "--no-save"];
+    let text = printed(&sim, folder.path());
+    let words = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let lead = words(&text.lines().skip(1).take(3).collect::<Vec<_>>().join(" "));
+    assert!(lead.contains("limited by the host's time per request, which is assumed"), "{text}");
+    assert!(lead.contains("platform.cpu.request_submit = 2 us, 1.43 us to 2.8 us"), "{text}");
+    // A value that the user gives is not assumed.
+    let mut given = sim.to_vec();
+    given.extend(["--set", "platform.cpu.request_submit=2us"]);
+    assert!(!words(&printed(&given, folder.path())).contains("request_submit = 2 us, 1.43"));
+}

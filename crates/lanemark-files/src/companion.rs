@@ -1,0 +1,226 @@
+//! Companion files: files that a command makes next to one that its user named, such as `disk.img.map`.
+//!
+//! The user did not choose the name, so a file that already has it may belong to another program, and in another user's
+//! folder it may be a link to a file that only root can write. A companion is therefore opened in one of two ways. A
+//! new file is created with `O_EXCL | O_NOFOLLOW` (open(2)). An existing file is opened with `O_NOFOLLOW`, and is taken
+//! only if it is a regular file with one name whose first bytes are the mark of our format. An empty file contains
+//! nothing that could be lost, and is taken as well.
+//!
+//! Not covered: another program that writes our mark into its own file.
+
+use std::fs::{self, File, OpenOptions};
+use std::io;
+use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+
+use rustix::fs::OFlags;
+use rustix::io::Errno;
+use thiserror::Error;
+
+/// Number of attempts to open a file that other programs create and remove meanwhile.
+const ATTEMPTS: u32 = 100;
+
+/// A companion file, open for reading and writing.
+#[derive(Debug)]
+pub struct Companion {
+    /// The file.
+    pub file: File,
+    /// Whether the file is empty: it is new, or it was empty before.
+    pub is_empty: bool,
+}
+
+/// The reason why a companion file cannot be opened.
+#[derive(Debug, Error)]
+pub enum CompanionError {
+    /// Another program's file has the name.
+    #[error("{}: exists and {reason}", path.display())]
+    Foreign {
+        /// The companion's path.
+        path: PathBuf,
+        /// The difference from a file of ours.
+        reason: String,
+    },
+    /// The kernel refuses.
+    #[error("{}: can't be opened: {source}", path.display())]
+    System {
+        /// The companion's path.
+        path: PathBuf,
+        /// The kernel's answer.
+        source: io::Error,
+    },
+}
+
+/// Returns the path of a companion: `named` with `ending` after its file name.
+pub fn path(named: &Path, ending: &str) -> PathBuf {
+    let mut name = named.as_os_str().to_owned();
+    name.push(ending);
+    name.into()
+}
+
+/// Opens or creates the companion at `path`, whose content begins with `mark`.
+///
+/// # Errors
+/// Returns [`CompanionError::Foreign`] if something else has the name, and leaves that as it is.
+pub fn open(path: &Path, mark: &[u8]) -> Result<Companion, CompanionError> {
+    let system = |source| CompanionError::System { path: path.to_owned(), source };
+    for _ in 0..ATTEMPTS {
+        match create(path) {
+            Ok(file) => return Ok(Companion { file, is_empty: true }),
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+            Err(error) => return Err(system(error)),
+        }
+        match existing(path, mark) {
+            Err(CompanionError::System { source, .. })
+                if source.kind() == io::ErrorKind::NotFound => {}
+            opened => return opened,
+        }
+    }
+    Err(system(io::Error::other("other programs create and remove it all the time")))
+}
+
+/// Opens an existing companion.
+fn existing(path: &Path, mark: &[u8]) -> Result<Companion, CompanionError> {
+    let system = |source| CompanionError::System { path: path.to_owned(), source };
+    let foreign =
+        |reason: &str| CompanionError::Foreign { path: path.to_owned(), reason: reason.to_owned() };
+    // Opening a device or a pipe has effects, so the kind is checked first.
+    let kind = fs::symlink_metadata(path).map_err(system)?.file_type();
+    if kind.is_symlink() {
+        return Err(foreign("is a symbolic link, which is not followed"));
+    }
+    if !kind.is_file() {
+        return Err(foreign("is no regular file"));
+    }
+    let mut options = OpenOptions::new();
+    let flags = (OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC).bits().cast_signed();
+    let file = match options.read(true).write(true).custom_flags(flags).open(path) {
+        Err(error) if Errno::from_io_error(&error) == Some(Errno::LOOP) => {
+            return Err(foreign("is a symbolic link, which is not followed"));
+        }
+        opened => opened.map_err(system)?,
+    };
+    let there = file.metadata().map_err(system)?;
+    if !there.is_file() {
+        return Err(foreign("is no regular file"));
+    }
+    if there.nlink() > 1 {
+        return Err(foreign("has another name too"));
+    }
+    if there.len() == 0 {
+        return Ok(Companion { file, is_empty: true });
+    }
+    let mut begins = vec![0; mark.len()];
+    match file.read_exact_at(&mut begins, 0) {
+        Ok(()) if begins == mark => Ok(Companion { file, is_empty: false }),
+        Ok(()) => Err(foreign("is not a file of Lanemark")),
+        Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => {
+            Err(foreign("is not a file of Lanemark"))
+        }
+        Err(error) => Err(system(error)),
+    }
+}
+
+/// Creates the file `path` for this user only, open for reading and writing.
+///
+/// # Errors
+/// Returns `AlreadyExists` if anything has the name, also a link that leads nowhere.
+pub fn create(path: &Path) -> io::Result<File> {
+    let mut options = OpenOptions::new();
+    let flags = (OFlags::NOFOLLOW | OFlags::CLOEXEC).bits().cast_signed();
+    options.read(true).write(true).create_new(true).mode(0o600).custom_flags(flags).open(path)
+}
+
+/// Creates a file with a free name next to `named`, for content that is renamed to another name when it is whole.
+///
+/// # Errors
+/// Returns the kernel's error.
+pub fn part(named: &Path) -> io::Result<(File, PathBuf)> {
+    for number in 0..ATTEMPTS {
+        let name = path(named, &format!(".{}-{number}.part", std::process::id()));
+        match create(&name) {
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+            made => return made.map(|file| (file, name)),
+        }
+    }
+    Err(io::Error::other("no name next to it is free"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::Write;
+
+    const MARK: &[u8] = b"ours 1 ";
+
+    fn foreign(path: &Path) -> String {
+        match open(path, MARK) {
+            Err(error @ CompanionError::Foreign { .. }) => error.to_string(),
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn a_new_companion_is_for_this_user_only_and_is_recognised_later() {
+        let folder = tempfile::tempdir().unwrap();
+        let at = path(&folder.path().join("disk"), ".map");
+        assert!(at.ends_with("disk.map"));
+        let mut made = open(&at, MARK).unwrap();
+        assert!(made.is_empty);
+        assert_eq!(made.file.metadata().unwrap().mode() & 0o777, 0o600);
+        assert!(open(&at, MARK).unwrap().is_empty);
+        made.file.write_all(b"ours 1 and more").unwrap();
+        assert!(!open(&at, MARK).unwrap().is_empty);
+    }
+
+    #[test]
+    fn another_programs_file_is_refused_and_stays() {
+        let folder = tempfile::tempdir().unwrap();
+        let at = folder.path().join("disk.map");
+        for content in ["theirs, and long enough", "our", "ours 2 "] {
+            fs::write(&at, content).unwrap();
+            assert!(foreign(&at).contains("not a file of Lanemark"), "{content}");
+            assert_eq!(fs::read_to_string(&at).unwrap(), content);
+        }
+    }
+
+    #[test]
+    fn no_link_is_followed_and_no_device_is_opened() {
+        let folder = tempfile::tempdir().unwrap();
+        let in_folder = |name: &str| folder.path().join(name);
+        fs::write(in_folder("victim"), "ours 1 of root").unwrap();
+        std::os::unix::fs::symlink(in_folder("victim"), in_folder("link")).unwrap();
+        std::os::unix::fs::symlink(in_folder("new"), in_folder("dangling")).unwrap();
+        fs::hard_link(in_folder("victim"), in_folder("second")).unwrap();
+        assert!(foreign(&in_folder("link")).contains("symbolic link"));
+        assert!(foreign(&in_folder("dangling")).contains("symbolic link"));
+        assert!(!in_folder("new").exists());
+        assert!(foreign(&in_folder("second")).contains("another name"));
+        fs::create_dir(in_folder("folder")).unwrap();
+        assert!(foreign(&in_folder("folder")).contains("no regular file"));
+        rustix::fs::mknodat(
+            rustix::fs::CWD,
+            in_folder("pipe"),
+            rustix::fs::FileType::Fifo,
+            rustix::fs::Mode::RUSR | rustix::fs::Mode::WUSR,
+            0,
+        )
+        .unwrap();
+        assert!(foreign(&in_folder("pipe")).contains("no regular file"));
+    }
+
+    #[test]
+    fn a_part_takes_no_name_that_is_taken() {
+        let folder = tempfile::tempdir().unwrap();
+        let named = folder.path().join("database");
+        let (_first, one) = part(&named).unwrap();
+        std::os::unix::fs::symlink(
+            folder.path().join("victim"),
+            path(&named, &format!(".{}-1.part", std::process::id())),
+        )
+        .unwrap();
+        let (_second, two) = part(&named).unwrap();
+        assert!(one.to_string_lossy().ends_with("-0.part"), "{one:?}");
+        assert!(two.to_string_lossy().ends_with("-2.part"), "{two:?}");
+        assert!(!folder.path().join("victim").exists());
+    }
+}

@@ -1,0 +1,174 @@
+//! Temporary folders and files that only this user can read, and that are removed with the process.
+//!
+//! Contents such as a machine's capture contain serial numbers, so a folder has mode 0700 regardless of the umask. A
+//! folder is removed when its owner drops it. A process that a signal ends does not drop its values: it calls
+//! [`remove_all`], which removes every remaining folder and file. SIGKILL leaves them.
+
+use std::fs::{self, Permissions};
+use std::io;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::thread;
+use std::time::Duration;
+
+use tempfile::TempDir;
+
+/// Attempts to remove a folder that another thread still writes to, and the time between two.
+const ATTEMPTS: u32 = 50;
+const PAUSE: Duration = Duration::from_millis(2);
+
+/// The paths that are removed when the process ends; `None` after its end has begun.
+static ALIVE: Mutex<Option<Vec<PathBuf>>> = Mutex::new(Some(Vec::new()));
+
+/// A temporary folder with mode 0700. It is removed with all its contents when this value is dropped.
+#[derive(Debug)]
+pub struct PrivateFolder {
+    folder: Option<TempDir>,
+    path: PathBuf,
+}
+
+/// A file that is removed when this value is dropped, and when the process ends.
+#[derive(Debug)]
+pub struct PrivateFile(PathBuf);
+
+impl PrivateFolder {
+    /// Creates a folder whose name begins with `prefix`, among the system's temporary files.
+    ///
+    /// # Errors
+    /// Returns the kernel's error, or an error if the process is ending.
+    pub fn new(prefix: &str) -> io::Result<Self> {
+        Self::within(&std::env::temp_dir(), prefix)
+    }
+
+    /// Creates a folder whose name begins with `prefix` in `folder`.
+    ///
+    /// # Errors
+    /// Returns the kernel's error, or an error if the process is ending.
+    pub fn within(folder: &Path, prefix: &str) -> io::Result<Self> {
+        // The lock is held while the folder is created, so the process cannot end between the creation and the entry.
+        let mut alive = alive();
+        let alive = alive.as_mut().ok_or_else(ending)?;
+        let mut builder = tempfile::Builder::new();
+        builder.prefix(prefix).rand_bytes(12).permissions(Permissions::from_mode(0o700));
+        let folder = builder.tempdir_in(folder)?;
+        // The umask may have removed permissions.
+        fs::set_permissions(folder.path(), Permissions::from_mode(0o700))?;
+        let path = folder.path().to_owned();
+        alive.push(path.clone());
+        Ok(Self { folder: Some(folder), path })
+    }
+
+    /// Returns the folder's path.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Leaves the removal at the end of the process to another process, which needs the contents of the folder.
+    pub fn leave_to_another_process(&self) {
+        forget(&self.path);
+    }
+}
+
+impl Drop for PrivateFolder {
+    fn drop(&mut self) {
+        drop(self.folder.take());
+        forget(&self.path);
+    }
+}
+
+impl PrivateFile {
+    /// Registers the file `path` for removal with this value, or with the process.
+    pub fn of(path: PathBuf) -> Self {
+        if let Some(alive) = alive().as_mut() {
+            alive.push(path.clone());
+        }
+        Self(path)
+    }
+}
+
+impl Drop for PrivateFile {
+    fn drop(&mut self) {
+        let _ = fs::remove_file(&self.0);
+        forget(&self.0);
+    }
+}
+
+/// Runs a step that writes into a private folder. The end of the process waits for the step, and no step begins after
+/// it, so a folder that is being removed is not filled again.
+///
+/// The step must neither create nor drop a private folder or file.
+///
+/// # Errors
+/// Returns the step's error, or an error if the process is ending.
+pub fn write_step<T>(step: impl FnOnce() -> io::Result<T>) -> io::Result<T> {
+    let alive = alive();
+    match alive.is_some() {
+        true => step(),
+        false => Err(ending()),
+    }
+}
+
+/// Removes all folders and files of the process, which then ends. No folder can be created afterwards.
+pub fn remove_all() {
+    let Some(all) = alive().take() else { return };
+    for path in all.iter().rev() {
+        for _ in 0..ATTEMPTS {
+            let removed = match fs::symlink_metadata(path) {
+                Ok(there) if there.is_dir() => fs::remove_dir_all(path),
+                Ok(_) => fs::remove_file(path),
+                Err(_) => break,
+            };
+            if removed.is_err() {
+                thread::sleep(PAUSE);
+            }
+        }
+    }
+}
+
+fn forget(path: &Path) {
+    if let Some(alive) = alive().as_mut() {
+        alive.retain(|one| one != path);
+    }
+}
+
+fn alive() -> MutexGuard<'static, Option<Vec<PathBuf>>> {
+    ALIVE.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn ending() -> io::Error {
+    io::Error::other("the process is ending")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn mode(path: &Path) -> u32 {
+        fs::metadata(path).unwrap().permissions().mode() & 0o777
+    }
+
+    /// The process has one list, so this is one test.
+    #[test]
+    fn folders_are_private_and_go_with_their_owner_or_with_the_process() {
+        let outer = tempfile::tempdir().unwrap();
+        let make = || PrivateFolder::within(outer.path(), "lanemark-test-").unwrap();
+        let (dropped, left, others) = (make(), make(), make());
+        assert_eq!(mode(dropped.path()), 0o700);
+        let gone = dropped.path().to_owned();
+        fs::write(gone.join("serial"), "S1").unwrap();
+        drop(dropped);
+        assert!(!gone.exists());
+        fs::create_dir(left.path().join("below")).unwrap();
+        fs::write(left.path().join("below/serial"), "S1").unwrap();
+        others.leave_to_another_process();
+        let file = outer.path().join("page.html");
+        fs::write(&file, "token").unwrap();
+        let page = PrivateFile::of(file.clone());
+        remove_all();
+        assert!(!left.path().exists() && !file.exists() && others.path().exists());
+        assert!(PrivateFolder::within(outer.path(), "lanemark-test-").is_err());
+        drop((left, page, others));
+        assert_eq!(fs::read_dir(outer.path()).unwrap().count(), 0);
+    }
+}

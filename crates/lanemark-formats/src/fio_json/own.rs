@@ -1,0 +1,73 @@
+//! Lanemark's additions to its export: the repeats of an entry, and the statistic of its headline figures.
+//!
+//! fio does not have repeats of one job, so an entry sums all repeats of a test and its rates are means. Lanemark's
+//! headline may be the median. The key `lanemark` of an entry, which other readers ignore, names both and contains the
+//! repeats, so that an imported export has the exported figures.
+
+use lanemark_schema::result::{Sample, TestResult};
+use lanemark_schema::workload::Average;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+/// Maximum number of repeats that are read.
+const REPEATS_MAX: usize = 1000;
+
+/// The content of the key `lanemark`.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(super) struct Own {
+    /// The statistic of the entry's own figures.
+    pub(super) statistic: String,
+    /// The statistic of the headline figures.
+    pub(super) average: Average,
+    /// The repeats.
+    pub(super) repeats: Vec<Sample>,
+}
+
+impl Own {
+    /// Returns the additions for `test`. Records of the simulator and the machine are not included.
+    pub(super) fn of(test: &TestResult, average: Average) -> Self {
+        let repeats = test.samples.iter().map(|sample| Sample {
+            faults: Vec::new(),
+            evidence: None,
+            punctuality: None,
+            path: None,
+            drive: None,
+            energy: None,
+            live: None,
+            replay: None,
+            series: None,
+            steady: None,
+            transactions: None,
+            ..sample.clone()
+        });
+        let repeats: Vec<Sample> = repeats.collect();
+        let statistic = match repeats.len() {
+            1 => "one repeat".to_owned(),
+            count => format!("sum and mean over {count} repeats"),
+        };
+        Self { statistic, average, repeats }
+    }
+
+    /// Reads the key of an entry of `jobs`.
+    ///
+    /// # Errors
+    /// Returns a description of the first invalid value.
+    pub(super) fn read(entry: &Value) -> Result<Option<Self>, String> {
+        let Some(value) = entry.get("lanemark") else { return Ok(None) };
+        let own = Self::deserialize(value).map_err(|error| error.to_string())?;
+        match own.repeats.len() {
+            1..=REPEATS_MAX => Ok(Some(own)),
+            count => Err(format!("{count} repeats: from 1 to {REPEATS_MAX}")),
+        }
+    }
+
+    /// Returns whether the repeats add up to `entry`, which they do not if the entry was edited.
+    pub(super) fn fits(&self, entry: &Sample) -> bool {
+        let operations: u64 = self.repeats.iter().map(Sample::operations).sum();
+        let bytes: u64 = self.repeats.iter().map(|one| one.bytes().get()).sum();
+        let failed: u64 = self.repeats.iter().map(|one| one.errors.total()).sum();
+        operations == entry.operations()
+            && bytes == entry.bytes().get()
+            && failed == entry.errors.total()
+    }
+}

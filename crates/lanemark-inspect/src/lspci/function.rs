@@ -1,0 +1,47 @@
+//! A PCI function of a text, its address, and the bounds of both.
+
+/// Maximum number of lines that are read.
+pub(super) const LINES_MAX: usize = 200_000;
+/// Maximum number of functions that are created.
+pub(super) const FUNCTIONS_MAX: usize = 4096;
+
+/// The address of a function: domain, bus, and device with its function.
+pub(super) type Address = (u32, u8, String);
+
+/// A PCI function as the text describes it.
+#[derive(Debug, Default)]
+pub(super) struct Function {
+    /// Class of the function, which lspci prints as text such as `PCI bridge`; unknown in trees.
+    pub(super) class: Option<u32>,
+    pub(super) name: String,
+    pub(super) driver: Option<String>,
+    /// Bus below a bridge.
+    pub(super) below: Option<u8>,
+    pub(super) capable: Option<(String, String)>,
+    pub(super) trained: Option<(String, String)>,
+    /// Kind of port as the PCI Express capability numbers it. Payloads and read requests are codes of 128 B shifted
+    /// left.
+    pub(super) port_type: Option<u8>,
+    pub(super) payload_capable: Option<u16>,
+    pub(super) payload: Option<u16>,
+    pub(super) read_request: Option<u16>,
+    /// Whether lspci could not read the function's capabilities.
+    pub(super) denied: bool,
+}
+
+/// Parses up to `digits` hexadecimal digits.
+pub(super) fn hexadecimal(text: &str, digits: usize) -> Option<u32> {
+    let plain = !text.is_empty()
+        && text.len() <= digits
+        && text.bytes().all(|byte| byte.is_ascii_hexdigit());
+    plain.then(|| u32::from_str_radix(text, 16).ok()).flatten()
+}
+
+/// Parses `00.0`, a device with its function.
+pub(super) fn slot(text: &str) -> Option<String> {
+    let (device, function) = text.split_once('.')?;
+    let is = |text: &str, length| {
+        text.len() == length && text.bytes().all(|byte| byte.is_ascii_hexdigit())
+    };
+    (is(device, 2) && is(function, 1)).then(|| text.to_owned())
+}

@@ -1,0 +1,206 @@
+//! The texts of `lspci -vvv` and `lspci -tv` (pciutils), limited to the parts that concern storage.
+//!
+//! The text is converted to a sysfs tree of its functions, and the tree is inspected. `pasted` removes the surroundings
+//! of a pasted text. `verbose` reads from `-vvv` bridges with the buses below them, classes, drivers, the links'
+//! capabilities and states (`LnkCap`, `LnkSta`) and payload sizes (`DevCap`, `DevCtl`). `bus_tree` reads from `-tv` the
+//! position and name of each function. Neither format names drives: an NVMe function counts as one drive with one
+//! namespace, and the drives on a SATA, SAS, RAID or USB controller appear as one device that is named after the
+//! controller. A text may contain any part of a machine: a missing port leaves its end of a link unknown.
+//!
+//! Not read: `-x` dumps, `-vmm`, and trees of other options.
+
+mod bus_tree;
+mod function;
+mod pasted;
+mod verbose;
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::io;
+use std::os::unix::fs::symlink;
+use std::path::Path;
+
+use lanemark_files::private::{PrivateFolder, write_step};
+
+use function::{Address, Function};
+
+/// Maximum number of bridges above a function.
+const DEPTH_MAX: usize = 32;
+
+/// Kinds of storage controllers: name, and class without its lowest byte.
+const CONTROLLERS: [(&str, u32); 7] = [
+    ("ide", 0x01_01),
+    ("ata", 0x01_05),
+    ("raid", 0x01_04),
+    ("sata", 0x01_06),
+    ("sas", 0x01_07),
+    ("storage", 0x01_80),
+    ("usb", 0x0c_03),
+];
+
+/// The tree that a text describes.
+#[derive(Debug)]
+pub(crate) struct LspciTree {
+    /// The folder with the tree, which is removed with this value.
+    pub(crate) folder: PrivateFolder,
+    /// Functions whose capabilities were hidden from an unprivileged user, by their position in the tree.
+    pub(crate) denied: Vec<String>,
+}
+
+/// The reason why a text gives no tree.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LspciProblem {
+    /// The text is empty.
+    Empty,
+    /// The text contains no output of lspci.
+    NotLspci,
+    /// The text has lines of links without the beginning of their function.
+    LinksOnly,
+    /// The text is the output of `lspci -vmm`, which prints no links.
+    MachineReadable,
+    /// A tree of `lspci -tv` has lost its line breaks or its indentation.
+    BrokenTree,
+    /// The text has functions, but no storage controller among them.
+    NoStorage {
+        /// Number of functions in the text.
+        functions: usize,
+    },
+}
+
+/// Creates a sysfs tree from a text.
+///
+/// # Errors
+/// Returns an I/O error of the temporary folder. The inner error states why the text gives no tree.
+pub(crate) fn tree(text: &str) -> io::Result<Result<LspciTree, LspciProblem>> {
+    let functions = match functions(&pasted::clean(text)) {
+        Ok(functions) => functions,
+        Err(problem) => return Ok(Err(problem)),
+    };
+    let folder = PrivateFolder::new("lanemark-lspci-")?;
+    let (mut drives, mut controllers) = (0, 0);
+    let mut denied = Vec::new();
+    write_step(|| {
+        let root = folder.path();
+        fs::create_dir_all(root.join("block"))?;
+        for (address, function) in &functions {
+            let Some(place) = place(&functions, address) else { continue };
+            let at = root.join(&place);
+            fs::create_dir_all(&at)?;
+            if let Some(class) = function.class {
+                write(&at, "class", &format!("{class:#08x}"))?;
+            }
+            for (rates, speed, width) in [
+                (&function.trained, "current_link_speed", "current_link_width"),
+                (&function.capable, "max_link_speed", "max_link_width"),
+            ] {
+                if let Some((rate, lanes)) = rates {
+                    write(&at, speed, &format!("{rate} GT/s PCIe"))?;
+                    write(&at, width, lanes)?;
+                }
+            }
+            if let Some(driver) = &function.driver {
+                symlink(format!("../../bus/pci/drivers/{driver}"), at.join("driver"))?;
+            }
+            if function.class == Some(0x01_0802) {
+                let (controller, block) = (format!("nvme{drives}"), format!("nvme{drives}n1"));
+                let below = format!("nvme/{controller}/{block}");
+                fs::create_dir_all(at.join(&below))?;
+                write(&at.join("nvme").join(&controller), "model", &function.name)?;
+                symlink(format!("../{place}/{below}"), root.join("block").join(block))?;
+                drives += 1;
+            }
+            if let Some(config) = function.config() {
+                fs::write(at.join("config"), config)?;
+            }
+            let class = function.class.map(|class| class >> 8);
+            if let Some((kind, _)) = CONTROLLERS.iter().find(|(_, known)| Some(*known) == class) {
+                let (domain, bus, rest) = address;
+                let block = format!("{kind}-{domain:04x}:{bus:02x}:{rest}");
+                let device = at.join(&block).join("device");
+                fs::create_dir_all(&device)?;
+                write(&device, "model", &format!("not told by lspci, on {}", function.name))?;
+                symlink(format!("../{place}/{block}"), root.join("block").join(block))?;
+                controllers += 1;
+            }
+            if function.denied {
+                denied.push(place);
+            }
+        }
+        Ok(())
+    })?;
+    Ok(match drives + controllers {
+        0 => Err(LspciProblem::NoStorage { functions: functions.len() }),
+        _ => Ok(LspciTree { folder, denied }),
+    })
+}
+
+/// Reads the functions of a text: from `-vvv` output, with the bridges above them that a tree in the same text shows.
+fn functions(text: &str) -> Result<BTreeMap<Address, Function>, LspciProblem> {
+    let mut functions = verbose::read(text);
+    if bus_tree::is_in(text) {
+        let tree = bus_tree::read(text).map_err(|bus_tree::Broken| LspciProblem::BrokenTree);
+        match tree {
+            Ok(tree) => {
+                for (address, other) in tree {
+                    functions.entry(address).or_default().complete(other);
+                }
+            }
+            Err(problem) if functions.is_empty() => return Err(problem),
+            Err(_) => {}
+        }
+    }
+    let is_machine_readable =
+        || text.lines().any(|line| line.starts_with("Slot:")) && text.contains("\nClass:");
+    match functions.is_empty() {
+        false => Ok(functions),
+        true if text.trim().is_empty() => Err(LspciProblem::Empty),
+        true if verbose::has_links(text) => Err(LspciProblem::LinksOnly),
+        true if is_machine_readable() => Err(LspciProblem::MachineReadable),
+        true => Err(LspciProblem::NotLspci),
+    }
+}
+
+impl Function {
+    /// Returns the configuration space with the text's values of the PCI Express capability; `None` if the text lacks
+    /// them.
+    fn config(&self) -> Option<Vec<u8>> {
+        let (capable, set) = (self.payload_capable?, self.payload?);
+        let mut config = vec![0; 256];
+        // A list with one capability, at 40h: id, end of the list, flags, supported values, and set values.
+        config[0x06] = 0x10;
+        config[0x34] = 0x40;
+        config[0x40] = 0x10;
+        config[0x42] = self.port_type? << 4 | 2;
+        config[0x44..0x46].copy_from_slice(&capable.to_le_bytes());
+        // A code that is not in the text is one of the reserved codes.
+        let control = set << 5 | self.read_request.unwrap_or(7) << 12;
+        config[0x48..0x4a].copy_from_slice(&control.to_le_bytes());
+        Some(config)
+    }
+}
+
+fn write(folder: &Path, name: &str, text: &str) -> io::Result<()> {
+    fs::write(folder.join(name), format!("{text}\n"))
+}
+
+/// Returns the position of a function: below the bridge to its bus, and so on up to a bus without a bridge.
+fn place(functions: &BTreeMap<Address, Function>, address: &Address) -> Option<String> {
+    let mut steps = vec![address];
+    for _ in 0..DEPTH_MAX {
+        let (domain, bus, _) = steps.last()?;
+        let is_above = |(other, function): &(&Address, &Function)| {
+            other.0 == *domain && other.1 < *bus && function.below == Some(*bus)
+        };
+        match functions.iter().find(is_above) {
+            Some((bridge, _)) => steps.push(bridge),
+            None => {
+                let names = steps.iter().rev();
+                let names =
+                    names.map(|(domain, bus, rest)| format!("{domain:04x}:{bus:02x}:{rest}"));
+                let path = names.collect::<Vec<_>>().join("/");
+                return Some(format!("devices/pci{domain:04x}:{bus:02x}/{path}"));
+            }
+        }
+    }
+    None
+}

@@ -1,0 +1,277 @@
+//! The functions of `lspci -vvv`, with or without `-nn`, `-n` and `-D`.
+//!
+//! A function begins at its address, followed by its class and name. The text after them is searched for lspci's own
+//! keys (`LnkCap:`, `LnkSta:`, `Bus: primary=`) at any position: pastes lose line breaks and indentation, and mail
+//! programs wrap lines. The value of a key ends at the next key. Since pciutils 3, a link's speed has the unit GT/s and
+//! its keys are `LnkCap:` and `LnkSta:`. Older versions print `Link: Supported Speed 2.5Gb/s` and
+//! `Link: Speed 2.5Gb/s`, which are read too. The words `(ok)`, `(downgraded)` and `(overdriven)`, which only newer
+//! versions print, are not needed.
+
+use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
+
+use super::function::{Address, FUNCTIONS_MAX, Function, hexadecimal, slot};
+
+/// Maximum text of one function that is read, in bytes; lspci prints up to about 10 kB.
+const BODY_MAX: usize = 64 << 10;
+/// Maximum length of a key's value, in bytes.
+const VALUE_MAX: usize = 400;
+/// Maximum length of a function's class, in bytes.
+const CLASS_MAX: usize = 80;
+/// Maximum length of a function's name, in characters.
+const NAME_MAX: usize = 120;
+
+/// Keys of lspci; each ends the value of the one before it.
+const KEYS: [&str; 35] = [
+    "Bus: primary=",
+    "Capabilities:",
+    "Control:",
+    "Status:",
+    "Subsystem:",
+    "DeviceName:",
+    "Flags:",
+    "Latency:",
+    "Interrupt:",
+    "NUMA node:",
+    "IOMMU group:",
+    "Physical Slot:",
+    "Memory behind bridge:",
+    "Region 0:",
+    "BridgeCtl:",
+    "DevCap:",
+    "DevCtl:",
+    "DevSta:",
+    "LnkCap:",
+    "LnkCtl:",
+    "LnkSta:",
+    "SltCap:",
+    "RootCap:",
+    "DevCap2:",
+    "DevCtl2:",
+    "LnkCap2:",
+    "LnkCtl2:",
+    "LnkSta2:",
+    "Device: Supported:",
+    "Device: MaxPayload",
+    "Link: Supported",
+    "Link: Speed",
+    "Link: Latency",
+    "Kernel driver in use:",
+    "Kernel modules:",
+];
+
+/// Reads the functions of `text`. A function that appears twice, as in a list and in detail, is read as one.
+pub(super) fn read(text: &str) -> BTreeMap<Address, Function> {
+    let mut functions: BTreeMap<Address, Function> = BTreeMap::new();
+    let mut heads = heads(text).peekable();
+    while let Some(head) = heads.next() {
+        let end = heads.peek().map_or(text.len(), |next| next.start);
+        let body = prefix(&text[head.name..end], BODY_MAX);
+        let mut function = Function { class: class_of(head.class), ..Function::default() };
+        function.read_body(body);
+        if functions.len() >= FUNCTIONS_MAX {
+            break;
+        }
+        match functions.entry(head.address) {
+            Entry::Vacant(entry) => drop(entry.insert(function)),
+            Entry::Occupied(mut entry) => entry.get_mut().complete(function),
+        }
+    }
+    functions
+}
+
+/// Returns whether a text has lines of links, which belong to a function.
+pub(super) fn has_links(text: &str) -> bool {
+    text.contains("LnkCap:") || text.contains("LnkSta:")
+}
+
+/// The beginning of a function: `01:00.0 Non-Volatile memory controller [0108]: Samsung …`.
+struct Head<'t> {
+    address: Address,
+    class: &'t str,
+    /// Offsets at which the function and its name begin.
+    start: usize,
+    name: usize,
+}
+
+/// Returns the beginnings of all functions. A function may begin within a line if a paste has lost the line break.
+fn heads(text: &str) -> impl Iterator<Item = Head<'_>> {
+    let mut next = 0;
+    std::iter::from_fn(move || {
+        while next < text.len() {
+            let rest = &text[next..];
+            let start = next + (rest.len() - rest.trim_start().len());
+            let word = text[start..].split_whitespace().next()?;
+            next = start + word.len();
+            let Some(address) = address(word.trim_start_matches('`')) else { continue };
+            if let Some((class, name)) = class_before_name(&text[next..]) {
+                let name = next + name;
+                next = name;
+                return Some(Head { address, class, start, name });
+            }
+        }
+        None
+    })
+}
+
+/// Returns the class at the beginning of `text`, and the offset of the name after it.
+fn class_before_name(text: &str) -> Option<(&str, usize)> {
+    let window = prefix(text, CLASS_MAX);
+    let end = window.find(": ").or_else(|| window.find(":\n"))?;
+    let class = window[..end].trim();
+    let begins = class.starts_with(|c: char| c.is_ascii_uppercase())
+        || (class.len() == 4 && class.bytes().all(|byte| byte.is_ascii_hexdigit()));
+    let plain = |c: char| c.is_ascii_alphanumeric() || " -/.,()[]".contains(c);
+    (begins && class.chars().all(plain)).then_some((class, end + 2))
+}
+
+impl Function {
+    /// Reads the text that follows the class.
+    fn read_body(&mut self, body: &str) {
+        let line = body.lines().next().unwrap_or_default();
+        let end = [" (rev ", " (prog-if "].iter().filter_map(|mark| line.find(mark)).min();
+        let line = &line[..end.unwrap_or(line.len()).min(first_key(line))];
+        self.name = line.trim().chars().take(NAME_MAX).collect();
+        self.below = value(body, "Bus: primary=")
+            .and_then(|bus| after(&bus, "secondary=", &[""]))
+            .and_then(|bus| hexadecimal(&bus, 2))
+            .and_then(|bus| u8::try_from(bus).ok());
+        let first = |keys: [&str; 2]| keys.iter().find_map(|key| value(body, key));
+        let link = |keys: [&str; 2]| {
+            let text = first(keys)?;
+            let speed = after(&text, "Speed ", &["GT/s", "Gb/s"])?;
+            let speed = if speed.contains('.') { speed } else { format!("{speed}.0") };
+            Some((speed, after(&text, "Width x", &[""])?))
+        };
+        self.capable = link(["LnkCap:", "Link: Supported Speed"]);
+        self.trained = link(["LnkSta:", "Link: Speed"]).filter(|(_, lanes)| lanes != "0");
+        let express = body.find("] Express ").map(|at| prefix(&body[at..], VALUE_MAX));
+        self.port_type = express.and_then(port_type);
+        let size = |text: &str, key| after(text, key, &[""]).and_then(|size| code(&size));
+        let capable = first(["DevCap:", "Device: Supported:"]);
+        self.payload_capable = capable.and_then(|text| size(&text, "MaxPayload "));
+        // The set sizes are in a separate line, below the switches of DevCtl.
+        if let Some(control) = first(["DevCtl:", "Device: MaxPayload"]) {
+            self.payload = size(&control, "MaxPayload ");
+            self.read_request = size(&control, "MaxReadReq ");
+        }
+        self.denied = body.contains("Capabilities: <access denied>");
+        let key = "Kernel driver in use:";
+        let driver = value(body, key).unwrap_or_default();
+        let driver = driver.strip_prefix(key).unwrap_or_default();
+        let driver = driver.split_whitespace().next().unwrap_or_default();
+        let plain = driver.chars().all(|c| c.is_ascii_alphanumeric() || c == '_' || c == '-');
+        self.driver = (plain && !driver.is_empty()).then(|| driver.to_owned());
+    }
+
+    /// Adds the values that another text of the same function contains and this one lacks.
+    pub(super) fn complete(&mut self, other: Self) {
+        if self.name.is_empty() {
+            self.name = other.name;
+        }
+        self.class = self.class.or(other.class);
+        self.driver = self.driver.take().or(other.driver);
+        self.below = self.below.or(other.below);
+        self.capable = self.capable.take().or(other.capable);
+        self.trained = self.trained.take().or(other.trained);
+        self.port_type = self.port_type.or(other.port_type);
+        self.payload_capable = self.payload_capable.or(other.payload_capable);
+        self.payload = self.payload.or(other.payload);
+        self.read_request = self.read_request.or(other.read_request);
+        self.denied |= other.denied;
+    }
+}
+
+/// Returns up to `most` bytes from the beginning of `text`.
+fn prefix(text: &str, most: usize) -> &str {
+    let fits = (0..=most.min(text.len())).rev().find(|&end| text.is_char_boundary(end));
+    &text[..fits.unwrap_or(0)]
+}
+
+/// Returns the offset of the first key in `text`, or the text's length.
+fn first_key(text: &str) -> usize {
+    let found = |key: &&str| text.find(key).filter(|&at| begins_word(text, at));
+    KEYS.iter().filter_map(found).min().unwrap_or(text.len())
+}
+
+/// Returns whether a word begins at `at`, so that `Link:` is not found in `Uplink:`.
+fn begins_word(text: &str, at: usize) -> bool {
+    text[..at].chars().next_back().is_none_or(|before| !before.is_alphanumeric())
+}
+
+/// Returns the text from `key` to the next key, with single spaces.
+fn value(body: &str, key: &str) -> Option<String> {
+    let at = body.match_indices(key).map(|(at, _)| at).find(|&at| begins_word(body, at))?;
+    let window = prefix(&body[at..], VALUE_MAX);
+    let end = key.len() + first_key(&window[key.len()..]);
+    Some(window[..end].split_whitespace().collect::<Vec<&str>>().join(" "))
+}
+
+/// Returns the class of a function with its interface, as far as its words determine them.
+fn class_of(class: &str) -> Option<u32> {
+    const WORDS: [(&str, u32); 8] = [
+        ("PCI bridge", 0x06_0400),
+        ("Non-Volatile memory controller", 0x01_0802),
+        ("SATA controller", 0x01_0601),
+        ("RAID bus controller", 0x01_0400),
+        ("Serial Attached SCSI controller", 0x01_0700),
+        ("IDE interface", 0x01_0100),
+        ("USB controller", 0x0c_0330),
+        ("Mass storage controller", 0x01_8000),
+    ];
+    // `-nn` prints `SATA controller [0106]`, `-n` prints `0106`, and older versions of it print `Class 0106`.
+    let (words, number) = match class.rsplit_once(" [") {
+        Some((words, code)) => (words, code.strip_suffix(']')),
+        None => (class, Some(class.strip_prefix("Class ").unwrap_or(class))),
+    };
+    let number = number.and_then(|code| hexadecimal(code, 4));
+    let known =
+        |class: u32| WORDS.iter().find(|(_, known)| known >> 8 == class).map(|(_, known)| *known);
+    match number {
+        Some(class) => Some(known(class).unwrap_or(class << 8)),
+        None => WORDS.iter().find(|(known, _)| words.starts_with(known)).map(|(_, class)| *class),
+    }
+}
+
+/// Parses `0000:01:00.0`, or `01:00.0` of domain 0.
+fn address(text: &str) -> Option<Address> {
+    let (rest, device) = text.rsplit_once(':')?;
+    let (domain, bus) = rest.split_once(':').unwrap_or(("0", rest));
+    let bus = u8::try_from(hexadecimal(bus, 2)?).ok()?;
+    Some((hexadecimal(domain, 8)?, bus, slot(device)?))
+}
+
+/// Returns the word after `key` in `text` without the first of `ends` that it contains: for `Speed 8GT/s` and `GT/s` it
+/// is 8.
+fn after(text: &str, key: &str, ends: &[&str]) -> Option<String> {
+    let word = text.split_once(key)?.1;
+    let word = word.split([',', ' ', '(', ';']).next()?;
+    let word = ends.iter().find_map(|end| word.strip_suffix(end))?;
+    let plain = !word.is_empty()
+        && word.len() <= 8
+        && word.bytes().all(|byte| byte.is_ascii_hexdigit() || byte == b'.');
+    plain.then(|| word.to_owned())
+}
+
+/// Returns the code of a size in bytes, 0 for 128 to 5 for 4096.
+fn code(text: &str) -> Option<u16> {
+    (0..=5).find(|code| text == (128 << code).to_string())
+}
+
+/// Returns the kind of port in `Express (v2) Root Port (Slot+), MSI 00`.
+fn port_type(text: &str) -> Option<u8> {
+    const KINDS: [(&str, u8); 8] = [
+        ("Legacy Endpoint", 1),
+        ("Root Complex Integrated Endpoint", 9),
+        ("Endpoint", 0),
+        ("Root Port", 4),
+        ("Upstream Port", 5),
+        ("Downstream Port", 6),
+        ("PCI-Express to PCI", 7),
+        ("PCI/PCI-X to PCI-Express", 8),
+    ];
+    let kind = text.split_once("Express ")?.1;
+    let kind =
+        kind.strip_prefix('(').and_then(|kind| Some(kind.split_once(") ")?.1)).unwrap_or(kind);
+    KINDS.iter().find(|(known, _)| kind.starts_with(known)).map(|(_, number)| *number)
+}

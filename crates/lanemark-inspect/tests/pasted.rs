@@ -1,0 +1,252 @@
+//! Texts of lspci as people paste them: one function of many, quoted, wrapped, without line breaks, without privileges.
+
+use std::path::Path;
+
+use lanemark_inspect::{InspectError, LspciProblem, Sysfs, inspect};
+use lanemark_report::{Style, inspection_svg, inspection_text};
+use lanemark_schema::result::{Inspection, UnreadReason};
+
+/// A drive that can do PCIe 3.0 x4, on a link of 2.0 x1, as newer versions of lspci print it.
+const DRIVE: &str = "\
+0001:01:00.0 Non-Volatile memory controller: Maker SSD Controller X6 (rev 01) (prog-if 02 [NVM Express])
+\tSubsystem: Maker Device 0001
+\tControl: I/O- Mem+ BusMaster+ SpecCycle- MemWINV- VGASnoop- ParErr- Stepping- SERR- FastB2B- DisINTx+
+\tCapabilities: [40] Express (v2) Endpoint, MSI 00
+\t\tDevCap:\tMaxPayload 256 bytes, PhantFunc 0, Latency L0s unlimited, L1 unlimited
+\t\tDevCtl:\tCorrErr- NonFatalErr- FatalErr- UnsupReq-
+\t\t\tRlxdOrd+ ExtTag+ PhantFunc- AuxPwr- NoSnoop+ FLReset-
+\t\t\tMaxPayload 128 bytes, MaxReadReq 512 bytes
+\t\tLnkCap:\tPort #0, Speed 8GT/s, Width x4, ASPM L1, Exit Latency L1 <32us
+\t\t\tClockPM+ Surprise- LLActRep- BwNot- ASPMOptComp+
+\t\tLnkCtl:\tASPM Disabled; RCB 64 bytes, Disabled- CommClk+
+\t\tLnkSta:\tSpeed 5GT/s (downgraded), Width x1 (downgraded)
+\t\t\tTrErr- Train- SlotClk+ DLActive- BWMgmt- ABWMgmt-
+\t\tLnkCap2: Supported Link Speeds: 2.5-8GT/s, Crosslink- Retimer- 2Retimers- DRS-
+\tKernel driver in use: nvme
+";
+
+/// The port above it.
+const PORT: &str = "\
+0001:00:00.0 PCI bridge: Maker Device 2711 (rev 10) (prog-if 00 [Normal decode])
+\tBus: primary=00, secondary=01, subordinate=01, sec-latency=0
+\tCapabilities: [ac] Express (v2) Root Port (Slot-), MSI 00
+\t\tLnkCap:\tPort #0, Speed 5GT/s, Width x1, ASPM L0s L1
+\t\tLnkSta:\tSpeed 5GT/s, Width x1
+\tKernel driver in use: pcieport
+";
+
+const SLOW: &str = "the link to 0001:01:00.0 runs at PCIe 2.0 x1, and the device can do PCIe 3.0 x4; what its \
+                    port can do is not known";
+
+fn read(text: &str) -> Result<Inspection, InspectError> {
+    inspect(&Sysfs::of_lspci(text, Path::new("lspci.txt"))?, None)
+}
+
+#[track_caller]
+fn said(text: &str) -> String {
+    shown(&read(text).unwrap())
+}
+
+/// The text in one line, however it is wrapped.
+fn shown(inspection: &Inspection) -> String {
+    let text = inspection_text(inspection, &Style { width: 100, colour: false });
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+fn problem(text: &str) -> (LspciProblem, String) {
+    let error = read(text).unwrap_err();
+    let InspectError::Lspci { problem, .. } = error else { panic!("{error}") };
+    (problem, error.hint())
+}
+
+#[test]
+fn one_end_of_a_link_is_enough_to_see_that_it_is_slow() {
+    let inspection = read(DRIVE).unwrap();
+    let text = shown(&inspection);
+    assert!(text.contains(&format!("! nvme0n1: {SLOW}.")), "{text}");
+    assert!(text.contains("Advice: `sudo lspci -vvv`, whole,"), "{text}");
+    assert!(!text.contains("Nothing was found"), "{text}");
+    assert!(!text.contains("prog-if"), "the model is the name without lspci's remarks: {text}");
+    assert!(inspection_svg(&inspection).contains("what its port can do is not known"));
+    // With the port it is the slot.
+    let both = said(&format!("{PORT}\n{DRIVE}"));
+    assert!(both.contains("can do PCIe 3.0 x4, and its port 0001:00:00.0 PCIe 2.0 x1"), "{both}");
+    assert!(!both.contains("not known") && !both.contains("Nothing"), "{both}");
+}
+
+#[test]
+fn a_paste_is_read_whatever_was_put_around_its_lines_and_whatever_they_lost() {
+    let flat = |with: &str| DRIVE.lines().map(str::trim).collect::<Vec<_>>().join(with);
+    let quoted =
+        |mark: &str| DRIVE.lines().map(|line| format!("{mark}{line}\n")).collect::<String>();
+    let words: Vec<&str> = DRIVE.split_whitespace().collect();
+    let wrapped: Vec<String> =
+        words.chunks(7).map(|line| format!("> {}", line.join(" "))).collect();
+    let coloured = DRIVE.replace("LnkSta:", "\u{1b}[01;31m\u{1b}[KLnkSta\u{1b}[m\u{1b}[K:");
+    let cases = [
+        ("quoted", quoted("> ")),
+        ("quoted twice", quoted("> > ")),
+        ("quoted without a space", quoted(">")),
+        ("indented", quoted("    ")),
+        ("line breaks of DOS", DRIVE.replace('\n', "\r\n")),
+        ("without leading white space", flat("\n")),
+        ("without line breaks", flat(" ")),
+        ("wrapped and quoted", wrapped.join("\n")),
+        ("in a code fence", format!("My drive is slow:\n\n```\n{DRIVE}```\n")),
+        ("below a prompt", format!("pi@board:~ $ sudo lspci -vvv\n{DRIVE}pi@board:~ $ \n")),
+        ("coloured", coloured),
+        ("with hard spaces", DRIVE.replace('\t', "\u{a0}\u{a0}")),
+        (
+            "by numbers",
+            DRIVE.replace("Non-Volatile memory controller: Maker SSD", "0108: 1e49:0001"),
+        ),
+        (
+            "after a list",
+            format!("0001:01:00.0 Non-Volatile memory controller: Maker X6\n\n{DRIVE}"),
+        ),
+        ("of before pciutils 3.7", DRIVE.replace(" (downgraded)", "")),
+    ];
+    for (name, text) in cases {
+        let said = said(&text);
+        assert!(said.contains(SLOW), "{name}: {said}");
+    }
+}
+
+#[test]
+fn the_words_of_pciutils_2_are_read() {
+    let text = "\
+03:00.0 RAID bus controller: Maker RAID (rev 01)
+\tCapabilities: [d0] Express Endpoint IRQ 0
+\t\tDevice: Supported: MaxPayload 4096 bytes, PhantFunc 0, ExtTag+
+\t\tDevice: Latency L0s <64ns, L1 <1us
+\t\tDevice: MaxPayload 128 bytes, MaxReadReq 512 bytes
+\t\tLink: Supported Speed 2.5Gb/s, Width x8, ASPM L0s, Port 0
+\t\tLink: Latency L0s <64ns, L1 <1us
+\t\tLink: ASPM Disabled CommClk+ ExtSynch-
+\t\tLink: Speed 2.5Gb/s, Width x4
+";
+    let said = said(text);
+    assert!(said.contains("runs at PCIe 1.0 x4, and the device can do PCIe 1.0 x8"), "{said}");
+}
+
+#[test]
+fn nothing_limits_only_where_both_ends_of_every_link_are_known() {
+    let same =
+        |text: &str| text.replace("5GT/s (downgraded)", "8GT/s").replace("x1 (downgraded)", "x4");
+    // At full speed, and the port is not in the text.
+    let alone = said(&same(DRIVE));
+    assert!(!alone.contains("Nothing was found"), "{alone}");
+    assert!(alone.contains("runs at PCIe 3.0 x4, which is all that the device can do"), "{alone}");
+    assert!(alone.contains("`sudo lspci -vvv` of the whole machine"), "{alone}");
+    // What the link can do, and not what it does.
+    let untrained: String = DRIVE
+        .lines()
+        .filter(|line| !line.contains("LnkSta:"))
+        .map(|line| format!("{line}\n"))
+        .collect();
+    let untrained = said(&untrained);
+    assert!(untrained.contains("what the link to 0001:01:00.0 trained to"), "{untrained}");
+    assert!(!untrained.contains("Nothing was found"), "{untrained}");
+    // What it does, and not what it can.
+    let incapable: String = DRIVE
+        .lines()
+        .filter(|line| !line.contains("LnkCap:"))
+        .map(|line| format!("{line}\n"))
+        .collect();
+    let incapable = said(&incapable);
+    assert!(incapable.contains("what 0001:01:00.0 can do (LnkCap) is not known"), "{incapable}");
+    // Both ends, at the same speed.
+    let port = PORT.replace("5GT/s", "8GT/s").replace("Width x1", "Width x4");
+    let both = said(&same(&format!("{port}\n{DRIVE}")));
+    assert!(both.contains("Nothing was found that limits these devices."), "{both}");
+    // A controller whose own link is known, and not those of its drives.
+    let sata = "01:00.0 SATA controller: Maker AHCI\n\t\tLnkCap:\tSpeed 8GT/s, Width x2\n\t\tLnkSta:\tSpeed \
+                8GT/s, Width x2\n";
+    let port = "00:01.0 PCI bridge: Maker Port\n\tBus: primary=00, secondary=01, subordinate=01\n\t\tLnkCap:\tSpeed \
+                8GT/s, Width x2\n\t\tLnkSta:\tSpeed 8GT/s, Width x2\n";
+    let hosted = said(&format!("{port}{sata}"));
+    assert!(hosted.contains("what the links behind 0000:01:00.0 carry is not known"), "{hosted}");
+    assert!(!hosted.contains("Nothing was found"), "{hosted}");
+}
+
+#[test]
+fn without_privileges_the_reader_learns_which_command_shows_the_links() {
+    let text = "01:00.0 Non-Volatile memory controller: Maker X6 (prog-if 02 [NVM Express])\n\
+                \tFlags: bus master, fast devsel, latency 0\n\tCapabilities: <access denied>\n\
+                \tKernel driver in use: nvme\n";
+    let inspection = read(text).unwrap();
+    let denied: Vec<&UnreadReason> = inspection.unread.iter().map(|one| &one.reason).collect();
+    assert_eq!(denied, [&UnreadReason::Permission]);
+    let said = shown(&inspection);
+    assert!(said.contains("No link to nvme0n1 tells what it carries"), "{said}");
+    assert!(said.contains("`sudo lspci -vvv` shows the links"), "{said}");
+    assert!(!said.contains("Nothing was found"), "{said}");
+}
+
+#[test]
+fn domains_are_kept_apart() {
+    let other = |text: &str| text.replace("0001:0", "0000:0");
+    let text = format!("{}\n{}\n{PORT}\n{DRIVE}", other(PORT), other(DRIVE));
+    let inspection = read(&text).unwrap();
+    let first = |name: &str| {
+        let found = inspection.devices.iter().find(|device| device.name == name).unwrap();
+        found.ways[0].hops[0].name.clone()
+    };
+    assert_eq!(
+        (first("nvme0n1"), first("nvme1n1")),
+        ("0000:00:00.0".into(), "0001:00:00.0".into())
+    );
+}
+
+#[test]
+fn a_text_that_cannot_be_used_is_refused_with_the_way_to_a_better_one() {
+    let links = "\t\tLnkCap:\tPort #0, Speed 8GT/s, Width x4\n\t\tLnkSta:\tSpeed 5GT/s, Width x1\n";
+    let bare = "00:00.0 Host bridge: Maker Device 1234\n00:02.0 VGA compatible controller: Maker Device 5678\n";
+    let tree = "-[0000:00]-+-00.0  Maker Host\n           +-06.0-[01]----00.0  Maker NVMe SSD X\n           \
+                \\-1c.0-[02]----00.0  Maker NVMe SSD Y\n";
+    let stripped: String = tree.lines().map(|line| format!("{}\n", line.trim())).collect();
+    let flat = tree.split_whitespace().collect::<Vec<_>>().join(" ");
+    let cases = [
+        (String::new(), LspciProblem::Empty, "sudo lspci -vvv"),
+        ("hello\n".to_owned(), LspciProblem::NotLspci, "sudo lspci -vvv"),
+        (links.to_owned(), LspciProblem::LinksOnly, "first line"),
+        ("Slot:\t01:00.0\nClass:\tx\n".to_owned(), LspciProblem::MachineReadable, "lspci -vvv"),
+        (
+            bare.to_owned(),
+            LspciProblem::NoStorage { functions: 2 },
+            "the whole of `sudo lspci -vvv`",
+        ),
+        (stripped, LspciProblem::BrokenTree, "lspci -tv > lspci.txt"),
+        (flat, LspciProblem::BrokenTree, "lspci -tv > lspci.txt"),
+    ];
+    for (text, expected, hint) in cases {
+        let (found, said) = problem(&text);
+        assert_eq!(found, expected, "{text}");
+        assert!(said.contains(hint), "{text}: {said}");
+    }
+    assert!(
+        said(&tree.lines().map(|line| format!("> {line}\n")).collect::<String>()).contains("SSD Y")
+    );
+}
+
+#[test]
+fn long_and_hostile_texts_end() {
+    let mut state = 11_u64;
+    let source: Vec<char> = format!("{PORT}{DRIVE}").chars().collect();
+    for _ in 0..60 {
+        let mut spoilt = source.clone();
+        for _ in 0..40 {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+            let at = (state >> 33) as usize % spoilt.len();
+            spoilt[at] =
+                ['\n', ':', '>', '\u{1b}', 'é', '\r', ' ', '`'][(state >> 20) as usize % 8];
+        }
+        let _ = read(&spoilt.into_iter().collect::<String>());
+    }
+    let _ = read(&"01:00.0 ".repeat(200_000));
+    let _ = read(&"LnkCap: ".repeat(200_000));
+    let _ = read(&format!("-[0000:00]{}", "-[00]".repeat(200_000)));
+    let many: String =
+        (0..200).map(|at| format!("{at:04x}:00:00.0 SATA controller: x\n")).collect();
+    assert_eq!(read(&many).unwrap().devices.len(), 200);
+}

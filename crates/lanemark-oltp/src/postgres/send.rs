@@ -1,0 +1,43 @@
+//! Sends a message of several statements.
+
+use std::collections::VecDeque;
+
+use postgres::SimpleQueryMessage;
+
+use super::Postgres;
+use super::errors::from_postgres;
+use super::message::{Answers, Message};
+use crate::error::OltpError;
+
+/// The statements that a session prepares before its first message.
+const PREPARED: &str = include_str!("batch.sql");
+
+impl Postgres {
+    /// Sends a message; returns the rows of each statement except BEGIN.
+    pub(super) fn send(&mut self, message: &Message) -> Result<Answers, OltpError> {
+        if !self.batched {
+            self.client.batch_execute(PREPARED).map_err(from_postgres)?;
+            self.batched = true;
+        }
+        // An error may occur before or after BEGIN; an unneeded rollback does no harm.
+        self.open |= message.begins;
+        self.ways += 1;
+        self.statements += message.statements;
+        let answered = self.client.simple_query(&message.sql).map_err(from_postgres)?;
+        self.open &= !message.ends;
+        let (mut answers, mut rows) = (VecDeque::new(), Vec::new());
+        for one in answered {
+            match one {
+                SimpleQueryMessage::Row(row) => rows.push(row),
+                SimpleQueryMessage::CommandComplete(_) => {
+                    answers.push_back(std::mem::take(&mut rows));
+                }
+                _ => {}
+            }
+        }
+        if message.begins {
+            answers.pop_front();
+        }
+        Ok(Answers(answers))
+    }
+}

@@ -1,0 +1,92 @@
+//! The files that SQLite keeps next to a database, and a check that they are SQLite's.
+//!
+//! SQLite recognises its log and its journals by their first bytes, and treats a file that begins otherwise as an empty
+//! one: it overwrites or removes another program's `disk.db-wal` without a question. So this check compares each file
+//! first with SQLite's formats (SQLite, "Database File Format", sections 3 and 4.1; "WAL-mode File Format", section
+//! 2.1): the first bytes are a magic number, or zeroes until SQLite has synced the file.
+
+use std::fs::{self, File};
+use std::io::{ErrorKind, Read};
+use std::path::Path;
+
+use super::beside;
+use crate::error::OltpError;
+
+/// The suffixes of the file names, each with the valid first bytes.
+const COMPANIONS: [(&str, &[&[u8]]); 3] = [
+    ("-wal", &[&[0x37, 0x7f, 0x06, 0x82], &[0x37, 0x7f, 0x06, 0x83], &[0; 4]]),
+    // The version of the index, 3007000, in the machine's byte order.
+    ("-shm", &[&3_007_000_u32.to_ne_bytes(), &[0; 4]]),
+    ("-journal", &[&[0xd9, 0xd5, 0x05, 0xf9], &[0; 4]]),
+];
+
+/// Refuses a database next to which another program's file has a name that SQLite uses.
+pub(super) fn check(path: &Path) -> Result<(), OltpError> {
+    for (ending, begins) in COMPANIONS {
+        let file = beside(path, ending);
+        let foreign = |reason: &str| {
+            let reason = format!("exists and {reason}; move it away, or name another database");
+            OltpError::System { what: file.display().to_string(), reason }
+        };
+        match fs::symlink_metadata(&file) {
+            Err(_) => continue,
+            Ok(there) if !there.is_file() => return Err(foreign("is no regular file")),
+            Ok(there) if there.len() == 0 => continue,
+            Ok(_) => {}
+        }
+        let mut first = [0xff; 4];
+        match File::open(&file).and_then(|mut open| open.read_exact(&mut first)) {
+            // Another connection has removed it meanwhile.
+            Err(error) if error.kind() == ErrorKind::NotFound => {}
+            _ if begins.contains(&first.as_slice()) => {}
+            _ => return Err(foreign("is not SQLite's")),
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{Sqlite, SqliteFile};
+    use super::*;
+    use crate::backend::Backend as _;
+    use crate::session::Connection as _;
+
+    #[test]
+    fn another_programs_file_is_refused_and_stays() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("disk.db");
+        drop(Sqlite::open(&path, true).unwrap());
+        for (ending, _) in COMPANIONS {
+            let file = beside(&path, ending);
+            for content in ["a letter to somebody", "no"] {
+                fs::write(&file, content).unwrap();
+                assert!(Sqlite::open(&path, true).is_err(), "{ending}");
+                assert!(SqliteFile(path.clone()).remove().is_err(), "{ending}");
+                assert_eq!(fs::read_to_string(&file).unwrap(), content, "{ending}");
+            }
+            fs::remove_file(&file).unwrap();
+            std::os::unix::fs::symlink(&path, &file).unwrap();
+            assert!(Sqlite::open(&path, true).is_err(), "{ending}");
+            fs::remove_file(&file).unwrap();
+        }
+        assert!(path.exists());
+    }
+
+    #[test]
+    fn what_sqlite_writes_is_taken() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("disk.db");
+        let mut first = Sqlite::open(&path, true).unwrap();
+        first.script("CREATE TABLE one (a); INSERT INTO one VALUES (1)").unwrap();
+        assert!(fs::metadata(beside(&path, "-wal")).unwrap().len() > 0);
+        assert!(fs::metadata(beside(&path, "-shm")).unwrap().len() > 0);
+        assert!(Sqlite::open(&path, false).is_ok());
+        first
+            .inner
+            .execute_batch("PRAGMA journal_mode = DELETE; BEGIN IMMEDIATE; DELETE FROM one")
+            .unwrap();
+        assert!(beside(&path, "-journal").exists());
+        assert!(check(&path).is_ok());
+    }
+}

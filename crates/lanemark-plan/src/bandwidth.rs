@@ -1,0 +1,141 @@
+//! The rate that a stream of data needs, and the interfaces that carry it.
+//!
+//! The throughput of each interface comes from the caller, which has the simulator's formulas; a drive downstream of an
+//! interface has its own limits.
+
+use serde::{Deserialize, Serialize};
+
+use lanemark_schema::units::BytesPerSecond;
+
+use super::{Plan, PlanError, told, within};
+
+/// Uncompressed video.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Video {
+    /// Pixels in a line.
+    pub width: u32,
+    /// Height of the picture, in lines.
+    pub height: u32,
+    /// Bits of one sample.
+    pub bits: u32,
+    /// Samples of a pixel: 3 for RGB, 2 for 4:2:2, 1.5 for 4:2:0.
+    pub samples: f64,
+    /// Frames a second.
+    pub rate: f64,
+}
+
+/// A stream of data, or several equal streams at once.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Stream {
+    /// Bytes a second of one stream.
+    pub bytes_per_second: f64,
+    /// Number of streams at once.
+    pub streams: u32,
+}
+
+/// An interface, and the number of streams that it carries.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Carrier {
+    /// Name of the interface, `PCIe 3.0 x4`.
+    pub name: String,
+    /// Throughput of sequential reads of 1 MiB over the interface.
+    #[serde(rename = "rate_bytes_per_second")]
+    pub rate: BytesPerSecond,
+    /// Number of such streams that the interface carries; below 1 it carries no stream.
+    pub streams: f64,
+}
+
+impl Video {
+    /// Computes the rate that the stream needs and the interfaces that carry it.
+    ///
+    /// # Errors
+    /// Returns the first input that is not above zero.
+    pub fn plan(&self) -> Result<(Plan, Stream), PlanError> {
+        let (width, height) = (f64::from(self.width), f64::from(self.height));
+        within("width", width, (1.0, 1e6), "must be from 1 to 1,000,000 pixels")?;
+        within("height", height, (1.0, 1e6), "must be from 1 to 1,000,000 pixels")?;
+        within("bits", f64::from(self.bits), (1.0, 64.0), "must be from 1 to 64")?;
+        within("samples", self.samples, (0.1, 64.0), "must be from 0.1 to 64 of a pixel")?;
+        within("frames", self.rate, (0.001, 1e6), "must be from 0.001 to 1,000,000 a second")?;
+        let mut plan = Plan::new("What does this video need, and which interfaces carry it?");
+        let pixels =
+            plan.step("pixels", format!("{} x {}", self.width, self.height), width * height, "");
+        let frame = plan.step(
+            "a frame",
+            format!("{pixels} x {} x {} bit / 8", told(self.samples), self.bits),
+            pixels * self.samples * f64::from(self.bits) / 8.0 / 1e6,
+            "MB",
+        );
+        let rate = plan.step(
+            "a second",
+            format!("{frame:.3} MB x {}", told(self.rate)),
+            frame * self.rate,
+            "MB/s",
+        );
+        plan.step("an hour", format!("{rate:.1} MB/s x 3600 s"), rate * 3600.0 / 1e6, "TB");
+        let hour = rate * 3600.0 / 1e6;
+        // The value of a small stream is not rounded to zero.
+        plan.answer = match rate >= 10.0 {
+            true => format!("{rate:.0} MB/s, {hour:.2} TB an hour."),
+            false => format!("{} MB/s, {} TB an hour.", told(rate), told(hour)),
+        };
+        plan.leave_out(&[
+            "sound, and the frame around the data that a file format adds",
+            "what drives behind the interface can keep up for hours",
+        ]);
+        Ok((plan, Stream { bytes_per_second: rate * 1e6, streams: 1 }))
+    }
+}
+
+impl Stream {
+    /// Returns the number of streams that each of `interfaces` carries, the slowest first. An interface is a name and
+    /// its throughput of sequential reads.
+    pub fn carriers(
+        &self,
+        interfaces: impl IntoIterator<Item = (String, BytesPerSecond)>,
+    ) -> Vec<Carrier> {
+        let needed = self.bytes_per_second * f64::from(self.streams);
+        let carrier = |(name, rate): (String, BytesPerSecond)| {
+            let streams = rate.0 as f64 / needed.max(1e-9) * f64::from(self.streams);
+            Carrier { name, rate, streams }
+        };
+        let mut all: Vec<Carrier> = interfaces.into_iter().map(carrier).collect();
+        all.sort_by_key(|one| one.rate);
+        all
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const CINEMA: Video = Video { width: 3840, height: 2160, bits: 12, samples: 3.0, rate: 24.0 };
+
+    #[test]
+    fn the_published_video_needs_nine_hundred_megabytes_a_second() {
+        let (plan, stream) = CINEMA.plan().unwrap();
+        assert!((stream.bytes_per_second / 1e6 - 895.8).abs() < 0.1);
+        let hour = plan.steps.last().unwrap().value;
+        assert!((hour - 3.225).abs() < 0.001, "{hour} TB");
+    }
+
+    #[test]
+    fn no_video_without_pixels() {
+        assert!(Video { width: 0, ..CINEMA }.plan().is_err());
+        for rate in [0.0, -1.0, 1e-9, 1e308, f64::INFINITY, f64::NAN] {
+            let error = Video { rate, ..CINEMA }.plan().unwrap_err().to_string();
+            assert!(error.contains("from 0.001 to 1,000,000"), "{error}");
+        }
+        let least = Video { width: 1, height: 1, bits: 1, samples: 0.1, rate: 0.001 };
+        let most =
+            Video { width: 1_000_000, height: 1_000_000, bits: 64, samples: 64.0, rate: 1e6 };
+        for video in [least, most] {
+            let (plan, stream) = video.plan().unwrap();
+            assert!(!plan.answer.starts_with("0 MB/s"), "{}", plan.answer);
+            let finite = |value: f64| value.is_finite() && value > 0.0;
+            assert!(plan.steps.iter().all(|step| finite(step.value)));
+            let one = ("slow".to_owned(), BytesPerSecond(1));
+            assert!(stream.carriers([one]).iter().all(|one| finite(one.streams)));
+        }
+    }
+}

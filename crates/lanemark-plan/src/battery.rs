@@ -1,0 +1,94 @@
+//! Race to idle: the effect on battery life of a drive that completes the same work sooner, or with less power.
+
+use super::{Plan, PlanError, not_negative, positive, told};
+
+/// A computer on battery with one drive, and a replacement drive.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Battery {
+    /// Mean power of the whole computer with the first drive, in W.
+    pub system_watts: f64,
+    /// Battery life with that power, in hours.
+    pub hours: f64,
+    /// Mean power of the first drive, in W.
+    pub drive_watts: f64,
+    /// Mean power of the other drive for the same work in the same time, in W.
+    pub other_watts: f64,
+}
+
+impl Battery {
+    /// Computes the gain in battery life with the other drive.
+    ///
+    /// # Errors
+    /// Returns the input that is not a power or a time, or that exceeds the power of the whole computer.
+    pub fn plan(&self) -> Result<Plan, PlanError> {
+        let system = positive("system power", self.system_watts)?;
+        let hours = positive("battery life", self.hours)?;
+        let drive = not_negative("power of the drive", self.drive_watts)?;
+        let other = not_negative("power of the other drive", self.other_watts)?;
+        if drive >= system {
+            let value = drive.to_string();
+            let bound = "less than the system takes with it";
+            return Err(PlanError { input: "power of the drive", value, bound });
+        }
+        let mut plan = Plan::new("How much longer does a battery last with another drive?");
+        let energy = plan.step(
+            "energy of the battery",
+            format!("{} W x {} h", told(system), told(hours)),
+            system * hours,
+            "Wh",
+        );
+        let rest = plan.step(
+            "all but the drive",
+            format!("{} - {} W", told(system), told(drive)),
+            system - drive,
+            "W",
+        );
+        let with = plan.step(
+            "with the other drive",
+            format!("{rest:.3} + {} W", told(other)),
+            rest + other,
+            "W",
+        );
+        let lasts =
+            plan.step("it then lasts", format!("{energy:.2} Wh / {with:.3} W"), energy / with, "h");
+        let gain = plan.step(
+            "longer by",
+            format!("({lasts:.3} - {} h) x 60", told(hours)),
+            (lasts - hours) * 60.0,
+            "min",
+        );
+        plan.answer = format!(
+            "The battery lasts {lasts:.2} h instead of {hours:.2} h: {} minutes {}.",
+            gain.abs().round(),
+            if gain < 0.0 { "less" } else { "more" }
+        );
+        plan.leave_out(&[
+            "that a faster drive lets the rest of the computer go to sleep sooner, too",
+            "what converters lose, and that a battery gives less when more is drawn",
+            "the power of the link: a link that wakes slowly keeps the processor from deep states",
+        ]);
+        Ok(plan)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_published_battery_lasts_ten_minutes_longer() {
+        let battery = Battery { system_watts: 9.6, hours: 5.2, drive_watts: 1.4, other_watts: 1.1 };
+        let plan = battery.plan().unwrap();
+        assert!((plan.steps[0].value - 49.92).abs() < 1e-9);
+        let gain = plan.steps.last().unwrap().value;
+        assert!((gain - 10.06).abs() < 0.01, "{gain} min");
+        assert!(plan.answer.contains("10 minutes more"), "{}", plan.answer);
+    }
+
+    #[test]
+    fn a_drive_that_takes_all_is_refused() {
+        let all = Battery { system_watts: 1.0, hours: 5.0, drive_watts: 1.4, other_watts: 1.1 };
+        assert!(all.plan().unwrap_err().to_string().contains("less than the system"));
+        assert!(Battery { hours: f64::NAN, ..all }.plan().is_err());
+    }
+}

@@ -1,0 +1,317 @@
+//! The number of servers that a load needs with one drive and with another, and their costs.
+//!
+//! The published model is one line: a server that does 25% more saves one server in five. This model computes whole
+//! servers, spare capacity, prices, licences and energy, and returns the price of the drive at which the gain is used
+//! up.
+
+use serde::{Deserialize, Serialize};
+
+use super::{Plan, PlanError, not_negative, positive, told, within};
+
+/// A server with its drives.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Node {
+    /// Name of the kind of server, `SAS`.
+    pub name: String,
+    /// Work that one server does, in the unit of the demand.
+    pub rate: f64,
+    /// Power of one server, drives included, in W.
+    pub watts: f64,
+    /// Price of one of the server's drives.
+    pub drive_price: f64,
+}
+
+/// Prices and quantities that apply to both kinds of server.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Costs {
+    /// Price of a server without drives.
+    pub server_price: f64,
+    /// Price of the licences and support of a server over the whole time.
+    pub licence_price: f64,
+    /// Number of drives in a server.
+    pub drives: u32,
+    /// Time that the servers run, in years.
+    pub years: f64,
+    /// The price of a kilowatt hour.
+    pub energy_price: f64,
+    /// Power of the building for each watt of a server (PUE), in W/W.
+    pub overhead: f64,
+}
+
+/// A load, and two kinds of server for it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Fleet {
+    /// Work that all servers have to do together, in `unit`.
+    pub demand: f64,
+    /// Unit of the demand.
+    pub unit: String,
+    /// The share of each server that is kept free.
+    pub spare_share: f64,
+    /// Number of servers that replace failed ones.
+    pub spare_nodes: u32,
+    /// The present kind of server.
+    pub present: Node,
+    /// The other kind of server.
+    pub other: Node,
+    /// Costs of power and of servers.
+    pub costs: Costs,
+}
+
+impl Fleet {
+    /// Computes the servers and their cost, and the price of the other drive at which both cost the same.
+    ///
+    /// # Errors
+    /// Returns the first input that is out of bounds.
+    pub fn plan(&self) -> Result<Plan, PlanError> {
+        self.check()?;
+        within("years", self.costs.years, (0.001, 100.0), "must be from 0.001 to 100")?;
+        for (input, value) in [
+            ("server price", self.costs.server_price),
+            ("licence price", self.costs.licence_price),
+            ("energy price", self.costs.energy_price),
+            ("overhead", self.costs.overhead),
+        ] {
+            not_negative(input, value)?;
+        }
+        let mut plan = Plan::new("How many servers does this load take, and what do they cost?");
+        let (present_nodes, present_fixed, present_cost) = self.cost(&mut plan, &self.present)?;
+        let (other_nodes, other_fixed, other_cost) = self.cost(&mut plan, &self.other)?;
+        servers_saved(&mut plan, present_nodes, other_nodes);
+        match other_cost <= present_cost {
+            true => plan.step(
+                "saved in all",
+                format!("{present_cost:.0} - {other_cost:.0}"),
+                present_cost - other_cost,
+                "",
+            ),
+            false => plan.step(
+                "it costs more by",
+                format!("{other_cost:.0} - {present_cost:.0}"),
+                other_cost - present_cost,
+                "",
+            ),
+        };
+        let drives = other_nodes * f64::from(self.costs.drives);
+        let even = (drives > 0.0).then(|| (present_cost - other_fixed) / drives);
+        if let Some(dearer) = even.filter(|&even| even < 0.0) {
+            plan.step(
+                "too dear, were drives free, by",
+                format!("({other_fixed:.0} - {present_cost:.0}) / {drives} drives"),
+                -dearer,
+                "a drive",
+            );
+        } else if let Some(even) = even {
+            plan.step(
+                "the other drive may cost",
+                format!("({present_cost:.0} - {other_fixed:.0}) / {drives} drives"),
+                even,
+                "",
+            );
+        }
+        let saved = self.saved(present_nodes, other_nodes);
+        plan.answer = format!("{saved}, cost {other_cost:.0} instead of {present_cost:.0}.");
+        let _ = present_fixed;
+        plan.leave_out(&[
+            "that a load may not divide: one database does not become a fifth smaller on each server",
+            "host adapters, cables and the work of changing",
+            "that both drives last equally long and fail equally often",
+            "the processor share that rises with the rate, unless the rates were taken at a bound of it",
+        ]);
+        Ok(plan)
+    }
+
+    /// Computes only the servers, for unknown prices.
+    ///
+    /// # Errors
+    /// Returns the first input that is out of bounds.
+    pub fn servers(&self) -> Result<Plan, PlanError> {
+        self.check()?;
+        let mut plan = Plan::new("How many servers does this load take?");
+        let (present, other) = (&self.present, &self.other);
+        let present_nodes = self.nodes(&mut plan, present)?;
+        let ratio = other.rate / present.rate;
+        plan.step(
+            "ratio of the rates",
+            format!("{} / {}", told(other.rate), told(present.rate)),
+            ratio,
+            "",
+        );
+        let other_nodes = self.nodes(&mut plan, other)?;
+        servers_saved(&mut plan, present_nodes, other_nodes);
+        plan.answer = format!("{}.", self.saved(present_nodes, other_nodes));
+        plan.leave_out(&["that a load may not divide", "prices, licences and energy"]);
+        Ok(plan)
+    }
+
+    fn check(&self) -> Result<(), PlanError> {
+        positive("demand", self.demand)?;
+        match (0.0..1.0).contains(&self.spare_share) {
+            true => Ok(()),
+            false => {
+                let (input, value) = ("spare share", self.spare_share.to_string());
+                Err(PlanError { input, value, bound: "from 0 to less than 1" })
+            }
+        }
+    }
+
+    /// Returns the saving as text.
+    fn saved(&self, present_nodes: f64, other_nodes: f64) -> String {
+        let saved = present_nodes - other_nodes;
+        format!(
+            "{other_nodes} servers with {} instead of {present_nodes} with {}: {} ({:.0}%)",
+            self.other.name,
+            self.present.name,
+            match saved {
+                saved if saved > 0.0 => format!("{saved} saved"),
+                saved if saved < 0.0 => format!("{} more", -saved),
+                _ => "none saved".to_owned(),
+            },
+            (saved / present_nodes * 100.0).abs()
+        )
+    }
+
+    /// Adds the steps of one kind of server, and returns the number of servers.
+    fn nodes(&self, plan: &mut Plan, node: &Node) -> Result<f64, PlanError> {
+        positive("rate of a server", node.rate)?;
+        let usable = node.rate * (1.0 - self.spare_share);
+        // A quotient that is whole except for rounding must not add a server.
+        let needed = (self.demand / usable * (1.0 - 1e-12)).ceil();
+        within("servers needed", needed, (1.0, 1e9), "must be from 1 to 10^9")?;
+        Ok(plan.step(
+            &format!("servers with {}", node.name),
+            format!(
+                "{} / ({} x {}%) rounded up, + {} spare",
+                told(self.demand),
+                told(node.rate),
+                told((1.0 - self.spare_share) * 100.0),
+                self.spare_nodes
+            ),
+            needed + f64::from(self.spare_nodes),
+            "",
+        ))
+    }
+
+    /// Adds the cost steps, and returns the number of servers and their cost without and with drives.
+    fn cost(&self, plan: &mut Plan, node: &Node) -> Result<(f64, f64, f64), PlanError> {
+        not_negative("power of a server", node.watts)?;
+        not_negative("price of a drive", node.drive_price)?;
+        let Costs { server_price, licence_price, drives, years, energy_price, overhead } =
+            self.costs;
+        let nodes = self.nodes(plan, node)?;
+        let energy = plan.step(
+            &format!("energy with {}", node.name),
+            format!(
+                "{nodes} x {} W x {} a x 8766 h x {}",
+                told(node.watts),
+                told(years),
+                told(overhead)
+            ),
+            nodes * node.watts / 1e3 * years * 8766.0 * overhead,
+            "kWh",
+        );
+        let fixed = nodes * (server_price + licence_price) + energy * energy_price;
+        let total = plan.step(
+            &format!("cost with {}", node.name),
+            format!(
+                "{nodes} x ({} + {} + {drives} x {}) + {energy:.0} x {}",
+                told(server_price),
+                told(licence_price),
+                told(node.drive_price),
+                told(energy_price)
+            ),
+            fixed + nodes * f64::from(drives) * node.drive_price,
+            "",
+        );
+        Ok((nodes, fixed, total))
+    }
+}
+
+/// Adds the number of servers that are saved, or of additional servers.
+fn servers_saved(plan: &mut Plan, present: f64, other: f64) {
+    if other <= present {
+        plan.step("servers saved", format!("{present} - {other}"), present - other, "");
+    } else {
+        plan.step("more servers", format!("{other} - {present}"), other - present, "");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn published() -> Fleet {
+        let node = |name: &str, rate: f64| Node {
+            name: name.to_owned(),
+            rate,
+            watts: 400.0,
+            drive_price: 300.0,
+        };
+        Fleet {
+            demand: 5.0 * 1.37e6,
+            unit: "tpm".to_owned(),
+            spare_share: 0.0,
+            spare_nodes: 0,
+            present: node("SATA", 1.37e6),
+            other: node("SAS", 1.71e6),
+            costs: Costs {
+                server_price: 8000.0,
+                licence_price: 20_000.0,
+                drives: 4,
+                years: 3.0,
+                energy_price: 0.2,
+                overhead: 1.5,
+            },
+        }
+    }
+
+    fn value(plan: &Plan, name: &str) -> f64 {
+        plan.steps.iter().find(|step| step.name == name).unwrap().value
+    }
+
+    #[test]
+    fn by_the_papers_own_table_five_servers_stay_five() {
+        // 1.71 over 1.37 is 1.248, and 5 / 1.248 = 4.006: the paper's \"one in five\" needs 1.25.
+        let plan = published().plan().unwrap();
+        assert_eq!(
+            (value(&plan, "servers with SATA"), value(&plan, "servers with SAS")),
+            (5.0, 5.0)
+        );
+        let mut fleet = published();
+        fleet.other.rate = 1.25 * fleet.present.rate;
+        let plan = fleet.plan().unwrap();
+        assert_eq!(value(&plan, "servers saved"), 1.0);
+        assert!(plan.answer.contains("1 saved (20%)"), "{}", plan.answer);
+        let alone = fleet.servers().unwrap();
+        assert_eq!(value(&alone, "servers saved"), 1.0);
+        assert_eq!(alone.answer, "4 servers with SAS instead of 5 with SATA: 1 saved (20%).");
+        let alone = published().servers().unwrap();
+        assert_eq!(alone.answer, "5 servers with SAS instead of 5 with SATA: none saved (0%).");
+        assert_eq!(value(&alone, "ratio of the rates"), 1.71e6 / 1.37e6);
+        fleet.other.rate = 0.0;
+        assert!(fleet.servers().is_err());
+    }
+
+    #[test]
+    fn at_the_break_even_price_both_cost_the_same() {
+        let mut fleet = published();
+        fleet.demand *= 20.0;
+        let plan = fleet.plan().unwrap();
+        fleet.other.drive_price = value(&plan, "the other drive may cost");
+        let even = fleet.plan().unwrap();
+        assert!(value(&even, "saved in all").abs() < 1e-6);
+    }
+
+    #[test]
+    fn spare_capacity_and_servers_are_added() {
+        let mut fleet = published();
+        (fleet.spare_share, fleet.spare_nodes) = (0.5, 2);
+        assert_eq!(value(&fleet.plan().unwrap(), "servers with SATA"), 12.0);
+        fleet.spare_share = 1.0;
+        assert!(fleet.plan().is_err());
+        // The number of servers exceeds every bound.
+        fleet.spare_share = 1.0 - 1e-15;
+        assert!(fleet.plan().unwrap_err().to_string().contains("servers needed"));
+        let endless = Fleet { demand: 1e308, ..published() };
+        assert!(endless.plan().is_err());
+    }
+}

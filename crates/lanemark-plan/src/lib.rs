@@ -1,0 +1,154 @@
+//! Planning arithmetic with every step shown: the effect of a faster drive on a battery, the interface that a stream
+//! needs, and the number of servers that a load needs.
+//!
+//! Each plan is a list of [`Step`]s, each with its formula in text and numbers, so that a reader can check it and
+//! change one input. A plan is not a simulation, but its inputs may come from one.
+
+mod bandwidth;
+mod battery;
+mod fleet;
+#[cfg(test)]
+mod formula_tests;
+
+pub use bandwidth::{Carrier, Stream, Video};
+pub use battery::Battery;
+pub use fleet::{Costs, Fleet, Node};
+
+use serde::{Deserialize, Serialize};
+
+/// A step of a plan.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Step {
+    /// Name of the step, `energy of the battery`.
+    pub name: String,
+    /// Formula of the result with its values, `9.6 W x 5.2 h`.
+    pub formula: String,
+    /// Result of the step, in `unit`.
+    pub value: f64,
+    /// Unit of the result.
+    pub unit: String,
+}
+
+/// A computed plan.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Plan {
+    /// Question that the plan answers.
+    pub question: String,
+    /// The steps, in order.
+    pub steps: Vec<Step>,
+    /// The answer, as a sentence.
+    pub answer: String,
+    /// Effects that this arithmetic omits.
+    pub left_out: Vec<String>,
+    /// Names of the inputs that were not given and have the values of an example.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub of_example: Vec<String>,
+}
+
+/// An input that is out of its bounds.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{input} = {value}: {bound}")]
+pub struct PlanError {
+    /// The input's name.
+    pub input: &'static str,
+    /// The value as given.
+    pub value: String,
+    /// The values that are accepted.
+    pub bound: &'static str,
+}
+
+impl Plan {
+    fn new(question: impl Into<String>) -> Self {
+        Self {
+            question: question.into(),
+            steps: Vec::new(),
+            answer: String::new(),
+            left_out: Vec::new(),
+            of_example: Vec::new(),
+        }
+    }
+
+    /// Adds a step and returns its value.
+    fn step(&mut self, name: &str, formula: String, value: f64, unit: &str) -> f64 {
+        self.steps.push(Step { name: name.to_owned(), formula, value, unit: unit.to_owned() });
+        value
+    }
+
+    fn leave_out(&mut self, what: &[&str]) {
+        self.left_out.extend(what.iter().map(|&one| one.to_owned()));
+    }
+}
+
+/// Maximum of any count or price; larger values are not realistic, and sums would lose their digits.
+const MOST: f64 = 1e12;
+
+/// Checks that an input is a number above zero and within the maximum.
+fn positive(input: &'static str, value: f64) -> Result<f64, PlanError> {
+    match value > 0.0 && value <= MOST {
+        true => Ok(value),
+        false => Err(PlanError {
+            input,
+            value: value.to_string(),
+            bound: "must be above zero and at most 10^12",
+        }),
+    }
+}
+
+/// Checks that an input is a number that is not negative and within the maximum.
+fn not_negative(input: &'static str, value: f64) -> Result<f64, PlanError> {
+    match (0.0..=MOST).contains(&value) {
+        true => Ok(value),
+        false => Err(PlanError {
+            input,
+            value: value.to_string(),
+            bound: "must be zero or more and at most 10^12",
+        }),
+    }
+}
+
+/// Checks that an input lies in a range, which `bound` describes as text.
+fn within(
+    input: &'static str,
+    value: f64,
+    (least, most): (f64, f64),
+    bound: &'static str,
+) -> Result<f64, PlanError> {
+    match (least..=most).contains(&value) {
+        true => Ok(value),
+        false => Err(PlanError { input, value: value.to_string(), bound }),
+    }
+}
+
+/// Formats a number in a formula: whole numbers unchanged, others with six digits, the precision of an input.
+fn told(value: f64) -> String {
+    if value.fract() == 0.0 && value.abs() < 1e15 {
+        return format!("{value:.0}");
+    }
+    let before = libm::log10(value.abs()).floor().clamp(-9.0, 5.0) as i32;
+    let digits = usize::try_from(5 - before).unwrap_or(0);
+    let text = format!("{value:.digits$}");
+    match text.contains('.') {
+        true => text.trim_end_matches('0').trim_end_matches('.').to_owned(),
+        false => text,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_in_formulas_have_the_digits_of_an_input() {
+        for (value, shown) in [
+            (0.1 + 0.2, "0.3"),
+            (5.199_999_999_999_999, "5.2"),
+            (1.37e6, "1370000"),
+            (1_370_000.25, "1370000"),
+            (0.001_234_567_8, "0.00123457"),
+            (-2.5, "-2.5"),
+            (0.0, "0"),
+        ] {
+            assert_eq!(told(value), shown);
+        }
+    }
+}

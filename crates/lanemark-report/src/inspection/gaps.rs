@@ -1,0 +1,199 @@
+//! Missing information on the links to a device, which prevents a statement about limits there.
+//!
+//! A link limits nothing only if it runs at the full capability of both its ends. A link is a gap if its rate or one of
+//! its ends is not known. A part of the path that shows no link at all is also a gap: a network, the drives' side of a
+//! controller, or USB, whose ends report no capability. Links inside a chipset have no ends and are not counted as
+//! gaps.
+
+use std::collections::BTreeMap;
+
+use lanemark_schema::result::{
+    Finding, HopPart, InspectedDevice, InspectedHop, InspectedLink, InspectedWay, Inspection,
+    PciRole, PcieLink,
+};
+
+use super::{is_whole, named};
+
+/// A missing piece of information, with the program that shows it.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Gap {
+    /// No link of the device reports anything.
+    AllLinks {
+        /// Whether there is a function on PCI whose links lspci can show.
+        on_pci: bool,
+    },
+    /// Rate of the PCIe link to a hop.
+    Rate(String),
+    /// Capability of a hop on PCIe.
+    Device(String),
+    /// Capability of the port that contains a hop on PCIe; the text is the current speed of the link.
+    Port(String, Option<String>),
+    /// Ends of a link of another type.
+    Ends(String),
+    /// The links downstream of a controller.
+    Behind(String),
+    /// The network to a controller.
+    Network(String),
+}
+
+/// Returns the gaps of `inspection` as sentences, grouped by type and location; a gap that a finding already states is
+/// omitted.
+pub(super) fn sentences(inspection: &Inspection) -> Vec<String> {
+    let mut gaps: BTreeMap<Gap, Vec<&InspectedDevice>> = BTreeMap::new();
+    for device in inspection.devices.iter().filter(|device| is_whole(device)) {
+        for gap in of(device) {
+            if !is_found(&gap, device, inspection) {
+                gaps.entry(gap).or_default().push(device);
+            }
+        }
+    }
+    gaps.into_iter().map(|(gap, devices)| gap.sentence(&named(&devices))).collect()
+}
+
+/// Returns the gaps of one device.
+pub(super) fn of(device: &InspectedDevice) -> Vec<Gap> {
+    let hops = || device.ways.iter().flat_map(|way| &way.hops);
+    if !hops().filter_map(|hop| hop.link.as_ref()).any(tells) {
+        let on_pci = hops().any(|hop| role(hop).is_some_and(is_shown_by_lspci));
+        return vec![Gap::AllLinks { on_pci }];
+    }
+    let mut gaps: Vec<Gap> = device.ways.iter().flat_map(of_way).collect();
+    gaps.sort();
+    gaps.dedup();
+    gaps
+}
+
+/// Returns whether a link reports its rate or the capability of one of its ends.
+fn tells(link: &InspectedLink) -> bool {
+    let ends = match link {
+        InspectedLink::Pcie(link) => link.upper_max.or(link.lower_max),
+        _ => None,
+    };
+    ends.is_some() || link.range().is_some()
+}
+
+fn of_way(way: &InspectedWay) -> Vec<Gap> {
+    let mut gaps: Vec<Gap> = way.hops.iter().flat_map(of_hop).collect();
+    let is_pci = |hop: &InspectedHop| matches!(hop.part, HopPart::Pci { .. });
+    let end = way.hops.iter().rposition(is_pci);
+    if let Some(end) = end
+        && role(&way.hops[end]).is_some_and(has_links_behind)
+        && way.hops[end + 1..].iter().all(|hop| hop.link.is_none())
+    {
+        gaps.push(Gap::Behind(way.hops[end].name.clone()));
+    }
+    gaps
+}
+
+fn of_hop(hop: &InspectedHop) -> Vec<Gap> {
+    if let HopPart::NvmeController { transport: Some(transport), .. } = &hop.part
+        && transport != "pcie"
+    {
+        return vec![Gap::Network(hop.name.clone())];
+    }
+    let ends = || vec![Gap::Ends(hop.name.clone())];
+    match &hop.link {
+        Some(InspectedLink::Pcie(link)) => of_pcie(hop, link),
+        Some(InspectedLink::Sata(link)) => {
+            let port = link.port_bits_per_second.or(link.limit_bits_per_second);
+            match (link.negotiated_bits_per_second, port, link.drive_bits_per_second) {
+                (Some(_), Some(_), Some(_)) => Vec::new(),
+                _ => ends(),
+            }
+        }
+        Some(InspectedLink::Sas(link)) => {
+            match (link.negotiated_bits_per_second, link.capable_bits_per_second) {
+                (Some(_), Some(_)) => Vec::new(),
+                _ => ends(),
+            }
+        }
+        Some(InspectedLink::Usb(_) | InspectedLink::Pata(_)) => ends(),
+        None => Vec::new(),
+    }
+}
+
+fn of_pcie(hop: &InspectedHop, link: &PcieLink) -> Vec<Gap> {
+    let name = || hop.name.clone();
+    let missing = [
+        link.current.is_none().then(|| Gap::Rate(name())),
+        link.lower_max.is_none().then(|| Gap::Device(name())),
+        link.upper_max.is_none().then(|| {
+            // A device that runs at its full capability is not slowed by a port that could do more.
+            let full = link.current.filter(|current| Some(*current) == link.lower_max);
+            Gap::Port(name(), full.map(|rate| rate.to_string()))
+        }),
+    ];
+    missing.into_iter().flatten().collect()
+}
+
+/// Returns whether a finding already states the gap.
+fn is_found(gap: &Gap, device: &InspectedDevice, inspection: &Inspection) -> bool {
+    let findings = inspection.findings.iter().filter(|found| found.devices.contains(&device.name));
+    findings.map(|found| &found.finding).any(|finding| match (gap, finding) {
+        (Gap::Port(name, _), Finding::LinkBelowDevice { hop, .. }) => name == hop,
+        (Gap::Behind(name), Finding::DrivesHidden { adapter }) => adapter.contains(name.as_str()),
+        (Gap::Ends(_), Finding::UsbSlow { .. }) => true,
+        (Gap::Ends(name), Finding::SataBelowCapability { hop, .. }) => name == hop,
+        _ => false,
+    })
+}
+
+impl Gap {
+    fn sentence(&self, devices: &str) -> String {
+        const BOTH_ENDS: &str =
+            "`sudo lspci -vvv` of the whole machine, or `lanemark inspect` on it, shows both ends.";
+        match self {
+            Self::AllLinks { on_pci } => {
+                let how = match on_pci {
+                    true => {
+                        " `sudo lspci -vvv` shows the links of PCI Express, and `lanemark inspect` on the machine itself all."
+                    }
+                    false => "",
+                };
+                format!(
+                    "No link to {devices} tells what it carries, so that what limits them there is not known.{how}"
+                )
+            }
+            Self::Rate(hop) => format!(
+                "{devices}: what the link to {hop} trained to (LnkSta) is not known. {BOTH_ENDS}"
+            ),
+            Self::Device(hop) => {
+                format!("{devices}: what {hop} can do (LnkCap) is not known. {BOTH_ENDS}")
+            }
+            Self::Port(hop, Some(full)) => format!(
+                "{devices}: the link to {hop} runs at {full}, which is all that the device can do. Its port and the links above it \
+                 are not known. {BOTH_ENDS}"
+            ),
+            Self::Port(hop, None) => {
+                format!("{devices}: what the port of {hop} can do is not known. {BOTH_ENDS}")
+            }
+            Self::Ends(hop) => {
+                format!("{devices}: what both ends of the link to {hop} can do is not known.")
+            }
+            Self::Behind(hop) => format!(
+                "{devices}: what the links behind {hop} carry is not known. `lanemark inspect` on the machine itself shows \
+                 those of SATA, SAS and USB."
+            ),
+            Self::Network(hop) => {
+                format!("{devices}: what the network to {hop} carries is not known.")
+            }
+        }
+    }
+}
+
+fn role(hop: &InspectedHop) -> Option<PciRole> {
+    match hop.part {
+        HopPart::Pci { role, .. } => Some(role),
+        _ => None,
+    }
+}
+
+fn is_shown_by_lspci(role: PciRole) -> bool {
+    role == PciRole::Nvme || has_links_behind(role)
+}
+
+/// Returns whether drives are on links of another type downstream of a function of this role.
+fn has_links_behind(role: PciRole) -> bool {
+    use PciRole as R;
+    matches!(role, R::Ahci | R::Ide | R::Sas | R::Raid | R::Storage | R::Usb | R::FibreChannel)
+}

@@ -1,0 +1,71 @@
+//! Errors of a study: bounds and near repeats enter no mean, and coverage has the width of its intervals beside it.
+
+use lanemark_report::{Style, study_table};
+use lanemark_schema::result::{Bound, PredictionInterval, Role, StudyOutcome};
+
+use crate::fixture;
+
+const STYLE: Style = Style { width: 200, colour: false };
+
+fn predicted_line(outcome: &StudyOutcome) -> String {
+    let text = study_table(outcome, None, &STYLE);
+    let line = text.lines().find(|line| line.starts_with("predicted")).unwrap_or_default();
+    line.to_owned()
+}
+
+#[test]
+fn a_bound_that_is_met_lowers_no_mean() {
+    let mut outcome = fixture::study();
+    let all = outcome.distinct(Role::Predicted).len();
+    let figure = outcome.figures.iter_mut().find(|one| one.figure.role == Role::Predicted).unwrap();
+    figure.figure.bound = Bound::AtMost;
+    figure.error = 0.0;
+    let distinct = outcome.distinct(Role::Predicted);
+    assert_eq!(distinct.len(), all - 1);
+    let mean = distinct.iter().map(|one| one.error.abs()).sum::<f64>() / distinct.len() as f64;
+    let line = predicted_line(&outcome);
+    assert!(line.contains("1 bound, met"), "{line}");
+    assert!(line.contains(&format!("mean {:.1}%", 100.0 * mean)), "{line}");
+}
+
+#[test]
+fn a_near_repeat_counts_once_and_a_calibrated_figure_comes_first() {
+    let mut outcome = fixture::study();
+    let all = outcome.distinct(Role::Predicted).len();
+    let calibrated =
+        outcome.figures.iter().find(|one| one.figure.role == Role::Calibrated).unwrap().clone();
+    for (factor, counts) in [(1.015, false), (1.03, true)] {
+        let mut outcome = outcome.clone();
+        let mut repeat = calibrated.clone();
+        repeat.figure.role = Role::Predicted;
+        repeat.figure.published *= factor;
+        repeat.figure.id = "repeat".to_owned();
+        // Another system with the same drive.
+        let mut system =
+            outcome.systems.iter().find(|one| one.name == repeat.figure.system).unwrap().clone();
+        system.name = "other".to_owned();
+        repeat.figure.system = "other".to_owned();
+        outcome.systems.push(system);
+        outcome.figures.insert(0, repeat);
+        let distinct = outcome.distinct(Role::Predicted);
+        assert_eq!(distinct.len(), all + usize::from(counts), "{factor}");
+    }
+    outcome.figures.retain(|one| one.figure.role == Role::Calibrated);
+    assert!(outcome.distinct(Role::Predicted).is_empty());
+}
+
+#[test]
+fn an_interval_that_predicts_little_is_marked() {
+    let mut outcome = fixture::study();
+    for (low_ratio, marked) in [(0.5, false), (0.001, true)] {
+        for system in &mut outcome.systems {
+            for test in &mut system.run.tests {
+                let widest = None;
+                test.interval = Some(PredictionInterval { low_ratio, high_ratio: 1.2, widest });
+            }
+        }
+        let text = study_table(&outcome, None, &STYLE);
+        assert_eq!(text.contains(" !"), marked, "{text}");
+        assert!(predicted_line(&outcome).contains("median width"), "{text}");
+    }
+}

@@ -1,0 +1,46 @@
+//! An unpublished value that decides a simulated figure.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+/// The bottleneck of a simulated test whose speed follows from an assumed value.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct AssumedLimit {
+    /// Name of the bottleneck, `CPU core`.
+    pub hop: String,
+    /// Path of the value, `platform.cpu.request_submit`.
+    pub parameter: String,
+    /// The value with its unit.
+    pub value: String,
+    /// Both ends of the range in which 80% of such values lie, with their units.
+    pub range: (String, String),
+}
+
+impl AssumedLimit {
+    /// Whether the value belongs to the host and not to the drive.
+    pub fn is_of_host(&self) -> bool {
+        self.parameter.starts_with("platform.")
+    }
+
+    /// Returns how the user can replace the assumption.
+    pub fn advice(&self) -> &'static str {
+        match self.is_of_host() {
+            true => {
+                "measure yours with `lanemark bench PATH --workload quick` (CPU/IO), and give it with --set"
+            }
+            false => "measure the drive with `lanemark bench` and fit it with `lanemark fit`",
+        }
+    }
+}
+
+impl fmt::Display for AssumedLimit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { hop, parameter, value, range: (low, high) } = self;
+        match self.is_of_host() {
+            true => write!(f, "limited by the host's time per request, which is assumed")?,
+            false => write!(f, "limited by {hop}, whose speed is assumed")?,
+        }
+        write!(f, ": {parameter} = {value}, {low} to {high}")
+    }
+}

@@ -1,0 +1,456 @@
+//! The bounds of the result schema: the values that a result can contain.
+//!
+//! A file may come from any program. A value outside these bounds is not a valid result, but views would draw it as
+//! one: a hop that is busy -7 times, a sample of zero length with requests, more bytes than sums can hold. Readers
+//! check the results that they read. Writers check the results that they write, so that every saved result can be read.
+
+use super::range::{
+    At, Checked, FIGURE_MAX, TIME_MAX_NS, bytes, count, counted, each, share, some, time, within,
+};
+use super::series::POINTS_MAX;
+use super::{
+    DirectionFigures, DirectionResult, DriveUse, EnergyUse, Evidence, FaultUse, HopId,
+    LatencyHistogram, LiveUse, PathUse, ProcessorUse, QueueProbe, RequestErrors, RunResult, Sample,
+    Series, Statistic, SteadyState, Sweep, SweepFigures, TestResult, TransactionsUse,
+};
+use crate::units::{Bytes, Duration};
+use crate::workload::bound::{QUEUE_DEPTH, THREADS, USERS, WAREHOUSES};
+use crate::workload::{Asks, Fault, Test};
+
+/// Maximum number of kinds and numbers of errors: error numbers end at 4,095, by `MAX_ERRNO` of Linux.
+const ERRORS_MAX: usize = 8192;
+
+impl RunResult {
+    /// Checks that every value of the result is possible.
+    ///
+    /// # Errors
+    /// Returns the first value that is out of range.
+    pub fn check(&self) -> Checked {
+        let at = At::of("");
+        count(&at.key("tests"), self.tests.len())?;
+        each(&at.key("workload.tests"), &self.workload.tests, test_asked)?;
+        each(&at.key("tests"), &self.tests, test_result)
+    }
+}
+
+impl Sweep {
+    /// Checks that the figures of all points are possible.
+    ///
+    /// # Errors
+    /// Returns the first value that is out of range.
+    pub fn check(&self) -> Checked {
+        self.points.iter().try_for_each(|point| match &point.outcome {
+            Ok(figures) => sweep_figures(&At::of(&format!("point {}", point.number)), figures),
+            Err(_) => Ok(()),
+        })
+    }
+}
+
+fn sweep_figures(at: &At, one: &SweepFigures) -> Checked {
+    within(&at.key("iops"), one.iops, FIGURE_MAX)?;
+    within(&at.key("bytes_per_second"), one.bytes_per_second, FIGURE_MAX)?;
+    within(&at.key("latency_mean_us"), one.latency_mean_us, TIME_MAX_NS)?;
+    let others = one.latency_percentiles_us.iter().chain([&one.latency_max_us]).flatten();
+    others.copied().try_for_each(|us| within(&at.key("latency_us"), us, TIME_MAX_NS))?;
+    for (key, direction) in [("read", &one.reads), ("write", &one.writes)] {
+        if let Some(direction) = direction {
+            direction_figures(&at.key(key), direction)?;
+        }
+    }
+    let amplification = one.write_amplification.unwrap_or_default();
+    within(&at.key("write_amplification"), amplification, FIGURE_MAX)?;
+    one.busiest.as_ref().map_or(Ok(()), |(_, busy)| share(&at.key("utilisation"), *busy))
+}
+
+fn direction_figures(at: &At, one: &DirectionFigures) -> Checked {
+    within(&at.key("iops"), one.iops, FIGURE_MAX)?;
+    within(&at.key("bytes_per_second"), one.bytes_per_second, FIGURE_MAX)?;
+    within(&at.key("latency_mean_us"), one.latency_mean_us, TIME_MAX_NS)?;
+    let others = one.latency_percentiles_us.iter().chain([&one.latency_max_us]).flatten();
+    others.copied().try_for_each(|us| within(&at.key("latency_us"), us, TIME_MAX_NS))
+}
+
+fn test_asked(at: &At, test: &Test) -> Checked {
+    let depth = test.queue_depth();
+    if !QUEUE_DEPTH.contains(&depth) {
+        return at.key("queue_depth").fail(depth, QUEUE_DEPTH);
+    }
+    let threads = match test.asks {
+        Asks::Database(_) => USERS,
+        _ => THREADS,
+    };
+    if !threads.contains(&test.threads) {
+        return at.key("threads").fail(test.threads, threads);
+    }
+    if let Asks::Database(users) = &test.asks
+        && !(WAREHOUSES.contains(&users.warehouses) && WAREHOUSES.contains(&users.divisor))
+    {
+        let found = format!("{} with a divisor of {}", users.warehouses, users.divisor);
+        return at.key("load.warehouses").fail(found, format!("both {WAREHOUSES}"));
+    }
+    if test.block == Bytes::ZERO {
+        return at.key("block").fail(test.block, "above 0");
+    }
+    bytes(&at.key("block"), test.block)?;
+    time(&at.key("duration_ns"), test.duration.unwrap_or_default())?;
+    time(&at.key("ramp_ns"), test.ramp)?;
+    time(&at.key("think_ns"), test.think())?;
+    bytes(&at.key("span"), test.span)?;
+    bytes(&at.key("offset"), test.offset)?;
+    share(&at.key("read_share"), test.read_share().get())
+}
+
+fn test_result(at: &At, test: &TestResult) -> Checked {
+    test_asked(&at.key("test"), &test.test)?;
+    if test.samples.is_empty() {
+        return at.key("samples").fail("empty", "at least one sample");
+    }
+    each(&at.key("samples"), &test.samples, sample)?;
+    statistic(&at.key("throughput_bytes_per_second"), &test.throughput_bytes_per_second)?;
+    statistic(&at.key("iops"), &test.iops)?;
+    statistic(&at.key("latency_mean_ns"), &test.latency_mean_ns)?;
+    if let Some(interval) = &test.interval {
+        let at = at.key("interval");
+        share(&at.key("low_ratio"), interval.low_ratio)?;
+        if !(1.0..=FIGURE_MAX).contains(&interval.high_ratio) {
+            return at.key("high_ratio").fail(interval.high_ratio, "at least 1");
+        }
+        if let Some(widest) = &interval.widest {
+            share(&at.key("widest.share"), widest.share)?;
+        }
+    }
+    if let Some(probe) = &test.queue_probe {
+        queue_probe(&at.key("queue_probe"), probe)?;
+    }
+    Ok(())
+}
+
+fn queue_probe(at: &At, probe: &QueueProbe) -> Checked {
+    within(&at.key("iops"), probe.iops, FIGURE_MAX)?;
+    within(&at.key("iops_doubled"), probe.iops_doubled, FIGURE_MAX)?;
+    within(&at.key("core_wait"), probe.core_wait.unwrap_or(0.0), 1e9)?;
+    probe.processors.map_or(Ok(()), |used| processors(&at.key("processors"), &used))
+}
+
+fn statistic(at: &At, one: &Statistic) -> Checked {
+    for (key, value) in [("value", one.value), ("min", one.min), ("max", one.max)] {
+        within(&at.key(key), value, FIGURE_MAX)?;
+    }
+    within(&at.key("deviation"), one.deviation.unwrap_or(0.0), FIGURE_MAX)?;
+    let (low, high) = one.interval_95.unwrap_or_default();
+    within(&at.key("interval_95"), low, FIGURE_MAX)?;
+    within(&at.key("interval_95"), high, FIGURE_MAX)?;
+    // Means are rounded.
+    let slack = one.max.abs() * 1e-6;
+    match one.min <= one.value + slack && one.value <= one.max + slack {
+        true => Ok(()),
+        false => at.key("value").fail(one.value, format!("from {} to {}", one.min, one.max)),
+    }
+}
+
+fn sample(at: &At, one: &Sample) -> Checked {
+    if let Some(in_flight) = &one.in_flight {
+        time(&at.key("in_flight.age_max_ns"), in_flight.age_max)?;
+    }
+    time(&at.key("elapsed_ns"), one.elapsed)?;
+    for (key, direction) in [
+        ("reads", &one.reads),
+        ("writes", &one.writes),
+        ("flushes", &one.flushes),
+        ("trims", &one.trims),
+    ] {
+        some(&at.key(key), direction.as_ref(), direction_result)?;
+    }
+    if one.elapsed == Duration::ZERO && one.complete && one.operations() > 1 {
+        let requests = one.operations();
+        return at.key("elapsed_ns").fail(0, format!("above 0, since {requests} requests ended"));
+    }
+    errors(&at.key("errors"), &one.errors)?;
+    each(&at.key("faults"), &one.faults, fault)?;
+    if let Some(cpu) = &one.cpu {
+        within(&at.key("cpu.user_ns_per_request"), cpu.user_ns_per_request, TIME_MAX_NS)?;
+        within(&at.key("cpu.system_ns_per_request"), cpu.system_ns_per_request, TIME_MAX_NS)?;
+    }
+    if let Some(punctuality) = &one.punctuality {
+        let at = at.key("punctuality");
+        latency(&at.key("lateness"), &punctuality.lateness)?;
+        latency(&at.key("own_lateness"), &punctuality.own_lateness)?;
+    }
+    some(&at.key("evidence"), one.evidence.as_ref(), evidence)?;
+    some(&at.key("path"), one.path.as_ref(), path)?;
+    some(&at.key("drive"), one.drive.as_ref(), drive)?;
+    some(&at.key("energy"), one.energy.as_ref(), energy)?;
+    some(&at.key("series"), one.series.as_ref(), series)?;
+    some(&at.key("steady"), one.steady.as_ref(), steady)?;
+    some(&at.key("live"), one.live.as_ref(), live)?;
+    some(&at.key("transactions"), one.transactions.as_ref(), transactions)
+}
+
+/// Checks the delivery of a served system.
+fn live(at: &At, one: &LiveUse) -> Checked {
+    within(&at.key("time_scale"), one.time_scale, FIGURE_MAX)?;
+    time(&at.key("served_ns"), one.served)?;
+    latency(&at.key("lateness"), &one.lateness)?;
+    some(&at.key("reads"), one.reads.as_ref(), direction_result)?;
+    some(&at.key("writes"), one.writes.as_ref(), direction_result)?;
+    within(&at.key("processor_s"), one.processor_s, FIGURE_MAX)
+}
+
+fn direction_result(at: &At, one: &DirectionResult) -> Checked {
+    bytes(&at.key("bytes"), one.bytes)?;
+    latency(&at.key("latency"), &one.latency)
+}
+
+/// Checks the outcome of a fault: its text and its times.
+fn fault(at: &At, one: &FaultUse) -> Checked {
+    let text = at.key("fault");
+    match one.fault.parse::<Fault>() {
+        Ok(_) => {}
+        Err(error) => text.fail(&one.fault, error)?,
+    }
+    let times = [("at_ns", Some(one.at)), ("recovery_ns", one.recovery)];
+    times.into_iter().try_for_each(|(key, time)| {
+        within(&at.key(key), time.unwrap_or_default().as_seconds() * 1e9, TIME_MAX_NS)
+    })
+}
+
+fn errors(at: &At, all: &RequestErrors) -> Checked {
+    let counts = all.counts();
+    if counts.len() > ERRORS_MAX {
+        return at.fail(format!("{} entries", counts.len()), format!("at most {ERRORS_MAX}"));
+    }
+    each(at, counts, |at, one| match one.requests {
+        0 => at.key("requests").fail(0, "above 0"),
+        requests => counted(&at.key("requests"), requests),
+    })?;
+    match counts
+        .windows(2)
+        .all(|pair| (pair[0].kind, pair[0].errno) < (pair[1].kind, pair[1].errno))
+    {
+        true => Ok(()),
+        false => at.fail("out of order", "in order of kind and error number, each once"),
+    }
+}
+
+fn latency(at: &At, one: &LatencyHistogram) -> Checked {
+    one.check(at)
+}
+
+fn path(at: &At, one: &PathUse) -> Checked {
+    let mut ids: Vec<HopId> = one.hops.iter().map(|hop| hop.id).collect();
+    ids.sort_unstable();
+    if let Some(twice) = ids.windows(2).find(|pair| pair[0] == pair[1]) {
+        return at.key("hops").fail(twice[0], "each hop once".to_owned());
+    }
+    each(&at.key("hops"), &one.hops, |at, hop| {
+        share(&at.key("utilisation"), hop.utilisation)?;
+        within(&at.key("wait_ns"), hop.wait_ns, TIME_MAX_NS)?;
+        within(&at.key("service_ns"), hop.service_ns, TIME_MAX_NS)
+    })
+}
+
+fn drive(at: &At, one: &DriveUse) -> Checked {
+    for (key, value) in [
+        ("host_written_bytes", one.host_written),
+        ("moved_bytes", one.moved),
+        ("folded_bytes", one.folded),
+        ("padded_bytes", one.padded),
+        ("map_written_bytes", one.map_written),
+    ] {
+        bytes(&at.key(key), value)?;
+    }
+    counted(&at.key("superblocks_erased"), one.superblocks_erased)
+}
+
+fn energy(at: &At, one: &EnergyUse) -> Checked {
+    time(&at.key("elapsed_ns"), one.elapsed)?;
+    within(&at.key("energy_joules"), one.energy_joules, FIGURE_MAX)?;
+    within(&at.key("power_mean_watts"), one.power_mean_watts, FIGURE_MAX)?;
+    each(&at.key("parts"), &one.parts, |at, part| {
+        within(&at.key("energy_joules"), part.energy_joules, FIGURE_MAX)
+    })?;
+    each(&at.key("states"), &one.states, |at, state| time(&at.key("time_ns"), state.time))
+}
+
+fn series(at: &At, one: &Series) -> Checked {
+    if one.points.len() > POINTS_MAX {
+        let points = one.points.len();
+        return at.key("points").fail(format!("{points} points"), format!("at most {POINTS_MAX}"));
+    }
+    let whole = one.interval.picoseconds() as f64 / 1e3 * one.points.len() as f64;
+    within(&at.key("interval_ns"), whole, 2.0 * TIME_MAX_NS)?;
+    if one.interval == Duration::ZERO && one.points.len() > 1 {
+        return at.key("interval_ns").fail(0, "above 0");
+    }
+    time(&at.key("last_ns"), one.last)?;
+    // The sum of reads and writes over all points must fit in 64 bits.
+    let most = u64::MAX / 4 / one.points.len().max(1) as u64;
+    count(&at.key("points"), one.points.len())?;
+    one.points.iter().enumerate().try_for_each(|(index, point)| {
+        let at = at.key(&format!("points[{index}]"));
+        for (key, value) in [
+            ("reads", point.reads),
+            ("writes", point.writes),
+            ("read_bytes", point.read_bytes.get()),
+            ("written_bytes", point.written_bytes.get()),
+        ] {
+            if value > most {
+                return at.key(key).fail(value, format!("at most {most}"));
+            }
+        }
+        within(&at.key("latency_mean_ns"), point.latency_mean_ns, TIME_MAX_NS)?;
+        let (steps, requests) = (&point.latency_steps, point.requests());
+        if !steps.is_empty() && !steps.counts_all(requests) {
+            let rule = format!("steps in ascending order, of {requests} requests in all");
+            return at.key("latency_steps").fail("its counts", rule);
+        }
+        within(&at.key("latency_max_ns"), point.latency_max_ns as f64, TIME_MAX_NS)
+    })
+}
+
+fn steady(at: &At, one: &SteadyState) -> Checked {
+    each(&at.key("rounds"), &one.rounds, |at, round| {
+        within(&at.key("iops"), round.iops, FIGURE_MAX)?;
+        let rate = round.throughput_bytes_per_second;
+        within(&at.key("throughput_bytes_per_second"), rate, FIGURE_MAX)?;
+        within(&at.key("latency_mean_ns"), round.latency_mean_ns, TIME_MAX_NS)
+    })
+}
+
+fn transactions(at: &At, one: &TransactionsUse) -> Checked {
+    counted(&at.key("count"), one.count)?;
+    counted(&at.key("looked_on"), one.looked_on)?;
+    for (key, value) in [
+        ("per_minute", Some(one.per_minute)),
+        ("new_orders_per_minute", one.new_orders_per_minute),
+        ("counted_per_minute", one.counted_per_minute),
+        ("page_reads", one.page_reads),
+        ("page_writes", one.page_writes),
+        ("log_writes", one.log_writes),
+        ("log_bytes", one.log_bytes),
+        ("log_flushes", one.log_flushes),
+        ("commits_per_log_write", one.commits_per_log_write),
+    ] {
+        within(&at.key(key), value.unwrap_or(0.0), FIGURE_MAX)?;
+    }
+    for (key, value) in [
+        ("processor_busy", one.processor_busy),
+        ("processor_others", one.processor_others),
+        ("buffer_hit_ratio", one.buffer_hit_ratio),
+    ] {
+        share(&at.key(key), value.unwrap_or(0.0))?;
+    }
+    if let Some(time) = &one.processor_time {
+        let at = at.key("processor_time");
+        let sessions = time.sessions.unwrap_or_default();
+        for (key, seconds) in [
+            ("server_s", time.server_s),
+            ("driver_s", time.driver_s),
+            ("sessions.running_s", Some(sessions.running_s)),
+            ("sessions.ready_s", Some(sessions.ready_s)),
+        ] {
+            within(&at.key(key), seconds.unwrap_or(0.0), FIGURE_MAX)?;
+        }
+    }
+    for (counter, value) in one.counters.iter() {
+        counted(&at.key(&format!("counters.{counter:?}")), value)?;
+    }
+    if let Some(waits) = &one.waits {
+        let at = at.key("waits");
+        counted(&at.key("looks"), waits.looks)?;
+        waits.samples.values().try_for_each(|&samples| counted(&at.key("samples"), samples))?;
+    }
+    for (kind, used) in &one.kinds {
+        let at = at.key(&format!("kinds.{}", kind.name()));
+        for (key, value) in
+            [("count", used.count), ("rolled_back", used.rolled_back), ("retries", used.retries)]
+        {
+            counted(&at.key(key), value)?;
+        }
+        if used.rolled_back > used.count {
+            return at.key("rolled_back").fail(used.rolled_back, format!("at most {}", used.count));
+        }
+        latency(&at.key("latency"), &used.latency)?;
+    }
+    latency(&at.key("response"), &one.response)
+}
+
+fn evidence(at: &At, one: &Evidence) -> Checked {
+    if let Some(device) = &one.device {
+        let at = at.key("device");
+        bytes(&at.key("read_bytes"), device.read_bytes)?;
+        bytes(&at.key("written_bytes"), device.written_bytes)?;
+        for (key, count) in
+            [("reads", device.reads), ("writes", device.writes), ("flushes", device.flushes)]
+        {
+            counted(&at.key(key), count)?;
+        }
+        time(&at.key("busy_ns"), device.busy)?;
+        time(&at.key("elapsed_ns"), device.elapsed)?;
+    }
+    if let Some(used) = &one.processors {
+        processors(&at.key("processors"), used)?;
+    }
+    if let Some(threads) = &one.threads {
+        within(&at.key("threads.busiest"), threads.busiest, 1e9)?;
+        within(&at.key("threads.core_wait"), threads.core_wait.unwrap_or(0.0), 1e9)?;
+    }
+    Ok(())
+}
+
+fn processors(at: &At, used: &ProcessorUse) -> Checked {
+    for (key, cores) in [
+        ("user", used.user),
+        ("system", used.system),
+        ("interrupts", used.interrupts),
+        ("stolen", used.stolen),
+        ("idle", used.idle),
+        ("own", used.own.unwrap_or(0.0)),
+        ("kernel", used.kernel.unwrap_or(0.0)),
+    ] {
+        within(&at.key(key), cores, 1e9)?;
+    }
+    within(&at.key("wakes"), used.wakes.unwrap_or(0.0), 1e12)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_value_that_no_probe_of_a_deeper_queue_has_is_refused_with_its_place() {
+        let used = ProcessorUse { cores: 2, user: 0.5, ..ProcessorUse::default() };
+        let good = QueueProbe {
+            queue_depth: 1,
+            iops: 1e4,
+            iops_doubled: 2e4,
+            processors: Some(used),
+            core_wait: Some(0.1),
+        };
+        let at = At::of("probe");
+        assert!(queue_probe(&at, &good).is_ok());
+        type Spoil = fn(&mut QueueProbe, f64);
+        let spoils: [(&str, Spoil); 6] = [
+            ("probe.iops", |probe, value| probe.iops = value),
+            ("probe.iops_doubled", |probe, value| probe.iops_doubled = value),
+            ("probe.core_wait", |probe, value| probe.core_wait = Some(value)),
+            ("probe.processors.stolen", |probe, value| {
+                probe.processors.as_mut().unwrap().stolen = value;
+            }),
+            ("probe.processors.own", |probe, value| {
+                probe.processors.as_mut().unwrap().own = Some(value);
+            }),
+            ("probe.processors.wakes", |probe, value| {
+                probe.processors.as_mut().unwrap().wakes = Some(value);
+            }),
+        ];
+        for (place, spoil) in spoils {
+            for value in [-1.0, 1e300, f64::NAN, f64::INFINITY] {
+                let mut spoilt = good;
+                spoil(&mut spoilt, value);
+                let told = queue_probe(&at, &spoilt).unwrap_err().to_string();
+                assert!(told.contains(place), "{place} = {value}: {told}");
+            }
+        }
+    }
+}

@@ -1,0 +1,128 @@
+//! The counters that a database keeps, and their difference between two readings.
+//!
+//! A counter that a database does not report is absent. No other value replaces it.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+/// A counter of a database.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Counter {
+    /// Transactions that were committed or rolled back, for a database that does not report the two separately.
+    Transactions,
+    /// Transactions that were committed, including the transactions of other programs on the server.
+    Commits,
+    /// Transactions that were rolled back.
+    Rollbacks,
+    /// Pages that were found in the database's buffer.
+    BufferHits,
+    /// Pages that were missing from the buffer and came from the system's page cache or the drive.
+    BufferMisses,
+    /// Records of the write-ahead log.
+    WalRecords,
+    /// Bytes of the log.
+    WalBytes,
+    /// Whole pages in the log, the first time a page changes after a checkpoint.
+    WalFullPages,
+    /// Writes of the log to its file.
+    WalWrites,
+    /// Flushes of the log to the drive.
+    WalFlushes,
+    /// Checkpoints that began; before version 17 of PostgreSQL, checkpoints that ended.
+    Checkpoints,
+    /// Deadlocks that were found.
+    Deadlocks,
+    /// Files that queries wrote because their memory was too small.
+    TemporaryFiles,
+    /// Statements that users sent for their transactions, including those that begin and end them.
+    Statements,
+    /// Messages that carried statements to the server; each is one round trip.
+    Messages,
+}
+
+/// A set of counters. Unless stated otherwise, the values are differences between two readings.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Counters(BTreeMap<Counter, u64>);
+
+impl Counters {
+    /// Returns a counter if the database reports it.
+    pub fn get(&self, counter: Counter) -> Option<u64> {
+        self.0.get(&counter).copied()
+    }
+
+    /// Sets a counter.
+    pub fn set(&mut self, counter: Counter, value: u64) {
+        self.0.insert(counter, value);
+    }
+
+    /// Returns all counters that the database reports.
+    pub fn iter(&self) -> impl Iterator<Item = (Counter, u64)> + '_ {
+        self.0.iter().map(|(counter, value)| (*counter, *value))
+    }
+
+    /// Returns whether the database reports no counter.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// Returns the increase since `earlier`, for counters in both.
+    #[must_use]
+    pub fn since(&self, earlier: &Self) -> Self {
+        let added = |(counter, later): (&Counter, &u64)| {
+            // The counters of a server that has crashed restart at zero.
+            Some((*counter, later.saturating_sub(earlier.get(*counter)?)))
+        };
+        Self(self.0.iter().filter_map(added).collect())
+    }
+
+    /// Adds the counters of another reading.
+    pub fn add(&mut self, other: &Self) {
+        for (counter, value) in &other.0 {
+            *self.0.entry(*counter).or_default() += value;
+        }
+    }
+
+    /// Returns the transactions that ended, committed or not.
+    pub fn transactions(&self) -> Option<u64> {
+        let either = || Some(self.get(Counter::Commits)? + self.get(Counter::Rollbacks)?);
+        self.get(Counter::Transactions).or_else(either)
+    }
+
+    /// Returns the share of pages that were found in the buffer, from 0 to 1.
+    pub fn buffer_hit_ratio(&self) -> Option<f64> {
+        let (hits, misses) = (self.get(Counter::BufferHits)?, self.get(Counter::BufferMisses)?);
+        (hits + misses > 0).then(|| hits as f64 / (hits + misses) as f64)
+    }
+}
+
+impl FromIterator<(Counter, u64)> for Counters {
+    fn from_iter<I: IntoIterator<Item = (Counter, u64)>>(counters: I) -> Self {
+        Self(counters.into_iter().collect())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_only_one_look_knows_is_not_told() {
+        let early: Counters =
+            [(Counter::Commits, 5), (Counter::BufferHits, 7)].into_iter().collect();
+        let late: Counters = [(Counter::Commits, 9), (Counter::Rollbacks, 1)].into_iter().collect();
+        let between = late.since(&early);
+        assert_eq!(
+            (between.get(Counter::Commits), between.get(Counter::Rollbacks)),
+            (Some(4), None)
+        );
+        assert_eq!(between.transactions(), None);
+        assert_eq!(late.transactions(), Some(10));
+        assert_eq!(early.buffer_hit_ratio(), None);
+        let all: Counters =
+            [(Counter::BufferHits, 3), (Counter::BufferMisses, 1)].into_iter().collect();
+        assert_eq!(all.buffer_hit_ratio(), Some(0.75));
+    }
+}

@@ -1,0 +1,85 @@
+//! The writes of a simulated drive to its flash, by reason.
+
+use serde::{Deserialize, Serialize};
+
+use crate::units::Bytes;
+
+/// The writes of a simulated drive to its flash since power-on.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DriveUse {
+    /// Bytes written by the host, in whole slots.
+    #[serde(rename = "host_written_bytes")]
+    pub host_written: Bytes,
+    /// Valid data moved by collection and wear levelling.
+    #[serde(rename = "moved_bytes")]
+    pub moved: Bytes,
+    /// Data moved out of the pseudo-SLC cache.
+    #[serde(rename = "folded_bytes")]
+    pub folded: Bytes,
+    /// Bytes left empty because a unit had to be stored before it was full.
+    #[serde(rename = "padded_bytes")]
+    pub padded: Bytes,
+    /// Pages of the map.
+    #[serde(rename = "map_written_bytes")]
+    pub map_written: Bytes,
+    /// Superblocks erased.
+    pub superblocks_erased: u64,
+    /// Bytes in the write buffer; in a sample, the increase from its beginning to its end.
+    #[serde(rename = "buffered_bytes", default, skip_serializing_if = "Bytes::is_zero")]
+    pub buffered: Bytes,
+    /// Bytes in the cache of a RAID adapter before the drives, counted as [`DriveUse::buffered`].
+    #[serde(rename = "adapter_cached_bytes", default, skip_serializing_if = "Bytes::is_zero")]
+    pub adapter_cached: Bytes,
+}
+
+/// Maximum share of the written data that may fill an empty part of the buffer without a warning.
+pub const FILLING_MAX: f64 = 0.01;
+
+impl DriveUse {
+    /// Returns all data written to flash.
+    pub fn flash_written(&self) -> Bytes {
+        self.host_written + self.moved + self.folded + self.padded + self.map_written
+    }
+
+    /// Returns the bytes written to flash for each byte of the host's, or `None` if the host wrote nothing.
+    pub fn write_amplification(&self) -> Option<f64> {
+        let host = self.host_written.get() as f64;
+        (host > 0.0).then(|| self.flash_written().get() as f64 / host)
+    }
+
+    /// Returns the share of the host's writes that filled free space in the buffer and the adapter. The drive cannot
+    /// sustain this part of the rate.
+    pub fn filling(&self) -> f64 {
+        let host = (self.host_written + self.adapter_cached).get() as f64;
+        let filled = (self.buffered + self.adapter_cached).get() as f64;
+        if host > 0.0 { (filled / host).min(1.0) } else { 0.0 }
+    }
+
+    /// Returns the bytes written since `earlier`.
+    #[must_use]
+    pub fn since(&self, earlier: &Self) -> Self {
+        let more = |now: Bytes, before: Bytes| Bytes(now.get().saturating_sub(before.get()));
+        Self {
+            host_written: self.host_written - earlier.host_written,
+            moved: self.moved - earlier.moved,
+            folded: self.folded - earlier.folded,
+            padded: self.padded - earlier.padded,
+            map_written: self.map_written - earlier.map_written,
+            superblocks_erased: self.superblocks_erased - earlier.superblocks_erased,
+            buffered: more(self.buffered, earlier.buffered),
+            adapter_cached: more(self.adapter_cached, earlier.adapter_cached),
+        }
+    }
+
+    /// Adds the writes of another drive.
+    pub fn add(&mut self, other: &Self) {
+        self.host_written += other.host_written;
+        self.moved += other.moved;
+        self.folded += other.folded;
+        self.padded += other.padded;
+        self.map_written += other.map_written;
+        self.superblocks_erased += other.superblocks_erased;
+        self.buffered += other.buffered;
+        self.adapter_cached += other.adapter_cached;
+    }
+}

@@ -1,0 +1,215 @@
+//! Failed requests by kind, in the same form for simulated and measured runs.
+//!
+//! A failed request counts in no throughput and no latency. A failed request of a measured run has the kernel's error
+//! number, which determines its kind. The table contains the numbers that Linux's block layer returns for the answers
+//! of drives and drivers (`blk_errors` in the kernel's `block/blk-core.c`), and the numbers of file systems. `EIO` only
+//! reports that a request failed, so it does not determine a specific kind.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+/// The reason of a failed request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum ErrorKind {
+    /// The medium could not be read or written (`ENODATA`), or the data read was wrong (`EILSEQ`).
+    Media,
+    /// The device did not answer in time (`ETIMEDOUT`).
+    Timeout,
+    /// The command was aborted, as by a reset (`ECANCELED`).
+    Aborted,
+    /// A link lost or corrupted the command, and retries failed (`ENOLINK`).
+    Link,
+    /// The target had no free space (`ENOSPC`).
+    NoSpace,
+    /// The device no longer exists (`ENODEV`).
+    DeviceGone,
+    /// The device or file system accepts no writes (`EROFS`).
+    ReadOnly,
+    /// No data was moved because the offset is beyond the end of the target.
+    Ended,
+    /// Any other error, identified by its number if it has one.
+    Other,
+}
+
+impl ErrorKind {
+    /// Returns the kind that Linux's error number `errno` denotes.
+    pub fn of_errno(errno: u32) -> Self {
+        let known = ERRNOS.iter().find(|(number, ..)| *number == errno);
+        known.map_or(Self::Other, |(.., kind)| *kind)
+    }
+
+    fn words(self, requests: u64) -> &'static str {
+        let one = requests == 1;
+        match self {
+            Self::Media if one => "media error",
+            Self::Media => "media errors",
+            Self::Timeout if one => "timeout",
+            Self::Timeout => "timeouts",
+            Self::Aborted => "aborted",
+            Self::Link if one => "link error",
+            Self::Link => "link errors",
+            Self::NoSpace => "without space",
+            Self::DeviceGone => "with the device gone",
+            Self::ReadOnly => "refused as read-only",
+            Self::Ended => "behind the end of the target",
+            Self::Other if one => "other error",
+            Self::Other => "other errors",
+        }
+    }
+}
+
+/// Error numbers of Linux (`asm-generic/errno.h`) with their names and the kinds of failure that they denote.
+const ERRNOS: [(u32, &str, ErrorKind); 26] = [
+    (1, "EPERM", ErrorKind::Other),
+    (5, "EIO", ErrorKind::Other),
+    (6, "ENXIO", ErrorKind::DeviceGone),
+    (9, "EBADF", ErrorKind::Other),
+    (12, "ENOMEM", ErrorKind::Other),
+    (16, "EBUSY", ErrorKind::Other),
+    (19, "ENODEV", ErrorKind::DeviceGone),
+    (22, "EINVAL", ErrorKind::Other),
+    (27, "EFBIG", ErrorKind::Other),
+    (28, "ENOSPC", ErrorKind::NoSpace),
+    (30, "EROFS", ErrorKind::ReadOnly),
+    (52, "EBADE", ErrorKind::Other),
+    (61, "ENODATA", ErrorKind::Media),
+    (62, "ETIME", ErrorKind::Timeout),
+    (67, "ENOLINK", ErrorKind::Link),
+    (74, "EBADMSG", ErrorKind::Media),
+    (84, "EILSEQ", ErrorKind::Media),
+    (95, "EOPNOTSUPP", ErrorKind::Other),
+    (108, "ESHUTDOWN", ErrorKind::DeviceGone),
+    (110, "ETIMEDOUT", ErrorKind::Timeout),
+    (117, "EUCLEAN", ErrorKind::Media),
+    (121, "EREMOTEIO", ErrorKind::Other),
+    (122, "EDQUOT", ErrorKind::NoSpace),
+    (123, "ENOMEDIUM", ErrorKind::DeviceGone),
+    (125, "ECANCELED", ErrorKind::Aborted),
+    (131, "ENOTRECOVERABLE", ErrorKind::Other),
+];
+
+/// The requests that failed in one way.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ErrorCount {
+    /// Reason of the failures.
+    pub kind: ErrorKind,
+    /// The kernel's error number, if a kernel returned the error.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub errno: Option<u32>,
+    /// Number of failed requests.
+    pub requests: u64,
+}
+
+/// The requests of a sample that failed, by kind and error number.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct RequestErrors {
+    counts: Vec<ErrorCount>,
+}
+
+impl RequestErrors {
+    /// Counts a failed request of a simulated run.
+    pub fn count(&mut self, kind: ErrorKind) {
+        self.add(ErrorCount { kind, errno: None, requests: 1 });
+    }
+
+    /// Counts a request that the kernel answered with an error number.
+    pub fn count_errno(&mut self, errno: u32) {
+        let kind = ErrorKind::of_errno(errno);
+        self.add(ErrorCount { kind, errno: Some(errno), requests: 1 });
+    }
+
+    /// Adds failed requests of one kind and number. Counts stay in the order of kind and number, so that a result does
+    /// not depend on the order of the threads.
+    pub fn add(&mut self, more: ErrorCount) {
+        let key = (more.kind, more.errno);
+        match self.counts.binary_search_by_key(&key, |one| (one.kind, one.errno)) {
+            Ok(place) => {
+                let known = &mut self.counts[place].requests;
+                *known = known.saturating_add(more.requests);
+            }
+            Err(place) => self.counts.insert(place, more),
+        }
+    }
+
+    /// Adds the counts of `other`.
+    pub fn merge(&mut self, other: &Self) {
+        other.counts.iter().for_each(|one| self.add(*one));
+    }
+
+    /// Returns the counts in order of kind and error number.
+    pub fn counts(&self) -> &[ErrorCount] {
+        &self.counts
+    }
+
+    /// Returns the number of failed requests.
+    pub fn total(&self) -> u64 {
+        self.counts.iter().fold(0, |sum, one| sum.saturating_add(one.requests))
+    }
+
+    /// Returns whether no request failed.
+    pub fn is_empty(&self) -> bool {
+        self.counts.is_empty()
+    }
+}
+
+/// Writes `3 media errors (ENODATA), 1 timeout`.
+impl fmt::Display for RequestErrors {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (place, one) in self.counts.iter().enumerate() {
+            let comma = if place > 0 { ", " } else { "" };
+            write!(f, "{comma}{} {}", one.requests, one.kind.words(one.requests))?;
+            if let Some(errno) = one.errno {
+                match ERRNOS.iter().find(|(number, ..)| *number == errno) {
+                    Some((_, name, _)) => write!(f, " ({name})")?,
+                    None => write!(f, " (error number {errno})")?,
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn counts_are_the_same_in_whatever_order_they_come() {
+        let numbers = [110, 5, 61, 5, 4095, 61, 5];
+        let (mut one, mut other) = (RequestErrors::default(), RequestErrors::default());
+        numbers.iter().for_each(|&errno| one.count_errno(errno));
+        numbers[3..].iter().rev().for_each(|&errno| other.count_errno(errno));
+        let mut rest = RequestErrors::default();
+        numbers[..3].iter().for_each(|&errno| rest.count_errno(errno));
+        other.merge(&rest);
+        assert_eq!(one, other);
+        assert_eq!(
+            one.to_string(),
+            "2 media errors (ENODATA), 1 timeout (ETIMEDOUT), 3 other errors (EIO), 1 other error \
+             (error number 4095)"
+        );
+        assert_eq!((one.total(), one.is_empty()), (7, false));
+    }
+
+    #[test]
+    fn a_simulated_error_has_no_number_and_json_has_the_counts_alone() {
+        let mut errors = RequestErrors::default();
+        errors.count(ErrorKind::NoSpace);
+        errors.count_errno(28);
+        let json = serde_json::to_string(&errors).unwrap();
+        let (simulated, real) = (
+            r#"{"kind":"no-space","requests":1}"#,
+            r#"{"kind":"no-space","errno":28,"requests":1}"#,
+        );
+        assert_eq!(json, format!("[{simulated},{real}]"));
+        assert_eq!(serde_json::from_str::<RequestErrors>(&json).unwrap(), errors);
+    }
+
+    #[test]
+    fn numbers_are_in_order_each_once() {
+        assert!(ERRNOS.windows(2).all(|pair| pair[0].0 < pair[1].0));
+    }
+}

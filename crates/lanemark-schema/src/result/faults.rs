@@ -1,0 +1,26 @@
+//! The outcome of the faults of a simulated run.
+
+use serde::{Deserialize, Serialize};
+
+use crate::units::{Bytes, Duration};
+
+/// A fault and its effect on the host's requests.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FaultUse {
+    /// The fault as text, `power-cut boot=10s at=2s`.
+    pub fault: String,
+    /// Time at which the fault began.
+    #[serde(rename = "at_ns")]
+    pub at: Duration,
+    /// Requests that failed because of the fault.
+    pub failed: u64,
+    /// Commands that were delayed or sent again because of the fault.
+    pub held: u64,
+    /// Acknowledged data that is lost.
+    #[serde(rename = "lost_bytes")]
+    pub lost: Bytes,
+    /// Time from the beginning of the fault to the first request that was submitted after it and succeeded; absent if
+    /// no later request succeeded.
+    #[serde(rename = "recovery_ns", default, skip_serializing_if = "Option::is_none")]
+    pub recovery: Option<Duration>,
+}

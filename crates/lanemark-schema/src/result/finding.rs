@@ -1,0 +1,340 @@
+//! The findings about an inspected path: a closed list of limits, each with its evidence and its advice.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+use super::inspected_link::PcieRate;
+use crate::units::{Bytes, BytesPerSecond};
+
+/// A finding with the devices that it concerns.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct InspectedFinding {
+    /// The kernel's names of the devices.
+    pub devices: Vec<String>,
+    /// Kind of the finding, with its figures.
+    #[serde(flatten)]
+    pub finding: Finding,
+}
+
+/// A property of a path that reduces its speed, or may reduce it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "kebab-case")]
+pub enum Finding {
+    /// A PCIe link trained to less than both of its ends support.
+    PcieBelowCapability {
+        /// The hop below the link.
+        hop: String,
+        /// Rate and width that the link trained to.
+        current: PcieRate,
+        /// Rate and width that both ends support.
+        capable: PcieRate,
+    },
+    /// A PCIe link trained to less than its lower end supports, and the capability of its port is unknown.
+    LinkBelowDevice {
+        /// The hop below the link.
+        hop: String,
+        /// Rate and width that the link trained to.
+        current: PcieRate,
+        /// Rate and width that the hop supports.
+        device_max: PcieRate,
+    },
+    /// A drive or host adapter supports more than its port.
+    SlotBelowDevice {
+        /// The device.
+        hop: String,
+        /// Name of the port.
+        port: String,
+        /// Rate and width that the device supports.
+        device_max: PcieRate,
+        /// Rate and width that the port supports.
+        port_max: PcieRate,
+    },
+    /// A PCIe link uses a smaller packet payload than both of its ends support.
+    PayloadSmall {
+        /// The hop below the link.
+        hop: String,
+        /// Payload size that is set.
+        #[serde(rename = "payload_bytes")]
+        payload: Bytes,
+        /// Payload size that both ends support.
+        #[serde(rename = "capable_bytes")]
+        capable: Bytes,
+    },
+    /// The links to the devices below a link have more throughput than the link.
+    SharedUplink {
+        /// The hop below the link.
+        hop: String,
+        /// Throughput of the link.
+        #[serde(rename = "uplink_bytes_per_second")]
+        uplink: BytesPerSecond,
+        /// Sum of the throughputs of the links to the devices below.
+        #[serde(rename = "below_bytes_per_second")]
+        below: BytesPerSecond,
+        /// Whether the size of packets is unknown: then `uplink` is an upper bound, and `below` a lower one.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        bounds: bool,
+    },
+    /// Several devices are downstream of an Intel chipset, whose uplink the kernel does not report.
+    BehindChipset {
+        /// Sum of the throughputs of the links to these devices, if it is known.
+        #[serde(rename = "below_bytes_per_second")]
+        below: Option<BytesPerSecond>,
+    },
+    /// A drive is faster than its SATA port.
+    SataPortSlow {
+        /// The port.
+        hop: String,
+        /// Rate that the drive supports.
+        drive_bits_per_second: u64,
+        /// Rate that the port supports or is limited to.
+        port_bits_per_second: u64,
+    },
+    /// A SATA link trained to less than its port supports, and less than its drive supports if that is known.
+    SataBelowCapability {
+        /// The port.
+        hop: String,
+        /// Rate that the link trained to.
+        negotiated_bits_per_second: u64,
+        /// Rate that both ends support.
+        capable_bits_per_second: u64,
+        /// Whether the drive reports that it supports that rate too.
+        drive_known: bool,
+    },
+    /// A SAS phy trained to less than it supports.
+    SasBelowCapability {
+        /// The hop below the link.
+        hop: String,
+        /// Rate that the link trained to.
+        negotiated_bits_per_second: u64,
+        /// Rate that both ends support.
+        capable_bits_per_second: u64,
+    },
+    /// An ATA drive accepts one command at a time.
+    WithoutQueueing {
+        /// Commands that the drive accepts at once.
+        queue_depth: u32,
+        /// Whether the drive reports that it supports more.
+        drive_capable: Option<bool>,
+    },
+    /// A volume of a RAID adapter, which hides its drives.
+    DrivesHidden {
+        /// The adapter as the path names it.
+        adapter: String,
+    },
+    /// The drive's write cache is off.
+    WriteCacheOff,
+    /// A scheduler that suits another kind of drive.
+    SchedulerUnsuited {
+        /// Name of the scheduler.
+        scheduler: String,
+        /// Setting that suits the device.
+        suited: String,
+        /// The kind of drive, `an NVMe drive`.
+        drive: String,
+    },
+    /// A partition does not begin at a physical block.
+    PartitionMisaligned {
+        /// Name of the partition.
+        partition: String,
+        /// Offset from alignment, as the kernel reports it.
+        offset_bytes: i64,
+        /// The device's physical block.
+        #[serde(rename = "physical_block_bytes")]
+        physical_block: Option<Bytes>,
+    },
+    /// A USB device below 5 Gb/s.
+    UsbSlow {
+        /// The hop.
+        hop: String,
+        /// Rate that the link runs at.
+        bits_per_second: u64,
+    },
+}
+
+impl Finding {
+    /// Returns whether the finding may be intended and need not reduce the speed.
+    pub fn is_note(&self) -> bool {
+        matches!(
+            self,
+            Self::SharedUplink { .. }
+                | Self::DrivesHidden { .. }
+                | Self::BehindChipset { .. }
+                | Self::PayloadSmall { .. }
+                | Self::SataBelowCapability { drive_known: false, .. }
+        )
+    }
+
+    /// Returns the advice for the finding.
+    pub fn advice(&self) -> &'static str {
+        match self {
+            Self::PcieBelowCapability { .. } => {
+                "reseat the device, clean its contacts, and look at the slot's speed in the firmware \
+                 setup; some devices train down while they are idle, so look again under load"
+            }
+            Self::LinkBelowDevice { .. } => {
+                "`sudo lspci -vvv`, whole, or `lanemark inspect` on the machine shows the port too. If the port can do no \
+                 more, the slot, an adapter or a riser is the limit: use another slot. If it can, look again under \
+                 load, since idle links save power; then reseat the device and clean its contacts"
+            }
+            Self::SlotBelowDevice { .. } => {
+                "move it to a slot with as many lanes and as late a generation, and look at how the \
+                 firmware divides lanes among slots"
+            }
+            Self::PayloadSmall { .. } => {
+                "set the maximum payload in the firmware setup, or boot with pci=pcie_bus_perf"
+            }
+            Self::SharedUplink { .. } => {
+                "expect less than the sum when they work at once; spread them over other ports if that \
+                 matters"
+            }
+            Self::BehindChipset { .. } => {
+                "they share the chipset's uplink with its other devices; look up how wide it is, and \
+                 prefer slots of the processor for fast drives"
+            }
+            Self::SataPortSlow { .. } => "move it to a faster port of the board",
+            Self::SataBelowCapability { .. } => {
+                "change the cable or the port, and look in the kernel's log for link errors; a port \
+                 falls back after them"
+            }
+            Self::SasBelowCapability { .. } => {
+                "look at cables, backplane and the drive's own limit: one phy at a lower rate is \
+                 usually a bad contact"
+            }
+            Self::WithoutQueueing { .. } => {
+                "set the controller to AHCI in the firmware setup, and look in the kernel's log why \
+                 queueing is off"
+            }
+            Self::DrivesHidden { .. } => {
+                "ask the adapter's own program for the drives, their links and their health: storcli, perccli, \
+                 ssacli or arcconf"
+            }
+            Self::WriteCacheOff => {
+                "if the drive is no part of a RAID controller that wants it so and keeps data when the \
+                 power fails, turn it on: hdparm -W1, or sdparm --set WCE"
+            }
+            Self::SchedulerUnsuited { .. } => {
+                "write the suited one to queue/scheduler, and keep it by a udev rule"
+            }
+            Self::PartitionMisaligned { .. } => {
+                "make the partition anew from a multiple of 1 MiB; every write at its edge costs two"
+            }
+            Self::UsbSlow { .. } => {
+                "use a port and a cable of USB 3: a port for 5 Gb/s is often blue or marked SS"
+            }
+        }
+    }
+}
+
+impl fmt::Display for Finding {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::PcieBelowCapability { hop, current, capable } => {
+                write!(f, "the link to {hop} runs at {current}, and both ends can do {capable}")
+            }
+            Self::LinkBelowDevice { hop, current, device_max } => write!(
+                f,
+                "the link to {hop} runs at {current}, and the device can do {device_max}; what its port can do is not \
+                 known"
+            ),
+            Self::SlotBelowDevice { hop, port, device_max, port_max } => {
+                write!(f, "{hop} can do {device_max}, and its port {port} {port_max}")
+            }
+            Self::PayloadSmall { hop, payload, capable } => write!(
+                f,
+                "the link to {hop} carries {payload} in a packet, and both ends can do {capable}"
+            ),
+            Self::SharedUplink { hop, uplink, below, bounds } => {
+                let (most, least) = if *bounds { ("at most ", "at least ") } else { ("", "") };
+                write!(
+                    f,
+                    "the link to {hop} carries {most}{:.0} MB/s, and those below it {least}{:.0} MB/s \
+                     in all",
+                    uplink.as_megabytes(),
+                    below.as_megabytes()
+                )
+            }
+            Self::BehindChipset { below } => {
+                f.write_str("these devices share the uplink of the chipset")?;
+                below.map_or(Ok(()), |below| {
+                    write!(f, "; their links carry {:.0} MB/s in all", below.as_megabytes())
+                })
+            }
+            Self::SataPortSlow { hop, drive_bits_per_second, port_bits_per_second } => write!(
+                f,
+                "the drive can do {}, and its port {hop} {}",
+                Gigabits(*drive_bits_per_second),
+                Gigabits(*port_bits_per_second)
+            ),
+            Self::SataBelowCapability {
+                hop,
+                negotiated_bits_per_second,
+                capable_bits_per_second,
+                drive_known,
+            } => {
+                let (runs, could) =
+                    (Gigabits(*negotiated_bits_per_second), Gigabits(*capable_bits_per_second));
+                match drive_known {
+                    true => write!(f, "{hop} runs at {runs}, and port and drive can do {could}"),
+                    false => write!(
+                        f,
+                        "{hop} runs at {runs}, and its port can do {could}: an older drive, or a link \
+                         that fell back"
+                    ),
+                }
+            }
+            Self::SasBelowCapability {
+                hop,
+                negotiated_bits_per_second,
+                capable_bits_per_second,
+            } => write!(
+                f,
+                "the link to {hop} runs at {} a phy, and could at {}",
+                Gigabits(*negotiated_bits_per_second),
+                Gigabits(*capable_bits_per_second)
+            ),
+            Self::WithoutQueueing { queue_depth, drive_capable } => {
+                write!(f, "the drive is given {queue_depth} command at a time")?;
+                match drive_capable {
+                    Some(true) => f.write_str(", and says that it can queue"),
+                    Some(false) => f.write_str(", and says that it cannot queue"),
+                    None => Ok(()),
+                }
+            }
+            Self::DrivesHidden { adapter } => write!(
+                f,
+                "this is a volume of the RAID adapter {adapter}, and the drives behind it are hidden: their number, links \
+                 and limits are not known"
+            ),
+            Self::WriteCacheOff => {
+                f.write_str("the write cache is off, so that every write waits for the media")
+            }
+            Self::SchedulerUnsuited { scheduler, suited, drive } => {
+                write!(f, "the scheduler of {drive} is {scheduler}; {suited} suits it")
+            }
+            Self::PartitionMisaligned { partition, offset_bytes, physical_block } => {
+                match offset_bytes {
+                    0.. => write!(f, "{partition} begins {offset_bytes} B off a physical block")?,
+                    _ => write!(f, "{partition} cannot be aligned to a physical block")?,
+                }
+                physical_block.map_or(Ok(()), |block| write!(f, " of {block}"))
+            }
+            Self::UsbSlow { hop, bits_per_second } => {
+                write!(f, "{hop} runs at {}", Gigabits(*bits_per_second))
+            }
+        }
+    }
+}
+
+/// A line rate in its usual notation: `6 Gb/s`, `480 Mb/s`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Gigabits(pub u64);
+
+impl fmt::Display for Gigabits {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0 {
+            bits if bits < 1_000_000_000 => write!(f, "{} Mb/s", bits as f64 / 1e6),
+            bits => write!(f, "{} Gb/s", bits as f64 / 1e9),
+        }
+    }
+}

@@ -1,0 +1,236 @@
+//! A drive's model fitted to measurements: its values, their uncertainty, and the remaining error.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+use super::{Calibration, Provenance};
+
+/// A drive whose model was fitted to runs.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct FittedDrive {
+    /// [`super::SCHEMA_VERSION`] of the program that wrote it.
+    pub schema_version: u32,
+    /// Program, machine and time that the result came from.
+    pub provenance: Provenance,
+    /// Name of the measured target in its results.
+    pub measured: String,
+    /// Names of the results.
+    pub results: Vec<String>,
+    /// The drive that supplies the values that the measurements do not determine.
+    pub template: String,
+    /// Platform that the drive was measured on.
+    pub platform: String,
+    /// Name of the port.
+    pub port: String,
+    /// Values that the fit could change, and their outcomes.
+    pub parameters: Vec<FittedParameter>,
+    /// Values of the host that follow from the processor time of the runs.
+    pub host: Vec<Calibration>,
+    /// Every measured figure with the value of the fitted model.
+    pub figures: Vec<FittedFigure>,
+    /// Values that such workloads cannot determine. The fit keeps the template's values.
+    pub unseen: Vec<Unseen>,
+    /// Warnings about the fit.
+    pub doubts: Vec<FitDoubt>,
+    /// Simulations that the fit took.
+    pub simulations: u64,
+}
+
+/// A value that the fit could change.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct FittedParameter {
+    /// Path of the value, `drive.flash.read`.
+    pub parameter: String,
+    /// The value in the notation of a drive file, `52.1 us`; `None` if the model does not have this limit.
+    pub value: Option<String>,
+    /// Interval of the value at 95% confidence: minimum and maximum.
+    pub interval_95: Option<(String, String)>,
+    /// The range that contains the value in four of five such cases, also if the measurements only bound it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub range_80: Option<(String, String)>,
+    /// The template's value.
+    pub template: Option<String>,
+    /// Degree to which the measurements determine the value.
+    pub standing: Standing,
+}
+
+/// The degree to which measurements determine a value.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "kebab-case")]
+pub enum Standing {
+    /// The measurements determine the value.
+    Identified,
+    /// The measurements only bound the value on one side or hardly determine it; the test in `needs` would determine
+    /// it.
+    Open {
+        /// Whether the template's value is kept. A template value that contradicts the measurements is replaced by the
+        /// nearest value that does not.
+        kept_template: bool,
+        /// Path of the other value that it correlates with, if there is one.
+        with: Option<String>,
+        /// The test that would determine the value.
+        needs: String,
+    },
+}
+
+/// A value that such measurements cannot determine.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Unseen {
+    /// Path of the value.
+    pub parameter: String,
+    /// Reason why the measurements do not determine the value, and the test that would.
+    pub needs: String,
+}
+
+/// A figure of a test, measured and modelled.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct FittedFigure {
+    /// Name of the test.
+    pub test: String,
+    /// Kind of the figure.
+    pub kind: FigureKind,
+    /// Mean length of the test's requests.
+    pub request_bytes: f64,
+    /// Measured value, in the unit of its kind.
+    pub measured: f64,
+    /// Value of the fitted model.
+    pub modelled: f64,
+}
+
+/// A kind of figure.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum FigureKind {
+    /// Bytes a second.
+    Throughput,
+    /// Mean latency of reads, in ns.
+    ReadMean,
+    /// The median latency of reads, in ns.
+    ReadMedian,
+    /// The 99th percentile of the latency of reads, in ns.
+    ReadTail,
+    /// Mean latency of writes, in ns.
+    WriteMean,
+    /// The median latency of writes, in ns.
+    WriteMedian,
+    /// The 99th percentile of the latency of writes, in ns.
+    WriteTail,
+}
+
+impl FittedFigure {
+    /// Returns the relative error of the model: modelled over measured, minus one.
+    pub fn error(&self) -> f64 {
+        self.modelled / self.measured - 1.0
+    }
+}
+
+impl FittedDrive {
+    /// Returns the absolute errors of throughput, in ascending order.
+    pub fn errors(&self) -> Vec<f64> {
+        let throughput = |figure: &&FittedFigure| figure.kind == FigureKind::Throughput;
+        let mut errors: Vec<f64> =
+            self.figures.iter().filter(throughput).map(|figure| figure.error().abs()).collect();
+        errors.sort_by(f64::total_cmp);
+        errors
+    }
+}
+
+/// A warning about a fit.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "kebab-case")]
+pub enum FitDoubt {
+    /// The figures are results of a simulation.
+    Simulated {
+        /// Name of the simulated system.
+        system: String,
+    },
+    /// The runs wrote nothing.
+    NoWrites,
+    /// A test was skipped.
+    LeftOut {
+        /// Name of the test.
+        test: String,
+        /// Reason as text.
+        reason: String,
+    },
+    /// Single reads completed faster than flash can be sensed. Tests that read the same offsets were skipped.
+    WithoutFlash {
+        /// Name of the test.
+        test: String,
+        /// Mean latency of its reads in nanoseconds.
+        read_ns: f64,
+        /// The minimum latency of flash over this path, in nanoseconds.
+        least_ns: f64,
+        /// Number of skipped tests.
+        left_out: u32,
+    },
+    /// The model misses a test by more than a tenth.
+    Misses {
+        /// Name of the test.
+        test: String,
+        /// Relative error.
+        error: f64,
+    },
+    /// The scatter of the measurements around the model exceeds their scatter around each other.
+    Scatter {
+        /// Ratio of the two scatters.
+        times: f64,
+    },
+    /// The runs have warnings.
+    Doubtful {
+        /// Number of warnings.
+        warnings: u32,
+    },
+}
+
+impl FitDoubt {
+    /// Returns the advice for the warning.
+    pub fn advice(&self) -> &'static str {
+        match self {
+            Self::Simulated { .. } => {
+                "the fit is a test of itself; `lanemark bench` measures a real drive"
+            }
+            Self::NoWrites => "on a file that may be written, --workload fit has tests that write",
+            Self::LeftOut { .. } => "the other tests stand; the workload `fit` has what is needed",
+            Self::WithoutFlash { .. } => {
+                "blocks that were never written or are trimmed are read from no flash, and caches answer for it: write the whole span first, or take a larger one"
+            }
+            Self::Misses { .. } => {
+                "the model has no part that does this, or the template is another kind of drive: try another --like"
+            }
+            Self::Scatter { .. } => {
+                "the intervals are widened by as much; a template that is more like the drive may help"
+            }
+            Self::Doubtful { .. } => "`lanemark report` shows them, each with its advice",
+        }
+    }
+}
+
+impl fmt::Display for FitDoubt {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Simulated { system } => {
+                write!(f, "the figures are simulated ({system}), not measured")
+            }
+            Self::NoWrites => {
+                write!(f, "no test writes: all that writing involves is the template's")
+            }
+            Self::LeftOut { test, reason } => write!(f, "{test}: left out, {reason}"),
+            Self::WithoutFlash { test, read_ns, least_ns, left_out } => write!(
+                f,
+                "{test}: reads took {:.0} us where flash takes {:.0} us at least; {left_out} tests that read there are left out",
+                read_ns / 1e3,
+                least_ns / 1e3
+            ),
+            Self::Misses { test, error } => {
+                write!(f, "{test}: the model misses it by {:+.0}%", error * 100.0)
+            }
+            Self::Scatter { times } => {
+                write!(f, "figures lie {times:.1} times as far from the model as from each other")
+            }
+            Self::Doubtful { warnings: 1 } => write!(f, "the runs carry a doubt"),
+            Self::Doubtful { warnings } => write!(f, "the runs carry {warnings} doubts"),
+        }
+    }
+}

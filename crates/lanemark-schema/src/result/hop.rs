@@ -1,0 +1,110 @@
+//! The identity of a hop in results, independent of its name.
+//!
+//! In a system of several drives, one hop represents the hops of all drives: links are counted from the host, and links
+//! at the same depth are one hop. Names are display text, and two hops may have the same name.
+
+use std::fmt;
+use std::str::FromStr;
+
+use serde::{Deserialize, Serialize};
+
+use crate::text::saved_as_text;
+
+/// A hop of a path, in the order from the host to the media.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(into = "String", try_from = "String")]
+pub enum HopId {
+    /// Before the host: the request waits for its submission.
+    Unsubmitted,
+    /// The host's processor, or the controller of a host without one.
+    Cpu,
+    /// The host protocol.
+    Protocol,
+    /// A link on the first path to a drive, counted from the host.
+    Link(u8),
+    /// A link on the path to a drive's second port, counted from the first link that only this path uses.
+    SecondLink(u8),
+    /// A drive that leaves a power state.
+    Power,
+    /// The controller command engine: command decoding and firmware.
+    FrontEnd,
+    /// Free space in the write buffer.
+    Buffer,
+    /// The controller data path, between buffer and link.
+    DataPath,
+    /// The flash channels.
+    Channels,
+    /// Flash dies, or the mechanics of a hard disk.
+    Media,
+}
+
+/// A text that is not the name of a hop.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("`{0}` is no hop: `cpu`, `protocol`, `link0`, `second.link0`, `media` and others are")]
+pub struct NoHop(String);
+
+/// The hops that occur once in a path, as written in results.
+const WORDS: [(HopId, &str); 9] = [
+    (HopId::Unsubmitted, "unsubmitted"),
+    (HopId::Cpu, "cpu"),
+    (HopId::Protocol, "protocol"),
+    (HopId::Power, "power"),
+    (HopId::FrontEnd, "front-end"),
+    (HopId::Buffer, "buffer"),
+    (HopId::DataPath, "data-path"),
+    (HopId::Channels, "channels"),
+    (HopId::Media, "media"),
+];
+
+impl fmt::Display for HopId {
+    /// Writes the notation that results use.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Link(place) => write!(f, "link{place}"),
+            Self::SecondLink(place) => write!(f, "second.link{place}"),
+            other => f.write_str(WORDS.iter().find(|(id, _)| id == other).map_or("", |one| one.1)),
+        }
+    }
+}
+
+impl FromStr for HopId {
+    type Err = NoHop;
+
+    fn from_str(text: &str) -> Result<Self, NoHop> {
+        let link = |prefix: &str| text.strip_prefix(prefix).and_then(|place| place.parse().ok());
+        let word = || WORDS.iter().find(|(_, word)| *word == text).map(|(id, _)| *id);
+        let found = link("link").map(Self::Link).or(link("second.link").map(Self::SecondLink));
+        // A number has only one notation, so that equal hops have equal texts.
+        let found = found.or_else(word).filter(|id| id.to_string() == text);
+        found.ok_or_else(|| NoHop(text.chars().take(40).collect()))
+    }
+}
+
+saved_as_text!(HopId);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_hop_is_a_text_and_back() {
+        let links = (0..=u8::MAX).flat_map(|place| [HopId::Link(place), HopId::SecondLink(place)]);
+        for id in links.chain(WORDS.map(|(id, _)| id)) {
+            assert_eq!(id.to_string().parse(), Ok(id));
+        }
+        assert_eq!(HopId::SecondLink(1).to_string(), "second.link1");
+        for no in
+            ["", "link", "link256", "link-1", "link01", "link+1", "SATA", "second.link", "cpu "]
+        {
+            assert!(no.parse::<HopId>().is_err(), "{no}");
+        }
+    }
+
+    #[test]
+    fn hops_are_in_the_order_of_the_way() {
+        let way =
+            [HopId::Cpu, HopId::Protocol, HopId::Link(0), HopId::Link(1), HopId::SecondLink(0)];
+        assert!(way.is_sorted());
+        assert!(HopId::SecondLink(9) < HopId::Power && HopId::Channels < HopId::Media);
+    }
+}

@@ -1,0 +1,553 @@
+//! Latency as a histogram of three significant digits from 1 ns to an hour.
+//!
+//! Buckets are the buckets of HdrHistogram (Gil Tene), so merging is exact and a percentile is up to 0.1% off. Count,
+//! sum, minimum and maximum are stored separately and are exact. JSON contains only the buckets with requests, so a
+//! result carries its whole distribution.
+//!
+//! Other programs print less than a distribution: some percentiles, only a mean, or a number of requests. A histogram
+//! records which of these it was made from ([`Detail`]), and returns no figure that its source does not contain.
+
+mod steps;
+
+use hdrhistogram::Histogram;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+use steps::steps;
+
+use super::range::{At, Checked, TIME_MAX_NS, counted, within};
+use crate::units::Duration;
+
+/// Maximum latency of a bucket, in ns; longer latencies count as this one.
+const LATENCY_MAX_NS: u64 = 3_600_000_000_000;
+
+/// Two stated percentiles whose latencies differ by no more than this factor determine every percentile between them.
+const BRACKET: f64 = 1.01;
+
+/// The detail in which the latencies of a histogram are known.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Detail {
+    /// The bucket of each latency is known.
+    #[default]
+    Distribution,
+    /// Mean, minimum, maximum and the stated percentiles are known. The list of percentiles may be empty.
+    Percentiles,
+    /// Only the number of requests is known: their latencies were not measured.
+    Count,
+}
+
+impl Detail {
+    fn is_distribution(&self) -> bool {
+        *self == Self::Distribution
+    }
+}
+
+/// The percentiles that every view shows.
+pub const PERCENTILES: [f64; 8] = [50.0, 90.0, 95.0, 99.0, 99.9, 99.99, 99.999, 99.9999];
+
+/// The latencies of requests, as a histogram.
+#[derive(Clone, Debug, PartialEq)]
+pub struct LatencyHistogram {
+    buckets: Histogram<u64>,
+    sum_ns: f64,
+    min_ns: u64,
+    max_ns: u64,
+    detail: Detail,
+    /// Percentiles that the source states, in ascending order, each with its latency in ns.
+    stated: Vec<(f64, u64)>,
+}
+
+impl LatencyHistogram {
+    /// Creates an empty histogram.
+    pub fn new() -> Self {
+        let buckets = Histogram::new_with_bounds(1, LATENCY_MAX_NS, 3)
+            .expect("the bounds and digits are constants that the crate accepts");
+        Self {
+            buckets,
+            sum_ns: 0.0,
+            min_ns: u64::MAX,
+            max_ns: 0,
+            detail: Detail::Distribution,
+            stated: Vec::new(),
+        }
+    }
+
+    /// Creates a histogram of `count` requests from `stated` percentiles, mean, minimum and maximum, all in ns.
+    /// Percentiles are in per cent and ascend. Latencies that do not ascend with them are kept unchanged.
+    pub fn from_percentiles(
+        stated: Vec<(f64, u64)>,
+        count: u64,
+        mean_ns: f64,
+        (min_ns, max_ns): (u64, u64),
+    ) -> Self {
+        let bins = steps(&stated, count, (min_ns, mean_ns as u64, max_ns));
+        let histogram = Self::from_bins(bins, mean_ns, (min_ns, max_ns));
+        Self { detail: Detail::Percentiles, stated, ..histogram }
+    }
+
+    /// Creates a histogram of `count` requests whose latencies were not measured.
+    pub fn unmeasured(count: u64) -> Self {
+        let histogram = Self::from_bins([(1, count)], 0.0, (u64::MAX, 0));
+        Self { detail: Detail::Count, ..histogram }
+    }
+
+    /// Returns the same histogram with percentiles as its source states them, in per cent and ns, ascending. They take
+    /// precedence over the buckets, whose middles may differ by the width of a bucket.
+    #[must_use]
+    pub fn with_stated(self, stated: Vec<(f64, u64)>) -> Self {
+        Self { stated, ..self }
+    }
+
+    /// Returns the detail in which the latencies are known.
+    pub fn detail(&self) -> Detail {
+        self.detail
+    }
+
+    /// Returns the percentiles that the source states, in per cent and ns, ascending.
+    pub fn stated(&self) -> &[(f64, u64)] {
+        &self.stated
+    }
+
+    /// Returns whether mean, minimum and maximum are known: there are requests, and their latencies were measured.
+    pub fn is_measured(&self) -> bool {
+        self.count() > 0 && self.detail != Detail::Count
+    }
+
+    /// Counts one latency.
+    pub fn record(&mut self, latency: Duration) {
+        self.record_ns(latency.nanoseconds());
+    }
+
+    /// Counts one latency in nanoseconds.
+    pub fn record_ns(&mut self, latency_ns: u64) {
+        self.buckets.saturating_record(latency_ns);
+        self.sum_ns += latency_ns as f64;
+        self.min_ns = self.min_ns.min(latency_ns);
+        self.max_ns = self.max_ns.max(latency_ns);
+    }
+
+    /// Creates a histogram of `bins`, each a latency in ns and its number of requests. Mean, minimum and maximum are
+    /// kept as given, because the bins do not contain them exactly.
+    pub fn from_bins(
+        bins: impl IntoIterator<Item = (u64, u64)>,
+        mean_ns: f64,
+        (min_ns, max_ns): (u64, u64),
+    ) -> Self {
+        let mut histogram = Self::new();
+        for (latency_ns, count) in bins {
+            histogram.buckets.saturating_record_n(latency_ns, count);
+        }
+        if histogram.count() > 0 {
+            histogram.sum_ns = mean_ns * histogram.count() as f64;
+            (histogram.min_ns, histogram.max_ns) = (min_ns, max_ns);
+        }
+        histogram
+    }
+
+    /// Returns the bins with requests in ascending order: the middle of each in ns, and its number of requests. For
+    /// stated percentiles these are steps between them; there are no bins if the latencies were not measured.
+    pub fn bins(&self) -> impl Iterator<Item = (u64, u64)> + '_ {
+        let measured = self.is_measured();
+        self.buckets.iter_recorded().filter(move |_| measured).map(|bin| {
+            let middle = self.buckets.median_equivalent(bin.value_iterated_to());
+            (middle.clamp(self.min_ns, self.max_ns.max(self.min_ns)), bin.count_at_value())
+        })
+    }
+
+    /// Returns the standard deviation in ns, from the middles of the bins; zero if the histogram is empty.
+    pub fn deviation_ns(&self) -> f64 {
+        let mean = self.mean_ns();
+        let from_mean = |middle: u64| middle as f64 - mean;
+        let squares =
+            |(middle, count): (u64, u64)| from_mean(middle) * from_mean(middle) * count as f64;
+        match self.count() {
+            0 => 0.0,
+            count => (self.bins().map(squares).sum::<f64>() / count as f64).sqrt(),
+        }
+    }
+
+    /// Adds all requests of `other`. The sum has only the detail that both parts have: a percentile is stated only if
+    /// both parts state it, and lies between their values.
+    pub fn merge(&mut self, other: &Self) {
+        match (self.count(), other.count()) {
+            (_, 0) => return,
+            (0, _) => {
+                *self = other.clone();
+                return;
+            }
+            _ => {}
+        }
+        let detail = match (self.detail, other.detail) {
+            (Detail::Count, _) | (_, Detail::Count) => Detail::Count,
+            (Detail::Distribution, Detail::Distribution) => Detail::Distribution,
+            _ => Detail::Percentiles,
+        };
+        let known = |percent: f64| {
+            let pair = (self.percentile_ns(percent)?, other.percentile_ns(percent)?);
+            Some((percent, (pair.0.min(pair.1), pair.0.max(pair.1))))
+        };
+        let bounds: Vec<(f64, (u64, u64))> = match detail {
+            Detail::Percentiles => {
+                let mut all: Vec<f64> =
+                    self.stated.iter().chain(&other.stated).map(|(percent, _)| *percent).collect();
+                all.sort_by(f64::total_cmp);
+                all.dedup();
+                all.into_iter().filter_map(known).collect()
+            }
+            Detail::Distribution | Detail::Count => Vec::new(),
+        };
+        self.merge_counts(other);
+        self.detail = detail;
+        let mixed = |(percent, (low, high)): (f64, (u64, u64))| {
+            (percent, self.buckets.value_at_percentile(percent).clamp(low, high))
+        };
+        self.stated = bounds.into_iter().map(mixed).collect();
+    }
+
+    fn merge_counts(&mut self, other: &Self) {
+        self.buckets.add(&other.buckets).expect("all our histograms have the same bounds");
+        self.sum_ns += other.sum_ns;
+        self.min_ns = self.min_ns.min(other.min_ns);
+        self.max_ns = self.max_ns.max(other.max_ns);
+    }
+
+    /// Returns the requests counted since `earlier`, an earlier state of this histogram. Minimum and maximum are those
+    /// of the buckets.
+    #[must_use]
+    pub fn since(&self, earlier: &Self) -> Self {
+        let mut buckets = self.buckets.clone();
+        if buckets.subtract(&earlier.buckets).is_err() {
+            return self.clone();
+        }
+        let (min_ns, max_ns) = match buckets.is_empty() {
+            true => (u64::MAX, 0),
+            false => (buckets.min(), buckets.max()),
+        };
+        let sum_ns = self.sum_ns - earlier.sum_ns;
+        Self { buckets, sum_ns, min_ns, max_ns, detail: self.detail, stated: Vec::new() }
+    }
+
+    /// Returns the number of requests.
+    pub fn count(&self) -> u64 {
+        self.buckets.len()
+    }
+
+    /// Returns the mean in ns; zero if no latency was measured. Views use [`Self::mean_known_ns`].
+    pub fn mean_ns(&self) -> f64 {
+        self.mean_known_ns().unwrap_or(0.0)
+    }
+
+    /// Returns the mean in ns, if any latency was measured.
+    pub fn mean_known_ns(&self) -> Option<f64> {
+        self.is_measured().then(|| self.sum_ns / self.count() as f64)
+    }
+
+    /// Returns the minimum in ns, if any latency was measured.
+    pub fn min_ns(&self) -> Option<u64> {
+        self.is_measured().then_some(self.min_ns)
+    }
+
+    /// Returns the maximum in ns, if any latency was measured.
+    pub fn max_ns(&self) -> Option<u64> {
+        self.is_measured().then_some(self.max_ns)
+    }
+
+    /// Returns the support of a percentile: the number of requests whose latency reaches it. Absent if the percentile
+    /// is absent.
+    pub fn support(&self, percentile: f64) -> Option<u64> {
+        self.percentile_ns(percentile)?;
+        let below = self.count() as f64 * percentile / 100.0;
+        Some(self.count() - (below - 1e-6).max(0.0) as u64)
+    }
+
+    /// Returns the latency in ns that `percentile` per cent of the requests did not exceed: the smallest such latency.
+    /// Absent if no counted request lies beyond the percentile. A percentile that the source states is returned as
+    /// stated; if only percentiles are known, others are absent unless two neighbours that differ by no more than 1%
+    /// bracket them.
+    pub fn percentile_ns(&self, percentile: f64) -> Option<u64> {
+        let after = self.stated.partition_point(|(stated, _)| *stated < percentile - 1e-9);
+        let next = self.stated.get(after).copied();
+        if let Some((stated, latency)) = next
+            && (stated - percentile).abs() <= 1e-9
+        {
+            return Some(latency);
+        }
+        if self.detail == Detail::Count {
+            return None;
+        }
+        if self.detail == Detail::Percentiles {
+            let (_, below) = *self.stated.get(after.checked_sub(1)?)?;
+            let (_, above) = next?;
+            let close = above >= below && above as f64 <= below as f64 * BRACKET;
+            return close.then_some(above);
+        }
+        let beyond = self.count() as f64 * (1.0 - percentile / 100.0);
+        // Float rounding of 1 - 99.9/100 must not hide a percentile that 1,000 samples support.
+        if self.count() == 0 || beyond < 1.0 - 1e-6 {
+            return None;
+        }
+        Some(self.buckets.value_at_percentile(percentile).clamp(self.min_ns, self.max_ns))
+    }
+
+    /// Checks that minimum, mean and maximum ascend, and that all three are absent if the histogram is empty.
+    pub(super) fn check(&self, at: &At) -> Checked {
+        counted(&at.key("count"), self.count())?;
+        let (Some(least), Some(greatest)) = (self.min_ns(), self.max_ns()) else { return Ok(()) };
+        if least > greatest {
+            return at.key("min_ns").fail(least, format!("at most the greatest, {greatest}"));
+        }
+        let ascending = self.stated.windows(2).all(|pair| pair[0].0 < pair[1].0);
+        let percents = self.stated.iter().all(|(percent, _)| (0.0..=100.0).contains(percent));
+        if !ascending || !percents {
+            let bound = "percentiles from 0 to 100, ascending";
+            return at.key("stated_percentiles_ns").fail("list", bound);
+        }
+        for (_, latency) in &self.stated {
+            within(&at.key("stated_percentiles_ns"), *latency as f64, TIME_MAX_NS)?;
+        }
+        within(&at.key("max_ns"), greatest as f64, TIME_MAX_NS)?;
+        within(&at.key("sum_ns"), self.mean_ns(), TIME_MAX_NS)
+    }
+}
+
+impl Default for LatencyHistogram {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+/// The histogram in JSON. The percentiles are for other readers.
+#[derive(Serialize, Deserialize)]
+struct Stored {
+    count: u64,
+    sum_ns: f64,
+    min_ns: Option<u64>,
+    max_ns: Option<u64>,
+    #[serde(skip_deserializing)]
+    mean_ns: f64,
+    #[serde(skip_deserializing)]
+    percentiles_ns: std::collections::BTreeMap<String, u64>,
+    /// Number of requests that support each percentile: the requests whose latency reaches it.
+    #[serde(skip_deserializing)]
+    percentiles_support: std::collections::BTreeMap<String, u64>,
+    /// Pairs of the maximum latency in a bucket and its count.
+    bins: Vec<(u64, u64)>,
+    /// Detail in which the latencies are known.
+    #[serde(default, skip_serializing_if = "Detail::is_distribution")]
+    detail: Detail,
+    /// Percentiles as another program stated them: per cent and ns.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    stated_percentiles_ns: Vec<(f64, u64)>,
+}
+
+/// Maximum number of percentiles that a result states; fio's own bound is 20.
+const STATED_MAX: usize = 1000;
+
+impl Serialize for LatencyHistogram {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let name = |percentile: f64| format!("{percentile:07.4}");
+        let stated = self.stated.iter().map(|(percentile, _)| *percentile);
+        let percentiles = PERCENTILES
+            .into_iter()
+            .chain(stated)
+            .filter_map(|percentile| Some((name(percentile), self.percentile_ns(percentile)?)));
+        let support = PERCENTILES.iter().filter_map(|&percentile| {
+            Some((name(percentile), self.support(percentile).filter(|&support| support > 0)?))
+        });
+        Stored {
+            count: self.count(),
+            sum_ns: self.sum_ns,
+            min_ns: self.min_ns(),
+            max_ns: self.max_ns(),
+            mean_ns: self.mean_ns(),
+            percentiles_ns: percentiles.collect(),
+            percentiles_support: support.collect(),
+            bins: self
+                .buckets
+                .iter_recorded()
+                .map(|bin| (bin.value_iterated_to(), bin.count_at_value()))
+                .collect(),
+            detail: self.detail,
+            stated_percentiles_ns: self.stated.clone(),
+        }
+        .serialize(serializer)
+    }
+}
+
+impl<'de> Deserialize<'de> for LatencyHistogram {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let stored = Stored::deserialize(deserializer)?;
+        let mut histogram = Self::new();
+        for (latency_ns, count) in stored.bins {
+            histogram.buckets.saturating_record_n(latency_ns, count);
+        }
+        if histogram.count() != stored.count {
+            return Err(serde::de::Error::custom(format!(
+                "a latency histogram says {} requests and its bins hold {}",
+                stored.count,
+                histogram.count()
+            )));
+        }
+        if stored.stated_percentiles_ns.len() > STATED_MAX {
+            return Err(serde::de::Error::custom(format!(
+                "stated_percentiles_ns: more than {STATED_MAX} percentiles"
+            )));
+        }
+        histogram.detail = stored.detail;
+        histogram.stated = stored.stated_percentiles_ns;
+        histogram.sum_ns = stored.sum_ns;
+        histogram.min_ns = stored.min_ns.unwrap_or(u64::MAX);
+        histogram.max_ns = stored.max_ns.unwrap_or(0);
+        histogram.check(&At::of("latency")).map_err(serde::de::Error::custom)?;
+        Ok(histogram)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn ramp(count: u64) -> LatencyHistogram {
+        let mut histogram = LatencyHistogram::new();
+        (1..=count).for_each(|us| histogram.record(Duration::from_microseconds(us)));
+        histogram
+    }
+
+    #[test]
+    fn percentiles_are_within_a_thousandth() {
+        let histogram = ramp(10_000);
+        for (percentile, exact_us) in [(50.0, 5_000.0), (99.0, 9_900.0), (99.9, 9_990.0)] {
+            let seen = histogram.percentile_ns(percentile).unwrap() as f64 / 1e3;
+            assert!((seen / exact_us - 1.0).abs() < 0.001, "p{percentile}: {seen} us");
+        }
+        assert!((histogram.mean_ns() - 5_000_500.0).abs() < 1e-6);
+        assert_eq!(histogram.max_ns(), Some(10_000_000));
+    }
+
+    #[test]
+    fn a_percentile_is_the_least_latency_that_its_share_does_not_exceed() {
+        // Each latency is short enough for a separate bin. Each occurs a thousand times, and no share ends with a bin.
+        let mut histogram = LatencyHistogram::new();
+        (1..=1_999).for_each(|ns| (0..1_000).for_each(|_| histogram.record_ns(ns)));
+        for percentile in PERCENTILES {
+            let exact = (percentile * 19.99).ceil() as u64;
+            assert_eq!(histogram.percentile_ns(percentile), Some(exact), "p{percentile}");
+        }
+    }
+
+    #[test]
+    fn a_percentile_needs_a_request_beyond_it() {
+        assert_eq!(ramp(99).percentile_ns(99.0), None);
+        assert!(ramp(100).percentile_ns(99.0).is_some());
+        assert!(ramp(1_000).percentile_ns(99.9).is_some());
+        assert_eq!(LatencyHistogram::new().percentile_ns(50.0), None);
+    }
+
+    #[test]
+    fn a_percentile_rests_on_the_requests_beyond_it() {
+        assert_eq!(ramp(10_000).support(99.9), Some(11));
+        assert_eq!(ramp(10_000).support(99.9999), None);
+        let text = serde_json::to_string(&ramp(1000)).unwrap();
+        assert!(text.contains(r#""99.0000":11"#), "{text}");
+    }
+
+    #[test]
+    fn merging_loses_nothing() {
+        let mut halves = ramp(500);
+        let mut rest = LatencyHistogram::new();
+        (501..=1000).for_each(|us| rest.record(Duration::from_microseconds(us)));
+        halves.merge(&rest);
+        assert_eq!(halves, ramp(1000));
+    }
+
+    #[test]
+    fn bins_make_the_same_histogram_again() {
+        let histogram = ramp(1_000);
+        let ends = (histogram.min_ns().unwrap(), histogram.max_ns().unwrap());
+        let again = LatencyHistogram::from_bins(histogram.bins(), histogram.mean_ns(), ends);
+        assert_eq!(again, histogram);
+        // For 1 to 1,000 us: the square root of (1,000^2 - 1) / 12.
+        assert!((histogram.deviation_ns() / 288_675.0 - 1.0).abs() < 1e-3);
+        // The divisor is the number of requests, not one less: no request, and two requests 512 ns from their mean.
+        for (bins, deviation) in [(&[][..], 0.0), (&[(512, 1), (1536, 1)], 512.0)] {
+            let histogram = LatencyHistogram::from_bins(bins.iter().copied(), 1024.0, (512, 1536));
+            assert_eq!(histogram.deviation_ns(), deviation);
+        }
+    }
+
+    #[test]
+    fn a_difference_is_what_came_in_between() {
+        let before = ramp(500);
+        let since = ramp(1000).since(&before);
+        assert_eq!(
+            (since.count(), since.percentile_ns(50.0).map(|ns| ns / 10_000)),
+            (500, Some(75))
+        );
+        assert_eq!(before.since(&before), LatencyHistogram::new());
+    }
+
+    #[test]
+    fn json_brings_back_the_same_histogram() {
+        for histogram in [ramp(1_000), LatencyHistogram::new()] {
+            let text = serde_json::to_string(&histogram).unwrap();
+            assert_eq!(serde_json::from_str::<LatencyHistogram>(&text).unwrap(), histogram);
+        }
+    }
+
+    #[test]
+    fn stated_percentiles_come_back_as_stated_and_others_not_at_all() {
+        let stated = vec![(50.0, 100_000), (95.0, 200_000), (99.0, 200_500)];
+        for count in [1, 2, 3, 87, 10_000] {
+            let ends = (50_000, 900_000);
+            let one = LatencyHistogram::from_percentiles(stated.clone(), count, 120_000.0, ends);
+            assert_eq!((one.count(), one.mean_ns()), (count, 120_000.0));
+            for &(percentile, ns) in &stated {
+                assert_eq!(one.percentile_ns(percentile), Some(ns), "p{percentile} of {count}");
+            }
+            // The neighbours of p97 agree, the neighbours of p90 do not, and the maximum brackets no percentile.
+            assert_eq!(one.percentile_ns(97.0), Some(200_500));
+            assert_eq!((one.percentile_ns(90.0), one.percentile_ns(99.9)), (None, None));
+            assert_eq!(one.percentile_ns(10.0), None);
+            let text = serde_json::to_string(&one).unwrap();
+            assert_eq!(serde_json::from_str::<LatencyHistogram>(&text).unwrap(), one);
+        }
+    }
+
+    #[test]
+    fn a_sum_states_what_both_parts_know_within_their_values() {
+        let of = |p50, p99: u64| {
+            let stated = vec![(50.0, p50), (99.0, p99)];
+            LatencyHistogram::from_percentiles(stated, 1_000, p50 as f64, (10, 9_000))
+        };
+        let mut sum = of(100, 400);
+        sum.merge(&of(200, 400));
+        assert_eq!((sum.count(), sum.percentile_ns(99.0)), (2_000, Some(400)));
+        let median = sum.percentile_ns(50.0).unwrap();
+        assert!((100..=200).contains(&median), "{median}");
+        assert_eq!(sum.percentile_ns(95.0), None);
+        let mut with_counts = ramp(100);
+        with_counts.merge(&LatencyHistogram::unmeasured(50));
+        assert_eq!((with_counts.count(), with_counts.percentile_ns(50.0)), (150, None));
+        assert_eq!((with_counts.mean_known_ns(), with_counts.max_ns()), (None, None));
+        let mut empty = LatencyHistogram::new();
+        empty.merge(&of(100, 400));
+        assert_eq!(empty, of(100, 400));
+    }
+
+    #[test]
+    fn latencies_that_were_not_measured_have_no_figures() {
+        let one = LatencyHistogram::unmeasured(22_782);
+        assert_eq!((one.count(), one.bins().count()), (22_782, 0));
+        assert_eq!((one.min_ns(), one.max_ns(), one.mean_known_ns()), (None, None, None));
+        assert!(PERCENTILES.iter().all(|&percentile| one.percentile_ns(percentile).is_none()));
+        let text = serde_json::to_string(&one).unwrap();
+        assert_eq!(serde_json::from_str::<LatencyHistogram>(&text).unwrap(), one);
+    }
+
+    #[test]
+    fn bins_that_do_not_add_up_are_refused() {
+        let text = r#"{"count":3,"sum_ns":1.0,"min_ns":1,"max_ns":1,"bins":[[1,1]]}"#;
+        let error = serde_json::from_str::<LatencyHistogram>(text).unwrap_err();
+        assert!(error.to_string().contains("says 3 requests"), "{error}");
+    }
+}

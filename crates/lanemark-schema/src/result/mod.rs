@@ -1,0 +1,459 @@
+//! The results of runs: one schema for real and simulated runs.
+//!
+//! A [`RunResult`] is one workload on one target. It is plain data that JSON stores without loss. A field's unit ends
+//! its name in JSON. A value that an instrument cannot know is absent, never zero: a real run does not have a time
+//! budget by hop, and a simulated run does not have page faults.
+
+mod assumed;
+mod bounds;
+mod counters;
+mod direction;
+mod drive_use;
+mod energy;
+mod errors;
+mod evidence;
+mod explanation;
+mod faults;
+mod figures;
+mod finding;
+mod fitted;
+mod hop;
+mod inspected;
+mod inspected_link;
+mod latency;
+mod latency_steps;
+mod live;
+mod path;
+mod phases;
+mod prediction;
+mod range;
+mod replay;
+pub mod sensitivity;
+pub mod series;
+mod statistic;
+pub mod steady;
+mod study;
+mod sweep;
+mod target;
+mod transactions;
+mod verified;
+mod waits;
+mod warning;
+mod whatif;
+
+pub use assumed::AssumedLimit;
+pub use counters::{Counter, Counters};
+pub use direction::DirectionResult;
+pub use drive_use::{DriveUse, FILLING_MAX};
+pub use energy::{EnergyPart, EnergyUse, PlatformPower, PowerStateUse};
+pub use errors::{ErrorCount, ErrorKind, RequestErrors};
+pub use evidence::{
+    DeviceUse, DriveHealth, Evidence, Limit, LimitKind, Outstanding, ProcessorUse, Punctuality,
+    ThreadUse,
+};
+pub use explanation::{Explanation, HopCeiling, QueueProbe, Sign, Verdict};
+pub use faults::FaultUse;
+pub use finding::{Finding, Gigabits, InspectedFinding};
+pub use fitted::{
+    FigureKind, FitDoubt, FittedDrive, FittedFigure, FittedParameter, Standing, Unseen,
+};
+pub use hop::{HopId, NoHop};
+pub use inspected::{
+    BlockKind, HopPart, Identity, InspectedDevice, InspectedHop, InspectedPartition, InspectedWay,
+    Inspection, PciRole, QueueLimits, Unread, UnreadReason, WriteCache,
+};
+pub use inspected_link::{InspectedLink, PataLink, PcieLink, PcieRate, SasLink, SataLink, UsbLink};
+pub use latency::{Detail, LatencyHistogram, PERCENTILES};
+pub use latency_steps::LatencySteps;
+pub use live::{LiveUse, lateness_bounds};
+pub use path::{HopUse, LinkLoss, PathHop, PathLimit, PathUse, PathView, TopologyNode};
+pub use phases::Phases;
+pub use prediction::{PredictionInterval, Widest};
+pub use range::OutOfRange;
+pub use replay::ReplayUse;
+pub use sensitivity::{Changed, Gain, Sensitivity};
+pub use series::Series;
+pub use statistic::{Statistic, student, student_95};
+pub use steady::SteadyState;
+pub use study::{
+    Bound, Comparison, Document, Figure, FigureCheck, Metric, NotModelled, Role, StudyOutcome,
+    StudySystem,
+};
+pub use sweep::{DirectionFigures, Sweep, SweepFigures, SweepPoint, write_amplification};
+pub use target::{Calibration, MeasuredTarget, SimulatedTarget, Target};
+pub use transactions::{
+    DatabaseTarget, DeviceRates, KindUse, ServerTime, SessionTime, TransactionsUse,
+};
+pub use verified::{
+    Acknowledged, Damage, DamageKind, Found, RequestCounts, Since, UnitCounts, Verified,
+    VerifyDoubt, WrittenToVerify,
+};
+pub use waits::{SessionWaits, WaitClass};
+pub use warning::{DriveState, Warning};
+pub use whatif::{Outlook, PathPart, WhatIf, WhatIfTest};
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use crate::units::{Bytes, BytesPerSecond, Duration};
+use crate::workload::{Operation, Test, Workload};
+
+/// The version of the schema. A reader rejects every other version.
+pub const SCHEMA_VERSION: u32 = 1;
+
+/// The result of one workload on one target.
+///
+/// A file that `lanemark` saved is a `RunResult` in JSON. A program that reads files from other programs checks the
+/// result:
+///
+/// ```
+/// use lanemark_schema::result::RunResult;
+///
+/// # let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../lanemark-cli/tests/saved/simulated.json");
+/// let run: RunResult = serde_json::from_str(&std::fs::read_to_string(path)?)?;
+/// run.check()?;
+/// for test in &run.tests {
+///     println!("{}: {:.0} IOPS", test.test.name, test.iops.value);
+///     assert!(test.iops.value > 0.0);
+/// }
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct RunResult {
+    /// [`SCHEMA_VERSION`] of the program that wrote it.
+    pub schema_version: u32,
+    /// Program, machine and time that the result came from.
+    pub provenance: Provenance,
+    /// Target that the workload ran on.
+    pub target: Target,
+    /// The workload as it ran, including overrides from the command line.
+    pub workload: Workload,
+    /// The tests that ended, in the order in which they ran.
+    pub tests: Vec<TestResult>,
+    /// False while the run continues, and permanently if it was interrupted.
+    pub complete: bool,
+    /// Warnings about the data.
+    pub warnings: Vec<Warning>,
+    /// The path to the target as the machine's kernel reports it; known for measured runs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub inspection: Option<Inspection>,
+}
+
+/// The origin of a result: program, machine and time.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Provenance {
+    /// The version of Lanemark.
+    pub version: String,
+    /// The command line.
+    pub command: Vec<String>,
+    /// The seed of all random numbers.
+    pub seed: u64,
+    /// Time at which the run began, RFC 3339 in UTC.
+    pub started_at: String,
+    /// Time at which this file was written, RFC 3339 in UTC.
+    pub finished_at: String,
+    /// The machine that ran it, if recorded.
+    pub machine: Option<Machine>,
+    /// SHA-256 of each library and study file that the result was made from.
+    pub inputs: BTreeMap<String, String>,
+}
+
+/// The machine that ran Lanemark.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Machine {
+    /// The processor's model name.
+    pub cpu: String,
+    /// Logical processors that the process may use.
+    pub cores: u32,
+    /// Main memory.
+    pub memory_bytes: Bytes,
+    /// The kernel's name and release.
+    pub kernel: String,
+}
+
+/// The result of one test with all its repeats.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct TestResult {
+    /// The test as it ran.
+    pub test: Test,
+    /// Samples, one for each repeat.
+    pub samples: Vec<Sample>,
+    /// Bytes a second over the repeats.
+    pub throughput_bytes_per_second: Statistic,
+    /// Requests a second over the repeats.
+    pub iops: Statistic,
+    /// Mean latency in ns over the repeats.
+    pub latency_mean_ns: Statistic,
+    /// A short repetition of the test with a deeper queue, if there was one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub queue_probe: Option<QueueProbe>,
+    /// Explanation of why the test was no faster; known for measured runs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub explanation: Option<Explanation>,
+    /// Gain from making one hop faster; known for simulated runs if it was requested.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sensitivity: Option<Sensitivity>,
+    /// The 80% interval of the figures; known for simulated runs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub interval: Option<PredictionInterval>,
+}
+
+/// The result of one repeat of one test.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Sample {
+    /// The time over which the requests were counted.
+    #[serde(rename = "elapsed_ns")]
+    pub elapsed: Duration,
+    /// The reads, if there were any.
+    pub reads: Option<DirectionResult>,
+    /// The writes, if there were any.
+    pub writes: Option<DirectionResult>,
+    /// Reads and writes together, if their source does not separate them; then both separate fields are absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unified: Option<DirectionResult>,
+    /// The flushes, if there were any; they move no data.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub flushes: Option<DirectionResult>,
+    /// The trims, if there were any; their bytes are not moved.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub trims: Option<DirectionResult>,
+    /// The requests that failed, including failures during the ramp; they are in no other figure.
+    #[serde(default, skip_serializing_if = "RequestErrors::is_empty")]
+    pub errors: RequestErrors,
+    /// Outcome of the faults of a simulated run, in order of time.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub faults: Vec<FaultUse>,
+    /// Processor time per request, where known.
+    pub cpu: Option<CpuUse>,
+    /// Readings of the machine; known for measured runs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub evidence: Option<Evidence>,
+    /// Requests in flight at the end of the sample, which are in no other figure; known for simulated tests that end by
+    /// their time.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub in_flight: Option<InFlight>,
+    /// Punctuality of an open loop.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub punctuality: Option<Punctuality>,
+    /// Use of each hop of the path; known for simulated runs.
+    pub path: Option<PathUse>,
+    /// Writes to the drive's flash; known for simulated runs.
+    #[serde(default)]
+    pub drive: Option<DriveUse>,
+    /// Energy of the drives; known for simulated runs of drives whose power is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub energy: Option<EnergyUse>,
+    /// Replay of a trace, if the sample is one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub replay: Option<ReplayUse>,
+    /// The sample in equal intervals, if it was requested or the sample was long.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub series: Option<Series>,
+    /// The rounds of a test that ran until it was steady; the sample contains the figures of the last five.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub steady: Option<SteadyState>,
+    /// The transactions that caused the requests, if a database submitted them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub transactions: Option<TransactionsUse>,
+    /// Delivery to real programs, if the system was served to programs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub live: Option<LiveUse>,
+    /// False if the repeat was interrupted.
+    pub complete: bool,
+}
+
+/// Requests in flight at the end of a sample. Their ages at the end are lower bounds of their latencies.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct InFlight {
+    /// Number of requests, including requests of an open loop that were due and not yet submitted.
+    pub requests: u64,
+    /// Requests that are older than the longest counted latency.
+    pub older_than_counted: u64,
+    /// Age of the oldest request.
+    #[serde(rename = "age_max_ns")]
+    pub age_max: Duration,
+    /// Sum of all ages.
+    #[serde(rename = "age_total_ns")]
+    pub age_total: Duration,
+}
+
+impl InFlight {
+    /// Returns the requests with these ages, or `None` if there are no ages. `longest` is the longest counted latency.
+    pub fn of(ages: &[Duration], longest: Option<Duration>) -> Option<Self> {
+        let age_max = *ages.iter().max()?;
+        let longest = longest.unwrap_or_default();
+        Some(Self {
+            requests: ages.len() as u64,
+            older_than_counted: ages.iter().filter(|age| **age > longest).count() as u64,
+            age_max,
+            age_total: ages.iter().copied().sum(),
+        })
+    }
+}
+
+/// Processor time per request.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct CpuUse {
+    /// Processor time in the program, in ns a request.
+    pub user_ns_per_request: f64,
+    /// Processor time in the kernel on the program's behalf, in ns a request.
+    pub system_ns_per_request: f64,
+}
+
+impl Sample {
+    /// Creates a sample without requests.
+    pub fn empty() -> Self {
+        Self {
+            elapsed: Duration::ZERO,
+            reads: None,
+            writes: None,
+            unified: None,
+            flushes: None,
+            trims: None,
+            errors: RequestErrors::default(),
+            faults: Vec::new(),
+            cpu: None,
+            evidence: None,
+            in_flight: None,
+            punctuality: None,
+            path: None,
+            drive: None,
+            energy: None,
+            replay: None,
+            series: None,
+            steady: None,
+            transactions: None,
+            live: None,
+            complete: true,
+        }
+    }
+
+    /// Returns the data moved in both directions; from the device's count if requests were not counted otherwise.
+    pub fn bytes(&self) -> Bytes {
+        if let Some(device) = self.counted_device() {
+            return Bytes(device.read_bytes.get().saturating_add(device.written_bytes.get()));
+        }
+        self.directions().fold(Bytes::ZERO, |sum, direction| sum + direction.bytes)
+    }
+
+    /// Returns the longest latency of the counted requests of all kinds, or `None` if no request was counted.
+    pub fn latency_max(&self) -> Option<Duration> {
+        let all = [&self.reads, &self.writes, &self.flushes, &self.trims];
+        let longest = all.into_iter().flatten().filter_map(|one| one.latency.max_ns()).max();
+        longest.map(Duration::from_nanoseconds)
+    }
+
+    /// Returns the requests completed in both directions; from the device's count if requests were not counted
+    /// otherwise.
+    pub fn operations(&self) -> u64 {
+        if let Some(device) = self.counted_device() {
+            return device.reads.saturating_add(device.writes);
+        }
+        self.directions().map(|direction| direction.latency.count()).sum()
+    }
+
+    /// Returns the data moved a second.
+    pub fn throughput(&self) -> BytesPerSecond {
+        self.bytes() / self.elapsed
+    }
+
+    /// Returns the requests completed a second; zero for an empty sample.
+    pub fn iops(&self) -> f64 {
+        if self.elapsed == Duration::ZERO {
+            return 0.0;
+        }
+        self.operations() as f64 / self.elapsed.as_seconds()
+    }
+
+    /// Returns the latency of all requests together.
+    pub fn latency(&self) -> LatencyHistogram {
+        let mut all = LatencyHistogram::new();
+        self.directions().for_each(|direction| all.merge(&direction.latency));
+        all
+    }
+
+    /// Returns the mean latency of all requests together in ns; zero if no latency was measured.
+    pub fn latency_mean_ns(&self) -> f64 {
+        self.latency_mean_known_ns().unwrap_or(0.0)
+    }
+
+    fn latency_mean_known_ns(&self) -> Option<f64> {
+        match self.counted_device() {
+            Some(device) => device.mean_ns(),
+            None => self.latency().mean_known_ns(),
+        }
+    }
+
+    /// Returns whether requests were counted without their latencies, as fio does with `gtod_reduce`.
+    pub fn lacks_latencies(&self) -> bool {
+        self.counted_device().is_none() && self.operations() > 0 && !self.latency().is_measured()
+    }
+
+    fn directions(&self) -> impl Iterator<Item = &DirectionResult> {
+        self.reads.iter().chain(&self.writes).chain(&self.unified)
+    }
+}
+
+impl TestResult {
+    /// Creates the figures of `samples`, averaged by the method of `workload`.
+    pub fn new(workload: &Workload, test: &Test, samples: Vec<Sample>) -> Self {
+        // For a database without a known device, the requests are unknown.
+        let asked =
+            |sample: &&Sample| !sample.is_counted_by_device() || sample.counted_device().is_some();
+        let over = |value: fn(&Sample) -> f64| {
+            let values: Vec<f64> = samples.iter().filter(asked).map(value).collect();
+            Statistic::of(&values, workload.average)
+        };
+        let latencies: Vec<f64> = (samples.iter().filter(asked))
+            .filter(|sample| !sample.lacks_latencies())
+            .map(Sample::latency_mean_ns)
+            .collect();
+        Self {
+            test: test.clone(),
+            throughput_bytes_per_second: over(|sample| sample.throughput().0 as f64),
+            iops: over(Sample::iops),
+            latency_mean_ns: Statistic::of(&latencies, workload.average),
+            samples,
+            queue_probe: None,
+            explanation: None,
+            sensitivity: None,
+            interval: None,
+        }
+    }
+
+    /// Returns the latency of all repeats together.
+    pub fn latency(&self) -> LatencyHistogram {
+        let mut all = LatencyHistogram::new();
+        self.samples.iter().for_each(|sample| all.merge(&sample.latency()));
+        all
+    }
+
+    /// Returns the failed requests of all repeats.
+    pub fn errors(&self) -> RequestErrors {
+        let mut all = RequestErrors::default();
+        self.samples.iter().for_each(|sample| all.merge(&sample.errors));
+        all
+    }
+
+    /// Returns the throughput in MB/s (10^6 bytes a second).
+    pub fn megabytes_per_second(&self) -> f64 {
+        self.throughput_bytes_per_second.value / 1e6
+    }
+
+    /// Returns whether the test only reads, only writes, or mixes (`None`).
+    pub fn direction(&self) -> Option<Operation> {
+        match (self.test.reads(), self.test.writes()) {
+            (true, false) => Some(Operation::Read),
+            (false, true) => Some(Operation::Write),
+            _ => None,
+        }
+    }
+}
+
+impl RunResult {
+    /// Returns the result of the test that is named `name`.
+    pub fn test(&self, name: &str) -> Option<&TestResult> {
+        self.tests.iter().find(|result| result.test.name == name)
+    }
+}

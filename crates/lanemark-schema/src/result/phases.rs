@@ -1,0 +1,47 @@
+//! The phases of a drive on the way to its steady state, found in a series.
+
+use super::drive_use::DriveUse;
+use super::series::Series;
+use super::steady::{ROUNDS_MAX, WINDOW, Window, steady_since};
+use crate::units::Duration;
+
+/// The phases of a drive on the way to its steady state, found in a series.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Phases {
+    /// Time in which the drive moved no data internally, if the drive's writes are known.
+    pub nothing_moved: Option<Duration>,
+    /// The length of the rounds that the series was cut into.
+    pub round: Duration,
+    /// Time from which every window of five rounds is steady, if the last window is.
+    pub steady_from: Option<Duration>,
+    /// The last window of requests a second.
+    pub window: Option<Window>,
+    /// Write amplification over the last window.
+    pub write_amplification: Option<f64>,
+}
+
+impl Phases {
+    /// Returns the phases of `series`, divided into 25 rounds, or into fewer if whole points require it.
+    pub fn of(series: &Series) -> Self {
+        let rounds = series.condensed(ROUNDS_MAX);
+        // A short last round carries little information, and the last round is often short.
+        let whole = match rounds.last < rounds.interval.scaled(1, 2) {
+            true => rounds.points.len().saturating_sub(1),
+            false => rounds.points.len(),
+        };
+        let figures: Vec<f64> = (0..whole).map(|index| rounds.iops(index)).collect();
+        let moving = |drive: &DriveUse| drive.moved.get() > 0;
+        let unmoved =
+            series.points.iter().position(|point| point.drive.as_ref().is_some_and(moving));
+        let known = series.points.iter().any(|point| point.drive.is_some());
+        let (last, _) = rounds.sum(whole.saturating_sub(WINDOW), whole);
+        Self {
+            nothing_moved: known
+                .then(|| unmoved.map_or(series.elapsed(), |index| series.start(index))),
+            round: rounds.interval,
+            steady_from: steady_since(&figures).map(|index| rounds.start(index)),
+            window: Window::of(&figures),
+            write_amplification: last.write_amplification(),
+        }
+    }
+}

@@ -1,0 +1,113 @@
+//! A value of a result with its path in the result, and the ranges of the kinds of values.
+
+use std::fmt;
+
+use crate::units::{Bytes, Duration};
+
+/// The longest time in a result, in ns: 5,000 hours. The range of picoseconds ends shortly above it.
+pub(super) const TIME_MAX_NS: f64 = 1.8e16;
+/// Maximum data in a figure: 2^60 bytes, so that sums of several figures still fit in 64 bits.
+pub(super) const BYTES_MAX: Bytes = Bytes(1 << 60);
+/// Maximum of any count.
+pub(super) const COUNT_MAX: u64 = 1 << 60;
+/// Maximum of a rate, a power or an energy.
+pub(super) const FIGURE_MAX: f64 = 1e18;
+/// Maximum number of repeats, tests, hops or rounds.
+pub(super) const ENTRIES_MAX: usize = 1_000_000;
+/// Accepted excess of a share over 1, caused by rounding, or by work that was counted in one interval and ended after
+/// it.
+const SHARE_SLACK: f64 = 0.01;
+
+/// A value that no result can have.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct OutOfRange {
+    /// Path of the value in the result, `tests[2].samples[0].elapsed_ns`.
+    pub place: String,
+    /// The value, as text.
+    pub value: String,
+    /// The values that are accepted.
+    pub bound: String,
+}
+
+impl fmt::Display for OutOfRange {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} is {}; {}", self.place, self.value, self.bound)
+    }
+}
+
+impl std::error::Error for OutOfRange {}
+
+/// The result of a check: the first value that is out of range, if there is one.
+pub(super) type Checked = Result<(), OutOfRange>;
+
+/// The path of a value in a result.
+#[derive(Clone)]
+pub(super) struct At(String);
+
+impl At {
+    /// Creates a path from the root of the result.
+    pub(super) fn of(path: &str) -> Self {
+        Self(path.to_owned())
+    }
+
+    /// Returns the path of a field of the value at this path.
+    pub(super) fn key(&self, key: &str) -> Self {
+        Self(if self.0.is_empty() { key.to_owned() } else { format!("{}.{key}", self.0) })
+    }
+
+    /// Returns an error for the value at this path.
+    pub(super) fn fail(&self, value: impl fmt::Display, bound: impl fmt::Display) -> Checked {
+        let (place, value, bound) = (self.0.clone(), value.to_string(), bound.to_string());
+        Err(OutOfRange { place, value, bound })
+    }
+}
+
+pub(super) fn each<T>(at: &At, all: &[T], check: fn(&At, &T) -> Checked) -> Checked {
+    count(at, all.len())?;
+    all.iter()
+        .enumerate()
+        .try_for_each(|(index, one)| check(&At(format!("{}[{index}]", at.0)), one))
+}
+
+pub(super) fn some<T>(at: &At, one: Option<&T>, check: fn(&At, &T) -> Checked) -> Checked {
+    one.map_or(Ok(()), |one| check(at, one))
+}
+
+pub(super) fn count(at: &At, entries: usize) -> Checked {
+    match entries > ENTRIES_MAX {
+        true => at.fail(format!("{entries} entries"), format!("at most {ENTRIES_MAX}")),
+        false => Ok(()),
+    }
+}
+
+pub(super) fn within(at: &At, value: f64, most: f64) -> Checked {
+    match (0.0..=most).contains(&value) {
+        true => Ok(()),
+        false => at.fail(value, format!("from 0 to {most}")),
+    }
+}
+
+pub(super) fn share(at: &At, value: f64) -> Checked {
+    match (0.0..=1.0 + SHARE_SLACK).contains(&value) {
+        true => Ok(()),
+        false => at.fail(value, "from 0 to 1"),
+    }
+}
+
+pub(super) fn counted(at: &At, value: u64) -> Checked {
+    match value <= COUNT_MAX {
+        true => Ok(()),
+        false => at.fail(value, format!("at most {COUNT_MAX}")),
+    }
+}
+
+pub(super) fn bytes(at: &At, value: Bytes) -> Checked {
+    match value <= BYTES_MAX {
+        true => Ok(()),
+        false => at.fail(value, format!("at most {BYTES_MAX}")),
+    }
+}
+
+pub(super) fn time(at: &At, value: Duration) -> Checked {
+    within(at, value.picoseconds() as f64 / 1e3, TIME_MAX_NS)
+}

@@ -1,0 +1,34 @@
+//! The figures that a replayed trace adds to a sample.
+
+use serde::{Deserialize, Serialize};
+
+use super::direction::DirectionResult;
+use crate::units::Duration;
+
+/// The replay of a trace, with the counts that only a trace has.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ReplayUse {
+    /// Requests that were submitted.
+    pub requests: u64,
+    /// Speed as a multiple of the recorded speed; absent if requests were submitted as fast as possible.
+    pub speed: Option<f64>,
+    /// Requests that the replay kept outstanding if it ran as fast as possible.
+    pub queue_depth: Option<u32>,
+    /// Time from the first request to the last one, at that speed; absent if recorded times were ignored.
+    #[serde(rename = "span_ns")]
+    pub span: Option<Duration>,
+    /// Requests that had arrived and were not complete, averaged over the time.
+    pub outstanding_mean: f64,
+    /// Maximum number of requests that were submitted and not complete.
+    pub outstanding_max: u64,
+    /// Requests that arrived and had to wait for their submission.
+    pub held_back: u64,
+    /// Requests that lay beyond the end of their drive and were moved into it.
+    pub wrapped: u64,
+    /// Reads and writes of no length, which were skipped.
+    pub empty: u64,
+    /// The flushes, if there were any.
+    pub flushes: Option<DirectionResult>,
+    /// The trims, if there were any.
+    pub trims: Option<DirectionResult>,
+}

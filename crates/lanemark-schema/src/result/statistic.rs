@@ -1,0 +1,108 @@
+//! A figure from several repeats, with its spread and its confidence interval.
+//!
+//! `interval` documents how the intervals are computed.
+
+mod interval;
+
+pub use interval::{student, student_95};
+
+use serde::{Deserialize, Serialize};
+
+use crate::workload::Average;
+
+/// A figure averaged over repeats.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Statistic {
+    /// The mean or the median, as the workload selects.
+    pub value: f64,
+    /// The minimum of the repeats.
+    pub min: f64,
+    /// The maximum of the repeats.
+    pub max: f64,
+    /// The sample standard deviation, if there are two or more repeats.
+    pub deviation: Option<f64>,
+    /// Number of repeats.
+    pub count: u32,
+    /// Interval of the figure at 95% confidence, if there are enough repeats.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub interval_95: Option<(f64, f64)>,
+}
+
+impl Statistic {
+    /// Returns the figure of `values`; all fields are zero if there are no values.
+    pub fn of(values: &[f64], average: Average) -> Self {
+        if values.is_empty() {
+            return Self::default();
+        }
+        let count = values.len() as f64;
+        let mean = values.iter().sum::<f64>() / count;
+        let squares: f64 = values.iter().map(|value| (value - mean) * (value - mean)).sum();
+        let deviation = (values.len() > 1).then(|| (squares / (count - 1.0)).sqrt());
+        let mut sorted = values.to_vec();
+        sorted.sort_by(f64::total_cmp);
+        Self {
+            value: figure(&sorted, average),
+            min: sorted[0],
+            max: sorted[sorted.len() - 1],
+            deviation,
+            count: values.len() as u32,
+            interval_95: interval::interval(&sorted, average, deviation.unwrap_or_default()),
+        }
+    }
+
+    /// Returns half the range over the value: the spread in its usual notation, `± 3%`.
+    pub fn spread(&self) -> f64 {
+        if self.value == 0.0 { 0.0 } else { (self.max - self.min) / 2.0 / self.value }
+    }
+
+    /// Returns the minimum and maximum ratio of a repeat here to a repeat of `base`.
+    pub fn ratio_range(&self, base: &Self) -> (f64, f64) {
+        (self.min / base.max, self.max / base.min)
+    }
+}
+
+/// Returns the mean or median of `sorted` values, which must not be empty.
+fn figure(sorted: &[f64], average: Average) -> f64 {
+    let middle = sorted.len() / 2;
+    match average {
+        Average::Mean => sorted.iter().sum::<f64>() / sorted.len() as f64,
+        Average::Median if sorted.len().is_multiple_of(2) => {
+            f64::midpoint(sorted[middle - 1], sorted[middle])
+        }
+        Average::Median => sorted[middle],
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn mean_and_median_differ_where_one_repeat_is_off() {
+        let values = [10.0, 11.0, 30.0];
+        assert_eq!(Statistic::of(&values, Average::Median).value, 11.0);
+        assert_eq!(Statistic::of(&values, Average::Mean).value, 17.0);
+        assert_eq!(Statistic::of(&values[..2], Average::Median).value, 10.5);
+    }
+
+    #[test]
+    fn one_repeat_has_no_deviation() {
+        let statistic = Statistic::of(&[5.0], Average::Mean);
+        assert_eq!((statistic.deviation, statistic.spread()), (None, 0.0));
+    }
+
+    #[test]
+    fn the_deviation_divides_by_degrees_of_freedom() {
+        // Squares of 9 + 1 + 1 + 9 over three degrees of freedom.
+        let statistic = Statistic::of(&[2.0, 4.0, 6.0, 8.0], Average::Mean);
+        assert!((statistic.deviation.unwrap() - (20.0f64 / 3.0).sqrt()).abs() < 1e-12);
+        assert_eq!(Statistic::of(&[3.0; 4], Average::Mean).deviation, Some(0.0));
+    }
+
+    #[test]
+    fn a_ratio_ranges_over_all_pairs_of_repeats() {
+        let base = Statistic::of(&[8.0, 10.0], Average::Mean);
+        let faster = Statistic::of(&[20.0, 24.0], Average::Mean);
+        assert_eq!(faster.ratio_range(&base), (2.0, 3.0));
+    }
+}

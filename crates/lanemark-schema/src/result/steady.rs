@@ -1,0 +1,198 @@
+//! The steady state of a figure, by the rule of SNIA's Solid State Storage Performance Test Specification 2.0.2.
+//!
+//! Rounds follow each other. The last five of them are the *measurement window*. The window is steady if the range of
+//! its figures is within 20% of their mean, and their least-squares line rises or falls by no more than 10% of the mean
+//! from the first round to the last. A test ends with the first steady window, and after 25 rounds in any case.
+//!
+//! The rule uses only five figures. A fresh drive that stays fresh for five rounds passes it. For this reason the
+//! specification first writes twice the capacity.
+
+use serde::{Deserialize, Serialize};
+
+use super::drive_use::DriveUse;
+use crate::workload::Rounds;
+
+/// Rounds of a measurement window.
+pub const WINDOW: usize = 5;
+/// Maximum number of rounds of a test.
+pub const ROUNDS_MAX: usize = 25;
+/// Maximum range of a window's figures, as a share of their mean.
+pub const RANGE_MAX: f64 = 0.20;
+/// Maximum rise or fall of their best-fit line, as a share of their mean.
+pub const SLOPE_MAX: f64 = 0.10;
+
+/// Tolerance that keeps a figure on the bound within it despite the rounding of its quotient.
+const ROUNDING: f64 = 1e-12;
+
+/// The rounds of a test, and whether they became steady.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct SteadyState {
+    /// Length of a round, and the tracked figure.
+    pub rule: Rounds,
+    /// Every round, in order.
+    pub rounds: Vec<Round>,
+    /// Outcome of the test.
+    pub outcome: Outcome,
+    /// The last window; the figures of the sample are the figures of its rounds.
+    pub window: Option<Window>,
+}
+
+/// A round of a test.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Round {
+    /// Requests a second.
+    pub iops: f64,
+    /// Bytes a second.
+    pub throughput_bytes_per_second: f64,
+    /// The mean latency.
+    pub latency_mean_ns: f64,
+    /// Writes to the drive's flash; known for simulated runs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub drive: Option<DriveUse>,
+}
+
+/// The outcome of a test of rounds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "kebab-case")]
+pub enum Outcome {
+    /// The test is steady.
+    Reached {
+        /// Round after which the test is steady, from 1.
+        round: u32,
+    },
+    /// The test is not steady after all rounds.
+    NotReached {
+        /// Reason why the test is not steady.
+        reason: Reason,
+    },
+}
+
+/// The reason why a window is not steady.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Reason {
+    /// The test had fewer than five rounds.
+    FewRounds,
+    /// The figures lie too far apart.
+    Range,
+    /// The figures rise or fall.
+    Slope,
+    /// The figures are zero or not numbers.
+    NoFigures,
+}
+
+/// The figures of a window.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Window {
+    /// First round of the window, from 1.
+    pub first_round: u32,
+    /// Mean of the figures.
+    pub mean: f64,
+    /// Range of the figures, as a share of the mean.
+    pub range: f64,
+    /// The rise of the best-fit line from round to round.
+    pub slope: f64,
+    /// Rise or fall of the fitted line over the window, as a share of the mean, never negative.
+    pub slope_range: f64,
+}
+
+impl Window {
+    /// Returns the window of the last five of `figures`, or of all if there are fewer; `None` if there are no figures
+    /// or if their mean is not above zero.
+    pub fn of(figures: &[f64]) -> Option<Self> {
+        let first = figures.len().saturating_sub(WINDOW);
+        let window = &figures[first..];
+        let count = window.len() as f64;
+        let mean = window.iter().sum::<f64>() / count;
+        if !mean.is_finite() || mean <= 0.0 {
+            return None;
+        }
+        let least = window.iter().copied().fold(f64::INFINITY, f64::min);
+        let greatest = window.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+        let middle = (count - 1.0) / 2.0;
+        let from_middle = |index: usize| index as f64 - middle;
+        let squares: f64 =
+            (0..window.len()).map(|index| from_middle(index) * from_middle(index)).sum();
+        let products: f64 =
+            window.iter().enumerate().map(|(index, value)| from_middle(index) * value).sum();
+        let slope = if squares > 0.0 { products / squares } else { 0.0 };
+        Some(Self {
+            first_round: first as u32 + 1,
+            mean,
+            range: (greatest - least) / mean,
+            slope,
+            slope_range: slope.abs() * (count - 1.0) / mean,
+        })
+    }
+
+    /// Returns the reason why the window is not steady, or `None` if it is steady.
+    pub fn fault(&self) -> Option<Reason> {
+        let within = |value: f64, bound: f64| value <= bound * (1.0 + ROUNDING);
+        match () {
+            () if !within(self.range, RANGE_MAX) => Some(Reason::Range),
+            () if !within(self.slope_range, SLOPE_MAX) => Some(Reason::Slope),
+            () => None,
+        }
+    }
+}
+
+/// Applies the rule to the last five of `figures`. Returns the outcome, and their window if there is one.
+pub fn judge(figures: &[f64]) -> (Outcome, Option<Window>) {
+    let window = Window::of(figures);
+    let fault = match window {
+        _ if figures.len() < WINDOW => Some(Reason::FewRounds),
+        None => Some(Reason::NoFigures),
+        Some(window) => window.fault(),
+    };
+    let outcome = match fault {
+        Some(reason) => Outcome::NotReached { reason },
+        None => Outcome::Reached { round: figures.len() as u32 },
+    };
+    (outcome, window)
+}
+
+/// Returns the index of the first of `figures` from which every window is steady up to the last, or `None` if the last
+/// window is not steady.
+pub(crate) fn steady_since(figures: &[f64]) -> Option<usize> {
+    let steady = |end: &usize| matches!(judge(&figures[..*end]).0, Outcome::Reached { .. });
+    let windows = (WINDOW..=figures.len()).rev().take_while(steady).last()?;
+    Some(windows - WINDOW)
+}
+
+impl SteadyState {
+    /// Creates a state without rounds.
+    pub fn new(rule: Rounds) -> Self {
+        let outcome = Outcome::NotReached { reason: Reason::FewRounds };
+        Self { rule, rounds: Vec::new(), outcome, window: None }
+    }
+
+    /// Adds a round, and returns whether the test is over: steady, or at its last round.
+    pub fn push(&mut self, round: Round) -> bool {
+        self.rounds.push(round);
+        let figures: Vec<f64> =
+            self.rounds.iter().map(|round| round.figure(self.rule.tracked)).collect();
+        (self.outcome, self.window) = judge(&figures);
+        self.reached() || self.rounds.len() >= ROUNDS_MAX
+    }
+
+    /// Returns whether the test became steady.
+    pub fn reached(&self) -> bool {
+        matches!(self.outcome, Outcome::Reached { .. })
+    }
+}
+
+impl Round {
+    /// Returns the tracked figure.
+    pub fn figure(&self, tracked: crate::workload::Tracked) -> f64 {
+        use crate::workload::Tracked;
+        match tracked {
+            Tracked::Iops => self.iops,
+            Tracked::Throughput => self.throughput_bytes_per_second,
+            Tracked::Latency => self.latency_mean_ns,
+        }
+    }
+}
+
+#[cfg(test)]
+#[path = "steady_tests.rs"]
+mod tests;

@@ -1,0 +1,403 @@
+//! The result of a study: systems by tests, compared with published figures.
+
+use serde::{Deserialize, Serialize};
+
+use super::{
+    HopId, Provenance, RunResult, SCHEMA_VERSION, Sample, Statistic, Target, TestResult, Warning,
+};
+use crate::workload::Average;
+
+/// The result of a study.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct StudyOutcome {
+    /// [`SCHEMA_VERSION`] of the program that wrote it.
+    pub schema_version: u32,
+    /// Program, machine and time that the result came from.
+    pub provenance: Provenance,
+    /// Name of the study's file, `sata-vs-nvme-crystaldiskmark`.
+    pub id: String,
+    /// Display name.
+    pub title: String,
+    /// Question of the study.
+    pub question: String,
+    /// Publication that the study is compared with.
+    pub document: Document,
+    /// The systems, in the order of the columns.
+    pub systems: Vec<StudySystem>,
+    /// The published figures, each with the simulated value.
+    pub figures: Vec<FigureCheck>,
+    /// The comparison that answers the question.
+    pub comparison: Option<Comparison>,
+    /// Published figures of the document that the study does not simulate, with the reason.
+    #[serde(default)]
+    pub not_modelled: Vec<NotModelled>,
+    /// Remarks for the reader: the document's contradictions, and misses with their likely cause.
+    pub notes: Vec<String>,
+}
+
+/// A publication.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Document {
+    /// File name of the document among the references.
+    pub file: String,
+    /// Author, title, year.
+    pub citation: String,
+}
+
+/// A system of the study: one column of its table.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct StudySystem {
+    /// The name that the study's figures use.
+    pub name: String,
+    /// Display name.
+    pub label: String,
+    /// Result of the simulation.
+    pub run: RunResult,
+}
+
+/// A published number.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Figure {
+    /// Id of the figure in the references, `NV001`.
+    pub id: String,
+    /// Name of the figure's system in the study.
+    pub system: String,
+    /// Name of the test in the workload.
+    pub test: String,
+    /// Quantity of the figure.
+    pub metric: Metric,
+    /// The value in the metric's unit.
+    pub published: f64,
+    /// Meaning of the value: exact, or a bound.
+    #[serde(default)]
+    pub bound: Bound,
+    /// The system that a gain is relative to, by its name in the study.
+    #[serde(default)]
+    pub over: Option<String>,
+    /// Position of the figure in the document, `Table 1`.
+    pub place: String,
+    /// Role of the figure: whether a model value was set from it.
+    pub role: Role,
+}
+
+/// Published figures that the study does not simulate.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct NotModelled {
+    /// Ids of the figures in the references.
+    pub figures: Vec<String>,
+    /// Reason why the figures are not modelled.
+    pub reason: String,
+}
+
+/// The meaning of a published value: exact, or a bound.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Bound {
+    /// The published value is exact or approximate.
+    #[default]
+    Exactly,
+    /// The published value is a minimum: only a smaller simulated value is an error.
+    AtLeast,
+    /// The published value is a maximum: only a larger simulated value is an error.
+    AtMost,
+}
+
+/// The quantity of a published figure.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Metric {
+    /// MB/s, 10^6 bytes a second.
+    #[serde(rename = "throughput")]
+    Throughput,
+    /// Requests a second.
+    #[serde(rename = "iops")]
+    Iops,
+    /// Mean latency in microseconds.
+    #[serde(rename = "latency")]
+    Latency,
+    /// The share of a request's latency spent on the processor or controller, in per cent.
+    #[serde(rename = "processor-share")]
+    ProcessorShare,
+    /// Throughput over the throughput of another system, minus one, in per cent.
+    #[serde(rename = "gain")]
+    Gain,
+    /// Mean power of the drives in watts.
+    #[serde(rename = "power")]
+    Power,
+    /// Battery life of the platform, in hours.
+    #[serde(rename = "battery-life")]
+    BatteryLife,
+    /// Transactions a minute.
+    #[serde(rename = "transactions")]
+    Transactions,
+    /// Mean latency of reads in microseconds.
+    #[serde(rename = "read-latency")]
+    ReadLatency,
+    /// Mean latency of writes in microseconds.
+    #[serde(rename = "write-latency")]
+    WriteLatency,
+    /// The share of the database server's processors that is busy, in per cent.
+    #[serde(rename = "processor-use")]
+    ProcessorUse,
+}
+
+/// Whether a model value was set from a figure.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Role {
+    /// The model was calibrated with the figure: the model must meet it, and meeting it proves nothing.
+    Calibrated,
+    /// The figure was not used for the model: its error tests the model.
+    Predicted,
+}
+
+/// A published figure with the simulated value.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct FigureCheck {
+    /// The figure.
+    #[serde(flatten)]
+    pub figure: Figure,
+    /// Value of the model, in the figure's unit.
+    pub simulated: Statistic,
+    /// Relative error of the model: simulated over published, minus one.
+    pub error: f64,
+}
+
+/// A comparison of two systems test by test.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Comparison {
+    /// The system in the numerator.
+    pub system: String,
+    /// The system in the denominator.
+    pub base: String,
+    /// Ratios by test: its name, the simulated ratio, and the published ratio if both figures are known.
+    pub ratios: Vec<(String, f64, Option<f64>)>,
+}
+
+impl Metric {
+    /// Returns the unit of the metric.
+    pub fn unit(self) -> &'static str {
+        match self {
+            Self::Throughput => "MB/s",
+            Self::Iops => "IOPS",
+            Self::Latency | Self::ReadLatency | Self::WriteLatency => "us",
+            Self::ProcessorShare | Self::Gain | Self::ProcessorUse => "%",
+            Self::Power => "W",
+            Self::BatteryLife => "h",
+            Self::Transactions => "tpm",
+        }
+    }
+
+    /// Returns the metric of `result`, in [`Metric::unit`]. The statistic is empty for a gain, which needs two results
+    /// (see [`Metric::gain`]), and for the power of drives whose power is unknown.
+    pub fn of(self, result: &TestResult) -> Statistic {
+        let (statistic, steps) = match self {
+            Self::Throughput => (result.throughput_bytes_per_second, 1e6),
+            Self::Iops => (result.iops, 1.0),
+            Self::Latency => (result.latency_mean_ns, 1e3),
+            Self::ProcessorShare => (processor_share(result), 0.01),
+            Self::Gain => (Statistic::default(), 1.0),
+            Self::Power => (result.power_mean_watts().unwrap_or_default(), 1.0),
+            Self::BatteryLife => (result.battery_hours().unwrap_or_default(), 1.0),
+            Self::Transactions => (result.transactions_per_minute().unwrap_or_default(), 1.0),
+            Self::ReadLatency => (result.read_latency_ns().unwrap_or_default(), 1e3),
+            Self::WriteLatency => (result.write_latency_ns().unwrap_or_default(), 1e3),
+            Self::ProcessorUse => {
+                (result.of_transactions(|all| all.processor_busy).unwrap_or_default(), 0.01)
+            }
+        };
+        Statistic {
+            value: statistic.value / steps,
+            min: statistic.min / steps,
+            max: statistic.max / steps,
+            deviation: statistic.deviation.map(|deviation| deviation / steps),
+            count: statistic.count,
+            interval_95: statistic.interval_95.map(|(low, high)| (low / steps, high / steps)),
+        }
+    }
+}
+
+impl Metric {
+    /// Returns the ends of the 80% interval of the metric of `result`, in [`Metric::unit`]. Only rates and mean latency
+    /// have an interval.
+    pub fn interval(self, result: &TestResult) -> Option<(f64, f64)> {
+        let interval = result.interval.as_ref()?;
+        let (low, high) = match self {
+            Self::Throughput | Self::Iops => (interval.low_ratio, interval.high_ratio),
+            Self::Latency => (1.0 / interval.high_ratio, 1.0 / interval.low_ratio),
+            _ => return None,
+        };
+        let value = self.of(result).value;
+        Some((value * low, value * high))
+    }
+
+    /// Returns the gain in throughput of `result` over `base`, in per cent.
+    pub fn gain(result: &TestResult, base: &TestResult) -> Statistic {
+        let (above, below) = (result.throughput_bytes_per_second, base.throughput_bytes_per_second);
+        let per_cent = |ratio: f64| (ratio - 1.0) * 100.0;
+        let (low, high) = above.ratio_range(&below);
+        Statistic {
+            value: per_cent(above.value / below.value),
+            min: per_cent(low),
+            max: per_cent(high),
+            deviation: None,
+            count: above.count.min(below.count),
+            interval_95: None,
+        }
+    }
+}
+
+/// Returns the share of a request's latency that is spent at the processor.
+fn processor_share(result: &TestResult) -> Statistic {
+    let share = |sample: &Sample| {
+        let Some(path) = &sample.path else { return 0.0 };
+        let total: f64 = path.hops.iter().map(|hop| hop.wait_ns + hop.service_ns).sum();
+        path.hop(HopId::Cpu).map_or(0.0, |hop| (hop.wait_ns + hop.service_ns) / total)
+    };
+    let shares: Vec<f64> = result.samples.iter().map(share).collect();
+    Statistic::of(&shares, Average::Mean)
+}
+
+/// Figures of one drive and test that differ by no more than this share state the same fact.
+const NEAR: f64 = 0.02;
+/// Figures of one system at several lengths of request that differ by no more than this share state the same fact.
+const NEAR_LENGTH: f64 = 0.05;
+
+impl FigureCheck {
+    /// Compares `figure` with the simulated value.
+    pub fn new(figure: Figure, simulated: Statistic) -> Self {
+        // A gain is the difference of a ratio from one; its error is the error of the ratio.
+        let off = match figure.metric {
+            Metric::Gain => (100.0 + simulated.value) / (100.0 + figure.published) - 1.0,
+            _ => simulated.value / figure.published - 1.0,
+        };
+        let error = match figure.bound {
+            Bound::Exactly => off,
+            Bound::AtLeast => off.min(0.0),
+            Bound::AtMost => off.max(0.0),
+        };
+        Self { figure, simulated, error }
+    }
+}
+
+impl StudyOutcome {
+    /// The schema version that this program writes.
+    pub const SCHEMA_VERSION: u32 = SCHEMA_VERSION;
+
+    /// Returns the figures of one role.
+    pub fn figures_of(&self, role: Role) -> impl Iterator<Item = &FigureCheck> {
+        self.figures.iter().filter(move |check| check.figure.role == role)
+    }
+
+    /// Returns the figures of one role that are independent evidence: exact values, each once. Bounds are omitted,
+    /// because any value on the right side meets them. Near repeats are omitted, because they state the same fact
+    /// again. A near repeat is a figure of the same drive and test within 2% of an earlier one, or of the same system
+    /// and kind of requests, at another length, within 5%. Both the published and the simulated values must be that
+    /// close.
+    pub fn distinct(&self, role: Role) -> Vec<&FigureCheck> {
+        let drive = |check: &FigureCheck| {
+            let system = self.systems.iter().find(|one| one.name == check.figure.system)?;
+            match &system.run.target {
+                Target::Simulated(target) => Some(target.drive.as_str()),
+                _ => None,
+            }
+        };
+        let test = |check: &FigureCheck| {
+            let system = self.systems.iter().find(|one| one.name == check.figure.system)?;
+            Some(&system.run.test(&check.figure.test)?.test)
+        };
+        let alike = |check: &FigureCheck, other: &FigureCheck| {
+            let (Some(own), Some(before)) = (test(check), test(other)) else { return false };
+            own.pattern() == before.pattern()
+                && own.read_share() == before.read_share()
+                && own.population() == before.population()
+        };
+        let near = |check: &FigureCheck, other: &FigureCheck, share: f64| {
+            let within = |a: f64, b: f64| (a - b).abs() <= share * b.abs();
+            within(check.figure.published, other.figure.published)
+                && within(check.simulated.value, other.simulated.value)
+        };
+        let repeats = |check: &FigureCheck, other: &FigureCheck| {
+            let (own, before) = (&check.figure, &other.figure);
+            let same_drive = drive(check).is_some() && drive(check) == drive(other);
+            own.metric == before.metric
+                && (own.test == before.test && same_drive && near(check, other, NEAR)
+                    || own.system == before.system
+                        && alike(check, other)
+                        && near(check, other, NEAR_LENGTH))
+        };
+        // A calibrated figure takes precedence, regardless of its position in the study.
+        let mut order: Vec<&FigureCheck> = self.figures.iter().collect();
+        order.sort_by_key(|check| check.figure.role == Role::Predicted);
+        let mut kept: Vec<&FigureCheck> = Vec::new();
+        for check in order {
+            let exact = check.figure.bound == Bound::Exactly && check.error.is_finite();
+            if exact && !kept.iter().any(|other| repeats(check, other)) {
+                kept.push(check);
+            }
+        }
+        kept.retain(|check| check.figure.role == role);
+        kept
+    }
+
+    /// Returns the median width of the 80% intervals of one role, high over low.
+    pub fn interval_width(&self, role: Role) -> Option<f64> {
+        let ends = self.figures_of(role).filter_map(|check| self.interval(&check.figure));
+        let widths: Vec<f64> =
+            ends.map(|(low, high)| high / low).filter(|width| !width.is_nan()).collect();
+        (!widths.is_empty()).then(|| Statistic::of(&widths, Average::Median).value)
+    }
+
+    /// Returns the 80% interval of the simulated value of a figure, in its unit, if there is one.
+    pub fn interval(&self, figure: &Figure) -> Option<(f64, f64)> {
+        let system = self.systems.iter().find(|system| system.name == figure.system)?;
+        figure.metric.interval(system.run.test(&figure.test)?)
+    }
+
+    /// Returns the number of figures of one role with an interval, and the number of them inside their interval.
+    pub fn within(&self, role: Role) -> (usize, usize) {
+        let mut counts = (0, 0);
+        for check in self.figures_of(role) {
+            let Some((low, high)) = self.interval(&check.figure) else { continue };
+            let published = check.figure.published;
+            let inside = match check.figure.bound {
+                Bound::Exactly => low <= published && published <= high,
+                Bound::AtLeast => published <= high,
+                Bound::AtMost => low <= published,
+            };
+            counts = (counts.0 + 1, counts.1 + usize::from(inside));
+        }
+        counts
+    }
+
+    /// Returns the figure published for a test of a system.
+    pub fn figure(&self, system: &str, test: &str) -> Option<&FigureCheck> {
+        self.figures.iter().find(|check| check.figure.system == system && check.figure.test == test)
+    }
+
+    /// Returns the warnings of all systems, each once.
+    pub fn warnings(&self) -> Vec<&Warning> {
+        let mut seen: Vec<&Warning> = Vec::new();
+        for warning in self.systems.iter().flat_map(|system| &system.run.warnings) {
+            if !seen.contains(&warning) {
+                seen.push(warning);
+            }
+        }
+        seen
+    }
+}
+
+impl Comparison {
+    /// Returns the simulated ratios.
+    pub fn simulated(&self) -> Vec<f64> {
+        self.ratios.iter().map(|(_, simulated, _)| *simulated).collect()
+    }
+
+    /// Returns the published ratios.
+    pub fn published(&self) -> Vec<f64> {
+        self.ratios.iter().filter_map(|(_, _, published)| *published).collect()
+    }
+}
+
+#[cfg(test)]
+#[path = "study_tests.rs"]
+mod tests;

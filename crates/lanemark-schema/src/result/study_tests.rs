@@ -1,0 +1,183 @@
+//! Studies: intervals of figures at both ends, errors of values and of bounds, and counts over few figures.
+
+use super::*;
+use crate::result::{DirectionResult, LatencyHistogram, MeasuredTarget, PredictionInterval};
+use crate::units::{Bytes, Duration};
+use crate::workload::{Average, Order, Test, Workload};
+
+/// A test of 1,000 reads of 4 KiB in one second, 100 us each, with an interval from half to one and a half of its rate.
+fn result() -> (Workload, TestResult) {
+    let test = Test::of_blocks(Bytes::kibi(4));
+    let workload = Workload {
+        faults: Vec::new(),
+        id: "study".to_owned(),
+        name: "study".to_owned(),
+        repeats: 1,
+        average: Average::Mean,
+        order: Order::Listed,
+        tests: vec![test.clone()],
+    };
+    let latency = LatencyHistogram::from_bins([(100_000, 1000)], 100_000.0, (100_000, 100_000));
+    let sample = Sample {
+        elapsed: Duration::from_seconds(1),
+        reads: Some(DirectionResult { bytes: Bytes(4096 * 1000), latency }),
+        ..Sample::empty()
+    };
+    let mut result = TestResult::new(&workload, &test, vec![sample]);
+    result.interval = Some(PredictionInterval { low_ratio: 0.5, high_ratio: 1.5, widest: None });
+    (workload, result)
+}
+
+fn figure(metric: Metric, published: f64, bound: Bound, role: Role) -> Figure {
+    Figure {
+        id: "F1".to_owned(),
+        system: "one".to_owned(),
+        test: result().1.test.name,
+        metric,
+        published,
+        bound,
+        over: None,
+        place: "Table 1".to_owned(),
+        role,
+    }
+}
+
+fn outcome(figures: Vec<Figure>) -> StudyOutcome {
+    let (workload, result) = result();
+    let check = |figure: Figure| {
+        let simulated = figure.metric.of(&result);
+        FigureCheck::new(figure, simulated)
+    };
+    let figures = figures.into_iter().map(check).collect();
+    let run = RunResult {
+        schema_version: SCHEMA_VERSION,
+        provenance: Provenance::default(),
+        inspection: None,
+        target: Target::Measured(MeasuredTarget {
+            device: false,
+            path: "/tmp/file".to_owned(),
+            size_bytes: Bytes::mebi(64),
+            file_system: None,
+            block_device: None,
+            engine: "io_uring".to_owned(),
+            direct: Some(true),
+        }),
+        workload,
+        tests: vec![result],
+        warnings: Vec::new(),
+        complete: true,
+    };
+    StudyOutcome {
+        schema_version: SCHEMA_VERSION,
+        provenance: Provenance::default(),
+        id: "study".to_owned(),
+        title: String::new(),
+        question: String::new(),
+        document: Document { file: String::new(), citation: String::new() },
+        systems: vec![StudySystem { name: "one".to_owned(), label: String::new(), run }],
+        figures,
+        comparison: None,
+        not_modelled: Vec::new(),
+        notes: Vec::new(),
+    }
+}
+
+#[test]
+fn rates_and_times_have_opposite_ends() {
+    let (_, result) = result();
+    let near = |found: Option<(f64, f64)>, low: f64, high: f64| {
+        let found = found.unwrap();
+        assert!((found.0 - low).abs() < 1e-9 && (found.1 - high).abs() < 1e-9, "{found:?}");
+    };
+    near(Metric::Iops.interval(&result), 500.0, 1500.0);
+    near(Metric::Throughput.interval(&result), 2.048, 6.144);
+    near(Metric::Latency.interval(&result), 100.0 / 1.5, 200.0);
+    for metric in [Metric::Power, Metric::ProcessorShare, Metric::Gain, Metric::ReadLatency] {
+        assert_eq!(metric.interval(&result), None, "{metric:?}");
+    }
+    let without = TestResult { interval: None, ..result };
+    assert_eq!(Metric::Iops.interval(&without), None);
+}
+
+#[test]
+fn figures_at_the_ends_of_their_interval_lie_in_it() {
+    use Bound::{AtLeast, AtMost, Exactly};
+    // The model's value is 1,000, within 500 to 1,500.
+    for (published, bound, inside) in [
+        (499.0, Exactly, false),
+        (500.0, Exactly, true),
+        (1500.0, Exactly, true),
+        (1501.0, Exactly, false),
+        (1500.0, AtLeast, true),
+        (1501.0, AtLeast, false),
+        (1.0, AtLeast, true),
+        (500.0, AtMost, true),
+        (499.0, AtMost, false),
+        (9000.0, AtMost, true),
+    ] {
+        let one = outcome(vec![figure(Metric::Iops, published, bound, Role::Predicted)]);
+        let wanted = (1, usize::from(inside));
+        assert_eq!(one.within(Role::Predicted), wanted, "{published} {bound:?}");
+        assert_eq!(one.within(Role::Calibrated), (0, 0));
+    }
+    // Metrics without an interval are not counted.
+    let none = outcome(vec![figure(Metric::ReadLatency, 1.0, Exactly, Role::Predicted)]);
+    assert_eq!(none.within(Role::Predicted), (0, 0));
+}
+
+#[test]
+fn errors_count_on_the_side_that_a_bound_forbids() {
+    use Bound::{AtLeast, AtMost, Exactly};
+    for (published, bound, error) in [
+        (800.0, Exactly, 0.25),
+        (1250.0, Exactly, -0.2),
+        (800.0, AtLeast, 0.0),
+        (1250.0, AtLeast, -0.2),
+        (800.0, AtMost, 0.25),
+        (1250.0, AtMost, 0.0),
+        (1000.0, AtMost, 0.0),
+    ] {
+        let one = outcome(vec![figure(Metric::Iops, published, bound, Role::Predicted)]);
+        assert!((one.figures[0].error - error).abs() < 1e-12, "{published} {bound:?}");
+    }
+    // 50% more, compared with a published 25% more: 1.5 over 1.25.
+    let gain = FigureCheck::new(
+        figure(Metric::Gain, 25.0, Exactly, Role::Predicted),
+        Statistic { value: 50.0, ..Statistic::default() },
+    );
+    assert!((gain.error - 0.2).abs() < 1e-12);
+}
+
+#[test]
+fn the_width_of_intervals_is_their_median() {
+    let figures = |metrics: &[Metric]| {
+        let one = |metric: &Metric| figure(*metric, 1.0, Bound::Exactly, Role::Predicted);
+        outcome(metrics.iter().map(one).collect())
+    };
+    assert_eq!(figures(&[]).interval_width(Role::Predicted), None);
+    let width = figures(&[Metric::Iops]).interval_width(Role::Predicted).unwrap();
+    assert!((width - 3.0).abs() < 1e-9);
+    // For two systems with widths of 3 and 5 the median is 4.
+    let mut two = figures(&[Metric::Iops, Metric::Iops]);
+    let mut other = two.systems[0].clone();
+    other.name = "two".to_owned();
+    other.run.tests[0].interval =
+        Some(PredictionInterval { low_ratio: 0.5, high_ratio: 2.5, widest: None });
+    two.systems.push(other);
+    two.figures[1].figure.system = "two".to_owned();
+    assert!((two.interval_width(Role::Predicted).unwrap() - 4.0).abs() < 1e-9);
+}
+
+#[test]
+fn a_figure_is_found_by_its_system_and_its_test() {
+    let named = |system: &str, test: &str| Figure {
+        system: system.to_owned(),
+        test: test.to_owned(),
+        ..figure(Metric::Iops, 1000.0, Bound::Exactly, Role::Predicted)
+    };
+    let one = outcome(vec![named("one", "reads"), named("two", "reads"), named("one", "writes")]);
+    let found = |system, test| one.figure(system, test).map(|check| &check.figure);
+    assert_eq!(found("one", "writes"), Some(&one.figures[2].figure));
+    assert_eq!(found("two", "reads"), Some(&one.figures[1].figure));
+    assert_eq!(found("two", "writes"), None);
+}

@@ -1,0 +1,137 @@
+//! A sweep: one test on one system at many points, each with its own values of the swept parameters.
+//!
+//! The types are plain data for views. A point contains the figures that curves are drawn from, not the samples.
+
+use super::{DirectionResult, DriveUse, LatencyHistogram, Sample, Statistic};
+use crate::workload::Average;
+
+/// The points of a sweep.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Sweep {
+    /// The names of the swept parameters; the last changes fastest from point to point.
+    pub axes: Vec<String>,
+    /// The points that ended, in order.
+    pub points: Vec<SweepPoint>,
+}
+
+/// A point of a sweep.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SweepPoint {
+    /// Number of the point in the sweep, from 0.
+    pub number: u64,
+    /// The system, `drive@platform:port`.
+    pub system: String,
+    /// The test's name.
+    pub test: String,
+    /// The value of each axis as text.
+    pub values: Vec<String>,
+    /// Figures of the point, or the reason why they are missing.
+    pub outcome: Result<SweepFigures, String>,
+}
+
+/// The figures of a point, over its repeats.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct SweepFigures {
+    /// Requests a second.
+    pub iops: f64,
+    /// Throughput, in bytes a second.
+    pub bytes_per_second: f64,
+    /// Mean latency, in µs.
+    pub latency_mean_us: f64,
+    /// Percentiles of the latency, 50, 99 and 99.9, if enough requests support them.
+    pub latency_percentiles_us: [Option<f64>; 3],
+    /// The longest latency.
+    pub latency_max_us: Option<f64>,
+    /// The busiest hop and its utilisation.
+    pub busiest: Option<(String, f64)>,
+    /// The reads, if there were any.
+    pub reads: Option<DirectionFigures>,
+    /// The writes, if there were any.
+    pub writes: Option<DirectionFigures>,
+    /// Flash writes over host writes; `None` if the host wrote nothing.
+    pub write_amplification: Option<f64>,
+}
+
+/// The figures of the reads or of the writes of a test, over its repeats.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct DirectionFigures {
+    /// Requests a second.
+    pub iops: f64,
+    /// Throughput, in bytes a second.
+    pub bytes_per_second: f64,
+    /// Mean latency, in µs.
+    pub latency_mean_us: f64,
+    /// Percentiles of the latency, 50, 99 and 99.9, if enough requests support them.
+    pub latency_percentiles_us: [Option<f64>; 3],
+    /// The longest latency, in µs.
+    pub latency_max_us: Option<f64>,
+}
+
+impl DirectionFigures {
+    /// Returns the figures of one direction of `samples`, averaged by `average`; `None` if no sample has such requests.
+    pub fn of<'s>(
+        samples: &'s [Sample],
+        direction: impl Fn(&'s Sample) -> Option<&'s DirectionResult>,
+        average: Average,
+    ) -> Option<Self> {
+        let mut latency = LatencyHistogram::new();
+        let (mut rates, mut means) = (Vec::new(), Vec::new());
+        for sample in samples {
+            let seconds = sample.elapsed.as_seconds();
+            let own = direction(sample).filter(|own| own.latency.count() > 0);
+            rates.push(match own {
+                Some(own) if seconds > 0.0 => {
+                    (own.latency.count() as f64 / seconds, own.bytes.get() as f64 / seconds)
+                }
+                _ => (0.0, 0.0),
+            });
+            if let Some(own) = own {
+                latency.merge(&own.latency);
+                means.push(own.latency.mean_ns() / 1e3);
+            }
+        }
+        let over = |values: &[f64]| Statistic::of(values, average).value;
+        let rate = |of: fn(&(f64, f64)) -> f64| over(&rates.iter().map(of).collect::<Vec<_>>());
+        let us = |ns: u64| ns as f64 / 1e3;
+        (latency.count() > 0).then(|| Self {
+            iops: rate(|(iops, _)| *iops),
+            bytes_per_second: rate(|(_, bytes)| *bytes),
+            latency_mean_us: over(&means),
+            latency_percentiles_us: [50.0, 99.0, 99.9].map(|at| latency.percentile_ns(at).map(us)),
+            latency_max_us: latency.max_ns().map(us),
+        })
+    }
+}
+
+/// Returns flash writes over host writes of `samples` together; `None` if the host wrote nothing, or if its writes are
+/// unknown.
+pub fn write_amplification(samples: &[Sample]) -> Option<f64> {
+    let mut all: Option<DriveUse> = None;
+    for drive in samples.iter().filter_map(|sample| sample.drive) {
+        all.get_or_insert_default().add(&drive);
+    }
+    all?.write_amplification()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::units::{Bytes, Duration};
+
+    #[test]
+    fn figures_of_a_direction_are_means_over_repeats_in_microseconds() {
+        let sample = |count: u64, latency_ns: u64| {
+            let (bins, ends) = ([(latency_ns, count)], (latency_ns, latency_ns));
+            let latency = LatencyHistogram::from_bins(bins, latency_ns as f64, ends);
+            let bytes = Bytes(4096 * count);
+            let reads = Some(DirectionResult { bytes, latency });
+            Sample { elapsed: Duration::from_seconds(2), reads, ..Sample::empty() }
+        };
+        let samples = [sample(200, 100_000), sample(600, 300_000)];
+        let reads =
+            DirectionFigures::of(&samples, |one| one.reads.as_ref(), Average::Mean).unwrap();
+        assert_eq!((reads.iops, reads.bytes_per_second), (200.0, 200.0 * 4096.0));
+        assert_eq!((reads.latency_mean_us, reads.latency_max_us), (200.0, Some(300.0)));
+        assert_eq!(DirectionFigures::of(&samples, |one| one.writes.as_ref(), Average::Mean), None);
+    }
+}

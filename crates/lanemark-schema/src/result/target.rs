@@ -1,0 +1,72 @@
+//! The target of a run: a modelled system, a file or device, or a database.
+
+use serde::{Deserialize, Serialize};
+
+use super::transactions::DatabaseTarget;
+use crate::units::Bytes;
+
+/// The target that a workload ran on.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "kebab-case")]
+pub enum Target {
+    /// A modelled drive in a port of a modelled platform.
+    Simulated(SimulatedTarget),
+    /// A file or block device of this machine.
+    Measured(MeasuredTarget),
+    /// A real database whose users ran transactions.
+    Database(DatabaseTarget),
+}
+
+/// A modelled system.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct SimulatedTarget {
+    /// `drive@platform:port`, or the name that a study gives it.
+    pub system: String,
+    /// Display name of the drive.
+    pub drive: String,
+    /// Display name of the platform.
+    pub platform: String,
+    /// Name of the port.
+    pub port: String,
+    /// Number of the model's values that have a source.
+    pub values_sourced: u32,
+    /// Number of values that this project derived from sourced ones.
+    pub values_derived: u32,
+    /// The unpublished values, by their path in the library file.
+    pub values_assumed: Vec<String>,
+    /// The values that differ from the library.
+    pub overrides: Vec<Calibration>,
+}
+
+/// A real target.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct MeasuredTarget {
+    /// The path as given.
+    pub path: String,
+    /// Whether the target is a block device and not a file.
+    pub device: bool,
+    /// Size of the target while it was measured.
+    pub size_bytes: Bytes,
+    /// The kind of the file system that contains the file, `ext4`.
+    pub file_system: Option<String>,
+    /// The block device that contains the target, `vda`.
+    pub block_device: Option<String>,
+    /// The engine, `io_uring`, or a text that says that the source of the result does not state it.
+    pub engine: String,
+    /// Whether the page cache was bypassed; absent if the source of the result does not state it.
+    #[serde(default)]
+    pub direct: Option<bool>,
+}
+
+/// A model value that differs from the library, and the reason.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Calibration {
+    /// Path of the value, `drive.front_end.read_latency`.
+    pub parameter: String,
+    /// The value, with its unit.
+    pub value: String,
+    /// The published figure that determined the value; absent for a what-if.
+    pub figure: Option<String>,
+    /// Reason why this parameter determines that figure.
+    pub reason: Option<String>,
+}

@@ -1,0 +1,175 @@
+//! The figures of a database's transactions, for real and simulated databases in the same fields.
+//!
+//! A simulated database lacks kinds of transactions and a driver program; a real database lacks a path of hops. Unknown
+//! values are absent. The requests of a simulated database are the sample's reads and writes, one by one. For a real
+//! database only the sums of the block layer's counters are known (`evidence.device`).
+//! [`Sample::device_rates`](super::Sample::device_rates) and
+//! [`Sample::mean_latency_ns`](super::Sample::mean_latency_ns) return the values of either.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use super::counters::Counters;
+use super::latency::LatencyHistogram;
+use super::waits::SessionWaits;
+use crate::workload::TransactionKind;
+
+/// A real database that a workload ran on.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct DatabaseTarget {
+    /// The program: SQLite, PostgreSQL.
+    pub product: String,
+    /// The version of the program, if it reports one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub version: Option<String>,
+    /// The database's name as given, without a password.
+    pub name: String,
+    /// The folder or file with its data, if that is on the driver's machine.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub place: Option<String>,
+    /// The settings that determine the durability of a commit, and the size of the buffer relative to the loaded data.
+    pub settings: BTreeMap<String, String>,
+}
+
+/// The transactions of a sample.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct TransactionsUse {
+    /// Number of transactions that ended, including intended rollbacks.
+    pub count: u64,
+    /// Transactions that ended, per minute.
+    pub per_minute: f64,
+    /// New orders entered per minute, if kinds are distinguished. The specification's tpmC is this figure under rules
+    /// that are not applied here.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub new_orders_per_minute: Option<f64>,
+    /// The share of the server's processors that was busy, from 0 to 1.
+    pub processor_busy: Option<f64>,
+    /// The share of the processors that other programs than driver and server used, from 0 to 1.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub processor_others: Option<f64>,
+    /// Processor time of the database, by kind of process.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub processor_time: Option<ServerTime>,
+    /// The share of page visits that the buffer answered, if it follows from the model.
+    pub buffer_hit_ratio: Option<f64>,
+    /// Reads of the device for each transaction. A read of a real database may contain several pages.
+    pub page_reads: Option<f64>,
+    /// Writes of the device for each transaction, without the writes of the log.
+    pub page_writes: Option<f64>,
+    /// Writes of the log for each transaction.
+    pub log_writes: Option<f64>,
+    /// Transactions that one write of the log committed.
+    pub commits_per_log_write: Option<f64>,
+    /// Bytes of the log for each transaction.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub log_bytes: Option<f64>,
+    /// Flushes of the log for each transaction.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub log_flushes: Option<f64>,
+    /// Response time of a transaction: at the database if it is simulated, at the user if it is real.
+    pub response: LatencyHistogram,
+    /// Each kind of transaction, if kinds are distinguished.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub kinds: BTreeMap<TransactionKind, KindUse>,
+    /// Waits of the sessions, if the database reports them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub waits: Option<SessionWaits>,
+    /// Counters of the database, including all other load on it.
+    #[serde(default, skip_serializing_if = "Counters::is_empty")]
+    pub counters: Counters,
+    /// Transactions a minute by the database's own count, if it counts them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub counted_per_minute: Option<f64>,
+    /// Transactions in those counters that only observed the database; the database's own count does not include them.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub looked_on: u64,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "as serde calls it")]
+fn is_zero(count: &u64) -> bool {
+    *count == 0
+}
+
+/// The figures of one kind of transaction.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct KindUse {
+    /// Number of transactions that ended, including the rollbacks that the specification requires.
+    pub count: u64,
+    /// New orders with an invalid item.
+    pub rolled_back: u64,
+    /// Number of repetitions after a conflict with another transaction.
+    pub retries: u64,
+    /// Latency from the first statement of the first attempt to the end of the last.
+    pub latency: LatencyHistogram,
+}
+
+impl KindUse {
+    /// Adds the figures of `other`.
+    pub fn merge(&mut self, other: &Self) {
+        self.count = self.count.saturating_add(other.count);
+        self.rolled_back = self.rolled_back.saturating_add(other.rolled_back);
+        self.retries = self.retries.saturating_add(other.retries);
+        self.latency.merge(&other.latency);
+    }
+}
+
+/// Processor time while counting, in seconds of one processor; unknown values are absent.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct ServerTime {
+    /// The server's processes without the observing one; absent for a database inside the driver.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub server_s: Option<f64>,
+    /// The driver, including a database that runs inside it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub driver_s: Option<f64>,
+    /// Processor time of the sessions' processes, or of the users' threads if the database runs in them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sessions: Option<SessionTime>,
+}
+
+/// The time of the processes or threads that work for the users.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct SessionTime {
+    /// Time on a processor.
+    pub running_s: f64,
+    /// Time in which a session was ready and every processor was busy.
+    pub ready_s: f64,
+}
+
+/// Requests of the drives a second.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct DeviceRates {
+    /// Reads a second.
+    pub reads: f64,
+    /// Writes a second, including the writes of the log.
+    pub writes: f64,
+    /// Flushes a second.
+    pub flushes: f64,
+}
+
+impl TransactionsUse {
+    /// Returns a sum over the sample divided by its number of transactions.
+    pub fn each(&self, sum: f64) -> Option<f64> {
+        (self.count > 0).then(|| sum / self.count as f64)
+    }
+
+    /// Returns the difference of the database's count from the driver's, as a share of the driver's.
+    pub fn count_differs(&self) -> Option<f64> {
+        let counted = self.counted_per_minute?;
+        (self.per_minute > 0.0).then(|| counted / self.per_minute - 1.0)
+    }
+
+    /// Returns the mean response time in ms, if any transaction ended.
+    pub fn response_ms(&self) -> Option<f64> {
+        (self.response.count() > 0).then(|| self.response.mean_ns() / 1e6)
+    }
+
+    /// Returns the processor time of server and driver for each transaction, in us.
+    pub fn processor_us(&self) -> Option<f64> {
+        let time = self.processor_time.as_ref()?;
+        let known = time.server_s.is_some() || time.driver_s.is_some();
+        known.then_some(())?;
+        self.each(1e6 * (time.server_s.unwrap_or(0.0) + time.driver_s.unwrap_or(0.0)))
+    }
+}

@@ -1,0 +1,319 @@
+//! The results of a verification: the data written, and the findings of its check.
+//!
+//! The types are plain data. The module `verify` of `lanemark-measure` documents the rules of the check.
+
+use serde::{Deserialize, Serialize};
+
+use crate::units::{Bytes, Duration};
+
+/// The writing part of a verification.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct WrittenToVerify {
+    /// Path of the target.
+    pub path: String,
+    /// Path of the journal.
+    pub journal: String,
+    /// The workload's id.
+    pub workload: String,
+    /// Number of the run; every unit contains it.
+    pub run: u64,
+    /// The smallest unit that the check judges.
+    pub unit_bytes: Bytes,
+    /// Range on the target: from the start of the first test to the end of the last one.
+    pub from_bytes: Bytes,
+    /// End of that range.
+    pub to_bytes: Bytes,
+    /// Writes acknowledged, including the writes that filled the target first.
+    pub writes: u64,
+    /// Bytes of those writes.
+    pub written_bytes: Bytes,
+    /// Flushes acknowledged.
+    pub flushes: u64,
+    /// Trims acknowledged.
+    pub trims: u64,
+    /// Reads of the workload, which are part of the load and are not judged.
+    pub reads: u64,
+    /// Time that the workload ran, without filling the target first.
+    #[serde(rename = "elapsed_ns")]
+    pub elapsed: Duration,
+    /// The data that was written in that time.
+    pub load_bytes: Bytes,
+    /// False if the verification was stopped.
+    pub complete: bool,
+    /// Reasons why the verification proves less than it could.
+    pub doubts: Vec<VerifyDoubt>,
+}
+
+/// The event between writing and checking.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Since {
+    /// The program ended or was killed; kernel and device kept their data.
+    Kill,
+    /// The power failed: acknowledged data that was not flushed may be lost from a volatile cache.
+    PowerCut,
+}
+
+/// The result of a check.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Verified {
+    /// Path of the target.
+    pub path: String,
+    /// Path of the journal.
+    pub journal: String,
+    /// Number of the run that wrote the journal.
+    pub run: u64,
+    /// Time at which that run began, in seconds since 1970.
+    pub begun_unix_s: u64,
+    /// The smallest unit that the check judges.
+    pub unit_bytes: Bytes,
+    /// Event that was assumed between writing and checking.
+    pub since: Since,
+    /// Whether acknowledged data that was not flushed was allowed to be lost.
+    pub volatile_cache: bool,
+    /// Units by finding.
+    pub units: UnitCounts,
+    /// Requests of the journal.
+    pub requests: RequestCounts,
+    /// Damaged ranges, in the order of the target.
+    pub damage: Vec<Damage>,
+    /// Number of wrong ranges that `damage` does not list.
+    pub damage_more: u64,
+    /// Acknowledged data that is lost and was never flushed, if that is allowed.
+    pub unflushed: Vec<Damage>,
+    /// Reasons why the check proves less than it could.
+    pub doubts: Vec<VerifyDoubt>,
+}
+
+impl Verified {
+    /// Returns whether all data that had to be right is right.
+    pub fn is_intact(&self) -> bool {
+        self.damage.is_empty() && self.damage_more == 0
+    }
+}
+
+/// Number of units by finding.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct UnitCounts {
+    /// Units read.
+    pub read: u64,
+    /// Units with data that they must or may contain.
+    pub intact: u64,
+    /// Intact units with sectors of several writes that were outstanding at once.
+    pub mixed: u64,
+    /// Intact units that need not contain any acknowledged data.
+    pub unjudged: u64,
+    /// Units with acknowledged data that is lost and was never flushed, if that is allowed.
+    pub unflushed: u64,
+    /// Units of a write that the journal lost together with its end, if that is allowed.
+    pub unjournalled: u64,
+    /// Units with wrong data.
+    pub wrong: u64,
+}
+
+/// Requests by their progress, from the journal.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RequestCounts {
+    /// Writes and trims.
+    pub asked: u64,
+    /// Writes acknowledged.
+    pub acknowledged: u64,
+    /// Writes acknowledged and then covered by an acknowledged flush.
+    pub flushed: u64,
+    /// Unacknowledged writes that are completely missing on the target.
+    pub unacknowledged_absent: u64,
+    /// Unacknowledged writes that are partly on the target: torn, which is allowed, or overwritten in part.
+    pub unacknowledged_partly: u64,
+    /// Unacknowledged writes that the target contains completely.
+    pub unacknowledged_whole: u64,
+}
+
+/// The kind of error in a range.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum DamageKind {
+    /// The range still contains the data from right before the newest acknowledged write.
+    Lost,
+    /// The data is older than that.
+    Stale,
+    /// The range contains a part of the newest acknowledged write, and the rest is older.
+    Torn,
+    /// The data belongs to another offset.
+    Misplaced,
+    /// The data was never written.
+    Corrupt,
+    /// The data was written by another run.
+    Foreign,
+    /// The data identifies a write that the journal does not contain.
+    Unrecorded,
+    /// The device returns an error instead of data.
+    Unreadable,
+}
+
+impl DamageKind {
+    /// All kinds of damage.
+    pub const ALL: [Self; 8] = [
+        Self::Lost,
+        Self::Stale,
+        Self::Torn,
+        Self::Misplaced,
+        Self::Corrupt,
+        Self::Foreign,
+        Self::Unrecorded,
+        Self::Unreadable,
+    ];
+
+    /// Returns the kind's name.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Lost => "lost",
+            Self::Stale => "stale",
+            Self::Torn => "torn",
+            Self::Misplaced => "misplaced",
+            Self::Corrupt => "corrupt",
+            Self::Foreign => "foreign",
+            Self::Unrecorded => "unrecorded",
+            Self::Unreadable => "unreadable",
+        }
+    }
+}
+
+/// A range of adjacent units that are wrong in the same way.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Damage {
+    /// Kind of the damage.
+    pub kind: DamageKind,
+    /// Start of the range on the target.
+    pub offset_bytes: Bytes,
+    /// Length of the range.
+    pub length_bytes: Bytes,
+    /// The newest acknowledged write in the range; `None` if no write was acknowledged there.
+    pub expected: Option<Acknowledged>,
+    /// Data found in the range.
+    pub found: Found,
+}
+
+/// An acknowledged write or trim.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Acknowledged {
+    /// Number of the write in the run, its generation.
+    pub generation: u64,
+    /// Start of the write on the target.
+    pub offset_bytes: Bytes,
+    /// Length of the write.
+    pub length_bytes: Bytes,
+    /// Whether the request was a trim.
+    pub trim: bool,
+    /// Whether an acknowledged flush, or the write's own mark, had made it durable.
+    pub durable: bool,
+    /// Time at which the write's acknowledgement was recorded, since the run began.
+    #[serde(rename = "acknowledged_ns")]
+    pub acknowledged: Duration,
+}
+
+/// The data found in a unit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Found {
+    /// Zeros.
+    Zeros,
+    /// A unit of this run and this offset.
+    Generation(u64),
+    /// A unit of this run that belongs to another offset.
+    Elsewhere {
+        /// Offset that the data was written for.
+        offset_bytes: Bytes,
+        /// Number of the write.
+        generation: u64,
+    },
+    /// A unit of another run.
+    Foreign {
+        /// Number of that run.
+        run: u64,
+    },
+    /// Sectors of several writes.
+    Sectors,
+    /// A unit with Lanemark's mark and changed contents.
+    Changed {
+        /// Number of the write in the unit's header.
+        generation: u64,
+    },
+    /// Data without a valid header.
+    Unknown,
+    /// The unit could not be read.
+    Error,
+}
+
+/// The reason why a verification proves less than it could.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum VerifyDoubt {
+    /// Journal and target lie on one device, which may lose both.
+    JournalOnTarget {
+        /// Name of the device.
+        device: String,
+    },
+    /// The journal was not synced, and the power may have failed since.
+    JournalNotSynced,
+    /// The journal ends with an invalid record.
+    JournalTail {
+        /// Bytes that were not read.
+        bytes: Bytes,
+    },
+    /// The run did not finish; the target may or may not contain its last requests.
+    NotEnded,
+    /// The target ends before the written span; data beyond its end counts as lost.
+    TargetShort {
+        /// Bytes of the written span that the target still contains.
+        #[serde(rename = "held_bytes")]
+        held: Bytes,
+        /// The span that was written.
+        #[serde(rename = "written_bytes")]
+        written: Bytes,
+    },
+    /// Writes went through the page cache, which a power cut empties.
+    PageCache {
+        /// Reason as text.
+        reason: String,
+    },
+    /// Requests of the workload that do not write were skipped.
+    TestsLeftOut {
+        /// Names of the tests.
+        tests: Vec<String>,
+    },
+}
+
+impl VerifyDoubt {
+    /// Returns the warning and its advice, each in one sentence.
+    pub fn text(&self) -> String {
+        match self {
+            Self::JournalOnTarget { device } => format!(
+                "the journal lies on {device} as the target does, which can lose both; give --journal on another device"
+            ),
+            Self::TargetShort { held, written } => format!(
+                "the target ends after {held} of the {written} that were written; what lay behind is gone"
+            ),
+            Self::JournalNotSynced => {
+                "the journal was not synced: after a power cut its end is missing, and the last \
+                                       writes cannot be judged; write with --journal-sync"
+                    .to_owned()
+            }
+            Self::JournalTail { bytes } => {
+                format!(
+                    "the last {} B of the journal are no whole record and were left out",
+                    bytes.get()
+                )
+            }
+            Self::NotEnded => {
+                "the run did not come to its end: its last requests may or may not be there"
+                    .to_owned()
+            }
+            Self::PageCache { reason } => format!(
+                "writes went through the page cache ({reason}), so an acknowledgement says nothing of the device"
+            ),
+            Self::TestsLeftOut { tests } => {
+                format!("tests that only read were left out: {}", tests.join(", "))
+            }
+        }
+    }
+}

@@ -1,0 +1,111 @@
+//! The time of transactions by the events that sessions wait for, found by sampling.
+//!
+//! A server that reports the current wait of each session is queried at a fixed period. The share of queries that found
+//! a class, multiplied by the mean response time, is the time that a transaction spends in it. Each query is a sample:
+//! the certainty of a share depends on the number of samples, and waits shorter than the period still count in
+//! proportion.
+//!
+//! Some waits are not visible. A session without a reported wait counts as the processor's. This includes the time in
+//! which it waits for a free processor, or for the system to read a page into its page cache.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+/// The wait in which a session was found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum WaitClass {
+    /// The session works, or is ready to work when a processor is free.
+    Processor,
+    /// The session waits for data to be read, by itself or by another session.
+    Read,
+    /// The session waits for data to be written or flushed.
+    Write,
+    /// The session waits for the log: for its write, for its flush to the drive, or for free space in it.
+    Log,
+    /// The session waits for a lock that another transaction holds.
+    Lock,
+    /// The session waits for another session inside the server: latches, pins, group commits.
+    Latch,
+    /// The session waits for the next statement of its user.
+    Client,
+    /// The session waits for another event.
+    Other,
+}
+
+impl WaitClass {
+    /// All classes, in display order.
+    pub const ALL: [Self; 8] = [
+        Self::Processor,
+        Self::Read,
+        Self::Write,
+        Self::Log,
+        Self::Lock,
+        Self::Latch,
+        Self::Client,
+        Self::Other,
+    ];
+
+    /// Returns the display name of the class.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Processor => "processor",
+            Self::Read => "read wait",
+            Self::Write => "write wait",
+            Self::Log => "log wait",
+            Self::Lock => "locks",
+            Self::Latch => "latches",
+            Self::Client => "driver",
+            Self::Other => "other",
+        }
+    }
+}
+
+/// The waits in which sessions were found while counting.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SessionWaits {
+    /// The period of queries in milliseconds.
+    pub period_ms: u64,
+    /// Number of queries.
+    pub looks: u64,
+    /// Number of sessions found in each class, over all queries: the samples.
+    pub samples: BTreeMap<WaitClass, u64>,
+}
+
+impl SessionWaits {
+    /// Returns the number of samples.
+    pub fn total(&self) -> u64 {
+        self.samples.values().sum()
+    }
+
+    /// Returns the share of a class from 0 to 1, and its standard error if samples are independent.
+    pub fn share(&self, class: WaitClass) -> Option<(f64, f64)> {
+        let total = self.total();
+        let share = self.samples.get(&class).copied().unwrap_or(0) as f64 / total as f64;
+        (total > 0).then(|| (share, (share * (1.0 - share) / total as f64).sqrt()))
+    }
+
+    /// Counts `sessions` that were found in `class`.
+    pub fn found(&mut self, class: WaitClass, sessions: u64) {
+        *self.samples.entry(class).or_default() += sessions;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn shares_are_of_all_samples_and_say_how_sure_they_are() {
+        let mut waits = SessionWaits::default();
+        assert_eq!(waits.share(WaitClass::Read), None);
+        waits.found(WaitClass::Read, 25);
+        waits.found(WaitClass::Processor, 75);
+        let (share, error) = waits.share(WaitClass::Read).unwrap();
+        assert!((share - 0.25).abs() < 1e-12 && (error - 0.0433).abs() < 1e-4, "{share} {error}");
+        assert_eq!(waits.share(WaitClass::Lock).unwrap().0, 0.0);
+        let all: f64 = WaitClass::ALL.iter().map(|&class| waits.share(class).unwrap().0).sum();
+        assert!((all - 1.0).abs() < 1e-12);
+    }
+}

@@ -1,0 +1,474 @@
+//! Warnings about a result: a closed list, each with its advice, stored in the result and shown by every view.
+
+mod text;
+
+use serde::{Deserialize, Serialize};
+
+use super::assumed::AssumedLimit;
+use super::errors::RequestErrors;
+use super::steady::Reason;
+use crate::units::{Bytes, Duration};
+
+/// A warning about a result.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "kebab-case")]
+pub enum Warning {
+    /// The file system did not bypass the page cache.
+    PageCache {
+        /// The kernel's error message.
+        reason: String,
+    },
+    /// Buffers or files could not be registered with the kernel.
+    NotRegistered {
+        /// The kernel's error message.
+        reason: String,
+    },
+    /// Fewer than three repeats: the spread is unknown.
+    FewRepeats {
+        /// Number of repeats.
+        repeats: u32,
+    },
+    /// Requests failed.
+    Failed {
+        /// Name of the test.
+        test: String,
+        /// Number of failed requests by kind, over all repeats.
+        errors: RequestErrors,
+    },
+    /// A sample was too short to be reliable.
+    ShortSample {
+        /// Name of the test.
+        test: String,
+        /// Length of the sample.
+        #[serde(rename = "elapsed_ns")]
+        elapsed: Duration,
+    },
+    /// The run was interrupted; the result contains only the tests that had ended.
+    Interrupted,
+    /// A drive has more lanes or a later generation than its port.
+    TrainedDown {
+        /// Link that the drive supports, `PCIe 3.0 x4`.
+        drive: String,
+        /// Link that the port allows, `PCIe 2.0 x1`.
+        port: String,
+    },
+    /// Requests of a trace have earlier times than their predecessors; they were replayed together with them.
+    TimesBackward {
+        /// Number of such requests.
+        requests: u64,
+        /// The longest step back.
+        #[serde(rename = "step_most_ns")]
+        step_most: Duration,
+    },
+    /// The system could not keep up with a trace.
+    HeldBack {
+        /// Requests that had to wait to be submitted.
+        requests: u64,
+        /// Maximum number of outstanding requests.
+        outstanding: u64,
+    },
+    /// Requests of a trace lay beyond the end of their drive, and were moved into it.
+    Wrapped {
+        /// Number of such requests.
+        requests: u64,
+    },
+    /// Reads and writes of a trace had no length, and were skipped.
+    EmptyRequests {
+        /// Number of such requests.
+        requests: u64,
+    },
+    /// The path to one port of a drive fails during the run, and the other takes its commands.
+    PathFails {
+        /// Name of the port.
+        port: String,
+        /// Name of the port that takes over.
+        other: String,
+        /// Time from the beginning of the run.
+        #[serde(rename = "after_ns")]
+        after: Duration,
+    },
+    /// A test of rounds did not become steady.
+    NotSteady {
+        /// Name of the test.
+        test: String,
+        /// Number of rounds.
+        rounds: u32,
+        /// Condition that the last five of them failed.
+        reason: Reason,
+        /// Range of the figures, as a share of their mean.
+        range: f64,
+        /// Rise or fall of their best-fit line, as a share of their mean.
+        slope_range: f64,
+    },
+    /// Another program measured the latencies of a test, and only some percentiles of them are known.
+    FromPercentiles {
+        /// Name of the test.
+        test: String,
+        /// Number of known percentiles; without any only mean, minimum and maximum are known.
+        known: u32,
+    },
+    /// An assumed value is the bottleneck of a simulated test.
+    AssumedLimit {
+        /// Name of the test.
+        test: String,
+        /// The bottleneck and the value.
+        limit: AssumedLimit,
+    },
+    /// Another program counted requests and did not measure their latencies.
+    NoLatencies {
+        /// Name of the test.
+        test: String,
+    },
+    /// The options of an imported test contradict its counts: they describe another job.
+    OptionsContradict {
+        /// Name of the test.
+        test: String,
+        /// The contradiction.
+        what: String,
+    },
+    /// An imported result does not state a setting of its test.
+    NotStated {
+        /// Name of the test.
+        test: String,
+        /// The setting, `the queue depth`.
+        what: String,
+        /// Option of `lanemark import` that supplies it.
+        option: String,
+    },
+    /// The kernel passed requests to worker threads, because they could not be submitted without waiting.
+    Punted {
+        /// Name of the test.
+        test: String,
+        /// Number of worker threads.
+        workers: u64,
+    },
+    /// The device under the target transferred less data than requested: a layer above it answered.
+    NotFromDevice {
+        /// Name of the test.
+        test: String,
+        /// Bytes of the requests.
+        asked_bytes: Bytes,
+        /// Bytes that the device transferred.
+        device_bytes: Bytes,
+    },
+    /// The device under the target transferred more data than requested: other programs also used it.
+    OtherUse {
+        /// Name of the test.
+        test: String,
+        /// Bytes of the requests.
+        asked_bytes: Bytes,
+        /// Bytes that the device transferred.
+        device_bytes: Bytes,
+    },
+    /// Single reads completed faster than flash can be sensed.
+    WithoutFlash {
+        /// Name of the test.
+        test: String,
+        /// Mean latency of its reads in nanoseconds.
+        read_ns: f64,
+        /// The minimum latency of flash over this path, in nanoseconds.
+        least_ns: f64,
+    },
+    /// Part of the range was never written, so that reads of it reach no medium.
+    Holes {
+        /// Share of the range, from 0 to 1.
+        share: f64,
+        /// The file below a device that has the holes; absent if the target has them.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        below: Option<String>,
+    },
+    /// The target received no requests: the figures describe the program itself.
+    NothingAsked,
+    /// The target compresses or deduplicates written data.
+    Compresses {
+        /// Part of the system that does so, `the file system`.
+        what: String,
+    },
+    /// A cache under the device may answer.
+    CacheBelow {
+        /// The cache, and how it was recognised.
+        what: String,
+    },
+    /// The device was not fully written before, and a fresh drive is faster than a preconditioned one.
+    Fresh {
+        /// Bytes that the workload writes.
+        written_bytes: Bytes,
+        /// Capacity of the device.
+        capacity_bytes: Bytes,
+    },
+    /// A limit throttles the target.
+    Throttled {
+        /// The limit as configured.
+        limit: String,
+    },
+    /// A sample was faster in one half than in the other.
+    Transient {
+        /// Name of the test.
+        test: String,
+        /// Requests a second in the first half.
+        first_iops: f64,
+        /// Requests a second in the second half.
+        second_iops: f64,
+        /// The temperature of the device at the end, if known.
+        temperature_celsius: Option<f64>,
+    },
+    /// The program itself was the limit.
+    GeneratorBound {
+        /// Name of the test.
+        test: String,
+        /// Processor time of the busiest thread, as a share of one core.
+        busiest: f64,
+    },
+    /// Part of the written data only filled the write buffer.
+    BufferFilling {
+        /// Name of the test.
+        test: String,
+        /// The share of the written data.
+        share: f64,
+    },
+    /// The hypervisor took processor time from the machine.
+    Stolen {
+        /// Name of the test.
+        test: String,
+        /// Processor time, in cores.
+        cores: f64,
+    },
+    /// Requests waited for idle processors of a virtual machine to wake.
+    Asleep {
+        /// Name of the test.
+        test: String,
+        /// Number of times that a processor woke, for each request.
+        wakes: f64,
+    },
+    /// The latencies of a sample do not sum to the outstanding requests over its time.
+    Unaccounted {
+        /// Name of the test.
+        test: String,
+        /// Mean number of requests outstanding.
+        outstanding: f64,
+        /// Throughput multiplied by latency.
+        accounted: f64,
+    },
+    /// Processors were busy with other programs.
+    OthersBusy {
+        /// Name of the test.
+        test: String,
+        /// Processor time of the other programs, in cores.
+        used: f64,
+        /// Cores of the machine.
+        cores: u32,
+    },
+    /// A thread that submits requests was ready and had to wait for a core.
+    CoreWait {
+        /// Name of the test.
+        test: String,
+        /// Share of the time.
+        share: f64,
+    },
+    /// An open loop could not submit its requests on time.
+    Late {
+        /// Name of the test.
+        test: String,
+        /// Median delay of the requests that did not wait for others.
+        #[serde(rename = "lateness_p50_ns")]
+        lateness_p50: Duration,
+        /// Requests that had to wait for others to complete.
+        held_back: u64,
+        /// Requests that were due before the end and were never submitted.
+        #[serde(default)]
+        unsubmitted: u64,
+        /// Total number of requests.
+        requests: u64,
+    },
+    /// Answers of a served system came later than the model states, beyond the bounds within which a run holds.
+    NotDelivered {
+        /// Name of the test.
+        test: String,
+        /// Median and 99th percentile of the lateness.
+        #[serde(rename = "lateness_ns")]
+        lateness: (Duration, Duration),
+    },
+    /// The clocks of the machine diverged.
+    ClockDrift {
+        /// Deviation, as a share of the time.
+        share: f64,
+    },
+    /// Requests would go through the page cache, which the simulator does not model: all of them go to the drive.
+    CacheNotModelled {
+        /// Tests that run with one request outstanding per thread, since their engine waits for each buffered read.
+        tests_at_depth_one: u32,
+        /// Whether some requests are not multiples of 512 B; these reach the drive as whole pages.
+        whole_pages: bool,
+    },
+    /// The written data did not require garbage collection: in the long run the drive is slower.
+    NoCollection {
+        /// Bytes that the workload wrote.
+        written_bytes: Bytes,
+        /// State of the drive before the run, if the result records it.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        before: Option<DriveState>,
+    },
+    /// Requests were in flight when the test ended, for longer than any counted request took.
+    Unfinished {
+        /// Name of the test.
+        test: String,
+        /// Requests in flight that were older than any counted latency.
+        requests: u64,
+        /// Age of the oldest one: a lower bound of its latency.
+        #[serde(rename = "age_ns")]
+        age: Duration,
+        /// The longest counted latency; `None` if no request was counted.
+        #[serde(rename = "counted_ns", default, skip_serializing_if = "Option::is_none")]
+        counted: Option<Duration>,
+    },
+}
+
+/// Space of a drive before a run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DriveState {
+    /// Bytes of the host's data on the drive.
+    pub held_bytes: Bytes,
+    /// Bytes of the drive's capacity without data.
+    pub free_bytes: Bytes,
+}
+
+impl Warning {
+    /// Returns the test that the warning is about, if it is about one.
+    pub fn test(&self) -> Option<&str> {
+        match self {
+            Self::Failed { test, .. }
+            | Self::ShortSample { test, .. }
+            | Self::NotSteady { test, .. }
+            | Self::Punted { test, .. }
+            | Self::NotFromDevice { test, .. }
+            | Self::OtherUse { test, .. }
+            | Self::Transient { test, .. }
+            | Self::GeneratorBound { test, .. }
+            | Self::BufferFilling { test, .. }
+            | Self::WithoutFlash { test, .. }
+            | Self::Stolen { test, .. }
+            | Self::Asleep { test, .. }
+            | Self::Unaccounted { test, .. }
+            | Self::OthersBusy { test, .. }
+            | Self::CoreWait { test, .. }
+            | Self::NotDelivered { test, .. }
+            | Self::NoLatencies { test }
+            | Self::AssumedLimit { test, .. }
+            | Self::OptionsContradict { test, .. }
+            | Self::NotStated { test, .. }
+            | Self::Unfinished { test, .. }
+            | Self::Late { test, .. } => Some(test),
+            _ => None,
+        }
+    }
+
+    /// Returns whether `other` is of the same kind and about the same test; the figures may differ. Two warnings that
+    /// are not about a test must be equal.
+    pub fn is_about_the_same(&self, other: &Self) -> bool {
+        match self.test() {
+            Some(test) => {
+                std::mem::discriminant(self) == std::mem::discriminant(other)
+                    && other.test() == Some(test)
+            }
+            None => self == other,
+        }
+    }
+
+    /// Returns the advice for the warning.
+    pub fn advice(&self) -> &'static str {
+        match self {
+            Self::PageCache { .. } => "use a file system with direct I/O (ext4, xfs, btrfs)",
+            Self::NotRegistered { .. } => {
+                "raise `ulimit -l` (locked memory) or run on a newer kernel"
+            }
+            Self::FewRepeats { .. } => "use at least three repeats",
+            Self::Failed { .. } => {
+                "look at `dmesg` and the drive's log; failed requests are in no other figure"
+            }
+            Self::ShortSample { .. } => "use a larger size or a longer duration",
+            Self::Interrupted => "run again for the missing tests",
+            Self::TrainedDown { .. } => "use a port with the drive's lanes and generation",
+            Self::TimesBackward { .. } => "sort the trace by time where the steps are long",
+            Self::HeldBack { .. } => {
+                "latencies grow with the length of the trace; use a lower --speed or \
+                 --as-fast-as-possible"
+            }
+            Self::Wrapped { .. } => "use a drive as large as the one that was recorded",
+            Self::EmptyRequests { .. } => "see whether the trace is damaged",
+            Self::NotSteady { .. } => "use longer rounds, or write to the drive before",
+            Self::Punted { .. } => {
+                "the figures are those of the kernel's threads; use --engine sync, or a block device or \
+                 file system that submits without waiting (ext4, xfs with direct I/O)"
+            }
+            Self::NotFromDevice { .. } => {
+                "use direct I/O, a span larger than the caches, and data that was written and does not \
+                 compress"
+            }
+            Self::OtherUse { .. } => "stop what else uses the device, and run again",
+            Self::WithoutFlash { .. } => {
+                "blocks that were never written or are trimmed are read from no flash, and caches answer for it: \
+                 write the whole span first (--precondition), or take a larger one"
+            }
+            Self::Holes { below: None, .. } => {
+                "write the file full first: --overwrite lets a run do so"
+            }
+            Self::Holes { below: Some(_), .. } => {
+                "write the device full first: --i-will-lose-all-data-on lets a run do so"
+            }
+            Self::NothingAsked => "use another engine for figures of the target",
+            Self::Compresses { .. } => {
+                "figures hold for data that compresses as the workload's does"
+            }
+            Self::CacheBelow { what } if what.contains("loop device") => {
+                "attach the file with direct I/O: losetup --direct-io=on"
+            }
+            Self::CacheBelow { .. } => {
+                "read more than the host's memory holds, or measure on the host itself"
+            }
+            Self::Fresh { .. } => "--precondition writes the device twice over first",
+            Self::Throttled { .. } => {
+                "take the limit away, or read the figures as those of the limit"
+            }
+            Self::Transient { .. } => "run longer, or until steady: --steady 60s",
+            Self::GeneratorBound { .. } => "use more threads, or a larger block",
+            Self::Asleep { .. } => {
+                "--no-idle keeps the processors awake: it shows how much of the latency is waking them"
+            }
+            Self::BufferFilling { .. } => "give the test a ramp, or a larger volume",
+            Self::Stolen { .. } => "run on a machine whose processors are its own",
+            Self::OthersBusy { .. } => "stop what else runs, and run again",
+            Self::CoreWait { .. } => {
+                "leave a core to each thread: stop what else runs, or use fewer"
+            }
+            Self::NotDelivered { .. } => "use a larger --time-scale, or a quieter machine",
+            Self::Late { .. } => "use a lower rate, more threads, or --pin",
+            Self::Unaccounted { .. } => {
+                "run longer: what began before the sample or ended after it weighs too much"
+            }
+            Self::ClockDrift { .. } => "run again; where it stays, distrust all latencies",
+            Self::CacheNotModelled { .. } => {
+                "set direct=1 in the job, for fio too, to load the drive itself; `lanemark bench --buffered` measures \
+                 a real page cache"
+            }
+            Self::NoCollection { .. } => {
+                "--set drive.state.condition=random shows the steady state"
+            }
+            Self::Unfinished { .. } => {
+                "run longer: percentiles and maximum are lower bounds, because those requests are in no figure"
+            }
+            Self::FromPercentiles { .. } => {
+                "run fio with --output-format=json+ to have all of them"
+            }
+            Self::AssumedLimit { limit, .. } => limit.advice(),
+            Self::NoLatencies { .. } => "run fio without gtod_reduce, disable_lat and disable_clat",
+            Self::OptionsContradict { .. } => {
+                "the entry is a sum of unlike jobs: run fio without group_reporting, or give each job a \
+                 group of its own (new_group)"
+            }
+            Self::NotStated { .. } => {
+                "it is not guessed: `lanemark import` takes it as an option, and simulations need it"
+            }
+            Self::PathFails { .. } => "read the figures as those of both ports and of one, in turn",
+        }
+    }
+}

@@ -1,0 +1,266 @@
+//! The text of warnings about a result.
+
+use std::fmt;
+
+use super::{DriveState, Reason, Warning};
+use crate::units::Bytes;
+
+impl fmt::Display for Warning {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::PageCache { reason } => write!(f, "the page cache is in use ({reason})"),
+            Self::NotRegistered { reason } => {
+                write!(f, "buffers are not registered with the kernel ({reason})")
+            }
+            Self::FewRepeats { repeats: 1 } => write!(f, "only one repeat"),
+            Self::FewRepeats { repeats } => write!(f, "only {repeats} repeats"),
+            Self::Failed { test, errors } => {
+                let requests = errors.total();
+                write!(f, "{test}: {} ({errors})", counted(requests, "failed"))
+            }
+            Self::ShortSample { test, elapsed } => write!(f, "{test}: a sample of only {elapsed}"),
+            Self::Interrupted => write!(f, "the run was interrupted"),
+            Self::TrainedDown { drive, port } => write!(f, "{drive} drive trained down to {port}"),
+            Self::TimesBackward { requests, step_most } => write!(
+                f,
+                "{} earlier than the line above, by at most {step_most}, and the time above was taken",
+                counted(*requests, "came")
+            ),
+            Self::HeldBack { requests, outstanding } => write!(
+                f,
+                "{} to be submitted behind {outstanding} outstanding",
+                counted(*requests, "had to wait")
+            ),
+            Self::Wrapped { requests } => {
+                write!(f, "{} behind the end of the drive", counted(*requests, "lay"))
+            }
+            Self::EmptyRequests { requests } => {
+                write!(f, "{} no length and no effect", counted(*requests, "had"))
+            }
+            Self::PathFails { port, other, after } => {
+                write!(f, "port {port} fails after {after}, and {other} takes its commands")
+            }
+            Self::NotSteady { test, rounds, reason, range, slope_range } => {
+                write!(f, "{test}: not steady after {}", rounds_told(*rounds))?;
+                match reason {
+                    Reason::FewRounds => write!(f, ", and five are needed"),
+                    Reason::NoFigures => write!(f, ", in which nothing was done"),
+                    Reason::Range => {
+                        write!(f, ", the last five lie {:.0}% of their mean apart", range * 100.0)
+                    }
+                    Reason::Slope => write!(
+                        f,
+                        ", the last five move by {:.0}% of their mean",
+                        slope_range * 100.0
+                    ),
+                }
+            }
+            Self::FromPercentiles { test, known: 0 } => {
+                write!(f, "{test}: of the latencies only mean, minimum and maximum are known")
+            }
+            Self::FromPercentiles { test, known } => {
+                write!(
+                    f,
+                    "{test}: latencies are known at {known} percentiles, and no others are shown"
+                )
+            }
+            Self::AssumedLimit { test, limit } => write!(f, "{test}: {limit}"),
+            Self::NoLatencies { test } => write!(f, "{test}: latencies were not measured"),
+            Self::OptionsContradict { test, what } => write!(f, "{test}: {what}"),
+            Self::NotStated { test, what, option } => {
+                write!(f, "{test}: not stated: {what} (import with {option})")
+            }
+            Self::Punted { test, workers } => write!(
+                f,
+                "{test}: requests were handed to {}",
+                match workers {
+                    1 => "a thread of the kernel".to_owned(),
+                    workers => format!("{workers} threads of the kernel"),
+                }
+            ),
+            Self::NotFromDevice { test, asked_bytes, device_bytes } => write!(
+                f,
+                "{test}: {} MB were asked for and the device moved {}: something before it answered",
+                megabytes(*asked_bytes),
+                megabytes(*device_bytes)
+            ),
+            Self::OtherUse { test, asked_bytes, device_bytes } => write!(
+                f,
+                "{test}: {} MB were asked for and the device moved {}: others used it, too",
+                megabytes(*asked_bytes),
+                megabytes(*device_bytes)
+            ),
+            Self::Holes { share, below } => {
+                write!(f, "{:.0}% of what is read was never written", share * 100.0)?;
+                below
+                    .as_ref()
+                    .map_or(Ok(()), |file| write!(f, " to {file}, which lies below the device"))
+            }
+            Self::NothingAsked => {
+                f.write_str("nothing was asked of the target: the figures are the program's own")
+            }
+            Self::Compresses { what } => write!(f, "{what} compresses or deduplicates"),
+            Self::CacheBelow { what } => write!(f, "{what}"),
+            Self::Fresh { written_bytes, capacity_bytes } => write!(
+                f,
+                "{written_bytes} written to a device of {capacity_bytes}, which may be fresh"
+            ),
+            Self::Throttled { limit } => write!(f, "the run is held back: {limit}"),
+            Self::OthersBusy { test, used, cores } => {
+                write!(f, "{test}: other programs took {used:.2} of {cores} cores")
+            }
+            Self::CoreWait { test, share } => write!(
+                f,
+                "{test}: a thread that asks waited for a core {:.0}% of the time",
+                share * 100.0
+            ),
+            Self::Transient { test, first_iops, second_iops, temperature_celsius } => {
+                write!(
+                    f,
+                    "{test}: {first_iops:.0} requests a second in the first half and {second_iops:.0} \
+                     in the second"
+                )?;
+                match temperature_celsius {
+                    Some(degrees) => write!(f, ", at {degrees:.0} °C"),
+                    None => Ok(()),
+                }
+            }
+            Self::GeneratorBound { test, busiest } => write!(
+                f,
+                "{test}: a thread of the program was busy {:.0}% of the time",
+                busiest * 100.0
+            ),
+            Self::BufferFilling { test, share } => write!(
+                f,
+                "{test}: {:.0}% of what was written only filled the write buffer",
+                share * 100.0
+            ),
+            Self::Stolen { test, cores } => {
+                write!(f, "{test}: the hypervisor took {cores:.2} cores away")
+            }
+            Self::Asleep { test, wakes } => write!(
+                f,
+                "{test}: {wakes:.1} times a request an idle processor of this virtual machine had to be woken"
+            ),
+            Self::NotDelivered { test, lateness: (p50, p99) } => {
+                write!(f, "{test}: the run is invalid: answers were {p50} late in the median")?;
+                // With this few answers there is no p99.
+                match *p99 < *p50 {
+                    true => Ok(()),
+                    false => write!(f, ", {p99} at p99"),
+                }
+            }
+            Self::Late { test, lateness_p50, held_back, unsubmitted, requests } => {
+                write!(
+                    f,
+                    "{test}: half of the requests were {lateness_p50} late or more, {held_back} of \
+                     {requests} behind others"
+                )?;
+                match unsubmitted {
+                    0 => Ok(()),
+                    more => write!(f, ", and {more} more were due and never submitted"),
+                }
+            }
+            Self::Unaccounted { test, outstanding, accounted } => write!(
+                f,
+                "{test}: {outstanding:.1} requests were outstanding on average, and throughput times \
+                 latency is {accounted:.1}"
+            ),
+            Self::ClockDrift { share } => {
+                write!(f, "two clocks of the machine went {:.3}% apart", share.abs() * 100.0)
+            }
+            Self::WithoutFlash { test, read_ns, least_ns } => write!(
+                f,
+                "{test}: reads took {:.0} us where flash takes {:.0} us at least",
+                read_ns / 1e3,
+                least_ns / 1e3
+            ),
+            Self::CacheNotModelled { tests_at_depth_one, whole_pages } => {
+                f.write_str(
+                    "the requests would go through the page cache, which is not modelled: all go to the drive",
+                )?;
+                match tests_at_depth_one {
+                    0 => {}
+                    1 => f.write_str(
+                        "; one test runs with one request outstanding per thread, since libaio waits for each \
+                         buffered read",
+                    )?,
+                    tests => write!(
+                        f,
+                        "; {tests} tests run with one request outstanding per thread, since libaio waits for each \
+                         buffered read"
+                    )?,
+                }
+                match whole_pages {
+                    true => {
+                        f.write_str("; what is no multiple of 512 B goes as whole pages of 4 KiB")
+                    }
+                    false => Ok(()),
+                }
+            }
+            Self::NoCollection { written_bytes, before: None } => {
+                write!(f, "{written_bytes} written to a fresh drive, with nothing to collect yet")
+            }
+            Self::NoCollection { written_bytes, before: Some(before) } => {
+                let DriveState { held_bytes, free_bytes } = before;
+                write!(f, "{written_bytes} written to ")?;
+                match (*held_bytes, *free_bytes) {
+                    (Bytes::ZERO, free) => write!(f, "an empty drive ({free} free)")?,
+                    (held, Bytes::ZERO) => write!(f, "a full drive ({held} of data, none free)")?,
+                    (held, free) => write!(f, "a drive with {held} of data on it and {free} free")?,
+                }
+                f.write_str(", with nothing to collect yet")
+            }
+            Self::Unfinished { test, requests, age, counted } => {
+                write!(
+                    f,
+                    "{test}: {requests} requests were in flight at the end, up to {age} old, "
+                )?;
+                match counted {
+                    Some(counted) => write!(f, "and the longest counted one took {counted}"),
+                    None => f.write_str("and none was counted"),
+                }
+            }
+        }
+    }
+}
+
+fn megabytes(bytes: Bytes) -> String {
+    format!("{:.0}", bytes.get() as f64 / 1e6)
+}
+
+fn rounds_told(rounds: u32) -> String {
+    match rounds {
+        1 => "one round".to_owned(),
+        rounds => format!("{rounds} rounds"),
+    }
+}
+
+/// `17 requests came`.
+fn counted(requests: u64, verb: &str) -> String {
+    match requests {
+        1 => format!("one request {verb}"),
+        requests => format!("{requests} requests {verb}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The text matches the state of the drive: a full drive is not called fresh.
+    #[test]
+    fn the_state_of_a_drive_before_a_run_is_stated() {
+        let told = |held: u64, free: u64| {
+            let gigabytes = |count: u64| Bytes(count * 1_000_000_000);
+            let before =
+                Some(DriveState { held_bytes: gigabytes(held), free_bytes: gigabytes(free) });
+            Warning::NoCollection { written_bytes: Bytes::mebi(60), before }.to_string()
+        };
+        let [empty, full, part] = [told(0, 1000), told(1000, 0), told(10, 990)];
+        assert!(empty.contains("60 MiB written to an empty drive (1 TB free)"), "{empty}");
+        assert!(full.contains("a full drive (1 TB of data, none free)"), "{full}");
+        assert!(part.contains("a drive with 10 GB of data on it and 990 GB free"), "{part}");
+        assert!([empty, full, part].iter().all(|text| !text.contains("fresh")));
+    }
+}

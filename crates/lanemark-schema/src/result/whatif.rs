@@ -1,0 +1,164 @@
+//! The result of a what-if: the same tests on the present system and on another path.
+
+use serde::{Deserialize, Serialize};
+
+use super::{AssumedLimit, HopId, PathLimit, PredictionInterval, TestResult};
+
+/// Utilisation above which a hop counts as the limit of a test.
+const FULL: f64 = 0.9;
+
+/// Two systems under the same tests.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct WhatIf {
+    /// The present system, `drive@platform:port`.
+    pub present: String,
+    /// Name of the other system.
+    pub other: String,
+    /// Changed values, each with its previous value.
+    #[serde(default)]
+    pub changed: Vec<String>,
+    /// The result that was measured on the present system, if one was given.
+    pub measured: Option<String>,
+    /// The tests.
+    pub tests: Vec<WhatIfTest>,
+}
+
+/// A test on both systems.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct WhatIfTest {
+    /// The test's name.
+    pub test: String,
+    /// Whether the test has random offsets, so that requests a second are its figure.
+    #[serde(default)]
+    pub random: bool,
+    /// Measured figures of the present system, if there are any.
+    pub measured: Option<Outlook>,
+    /// Modelled figures of the present system.
+    pub present: Outlook,
+    /// Modelled figures of the other system.
+    pub other: Outlook,
+    /// The 80% interval of [`Self::expected`].
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub interval: Option<PredictionInterval>,
+    /// Measured over modelled throughput of the present system, as it applies to the other system. `None` if there is
+    /// no measurement, or if the measurement contains no information about the other system's limit.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub carried: Option<f64>,
+    /// Requests that were simulated and counted on each system, if that is fewer than in the whole test.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub shortened_to: Option<u64>,
+}
+
+/// The figures of a test.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Outlook {
+    /// The assumed value that is the limit of a simulated system.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub assumed: Option<AssumedLimit>,
+    /// Throughput, in bytes a second.
+    pub bytes_per_second: f64,
+    /// Requests a second.
+    pub iops: f64,
+    /// Mean latency, in ns.
+    pub latency_mean_ns: f64,
+    /// The busiest hop with its share of the time; `None` for measured runs.
+    pub busiest: Option<(String, f64)>,
+    /// Part of the path that limits the test. `None` for measured runs, and if requests only wait for each other's
+    /// completion.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub limit: Option<PathPart>,
+    /// Throughput that the links would carry if all other hops took no time, in bytes a second; `None` for measured
+    /// runs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub links_bytes_per_second: Option<f64>,
+    /// The use of the path; `None` for measured runs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub path: Option<PathLimit>,
+}
+
+/// A part of a path.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum PathPart {
+    /// Processor, driver and host protocol.
+    Host,
+    /// The links between host and drive.
+    Link,
+    /// The drive downstream of its port.
+    Drive,
+}
+
+impl PathPart {
+    /// Returns the part that contains the hop `id`.
+    pub fn of(id: HopId) -> Self {
+        match id {
+            HopId::Unsubmitted | HopId::Cpu | HopId::Protocol => Self::Host,
+            HopId::Link(_) | HopId::SecondLink(_) => Self::Link,
+            HopId::Power
+            | HopId::FrontEnd
+            | HopId::Buffer
+            | HopId::DataPath
+            | HopId::Channels
+            | HopId::Media => Self::Drive,
+        }
+    }
+}
+
+impl Outlook {
+    /// Returns the figures of a result.
+    pub fn of(result: &TestResult) -> Self {
+        let path = result.samples.first().and_then(|sample| sample.path.as_ref());
+        let busiest =
+            path.and_then(|path| path.busiest_hop()).map(|hop| (hop.name.clone(), hop.utilisation));
+        let full = |busy: f64| busy >= FULL;
+        let limit = path.and_then(|path| path.busiest_hop());
+        let limit = limit.filter(|hop| full(hop.utilisation)).map(|hop| PathPart::of(hop.id));
+        let hops = path.map_or(&[][..], |path| &path.hops);
+        let links = hops.iter().filter(|hop| PathPart::of(hop.id) == PathPart::Link);
+        let carried = links.filter_map(|hop| Some(hop.ceiling?.0 as f64));
+        Self {
+            assumed: None,
+            limit,
+            links_bytes_per_second: carried.min_by(f64::total_cmp),
+            bytes_per_second: result.throughput_bytes_per_second.value,
+            iops: result.iops.value,
+            latency_mean_ns: result.latency_mean_ns.value,
+            busiest,
+            path: PathLimit::of(result),
+        }
+    }
+}
+
+impl WhatIfTest {
+    /// Returns the other system's throughput over the throughput of the present system's model.
+    pub fn ratio(&self) -> f64 {
+        self.other.bytes_per_second / self.present.bytes_per_second
+    }
+
+    /// Returns the share by which the expected throughput differs from the throughput of the present system. The latter
+    /// is measured if a measurement exists, and modelled otherwise.
+    pub fn change(&self) -> f64 {
+        let present = self.measured.as_ref().unwrap_or(&self.present);
+        self.expected() / present.bytes_per_second - 1.0
+    }
+
+    /// Returns whether the same part of the path limits both systems.
+    pub fn limit_stays(&self) -> bool {
+        self.present.limit == self.other.limit
+    }
+
+    /// Returns the throughput to expect on the other system, in bytes a second.
+    ///
+    /// The modelled figure is multiplied by the ratio of measured to modelled throughput on the present system, which
+    /// removes the error of that model. The ceiling of the other system's links bounds the product. If the measurement
+    /// contains no information about the limit on the other system, the modelled figure applies unchanged.
+    pub fn expected(&self) -> f64 {
+        match self.carried {
+            Some(carried) => {
+                let most = self.other.links_bytes_per_second.unwrap_or(f64::INFINITY);
+                (self.other.bytes_per_second * carried).min(most)
+            }
+            None => self.other.bytes_per_second,
+        }
+    }
+}

@@ -1,0 +1,75 @@
+//! The requests or transactions of a test.
+
+use super::database::DatabaseUsers;
+use super::pattern::Pattern;
+use super::requests::Requests;
+use super::transactions::Transactions;
+use crate::units::{Bytes, Ratio};
+
+/// The kind of load of a [`Test`](super::Test), with the values that only this kind has.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Asks {
+    /// Requests with drawn offsets, as a benchmark program makes them.
+    Requests(Requests),
+    /// Simulated transactions of a database; each thread is a user. A real database is measured with
+    /// [`Asks::Database`].
+    Transactions(Box<Transactions>),
+    /// The users of a real database; each thread is a user, a page is the block, and the loaded data is the span. Such
+    /// a test describes a result and cannot be run on a drive or a model.
+    Database(DatabaseUsers),
+    /// The requests of a recorded trace. Such a test describes a replay and cannot be run again by itself: its block is
+    /// the mean of the requests, and its span ends with the last byte that they touched.
+    Trace(TraceSummary),
+    /// The requests of a test that another program ran and did not describe completely. Such a test describes a result
+    /// and cannot be run or simulated until the missing values are supplied.
+    PartlyStated(PartlyStated),
+}
+
+/// Requests that the source describes only in part. Values that it does not state are absent.
+#[derive(Clone, Debug, PartialEq)]
+pub struct PartlyStated {
+    /// Order of the requests' positions.
+    pub pattern: Option<Pattern>,
+    /// The share of requests that read, by their counts.
+    pub read_share: Ratio,
+    /// Requests outstanding per thread.
+    pub queue_depth: Option<u32>,
+    /// Every request starts at a multiple of this.
+    pub alignment: Bytes,
+}
+
+impl PartlyStated {
+    /// Returns the settings that are not stated, each with the option of `lanemark import` that supplies it.
+    pub fn missing(&self) -> Vec<(&'static str, &'static str)> {
+        let pattern = ("the access pattern", "--pattern sequential|random");
+        let depth = ("the queue depth", "--queue-depth N");
+        let missing = [
+            self.pattern.is_none().then_some(pattern),
+            self.queue_depth.is_none().then_some(depth),
+        ];
+        missing.into_iter().flatten().collect()
+    }
+}
+
+/// Mean of the requests of a recorded trace.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct TraceSummary {
+    /// The share of requests that read.
+    pub read_share: Ratio,
+    /// Maximum number of requests that were outstanding, or that the replay was allowed.
+    pub queue_depth: u32,
+    /// Every request starts at a multiple of this.
+    pub alignment: Bytes,
+}
+
+impl From<Requests> for Asks {
+    fn from(requests: Requests) -> Self {
+        Self::Requests(requests)
+    }
+}
+
+impl From<Transactions> for Asks {
+    fn from(transactions: Transactions) -> Self {
+        Self::Transactions(Box::new(transactions))
+    }
+}

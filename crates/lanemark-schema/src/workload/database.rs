@@ -1,0 +1,118 @@
+//! The load of users on a real database: a mix of five transactions, derived from TPC-C 5.11.
+//!
+//! This module describes the load. The driver contains the transactions themselves, in SQL and from a seed.
+//! [`Transactions`](super::Transactions) describes the load of a simulated database.
+
+use serde::{Deserialize, Serialize};
+
+use crate::units::Duration;
+
+/// The users of a database, and the data loaded for them. The test's number of threads is the number of users; its span
+/// is the loaded data.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DatabaseUsers {
+    /// Mix of transactions.
+    pub profile: Profile,
+    /// Warehouses that were loaded.
+    pub warehouses: i64,
+    /// Divisor of the specification's numbers of items and customers; values other than 1 are for tests.
+    pub divisor: i64,
+    /// The seed of the contents.
+    pub contents_seed: u64,
+    /// Whether users had keying and think times.
+    pub think_times: bool,
+    /// Whether transactions were stored procedures of the server.
+    pub procedures: bool,
+    /// Time that each user spent outside the database after each transaction of any kind.
+    #[serde(rename = "pause_ns", default, skip_serializing_if = "is_none")]
+    pub pause: Duration,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "as serde calls it")]
+fn is_none(pause: &Duration) -> bool {
+    *pause == Duration::ZERO
+}
+
+/// The five transactions.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum TransactionKind {
+    /// Enters an order.
+    NewOrder,
+    /// Takes a payment.
+    Payment,
+    /// Queries a customer's last order.
+    OrderStatus,
+    /// Delivers the oldest orders.
+    Delivery,
+    /// Queries items with a low stock.
+    StockLevel,
+}
+
+impl TransactionKind {
+    /// All five kinds of transaction.
+    pub const ALL: [Self; 5] =
+        [Self::NewOrder, Self::Payment, Self::OrderStatus, Self::Delivery, Self::StockLevel];
+
+    /// Returns the display name of the kind.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::NewOrder => "New-Order",
+            Self::Payment => "Payment",
+            Self::OrderStatus => "Order-Status",
+            Self::Delivery => "Delivery",
+            Self::StockLevel => "Stock-Level",
+        }
+    }
+
+    /// Returns whether transactions of the kind only read.
+    pub fn only_reads(self) -> bool {
+        matches!(self, Self::OrderStatus | Self::StockLevel)
+    }
+}
+
+/// A named mix.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Profile {
+    /// The mix of the TPC-C specification.
+    #[default]
+    Tpcc,
+    /// The mix of HammerDB.
+    Hammerdb,
+}
+
+impl Profile {
+    /// Returns the cards of each transaction, in the order of [`TransactionKind::ALL`].
+    pub fn cards(self) -> [u64; 5] {
+        match self {
+            Self::Tpcc => [45, 43, 4, 4, 4],
+            Self::Hammerdb => [10, 10, 1, 1, 1],
+        }
+    }
+
+    /// Returns whether customers and items are drawn uniformly.
+    pub fn is_uniform(self) -> bool {
+        self == Self::Hammerdb
+    }
+
+    /// Returns the profile's name.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Tpcc => "tpcc",
+            Self::Hammerdb => "hammerdb",
+        }
+    }
+}
+
+impl std::str::FromStr for Profile {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        match text {
+            "tpcc" => Ok(Self::Tpcc),
+            "hammerdb" => Ok(Self::Hammerdb),
+            _ => Err(format!("{text:?} is no profile; there are tpcc and hammerdb")),
+        }
+    }
+}

@@ -1,0 +1,192 @@
+//! Faults: the failures of a simulated system under load, with their times.
+//!
+//! A plan is a list of [`Fault`]s, each with its time. It is plain data, read from `[[fault]]` tables and from
+//! `--fault` (one grammar for both, in `text`), and stored in a [`Workload`](super::Workload) or a system. The
+//! simulator (`sim/fault`, `sim/simulator/faults.rs`) models the effect of each fault on requests, with its formulas
+//! and their sources.
+//!
+//! Not modelled: faults that follow from age or heat, and wrong data without an error.
+
+mod text;
+
+pub use text::{FaultError, read};
+
+use serde::{Deserialize, Serialize};
+
+use crate::units::{BitsPerSecond, Bytes, Duration, Instant, Ratio};
+
+/// Maximum number of faults of a plan.
+pub const FAULTS_MAX: usize = 1_000;
+/// The longest delay, timeout or restart of a fault.
+const FAULT_TIME_MAX: Duration = Duration::from_seconds(3_600);
+/// Maximum share of bits that a link corrupts: above it, no long packet arrives intact.
+const BIT_ERRORS_MAX: f64 = 1e-5;
+/// Maximum number of commands that one fault holds.
+const STUCK_MAX: u32 = 65_536;
+/// Time that a host waits for the answer to a command: 30 s for SCSI disks and for NVMe in Linux (`SD_TIMEOUT`,
+/// `nvme_core.io_timeout`).
+pub const COMMAND_TIMEOUT: Duration = Duration::from_seconds(30);
+
+/// A fault of the system.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(into = "String", try_from = "String")]
+pub struct Fault {
+    /// Time at which the fault begins.
+    pub at: Instant,
+    /// Length of the fault; permanent if absent.
+    pub length: Option<Duration>,
+    /// Number of the faulty drive, from 0; all drives if absent.
+    pub drive: Option<u16>,
+    /// Kind of the fault.
+    pub kind: FaultKind,
+}
+
+/// The kind of a fault. A new kind needs a variant here, its keys in `text`, and its effect in
+/// `sim/simulator/faults.rs`.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum FaultKind {
+    /// Flash reads have to be repeated with other thresholds.
+    ReadRetries(ReadRetries),
+    /// A range of the drive cannot be read.
+    MediaError {
+        /// First byte of the range.
+        start: Bytes,
+        /// First byte after the range.
+        end: Bytes,
+        /// Time that the drive retries before it returns an error.
+        recovery: Duration,
+    },
+    /// Each command takes longer on the media.
+    Latency {
+        /// Additional time of each command.
+        extra: Duration,
+    },
+    /// The media accept no command.
+    Pause,
+    /// Commands are not answered.
+    Stuck(Stuck),
+    /// A link corrupts bits.
+    LinkErrors {
+        /// The link.
+        link: LinkPlace,
+        /// The share of bits that are wrong.
+        rate: f64,
+        /// Time from a command's error until the host sends it again, over SATA and SAS.
+        recovery: Duration,
+    },
+    /// A link trains to another width or rate.
+    Retrain {
+        /// The link.
+        link: LinkPlace,
+        /// Rate and width that the link trains to.
+        to: Training,
+    },
+    /// A port returns no answers.
+    PortLoss {
+        /// The port, 0 for the first.
+        port: u8,
+        /// Time that the host waits for an answer; the timeout of its multipath layer if absent.
+        timeout: Option<Duration>,
+    },
+    /// The drive accepts no writes.
+    ReadOnly {
+        /// Bytes that the drive accepts from the host before that, counted from the beginning of the run.
+        written: Bytes,
+    },
+    /// The power fails, and returns immediately.
+    PowerCut {
+        /// Time until requests can be submitted again.
+        boot: Duration,
+    },
+}
+
+/// Reads that have to be repeated because too many bits were wrong.
+///
+/// The share of reads that need a retry is `share * (cycles / endurance)^2`, and the same share of those needs a second
+/// retry.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct ReadRetries {
+    /// The share at the end of the drive's life.
+    pub share: Ratio,
+    /// Rated program and erase cycles of a block.
+    pub endurance: u32,
+}
+
+/// Commands that the drive does not answer, and the host's reaction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Stuck {
+    /// Number of commands that are not answered.
+    pub commands: u32,
+    /// Time that the host waits for an answer.
+    pub timeout: Duration,
+    /// Time of an abort that ends such a command; the host resets the drive if absent.
+    pub abort: Option<Duration>,
+    /// Time of a reset.
+    pub reset: Duration,
+    /// Whether the host sends the command again, or lets its request fail.
+    pub again: bool,
+}
+
+/// A link on a path to a drive.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct LinkPlace {
+    /// The drive's port, 0 for the first.
+    pub port: u8,
+    /// Number of the link on the path, 0 for the nearest to the host; the last link, at the drive, if absent.
+    pub number: Option<u8>,
+}
+
+/// The rate and width that a link trains to. Absent values stay unchanged.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Training {
+    /// Lanes of PCI Express, phys of SAS.
+    pub lanes: Option<u32>,
+    /// The generation of PCI Express.
+    pub generation: Option<u32>,
+    /// The line rate of SATA or SAS.
+    pub speed: Option<BitsPerSecond>,
+}
+
+impl ReadRetries {
+    /// The default endurance.
+    pub const ENDURANCE: u32 = 3_000;
+
+    /// Returns the share of reads to repeat in a block with `cycles` program and erase cycles.
+    pub fn probability(&self, cycles: u32) -> f64 {
+        let age = f64::from(cycles) / f64::from(self.endurance.max(1));
+        (self.share.get() * age * age).min(0.95)
+    }
+}
+
+impl Default for Stuck {
+    /// Returns a fault of one command, with Linux's timeout, and a reset of 1 s, which is assumed.
+    fn default() -> Self {
+        Self {
+            commands: 1,
+            timeout: COMMAND_TIMEOUT,
+            abort: None,
+            reset: Duration::from_seconds(1),
+            again: true,
+        }
+    }
+}
+
+impl Fault {
+    /// Returns a fault that affects all drives from `at`.
+    pub fn at(at: Duration, kind: FaultKind) -> Self {
+        Self { at: Instant::ZERO + at, length: None, drive: None, kind }
+    }
+
+    /// Returns whether the fault affects `drive`.
+    pub fn hurts(&self, drive: u16) -> bool {
+        self.drive.is_none_or(|own| own == drive)
+    }
+
+    /// Returns the time at which the fault ends, if it ends.
+    pub fn over_at(&self) -> Option<Instant> {
+        match self.kind {
+            FaultKind::PowerCut { boot } => Some(self.at + boot),
+            _ => self.length.map(|length| self.at + length),
+        }
+    }
+}

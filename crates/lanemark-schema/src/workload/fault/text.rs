@@ -1,0 +1,455 @@
+//! The grammar of faults: `power-cut at=2s boot=5s`, or the same keys in a `[[fault]]` table.
+//!
+//! A fault is a kind and keys with values, each a quantity with its unit. [`read`] takes the split keys and values and
+//! reports all errors at once. [`Fault`] is read from one line of text and written as one.
+
+use std::fmt;
+use std::str::FromStr;
+
+use super::{
+    BIT_ERRORS_MAX, FAULT_TIME_MAX, Fault, FaultKind, LinkPlace, ReadRetries, STUCK_MAX, Stuck,
+    Training,
+};
+use crate::text::saved_as_text;
+use crate::units::{BitsPerSecond, Bytes, Duration, Instant, QuantityError, Ratio};
+
+/// The kinds with the keys of each in addition to `at`, `for` and `drive`: first the required keys, then the optional
+/// ones.
+const KINDS: [(&str, &[&str], &[&str]); 10] = [
+    ("latency", &["extra"], &[]),
+    ("link-errors", &["rate"], &["port", "link", "recovery"]),
+    ("media-error", &["range"], &["recovery"]),
+    ("pause", &["for"], &[]),
+    ("port-loss", &[], &["port", "timeout"]),
+    ("power-cut", &[], &["boot"]),
+    ("read-only", &[], &["written"]),
+    ("read-retries", &["share"], &["endurance"]),
+    ("retrain", &[], &["port", "link", "lanes", "generation", "speed"]),
+    ("stuck", &[], &["commands", "timeout", "abort", "reset", "then"]),
+];
+/// Keys that every kind of fault has.
+const ALWAYS: [&str; 3] = ["at", "for", "drive"];
+/// Default time that a drive tries to read a bad sector: the usual limit of drives for arrays (SCT Error Recovery
+/// Control, ATA8-ACS 8.3; 7 s).
+const MEDIA_RECOVERY: Duration = Duration::from_seconds(7);
+/// Default time from a command's link error until the host sends it again. Assumed.
+const LINK_RECOVERY: Duration = Duration::from_microseconds(1_000);
+/// Default time of a restart. Assumed.
+const BOOT: Duration = Duration::from_seconds(10);
+/// The longest text of a fault.
+const TEXT_MAX: usize = 1_000;
+
+/// An error in the text of a fault.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{message}")]
+pub struct FaultError {
+    /// Key in error; `kind` for the kind.
+    pub key: String,
+    /// Message that states the error and the accepted values.
+    pub message: String,
+}
+
+/// The keys of a fault while they are read, with the errors found.
+struct Keys<'t> {
+    given: &'t [(&'t str, &'t str)],
+    errors: Vec<FaultError>,
+}
+
+impl<'t> Keys<'t> {
+    fn fail(&mut self, key: &str, message: String) {
+        self.errors.push(FaultError { key: key.to_owned(), message });
+    }
+
+    fn text(&self, key: &str) -> Option<&'t str> {
+        self.given.iter().find(|(given, _)| *given == key).map(|(_, text)| *text)
+    }
+
+    /// Returns the value of `key` from `parse`, or `None` if it is missing or wrong.
+    fn parsed<T, E: fmt::Display>(
+        &mut self,
+        key: &str,
+        parse: impl FnOnce(&str) -> Result<T, E>,
+    ) -> Option<T> {
+        match parse(self.text(key)?) {
+            Ok(value) => Some(value),
+            Err(error) => {
+                self.fail(key, format!("{key}: {error}"));
+                None
+            }
+        }
+    }
+
+    fn quantity<T: FromStr<Err = QuantityError>>(&mut self, key: &str) -> Option<T> {
+        self.parsed(key, str::parse)
+    }
+
+    /// Returns a time of up to [`FAULT_TIME_MAX`].
+    fn time(&mut self, key: &str) -> Option<Duration> {
+        self.parsed(key, |text| match text.parse::<Duration>() {
+            Ok(time) if time <= FAULT_TIME_MAX => Ok(time),
+            Ok(time) => Err(format!("{time} is more than {FAULT_TIME_MAX}")),
+            Err(error) => Err(error.to_string()),
+        })
+    }
+
+    fn integer(&mut self, key: &str, low: u32, high: u32) -> Option<u32> {
+        self.parsed(key, |text| match text.parse::<u32>() {
+            Ok(number) if (low..=high).contains(&number) => Ok(number),
+            _ => Err(format!("`{text}` is not a whole number from {low} to {high}")),
+        })
+    }
+
+    fn place(&mut self) -> LinkPlace {
+        let port = self.integer("port", 0, 1).unwrap_or(0) as u8;
+        LinkPlace { port, number: self.integer("link", 0, 15).map(|number| number as u8) }
+    }
+
+    /// Records keys that `kind` does not have, that are missing, or that are repeated.
+    fn check(&mut self, kind: &str, must: &[&str], may: &[&str]) {
+        let given = self.given;
+        let known = |key: &&str| must.contains(key) || may.contains(key) || ALWAYS.contains(key);
+        for (place, (key, _)) in given.iter().enumerate() {
+            if given[..place].iter().any(|(other, _)| other == key) {
+                self.fail(key, format!("`{key}` stands there twice"));
+            } else if !known(key) {
+                let keys: Vec<&str> = must.iter().chain(may).chain(&ALWAYS).copied().collect();
+                let message = format!("`{kind}` has no key `{key}`; it has {}", keys.join(", "));
+                self.fail(key, message);
+            }
+        }
+        for key in must.iter().filter(|key| self.text(key).is_none()).collect::<Vec<_>>() {
+            self.fail(key, format!("`{kind}` needs `{key}`"));
+        }
+    }
+}
+
+/// Returns the fault of `kind` with the values of these keys.
+///
+/// # Errors
+/// Returns all errors of the fault.
+pub fn read(kind: &str, given: &[(&str, &str)]) -> Result<Fault, Vec<FaultError>> {
+    let mut keys = Keys { given, errors: Vec::new() };
+    let Some((_, must, may)) = KINDS.iter().find(|(known, ..)| *known == kind) else {
+        let known: Vec<&str> = KINDS.iter().map(|(kind, ..)| *kind).collect();
+        keys.fail("kind", format!("there is no fault `{kind}`; there are {}", known.join(", ")));
+        return Err(keys.errors);
+    };
+    keys.check(kind, must, may);
+    let at: Duration = keys.quantity("at").unwrap_or_default();
+    let length: Option<Duration> = keys.quantity("for");
+    let drive = keys.integer("drive", 0, u32::from(u16::MAX) / 2).map(|drive| drive as u16);
+    if length == Some(Duration::ZERO) {
+        keys.fail("for", "for: a fault lasts longer than 0 s".to_owned());
+    }
+    if kind == "power-cut" && length.is_some() {
+        keys.fail("for", "`power-cut` has no `for`: `boot` says how long it lasts".to_owned());
+    }
+    let kind = kind_of(kind, &mut keys);
+    match kind {
+        Some(kind) if keys.errors.is_empty() => {
+            Ok(Fault { at: Instant::ZERO + at, length, drive, kind })
+        }
+        _ => Err(keys.errors),
+    }
+}
+
+/// Returns the kind by its name, or `None` if a required key is missing or wrong.
+fn kind_of(kind: &str, keys: &mut Keys<'_>) -> Option<FaultKind> {
+    Some(match kind {
+        "latency" => FaultKind::Latency { extra: keys.time("extra")? },
+        "link-errors" => {
+            let (link, recovery) = (keys.place(), keys.time("recovery").unwrap_or(LINK_RECOVERY));
+            let rate = keys.parsed("rate", |text| match text.parse::<f64>() {
+                Ok(rate) if rate > 0.0 && rate <= BIT_ERRORS_MAX => Ok(rate),
+                _ => Err(format!(
+                    "`{text}` is not a share of wrong bits above 0 and up to {BIT_ERRORS_MAX:e}, such as 1e-9"
+                )),
+            });
+            FaultKind::LinkErrors { link, rate: rate?, recovery }
+        }
+        "media-error" => {
+            let recovery = keys.time("recovery").unwrap_or(MEDIA_RECOVERY);
+            let (start, end) = keys.parsed("range", range)?;
+            FaultKind::MediaError { start, end, recovery }
+        }
+        "pause" => FaultKind::Pause,
+        "port-loss" => {
+            let port = keys.integer("port", 0, 1).unwrap_or(0) as u8;
+            FaultKind::PortLoss { port, timeout: keys.time("timeout") }
+        }
+        "power-cut" => FaultKind::PowerCut { boot: keys.time("boot").unwrap_or(BOOT) },
+        "read-only" => {
+            FaultKind::ReadOnly { written: keys.quantity("written").unwrap_or_default() }
+        }
+        "read-retries" => {
+            let endurance = keys.integer("endurance", 1, 100_000_000);
+            let endurance = endurance.unwrap_or(ReadRetries::ENDURANCE);
+            FaultKind::ReadRetries(ReadRetries {
+                share: keys.quantity::<Ratio>("share")?,
+                endurance,
+            })
+        }
+        "retrain" => {
+            let link = keys.place();
+            let lanes = keys.integer("lanes", 1, 16);
+            let generation = keys.integer("generation", 1, 5);
+            let to = Training { lanes, generation, speed: keys.quantity("speed") };
+            if keys.errors.is_empty() && to == Training::default() {
+                let message = "`retrain` needs `lanes`, `generation` or `speed`";
+                keys.fail("kind", message.to_owned());
+            }
+            FaultKind::Retrain { link, to }
+        }
+        _ => {
+            let usual = Stuck::default();
+            let commands = keys.integer("commands", 1, STUCK_MAX).unwrap_or(usual.commands);
+            let timeout = keys.time("timeout").unwrap_or(usual.timeout);
+            let (abort, reset) = (keys.time("abort"), keys.time("reset").unwrap_or(usual.reset));
+            let again = keys.parsed("then", |text| match text {
+                "retry" => Ok(true),
+                "fail" => Ok(false),
+                _ => Err(format!("`{text}` is neither `retry` nor `fail`")),
+            });
+            let again = again.unwrap_or(usual.again);
+            FaultKind::Stuck(Stuck { commands, timeout, abort, reset, again })
+        }
+    })
+}
+
+/// Reads `1GiB..2GiB`.
+fn range(text: &str) -> Result<(Bytes, Bytes), String> {
+    let (start, end) = text
+        .split_once("..")
+        .ok_or_else(|| format!("`{text}` is not written as start..end, such as 1GiB..2GiB"))?;
+    let bytes = |text: &str| text.parse::<Bytes>().map_err(|error| error.to_string());
+    let (start, end) = (bytes(start)?, bytes(end)?);
+    match start < end {
+        true => Ok((start, end)),
+        false => Err(format!("`{text}` ends before it begins")),
+    }
+}
+
+impl FromStr for Fault {
+    type Err = String;
+
+    /// Reads a kind and its keys, `media-error range=1GiB..2GiB drive=1`. The error contains all mistakes, one in each
+    /// line.
+    fn from_str(text: &str) -> Result<Self, String> {
+        if text.len() > TEXT_MAX {
+            return Err(format!("a fault is written in at most {TEXT_MAX} characters"));
+        }
+        let mut words = text.split_whitespace();
+        let kind = words.next().unwrap_or_default();
+        let mut errors = Vec::new();
+        let mut given = Vec::new();
+        for word in words {
+            match word.split_once('=') {
+                Some((key, value)) if !key.is_empty() => given.push((key, value)),
+                _ => errors.push(format!("`{word}` is not written as key=value, such as at=2s")),
+            }
+        }
+        match read(kind, &given) {
+            Ok(fault) if errors.is_empty() => return Ok(fault),
+            Ok(_) => {}
+            Err(wrong) => errors.extend(wrong.into_iter().map(|error| error.message)),
+        }
+        Err(errors.join("\n"))
+    }
+}
+
+saved_as_text!(Fault);
+
+/// A key and its value, without the space between number and unit; times and sizes are exact.
+struct Pair<'t, T>(&'t str, T);
+
+impl<T: fmt::Display> fmt::Display for Pair<'_, T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, " {}={}", self.0, self.1.to_string().replace(' ', ""))
+    }
+}
+
+/// Returns a quantity as displayed if that text parses to the same value, or else `whole` of its smallest unit.
+fn exact<T: fmt::Display + FromStr + PartialEq>(value: &T, whole: (u64, &str)) -> String {
+    let shown = value.to_string();
+    match shown.parse().is_ok_and(|read: T| read == *value) {
+        true => shown,
+        false => format!("{}{}", whole.0, whole.1),
+    }
+}
+
+fn time(time: Duration) -> String {
+    exact(&time, (time.picoseconds(), "ps"))
+}
+
+fn size(bytes: Bytes) -> String {
+    exact(&bytes, (bytes.get(), "B"))
+}
+
+impl fmt::Display for LinkPlace {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.port > 0 {
+            Pair("port", self.port).fmt(f)?;
+        }
+        self.number.map_or(Ok(()), |number| Pair("link", number).fmt(f))
+    }
+}
+
+impl fmt::Display for FaultKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match *self {
+            Self::ReadRetries(ReadRetries { share, endurance }) => {
+                // Shares are parsed in billionths.
+                let share = Pair("share", format!("{}%", (share.get() * 1e9).round() / 1e7));
+                write!(f, "read-retries{share}{}", Pair("endurance", endurance))
+            }
+            Self::MediaError { start, end, recovery } => {
+                let range = format!("{}..{}", size(start), size(end));
+                write!(f, "media-error{}{}", Pair("range", range), Pair("recovery", time(recovery)))
+            }
+            Self::Latency { extra } => write!(f, "latency{}", Pair("extra", time(extra))),
+            Self::Pause => f.write_str("pause"),
+            Self::Stuck(Stuck { commands, timeout, abort, reset, again }) => {
+                let timeout = Pair("timeout", time(timeout));
+                write!(f, "stuck{}{timeout}", Pair("commands", commands))?;
+                match abort {
+                    Some(abort) => write!(f, "{}", Pair("abort", time(abort)))?,
+                    None => write!(f, "{}", Pair("reset", time(reset)))?,
+                }
+                write!(f, "{}", Pair("then", if again { "retry" } else { "fail" }))
+            }
+            Self::LinkErrors { link, rate, recovery } => {
+                let rate = Pair("rate", format!("{rate:e}"));
+                write!(f, "link-errors{rate}{link}{}", Pair("recovery", time(recovery)))
+            }
+            Self::Retrain { link, to: Training { lanes, generation, speed } } => {
+                write!(f, "retrain{link}")?;
+                lanes.map_or(Ok(()), |lanes| Pair("lanes", lanes).fmt(f))?;
+                generation.map_or(Ok(()), |generation| Pair("generation", generation).fmt(f))?;
+                speed.map_or(Ok(()), |speed: BitsPerSecond| {
+                    let text =
+                        format!("{}.{:09}", speed.0 / 1_000_000_000, speed.0 % 1_000_000_000);
+                    let shortest = text.trim_end_matches('0').trim_end_matches('.');
+                    Pair("speed", format!("{shortest}Gb/s")).fmt(f)
+                })
+            }
+            Self::PortLoss { port, timeout } => {
+                write!(f, "port-loss{}", Pair("port", port))?;
+                timeout.map_or(Ok(()), |timeout| Pair("timeout", time(timeout)).fmt(f))
+            }
+            Self::ReadOnly { written } => {
+                write!(f, "read-only{}", Pair("written", size(written)))
+            }
+            Self::PowerCut { boot } => write!(f, "power-cut{}", Pair("boot", time(boot))),
+        }
+    }
+}
+
+/// Writes a fault in the notation of the command line; reading it gives the same fault.
+impl fmt::Display for Fault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}{}", self.kind, Pair("at", time(self.at.since(Instant::ZERO))))?;
+        self.length.map_or(Ok(()), |length| Pair("for", time(length)).fmt(f))?;
+        self.drive.map_or(Ok(()), |drive| Pair("drive", drive).fmt(f))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn errors(text: &str) -> Vec<String> {
+        let errors = text.parse::<Fault>().unwrap_err();
+        errors.lines().map(str::to_owned).collect()
+    }
+
+    #[test]
+    fn every_kind_is_read_with_its_usual_values_and_written_as_it_reads() {
+        let texts = [
+            "latency extra=2ms at=1s for=3s",
+            "link-errors rate=1e-9 port=1 link=2 recovery=5ms at=0ps",
+            "media-error range=1GiB..2GiB at=250us drive=1",
+            "pause at=1s for=2s",
+            "port-loss port=1 at=5ms timeout=2s",
+            "power-cut at=2s",
+            "read-only written=1GB at=0ps",
+            "read-retries share=20% at=0ps",
+            "retrain lanes=2 generation=1 at=1s for=1s",
+            "retrain speed=3Gb/s at=1s",
+            "stuck at=1ps",
+            "stuck commands=3 timeout=1s abort=5ms then=fail at=1s",
+        ];
+        for text in texts {
+            let fault: Fault = text.parse().unwrap();
+            assert_eq!(fault.to_string().parse(), Ok(fault.clone()), "{text} as {fault}");
+            let json = serde_json::to_string(&fault).unwrap();
+            assert_eq!(serde_json::from_str::<Fault>(&json).unwrap(), fault);
+        }
+        let cut: Fault = "power-cut at=2s".parse().unwrap();
+        assert_eq!(cut.to_string(), "power-cut boot=10s at=2s");
+        assert_eq!(KINDS.len(), texts.len() - 2, "each kind has its text");
+    }
+
+    #[test]
+    fn all_that_is_wrong_is_told_at_once() {
+        assert_eq!(errors("brownout at=1s").len(), 1);
+        assert!(errors("brownout at=1s")[0].contains("there are latency, link-errors"));
+        let seen = errors("media-error range=2GiB..1GiB at=1 drive=-1 boot=1s at");
+        assert_eq!(
+            seen,
+            [
+                "`at` is not written as key=value, such as at=2s",
+                "`media-error` has no key `boot`; it has range, recovery, at, for, drive",
+                "at: `1` has no unit; write it with one of ps, ns, us, ms, s, min, h",
+                "drive: `-1` is not a whole number from 0 to 32767",
+                "range: `2GiB..1GiB` ends before it begins",
+            ]
+        );
+        for (text, part) in [
+            ("latency at=1s", "`latency` needs `extra`"),
+            ("latency extra=1ms extra=2ms", "stands there twice"),
+            ("latency extra=2h", "more than"),
+            ("link-errors rate=2", "not a share of wrong bits"),
+            ("link-errors rate=NaN", "not a share of wrong bits"),
+            ("link-errors rate=-1e-9", "not a share of wrong bits"),
+            ("pause at=1s", "needs `for`"),
+            ("pause for=0s", "longer than 0 s"),
+            ("power-cut for=1s", "`boot` says"),
+            ("power-cut at=4801h", "at most 1000 h"),
+            ("retrain at=1s", "needs `lanes`"),
+            ("stuck then=wait", "neither"),
+            ("stuck commands=0", "from 1 to 65536"),
+            ("read-retries share=120%", "100%"),
+            ("media-error range=1GiB", "start..end"),
+            ("", "there is no fault ``"),
+        ] {
+            let seen = errors(text);
+            assert!(seen.iter().any(|one| one.contains(part)), "{text}: {seen:?}");
+        }
+        assert!(errors(&"x".repeat(5_000))[0].contains("at most"));
+    }
+
+    proptest! {
+        #[test]
+        fn no_text_makes_it_panic_and_what_is_read_is_written_back(
+            kind in 0usize..KINDS.len(),
+            keys in proptest::collection::vec(
+                (0usize..20, "[0-9]{1,19}(\\.[0-9]{1,3})?|1e-[0-9]{1,3}", "ps|us|s|h|GiB|B|%|Gb/s||\\.\\.4GiB|é"),
+                0..6,
+            ),
+            rest in "\\PC{0,40}",
+        ) {
+            const NAMES: [&str; 20] = [
+                "at", "for", "drive", "extra", "rate", "port", "link", "recovery", "range", "timeout", "boot",
+                "written", "share", "endurance", "lanes", "generation", "speed", "commands", "abort", "reset",
+            ];
+            let mut text = KINDS[kind].0.to_owned();
+            keys.iter().for_each(|(key, number, unit)| text += &format!(" {}={number}{unit}", NAMES[*key]));
+            for text in [text.clone(), text + " " + &rest, rest.clone()] {
+                if let Ok(fault) = text.parse::<Fault>() {
+                    prop_assert_eq!(fault.to_string().parse(), Ok(fault.clone()), "{}", fault);
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,46 @@
+//! The arrival of requests: each after a completion (closed loop), or at scheduled times (open loop).
+//!
+//! In an open loop the latency of a request counts from its scheduled time, regardless of when it was submitted. A
+//! closed loop sends fewer requests to a target that stalls, and so hides the stall from all requests but the
+//! outstanding ones (Gil Tene's *coordinated omission*; Schroeder, Wierman and Harchol-Balter, "Open versus closed",
+//! NSDI 2006).
+
+use serde::{Deserialize, Serialize};
+
+/// The rule by which requests arrive.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub enum Load {
+    /// The next request begins when one is complete, so that the number of outstanding requests equals the queue depth.
+    #[default]
+    Closed,
+    /// Requests arrive at scheduled times. The queue depth limits the outstanding requests, and the others wait.
+    Open {
+        /// Requests a second, of all threads together.
+        rate_per_second: f64,
+        /// Process by which requests arrive.
+        process: Process,
+    },
+}
+
+/// The process by which the requests of an open loop arrive.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Process {
+    /// Requests arrive at equal intervals; the threads take turns.
+    #[default]
+    Even,
+    /// Requests arrive in a Poisson process: independent of each other, with exponential intervals.
+    Poisson,
+}
+
+impl Process {
+    /// All processes with their names.
+    pub const ALL: [(&'static str, Self); 2] = [("even", Self::Even), ("poisson", Self::Poisson)];
+}
+
+impl Load {
+    /// Returns whether requests arrive when others are complete.
+    pub fn is_closed(&self) -> bool {
+        *self == Self::Closed
+    }
+}

@@ -1,0 +1,74 @@
+//! The kinds and sizes of requests that a test mixes with reads and writes of one size, and the start of tests.
+
+use serde::{Deserialize, Serialize};
+
+use crate::units::{Bytes, Duration, Ratio};
+
+/// The requests of a test in addition to reads and writes of its block size. The default is empty.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Mix {
+    /// The sizes of requests instead of one size; [`Test::block`](super::Test::block) is then the largest of them.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub sizes: Vec<SizeShare>,
+    /// The share of requests that trim. The others read and write by
+    /// [`Requests::read_share`](super::Requests::read_share).
+    #[serde(skip_serializing_if = "Ratio::is_zero")]
+    pub trim_share: Ratio,
+    /// Number of writes after which each thread submits a flush, if given.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub flush_every: Option<u32>,
+    /// Makes the test a copy of its span to this offset of the target, if given: each block that was read is then
+    /// written there, and only then its buffer receives the next block.
+    #[serde(rename = "copy_to_bytes", skip_serializing_if = "Option::is_none")]
+    pub copy_to: Option<Bytes>,
+}
+
+/// A request size and its share in a mix.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct SizeShare {
+    /// Size of such a request.
+    #[serde(rename = "block_bytes")]
+    pub block: Bytes,
+    /// The share of all requests that have this size. The shares of a mix need not sum to one; they count in
+    /// proportion.
+    pub share: f64,
+}
+
+/// The start of a test.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Start {
+    /// Whether the test begins together with the test before it, instead of after the end of that test.
+    pub beside: bool,
+    /// Delay after that moment.
+    #[serde(rename = "delay_ns")]
+    pub delay: Duration,
+}
+
+impl Start {
+    /// Returns whether the test begins immediately after the end of the test before it.
+    pub fn is_plain(&self) -> bool {
+        *self == Self::default()
+    }
+}
+
+impl Mix {
+    /// The mix of reads and writes of one size.
+    pub const PLAIN: Self =
+        Self { sizes: Vec::new(), trim_share: Ratio::ZERO, flush_every: None, copy_to: None };
+
+    /// Returns the mean length of a request, which is `block` if the mix lacks sizes.
+    pub fn block_mean(&self, block: Bytes) -> f64 {
+        if self.sizes.is_empty() {
+            return block.get() as f64;
+        }
+        let sum: f64 = self.sizes.iter().map(|size| size.share).sum();
+        self.sizes.iter().map(|size| size.block.get() as f64 * size.share / sum).sum()
+    }
+
+    /// Returns whether the mix contains only reads and writes of one size.
+    pub fn is_plain(&self) -> bool {
+        *self == Self::default()
+    }
+}

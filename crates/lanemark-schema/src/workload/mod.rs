@@ -1,0 +1,416 @@
+//! The workload of a target: tests that each apply one load until a limit.
+//!
+//! A [`Workload`] is a named list of [`Test`]s, as a benchmark program runs them. A modelled drive and a real one
+//! receive the same value, and [`Accesses`] turns it into the same offsets for both. In a closed loop each thread keeps
+//! `queue_depth` requests outstanding and issues the next one `think` after a completion. In an open loop requests have
+//! scheduled times ([`Load`]).
+//!
+//! [`Test`] contains the settings that all tests have. [`Asks`] contains the settings of one kind of test: drawn
+//! requests, or a database's transactions. A recorded trace is a stream of [`Arrival`]s instead; a [`Test`] of
+//! [`Asks::Trace`] summarises it in a result.
+//!
+//! Not modelled: jobs that wait for another job's requests. A copy is one job, whose writes wait for its reads.
+
+mod accesses;
+mod arrival;
+mod asks;
+pub mod bound;
+mod buffer;
+mod builder;
+mod check;
+mod data;
+mod database;
+mod error;
+pub mod fault;
+mod load;
+mod mix;
+mod paged;
+mod pattern;
+mod places;
+mod requests;
+mod rounds;
+mod saved;
+mod schedule;
+mod transactions;
+
+pub use accesses::{Access, Accesses, Operation};
+pub use arrival::Arrival;
+pub use asks::{Asks, PartlyStated, TraceSummary};
+pub use buffer::BufferLaw;
+pub use buffer::BufferUse;
+pub use builder::{CheckedTest, Quantity, TestBuilder};
+pub use data::fill_random;
+pub use database::{DatabaseUsers, Profile, TransactionKind};
+pub use error::TestError;
+pub use fault::{Fault, FaultKind};
+pub use load::{Load, Process};
+pub use mix::{Mix, SizeShare, Start};
+pub use paged::PAGE;
+pub use pattern::{Pattern, Zone};
+pub use requests::Requests;
+pub use rounds::{Interval, Rounds, Tracked};
+pub use schedule::Schedule;
+pub use transactions::{Counted, Log, PageClass, Transactions};
+
+use std::ops::Range;
+
+use serde::{Deserialize, Serialize};
+
+use crate::units::{Bytes, Duration, Ratio};
+
+/// The smallest unit that a drive addresses.
+pub const SECTOR: Bytes = Bytes(512);
+/// The mix of a test that does not draw its own requests.
+const PLAIN: &Mix = &Mix::PLAIN;
+
+/// A named list of tests that run one after the other on one target.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Workload {
+    /// Name of the workload's file in the library, `crystaldiskmark-8`.
+    pub id: String,
+    /// Display name.
+    pub name: String,
+    /// Number of times that each test is run.
+    pub repeats: u32,
+    /// The method that averages the repeats into one figure.
+    pub average: Average,
+    /// Order in which tests and repeats are measured.
+    #[serde(default)]
+    pub order: Order,
+    /// Faults in each repeat of each test, which only a simulation can inject.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub faults: Vec<Fault>,
+    /// The tests, in the order in which they run.
+    pub tests: Vec<Test>,
+}
+
+impl Workload {
+    /// Returns the groups of tests that run in parallel, by their numbers, in order. A test that starts after the one
+    /// before it begins a group. The first test always begins one.
+    pub fn groups(&self) -> Vec<Range<usize>> {
+        let begins = |index: &usize| *index == 0 || !self.tests[*index].start.beside;
+        let firsts: Vec<usize> = (0..self.tests.len()).filter(begins).collect();
+        let ends = firsts.iter().skip(1).copied().chain([self.tests.len()]);
+        firsts.iter().zip(ends).map(|(&first, end)| first..end).collect()
+    }
+
+    /// Returns whether no other test runs in parallel with `test`, which is identified by its name.
+    pub fn runs_alone(&self, test: &Test) -> bool {
+        let place = self.tests.iter().position(|own| own.name == test.name);
+        place.is_none_or(|place| self.is_alone(place))
+    }
+
+    /// Returns whether no other test runs in parallel with the test of this number.
+    pub fn is_alone(&self, test: usize) -> bool {
+        let beside = |index: usize| self.tests.get(index).is_some_and(|test| test.start.beside);
+        (test == 0 || !beside(test)) && !beside(test + 1)
+    }
+}
+
+/// The order in which the tests of a workload are measured. It does not affect a simulation, whose runs are
+/// independent.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Order {
+    /// Each test with all its repeats, then the next test.
+    #[default]
+    Listed,
+    /// Every test once in a random order, then again in another, so that drift (heat, other load, a filling cache) does
+    /// not affect only one test.
+    Shuffled,
+}
+
+/// The method that averages repeats into one figure. There is no best-of-N: it grows with N on any noisy target.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Average {
+    /// The arithmetic mean.
+    Mean,
+    /// The middle value, or the mean of the middle two.
+    Median,
+}
+
+/// A test: one load with its limit.
+///
+/// Each kind of test has its own values in [`Test::asks`]; all kinds have the other values.
+///
+/// ```
+/// use lanemark_schema::units::{Bytes, Duration, Ratio};
+/// use lanemark_schema::workload::{Asks, Pattern, Test};
+///
+/// let reads = Test { duration: Some(Duration::from_seconds(2)), ..Test::of_blocks(Bytes::kibi(4)) };
+/// let mixed = reads.clone().with(|asked| {
+///     asked.pattern = Pattern::Sequential;
+///     asked.read_share = Ratio::new(0.7).unwrap_or_default();
+/// });
+/// assert!(reads.reads() && !reads.writes());
+/// assert!(mixed.writes() && mixed.is_in_order());
+/// assert!(matches!(mixed.asks, Asks::Requests(_)));
+/// ```
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(try_from = "saved::SavedTest", into = "saved::SavedTest")]
+pub struct Test {
+    /// Display name, `RND4K Q32T1 read`.
+    pub name: String,
+    /// The size of each request, or of the largest in a mix; the page of a database; the mean of a trace.
+    pub block: Bytes,
+    /// Threads, each with its own queue, or users of a database.
+    pub threads: u32,
+    /// Size of the used range of the target, which starts at [`Test::offset`].
+    pub span: Bytes,
+    /// Start of the span on the target.
+    pub offset: Bytes,
+    /// The test stops after this much data, if given.
+    pub volume: Option<Bytes>,
+    /// The test stops after this time, if given.
+    pub duration: Option<Duration>,
+    /// The test stops when the figures of rounds are steady, if given; then there is neither a volume nor a duration.
+    pub rounds: Option<Rounds>,
+    /// The intervals of the sample's series, if given.
+    pub interval: Option<Interval>,
+    /// Time that the load runs before anything is counted.
+    pub ramp: Duration,
+    /// The share of each written 4 KiB that is zeros, which a drive can compress.
+    pub compressibility: Ratio,
+    /// Start of the test.
+    pub start: Start,
+    /// Requests or transactions of the test.
+    pub asks: Asks,
+}
+
+impl Test {
+    /// Returns the drawn requests of the test, if it has them.
+    pub fn requests(&self) -> Option<&Requests> {
+        match &self.asks {
+            Asks::Requests(requests) => Some(requests),
+            _ => None,
+        }
+    }
+
+    /// Returns the drawn requests of the test for modification.
+    pub fn requests_mut(&mut self) -> Option<&mut Requests> {
+        match &mut self.asks {
+            Asks::Requests(requests) => Some(requests),
+            _ => None,
+        }
+    }
+
+    /// Returns the test with its requests changed. A test without drawn requests stays unchanged.
+    #[must_use]
+    pub fn with(mut self, change: impl FnOnce(&mut Requests)) -> Self {
+        self.requests_mut().map(change);
+        self
+    }
+
+    /// Returns the requests outstanding per thread; a database's user waits for each request.
+    pub fn queue_depth(&self) -> u32 {
+        match &self.asks {
+            Asks::Requests(requests) => requests.queue_depth,
+            Asks::Trace(trace) => trace.queue_depth,
+            Asks::PartlyStated(stated) => stated.queue_depth.unwrap_or(1),
+            Asks::Transactions(_) | Asks::Database(_) => 1,
+        }
+    }
+
+    /// Returns the share of requests that are reads. In a database it follows from the buffer during the run, and one
+    /// half is returned.
+    pub fn read_share(&self) -> Ratio {
+        match &self.asks {
+            Asks::Requests(requests) => requests.read_share,
+            Asks::Trace(trace) => trace.read_share,
+            Asks::PartlyStated(stated) => stated.read_share,
+            Asks::Transactions(_) | Asks::Database(_) => Ratio::HALF,
+        }
+    }
+
+    /// Returns the alignment of the requests' offsets; in a database the page.
+    pub fn alignment(&self) -> Bytes {
+        match &self.asks {
+            Asks::Requests(requests) => requests.alignment,
+            Asks::Trace(trace) => trace.alignment,
+            Asks::PartlyStated(stated) => stated.alignment,
+            Asks::Transactions(_) | Asks::Database(_) => self.block,
+        }
+    }
+
+    /// Returns the order of the requests' positions, if the test draws them and states how.
+    pub fn pattern(&self) -> Option<&Pattern> {
+        match &self.asks {
+            Asks::PartlyStated(stated) => stated.pattern.as_ref(),
+            _ => self.requests().map(|requests| &requests.pattern),
+        }
+    }
+
+    /// Returns the requests outstanding per thread; absent if the source of a result does not state it.
+    pub fn stated_queue_depth(&self) -> Option<u32> {
+        match &self.asks {
+            Asks::PartlyStated(stated) => stated.queue_depth,
+            _ => Some(self.queue_depth()),
+        }
+    }
+
+    /// Returns the settings that the source of a result does not state, each with the option of `lanemark import` that
+    /// supplies it.
+    pub fn unstated(&self) -> Vec<(&'static str, &'static str)> {
+        match &self.asks {
+            Asks::PartlyStated(stated) => stated.missing(),
+            _ => Vec::new(),
+        }
+    }
+
+    /// Returns the requests in addition to reads and writes of one size; empty if the test does not draw its own
+    /// requests.
+    pub fn mix(&self) -> &Mix {
+        self.requests().map_or(PLAIN, |requests| &requests.mix)
+    }
+
+    /// Returns the time that a thread waits between a completion and its next request. The users of a database have a
+    /// separate think time.
+    pub fn think(&self) -> Duration {
+        self.requests().map_or(Duration::ZERO, |requests| requests.think)
+    }
+
+    /// Returns whether every offset of the span is equally likely. This includes the pages of a database.
+    pub fn is_uniform(&self) -> bool {
+        match &self.asks {
+            Asks::Requests(requests) => requests.pattern == Pattern::Uniform,
+            Asks::Transactions(_) | Asks::Database(_) => true,
+            Asks::Trace(_) | Asks::PartlyStated(_) => false,
+        }
+    }
+
+    /// Returns whether the test draws its own requests, in a closed loop.
+    pub fn is_closed(&self) -> bool {
+        self.requests().is_some_and(|requests| requests.load.is_closed())
+    }
+
+    /// Returns whether requests of a thread follow each other on the target.
+    pub fn is_in_order(&self) -> bool {
+        self.requests().is_some_and(Requests::is_in_order)
+    }
+
+    /// Returns whether the test replays a recorded trace.
+    pub fn is_trace(&self) -> bool {
+        matches!(self.asks, Asks::Trace(_))
+    }
+
+    /// Returns the minimum length of a request.
+    pub fn block_least(&self) -> Bytes {
+        self.mix().sizes.iter().map(|size| size.block).min().unwrap_or(self.block)
+    }
+
+    /// Returns the mean length of a request.
+    pub fn block_mean(&self) -> f64 {
+        self.mix().block_mean(self.block)
+    }
+
+    /// Returns whether the test trims.
+    pub fn trims(&self) -> bool {
+        self.mix().trim_share > Ratio::ZERO
+    }
+
+    /// Returns whether the test writes.
+    pub fn writes(&self) -> bool {
+        self.read_share() < Ratio::ONE && self.mix().trim_share < Ratio::ONE
+    }
+
+    /// Returns whether the test reads.
+    pub fn reads(&self) -> bool {
+        self.read_share() > Ratio::ZERO && self.mix().trim_share < Ratio::ONE
+    }
+
+    /// Returns whether the test destroys the data on the target.
+    pub fn destroys(&self) -> bool {
+        self.writes() || self.trims()
+    }
+
+    /// Returns the requests outstanding over all threads.
+    pub fn population(&self) -> u64 {
+        u64::from(self.queue_depth()) * u64::from(self.threads)
+    }
+
+    /// Returns the end of the span.
+    pub fn span_end(&self) -> Bytes {
+        Bytes(self.offset.get().saturating_add(self.span.get()))
+    }
+
+    /// Returns the end of the used part of the target: of the span, or of its copy.
+    pub fn end(&self) -> Bytes {
+        let copy = self.mix().copy_to.map(|to| to.get().saturating_add(self.span.get()));
+        self.span_end().max(Bytes(copy.unwrap_or(0)))
+    }
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use super::*;
+
+    /// Returns 4 KiB uniform random reads over 1 GiB, one at a time.
+    pub(crate) fn random_read() -> Test {
+        Test {
+            name: "RND4K Q1T1 read".to_owned(),
+            volume: Some(Bytes::mebi(16)),
+            ..Test::of_blocks(Bytes::kibi(4))
+        }
+    }
+
+    fn asked(test: &mut Test) -> &mut Requests {
+        test.requests_mut().unwrap()
+    }
+
+    #[test]
+    fn a_plain_test_is_accepted() {
+        assert_eq!(random_read().check(), Ok(()));
+    }
+
+    #[test]
+    fn each_bound_is_named() {
+        let cases: [(&str, fn(&mut Test)); 9] = [
+            ("block", |t| t.block = Bytes(1000)),
+            ("block", |t| t.block = Bytes::mebi(65)),
+            ("alignment", |t| asked(t).alignment = Bytes::ZERO),
+            ("queue_depth", |t| asked(t).queue_depth = 0),
+            ("threads", |t| t.threads = 5000),
+            ("volume", |t| t.volume = None),
+            ("span", |t| t.span = Bytes(512)),
+            ("theta", |t| asked(t).pattern = Pattern::Zipf { theta: 0.0 }),
+            ("hot_span", |t| {
+                asked(t).pattern =
+                    Pattern::HotCold { hot_span: Ratio::ZERO, hot_share: Ratio::ONE };
+            }),
+        ];
+        for (field, spoil) in cases {
+            let mut test = random_read();
+            spoil(&mut test);
+            assert_eq!(test.check().unwrap_err().field, field);
+        }
+    }
+
+    #[test]
+    fn a_copy_is_a_closed_loop_of_reads_and_writes_only() {
+        let copy = || {
+            random_read().with(|requests| {
+                requests.read_share = Ratio::HALF;
+                requests.mix.copy_to = Some(Bytes::mebi(4096));
+            })
+        };
+        assert_eq!(copy().check(), Ok(()));
+        let cases: [(&str, fn(&mut Requests)); 6] = [
+            ("copy_to", |asked| asked.mix.copy_to = Some(Bytes(4096 * 1024 + 1))),
+            ("copy_to", |asked| asked.mix.copy_to = Some(Bytes::kibi(4))),
+            ("read", |asked| asked.read_share = Ratio::ONE),
+            ("trim", |asked| asked.mix.trim_share = Ratio::HALF),
+            ("flush_every", |asked| asked.mix.flush_every = Some(8)),
+            ("rate", |asked| {
+                asked.load = Load::Open { rate_per_second: 1e3, process: Process::Poisson };
+            }),
+        ];
+        for (field, spoil) in cases {
+            let error = copy().with(spoil).check().unwrap_err();
+            assert_eq!(error.field, field, "{error}");
+        }
+        // A copy may begin at the end of the span that it reads.
+        let end = copy().span_end();
+        assert_eq!(copy().with(|asked| asked.mix.copy_to = Some(end)).check(), Ok(()));
+    }
+}

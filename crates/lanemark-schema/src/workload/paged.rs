@@ -1,0 +1,165 @@
+//! Requests that only the page cache accepts, as the requests that it makes of them.
+//!
+//! A device transfers whole sectors. A request of 2,300 B therefore goes through the page cache, and the kernel
+//! transfers every page that it touches (Linux, `Documentation/admin-guide/sysctl/vm.rst`, on write-back by pages). A
+//! request of `l` bytes that begins `r` bytes after the start of a page touches `ceil((r + l) / 4096)` pages. The
+//! offsets of a test are multiples of its alignment `a`, so that `r` takes each multiple of `gcd(a, 4096)` equally
+//! often. From that follows the share of requests that touch one page, two pages and so on.
+//!
+//! The test in pages makes as many requests as the original test. Not modelled: a page that is written in part and read
+//! first because it is not in the cache; the same page written again by the next request in order, which here goes to
+//! the next page; several requests that are written back together.
+
+use super::bound::SIZES;
+use super::{SECTOR, SizeShare, Test, Workload};
+use crate::units::Bytes;
+
+/// The page of the page cache.
+pub const PAGE: Bytes = Bytes::kibi(4);
+
+impl Test {
+    /// Returns whether any request is not a multiple of 512 B, or does not begin at one, so that it must go through the
+    /// page cache.
+    pub fn needs_page_cache(&self) -> bool {
+        let sizes = self.mix().sizes.iter().map(|size| size.block);
+        let mut all = sizes.chain([self.block, self.alignment(), self.offset]);
+        self.requests().is_some() && all.any(|bytes| !bytes.get().is_multiple_of(SECTOR.get()))
+    }
+
+    /// Returns the test with the requests that the page cache makes; unchanged if it does not need the page cache.
+    #[must_use]
+    pub fn in_pages(&self) -> Self {
+        let Some(requests) = self.requests().filter(|_| self.needs_page_cache()) else {
+            return self.clone();
+        };
+        let single = [SizeShare { block: self.block, share: 1.0 }];
+        let own = if requests.mix.sizes.is_empty() { &single[..] } else { &requests.mix.sizes };
+        let step = gcd(requests.alignment.get(), PAGE.get());
+        let first = self.offset.get() % step;
+        let sizes = touched(own, step, first);
+        let block = sizes.iter().map(|size| size.block).max().unwrap_or(PAGE);
+        let in_order = requests.is_in_order();
+        let mut paged = Self { block, ..self.clone() }.with(|asked| {
+            let one_size = sizes.len() == 1;
+            asked.alignment = if in_order && one_size { block } else { PAGE };
+            asked.mix.sizes = if one_size { Vec::new() } else { sizes };
+        });
+        paged.offset = Bytes(self.offset.get() / PAGE.get() * PAGE.get());
+        let least = block.get() * if in_order { u64::from(self.threads) } else { 1 };
+        let end = self.span_end().get().next_multiple_of(PAGE.get());
+        paged.span = Bytes((end - paged.offset.get()).max(least));
+        let longer = paged.block_mean() / self.block_mean();
+        paged.volume =
+            self.volume.map(|volume| Bytes((volume.get() as f64 * longer).round() as u64));
+        paged
+    }
+}
+
+impl Workload {
+    /// Replaces each test that needs the page cache by its requests in pages; returns whether there was one.
+    pub fn take_pages(&mut self) -> bool {
+        let mut any = false;
+        for test in self.tests.iter_mut().filter(|test| test.needs_page_cache()) {
+            *test = test.in_pages();
+            any = true;
+        }
+        any
+    }
+}
+
+/// Returns the numbers of pages that requests of `sizes` touch, as sizes with their shares. Requests begin `first`
+/// bytes after a multiple of `step`.
+fn touched(sizes: &[SizeShare], step: u64, first: u64) -> Vec<SizeShare> {
+    let mut found: Vec<SizeShare> = Vec::new();
+    let places = PAGE.get() / step;
+    for size in sizes {
+        let whole = |place: u64| {
+            let end = (first + place * step) % PAGE.get() + size.block.get();
+            Bytes(end.next_multiple_of(PAGE.get()))
+        };
+        for place in 0..places {
+            let (block, share) = (whole(place), size.share / places as f64);
+            match found.iter_mut().find(|known| known.block == block) {
+                Some(known) => known.share += share,
+                None => found.push(SizeShare { block, share }),
+            }
+        }
+    }
+    found.sort_by_key(|size| size.block);
+    // Each size touches one of two numbers of pages; the smaller ones count as the larger if all do not fit.
+    while found.len() > SIZES.max {
+        let SizeShare { share, .. } = found.remove(0);
+        found[0].share += share;
+    }
+    found
+}
+
+fn gcd(a: u64, b: u64) -> u64 {
+    if b == 0 { a } else { gcd(b, a % b) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::workload::tests::random_read;
+    use crate::workload::{Mix, Pattern};
+
+    /// Returns requests of `block` bytes after `block` bytes, over 22 MiB.
+    fn in_order(block: u64) -> Test {
+        Test {
+            block: Bytes(block),
+            span: Bytes::mebi(22),
+            volume: Some(Bytes(block * 1000)),
+            ..random_read()
+        }
+        .with(|asked| {
+            asked.pattern = Pattern::Sequential;
+            asked.alignment = Bytes(block);
+        })
+    }
+
+    #[test]
+    fn requests_touch_the_pages_that_an_enumeration_says() {
+        for block in [1, 2300, 4097, 6000] {
+            let paged = in_order(block).in_pages();
+            assert_eq!(paged.check(), Ok(()), "{block}");
+            assert!(!paged.needs_page_cache());
+            // 4,096 requests one after the other begin at every possible offset in a page.
+            let pages = |at: u64| (at * block + block).div_ceil(4096) - at * block / 4096;
+            let mean = (0..4096).map(|at| pages(at) as f64 * 4096.0).sum::<f64>() / 4096.0;
+            assert!(
+                (paged.block_mean() - mean).abs() < 1e-6,
+                "{block}: {} {mean}",
+                paged.block_mean()
+            );
+            let requests = paged.volume.unwrap().get() as f64 / paged.block_mean();
+            assert!((requests - 1000.0).abs() < 0.01, "{block}: {requests} requests");
+        }
+    }
+
+    #[test]
+    fn random_places_and_several_sizes_are_rounded_out_too() {
+        let sizes = [(1000, 0.5), (8192, 0.5)];
+        let sizes = sizes.map(|(block, share)| SizeShare { block: Bytes(block), share });
+        let test = Test { block: Bytes(8192), ..random_read() }.with(|asked| {
+            asked.alignment = Bytes(1000);
+            asked.mix = Mix { sizes: sizes.to_vec(), ..Mix::PLAIN };
+        });
+        let paged = test.in_pages();
+        assert_eq!((paged.check(), paged.alignment()), (Ok(()), PAGE));
+        let blocks: Vec<u64> =
+            paged.mix().sizes.iter().map(|size| size.block.get() / 4096).collect();
+        assert_eq!(blocks, [1, 2, 3]);
+    }
+
+    #[test]
+    fn what_needs_no_page_cache_stays_as_it_is() {
+        let test = random_read();
+        assert_eq!(test.in_pages(), test);
+        let mut odd = in_order(2300);
+        assert_eq!(odd.check().unwrap_err().field, "block");
+        assert_eq!(odd.check_through_cache(), Ok(()));
+        odd.offset = Bytes(100);
+        assert_eq!(odd.in_pages().offset, Bytes::ZERO);
+    }
+}

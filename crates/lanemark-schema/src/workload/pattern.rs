@@ -1,0 +1,60 @@
+//! The order of the addresses of requests.
+
+use serde::{Deserialize, Serialize};
+
+use crate::units::Ratio;
+
+/// A part of the span in [`Pattern::Zones`].
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Zone {
+    /// The share of requests that go there.
+    pub share: Ratio,
+    /// Share of the span that the zone covers.
+    pub span: Ratio,
+}
+
+/// The order of the addresses of a test's requests.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Pattern {
+    /// Requests follow one another; each thread has an equal part of the span and starts over at its end.
+    Sequential,
+    /// Requests run from the end of the thread's part of the span to its beginning.
+    Backward,
+    /// Requests go anywhere in the span, with equal probability.
+    Uniform,
+    /// Requests go to each block of the span once in a random order, then again in another.
+    Shuffled,
+    /// Requests go to scattered blocks by a power law: `h` = 0.2 sends 80% of the requests to 20% of the offsets.
+    Pareto {
+        /// Above 0 and below 1.
+        h: f64,
+    },
+    /// Requests go to normally distributed addresses around the middle of the span.
+    Normal {
+        /// The standard deviation as a share of the span.
+        deviation: Ratio,
+    },
+    /// Requests go to zones, parts of the span one after the other, by their shares.
+    Zones {
+        /// Zones of the span; shares and spans are taken in proportion.
+        zones: Vec<Zone>,
+    },
+    /// Requests go to the block of rank r, scattered over the span, with probability proportional to `r^-theta`.
+    Zipf {
+        /// The exponent; YCSB uses 0.99.
+        theta: f64,
+    },
+    /// Requests go more often to a hot first part of the span.
+    HotCold {
+        /// The part of the span that is hot.
+        hot_span: Ratio,
+        /// The share of requests that go there.
+        hot_share: Ratio,
+    },
+}
+
+impl Zone {
+    pub(super) fn is_used(&self) -> bool {
+        self.share > Ratio::ZERO && self.span > Ratio::ZERO
+    }
+}

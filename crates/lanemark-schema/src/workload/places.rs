@@ -1,0 +1,246 @@
+//! The address of a thread's next request, counted in steps from the start of its part of the span.
+
+use super::{Pattern, Requests, Test, Zone};
+use crate::rng::{Rng, StreamKey, Zipf};
+
+/// A thread's part of the span of a test.
+pub(super) struct Field {
+    /// Start of the field on the target.
+    pub(super) start: u64,
+    /// Distance between the field's addresses, in bytes.
+    pub(super) step: u64,
+    pub(super) places: Places,
+}
+
+/// The rule that determines the next address.
+#[derive(Clone, Debug)]
+pub(super) enum Places {
+    Sequential {
+        next: u64,
+        count: u64,
+    },
+    /// Requests of several sizes one after the other: `step` is one alignment, and each request takes as many as it
+    /// needs.
+    Running {
+        next: u64,
+        count: u64,
+        largest: u64,
+        step: u64,
+    },
+    Backward {
+        next: u64,
+        count: u64,
+    },
+    Uniform {
+        count: u64,
+    },
+    Shuffled {
+        next: u64,
+        count: u64,
+        key: u64,
+    },
+    Zipf {
+        ranks: Zipf,
+        count: u64,
+    },
+    Pareto {
+        power: f64,
+        count: u64,
+    },
+    Normal {
+        deviation: f64,
+        count: u64,
+    },
+    HotCold {
+        hot: u64,
+        count: u64,
+        hot_share: f64,
+    },
+    /// Each zone with the share of requests up to its end, its first position and its number of positions.
+    Zones {
+        zones: Box<[(f64, u64, u64)]>,
+    },
+}
+
+impl Field {
+    pub(super) fn of(test: &Test, requests: &Requests, key: StreamKey) -> Self {
+        let threads = u64::from(test.threads);
+        let step = requests.step(test.block);
+        let span = test.span.get();
+        let several = !requests.mix.sizes.is_empty();
+        // A position may contain a whole block only if the block ends inside the span.
+        let count = match requests.is_in_order() {
+            true => span / step / threads,
+            false => (span - test.block.get()) / step + 1,
+        };
+        let start = match requests.is_in_order() {
+            true => test.offset.get() + u64::from(key.thread) * count * step,
+            false => test.offset.get(),
+        };
+        let mut step_taken = step;
+        let places = match &requests.pattern {
+            Pattern::Sequential if several => {
+                let unit = requests.alignment.get();
+                step_taken = unit;
+                // In units of the alignment; `step` is a multiple of it.
+                let whole = count * (step / unit);
+                let largest = test.block.get().div_ceil(unit);
+                Places::Running { next: 0, count: whole, largest, step: unit }
+            }
+            Pattern::Sequential => Places::Sequential { next: 0, count },
+            Pattern::Backward => Places::Backward { next: count, count },
+            Pattern::Uniform => Places::Uniform { count },
+            Pattern::Shuffled => Places::Shuffled { next: 0, count, key: 0 },
+            Pattern::Zipf { theta } => Places::Zipf { ranks: Zipf::new(count, *theta), count },
+            // The same definition as fio's: h = 0.2 sends 80% of the requests to 20% of the positions.
+            Pattern::Pareto { h } => {
+                Places::Pareto { power: libm::log(*h) / libm::log(1.0 - h), count }
+            }
+            Pattern::Normal { deviation } => {
+                Places::Normal { deviation: deviation.get() * count as f64, count }
+            }
+            Pattern::HotCold { hot_span, hot_share } => Places::HotCold {
+                hot: ((count as f64 * hot_span.get()) as u64).clamp(1, count),
+                count,
+                hot_share: hot_share.get(),
+            },
+            Pattern::Zones { zones } => Places::Zones { zones: parts(zones, count) },
+        };
+        Self { start, step: step_taken, places }
+    }
+}
+
+/// Computes the zones' ranges among `count` block positions; a zone without one gets its neighbour's last.
+fn parts(zones: &[Zone], count: u64) -> Box<[(f64, u64, u64)]> {
+    let shares: f64 = zones.iter().map(|zone| zone.share.get()).sum();
+    let spans: f64 = zones.iter().map(|zone| zone.span.get()).sum();
+    // A boundary that equals a position except for rounding counts as that position. Otherwise a zone loses its first
+    // position.
+    let boundary = |span: f64| (span / spans * (1.0 + 1e-12) * count as f64) as u64;
+    let (mut share, mut span) = (0.0, 0.0);
+    let part = |zone: &Zone| {
+        let first = boundary(span).min(count - 1);
+        share += zone.share.get() / shares;
+        span += zone.span.get();
+        let end = boundary(span).clamp(first + 1, count);
+        (share, first, end - first)
+    };
+    zones.iter().map(part).collect()
+}
+
+impl Places {
+    /// Returns the offset of a request of `length` bytes.
+    pub(super) fn next(&mut self, rng: &mut Rng, length: u64) -> u64 {
+        match self {
+            Self::Sequential { next, count } => {
+                let place = *next;
+                *next = if place + 1 == *count { 0 } else { place + 1 };
+                place
+            }
+            Self::Running { next, count, largest, step } => {
+                let place = if *next + *largest > *count { 0 } else { *next };
+                *next = place + length.div_ceil(*step);
+                place
+            }
+            Self::Backward { next, count } => {
+                *next = if *next == 0 { *count } else { *next } - 1;
+                *next
+            }
+            Self::Uniform { count } => rng.below(*count),
+            Self::Shuffled { next, count, key } => {
+                if *next == 0 {
+                    *key = rng.next_u64();
+                }
+                let place = permuted(*next, *count, *key);
+                *next = if *next + 1 == *count { 0 } else { *next + 1 };
+                place
+            }
+            Self::Zipf { ranks, count } => scatter(ranks.sample(rng) - 1, *count),
+            Self::Pareto { power, count } => {
+                let rank = libm::pow(rng.unit(), *power) * *count as f64;
+                scatter((rank as u64).min(*count - 1), *count)
+            }
+            Self::Normal { deviation, count } => loop {
+                // A position outside the span is drawn again.
+                let place = *count as f64 / 2.0 + rng.normal() * *deviation;
+                if place >= 0.0 && place < *count as f64 {
+                    return place as u64;
+                }
+            },
+            Self::HotCold { hot, count, hot_share } => {
+                let cold = *count - *hot;
+                if cold == 0 || rng.chance(*hot_share) {
+                    rng.below(*hot)
+                } else {
+                    *hot + rng.below(cold)
+                }
+            }
+            Self::Zones { zones } => {
+                let drawn = rng.unit();
+                let found = zones.iter().find(|(up_to, ..)| drawn < *up_to).or(zones.last());
+                found.map_or(0, |(_, first, count)| first + rng.below(*count))
+            }
+        }
+    }
+}
+
+/// Spreads neighbouring ranks over the span, one to one: multiplies by an odd number until the result is inside, as in
+/// format-preserving encryption by cycle walking.
+fn scatter(rank: u64, count: u64) -> u64 {
+    let mask = count.next_power_of_two() - 1;
+    let mut place = rank;
+    loop {
+        place = place.wrapping_mul(0x9e37_79b9_7f4a_7c15) & mask;
+        place = (place ^ (place >> (mask.count_ones() / 2 + 1))) & mask;
+        if place < count {
+            return place;
+        }
+    }
+}
+
+/// Returns the position at `index` of the order that `key` gives to `count` positions: four rounds of a Feistel network
+/// on the smallest sufficient even number of bits, repeated until the result is inside. It needs no table for any
+/// number of positions.
+fn permuted(index: u64, count: u64, key: u64) -> u64 {
+    let half = (count.max(2).next_power_of_two().trailing_zeros()).div_ceil(2);
+    let mask = (1u64 << half) - 1;
+    let mut place = index;
+    loop {
+        let (mut left, mut right) = (place >> half, place & mask);
+        for round in 0..4u32 {
+            let mixed = (right ^ key.rotate_left(16 * round)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+            let mixed = (mixed ^ (mixed >> 29)).wrapping_mul(0x94d0_49bb_1331_11eb);
+            (left, right) = (right, left ^ ((mixed >> 32) & mask));
+        }
+        place = left << half | right;
+        if place < count {
+            return place;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn scattering_doubles_no_place(count in 1u64..3000) {
+            let mut places: Vec<u64> = (0..count).map(|rank| scatter(rank, count)).collect();
+            places.sort_unstable();
+            prop_assert!(places.iter().copied().eq(0..count));
+        }
+
+        #[test]
+        fn an_order_has_each_place_once(count in 1u64..3000, key: u64) {
+            let mut places: Vec<u64> = (0..count).map(|at| permuted(at, count, key)).collect();
+            places.sort_unstable();
+            prop_assert!(places.iter().copied().eq(0..count));
+        }
+    }
+}
+
+#[cfg(test)]
+#[path = "places_tests.rs"]
+mod frequencies;

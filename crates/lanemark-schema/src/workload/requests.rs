@@ -1,0 +1,64 @@
+//! The requests of a test: their offsets, directions and sizes, and their arrival.
+
+use super::load::Load;
+use super::mix::Mix;
+use super::pattern::Pattern;
+use crate::units::{Bytes, Duration, Ratio};
+
+/// The requests that a test asks for by itself.
+///
+/// ```
+/// use lanemark_schema::units::Bytes;
+/// use lanemark_schema::workload::{Pattern, Requests, Test};
+///
+/// let block = Bytes::kibi(128);
+/// let requests = Requests { pattern: Pattern::Sequential, queue_depth: 4, ..Requests::aligned_to(block) };
+/// let test = Test { volume: Some(Bytes::mebi(64)), asks: requests.into(), ..Test::of_blocks(block) };
+/// assert_eq!((test.queue_depth(), test.check()), (4, Ok(())));
+/// ```
+#[derive(Clone, Debug, PartialEq)]
+pub struct Requests {
+    /// Order of the requests' addresses.
+    pub pattern: Pattern,
+    /// The share of requests that are reads.
+    pub read_share: Ratio,
+    /// Requests outstanding per thread.
+    pub queue_depth: u32,
+    /// Every request starts at a multiple of this within the span.
+    pub alignment: Bytes,
+    /// Time that a thread waits between a completion and its next request.
+    pub think: Duration,
+    /// Requests in addition to reads and writes of one size.
+    pub mix: Mix,
+    /// Arrival of the requests.
+    pub load: Load,
+}
+
+impl Requests {
+    /// Returns reads anywhere in the span, one at a time, at multiples of `alignment`.
+    pub fn aligned_to(alignment: Bytes) -> Self {
+        Self {
+            pattern: Pattern::Uniform,
+            read_share: Ratio::ONE,
+            queue_depth: 1,
+            alignment,
+            think: Duration::ZERO,
+            mix: Mix::PLAIN,
+            load: Load::Closed,
+        }
+    }
+
+    /// Returns whether requests of a thread follow each other on the target.
+    pub fn is_in_order(&self) -> bool {
+        matches!(self.pattern, Pattern::Sequential | Pattern::Backward)
+    }
+
+    /// Returns the distance between the addresses of requests of `block`: sequential blocks begin at the next multiple
+    /// of the alignment, others at any.
+    pub(crate) fn step(&self, block: Bytes) -> u64 {
+        match self.is_in_order() {
+            true => block.get().next_multiple_of(self.alignment.get()),
+            false => self.alignment.get(),
+        }
+    }
+}

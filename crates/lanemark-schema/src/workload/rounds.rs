@@ -1,0 +1,106 @@
+//! The length of a test, and its rounds and intervals.
+
+use serde::{Deserialize, Serialize};
+
+use crate::units::Duration;
+
+/// Rounds that follow each other until their figure is steady (`result::steady`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Rounds {
+    /// Length of a round.
+    #[serde(rename = "length_ns")]
+    pub length: Duration,
+    /// The tracked figure.
+    pub tracked: Tracked,
+}
+
+/// The figure that must become steady.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Tracked {
+    /// Requests a second.
+    #[default]
+    Iops,
+    /// Bytes a second.
+    Throughput,
+    /// The mean latency.
+    Latency,
+}
+
+/// The intervals of a series.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Interval {
+    /// A round length that gives up to a thousand intervals.
+    Automatic,
+    /// A given length.
+    Fixed {
+        /// Length of an interval.
+        #[serde(rename = "interval_ns")]
+        interval: Duration,
+    },
+}
+
+impl Tracked {
+    /// All figures with their names.
+    pub const ALL: [(&'static str, Self); 3] =
+        [("iops", Self::Iops), ("throughput", Self::Throughput), ("latency", Self::Latency)];
+
+    /// Returns the figure's name in files and on the command line.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Iops => "iops",
+            Self::Throughput => "throughput",
+            Self::Latency => "latency",
+        }
+    }
+}
+
+impl std::str::FromStr for Tracked {
+    type Err = String;
+    fn from_str(text: &str) -> Result<Self, String> {
+        let found = Self::ALL.iter().find(|(name, _)| *name == text);
+        found
+            .map(|(_, tracked)| *tracked)
+            .ok_or_else(|| "one of iops, throughput, latency".to_owned())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::Test;
+    use super::super::tests::random_read;
+    use super::*;
+    use crate::units::Bytes;
+
+    const MINUTE: Duration = Duration::from_seconds(60);
+
+    fn rounds(length: Duration) -> Test {
+        let rounds = Some(Rounds { length, tracked: Tracked::Iops });
+        Test { rounds, volume: None, ..random_read() }
+    }
+
+    #[test]
+    fn rounds_are_a_limit_of_their_own() {
+        assert_eq!(rounds(MINUTE).check(), Ok(()));
+        let field = |test: Test| test.check().unwrap_err().field;
+        assert_eq!(field(rounds(Duration::ZERO)), "round");
+        assert_eq!(field(rounds(super::super::bound::ROUND.max + MINUTE)), "round");
+        assert_eq!(field(Test { volume: Some(Bytes::mebi(1)), ..rounds(MINUTE) }), "volume");
+        assert_eq!(field(Test { duration: Some(MINUTE), ..rounds(MINUTE) }), "duration");
+    }
+
+    #[test]
+    fn an_interval_is_not_empty() {
+        let interval = Some(Interval::Fixed { interval: Duration::ZERO });
+        assert_eq!(Test { interval, ..random_read() }.check().unwrap_err().field, "interval");
+    }
+
+    #[test]
+    fn every_figure_is_found_by_its_name() {
+        for (name, tracked) in Tracked::ALL {
+            assert_eq!((name.parse(), tracked.name()), (Ok(tracked), name));
+        }
+        assert!("speed".parse::<Tracked>().is_err());
+    }
+}

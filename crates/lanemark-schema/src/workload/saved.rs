@@ -1,0 +1,350 @@
+//! A test in result files: one flat table for all kinds of tests.
+//!
+//! A kind of test that lacks a value writes a fixed one, for compatibility: a database submits one request at a time,
+//! half of them reads, anywhere in the span, and a trace has neither a mix nor a think time. These values are ignored
+//! when such a test is read.
+
+use serde::{Deserialize, Serialize};
+
+use super::{
+    Asks, DatabaseUsers, Interval, Load, Mix, PartlyStated, Pattern, Process, Requests, Rounds,
+    Start, Test, TestError, TraceSummary, Transactions, Zone,
+};
+use crate::units::{Bytes, Duration, Ratio};
+
+/// A test's table.
+#[derive(Serialize, Deserialize)]
+#[serde(rename = "Test")]
+pub(super) struct SavedTest {
+    name: String,
+    block_bytes: Bytes,
+    pattern: SavedPattern,
+    read_share: Ratio,
+    /// Null if the source of the result does not state it.
+    #[serde(deserialize_with = "Option::deserialize")]
+    queue_depth: Option<u32>,
+    threads: u32,
+    span_bytes: Bytes,
+    offset_bytes: Bytes,
+    alignment_bytes: Bytes,
+    volume_bytes: Option<Bytes>,
+    duration_ns: Option<Duration>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    rounds: Option<Rounds>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    interval: Option<Interval>,
+    ramp_ns: Duration,
+    think_ns: Duration,
+    compressibility: Ratio,
+    #[serde(default, skip_serializing_if = "Mix::is_plain")]
+    mix: Mix,
+    #[serde(default, skip_serializing_if = "SavedLoad::is_closed")]
+    load: SavedLoad,
+    #[serde(default, skip_serializing_if = "Start::is_plain")]
+    start: Start,
+}
+
+/// The order of the requests' offsets, or the mark of a trace.
+#[derive(Serialize, Deserialize)]
+#[serde(rename = "Pattern", rename_all = "kebab-case")]
+enum SavedPattern {
+    Sequential,
+    Backward,
+    Uniform,
+    Shuffled,
+    Pareto { h: f64 },
+    Normal { deviation: Ratio },
+    Zones { zones: Vec<Zone> },
+    Zipf { theta: f64 },
+    HotCold { hot_span: Ratio, hot_share: Ratio },
+    Trace,
+    NotStated,
+}
+
+/// The arrival of the requests, or the mark of a database.
+#[derive(Default, Serialize, Deserialize)]
+#[serde(rename = "Load", tag = "loop", rename_all = "kebab-case")]
+enum SavedLoad {
+    #[default]
+    Closed,
+    Open {
+        rate_per_second: f64,
+        process: Process,
+    },
+    Transactions(Box<Transactions>),
+    Database(DatabaseUsers),
+}
+
+impl SavedLoad {
+    fn is_closed(&self) -> bool {
+        matches!(self, Self::Closed)
+    }
+}
+
+impl SavedPattern {
+    /// Returns the pattern that draws the positions; `None` for a trace and if it is not stated.
+    fn drawn(self) -> Option<Pattern> {
+        Some(match self {
+            Self::Sequential => Pattern::Sequential,
+            Self::Backward => Pattern::Backward,
+            Self::Uniform => Pattern::Uniform,
+            Self::Shuffled => Pattern::Shuffled,
+            Self::Pareto { h } => Pattern::Pareto { h },
+            Self::Normal { deviation } => Pattern::Normal { deviation },
+            Self::Zones { zones } => Pattern::Zones { zones },
+            Self::Zipf { theta } => Pattern::Zipf { theta },
+            Self::HotCold { hot_span, hot_share } => Pattern::HotCold { hot_span, hot_share },
+            Self::Trace | Self::NotStated => return None,
+        })
+    }
+}
+
+impl From<Pattern> for SavedPattern {
+    fn from(pattern: Pattern) -> Self {
+        match pattern {
+            Pattern::Sequential => Self::Sequential,
+            Pattern::Backward => Self::Backward,
+            Pattern::Uniform => Self::Uniform,
+            Pattern::Shuffled => Self::Shuffled,
+            Pattern::Pareto { h } => Self::Pareto { h },
+            Pattern::Normal { deviation } => Self::Normal { deviation },
+            Pattern::Zones { zones } => Self::Zones { zones },
+            Pattern::Zipf { theta } => Self::Zipf { theta },
+            Pattern::HotCold { hot_span, hot_share } => Self::HotCold { hot_span, hot_share },
+        }
+    }
+}
+
+impl TryFrom<SavedTest> for Test {
+    type Error = TestError;
+
+    /// Rejects a trace that is also a database's load.
+    fn try_from(saved: SavedTest) -> Result<Self, TestError> {
+        let SavedTest { read_share, queue_depth, alignment_bytes: alignment, .. } = saved;
+        let is_trace = matches!(saved.pattern, SavedPattern::Trace);
+        let unstated = matches!(saved.pattern, SavedPattern::NotStated) || queue_depth.is_none();
+        if unstated && (is_trace || !saved.load.is_closed()) {
+            return Err(TestError {
+                field: "queue_depth",
+                value: "not stated".to_owned(),
+                bound: "a number, unless the requests are of a closed loop".to_owned(),
+            });
+        }
+        let stated_depth = queue_depth;
+        let queue_depth = queue_depth.unwrap_or(1);
+        let requests = |pattern, load| {
+            let (think, mix) = (saved.think_ns, saved.mix);
+            Requests { pattern, read_share, queue_depth, alignment, think, mix, load }.into()
+        };
+        let trace = |error: &str| TestError {
+            field: "pattern",
+            value: "trace".to_owned(),
+            bound: format!("none beside a load of {error}"),
+        };
+        let asks = match (saved.pattern.drawn(), saved.load) {
+            (pattern, SavedLoad::Closed) if unstated => Asks::PartlyStated(PartlyStated {
+                pattern,
+                read_share,
+                queue_depth: stated_depth,
+                alignment,
+            }),
+            (Some(pattern), SavedLoad::Closed) => requests(pattern, Load::Closed),
+            (Some(pattern), SavedLoad::Open { rate_per_second, process }) => {
+                requests(pattern, Load::Open { rate_per_second, process })
+            }
+            (Some(_), SavedLoad::Transactions(transactions)) => Asks::Transactions(transactions),
+            (Some(_), SavedLoad::Database(users)) => Asks::Database(users),
+            (None, SavedLoad::Closed) => {
+                Asks::Trace(TraceSummary { read_share, queue_depth, alignment })
+            }
+            (None, SavedLoad::Open { .. }) => return Err(trace("an open loop")),
+            (None, SavedLoad::Transactions(_)) => return Err(trace("transactions")),
+            (None, SavedLoad::Database(_)) => return Err(trace("a database")),
+        };
+        Ok(Self {
+            name: saved.name,
+            block: saved.block_bytes,
+            threads: saved.threads,
+            span: saved.span_bytes,
+            offset: saved.offset_bytes,
+            volume: saved.volume_bytes,
+            duration: saved.duration_ns,
+            rounds: saved.rounds,
+            interval: saved.interval,
+            ramp: saved.ramp_ns,
+            compressibility: saved.compressibility,
+            start: saved.start,
+            asks,
+        })
+    }
+}
+
+impl From<Test> for SavedTest {
+    fn from(test: Test) -> Self {
+        let (read_share, queue_depth) = (test.read_share(), test.stated_queue_depth());
+        let (alignment_bytes, think_ns) = (test.alignment(), test.think());
+        let (pattern, mix, load) = match test.asks {
+            Asks::Requests(Requests { pattern, mix, load, .. }) => {
+                (pattern.into(), mix, load.into())
+            }
+            Asks::Transactions(load) => {
+                (SavedPattern::Uniform, Mix::PLAIN, SavedLoad::Transactions(load))
+            }
+            Asks::Database(users) => {
+                (SavedPattern::Uniform, Mix::PLAIN, SavedLoad::Database(users))
+            }
+            Asks::Trace(_) => (SavedPattern::Trace, Mix::PLAIN, SavedLoad::Closed),
+            Asks::PartlyStated(stated) => {
+                let pattern = stated.pattern.map_or(SavedPattern::NotStated, Into::into);
+                (pattern, Mix::PLAIN, SavedLoad::Closed)
+            }
+        };
+        Self {
+            name: test.name,
+            block_bytes: test.block,
+            pattern,
+            read_share,
+            queue_depth,
+            threads: test.threads,
+            span_bytes: test.span,
+            offset_bytes: test.offset,
+            alignment_bytes,
+            volume_bytes: test.volume,
+            duration_ns: test.duration,
+            rounds: test.rounds,
+            interval: test.interval,
+            ramp_ns: test.ramp,
+            think_ns,
+            compressibility: test.compressibility,
+            mix,
+            load,
+            start: test.start,
+        }
+    }
+}
+
+impl From<Load> for SavedLoad {
+    fn from(load: Load) -> Self {
+        match load {
+            Load::Closed => Self::Closed,
+            Load::Open { rate_per_second, process } => Self::Open { rate_per_second, process },
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::random_read;
+    use super::super::transactions::tests::{transactions, users};
+    use super::super::{Profile, SizeShare};
+    use super::*;
+
+    fn database() -> Asks {
+        Asks::Database(DatabaseUsers {
+            profile: Profile::Tpcc,
+            warehouses: 10,
+            divisor: 1,
+            contents_seed: 1,
+            think_times: true,
+            procedures: false,
+            pause: Duration::ZERO,
+        })
+    }
+
+    fn trace() -> Asks {
+        let (read_share, alignment) = (Ratio::new(0.25).unwrap(), Bytes(512));
+        Asks::Trace(TraceSummary { read_share, queue_depth: 7, alignment })
+    }
+
+    fn patterns() -> Vec<Pattern> {
+        let third = Ratio::new(1.0 / 3.0).unwrap();
+        vec![
+            Pattern::Sequential,
+            Pattern::Backward,
+            Pattern::Uniform,
+            Pattern::Shuffled,
+            Pattern::Pareto { h: 0.2 },
+            Pattern::Normal { deviation: third },
+            Pattern::Zones { zones: vec![Zone { share: third, span: third }] },
+            Pattern::Zipf { theta: 0.99 },
+            Pattern::HotCold { hot_span: third, hot_share: Ratio::HALF },
+        ]
+    }
+
+    #[test]
+    fn every_kind_of_test_comes_back_as_it_was() {
+        let mixed = random_read().with(|asked| {
+            asked.load = Load::Open { rate_per_second: 500.0, process: Process::Poisson };
+            asked.mix.sizes = vec![SizeShare { block: Bytes::kibi(4), share: 1.0 }];
+            asked.mix.flush_every = Some(8);
+            asked.think = Duration::from_microseconds(5);
+        });
+        let mut all: Vec<Test> = patterns()
+            .into_iter()
+            .map(|pattern| random_read().with(|asked| asked.pattern = pattern))
+            .collect();
+        all.extend([mixed, users(transactions())]);
+        all.extend([database(), trace()].map(|asks| Test { asks, ..random_read() }));
+        for test in all {
+            let text = serde_json::to_string(&test).unwrap();
+            let read: Test = serde_json::from_str(&text).unwrap();
+            assert_eq!(read, test, "{text}");
+            assert_eq!(serde_json::to_string(&read).unwrap(), text);
+        }
+    }
+
+    /// The tables of results from the time when all tests had all values.
+    #[test]
+    fn files_have_the_keys_that_they_always_had() {
+        let head = r#"{"name":"RND4K Q1T1 read","block_bytes":4096,"pattern":"#;
+        let place = r#""threads":1,"span_bytes":1073741824,"offset_bytes":0,"#;
+        let end = r#""volume_bytes":16777216,"duration_ns":null,"ramp_ns":0.0,"think_ns":0.0,"compressibility":0.0"#;
+        let database_load = r#","load":{"loop":"database","profile":"tpcc","warehouses":10,"divisor":1,"contents_seed":1,"think_times":true,"procedures":false}"#;
+        for (test, pattern, share, depth, alignment, load) in [
+            (random_read(), "uniform", "1.0", 1, 4096, ""),
+            (Test { asks: trace(), ..random_read() }, "trace", "0.25", 7, 512, ""),
+            (Test { asks: database(), ..random_read() }, "uniform", "0.5", 1, 4096, database_load),
+        ] {
+            let asked = format!(r#""{pattern}","read_share":{share},"queue_depth":{depth},"#);
+            let text =
+                format!(r#"{head}{asked}{place}"alignment_bytes":{alignment},{end}{load}}}"#);
+            assert_eq!(serde_json::to_string(&test).unwrap(), text);
+            assert_eq!(serde_json::from_str::<Test>(&text).unwrap(), test);
+        }
+    }
+
+    #[test]
+    fn what_is_not_stated_comes_back_as_not_stated() {
+        let read_share = Ratio::new(0.75).unwrap();
+        for (pattern, queue_depth) in
+            [(None, None), (None, Some(8)), (Some(Pattern::Uniform), None)]
+        {
+            let alignment = Bytes(4096);
+            let stated = PartlyStated { pattern, read_share, queue_depth, alignment };
+            let test = Test { asks: Asks::PartlyStated(stated), ..random_read() };
+            let text = serde_json::to_string(&test).unwrap();
+            assert_eq!(text.contains(r#""pattern":"not-stated""#), test.pattern().is_none());
+            assert_eq!(text.contains(r#""queue_depth":null"#), queue_depth.is_none());
+            assert_eq!(serde_json::from_str::<Test>(&text).unwrap(), test);
+            let error = test.checked().unwrap_err().to_string();
+            assert!(error.contains("not stated") && error.contains("lanemark import"), "{error}");
+        }
+    }
+
+    #[test]
+    fn a_trace_is_no_load_of_its_own() {
+        let text = serde_json::to_string(&users(transactions())).unwrap();
+        let spoilt = text.replace("\"uniform\"", "\"trace\"");
+        let error = serde_json::from_str::<Test>(&spoilt).unwrap_err().to_string();
+        assert!(
+            error.starts_with("pattern = trace: none beside a load of transactions"),
+            "{error}"
+        );
+        let unknown = text.replace("\"uniform\"", "\"sideways\"");
+        let error = serde_json::from_str::<Test>(&unknown).unwrap_err().to_string();
+        assert!(error.starts_with("unknown variant `sideways`, expected one of"), "{error}");
+        let less = text.replace("\"queue_depth\":1,", "");
+        let error = serde_json::from_str::<Test>(&less).unwrap_err().to_string();
+        assert!(error.starts_with("missing field `queue_depth`"), "{error}");
+    }
+}

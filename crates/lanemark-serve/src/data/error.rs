@@ -1,0 +1,37 @@
+//! Reasons why data cannot be opened.
+
+use std::io;
+use std::path::PathBuf;
+
+/// A reason why data cannot be opened.
+#[derive(Debug, thiserror::Error)]
+pub enum DataError {
+    /// A target that is refused so that nothing is lost.
+    #[error("{}: {why}", path.display())]
+    Refused {
+        /// The file.
+        path: PathBuf,
+        /// Reason of the refusal.
+        why: String,
+        /// Advice on how to proceed.
+        hint: String,
+    },
+    /// A file that does not fit the request.
+    #[error("{}: {why}", path.display())]
+    Misfit {
+        /// The file.
+        path: PathBuf,
+        /// Reason why the file does not fit.
+        why: String,
+    },
+    /// A file that cannot be opened, read or written.
+    #[error("{}: can't be {action}: {source}", path.display())]
+    System {
+        /// The file.
+        path: PathBuf,
+        /// Action that failed.
+        action: &'static str,
+        /// The kernel's error.
+        source: io::Error,
+    },
+}

@@ -1,0 +1,192 @@
+//! The files of data: the data itself, its companions and the image below it, each opened so that no other program's
+//! data is lost.
+//!
+//! The data is locked for one server (flock(2)); an image is locked against servers that write it, and shared with
+//! others that read it. Not every file system supports locks. If the data could not be opened, the files that were
+//! created are removed again.
+
+use std::fs::{File, Metadata, OpenOptions};
+use std::io;
+use std::os::unix::fs::{FileTypeExt, MetadataExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+
+use lanemark_files::companion::{self, Companion, CompanionError};
+use rustix::fs::{FlockOperation, OFlags, flock};
+use rustix::io::Errno;
+
+use super::error::DataError;
+use super::journal::{Extent, Image};
+
+/// File systems whose files the kernel generates: proc, sysfs, debugfs, tracefs and securityfs (`linux/magic.h`).
+const KERNEL_FILE_SYSTEMS: [u64; 5] = [0x9fa0, 0x6265_6572, 0x6462_6720, 0x7472_6163, 0x7363_6673];
+
+/// Files that were created while data was opened; they are removed if the opening fails.
+#[derive(Debug, Default)]
+pub(super) struct Made(Vec<PathBuf>);
+
+impl Made {
+    /// Returns whether this start created the file.
+    pub(super) fn is_made(&self, path: &Path) -> bool {
+        self.0.iter().any(|made| made == path)
+    }
+
+    /// Opens or creates a companion of the data.
+    pub(super) fn companion(&mut self, path: &Path, mark: &str) -> Result<Companion, DataError> {
+        let was_there = std::fs::symlink_metadata(path).is_ok();
+        let opened = companion::open(path, mark.as_bytes()).map_err(|error| match error {
+            CompanionError::Foreign { path, reason } => DataError::Refused {
+                path,
+                why: format!("exists and {reason}"),
+                hint: "move it away, or name another file for --data".to_owned(),
+            },
+            CompanionError::System { path, source } => {
+                DataError::System { path, action: "opened", source }
+            }
+        })?;
+        if !was_there {
+            self.0.push(path.to_owned());
+        }
+        Ok(opened)
+    }
+
+    /// Keeps all of the created files.
+    pub(super) fn keep(&mut self) {
+        self.0.clear();
+    }
+}
+
+impl Drop for Made {
+    fn drop(&mut self) {
+        for path in &self.0 {
+            let _ = std::fs::remove_file(path);
+        }
+    }
+}
+
+/// Opens or creates the file of the data, for this server only.
+pub(super) fn take(
+    path: &Path,
+    image: Option<&OpenImage>,
+    made: &mut Made,
+) -> Result<File, DataError> {
+    let fail = |action| move |source| DataError::System { path: path.to_owned(), action, source };
+    let refused = |why: &str, hint: &str| DataError::Refused {
+        path: path.to_owned(),
+        why: why.to_owned(),
+        hint: hint.to_owned(),
+    };
+    match companion::create(path) {
+        Ok(file) => {
+            made.0.push(path.to_owned());
+            lock(&file, FlockOperation::NonBlockingLockExclusive, path)?;
+            return Ok(file);
+        }
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+        Err(error) => return Err(fail("opened")(error)),
+    }
+    match std::fs::metadata(path) {
+        Ok(there) if !there.is_file() => {
+            let kind = there.file_type();
+            let what = match (kind.is_block_device(), kind.is_dir()) {
+                (true, _) => "is a block device, and data is only kept in files",
+                (_, true) => "is a folder",
+                _ => "is no regular file",
+            };
+            return Err(refused(what, "name a new file"));
+        }
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            return Err(refused("is a link that leads nowhere", "name a new file"));
+        }
+        Err(error) => return Err(fail("opened")(error)),
+        Ok(_) => {}
+    }
+    let mut options = OpenOptions::new();
+    // If the file was replaced by a pipe in the meantime, the opening must not block.
+    let flags = (OFlags::NONBLOCK | OFlags::CLOEXEC).bits().cast_signed();
+    let file = options.read(true).write(true).custom_flags(flags).open(path);
+    let file = file.map_err(fail("opened"))?;
+    let there = file.metadata().map_err(fail("opened"))?;
+    if !there.is_file() {
+        return Err(fail("opened")(io::Error::other("is no regular file")));
+    }
+    check_medium(path, &file)?;
+    if image.is_some_and(|image| image.is(&there)) {
+        let why = "is the image of --over too, which is only read";
+        return Err(refused(why, "name a new file for --data"));
+    }
+    lock(&file, FlockOperation::NonBlockingLockExclusive, path)?;
+    Ok(file)
+}
+
+/// Refuses a file that is not on a disk: `/proc/self/mem` is reported as a regular file of length zero.
+fn check_medium(path: &Path, file: &File) -> Result<(), DataError> {
+    let is_of_kernel = rustix::fs::fstatfs(file)
+        .is_ok_and(|system| KERNEL_FILE_SYSTEMS.contains(&(system.f_type as u64)));
+    match is_of_kernel {
+        true => Err(DataError::Refused {
+            path: path.to_owned(),
+            why: "is a file that the kernel makes up, and keeps no data".to_owned(),
+            hint: "name a file of a disk".to_owned(),
+        }),
+        false => Ok(()),
+    }
+}
+
+/// Locks a file, if its file system supports locks.
+pub(super) fn lock(file: &File, kind: FlockOperation, path: &Path) -> Result<(), DataError> {
+    match flock(file, kind) {
+        Err(Errno::WOULDBLOCK) => Err(DataError::Refused {
+            path: path.to_owned(),
+            why: "another program has locked it".to_owned(),
+            hint: "end the other server, or name another file".to_owned(),
+        }),
+        _ => Ok(()),
+    }
+}
+
+/// An image that is open.
+pub(super) struct OpenImage {
+    pub(super) file: File,
+    there: Metadata,
+    pub(super) path: PathBuf,
+}
+
+impl OpenImage {
+    /// Opens the image at `path`; no server can write it while it is open.
+    pub(super) fn open(path: &Path) -> Result<Self, DataError> {
+        let fail = |source| DataError::System { path: path.to_owned(), action: "opened", source };
+        let not_regular = || {
+            let why = "an image is a regular file".to_owned();
+            DataError::Misfit { path: path.to_owned(), why }
+        };
+        if !std::fs::metadata(path).map_err(fail)?.is_file() {
+            return Err(not_regular());
+        }
+        let flags = (OFlags::NONBLOCK | OFlags::CLOEXEC).bits().cast_signed();
+        let mut options = OpenOptions::new();
+        let file = options.read(true).custom_flags(flags).open(path).map_err(fail)?;
+        let there = file.metadata().map_err(fail)?;
+        if !there.is_file() {
+            return Err(not_regular());
+        }
+        check_medium(path, &file)?;
+        lock(&file, FlockOperation::NonBlockingLockShared, path)?;
+        Ok(Self { file, there, path: path.to_owned() })
+    }
+
+    /// Returns the length in bytes.
+    pub(super) fn length(&self) -> u64 {
+        self.there.len()
+    }
+
+    /// Returns whether this is the file of `other`.
+    pub(super) fn is(&self, other: &Metadata) -> bool {
+        (self.there.dev(), self.there.ino()) == (other.dev(), other.ino())
+    }
+
+    /// Returns the record of the image in a journal, in which a line end would end the path.
+    pub(super) fn noted(&self) -> Image {
+        let extent = Extent { length: self.length(), inode: self.there.ino() };
+        Image { extent, path: self.path.display().to_string().replace('\n', "\\n") }
+    }
+}

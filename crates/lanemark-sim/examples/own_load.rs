@@ -1,0 +1,118 @@
+//! A load of one's own on a simulated drive: users who look up keys in a tree on the drive.
+//!
+//! No test can say this one: each lookup is three reads, of which the next begins when the last one is in, and its place
+//! follows from what that was. Run it with `cargo run --release -p lanemark-sim --example own_load`.
+
+use lanemark_schema::result::LatencyHistogram;
+use lanemark_schema::rng::{Rng, StreamKey};
+use lanemark_schema::units::{Bytes, Instant};
+use lanemark_schema::workload::{Access, Operation};
+use lanemark_sim::Submission;
+use lanemark_sim::{Completion, SimError, Simulator, SystemSpec};
+
+/// Pages of the tree at each level, the root's children first; the root is in memory.
+const PAGES: [u64; 3] = [16, 512, 8192];
+const PAGE: Bytes = Bytes::kibi(4);
+
+/// A user who looks up keys.
+#[derive(Clone, Default)]
+struct User {
+    level: usize,
+    began: Instant,
+}
+
+/// The latencies of all lookups, and the time that they took together.
+struct Told {
+    latency: LatencyHistogram,
+    elapsed_s: f64,
+}
+
+fn main() -> Result<(), Box<dyn std::error::Error>> {
+    let system = SystemSpec::example().checked()?;
+    for users in [1, 4, 16, 64] {
+        let told = look_up(Simulator::new(&system, tree().into(), StreamKey::from_seed(1)), users)?;
+        let iops = told.latency.count() as f64 * PAGES.len() as f64 / told.elapsed_s;
+        let p99_us = told.latency.percentile_ns(99.0).unwrap_or_default() as f64 / 1e3;
+        println!("{users:>3} users: {iops:>6.0} IOPS, p99 of a lookup {p99_us:>6.1} us");
+    }
+    Ok(())
+}
+
+/// Size of the tree on the drive.
+fn tree() -> Bytes {
+    PAGE * PAGES.iter().sum()
+}
+
+/// Makes ten thousand lookups by so many users.
+fn look_up(mut simulator: Simulator, users: usize) -> Result<Told, SimError> {
+    let mut random = Rng::new(StreamKey::from_seed(7));
+    let mut all = vec![User::default(); users];
+    let mut latency = LatencyHistogram::new();
+    for (tag, user) in all.iter().enumerate() {
+        read(&mut simulator, &mut random, tag as u64, user, Instant::ZERO)?;
+    }
+    while latency.count() < 10_000
+        && let Some(Completion { tag, completed, .. }) = simulator.advance()
+    {
+        let user = &mut all[tag as usize];
+        user.level = (user.level + 1) % PAGES.len();
+        if user.level == 0 {
+            latency.record(completed.since(user.began));
+            user.began = completed;
+        }
+        read(&mut simulator, &mut random, tag, user, completed)?;
+    }
+    let elapsed_s = simulator.now().since(Instant::ZERO).as_seconds();
+    Ok(Told { latency, elapsed_s })
+}
+
+/// Reads the page of a user's level at `at`.
+fn read(
+    simulator: &mut Simulator,
+    random: &mut Rng,
+    tag: u64,
+    user: &User,
+    at: Instant,
+) -> Result<(), SimError> {
+    let before: u64 = PAGES[..user.level].iter().sum();
+    let page = before + random.below(PAGES[user.level]);
+    let access = Access { operation: Operation::Read, offset: PAGE * page, length: PAGE };
+    simulator.submit(Submission::new(at, access).by(tag as u32).tagged(tag))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn told(users: usize) -> Told {
+        let system = SystemSpec::example().checked().unwrap();
+        look_up(Simulator::new(&system, tree().into(), StreamKey::from_seed(1)), users).unwrap()
+    }
+
+    #[test]
+    fn a_lookup_by_one_alone_takes_three_reads() {
+        let system = SystemSpec::example().checked().unwrap();
+        let mut simulator = Simulator::new(&system, tree().into(), StreamKey::from_seed(1));
+        let access = Access { operation: Operation::Read, offset: Bytes::ZERO, length: PAGE };
+        simulator.submit(Submission::new(Instant::ZERO, access)).unwrap();
+        let one = simulator.advance().unwrap().completed.since(Instant::ZERO);
+        let alone = told(1).latency;
+        assert_eq!(alone.min_ns(), Some((one * 3).nanoseconds()));
+        assert_eq!(alone.min_ns(), alone.max_ns());
+    }
+
+    /// Little's law. At the end each of the users is within a lookup, which is all that is not counted.
+    #[test]
+    fn users_are_always_looking_something_up() {
+        let (users, told) = (16.0, told(16));
+        let counted = told.latency.count() as f64 * told.latency.mean_ns() / 1e9;
+        let all = users * told.elapsed_s;
+        let most = users * told.latency.max_ns().unwrap() as f64 / 1e9;
+        assert!(counted <= all && all - counted <= most, "{counted} of {all} s");
+    }
+
+    #[test]
+    fn it_runs() {
+        main().unwrap();
+    }
+}

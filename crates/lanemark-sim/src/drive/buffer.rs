@@ -1,0 +1,112 @@
+//! The drive's write buffer: room that commands take and stored units release.
+//!
+//! A write takes room before its data is fetched, burst by burst in the order of arrival; the room is released when the
+//! unit with the data has been programmed. A write is complete once all its data is in the buffer. A full drive
+//! requests no more data, so its link is free: the effect of HOLD inside a frame appears here between bursts.
+//!
+//! Not modelled: rewriting data that is still buffered (each write takes separate room), an idle flush of a unit that
+//! is not full.
+
+use std::collections::VecDeque;
+
+use crate::engine::slab::WriteBurstHandle;
+use crate::spec::SLOT;
+use lanemark_schema::units::Bytes;
+
+/// Room for written data.
+#[derive(Clone, Debug)]
+pub(crate) struct Buffer {
+    capacity: Bytes,
+    free: Bytes,
+    waiting: VecDeque<(WriteBurstHandle, Bytes)>,
+}
+
+impl Buffer {
+    pub(crate) fn new(capacity: Bytes) -> Self {
+        Self { capacity, free: capacity, waiting: VecDeque::new() }
+    }
+
+    /// Takes room for a burst, or makes it wait after the bursts that wait already.
+    pub(crate) fn admit(&mut self, burst: WriteBurstHandle, bytes: Bytes) -> bool {
+        if self.waiting.is_empty() && bytes <= self.free {
+            self.free = self.free - bytes;
+            return true;
+        }
+        self.waiting.push_back((burst, bytes));
+        false
+    }
+
+    /// Returns the bytes in the buffer or in transit to it.
+    pub(crate) fn held(&self) -> Bytes {
+        self.capacity - self.free
+    }
+
+    pub(crate) fn release(&mut self, bytes: Bytes) {
+        self.free += bytes;
+    }
+
+    /// Removes and returns the next burst that waits.
+    pub(crate) fn next_waiting(&mut self) -> Option<WriteBurstHandle> {
+        self.waiting.pop_front().map(|(burst, _)| burst)
+    }
+
+    /// Returns the next burst that waited and now has room.
+    pub(crate) fn next_admitted(&mut self) -> Option<WriteBurstHandle> {
+        let &(burst, bytes) = self.waiting.front()?;
+        if bytes > self.free {
+            return None;
+        }
+        self.free = self.free - bytes;
+        self.waiting.pop_front();
+        Some(burst)
+    }
+}
+
+/// Returns the slots that `length` bytes from `offset` on touch: the first slot and the end slot.
+pub(crate) fn slots_of(offset: Bytes, length: Bytes) -> (u64, u64) {
+    let end = (offset + length).get().div_ceil(SLOT.get());
+    (offset.get() / SLOT.get(), end)
+}
+
+/// Returns the room that a write takes in the buffer: whole slots.
+pub(crate) fn buffered(offset: Bytes, length: Bytes) -> Bytes {
+    let (first, end) = slots_of(offset, length);
+    SLOT * (end - first)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::engine::slab::Handle;
+
+    #[test]
+    fn a_small_burst_does_not_overtake_a_large_one() {
+        let mut buffer = Buffer::new(Bytes(100));
+        assert!(buffer.admit(Handle::of(1), Bytes(80)));
+        assert!(!buffer.admit(Handle::of(2), Bytes(60)));
+        assert!(!buffer.admit(Handle::of(3), Bytes(10)), "there is room, but burst 2 came first");
+        buffer.release(Bytes(40));
+        assert_eq!(buffer.next_admitted(), Some(Handle::of(2)));
+        assert_eq!(buffer.next_admitted(), None);
+        buffer.release(Bytes(40));
+        assert_eq!(buffer.next_admitted(), Some(Handle::of(3)));
+    }
+
+    #[test]
+    fn a_burst_takes_room_up_to_the_last_byte() {
+        let mut buffer = Buffer::new(Bytes(100));
+        assert!(buffer.admit(Handle::of(1), Bytes(100)));
+        assert_eq!(buffer.held(), Bytes(100));
+        assert!(!buffer.admit(Handle::of(2), Bytes(10)));
+        buffer.release(Bytes(9));
+        assert_eq!(buffer.next_admitted(), None);
+        buffer.release(Bytes(1));
+        assert_eq!((buffer.next_admitted(), buffer.held()), (Some(Handle::of(2)), Bytes(100)));
+    }
+
+    #[test]
+    fn unaligned_requests_touch_every_slot_that_they_overlap() {
+        assert_eq!(slots_of(Bytes(512), Bytes(4096)), (0, 2));
+        assert_eq!(buffered(Bytes(512), Bytes(4096)), Bytes(8192));
+    }
+}

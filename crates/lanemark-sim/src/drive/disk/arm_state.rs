@@ -1,0 +1,32 @@
+//! The present work of a disk's arm.
+
+use lanemark_schema::units::Instant;
+
+use super::geometry::Track;
+use super::sweep::Sweep;
+use crate::engine::slab::OperationHandle;
+
+/// The present work of the arm.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Arm {
+    /// The arm rests on a track.
+    Resting(Track),
+    /// The arm carries out an operation; `end` is the head's position and time at its end.
+    Working { operation: OperationHandle, end: Sweep },
+    /// The arm reads ahead.
+    Streaming(Stream),
+}
+
+/// Reading ahead.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Stream {
+    pub(super) sweep: Sweep,
+    pub(super) segment: usize,
+    /// The sector at which reading ahead stops.
+    pub(super) limit: u64,
+    /// The sector up to which commands wait for it, and when it is there.
+    pub(super) promised: u64,
+    pub(super) promised_at: Instant,
+    /// Instant up to which the stream's time is accounted for.
+    pub(super) accounted: Instant,
+}

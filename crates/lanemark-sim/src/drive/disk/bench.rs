@@ -1,0 +1,145 @@
+//! A disk's medium that is driven as a system does, for tests.
+
+use super::arm_state::Arm;
+use super::tests::small_disk;
+use super::*;
+use crate::drive::medium::{Medium, WriteBurst};
+use crate::drive::outcome::{Outcome, Outcomes};
+use crate::engine::event::Event;
+use crate::engine::schedule::{Burst, Schedule};
+use crate::engine::slab::Handle;
+use lanemark_schema::units::Instant;
+
+/// An event that a disk reports to its host.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Seen {
+    Data(u32, Bytes),
+    Done(u32),
+    Stored(u32),
+    Room(Bytes),
+}
+
+/// A disk's medium that is driven as a system does.
+#[derive(Clone)]
+pub(super) struct Bench {
+    pub(super) disk: Disk,
+    pub(super) events: Schedule,
+    pub(super) now: Instant,
+    pub(super) seen: Vec<(Instant, Seen)>,
+}
+
+pub(super) fn at(microseconds: u64) -> Instant {
+    Instant::ZERO + Duration::from_microseconds(microseconds)
+}
+
+impl Bench {
+    pub(super) fn new(spec: &DiskSpec, buffer: Bytes) -> Self {
+        let disk = Disk::new(DriveNumber(0), spec, Bytes::mebi(64), buffer);
+        Self { disk, events: Schedule::new(), now: Instant::ZERO, seen: Vec::new() }
+    }
+
+    pub(super) fn note(&mut self, mut outcomes: Outcomes) {
+        while let Some(outcome) = outcomes.take() {
+            let seen = match outcome {
+                Outcome::Data { command, bytes, .. } => Seen::Data(command.number(), bytes),
+                Outcome::Done(command) => Seen::Done(command.number()),
+                Outcome::Stored { command, .. } => Seen::Stored(command.number()),
+                Outcome::Room(bytes) => Seen::Room(bytes),
+                _ => continue,
+            };
+            self.seen.push((self.now, seen));
+        }
+    }
+
+    /// Processes all events until `end`.
+    pub(super) fn until(&mut self, end: Instant) {
+        while self.events.next_at().is_some_and(|at| at <= end) {
+            self.step();
+        }
+        self.now = end;
+    }
+
+    pub(super) fn drain(&mut self) {
+        while self.events.next_at().is_some() {
+            self.step();
+        }
+    }
+
+    pub(super) fn step(&mut self) {
+        let (now, event) = self.events.pop().expect("an event");
+        self.now = now;
+        let mut outcomes = Outcomes::default();
+        match event {
+            Event::Media(_, handle) => {
+                let own = self.disk.step(now, handle, &mut self.events, &mut outcomes);
+                let mut first = Outcomes::default();
+                own.into_iter().for_each(|outcome| first.emit(outcome));
+                self.note(first);
+            }
+            Event::OffMedia(burst) => {
+                let burst = self.events.take_burst(burst);
+                self.disk.off_media(now, burst, &mut self.events, &mut outcomes);
+            }
+            Event::FromBuffer(burst) => {
+                let Burst { command, bytes } = self.events.take_burst(burst);
+                self.seen.push((now, Seen::Data(command.number(), bytes)));
+            }
+            event => panic!("{event:?} is no event of a disk"),
+        }
+        self.note(outcomes);
+    }
+
+    /// Writes sectors in one burst.
+    pub(super) fn write(&mut self, command: u32, first: u64, end: u64) {
+        let mut outcomes = Outcomes::default();
+        let (offset, length) = (SECTOR * first, SECTOR * (end - first));
+        let burst = WriteBurst { command: Handle::of(command), offset, length, last: true };
+        self.disk.write(self.now, burst, &mut self.events, &mut outcomes);
+        self.note(outcomes);
+    }
+
+    pub(super) fn flush(&mut self, command: u32) {
+        let mut outcomes = Outcomes::default();
+        self.disk.flush(self.now, Handle::of(command), &mut self.events, &mut outcomes);
+        self.note(outcomes);
+    }
+
+    pub(super) fn read(&mut self, command: u32, offset: Bytes, length: Bytes) -> u32 {
+        self.disk.read(self.now, Handle::of(command), (offset, length), &mut self.events)
+    }
+
+    pub(super) fn read_sectors(&mut self, command: u32, first: u64, end: u64) -> u32 {
+        self.read(command, SECTOR * first, SECTOR * (end - first))
+    }
+
+    pub(super) fn data_of(&self, command: u32) -> Vec<(Instant, Bytes)> {
+        let data = |&(at, seen): &(Instant, Seen)| match seen {
+            Seen::Data(of, bytes) if of == command => Some((at, bytes)),
+            _ => None,
+        };
+        self.seen.iter().filter_map(data).collect()
+    }
+
+    pub(super) fn instant_of(&self, what: Seen) -> Option<Instant> {
+        self.seen.iter().find(|(_, seen)| *seen == what).map(|(at, _)| *at)
+    }
+
+    /// Returns the sector that reading ahead has reached, and the sector at which it stops.
+    pub(super) fn ahead(&mut self) -> Option<(u64, u64)> {
+        self.disk.catch_up(self.now);
+        match self.disk.arm {
+            Arm::Streaming(stream) => Some((stream.sweep.sector, stream.limit)),
+            _ => None,
+        }
+    }
+}
+
+/// Returns a disk that has read sectors 0 to 64 and nothing ahead.
+pub(super) fn after_a_read(ahead: Bytes) -> Bench {
+    let spec = DiskSpec { read_ahead: ahead, ..small_disk() };
+    let mut bench = Bench::new(&spec, Bytes::mebi(8));
+    bench.read_sectors(0, 0, 64);
+    bench.until(at(30_000));
+    assert_eq!(bench.data_of(0).len(), 1);
+    bench
+}

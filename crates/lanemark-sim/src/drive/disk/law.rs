@@ -1,0 +1,129 @@
+//! The model of a disk's ceiling: its maximum throughput, without simulation.
+
+use super::geometry::Geometry;
+use super::seek::SeekCurve;
+use crate::drive::law::{MediaDemand, MediumLaw};
+use crate::engine::station::Demand;
+use crate::spec::{DiskSpec, Zone};
+use lanemark_schema::result::HopId;
+use lanemark_schema::units::{Bytes, BytesPerSecond, Duration};
+use lanemark_schema::workload::{Pattern, SECTOR, Test};
+
+/// Positions of a span between which seeks are averaged.
+const PLACES: u64 = 64;
+
+/// The minimum time that a test takes of a disk's arm, on average.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ArmDemand {
+    /// The arm's time for a read.
+    pub read: Duration,
+    /// The arm's time for a write.
+    pub write: Duration,
+    /// Sequential rate of the fastest zone of the span.
+    pub in_order: BytesPerSecond,
+    /// The mean seek over the span, reading.
+    pub seek: Duration,
+}
+
+impl MediumLaw for DiskSpec {
+    fn demands(&self, test: &Test) -> Vec<MediaDemand> {
+        let ArmDemand { read, write, in_order, seek } = self.demand(test);
+        let half = self.revolution() / 2;
+        vec![MediaDemand {
+            id: HopId::Media,
+            name: self.name(true),
+            law: format!(
+                "{} rpm, {seek} a seek and {half} of rotation on average, {in_order} in order",
+                self.rpm
+            ),
+            demand: Demand { read, write },
+            servers: 1,
+            latency: Some(seek + half),
+        }]
+    }
+
+    fn name(&self, _alone: bool) -> &'static str {
+        "disk mechanics"
+    }
+
+    fn double_media(&mut self) {
+        self.rpm *= 2;
+        for seek in [&mut self.read_seek, &mut self.write_seek] {
+            for time in [&mut seek.track_to_track, &mut seek.average, &mut seek.full_stroke] {
+                *time = *time / 2;
+            }
+        }
+        for time in [
+            &mut self.head_switch,
+            &mut self.track_skew,
+            &mut self.cylinder_skew,
+            &mut self.command_overhead,
+        ] {
+            *time = *time / 2;
+        }
+    }
+}
+
+impl DiskSpec {
+    /// Returns the arm's time for the requests of `test`; disk and test must have been checked.
+    ///
+    /// In order, sectors pass and tracks begin after their skews. One at a time and at random, an access is preceded by
+    /// the mean seek of its span and half a revolution. A choice among several accesses saves an amount of both that no
+    /// formula gives, except that the sectors still pass; buffered writes offer the same choice. The read cache may
+    /// serve a share of the span as large as the cache.
+    pub fn demand(&self, test: &Test) -> ArmDemand {
+        let geometry = Geometry::new(self);
+        let zone = self.fastest_zone(&geometry, test);
+        let in_order = self.sustained_rate(&zone);
+        let track = SECTOR * u64::from(zone.sectors_per_track);
+        let passing = match test.pattern() {
+            Some(Pattern::Sequential) => test.block / in_order,
+            _ => self.revolution().scaled(test.block.get(), track.get()),
+        };
+        let alone = test.population() == 1 && test.is_uniform();
+        let mean = |seek| mean_seek(&SeekCurve::new(seek, self.cylinders()), &geometry, test);
+        let seek = mean(&self.read_seek);
+        let turned = self.revolution() / 2 + passing;
+        let write = match alone && !self.write_cache {
+            true => mean(&self.write_seek) + turned,
+            false => passing,
+        };
+        let read = if alone { seek + turned } else { passing };
+        let cache = self.segment * u64::from(self.segments);
+        let uncached = test.span.get().saturating_sub(cache.get());
+        ArmDemand { read: read.scaled(uncached, test.span.get().max(1)), write, in_order, seek }
+    }
+
+    /// Returns the zone with the maximum sectors on a track among the zones of the span.
+    fn fastest_zone(&self, geometry: &Geometry, test: &Test) -> Zone {
+        let (first, last) = cylinders(geometry, test);
+        let mut begin = 0;
+        let mut fastest = Zone::default();
+        for zone in &self.zones {
+            let end = begin + u64::from(zone.cylinders);
+            let inside = begin <= last && first < end;
+            if inside && zone.sectors_per_track > fastest.sectors_per_track {
+                fastest = *zone;
+            }
+            begin = end;
+        }
+        fastest
+    }
+}
+
+fn cylinders(geometry: &Geometry, test: &Test) -> (u64, u64) {
+    let cylinder = |at: Bytes| u64::from(geometry.track_of(at.get() / SECTOR.get()).cylinder);
+    (cylinder(test.offset), cylinder(Bytes(test.end().get().saturating_sub(1))))
+}
+
+/// Returns the mean seek between two uniformly random positions of the span.
+fn mean_seek(curve: &SeekCurve, geometry: &Geometry, test: &Test) -> Duration {
+    let place = |index: u64| {
+        let inside = test.span.get() / (2 * PLACES) * (2 * index + 1);
+        geometry.track_of((test.offset.get() + inside) / SECTOR.get()).cylinder
+    };
+    let places: Vec<u32> = (0..PLACES).map(place).collect();
+    let times =
+        places.iter().flat_map(|&from| places.iter().map(move |&to| curve.time(from.abs_diff(to))));
+    times.sum::<Duration>() / (PLACES * PLACES)
+}

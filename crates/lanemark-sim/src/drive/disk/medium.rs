@@ -1,0 +1,238 @@
+//! A disk as the medium of a drive: operations of commands, ends of steps, and the effects of power.
+
+use super::Disk;
+use super::arm_state::Arm;
+use super::operation::{BURST, DiskOperation, sectors_of};
+use crate::drive::buffer::buffered;
+use crate::drive::medium::{Medium, PowerLoss, WriteBurst};
+use crate::drive::outcome::{Outcome, Outcomes};
+use crate::engine::budget::{HOPS, Hop};
+use crate::engine::event::Event;
+use crate::engine::schedule::{Burst, Schedule};
+use crate::engine::slab::{CommandHandle, Handle, OperationHandle, Slab};
+use crate::engine::station::Span;
+use crate::engine::trace::Passage;
+use lanemark_schema::result::DriveUse;
+use lanemark_schema::units::{Bytes, Duration, Instant};
+use lanemark_schema::workload::SECTOR;
+
+impl Medium for Disk {
+    fn read(
+        &mut self,
+        now: Instant,
+        command: CommandHandle,
+        (offset, length): (Bytes, Bytes),
+        events: &mut Schedule,
+    ) -> u32 {
+        let (first, end) = sectors_of(offset, length);
+        if self.dirty > 0 && self.is_dirty(first, end) {
+            events.schedule_burst(now, Burst { command, bytes: length }, Event::FromBuffer);
+            return 1;
+        }
+        self.catch_up(now);
+        let Some((segment, held)) = self.segments.held_from(first) else {
+            return self.read_media(now, command, (first, end), length, events);
+        };
+        self.segments.touch(segment);
+        if held >= end {
+            events.schedule_burst(now, Burst { command, bytes: length }, Event::FromBuffer);
+            self.taken(now, segment, end);
+            return 1;
+        }
+        // The first sector may count in part.
+        let part = SECTOR * held - offset;
+        events.schedule_burst(now, Burst { command, bytes: part }, Event::FromBuffer);
+        1 + self.read_media(now, command, (held, end), length - part, events)
+    }
+
+    /// Makes the arm write a burst. With a write cache no command waits for it.
+    fn write(
+        &mut self,
+        now: Instant,
+        burst: WriteBurst,
+        events: &mut Schedule,
+        outcomes: &mut Outcomes,
+    ) {
+        let WriteBurst { command, offset, length, last } = burst;
+        let (first, end) = sectors_of(offset, length);
+        let room = buffered(offset, length);
+        self.catch_up(now);
+        self.segments.forget(first, end);
+        if let Arm::Streaming(stream) = &mut self.arm {
+            self.segments.restart_unless_current(stream.segment, stream.sweep.sector);
+            if first < stream.limit && stream.sweep.sector < end {
+                stream.limit = first.max(stream.promised).max(stream.sweep.sector);
+            }
+        }
+        let cached = self.spec.write_cache;
+        if cached {
+            self.dirty += 1;
+            self.dirty_room += room;
+        }
+        let waits = if cached { Handle::NONE } else { command };
+        let handle = self.insert(now, waits, true, (first, end), length, room);
+        self.waiting.push(handle);
+        self.serve(now, events);
+        if cached && last {
+            outcomes.emit(Outcome::Done(command));
+        }
+    }
+
+    fn flush(
+        &mut self,
+        now: Instant,
+        command: CommandHandle,
+        events: &mut Schedule,
+        outcomes: &mut Outcomes,
+    ) {
+        if self.dirty == 0 {
+            outcomes.emit(Outcome::Done(command));
+            return;
+        }
+        self.flushes.push((command, self.sequence));
+        self.serve(now, events);
+    }
+
+    /// Ends an operation of the arm, or the firmware's work for a read that needs the media.
+    fn step(
+        &mut self,
+        now: Instant,
+        handle: OperationHandle,
+        events: &mut Schedule,
+        outcomes: &mut Outcomes,
+    ) -> Option<Outcome> {
+        match self.arm {
+            Arm::Working { operation, end } if operation == handle => {
+                let operation = self.finish(now, operation, end, events);
+                Some(self.done(now, operation, events, outcomes))
+            }
+            _ => {
+                let command = self.operations[handle].command;
+                self.ready(now, handle, events);
+                Some(Outcome::Prepared(command))
+            }
+        }
+    }
+
+    fn off_media(
+        &mut self,
+        now: Instant,
+        burst: Burst,
+        events: &mut Schedule,
+        outcomes: &mut Outcomes,
+    ) {
+        let Burst { command, bytes } = burst;
+        outcomes.emit(Outcome::Data { command, bytes, passage: Passage::worked(now) });
+        self.serve(now, events);
+    }
+
+    /// The heads are parked.
+    fn power_cut(&mut self, now: Instant) -> PowerLoss {
+        self.busy = self.arm_busy(now);
+        let operations = self.operations.handles().into_iter().map(|one| &self.operations[one]);
+        let buffered = operations.filter(|one| one.writes && one.command == Handle::NONE);
+        let lost = buffered.fold(Bytes::ZERO, |sum, one| sum + one.bytes);
+        self.segments = super::Segments::new(&self.spec);
+        self.operations = Slab::new();
+        self.waiting.clear();
+        self.arm = Arm::Resting(self.mechanics.outermost());
+        self.flushes.clear();
+        (self.dirty, self.dirty_room) = (0, Bytes::ZERO);
+        PowerLoss { lost, held: Bytes::ZERO }
+    }
+
+    fn usage(&self) -> DriveUse {
+        DriveUse { host_written: self.written, ..DriveUse::default() }
+    }
+
+    /// Returns whether an operation is under way or waits, or a command waits for sectors that are read ahead.
+    fn works(&self, now: Instant) -> bool {
+        match self.arm {
+            Arm::Working { .. } => true,
+            Arm::Streaming(stream) => !self.waiting.is_empty() || now < stream.promised_at,
+            Arm::Resting(_) => !self.waiting.is_empty(),
+        }
+    }
+
+    fn worked(&self, at: Instant) -> Vec<Duration> {
+        self.time(at).parts()
+    }
+
+    fn add_busy(&self, now: Instant, busy: &mut [Vec<Duration>; HOPS]) {
+        busy[Hop::Die as usize].push(self.arm_busy(now));
+    }
+}
+
+impl Disk {
+    /// Ends an operation of the arm: the last burst of a read is sent to the host, a write releases its room, which may
+    /// end flushes, and the arm then takes the next operation.
+    fn done(
+        &mut self,
+        now: Instant,
+        operation: DiskOperation,
+        events: &mut Schedule,
+        outcomes: &mut Outcomes,
+    ) -> Outcome {
+        let DiskOperation { command, begun, room, .. } = operation;
+        let span = Span { start: begun, end: now };
+        if !operation.writes {
+            let (bytes, passage) = (operation.last_burst(), Passage::Span(span));
+            return Outcome::Data { command, bytes, passage };
+        }
+        outcomes.emit(Outcome::Room(room));
+        while let Some(command) = self.next_flushed() {
+            outcomes.emit(Outcome::Done(command));
+        }
+        self.serve(now, events);
+        match command {
+            Handle::NONE => Outcome::Nothing,
+            _ => Outcome::Stored { command, span },
+        }
+    }
+
+    /// Ends the firmware's work for a read that needs the media.
+    fn ready(&mut self, now: Instant, handle: OperationHandle, events: &mut Schedule) {
+        let DiskOperation { command, first, end, bytes, .. } = self.operations[handle];
+        self.operations[handle].waits_since = now;
+        self.catch_up(now);
+        if self.join(now, command, (first, end), bytes, events) {
+            self.operations.free(handle);
+            return;
+        }
+        self.waiting.push(handle);
+        self.serve(now, events);
+    }
+
+    /// Reads sectors that are in no segment, as they pass or by a separate operation.
+    fn read_media(
+        &mut self,
+        now: Instant,
+        command: CommandHandle,
+        (first, end): (u64, u64),
+        length: Bytes,
+        events: &mut Schedule,
+    ) -> u32 {
+        if !self.join(now, command, (first, end), length, events) {
+            let handle = self.insert(now, command, false, (first, end), length, Bytes::ZERO);
+            events.schedule(now + self.spec.command_overhead, Event::Media(self.drive, handle));
+        }
+        (end - first).div_ceil(BURST) as u32
+    }
+
+    /// Returns a flush that waits for no operation any more.
+    fn next_flushed(&mut self) -> Option<CommandHandle> {
+        let &(command, before) = self.flushes.first()?;
+        let waits_for = |operation: &DiskOperation| operation.writes && operation.sequence < before;
+        if self.unfinished().any(waits_for) {
+            return None;
+        }
+        self.flushes.remove(0);
+        Some(command)
+    }
+
+    fn is_dirty(&self, first: u64, end: u64) -> bool {
+        self.unfinished().any(|operation| {
+            operation.command == Handle::NONE && operation.first <= first && end <= operation.end
+        })
+    }
+}

@@ -1,0 +1,175 @@
+//! A hard disk: one arm over turning platters, a read cache, and a choice of the next operation.
+//!
+//! ```text
+//!  read  ─► segments ─► path                                  their sectors
+//!        └► overhead ─► arm (seek, rotation, sectors) ─► path  the rest, in bursts as they come off the media
+//!  write ─► buffer ─► complete ─► arm                         with a write cache
+//!                  └► arm ─► complete                         without
+//! ```
+//!
+//! Model: positioning and cylinders after Ruemmler and Wilkes (see [`seek`]) and J. S. Bucy et al., *The DiskSim
+//! Simulation Environment Version 4.0 Reference Manual* (CMU-PDL-08-101): seek and head switch at the same time, then
+//! the rest of the revolution, then the sectors, with a skew for each change of track. The platters turn by the clock,
+//! so an access takes the remainder of the turn and not the mean.
+//!
+//! Waiting operations are served by shortest positioning time first (D. Jacobson, J. Wilkes, "Disk scheduling
+//! algorithms based on rotational position", HP Labs 1991; SATA's native command queueing and SCSI's simple queue leave
+//! the order to the drive): the sector that passes under its head soonest, seek and rotation together. If the arm would
+//! arrive with less than a margin to spare, the firmware assumes the next revolution. An operation that has waited
+//! longer than a bound is served first. Reads and writes that a host waits for precede buffered writes, until these
+//! take up half of the buffer or a flush waits for them. An operation that continues the last one is next even at the
+//! end of a track, although other sectors may pass a little sooner: a gap in a run costs a revolution later.
+//!
+//! An otherwise idle disk reads ahead after a read. A read that continues there takes its data as it passes, so a
+//! sequence of small reads runs at the rate of the media. Any other work ends the reading ahead at once. A disk that
+//! has read ahead up to its limit continues when half of that data has been taken.
+//!
+//! Not modelled: errors, retries and remapped sectors, servo wedges, thermal recalibration, reading a track from the
+//! sector at which the head arrives, waiting before an idle arm writes buffered data, merging buffered writes of the
+//! same sectors, seeking while a write's data still arrives, shingled tracks, media caches.
+
+mod ahead;
+mod arm;
+mod arm_state;
+#[cfg(test)]
+mod arm_tests;
+#[cfg(test)]
+mod bench;
+mod disk_time;
+mod geometry;
+mod law;
+mod medium;
+#[cfg(test)]
+mod medium_tests;
+mod operation;
+mod seek;
+mod segments;
+mod sweep;
+#[cfg(test)]
+pub(crate) mod tests;
+
+use self::arm_state::Arm;
+use self::disk_time::DiskTime;
+use self::operation::DiskOperation;
+use self::segments::Segments;
+use self::sweep::Mechanics;
+use crate::engine::number::DriveNumber;
+use crate::engine::slab::{CommandHandle, OperationHandle, Operations, Slab};
+use crate::spec::DiskSpec;
+use lanemark_schema::units::{Bytes, Duration, Instant};
+use lanemark_schema::workload::SECTOR;
+
+/// A hard disk at work.
+#[derive(Clone, Debug)]
+pub(crate) struct Disk {
+    /// Number of the drive in the system, for its events.
+    drive: DriveNumber,
+    spec: DiskSpec,
+    mechanics: Mechanics,
+    segments: Segments,
+    sectors: u64,
+    read_ahead: u64,
+    operations: Slab<DiskOperation, Operations>,
+    /// Operations that wait for the arm, in the order of arrival.
+    waiting: Vec<OperationHandle>,
+    arm: Arm,
+    busy: Duration,
+    worked: DiskTime,
+    sequence: u64,
+    /// The sector after the last operation.
+    ended: u64,
+    /// Buffered writes that are not on the media, their room, and the amount of room from which they are urgent.
+    dirty: u32,
+    dirty_room: Bytes,
+    pressing: Bytes,
+    /// Flushes, each with the number of operations before it.
+    flushes: Vec<(CommandHandle, u64)>,
+    written: Bytes,
+}
+
+impl Disk {
+    /// Creates the idle disk of drive `drive`, with the visible capacity `capacity` and room for `buffer` of writes.
+    pub(crate) fn new(drive: DriveNumber, spec: &DiskSpec, capacity: Bytes, buffer: Bytes) -> Self {
+        let mechanics = Mechanics::new(spec);
+        Self {
+            drive,
+            segments: Segments::new(spec),
+            sectors: capacity.get() / SECTOR.get(),
+            read_ahead: spec.read_ahead.get() / SECTOR.get(),
+            operations: Slab::new(),
+            waiting: Vec::new(),
+            arm: Arm::Resting(mechanics.outermost()),
+            mechanics,
+            spec: spec.clone(),
+            busy: Duration::ZERO,
+            worked: DiskTime::default(),
+            sequence: 0,
+            ended: 0,
+            dirty: 0,
+            dirty_room: Bytes::ZERO,
+            pressing: Bytes(buffer.get() / 2),
+            flushes: Vec::new(),
+            written: Bytes::ZERO,
+        }
+    }
+
+    /// Returns the arm's busy time until now.
+    fn arm_busy(&self, now: Instant) -> Duration {
+        match self.arm {
+            Arm::Working { operation, .. } => {
+                self.busy + now.since(self.operations[operation].begun)
+            }
+            Arm::Resting(_) | Arm::Streaming(_) => self.busy,
+        }
+    }
+
+    /// Returns the time worked until `at`, which must not precede any earlier call.
+    fn time(&self, at: Instant) -> DiskTime {
+        let mut time = self.worked;
+        match self.arm {
+            Arm::Working { operation, .. } => time.count(&self.operations[operation], at),
+            // Sectors that a command waits for are counted when they are promised.
+            Arm::Streaming(stream) => {
+                let to_come = stream.accounted.since_or_zero(at);
+                time.transfer = time.transfer.saturating_sub(to_come);
+            }
+            Arm::Resting(_) => {}
+        }
+        time
+    }
+
+    /// Returns the operations that wait for the arm, and the one that it carries out.
+    fn unfinished(&self) -> impl Iterator<Item = &DiskOperation> {
+        let working = match self.arm {
+            Arm::Working { operation, .. } => Some(operation),
+            Arm::Resting(_) | Arm::Streaming(_) => None,
+        };
+        self.waiting.iter().copied().chain(working).map(|handle| &self.operations[handle])
+    }
+
+    fn insert(
+        &mut self,
+        now: Instant,
+        command: CommandHandle,
+        writes: bool,
+        (first, end): (u64, u64),
+        bytes: Bytes,
+        room: Bytes,
+    ) -> OperationHandle {
+        let sequence = self.sequence;
+        self.sequence += 1;
+        self.operations.insert(DiskOperation {
+            command,
+            writes,
+            first,
+            end,
+            bytes,
+            room,
+            waits_since: now,
+            begun: now,
+            moved: now,
+            reached: now,
+            sequence,
+        })
+    }
+}

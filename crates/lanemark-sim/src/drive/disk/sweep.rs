@@ -1,0 +1,209 @@
+//! The arm and the platters: the position of a head, its movement, and the sectors that pass under it.
+
+use super::geometry::{Geometry, Track};
+use super::seek::SeekCurve;
+use crate::spec::DiskSpec;
+use lanemark_schema::units::{Duration, Instant};
+
+/// The arm and the platters of a disk.
+#[derive(Clone, Debug)]
+pub(crate) struct Mechanics {
+    geometry: Geometry,
+    reading: Motion,
+    writing: Motion,
+}
+
+/// Times of a head to another track.
+#[derive(Clone, Debug)]
+struct Motion {
+    seek: SeekCurve,
+    head_switch: Duration,
+}
+
+/// A head that passes over sectors one after the other.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Sweep {
+    /// The track that the head is on.
+    pub track: Track,
+    /// The next sector.
+    pub sector: u64,
+    /// Instant at which that sector begins to pass, or began; at the end of a track, the end of the track.
+    pub at: Instant,
+    writing: bool,
+}
+
+impl Mechanics {
+    /// Creates the mechanics of a disk that passed [`DiskSpec::check`].
+    pub(crate) fn new(spec: &DiskSpec) -> Self {
+        let cylinders = spec.cylinders();
+        let settle = spec.write_seek.track_to_track.saturating_sub(spec.read_seek.track_to_track);
+        let motion =
+            |seek, head_switch| Motion { seek: SeekCurve::new(seek, cylinders), head_switch };
+        Self {
+            geometry: Geometry::new(spec),
+            reading: motion(&spec.read_seek, spec.head_switch),
+            writing: motion(&spec.write_seek, spec.head_switch + settle),
+        }
+    }
+
+    /// Returns the track at which a disk starts.
+    pub(crate) fn outermost(&self) -> Track {
+        self.geometry.track_of(0)
+    }
+
+    /// Moves a head from `track` at `now` to the beginning of `sector`: seek or head switch, and the rest of the
+    /// revolution until the sector passes.
+    pub(crate) fn reach(&self, now: Instant, track: &Track, sector: u64, writing: bool) -> Sweep {
+        let target = self.geometry.track_of(sector);
+        let there = now + self.motion(track, &target, writing);
+        let turn = self.geometry.revolution().picoseconds();
+        let wait = (target.angle(sector) + turn - there.picoseconds() % turn) % turn;
+        let at = there + Duration::from_picoseconds(wait);
+        Sweep { track: target, sector, at, writing }
+    }
+
+    /// Passes all sectors before `end`, and returns when the last of them has passed.
+    pub(crate) fn pass(&self, sweep: &mut Sweep, end: u64) -> Instant {
+        while sweep.sector < end {
+            self.cross(sweep);
+            let to = end.min(sweep.track.end());
+            sweep.at = sweep.at + passing(&sweep.track, sweep.sector, to);
+            sweep.sector = to;
+        }
+        sweep.at
+    }
+
+    /// Passes the sectors before `limit` that have passed by `now`.
+    pub(crate) fn catch_up(&self, sweep: &mut Sweep, limit: u64, now: Instant) {
+        while sweep.sector < limit && sweep.at <= now {
+            let mut next = *sweep;
+            self.cross(&mut next);
+            if next.at > now {
+                return;
+            }
+            let time = now.since(next.at).picoseconds();
+            let to = next.track.passed(next.sector, limit, time);
+            if to == next.sector {
+                return;
+            }
+            next.at = next.at + passing(&next.track, next.sector, to);
+            next.sector = to;
+            *sweep = next;
+        }
+    }
+
+    /// Moves to the next track at the end of one.
+    fn cross(&self, sweep: &mut Sweep) {
+        if sweep.sector == sweep.track.end() {
+            *sweep = self.reach(sweep.at, &sweep.track, sweep.sector, sweep.writing);
+        }
+    }
+
+    /// Returns the time of a head to another track.
+    pub(crate) fn motion(&self, from: &Track, to: &Track, writing: bool) -> Duration {
+        let motion = if writing { &self.writing } else { &self.reading };
+        let distance = from.cylinder.abs_diff(to.cylinder);
+        match from.head == to.head {
+            true => motion.seek.time(distance),
+            false => motion.seek.time(distance).max(motion.head_switch),
+        }
+    }
+}
+
+fn passing(track: &Track, from: u64, to: u64) -> Duration {
+    Duration::from_picoseconds(track.boundary(to) - track.boundary(from))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::small_disk;
+    use super::*;
+    use lanemark_schema::rng::{Rng, StreamKey};
+    use proptest::prelude::*;
+
+    fn mechanics() -> Mechanics {
+        Mechanics::new(&small_disk())
+    }
+
+    #[test]
+    fn a_sector_that_follows_is_there_at_once_and_one_that_just_went_by_a_revolution_later() {
+        let mechanics = mechanics();
+        let turn = mechanics.geometry.revolution();
+        let mut sweep = mechanics.reach(Instant::ZERO, &mechanics.outermost(), 0, false);
+        let end = mechanics.pass(&mut sweep, 3);
+        assert_eq!(mechanics.reach(end, &sweep.track, 3, false).at, end);
+        let late = end + Duration::from_picoseconds(1);
+        assert_eq!(mechanics.reach(late, &sweep.track, 3, false).at, end + turn);
+    }
+
+    #[test]
+    fn a_place_comes_by_half_a_revolution_later_on_average() {
+        let mechanics = mechanics();
+        let turn = mechanics.geometry.revolution().as_seconds();
+        let mut rng = Rng::new(StreamKey::from_seed(1));
+        let count = 100_000;
+        let total: f64 = (0..count)
+            .map(|_| {
+                let now = Instant::from_picoseconds(rng.below(1 << 40));
+                let track = mechanics.geometry.track_of(rng.below(100_000));
+                let sector = track.first + rng.below(track.sectors);
+                mechanics.reach(now, &track, sector, false).at.since(now).as_seconds()
+            })
+            .sum();
+        let mean = total / f64::from(count);
+        assert!((mean / (turn / 2.0) - 1.0).abs() < 0.01, "{mean} s of {turn}");
+    }
+
+    #[test]
+    fn the_next_track_begins_a_skew_later() {
+        let mechanics = mechanics();
+        let spec = small_disk();
+        let mut sweep = mechanics.reach(Instant::ZERO, &mechanics.outermost(), 0, false);
+        let track = sweep.track.sectors;
+        let begun = sweep.at;
+        let end = mechanics.pass(&mut sweep, track * u64::from(spec.heads) * 2);
+        let turns = spec.revolution() * u64::from(spec.heads) * 2;
+        let skews = spec.track_skew * u64::from(spec.heads - 1) * 2 + spec.cylinder_skew;
+        assert_eq!(end.since(begun), turns + skews);
+    }
+
+    #[test]
+    fn a_skew_that_is_too_short_costs_a_revolution() {
+        let mut spec = small_disk();
+        spec.track_skew = spec.head_switch - Duration::from_nanoseconds(1);
+        let mechanics = Mechanics::new(&spec);
+        let mut sweep = mechanics.reach(Instant::ZERO, &mechanics.outermost(), 0, false);
+        let begun = sweep.at;
+        let track = sweep.track.sectors;
+        let end = mechanics.pass(&mut sweep, track * 2);
+        assert_eq!(end.since(begun), spec.revolution() * 3 + spec.track_skew);
+    }
+
+    proptest! {
+        /// A sweep passes sectors at the same instants in pieces or at once, and time never runs backwards.
+        #[test]
+        fn a_sweep_in_pieces_is_the_sweep_as_a_whole(
+            start in 0u64..20_000, pieces in proptest::collection::vec(1u64..700, 1..20),
+            at in 0u64..100_000_000_000, writing: bool,
+        ) {
+            let mechanics = mechanics();
+            let now = Instant::from_picoseconds(at);
+            let begun = mechanics.reach(now, &mechanics.outermost(), start, writing);
+            prop_assert!(begun.at >= now);
+            let (mut parts, mut whole, mut following) = (begun, begun, begun);
+            let end = start + pieces.iter().sum::<u64>();
+            let mut last = begun.at;
+            for piece in pieces {
+                let to = parts.sector + piece;
+                let at = mechanics.pass(&mut parts, to);
+                prop_assert!(at > last);
+                last = at;
+                mechanics.catch_up(&mut following, end, Instant::from_picoseconds(at.picoseconds() - 1));
+                prop_assert_eq!(following.sector, to - 1);
+                mechanics.catch_up(&mut following, end, at);
+                prop_assert_eq!((following.sector, following.at), (to, at));
+            }
+            prop_assert_eq!(mechanics.pass(&mut whole, end), last);
+        }
+    }
+}

@@ -1,0 +1,376 @@
+//! The command engines of a drive: decoding and firmware.
+//!
+//! Engines serve commands in the order of arrival or, if the protocol has several queues, in the order of the
+//! [`Arbiter`]. A command that arrives while all engines are busy waits in its queue. As long as all waiting commands
+//! belong to one queue there is no choice, and they are booked ahead as at any station, without an event for the end of
+//! service. A command of another queue cancels those bookings (an event that is already scheduled for them is void when
+//! it occurs), and from then on the arbiter chooses whenever an engine becomes free, until no command waits. A
+//! cancelled booking is made again for the same instant or later, since commands in between only add to the work: void
+//! events occur before valid ones.
+//!
+//! The arbiter needs no separate event if its choice can be made later. The next command of a free engine is not
+//! visible before it is decoded, and the last command of the engine is decoded until then, unless the latencies after
+//! the engines differ by more than a service time. All arrivals are known by then, in order, so the choice is the same.
+//! If a read occupies an engine for longer than its decoding takes, all choices are events.
+
+use crate::engine::number::{DriveNumber, QueueNumber};
+use std::collections::VecDeque;
+
+use crate::drive::arbitration::Arbiter;
+use crate::engine::event::Event;
+use crate::engine::schedule::Schedule;
+use crate::engine::slab::{CommandHandle, Commands, Linked, Slab};
+use crate::engine::station::{Span, Station};
+use crate::spec::{FrontEndSpec, SLOT};
+use lanemark_schema::units::{Bytes, Duration, Instant};
+use lanemark_schema::workload::Operation;
+
+/// The command engines of a drive: decoding and firmware.
+#[derive(Clone, Debug)]
+pub(crate) struct FrontEnd {
+    /// Number of the drive in the system, for its events.
+    drive: DriveNumber,
+    spec: FrontEndSpec,
+    engines: Vec<Station>,
+    arbiter: Option<Arbiter>,
+    /// Commands of one queue and the engines that they are booked on, in the order of service. The first may have
+    /// begun: the arbiter learns of several at a time.
+    ahead: VecDeque<Booking>,
+    /// The queue of those commands.
+    ahead_of: QueueNumber,
+    /// Number of begun commands from which the arbiter is informed.
+    settle_at: usize,
+    /// Commands whose arrival is a separate event.
+    expected: u32,
+    /// Instant of the arbiter's next choice, if commands wait for it, and whether there is an event for it.
+    look_at: Option<Instant>,
+    look_is_event: bool,
+    /// Whether an engine's last command is always decoded before its next one, regardless of the engine time of either.
+    in_order: bool,
+    /// Commands that will arrive without an event while the arbiter chooses, in order.
+    in_transit: VecDeque<(Instant, CommandHandle)>,
+}
+
+const SETTLE_MIN: usize = 64;
+
+/// A command's time on an engine.
+#[derive(Clone, Copy, Debug)]
+struct Booking {
+    command: CommandHandle,
+    engine: u32,
+    span: Span,
+}
+
+/// A command, as the command engines see it.
+pub(crate) trait Candidate: Linked<Kind = Commands> {
+    /// Returns the queue that the command was submitted to.
+    fn queue(&self) -> QueueNumber;
+    /// Returns the command's operation.
+    fn operation(&self) -> Operation;
+    /// Returns the bytes that the command moves.
+    fn length(&self) -> Bytes;
+    /// Marks the [`Event::Decoded`] that is scheduled for the command as void.
+    fn put_back(&mut self);
+}
+
+impl FrontEnd {
+    /// Creates the idle command engines of drive `drive`.
+    pub(crate) fn new(drive: DriveNumber, spec: FrontEndSpec) -> Self {
+        // All values are named, so that the compiler points here for a new one: a value that lets commands overtake
+        // each other ends `in_order`.
+        let FrontEndSpec {
+            engines,
+            read_time,
+            write_time,
+            read_unit_time,
+            read_latency,
+            miss_latency: _,
+            write_latency,
+            flush_latency,
+        } = spec;
+        let soonest = (read_time + read_latency).min(write_time + write_latency);
+        Self {
+            drive,
+            spec,
+            look_is_event: false,
+            in_order: read_latency.max(write_latency + flush_latency) <= soonest
+                && read_unit_time == Duration::ZERO,
+            engines: vec![Station::default(); (engines as usize).max(1)],
+            arbiter: None,
+            ahead: VecDeque::new(),
+            ahead_of: QueueNumber(0),
+            settle_at: SETTLE_MIN,
+            expected: 0,
+            look_at: None,
+            in_transit: VecDeque::new(),
+        }
+    }
+
+    /// Notes a command in transit at `now` that will arrive at `arrival`, after the minimum transit time of all
+    /// commands. Returns whether its arrival needs no event: no other arrival can change the order.
+    #[inline]
+    pub(crate) fn send<C: Candidate>(
+        &mut self,
+        now: Instant,
+        arrival: Instant,
+        command: CommandHandle,
+        commands: &mut Slab<C, Commands>,
+        events: &mut Schedule,
+    ) -> bool {
+        if self.expected > 0 {
+            return false;
+        }
+        self.catch_up(now, commands, events);
+        if self.look_at.is_some() {
+            self.in_transit.push_back((arrival, command));
+            return true;
+        }
+        let queue = commands[command].queue();
+        let alone = self.arbiter.is_none() || self.ahead.is_empty() || queue == self.ahead_of;
+        if alone {
+            self.arrive(arrival, command, commands, events);
+        }
+        alone
+    }
+
+    /// Returns the command engines after their drive has restarted, without any command.
+    #[must_use]
+    pub(crate) fn restarted(&self, spec: FrontEndSpec, arbiter: Option<Arbiter>) -> Self {
+        let engines = self.engines.clone();
+        Self { engines, ..Self::new(self.drive, spec).arbitrated(arbiter) }
+    }
+
+    /// Notes a command in transit whose arrival will be an event.
+    pub(crate) fn expect<C: Candidate>(
+        &mut self,
+        now: Instant,
+        commands: &mut Slab<C, Commands>,
+        events: &mut Schedule,
+    ) {
+        self.catch_up(now, commands, events);
+        self.expected += 1;
+        if let Some(at) = self.look_at.filter(|_| !self.look_is_event) {
+            self.look_is_event = true;
+            events.schedule(at, Event::EngineFree(self.drive));
+        }
+    }
+
+    /// Notes the arrival of an expected command.
+    pub(crate) fn expected_is_here(&mut self) {
+        self.expected -= 1;
+    }
+
+    /// Sets the arbiter that chooses the queue of the next command.
+    #[must_use]
+    pub(crate) fn arbitrated(self, arbiter: Option<Arbiter>) -> Self {
+        Self { arbiter, ..self }
+    }
+
+    /// Accepts a command, which waits in its queue or starts on an engine.
+    pub(crate) fn arrive<C: Candidate>(
+        &mut self,
+        now: Instant,
+        command: CommandHandle,
+        commands: &mut Slab<C, Commands>,
+        events: &mut Schedule,
+    ) {
+        let queue = commands[command].queue();
+        if self.arbiter.is_none() {
+            self.book(now, command, &commands[command], events);
+            return;
+        }
+        self.catch_up(now, commands, events);
+        if self.look_at.is_some() {
+            self.let_in(now, commands);
+            if let Some(arbiter) = &mut self.arbiter {
+                arbiter.push(commands, queue, command);
+            }
+            self.look(self.free_at().max(now), events);
+            return;
+        }
+        if queue != self.ahead_of || self.ahead.len() >= self.settle_at {
+            self.settle(now);
+            if queue != self.ahead_of && !self.ahead.is_empty() {
+                self.take_back(commands);
+                if let Some(arbiter) = &mut self.arbiter {
+                    arbiter.push(commands, queue, command);
+                }
+                self.look(self.free_at(), events);
+                return;
+            }
+            self.ahead_of = queue;
+            self.settle_at = SETTLE_MIN.max(self.ahead.len() * 2);
+        }
+        let booking = self.book(now, command, &commands[command], events);
+        self.ahead.push_back(booking);
+    }
+
+    /// Gives a free engine the next waiting command.
+    pub(crate) fn engine_free<C: Candidate>(
+        &mut self,
+        now: Instant,
+        commands: &mut Slab<C, Commands>,
+        events: &mut Schedule,
+    ) {
+        if self.look_at == Some(now) {
+            self.ask(now, now, commands, events);
+        }
+    }
+
+    /// Makes the arbiter's choices up to `now`. It must be called when a command is decoded, and before the work of the
+    /// engines is read.
+    #[inline]
+    pub(crate) fn catch_up<C: Candidate>(
+        &mut self,
+        now: Instant,
+        commands: &mut Slab<C, Commands>,
+        events: &mut Schedule,
+    ) {
+        while !self.look_is_event
+            && let Some(at) = self.look_at
+            && at <= now
+        {
+            self.ask(at, now, commands, events);
+        }
+    }
+
+    /// Makes the arbiter choose as of `at`, which may be before `now`.
+    #[inline(never)]
+    fn ask<C: Candidate>(
+        &mut self,
+        at: Instant,
+        now: Instant,
+        commands: &mut Slab<C, Commands>,
+        events: &mut Schedule,
+    ) {
+        self.look_at = None;
+        self.let_in(at, commands);
+        let Some(arbiter) = &mut self.arbiter else { return };
+        if let Some(command) = arbiter.pop(commands) {
+            self.book(at, command, &commands[command], events);
+        }
+        let waits = self.arbiter.as_ref().is_some_and(|arbiter| !arbiter.is_empty());
+        let free_at = self.free_at();
+        let next = match self.in_transit.front() {
+            _ if waits => free_at.max(at),
+            Some(&(arrival, _)) => free_at.max(arrival),
+            None => return,
+        };
+        // An engine that is busy until then decodes a later command.
+        let seen = next == free_at && next > now || at < now && next <= now;
+        if self.in_order && self.expected == 0 && seen {
+            self.look_at = Some(next);
+            self.look_is_event = false;
+        } else {
+            self.look(next, events);
+        }
+    }
+
+    /// Accepts the commands that were sent ahead and have arrived.
+    fn let_in<C: Candidate>(&mut self, now: Instant, commands: &mut Slab<C, Commands>) {
+        let Some(arbiter) = &mut self.arbiter else { return };
+        while let Some(&(arrival, command)) = self.in_transit.front()
+            && arrival <= now
+        {
+            self.in_transit.pop_front();
+            arbiter.push(commands, commands[command].queue(), command);
+        }
+    }
+
+    /// Schedules the arbiter's choice at `at`, unless an earlier one is scheduled. A later one becomes void.
+    fn look(&mut self, at: Instant, events: &mut Schedule) {
+        if self.look_at.is_none_or(|already| at < already) {
+            self.look_at = Some(at);
+            self.look_is_event = true;
+            events.schedule(at, Event::EngineFree(self.drive));
+        }
+    }
+
+    /// Returns the time in the command engines of a command that leaves them at `now`.
+    #[inline]
+    pub(crate) fn span(&self, now: Instant, operation: Operation) -> Span {
+        let (time, latency) = self.times(operation);
+        let start = now.picoseconds() - (time + latency).picoseconds();
+        Span { start: Instant::from_picoseconds(start), end: now }
+    }
+
+    /// Returns the busy time of each engine until now.
+    pub(crate) fn busy(&self) -> Vec<Duration> {
+        self.engines.iter().map(Station::busy).collect()
+    }
+
+    /// Returns the additional time of a read whose data was not read ahead.
+    #[inline]
+    pub(crate) fn miss_latency(&self) -> Duration {
+        self.spec.miss_latency
+    }
+
+    /// Returns the time for which a command occupies an engine, and its additional time.
+    fn times(&self, operation: Operation) -> (Duration, Duration) {
+        match operation {
+            Operation::Read => (self.spec.read_time, self.spec.read_latency),
+            Operation::Write | Operation::Trim => (self.spec.write_time, self.spec.write_latency),
+            Operation::Flush => {
+                (self.spec.write_time, self.spec.write_latency + self.spec.flush_latency)
+            }
+        }
+    }
+
+    /// Returns the time for which a command occupies its engine after it is decoded.
+    fn time_behind(&self, command: &impl Candidate) -> Duration {
+        match command.operation() {
+            Operation::Read => {
+                self.spec.read_unit_time * (command.length().get().saturating_sub(1) / SLOT.get())
+            }
+            _ => Duration::ZERO,
+        }
+    }
+
+    /// Books a command on the engine that is free first.
+    #[inline]
+    fn book(
+        &mut self,
+        now: Instant,
+        command: CommandHandle,
+        asked: &impl Candidate,
+        events: &mut Schedule,
+    ) -> Booking {
+        let (time, latency) = self.times(asked.operation());
+        let more = self.time_behind(asked);
+        let first = (0..self.engines.len()).min_by_key(|&index| self.engines[index].free_at());
+        let engine = first.unwrap_or(0);
+        let span = self.engines[engine].serve(now, time + more);
+        let engine = engine as u32;
+        events.schedule(span.start + time + latency, Event::Decoded(command));
+        Booking { command, engine, span }
+    }
+
+    /// Informs the arbiter of bookings whose service has begun.
+    fn settle(&mut self, now: Instant) {
+        let Some(arbiter) = &mut self.arbiter else { return };
+        while self.ahead.front().is_some_and(|booking| booking.span.start <= now) {
+            self.ahead.pop_front();
+            arbiter.took(self.ahead_of);
+        }
+    }
+
+    /// Returns the commands that are booked ahead to their queue.
+    fn take_back<C: Candidate>(&mut self, commands: &mut Slab<C, Commands>) {
+        let Some(arbiter) = &mut self.arbiter else { return };
+        for booking in self.ahead.iter().rev() {
+            self.engines[booking.engine as usize].take_back(booking.span);
+        }
+        for booking in self.ahead.drain(..) {
+            commands[booking.command].put_back();
+            arbiter.push(commands, self.ahead_of, booking.command);
+        }
+    }
+
+    fn free_at(&self) -> Instant {
+        self.engines.iter().map(Station::free_at).min().unwrap_or_default()
+    }
+}
+
+#[cfg(test)]
+#[path = "front_end_tests.rs"]
+mod tests;

@@ -1,0 +1,59 @@
+//! The model of a medium: its demands, computed from its values without simulation.
+
+use crate::engine::station::Demand;
+use crate::spec::MediaSpec;
+use lanemark_schema::result::HopId;
+use lanemark_schema::units::Duration;
+use lanemark_schema::workload::Test;
+
+/// Demand of a test on the servers of one hop of the media.
+#[derive(Clone, Debug)]
+pub(crate) struct MediaDemand {
+    /// The hop.
+    pub id: HopId,
+    /// The hop's name.
+    pub name: &'static str,
+    /// The hop's formula as text.
+    pub law: String,
+    /// The minimum time for which a request occupies a server.
+    pub demand: Demand,
+    /// Number of servers.
+    pub servers: u64,
+    /// The time of a small read, if known.
+    pub latency: Option<Duration>,
+}
+
+/// The model of a medium.
+pub(crate) trait MediumLaw {
+    /// Returns the demands of a test on the hops of the media; the last is [`HopId::Media`].
+    fn demands(&self, test: &Test) -> Vec<MediaDemand>;
+
+    /// Returns the name of the media, in a system with only these media or with several.
+    fn name(&self, alone: bool) -> &'static str;
+
+    /// Returns whether the media have channels.
+    fn has_channels(&self) -> bool {
+        false
+    }
+
+    /// Makes the channels twice as fast.
+    fn double_channels(&mut self) {}
+
+    /// Makes the media twice as fast.
+    fn double_media(&mut self);
+}
+
+pub(crate) fn law(media: &MediaSpec) -> &dyn MediumLaw {
+    match media {
+        MediaSpec::Flash(flash) => flash,
+        MediaSpec::Disk(disk) => disk,
+    }
+}
+
+/// Returns the model of a drive's media, to change it.
+pub(crate) fn law_mut(media: &mut MediaSpec) -> &mut dyn MediumLaw {
+    match media {
+        MediaSpec::Flash(flash) => flash,
+        MediaSpec::Disk(disk) => disk,
+    }
+}

@@ -1,0 +1,50 @@
+//! The media of a drive, by kind: the only module that knows all kinds of media at work.
+
+use super::disk::Disk;
+use super::solid_state::SolidState;
+use crate::engine::number::DriveNumber;
+use crate::spec::{Content, DriveSpec, MediaSpec};
+use lanemark_schema::rng::StreamKey;
+
+/// The media of a drive at work. [`media!`](crate::drive::media!) calls their methods.
+#[derive(Clone, Debug)]
+#[expect(clippy::large_enum_variant, reason = "few of them, and flash is asked at every event")]
+pub(crate) enum Media {
+    /// Flash.
+    SolidState(SolidState),
+    /// Platters.
+    Disk(Box<Disk>),
+}
+
+/// Calls a method of [`Medium`](crate::drive::medium::Medium) on the media of a drive.
+///
+/// The compiler inlines such calls of flash, which it cannot do for calls of a trait object.
+macro_rules! media {
+    ($media:expr, $one:ident => $asked:expr) => {
+        match $media {
+            $crate::drive::media::Media::SolidState($one) => $asked,
+            $crate::drive::media::Media::Disk($one) => $asked,
+        }
+    };
+}
+pub(crate) use media;
+
+impl Media {
+    /// Creates the idle media of drive `index`, in its condition with `content`. Random events in them follow from the
+    /// run's `key`.
+    pub(crate) fn new(
+        index: DriveNumber,
+        drive: &DriveSpec,
+        content: Content,
+        key: StreamKey,
+    ) -> Self {
+        match &drive.media {
+            MediaSpec::Flash(flash) => {
+                Self::SolidState(SolidState::new(index, flash, drive, content, key))
+            }
+            MediaSpec::Disk(disk) => {
+                Self::Disk(Box::new(Disk::new(index, disk, drive.capacity, drive.buffer)))
+            }
+        }
+    }
+}

@@ -1,0 +1,154 @@
+//! A medium at work: the interface that a drive requires of flash, of platters, of any media.
+//!
+//! A medium takes the four operations of a command. Work that takes time is an event of the drive: `Event::Media` when
+//! a step of an operation of the media ends, `Event::OffMedia` and `Event::FromBuffer` when data is ready. The medium
+//! knows the step from the operation. The host's side continues with an [`Outcome`].
+
+use super::outcome::{Outcome, Outcomes};
+use crate::engine::budget::HOPS;
+use crate::engine::schedule::{Burst, Schedule};
+use crate::engine::slab::{CommandHandle, OperationHandle};
+use crate::engine::trace::Passage;
+use lanemark_schema::result::DriveUse;
+use lanemark_schema::units::{Bytes, Duration, Instant};
+use lanemark_schema::workload::fault::ReadRetries;
+
+/// Data of a write in transit to the buffer.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct WriteBurst {
+    /// The command that the data belongs to.
+    pub command: CommandHandle,
+    /// First byte of the burst on the drive.
+    pub offset: Bytes,
+    /// Length of the burst.
+    pub length: Bytes,
+    /// Whether the burst is the last of its command to arrive.
+    pub last: bool,
+}
+
+/// Pages of the map that a command must wait for before the location of its data is known.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct MapMisses {
+    /// Pages of the map that come from the media.
+    pub from_media: u32,
+    /// Pages that come from the host's memory.
+    pub from_host: u32,
+}
+
+/// Written data that a power cut affects.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct PowerLoss {
+    /// Data that was acknowledged and is lost.
+    pub lost: Bytes,
+    /// Room of the data that the buffer still contains.
+    pub held: Bytes,
+}
+
+/// A medium at work.
+pub(crate) trait Medium {
+    /// Looks up the map for a command that reads or `changes` a range, and starts reading the pages that are not in
+    /// memory.
+    fn look_up(
+        &mut self,
+        _now: Instant,
+        _command: CommandHandle,
+        _range: (Bytes, Bytes),
+        _changes: bool,
+        _events: &mut Schedule,
+    ) -> MapMisses {
+        MapMisses::default()
+    }
+
+    /// Starts a read, and returns the number of bursts that will arrive.
+    fn read(
+        &mut self,
+        now: Instant,
+        command: CommandHandle,
+        range: (Bytes, Bytes),
+        events: &mut Schedule,
+    ) -> u32;
+
+    /// Returns whether the data at `offset` was read ahead, or is being read ahead.
+    fn holds(&self, _offset: Bytes) -> bool {
+        false
+    }
+
+    /// Announces a write of a range.
+    fn expect_write(&mut self, _range: (Bytes, Bytes)) {}
+
+    /// Takes a burst of a write that has arrived in the buffer.
+    fn write(
+        &mut self,
+        now: Instant,
+        burst: WriteBurst,
+        events: &mut Schedule,
+        outcomes: &mut Outcomes,
+    );
+
+    /// Takes a flush, which is done when all data written before is safe.
+    fn flush(
+        &mut self,
+        now: Instant,
+        command: CommandHandle,
+        events: &mut Schedule,
+        outcomes: &mut Outcomes,
+    );
+
+    /// Forgets the data in a range, if the medium benefits from that.
+    fn trim(&mut self, _range: (Bytes, Bytes), _outcomes: &mut Outcomes) {}
+
+    /// Ends a step of an operation and returns its outcome, or `None` if the operation continues in the media. If the
+    /// step has several outcomes, the others are in `outcomes`, after the returned one.
+    fn step(
+        &mut self,
+        now: Instant,
+        operation: OperationHandle,
+        events: &mut Schedule,
+        outcomes: &mut Outcomes,
+    ) -> Option<Outcome>;
+
+    /// Ends a burst of a read that leaves the media without an operation.
+    fn off_media(
+        &mut self,
+        now: Instant,
+        burst: Burst,
+        _events: &mut Schedule,
+        outcomes: &mut Outcomes,
+    ) {
+        let Burst { command, bytes } = burst;
+        outcomes.emit(Outcome::Data { command, bytes, passage: Passage::worked(now) });
+    }
+
+    /// Notes that the drive receives commands.
+    fn takes(&mut self, _commands: u32) {}
+
+    /// Notes that the drive has completed a command. Returns when to test whether it is still idle, if that matters.
+    fn gives(&mut self, _now: Instant) -> Option<Instant> {
+        None
+    }
+
+    /// Starts background work if the drive has been idle for long enough.
+    fn idle(&mut self, _now: Instant, _events: &mut Schedule) {}
+
+    /// Cuts the power: all work under way is lost.
+    fn power_cut(&mut self, now: Instant) -> PowerLoss;
+
+    /// Restores the power.
+    fn power_up(&mut self, _now: Instant, _events: &mut Schedule) {}
+
+    /// Sets the rule by which reads are repeated from now on; without a rule they are not repeated.
+    fn set_retries(&mut self, _retries: Option<ReadRetries>) {}
+
+    /// Returns the data that the media have written until now.
+    fn usage(&self) -> DriveUse;
+
+    /// Returns whether the media have any work.
+    fn works(&self, now: Instant) -> bool;
+
+    /// Returns the time that each part of the media has worked until `at`, which must not precede any earlier call. The
+    /// parts are the ones of the drive's [`MediaPower`](crate::spec::MediaPower), in their order.
+    fn worked(&self, at: Instant) -> Vec<Duration>;
+
+    /// Adds the busy time of the parts of the media until now.
+    fn add_busy(&self, now: Instant, busy: &mut [Vec<Duration>; HOPS]);
+}

@@ -1,0 +1,88 @@
+//! Drives: command engines, a write buffer, and a medium.
+//!
+//! ```text
+//!  command ─► front end ─► medium ─► outcomes: data ─► link                                  (read)
+//!  command ─► front end ─► buffer room ─► link ─► buffer ─► medium ─► outcomes: done, room   (write)
+//! ```
+//!
+//! A drive takes commands and emits outcomes ([`outcome`]), which the host's side of the simulator processes in the
+//! same way for every kind of media. A kind is a folder here with a [`Medium`], which is the medium at work, and a
+//! [`MediumLaw`](law::MediumLaw), which computes its demands without simulation: [`solid_state`] and [`disk`].
+
+pub(crate) mod arbitration;
+mod buffer;
+pub(super) mod disk;
+mod front_end;
+pub(super) mod law;
+pub(super) mod media;
+pub(super) mod medium;
+pub(super) mod outcome;
+mod power;
+mod solid_state;
+
+pub(super) use buffer::{Buffer, buffered};
+pub(super) use front_end::{Candidate, FrontEnd};
+pub(super) use power::{PowerMeter, PowerTimes};
+#[cfg(test)]
+pub(super) use solid_state::write_amplification;
+
+use self::media::{Media, media};
+use self::medium::{Medium, PowerLoss};
+use crate::drive::arbitration::Arbiter;
+use crate::engine::budget::{HOPS, Hop};
+use crate::engine::number::DriveNumber;
+use crate::engine::slab::Handle;
+use crate::spec::{AttachmentSpec, Content, DriveSpec};
+use lanemark_schema::result::DriveUse;
+use lanemark_schema::rng::StreamKey;
+use lanemark_schema::units::{Bytes, Duration, Instant};
+
+/// A drive at work.
+#[derive(Clone, Debug)]
+pub(super) struct Drive {
+    /// The command engines: decoding and firmware.
+    pub front_end: FrontEnd,
+    /// Room for written data.
+    pub buffer: Buffer,
+    /// The media that hold the data.
+    pub media: Media,
+}
+
+impl Drive {
+    /// Creates drive `index` of a system, idle, in its condition with `content`. Its command engines take commands in
+    /// the order of `arbiter`, and random events in it follow from the run's `key`.
+    pub(super) fn new(
+        index: DriveNumber,
+        spec: &DriveSpec,
+        content: Content,
+        arbiter: Option<Arbiter>,
+        key: StreamKey,
+    ) -> Self {
+        Self {
+            front_end: FrontEnd::new(index, spec.front_end_at_work()).arbitrated(arbiter),
+            buffer: Buffer::new(spec.buffer),
+            media: Media::new(index, spec, content, key),
+        }
+    }
+
+    /// Cuts the power: all work under way is lost. Returns the lost bytes that were acknowledged.
+    pub(super) fn power_cut(&mut self, now: Instant, spec: &AttachmentSpec) -> Bytes {
+        let AttachmentSpec { drive, protocol, .. } = spec;
+        self.front_end = self.front_end.restarted(drive.front_end_at_work(), Arbiter::of(protocol));
+        let PowerLoss { lost, held } = media!(&mut self.media, media => media.power_cut(now));
+        self.buffer = Buffer::new(drive.buffer);
+        self.buffer.admit(Handle::NONE, held);
+        lost
+    }
+
+    /// Returns the data that the drive has written until now.
+    pub(super) fn usage(&self) -> DriveUse {
+        DriveUse { buffered: self.buffer.held(), ..media!(&self.media, media => media.usage()) }
+    }
+
+    /// Adds the busy time of its parts until now.
+    pub(super) fn add_busy(&self, now: Instant, busy: &mut [Vec<Duration>; HOPS]) {
+        busy[Hop::FrontEnd as usize].extend(self.front_end.busy());
+        media!(&self.media, media => media.add_busy(now, busy));
+    }
+}

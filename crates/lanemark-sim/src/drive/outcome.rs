@@ -1,0 +1,78 @@
+//! Outcomes of a drive: completed steps of its media with which the path to the host continues.
+//!
+//! Media of every kind emit the same few outcomes. The simulator processes them in order, and does not know their
+//! source.
+
+use crate::engine::slab::CommandHandle;
+use crate::engine::station::Span;
+use crate::engine::trace::Passage;
+use lanemark_schema::units::Bytes;
+
+/// An outcome of a drive's work.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Outcome {
+    /// Data of a read has left the media, and is sent to the host.
+    Data {
+        /// The command that the data belongs to.
+        command: CommandHandle,
+        /// Length of the data.
+        bytes: Bytes,
+        /// Times of the data in the media.
+        passage: Passage,
+    },
+    /// A page of the map has arrived, for which a command waited.
+    Map {
+        /// The command that waited.
+        command: CommandHandle,
+        /// Times of the page in the media.
+        passage: Passage,
+    },
+    /// The firmware has prepared the media for a command, beyond its decoding.
+    Prepared(CommandHandle),
+    /// A burst of a write is on the media, and its command waits for it.
+    Stored {
+        /// The command that waits.
+        command: CommandHandle,
+        /// Time of the burst in the media.
+        span: Span,
+    },
+    /// Room has been released in the write buffer.
+    Room(Bytes),
+    /// A command has finished waiting: it completes.
+    Done(CommandHandle),
+    /// There is no outcome for the host.
+    Nothing,
+}
+
+/// Unprocessed outcomes, in order.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Outcomes {
+    all: Vec<Outcome>,
+    /// Number of the processed outcomes.
+    taken: usize,
+}
+
+impl Outcomes {
+    #[inline]
+    pub(crate) fn emit(&mut self, outcome: Outcome) {
+        self.all.push(outcome);
+    }
+
+    /// Returns whether all outcomes were processed.
+    #[inline]
+    pub(crate) fn is_empty(&self) -> bool {
+        self.all.is_empty()
+    }
+
+    pub(crate) fn take(&mut self) -> Option<Outcome> {
+        let next = self.all.get(self.taken).copied();
+        match next {
+            Some(_) => self.taken += 1,
+            None => {
+                self.all.clear();
+                self.taken = 0;
+            }
+        }
+        next
+    }
+}

@@ -1,0 +1,291 @@
+//! The times that a drive is at work, idle, and in each power state.
+//!
+//! A drive is at work while it has a command or its media work. When it has had no work for a state's time, it begins
+//! to enter the state, which takes the entry latency; work that arrives meanwhile waits until the entry is over. A
+//! command that finds the drive in a state waits for the exit latency, as do all commands that arrive until then (NVM
+//! Express 1.2, 8.4.2: autonomous transitions; Serial ATA 3.2, 8.4). During the entry a drive takes the power of the
+//! state before.
+//!
+//! The meter schedules no events: when a stretch without work has ended, its length determines the states.
+//!
+//! Not modelled: operational states that are slower, several states at once (link and drive), background work that
+//! waits for the exit latency (it begins at once), reading ahead of a disk that no command waits for.
+
+use crate::spec::PowerState;
+use lanemark_schema::units::{Duration, Instant};
+
+/// Times of a drive at work, idle, and in each power state.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct PowerTimes {
+    /// Time at work.
+    pub working: Duration,
+    /// Time awake without work, entries into the first state included.
+    pub idle: Duration,
+    /// Time in each state, entries into the next included.
+    pub states: Vec<Duration>,
+    /// Time of the exits from each state.
+    pub exits: Vec<Duration>,
+    /// Number of times that each state was reached.
+    pub reached: Vec<u64>,
+}
+
+/// The meter of one drive.
+#[derive(Clone, Debug)]
+pub(crate) struct PowerMeter {
+    states: Vec<PowerState>,
+    commands: u32,
+    phase: Phase,
+    times: PowerTimes,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Phase {
+    /// At work since that instant.
+    Working(Instant),
+    /// Without work since that instant.
+    Resting(Instant),
+    /// Without work since `rested`; woken from a state that it left at `left`, and awake at `awake`.
+    Waking { rested: Instant, state: usize, left: Instant, awake: Instant },
+}
+
+impl PowerMeter {
+    /// A drive that is awake without work at the start.
+    pub(crate) fn new(states: &[PowerState]) -> Self {
+        let none = vec![Duration::ZERO; states.len()];
+        Self {
+            states: states.to_vec(),
+            commands: 0,
+            phase: Phase::Resting(Instant::ZERO),
+            times: PowerTimes {
+                states: none.clone(),
+                exits: none,
+                reached: vec![0; states.len()],
+                ..PowerTimes::default()
+            },
+        }
+    }
+
+    /// Notes a command for the drive. Returns when the drive is awake, if it is not awake yet.
+    pub(crate) fn takes(&mut self, now: Instant) -> Option<Instant> {
+        self.commands += 1;
+        if let Phase::Resting(since) = self.phase {
+            self.wake(now, since);
+        }
+        match self.phase {
+            Phase::Waking { awake, .. } if now < awake => Some(awake),
+            _ => None,
+        }
+    }
+
+    /// Notes that the drive has answered a command, and whether its media are still at work.
+    pub(crate) fn gives(&mut self, now: Instant, media: bool) {
+        self.commands -= 1;
+        if self.commands == 0 && !media {
+            self.enter(now, Phase::Resting(now));
+        }
+    }
+
+    /// Notes that the drive has lost its power, and with it all commands.
+    pub(crate) fn restart(&mut self, now: Instant) {
+        self.commands = 0;
+        self.enter(now, Phase::Resting(now));
+    }
+
+    /// Returns whether the drive is without commands, so that only its media determine whether it is at work.
+    #[inline]
+    pub(crate) fn has_no_command(&self) -> bool {
+        self.commands == 0
+    }
+
+    /// Notes whether the media are at work while the drive is without commands.
+    pub(crate) fn background(&mut self, now: Instant, media: bool) {
+        match (self.phase, media) {
+            (Phase::Resting(_), true) => self.enter(now, Phase::Working(now)),
+            (Phase::Working(_) | Phase::Waking { .. }, false) => {
+                self.enter(now, Phase::Resting(now));
+            }
+            _ => {}
+        }
+    }
+
+    /// Returns the times until `at`, which must not precede the last note.
+    pub(crate) fn times(&self, at: Instant) -> PowerTimes {
+        let mut times = self.times.clone();
+        self.add_phase(&mut times, at);
+        times
+    }
+
+    /// Adds the present phase up to `at`.
+    fn add_phase(&self, times: &mut PowerTimes, at: Instant) {
+        match self.phase {
+            Phase::Working(since) => times.working += at.since(since),
+            Phase::Resting(since) => self.rest(times, at.since(since)),
+            Phase::Waking { rested, state, left, awake } => {
+                self.rest(times, at.min(left).since(rested));
+                times.exits[state] += at.clamp(left, awake).since(left);
+                times.working += at.max(awake).since(awake);
+            }
+        }
+    }
+
+    fn enter(&mut self, now: Instant, phase: Phase) {
+        let mut times = std::mem::take(&mut self.times);
+        self.add_phase(&mut times, now);
+        self.times = times;
+        self.phase = phase;
+    }
+
+    /// Ends a stretch without work, from the state that it has reached.
+    fn wake(&mut self, now: Instant, since: Instant) {
+        let rested = now.since(since);
+        let Some(state) = self.states.iter().rposition(|state| state.after <= rested) else {
+            return self.enter(now, Phase::Working(now));
+        };
+        // A drive that is entering a state completes the entry first.
+        let left = now.max(since + self.states[state].reached_after());
+        let awake = left + self.states[state].exit;
+        self.phase = Phase::Waking { rested: since, state, left, awake };
+    }
+
+    /// Adds a stretch without work to the states that it reached.
+    fn rest(&self, times: &mut PowerTimes, length: Duration) {
+        let mut left = length;
+        for (index, state) in self.states.iter().enumerate().rev() {
+            let reached = state.reached_after();
+            if left >= reached {
+                times.states[index] += left.saturating_sub(reached);
+                times.reached[index] += 1;
+                left = reached;
+            }
+        }
+        times.idle += left;
+    }
+}
+
+impl PowerTimes {
+    #[must_use]
+    pub(crate) fn since(&self, earlier: &Self) -> Self {
+        let each = |own: &[Duration], other: &[Duration]| {
+            own.iter().zip(other).map(|(own, other)| own.saturating_sub(*other)).collect()
+        };
+        let reached = self.reached.iter().zip(&earlier.reached);
+        Self {
+            working: self.working.saturating_sub(earlier.working),
+            idle: self.idle.saturating_sub(earlier.idle),
+            states: each(&self.states, &earlier.states),
+            exits: each(&self.exits, &earlier.exits),
+            reached: reached.map(|(own, other)| own.saturating_sub(*other)).collect(),
+        }
+    }
+
+    /// Returns the sum of all times.
+    #[cfg(test)]
+    pub(crate) fn total(&self) -> Duration {
+        self.working + self.idle + self.states.iter().chain(&self.exits).copied().sum()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use lanemark_schema::units::Watts;
+    use proptest::prelude::*;
+
+    fn us(microseconds: u64) -> Duration {
+        Duration::from_microseconds(microseconds)
+    }
+    fn at(microseconds: u64) -> Instant {
+        Instant::ZERO + us(microseconds)
+    }
+    const PICOSECOND: Duration = Duration::from_picoseconds(1);
+
+    fn state(name: &str, after: u64, entry: u64, exit: u64) -> PowerState {
+        PowerState {
+            name: name.to_owned(),
+            power: Watts::ZERO,
+            after: us(after),
+            entry: us(entry),
+            exit: us(exit),
+            exit_power: Watts::ZERO,
+        }
+    }
+
+    fn meter() -> PowerMeter {
+        PowerMeter::new(&[state("partial", 100, 0, 10), state("slumber", 1_000, 50, 300)])
+    }
+
+    #[test]
+    fn a_state_is_entered_at_its_time_and_not_before() {
+        let soon = Instant::from_picoseconds(at(100).picoseconds() - 1);
+        assert_eq!(meter().takes(soon), None);
+        assert_eq!(meter().takes(at(100)), Some(at(110)));
+        let before = Instant::from_picoseconds(at(1_000).picoseconds() - 1);
+        assert_eq!(meter().takes(before), Some(before + us(10)));
+    }
+
+    #[test]
+    fn what_comes_on_the_way_into_a_state_waits_for_the_way_in_and_out() {
+        assert_eq!(meter().takes(at(1_000)), Some(at(1_350)));
+        assert_eq!(meter().takes(at(1_049)), Some(at(1_350)));
+        assert_eq!(meter().takes(at(1_050)), Some(at(1_350)));
+        assert_eq!(meter().takes(at(1_051)), Some(at(1_351)));
+    }
+
+    #[test]
+    fn what_comes_while_it_wakes_waits_for_the_rest_and_later_for_nothing() {
+        let mut meter = meter();
+        assert_eq!(meter.takes(at(500)), Some(at(510)));
+        assert_eq!(meter.takes(at(509)), Some(at(510)));
+        assert_eq!(meter.takes(at(510)), None);
+        let seen = meter.times(at(600));
+        assert_eq!((seen.idle, seen.states.clone()), (us(100), vec![us(400), us(0)]));
+        assert_eq!((seen.exits.clone(), seen.working), (vec![us(10), us(0)], us(90)));
+        assert_eq!(seen.reached, [1, 0]);
+    }
+
+    #[test]
+    fn times_can_be_told_in_the_middle_of_everything() {
+        let mut meter = meter();
+        assert_eq!(meter.times(at(1_060)).states, [us(950), us(10)]);
+        meter.takes(at(1_020));
+        // The entry lasts until 1,050 and the exit until 1,350.
+        assert_eq!(meter.times(at(1_040)).exits, [us(0), us(0)]);
+        assert_eq!(meter.times(at(1_040)).states, [us(940), us(0)]);
+        assert_eq!(meter.times(at(1_060)).exits, [us(0), us(10)]);
+        assert_eq!(meter.times(at(1_400)).working, us(50));
+    }
+
+    #[test]
+    fn media_that_go_on_without_a_command_are_work() {
+        let mut meter = meter();
+        meter.takes(at(10));
+        meter.gives(at(20), true);
+        meter.background(at(50), false);
+        assert_eq!(meter.takes(at(149)), None);
+        let seen = meter.times(at(149));
+        assert_eq!((seen.working, seen.idle), (us(40), us(109)));
+        meter.gives(at(149) + PICOSECOND, false);
+        meter.background(at(400), true);
+        assert_eq!(meter.times(at(400)).reached, [1, 0]);
+    }
+
+    proptest! {
+        /// The sum of all times is the time passed, regardless of the order of calls.
+        #[test]
+        fn no_time_is_lost(gaps in proptest::collection::vec((0u64..3_000, 0u64..100, any::<bool>()), 1..40)) {
+            let mut meter = meter();
+            let mut now = Instant::ZERO;
+            for (gap, work, media) in gaps {
+                now = now + us(gap);
+                now = meter.takes(now).unwrap_or(now) + us(work);
+                meter.gives(now, media);
+                if media {
+                    now = now + us(work);
+                    prop_assert!(meter.has_no_command());
+                    meter.background(now, false);
+                }
+                prop_assert_eq!(meter.times(now).total(), now.since(Instant::ZERO));
+            }
+        }
+    }
+}

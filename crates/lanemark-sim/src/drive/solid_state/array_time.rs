@@ -1,0 +1,89 @@
+//! The times that the arrays of all dies, and the channels, have worked, by kind of work.
+//!
+//! Ended operations are counted when they end; operations under way are counted when the times are read.
+
+use super::flash::Flash;
+use super::operation::{FlashOperation, FlashTask};
+use crate::engine::slab::Handle;
+use lanemark_schema::units::{Duration, Instant};
+
+/// Time worked, summed over dies and over channels.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct ArrayTime {
+    /// Sensing, repeated reads included.
+    pub read: Duration,
+    /// Programming.
+    pub program: Duration,
+    /// Erasing.
+    pub erase: Duration,
+    /// Commands and data on channels.
+    pub channel: Duration,
+}
+
+impl ArrayTime {
+    #[inline]
+    pub(super) fn count(&mut self, operation: &FlashOperation, time: Duration) {
+        match operation.task {
+            FlashTask::Program { .. } | FlashTask::ProgramMap | FlashTask::ProgramMoved => {
+                self.program += time;
+            }
+            FlashTask::Erase { .. } => self.erase += time,
+            _ => self.read += time,
+        }
+    }
+
+    /// Returns the times in the order of [`MediaPower::Flash`](crate::spec::MediaPower::Flash).
+    pub(crate) fn parts(&self) -> Vec<Duration> {
+        vec![self.read, self.program, self.erase, self.channel]
+    }
+}
+
+impl Flash {
+    /// Returns the time worked until `at`, which must not precede any earlier call.
+    pub(crate) fn array_time(&self, at: Instant) -> ArrayTime {
+        let mut time = self.array;
+        for handle in
+            self.lanes.iter().map(|lane| lane.current).filter(|&handle| handle != Handle::NONE)
+        {
+            let operation = &self.operations[handle];
+            if !operation.sensed {
+                time.count(operation, self.sensed_so_far(operation, at));
+            }
+        }
+        for die in &self.dies {
+            if die.storing != Handle::NONE {
+                let operation = &self.operations[die.storing];
+                let whole = match operation.left {
+                    Duration::ZERO => operation.array,
+                    left => left,
+                };
+                let to_come = operation.mark.since_or_zero(at).min(whole);
+                time.count(operation, operation.array.saturating_sub(to_come));
+            }
+            if die.suspended != Handle::NONE {
+                let operation = &self.operations[die.suspended];
+                time.count(operation, operation.array.saturating_sub(operation.left));
+            }
+        }
+        // Bookings on a channel after `at` follow without a gap.
+        for channel in &self.channels {
+            let booked = channel.free_at().since_or_zero(at);
+            time.channel += channel.busy().saturating_sub(booked);
+        }
+        time
+    }
+
+    /// Returns the time that the array has sensed by `at`; between attempts of a repeated read it rests while the data
+    /// is transferred.
+    fn sensed_so_far(&self, operation: &FlashOperation, at: Instant) -> Duration {
+        let whole = self.sensing(operation);
+        let to_come = operation.mark.since_or_zero(at).min(whole);
+        let done = whole.saturating_sub(to_come);
+        if operation.retries == 0 {
+            return done;
+        }
+        let round = operation.array + self.time_out(operation.bytes);
+        let rounds = done.picoseconds() / round.picoseconds().max(1);
+        operation.array * rounds + done.saturating_sub(round * rounds).min(operation.array)
+    }
+}

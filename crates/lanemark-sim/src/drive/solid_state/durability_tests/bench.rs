@@ -1,0 +1,519 @@
+//! A flash medium that is driven as a system does, next to a plain model of the contents.
+
+use super::super::translation::Placement;
+use super::super::*;
+use crate::drive::medium::{Medium, PowerLoss, WriteBurst};
+use crate::drive::outcome::{Outcome, Outcomes};
+use crate::engine::slab::Handle;
+use std::collections::BTreeMap;
+
+/// A write or a trim of a slot.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Version {
+    number: u64,
+    /// Whether the slot holds data after the command: true for a write, false for a trim.
+    data: bool,
+}
+
+/// The plain model of a logical slot.
+#[derive(Clone, Debug)]
+struct Slot {
+    /// Versions since the last power cut, the oldest first; never empty.
+    history: Vec<Version>,
+    /// The last version that was acknowledged, and the last that must outlive a power cut.
+    acknowledged: u64,
+    durable: u64,
+    /// Numbers of the writes that the drive has in its buffer and has not mapped.
+    unmapped: VecDeque<u64>,
+}
+
+impl Slot {
+    fn of(number: u64, data: bool) -> Self {
+        Self {
+            history: vec![Version { number, data }],
+            acknowledged: number,
+            durable: number,
+            unmapped: VecDeque::new(),
+        }
+    }
+
+    fn latest(&self) -> Version {
+        *self.history.last().unwrap()
+    }
+
+    /// The write whose data a read returns; `None` if the slot holds no data.
+    fn content(&self) -> Option<u64> {
+        let Version { number, data } = self.latest();
+        data.then_some(number)
+    }
+}
+
+/// The data at an address of the flash, or on its way there.
+#[derive(Clone, Copy, Debug)]
+struct Cell {
+    slot: u64,
+    number: u64,
+    stored: bool,
+}
+
+/// A command of the host.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Asked {
+    /// The first slot, the end slot, and the slot at which the data is split into two bursts.
+    Write(u64, u64, u64),
+    Read(u64, u64),
+    Trim(u64, u64),
+    Flush,
+}
+
+/// A command that the drive has not completed.
+enum Open {
+    /// Waits for pages of the map.
+    Parked(u32, Asked),
+    Write(Vec<(u64, u64)>),
+    /// Bursts and bytes to come.
+    Read(u32, u64),
+    /// The acknowledged version of each slot when the flush was submitted.
+    Flush(Vec<u64>),
+}
+
+/// A medium that is driven as a system does, next to the model.
+pub(super) struct Bench {
+    pub(super) medium: SolidState,
+    events: Schedule,
+    outcomes: Outcomes,
+    now: Instant,
+    pub(super) protected: bool,
+    slots: Vec<Slot>,
+    cells: BTreeMap<u32, Cell>,
+    /// The write whose data was read ahead of each slot.
+    ahead: BTreeMap<u64, Option<u64>>,
+    number: u64,
+    open: BTreeMap<u32, Open>,
+    commands: u32,
+    /// Slots of the write buffer that are in use; `buffer` is the total.
+    pub(super) room: u64,
+    buffer: u64,
+    superblock: u32,
+    dies: u32,
+    /// Superblocks that are being erased, with the dies that have not erased their part.
+    erasing: BTreeMap<u32, u32>,
+}
+
+const DRIVE: DriveNumber = DriveNumber(0);
+
+impl Bench {
+    pub(super) fn new(drive: &DriveSpec, content: Content) -> Self {
+        let flash = drive.flash();
+        let key = StreamKey::from_seed(1);
+        let medium = SolidState::new(DRIVE, flash, drive, content, key);
+        let mut bench = Self {
+            slots: Vec::new(),
+            cells: BTreeMap::new(),
+            ahead: BTreeMap::new(),
+            events: Schedule::new(),
+            outcomes: Outcomes::default(),
+            now: Instant::ZERO,
+            protected: drive.write_cache == WriteCache::Protected,
+            number: 0,
+            open: BTreeMap::new(),
+            commands: 0,
+            room: 0,
+            buffer: drive.buffer.get() / SLOT.get(),
+            superblock: (flash.superblock().get() / SLOT.get()) as u32,
+            dies: flash.dies() as u32,
+            erasing: BTreeMap::new(),
+            medium,
+        };
+        for slot in 0..drive.capacity.get() / SLOT.get() {
+            let place = bench.medium.translation.locate(slot, slot + 1).place;
+            bench.slots.push(Slot::of(0, place.is_some()));
+            if let Some(place) = place {
+                bench.cells.insert(place, Cell { slot, number: 0, stored: true });
+            }
+        }
+        bench
+    }
+
+    pub(super) fn count(&self) -> u64 {
+        self.slots.len() as u64
+    }
+
+    fn change(&mut self, slot: u64, data: bool) -> u64 {
+        self.number += 1;
+        self.slots[slot as usize].history.push(Version { number: self.number, data });
+        self.number
+    }
+
+    /// The data of `slot` in `place`.
+    fn cell(&self, place: u32, slot: u64) -> Cell {
+        let cell = self.cells.get(&place);
+        let cell =
+            cell.unwrap_or_else(|| panic!("slot {slot} reads place {place}, which is erased"));
+        assert_eq!(cell.slot, slot, "place {place} holds another slot");
+        *cell
+    }
+
+    /// The write whose data the drive would return for `slot`.
+    fn view(&self, slot: u64) -> Option<u64> {
+        if !self.slots[slot as usize].unmapped.is_empty() {
+            assert_eq!(self.medium.locate(slot, slot + 1), (Location::Memory, 1), "slot {slot}");
+            return self.slots[slot as usize].content();
+        }
+        match self.medium.locate(slot, slot + 1).0 {
+            Location::Nowhere => None,
+            Location::Memory => {
+                let place = self.medium.translation.locate(slot, slot + 1).place;
+                Some(self.cell(place.expect("data in memory has a place"), slot).number)
+            }
+            Location::Flash(place) => {
+                let cell = self.cell(place, slot);
+                assert!(cell.stored, "slot {slot} is read from flash before it is there");
+                Some(cell.number)
+            }
+        }
+    }
+
+    pub(super) fn submit(&mut self, asked: Asked) {
+        let command = self.commands;
+        self.commands += 1;
+        self.medium.takes(1);
+        let pages = match asked {
+            Asked::Flush => 0,
+            Asked::Write(first, end, _) | Asked::Read(first, end) | Asked::Trim(first, end) => {
+                let range = (SLOT * first, SLOT * (end - first));
+                let changes = !matches!(asked, Asked::Read(..));
+                let (handle, events) = (Handle::of(command), &mut self.events);
+                self.medium.look_up(self.now, handle, range, changes, events).from_media
+            }
+        };
+        if pages > 0 {
+            self.open.insert(command, Open::Parked(pages, asked));
+        } else {
+            self.start(command, asked);
+        }
+    }
+
+    fn start(&mut self, command: u32, asked: Asked) {
+        let handle = Handle::of(command);
+        self.open.remove(&command);
+        match asked {
+            Asked::Write(first, end, middle) => {
+                self.open.insert(command, Open::Write(Vec::new()));
+                self.medium.expect_write((SLOT * first, SLOT * (end - first)));
+                for (first, end, last) in [(first, middle, middle == end), (middle, end, true)] {
+                    if first == end {
+                        continue;
+                    }
+                    let length = end - first;
+                    while self.room + length > self.buffer {
+                        assert!(self.advance(), "the buffer is never emptied");
+                    }
+                    self.room += length;
+                    for slot in first..end {
+                        let number = self.change(slot, true);
+                        self.slots[slot as usize].unmapped.push_back(number);
+                        if let Some(Open::Write(versions)) = self.open.get_mut(&command) {
+                            versions.push((slot, number));
+                        }
+                    }
+                    let (offset, length) = (SLOT * first, SLOT * length);
+                    let burst = WriteBurst { command: handle, offset, length, last };
+                    let (events, outcomes) = (&mut self.events, &mut self.outcomes);
+                    self.medium.write(self.now, burst, events, outcomes);
+                    self.is_not_ahead(first, end);
+                    self.settle();
+                }
+            }
+            Asked::Read(first, end) => {
+                for slot in first..end {
+                    let found = match self.ahead.get(&slot) {
+                        Some(&found) => found,
+                        None => self.view(slot),
+                    };
+                    assert_eq!(found, self.slots[slot as usize].content(), "stale slot {slot}");
+                }
+                let range = (SLOT * first, SLOT * (end - first));
+                let bursts = self.medium.read(self.now, handle, range, &mut self.events);
+                self.open.insert(command, Open::Read(bursts, range.1.get()));
+                self.look_ahead();
+                self.settle();
+            }
+            Asked::Trim(first, end) => {
+                for slot in first..end {
+                    let number = self.change(slot, false);
+                    let slot = &mut self.slots[slot as usize];
+                    slot.acknowledged = number;
+                    if self.protected {
+                        slot.durable = number;
+                    }
+                    // What waits to be mapped need not be stored any more.
+                    slot.unmapped.clear();
+                }
+                let outcomes = &mut self.outcomes;
+                self.medium.trim((SLOT * first, SLOT * (end - first)), outcomes);
+                self.is_not_ahead(first, end);
+                self.settle();
+                self.completed();
+            }
+            Asked::Flush => {
+                let promised = self.slots.iter().map(|slot| slot.acknowledged).collect();
+                self.open.insert(command, Open::Flush(promised));
+                let (events, outcomes) = (&mut self.events, &mut self.outcomes);
+                self.medium.flush(self.now, handle, events, outcomes);
+                self.settle();
+            }
+        }
+    }
+
+    /// Notes the data that was read ahead since.
+    fn look_ahead(&mut self) {
+        let Some(ahead) = &self.medium.ahead else { return };
+        let held: Vec<bool> = (0..self.count()).map(|slot| ahead.holds(slot)).collect();
+        for (slot, held) in (0..).zip(held) {
+            if !held {
+                self.ahead.remove(&slot);
+            } else if !self.ahead.contains_key(&slot) {
+                self.ahead.insert(slot, self.view(slot));
+            }
+        }
+    }
+
+    /// Changed slots are not kept as they were before.
+    fn is_not_ahead(&mut self, first: u64, end: u64) {
+        let Some(ahead) = &self.medium.ahead else { return };
+        for slot in first..end {
+            assert!(!ahead.holds(slot), "slot {slot} is kept as it was before it changed");
+        }
+        self.look_ahead();
+    }
+
+    /// Tracks data to its new flash address, and processes the outcomes of the drive.
+    fn settle(&mut self) {
+        for Placement { slot, place, from } in
+            std::mem::take(&mut self.medium.translation.placements)
+        {
+            let slot = u64::from(slot);
+            let number = match from {
+                Some(from) => self.cell(from, slot).number,
+                None => {
+                    let written = self.slots[slot as usize].unmapped.pop_front();
+                    written.expect("mapped data was written before")
+                }
+            };
+            assert!(
+                !self.erasing.contains_key(&(place / self.superblock)),
+                "{place} is being erased"
+            );
+            let before = self.cells.insert(place, Cell { slot, number, stored: false });
+            assert!(before.is_none(), "place {place} is used before it is erased: {before:?}");
+        }
+        for superblock in self.medium.erasing.keys() {
+            self.erasing.entry(superblock).or_insert(self.dies);
+            let start = superblock * self.superblock;
+            for place in start..start + self.superblock {
+                self.cells.remove(&place);
+            }
+        }
+        while let Some(outcome) = self.outcomes.take() {
+            self.act(outcome);
+        }
+    }
+
+    fn act(&mut self, outcome: Outcome) {
+        match outcome {
+            Outcome::Data { command, bytes, .. } => {
+                let Some(Open::Read(bursts, left)) = self.open.get_mut(&command.number()) else {
+                    panic!("data of no read")
+                };
+                *bursts -= 1;
+                *left -= bytes.get();
+                if *bursts == 0 {
+                    assert_eq!(*left, 0, "a read gets all of its data");
+                    self.open.remove(&command.number());
+                    self.completed();
+                }
+            }
+            Outcome::Map { command, .. } => {
+                let Some(Open::Parked(pages, asked)) = self.open.get_mut(&command.number()) else {
+                    panic!("a page of the map that nothing waits for")
+                };
+                *pages -= 1;
+                if *pages == 0 {
+                    let asked = *asked;
+                    self.start(command.number(), asked);
+                }
+            }
+            Outcome::Room(bytes) => {
+                let slots = bytes.get() / SLOT.get();
+                self.room = self.room.checked_sub(slots).expect("more room than was taken");
+            }
+            Outcome::Done(command) => {
+                let keeps = self.medium.write_cache != WriteCache::Volatile;
+                match self.open.remove(&command.number()) {
+                    Some(Open::Write(versions)) => {
+                        for (slot, number) in versions {
+                            let slot = &mut self.slots[slot as usize];
+                            slot.acknowledged = slot.acknowledged.max(number);
+                            if keeps {
+                                slot.durable = slot.durable.max(number);
+                            }
+                        }
+                    }
+                    Some(Open::Flush(promised)) => {
+                        for (slot, number) in self.slots.iter_mut().zip(promised) {
+                            slot.durable = slot.durable.max(number);
+                        }
+                        self.would_survive();
+                    }
+                    _ => panic!("neither a write nor a flush is done"),
+                }
+                if self.medium.write_cache == WriteCache::Off {
+                    self.would_survive();
+                }
+                self.completed();
+            }
+            Outcome::Nothing | Outcome::Prepared(_) | Outcome::Stored { .. } => {}
+        }
+    }
+
+    fn completed(&mut self) {
+        if let Some(at) = self.medium.gives(self.now) {
+            self.events.schedule(at, Event::Idle(DRIVE));
+        }
+    }
+
+    /// Processes the next event. Returns false if there is no event.
+    pub(super) fn advance(&mut self) -> bool {
+        let Some((now, event)) = self.events.pop() else { return false };
+        self.now = now;
+        match event {
+            Event::Media(_, handle) => {
+                let task = self.medium.flash.operations[handle].task;
+                let (events, outcomes) = (&mut self.events, &mut self.outcomes);
+                let outcome = self.medium.step(now, handle, events, outcomes);
+                if let (Some(_), FlashTask::Program { unit, .. }) = (&outcome, task) {
+                    let size = self.medium.translation.slots_per_unit();
+                    let places = unit * size..(unit + 1) * size;
+                    self.cells.range_mut(places).for_each(|(_, cell)| cell.stored = true);
+                }
+                if let (Some(_), FlashTask::Erase { superblock }) = (&outcome, task) {
+                    let dies = self.erasing.get_mut(&superblock.0).expect("it is being erased");
+                    *dies -= 1;
+                    if *dies == 0 {
+                        self.erasing.remove(&superblock.0);
+                    }
+                }
+                // The other outcomes of the step are processed after its own outcome.
+                let behind = std::mem::take(&mut self.outcomes);
+                if let Some(outcome) = outcome {
+                    self.settle();
+                    self.act(outcome);
+                }
+                self.outcomes = behind;
+            }
+            Event::FromBuffer(burst) => {
+                let Burst { command, bytes } = self.events.take_burst(burst);
+                let passage = crate::engine::trace::Passage::waited(now);
+                self.act(Outcome::Data { command, bytes, passage });
+            }
+            Event::Idle(_) => self.medium.idle(now, &mut self.events),
+            event => panic!("{event:?} is no event of a medium"),
+        }
+        self.settle();
+        true
+    }
+
+    pub(super) fn would_survive(&self) {
+        let mut cut = self.medium.clone();
+        let loss = cut.power_cut(self.now);
+        self.after_cut(&cut, loss);
+    }
+
+    /// Checks the content of a drive after a power cut, and the loss that the drive reported. Returns the data of each
+    /// slot.
+    fn after_cut(&self, cut: &SolidState, PowerLoss { lost, held }: PowerLoss) -> Vec<Option<u64>> {
+        let mut found = Vec::new();
+        let (mut certain, mut possible, mut waits) = (0, 0, 0);
+        for (number, slot) in (0..).zip(&self.slots) {
+            let place = cut.translation.locate(number, number + 1).place;
+            let mut content = place.map(|place| {
+                let cell = self.cell(place, number);
+                assert!(cell.stored || self.protected, "slot {number} was never stored");
+                cell.number
+            });
+            let mut unmapped = slot.unmapped.iter();
+            for pending in &cut.unmapped {
+                match *pending {
+                    Pending::Write(first, end) if (first..end).contains(&number) => {
+                        content = unmapped.next().copied();
+                        waits += 1;
+                    }
+                    _ => {}
+                }
+            }
+            let may_be = slot.history.iter().filter(|version| version.number >= slot.durable);
+            let is_one = |version: &Version| version.data.then_some(version.number) == content;
+            assert!(
+                may_be.clone().any(is_one),
+                "slot {number} holds {content:?} after the cut, and must hold one of {:?}",
+                may_be.collect::<Vec<_>>()
+            );
+            let latest = slot.latest();
+            if latest.data && content != slot.content() {
+                match slot.acknowledged >= latest.number {
+                    true => certain += 1,
+                    false => possible += 1,
+                }
+            }
+            found.push(content);
+        }
+        assert_eq!(held, SLOT * waits, "room of what waits in the buffer");
+        let lost = lost.get() / SLOT.get();
+        match cut.write_cache {
+            WriteCache::Volatile => assert!(
+                (certain..=certain + possible).contains(&lost),
+                "{lost} slots reported as lost; {certain} were acknowledged, {possible} may have been"
+            ),
+            _ => assert_eq!((lost, certain), (0, 0)),
+        }
+        found
+    }
+
+    pub(super) fn cut(&mut self) {
+        let loss = self.medium.power_cut(self.now);
+        let found = self.after_cut(&self.medium, loss);
+        self.events = Schedule::new();
+        self.outcomes = Outcomes::default();
+        self.open.clear();
+        self.ahead.clear();
+        self.erasing.clear();
+        self.room = loss.held.get() / SLOT.get();
+        self.cells.retain(|_, cell| std::mem::replace(&mut cell.stored, true) || self.protected);
+        self.medium.translation.placements.clear();
+        for (slot, content) in self.slots.iter_mut().zip(found) {
+            let unmapped = std::mem::take(&mut slot.unmapped);
+            self.number += 1;
+            *slot = Slot::of(content.unwrap_or(self.number), content.is_some());
+            if self.protected {
+                slot.unmapped = unmapped;
+            }
+        }
+        self.now = self.now + Duration::from_microseconds(1_000);
+        self.look_ahead();
+        assert!(self.ahead.is_empty(), "memory is empty after a cut");
+        self.medium.power_up(self.now, &mut self.events);
+        self.settle();
+    }
+
+    /// Lets all that is under way end.
+    pub(super) fn drain(&mut self) {
+        let mut steps = 0;
+        while self.advance() {
+            steps += 1;
+            assert!(steps < 1_000_000, "the drive never becomes idle");
+        }
+        assert!(self.open.is_empty(), "commands are never completed");
+        assert!(self.medium.erasing.is_empty(), "all erases are complete at the end");
+    }
+}

@@ -1,0 +1,309 @@
+//! Each timing rule of a die by itself: not done a picosecond before its time, and done at it.
+//!
+//! Commands take 1 us, a page 50 us in the array (tR), a program 600 us, an erase 3,000 us, and the data of one operation
+//! 10 us on the channel, so that the expected times can be added up by hand.
+
+use super::flash::Flash;
+use super::operation::{FlashTask, Site};
+use crate::engine::event::Event;
+use crate::engine::number::{DieNumber, DriveNumber, SuperblockNumber};
+use crate::engine::schedule::Schedule;
+use crate::engine::slab::Handle;
+use crate::engine::trace::Passage;
+use crate::spec::{DieSpec, FlashSpec, SuspendSpec};
+use crate::tests::runs::small_drive;
+use lanemark_schema::units::{Bytes, BytesPerSecond, Duration, Instant};
+
+/// An operation that a die is asked for.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Ask {
+    /// A read of the host, on a plane, with so many attempts that fail.
+    Read(u32, u32),
+    /// A read of data that is moved.
+    Move,
+    Program,
+    Erase,
+}
+
+use Ask::{Erase, Move, Program, Read};
+
+/// A read of plane 0 at the first attempt.
+const READ: Ask = Read(0, 0);
+
+fn ps(microseconds: f64) -> u64 {
+    (microseconds * 1e6).round() as u64
+}
+
+/// When each of `asks` is done that are asked for at their microseconds, of one die, in ps.
+fn ends(die: DieSpec, asks: &[(f64, Ask)], until: Option<u64>) -> Vec<Option<u64>> {
+    let small = small_drive();
+    let spec = FlashSpec {
+        channels: 1,
+        dies_per_channel: 1,
+        planes: 2,
+        channel_rate: BytesPerSecond(1_000_000_000),
+        command_time: Duration::from_microseconds(1),
+        die,
+        ..small.flash().clone()
+    };
+    let (mut flash, mut events) = (
+        Flash::new(DriveNumber(0), &spec, 1.0, lanemark_schema::rng::StreamKey::from_seed(1)),
+        Schedule::new(),
+    );
+    let mut done = vec![None; asks.len()];
+    let mut asked = 0;
+    loop {
+        let next = asks.get(asked).map(|(at, _)| Instant::from_picoseconds(ps(*at)));
+        let first = next.filter(|next| events.next_at().is_none_or(|at| *next <= at));
+        if let Some(now) = first {
+            let (_, ask) = asks[asked];
+            let number = asked as u32;
+            let (task, time, bytes) = match ask {
+                Read(..) => (FlashTask::Read { command: Handle::of(number) }, 50, 10_000),
+                Move => (FlashTask::Move { relocation: Handle::of(number) }, 50, 10_000),
+                Program => (FlashTask::Program { unit: number, held: 0, epoch: 0 }, 600, 10_000),
+                Erase => (FlashTask::Erase { superblock: SuperblockNumber(number) }, 3_000, 0),
+            };
+            let (plane, retries) =
+                if let Read(plane, again) = ask { (plane, again) } else { (0, 0) };
+            let site =
+                Site { die: DieNumber(0), plane, time: Duration::from_microseconds(time), retries };
+            flash.start(now, site, task, Bytes(bytes), &mut events);
+            asked += 1;
+            continue;
+        }
+        let Some((now, event)) = events.pop() else { break };
+        if until.is_some_and(|until| now.picoseconds() > until) {
+            break;
+        }
+        let Event::Media(_, handle) = event else { panic!("{event:?} is no event of flash") };
+        let ended = flash.step(now, handle, &mut events);
+        if let Some(operation) = ended {
+            let number = match operation.task {
+                FlashTask::Read { command } => command.number(),
+                FlashTask::Move { relocation } => relocation.number(),
+                FlashTask::Program { unit, .. } => unit,
+                FlashTask::Erase { superblock } => superblock.0,
+                other => panic!("{other:?} was not asked for"),
+            };
+            done[number as usize] = Some(now.picoseconds());
+            let Passage::Counted { media, channels } = operation.passage else {
+                panic!("flash counts its times")
+            };
+            let accounted = media.wait + media.service + channels.wait + channels.service;
+            let (at, _) = asks[number as usize];
+            assert!(accounted.picoseconds() <= now.picoseconds() - ps(at), "{:?}", operation.task);
+        }
+    }
+    if until.is_none() {
+        let again = |ask: &Ask| if let Read(_, again) = ask { u64::from(*again) } else { 0 };
+        let us = |count: u64| Duration::from_microseconds(count);
+        let (mut read, mut program, mut erase) = (us(0), us(0), us(0));
+        for (_, ask) in asks {
+            match ask {
+                // Each attempt senses the page.
+                Read(..) | Move => read += us(50) * (1 + again(ask)),
+                Program => program += us(600),
+                Erase => erase += us(3_000),
+            }
+        }
+        let time = flash.array_time(Instant::from_picoseconds(u64::MAX / 2));
+        assert_eq!((time.read, time.program, time.erase), (read, program, erase), "{asks:?}");
+        // A die is busy from the first of its operations to the last, where they come without a gap.
+        let end = Instant::from_picoseconds(done.iter().flatten().copied().max().unwrap());
+        let first = Instant::from_picoseconds(ps(asks[0].0));
+        assert_eq!(flash.busy(end).1, [end.since(first)], "{asks:?}");
+    }
+    done
+}
+
+/// Checks that each of `asks` is done at its microsecond, and not a picosecond before.
+#[track_caller]
+fn done_at(die: DieSpec, asks: &[(f64, Ask)], expected: &[f64]) {
+    let whole: Vec<f64> =
+        ends(die, asks, None).iter().map(|end| end.unwrap() as f64 / 1e6).collect();
+    assert_eq!(whole, expected, "us, for {asks:?}");
+    for (number, at) in expected.iter().enumerate() {
+        assert_eq!(ends(die, asks, Some(ps(*at) - 1))[number], None, "{asks:?}: {number} is early");
+        assert!(ends(die, asks, Some(ps(*at)))[number].is_some(), "{asks:?}: {number} is late");
+    }
+}
+
+/// A die that can do nothing but one operation after the other, with reads before the rest.
+fn plain() -> DieSpec {
+    DieSpec { reads_first: 8, suspend: None, ..DieSpec::default() }
+}
+
+fn suspending() -> DieSpec {
+    let suspend = SuspendSpec {
+        enter: Duration::from_microseconds(20),
+        resume: Duration::from_microseconds(10),
+    };
+    DieSpec { suspend: Some(suspend), ..plain() }
+}
+
+#[test]
+fn an_operation_alone_takes_its_command_its_array_and_its_data() {
+    done_at(plain(), &[(0.0, READ)], &[61.0]);
+    done_at(plain(), &[(0.0, Move)], &[61.0]);
+    done_at(plain(), &[(0.0, Program)], &[611.0]);
+    done_at(plain(), &[(0.0, Erase)], &[3_001.0]);
+    // Each attempt that fails takes the array and the channel once more.
+    done_at(plain(), &[(0.0, Read(0, 2))], &[1.0 + 50.0 + 2.0 * 60.0 + 10.0]);
+}
+
+#[test]
+fn a_die_does_one_thing_after_the_other() {
+    done_at(plain(), &[(0.0, READ), (0.0, READ)], &[61.0, 122.0]);
+    done_at(plain(), &[(0.0, READ), (0.0, Read(1, 0))], &[61.0, 122.0]);
+    done_at(plain(), &[(0.0, Program), (5.0, READ)], &[611.0, 672.0]);
+    done_at(plain(), &[(0.0, Program), (0.0, Program)], &[611.0, 1_222.0]);
+    done_at(plain(), &[(0.0, Erase), (0.0, Program)], &[3_001.0, 3_612.0]);
+    done_at(plain(), &[(0.0, READ), (10.0, Program)], &[61.0, 672.0]);
+}
+
+#[test]
+fn reads_of_the_host_go_first_and_what_is_moved_waits_its_turn() {
+    let asks = [(0.0, Program), (1.0, Program), (2.0, Move), (3.0, READ)];
+    done_at(plain(), &asks, &[611.0, 672.0 + 611.0, 1_283.0 + 61.0, 672.0]);
+    let in_order = DieSpec { reads_first: 0, ..plain() };
+    done_at(in_order, &asks, &[611.0, 1_222.0, 1_283.0, 1_344.0]);
+}
+
+#[test]
+fn reads_go_first_so_many_in_a_row_and_no_more() {
+    let two = DieSpec { reads_first: 2, ..plain() };
+    let asks = [(0.0, READ), (0.0, READ), (0.0, READ), (0.0, READ), (0.0, Program), (0.0, Program)];
+    let expected = [61.0, 122.0, 733.0 + 61.0, 733.0 + 122.0, 733.0, 855.0 + 611.0];
+    done_at(two, &asks, &expected);
+    let three = DieSpec { reads_first: 3, ..plain() };
+    let expected = [61.0, 122.0, 183.0, 794.0 + 61.0, 794.0, 855.0 + 611.0];
+    done_at(three, &asks, &expected);
+}
+
+#[test]
+fn a_program_or_erase_is_suspended_and_resumed() {
+    // It is in the array from 11 us on; 500 us are left at 111 us.
+    done_at(suspending(), &[(0.0, Program), (111.0, READ)], &[191.0 + 10.0 + 500.0, 191.0]);
+    done_at(suspending(), &[(0.0, Erase), (1_001.0, READ)], &[1_081.0 + 10.0 + 2_000.0, 1_081.0]);
+    // Two reads in one suspension: the die can be read at once, so the second waits for no way in.
+    let asks = [(0.0, Program), (111.0, READ), (111.0, READ)];
+    done_at(suspending(), &asks, &[191.0 + 61.0 + 510.0, 191.0, 252.0]);
+    // Twice suspended, it pays the way in and out twice.
+    let asks = [(0.0, Program), (111.0, READ), (301.0, READ)];
+    done_at(suspending(), &asks, &[381.0 + 10.0 + 400.0, 191.0, 381.0]);
+    // Nothing else is done to a die with something suspended.
+    let asks = [(0.0, Program), (5.0, Erase), (111.0, READ)];
+    done_at(suspending(), &asks, &[701.0, 3_702.0, 191.0]);
+}
+
+#[test]
+fn what_is_nearly_done_is_not_suspended() {
+    // The way in and out takes 30 us, and at 581 us so much is left.
+    done_at(suspending(), &[(0.0, Program), (581.0, READ)], &[611.0, 672.0]);
+    let just = 580.999_999;
+    done_at(
+        suspending(),
+        &[(0.0, Program), (just, READ)],
+        &[just + 80.0 + 10.0 + (611.0 - just), just + 80.0],
+    );
+}
+
+#[test]
+fn a_program_whose_data_come_in_is_suspended_when_the_array_begins() {
+    // The array begins at 11 us, and nothing of the program is done when a read waits by then.
+    for at in [0.5, 5.0, 10.999_999, 11.0] {
+        done_at(suspending(), &[(0.0, Program), (at, READ)], &[91.0 + 10.0 + 600.0, 91.0]);
+    }
+}
+
+#[test]
+fn no_more_reads_suspend_than_may_go_first() {
+    let die = DieSpec { reads_first: 2, ..suspending() };
+    let asks = [(0.0, Program), (111.0, READ), (301.0, READ), (501.0, READ)];
+    // The third waits for the program, which has 400 us left when it goes on at 391 us.
+    done_at(die, &asks, &[791.0, 191.0, 381.0, 852.0]);
+}
+
+#[test]
+fn a_cache_register_senses_the_next_page_while_one_goes_out() {
+    let cached = DieSpec { cache_read: true, ..plain() };
+    done_at(cached, &[(0.0, READ), (0.0, READ), (0.0, READ)], &[61.0, 112.0, 163.0]);
+    // A program needs both registers.
+    done_at(cached, &[(0.0, READ), (0.0, Program)], &[61.0, 672.0]);
+    // The command of the third goes over the channel before the data of the second, which is sensed with the first.
+    let both = DieSpec { independent_planes: true, ..cached };
+    let asks = [(0.0, READ), (0.0, Read(1, 0)), (0.0, READ), (0.0, Read(1, 0))];
+    done_at(both, &asks, &[61.0, 72.0, 112.0, 122.0]);
+}
+
+#[test]
+fn a_cache_register_takes_the_data_of_the_next_program() {
+    let cached = DieSpec { cache_program: true, ..plain() };
+    done_at(cached, &[(0.0, Program), (100.0, Program)], &[611.0, 1_211.0]);
+    // So late that its data is not there yet when the array is free.
+    done_at(cached, &[(0.0, Program), (605.0, Program)], &[611.0, 1_216.0]);
+    // An erase has no data to bring, and begins with its command.
+    done_at(cached, &[(0.0, Program), (100.0, Erase)], &[611.0, 3_612.0]);
+    // What was brought in waits for reads, but not for its data again.
+    let asks = [(0.0, Program), (100.0, Program), (200.0, READ)];
+    done_at(cached, &asks, &[611.0, 672.0 + 600.0, 672.0]);
+}
+
+/// While something is suspended, the data of the next program stays out of the way of the reads.
+#[test]
+fn the_next_program_is_not_loaded_while_one_is_suspended() {
+    let die = DieSpec { cache_program: true, ..suspending() };
+    // The read's data goes out from 181 us on, and would wait for the data of the program that came at 175 us.
+    let asks = [(0.0, Program), (111.0, READ), (175.0, Program)];
+    done_at(die, &asks, &[701.0, 191.0, 1_301.0]);
+    // The data is loaded when the suspended program continues, and not again after its second suspension.
+    let asks = [(0.0, Program), (111.0, READ), (175.0, Program), (301.0, READ)];
+    done_at(die, &asks, &[791.0, 191.0, 1_391.0, 381.0]);
+}
+
+/// A suspended operation continues after `reads_first` reads of the host in a row.
+#[test]
+fn a_suspended_operation_continues_after_enough_reads() {
+    let die = DieSpec { reads_first: 2, ..suspending() };
+    let asks = [(0.0, Program), (111.0, READ), (111.0, READ), (111.0, READ)];
+    // The third waits until the program has ended.
+    done_at(die, &asks, &[762.0, 191.0, 252.0, 823.0]);
+    let one = DieSpec { reads_first: 1, ..suspending() };
+    done_at(one, &asks[..3], &[701.0, 191.0, 762.0]);
+}
+
+#[test]
+fn independent_planes_read_pages_of_their_own() {
+    let apart = DieSpec { independent_planes: true, ..plain() };
+    done_at(apart, &[(0.0, READ), (0.0, Read(1, 0)), (0.0, READ)], &[61.0, 71.0, 122.0]);
+    // A program needs all planes.
+    done_at(apart, &[(0.0, Read(1, 0)), (0.0, Program)], &[61.0, 672.0]);
+    done_at(apart, &[(0.0, Program), (0.0, READ), (0.0, Read(1, 0))], &[611.0, 672.0, 682.0]);
+}
+
+#[test]
+fn a_read_is_repeated_up_to_eight_times() {
+    let key = lanemark_schema::rng::StreamKey::from_seed(1);
+    let mut flash = Flash::new(DriveNumber(0), small_drive().flash(), 1.0, key);
+    assert_eq!((flash.retries(1.0), flash.retries(0.0)), (8, 0));
+}
+
+/// A die that loses power was busy until the cut, and is idle after it.
+#[test]
+fn a_cut_ends_all_operations_and_returns_the_programs() {
+    let key = lanemark_schema::rng::StreamKey::from_seed(1);
+    let mut flash = Flash::new(DriveNumber(0), small_drive().flash(), 1.0, key);
+    let mut events = Schedule::new();
+    let at = |us: u64| Instant::ZERO + Duration::from_microseconds(us);
+    let program = FlashTask::Program { unit: 7, held: 3, epoch: 0 };
+    for (die, task) in [(0, program), (1, FlashTask::Erase { superblock: SuperblockNumber(0) })] {
+        let time = Duration::from_microseconds(600);
+        let site = Site { die: DieNumber(die), plane: 0, time, retries: 0 };
+        flash.start(at(10), site, task, Bytes(0), &mut events);
+    }
+    assert_eq!(flash.power_cut(at(100)), [program]);
+    assert!(flash.is_idle());
+    let busy = flash.busy(at(500)).1;
+    assert_eq!(busy[..3], [90, 90, 0].map(Duration::from_microseconds));
+}

@@ -1,0 +1,89 @@
+//! Flushes: data written before a flush must be stored before the flush completes.
+//!
+//! Each flush ends an *epoch*. Units are counted in the epoch in which they were given to their die, and dies finish
+//! out of order; a flush is done when no unit of its epoch or an earlier one remains.
+
+use std::collections::VecDeque;
+
+use crate::drive::outcome::{Outcome, Outcomes};
+use crate::engine::slab::CommandHandle;
+
+/// Flushes that wait.
+#[derive(Clone, Debug)]
+pub(crate) struct Flushes {
+    /// Units under way of each epoch from `first` on; the last is the present one.
+    under_way: VecDeque<u32>,
+    first: u32,
+    /// The command of each ended epoch, if it waits.
+    waiting: VecDeque<CommandHandle>,
+}
+
+impl Flushes {
+    /// Creates an empty list of flushes.
+    pub(crate) fn new() -> Self {
+        Self { under_way: VecDeque::from([0]), first: 0, waiting: VecDeque::new() }
+    }
+
+    /// Counts a unit, and returns its epoch.
+    pub(crate) fn begin(&mut self) -> u32 {
+        let last = self.under_way.len() - 1;
+        self.under_way[last] += 1;
+        self.first.wrapping_add(last as u32)
+    }
+
+    /// Notes that a unit of `epoch` is stored.
+    pub(crate) fn end(&mut self, epoch: u32) {
+        self.under_way[epoch.wrapping_sub(self.first) as usize] -= 1;
+    }
+
+    /// Makes `command` complete when all units until now are stored.
+    pub(crate) fn add(&mut self, command: CommandHandle) {
+        self.waiting.push_back(command);
+        self.under_way.push_back(0);
+    }
+
+    pub(crate) fn emit_done(&mut self, outcomes: &mut Outcomes) {
+        while let Some(command) = self.next_done() {
+            outcomes.emit(Outcome::Done(command));
+        }
+    }
+
+    fn next_done(&mut self) -> Option<CommandHandle> {
+        if self.under_way.len() == 1 || self.under_way.front() != Some(&0) {
+            return None;
+        }
+        self.under_way.pop_front();
+        self.first = self.first.wrapping_add(1);
+        self.waiting.pop_front()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::engine::slab::Handle;
+
+    #[test]
+    fn a_flush_waits_for_what_came_before_it_and_for_nothing_else() {
+        let mut flushes = Flushes::new();
+        let (first, second) = (flushes.begin(), flushes.begin());
+        flushes.add(Handle::of(7));
+        let third = flushes.begin();
+        flushes.add(Handle::of(8));
+        flushes.end(third);
+        flushes.end(second);
+        assert_eq!(flushes.next_done(), None, "the first unit is still under way");
+        flushes.end(first);
+        assert_eq!(
+            (flushes.next_done(), flushes.next_done()),
+            (Some(Handle::of(7)), Some(Handle::of(8)))
+        );
+        assert_eq!(flushes.next_done(), None);
+        flushes.add(Handle::of(9));
+        assert_eq!(
+            flushes.next_done(),
+            Some(Handle::of(9)),
+            "with nothing under way it is done at once"
+        );
+    }
+}

@@ -1,0 +1,96 @@
+//! The model of flash: the capacity of its channels and dies, and how they become faster.
+
+use crate::drive::law::{MediaDemand, MediumLaw};
+use crate::engine::station::Demand;
+use crate::spec::{Condition, FlashSpec, PseudoSlcSpec, SLOT};
+use lanemark_schema::result::HopId;
+use lanemark_schema::units::{Bytes, Duration};
+use lanemark_schema::workload::Test;
+
+impl MediumLaw for FlashSpec {
+    fn demands(&self, test: &Test) -> Vec<MediaDemand> {
+        vec![channels(self, test), dies(self, test)]
+    }
+
+    fn name(&self, alone: bool) -> &'static str {
+        if alone { "flash dies" } else { "dies" }
+    }
+
+    fn has_channels(&self) -> bool {
+        true
+    }
+
+    fn double_channels(&mut self) {
+        self.channel_rate.0 = self.channel_rate.0.saturating_mul(2);
+        self.command_time = self.command_time / 2;
+    }
+
+    fn double_media(&mut self) {
+        (self.read, self.program) = (self.read.halved(), self.program.halved());
+        self.erase = self.erase / 2;
+        if let Some(cache) = &mut self.translation.pseudo_slc {
+            (cache.read, cache.program) = (cache.read / 2, cache.program / 2);
+        }
+        if let Some(suspend) = &mut self.die.suspend {
+            (suspend.enter, suspend.resume) = (suspend.enter / 2, suspend.resume / 2);
+        }
+    }
+}
+
+/// Returns the flash operations of a request: the minimum number of units that it touches.
+fn operations(flash: &FlashSpec, test: &Test) -> u64 {
+    test.block.get().div_ceil(flash.unit().get())
+}
+
+fn channels(flash: &FlashSpec, test: &Test) -> MediaDemand {
+    let busy = flash.command_time * operations(flash, test) + test.block / flash.channel_rate;
+    // A write takes whole slots; small ones share a unit and its command.
+    let written = Bytes(test.block.get().next_multiple_of(SLOT.get())) / flash.channel_rate;
+    MediaDemand {
+        id: HopId::Channels,
+        name: "flash channels",
+        law: format!("{} channels of {}", flash.channels, flash.channel_rate),
+        demand: Demand { read: busy, write: written },
+        servers: flash.channels.into(),
+        latency: None,
+    }
+}
+
+fn dies(flash: &FlashSpec, test: &Test) -> MediaDemand {
+    let unit = flash.unit();
+    let count = operations(flash, test);
+    let (sense, programmed) = array_times(flash, test);
+    let read = (flash.command_time + sense) * count + test.block / flash.channel_rate;
+    let program = flash.command_time + unit / flash.channel_rate + programmed;
+    let written = test.block.get().next_multiple_of(SLOT.get());
+    let mut write = program.scaled(written, unit.get());
+    if let Some(share) = flash.translation.beside_collection
+        && !test.is_in_order()
+    {
+        let moved = (flash.moving_time(share) + unit * 2 / flash.channel_rate).as_seconds();
+        let units = written as f64 / unit.get() as f64 * (1.0 / share.get() - 1.0);
+        write += Duration::from_picoseconds((moved * units * 1e12) as u64);
+    }
+    MediaDemand {
+        id: HopId::Media,
+        name: flash.name(true),
+        law: format!(
+            "{} dies, units of {unit}, {sense} to read, {programmed} to program",
+            flash.dies(),
+        ),
+        demand: Demand { read, write },
+        servers: flash.dies(),
+        latency: Some(sense),
+    }
+}
+
+/// Returns the times of the array to read and to program: the times of the pseudo-SLC cache if it covers the test's
+/// span.
+fn array_times(flash: &FlashSpec, test: &Test) -> (Duration, Duration) {
+    let holds_all = |cache: &&PseudoSlcSpec| test.span_end() <= cache.capacity + cache.growth;
+    let cache = flash.translation.pseudo_slc.as_ref().filter(holds_all);
+    match cache.filter(|_| flash.condition == Condition::Fresh) {
+        Some(cache) => (cache.read, cache.program),
+        None => (flash.read.mean(), flash.program.mean()),
+    }
+}

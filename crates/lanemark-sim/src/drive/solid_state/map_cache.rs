@@ -1,0 +1,237 @@
+//! A map that is only partly in memory (DFTL: Gupta, Kim and Urgaonkar, ASPLOS 2009).
+//!
+//! The map has 4 bytes for each 4 KiB of the drive, in pages of 4 KiB that cover 4 MiB each. Pages in memory are
+//! replaced by the second-chance rule (CLOCK). A page that is not in the drive's memory is read from flash, or from a
+//! host memory buffer (NVMe 1.2, section 8.9) that contains it. A changed page is stored when it is evicted. The die of
+//! a page in flash is `page mod dies`; collecting the map's own blocks is not modelled.
+
+use crate::engine::table::Table;
+use crate::spec::{MapSpec, SLOT};
+
+/// Slots that a page of the map covers.
+const SLOTS_PER_PAGE: u64 = 1024;
+
+/// The memory in which a page of the map was found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Found {
+    /// In the drive's memory.
+    AtHand,
+    /// In the host's memory.
+    InHost,
+    /// In flash.
+    InFlash,
+}
+
+/// The outcome of a map lookup.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Look {
+    /// The memory that contained the page.
+    pub found: Found,
+    /// An evicted changed page that must be stored.
+    pub stores: Option<u32>,
+}
+
+/// The pages of the map in memory.
+#[derive(Clone, Debug)]
+pub(crate) struct MapCache {
+    drive: Clock,
+    host: Option<Clock>,
+}
+
+/// Pages with a second chance each.
+#[derive(Clone, Debug)]
+struct Clock {
+    capacity: usize,
+    pages: Vec<Page>,
+    index: Table<u32>,
+    hand: usize,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Page {
+    number: u32,
+    used: bool,
+    changed: bool,
+}
+
+impl MapCache {
+    /// A cache without any page.
+    pub(crate) fn new(spec: MapSpec) -> Self {
+        let pages = |bytes: lanemark_schema::units::Bytes| (bytes.get() / SLOT.get()) as usize;
+        let host = pages(spec.in_host);
+        Self {
+            drive: Clock::new(pages(spec.cached).max(1)),
+            host: (host > 0).then(|| Clock::new(host)),
+        }
+    }
+
+    /// Returns the pages of the map for the slots from `first` up to `end`.
+    pub(crate) fn pages(first: u64, end: u64) -> std::ops::Range<u32> {
+        (first / SLOTS_PER_PAGE) as u32..end.div_ceil(SLOTS_PER_PAGE) as u32
+    }
+
+    /// Looks up `page`, which is in memory from then on, and marks it as changed if `changes`.
+    pub(crate) fn look(&mut self, page: u32, changes: bool) -> Look {
+        if self.drive.touch(page, changes) {
+            return Look { found: Found::AtHand, stores: None };
+        }
+        let evicted = self.drive.insert(Page { number: page, used: true, changed: changes });
+        let Some(host) = &mut self.host else {
+            let stores = evicted.filter(|page| page.changed).map(|page| page.number);
+            return Look { found: Found::InFlash, stores };
+        };
+        let found = if host.touch(page, false) { Found::InHost } else { Found::InFlash };
+        // A page that leaves the drive is moved to the host, and a page that leaves the host to flash.
+        let evicted = evicted.and_then(|page| match host.touch(page.number, page.changed) {
+            true => None,
+            false => host.insert(page),
+        });
+        Look { found, stores: evicted.filter(|page| page.changed).map(|page| page.number) }
+    }
+}
+
+impl Clock {
+    fn new(capacity: usize) -> Self {
+        Self { capacity, pages: Vec::new(), index: Table::new(), hand: 0 }
+    }
+
+    fn touch(&mut self, number: u32, changes: bool) -> bool {
+        let Some(&place) = self.index.get(number) else { return false };
+        let page = &mut self.pages[place as usize];
+        page.used = true;
+        page.changed |= changes;
+        true
+    }
+
+    fn insert(&mut self, page: Page) -> Option<Page> {
+        if self.pages.len() < self.capacity {
+            self.index.insert(page.number, self.pages.len() as u32);
+            self.pages.push(page);
+            return None;
+        }
+        while std::mem::take(&mut self.pages[self.hand].used) {
+            self.hand = (self.hand + 1) % self.capacity;
+        }
+        let evicted = std::mem::replace(&mut self.pages[self.hand], page);
+        self.index.remove(evicted.number);
+        self.index.insert(page.number, self.hand as u32);
+        self.hand = (self.hand + 1) % self.capacity;
+        Some(evicted)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use lanemark_schema::units::Bytes;
+
+    fn cache(cached: u64, in_host: u64) -> MapCache {
+        MapCache::new(MapSpec {
+            cached: Bytes::kibi(4 * cached),
+            in_host: Bytes::kibi(4 * in_host),
+        })
+    }
+
+    #[test]
+    fn a_page_that_was_used_since_gets_a_second_chance() {
+        let mut cache = cache(2, 0);
+        for page in [1, 2, 1] {
+            cache.look(page, false);
+        }
+        // Both were used: the hand clears 1 and 2 and takes 1, then 2 without a second chance.
+        assert_eq!(cache.look(3, false).found, Found::InFlash);
+        assert_eq!(cache.look(2, false).found, Found::AtHand);
+        assert_eq!(cache.look(1, false).found, Found::InFlash);
+    }
+
+    #[test]
+    fn only_changed_pages_are_stored_when_they_leave() {
+        let mut cache = cache(1, 0);
+        cache.look(1, true);
+        assert_eq!(cache.look(2, false).stores, Some(1));
+        assert_eq!(cache.look(3, false).stores, None);
+    }
+
+    #[test]
+    fn what_leaves_the_drive_is_found_in_the_host() {
+        let mut cache = cache(1, 2);
+        cache.look(1, true);
+        assert_eq!(cache.look(2, false), Look { found: Found::InFlash, stores: None });
+        assert_eq!(cache.look(1, false).found, Found::InHost);
+        // Five more pages push the changed one out of the host's two, and so to flash, once.
+        let stored: Vec<u32> = (3..8).filter_map(|page| cache.look(page, false).stores).collect();
+        assert_eq!(stored, [1]);
+    }
+
+    #[test]
+    fn a_page_of_the_map_covers_4_mib() {
+        for (first, end, pages) in [
+            (0, 1, 0..1),
+            (1023, 1024, 0..1),
+            (1023, 1025, 0..2),
+            (1024, 1025, 1..2),
+            (0, 2048, 0..2),
+            (0, 2049, 0..3),
+        ] {
+            assert_eq!(MapCache::pages(first, end), pages, "{first}..{end}");
+        }
+    }
+
+    /// The second-chance rule as a queue: a page at the front that was used goes to the end without its mark.
+    #[derive(Default)]
+    struct Queue(Vec<Page>);
+
+    impl Queue {
+        fn touch(&mut self, number: u32, changes: bool) -> bool {
+            let page = self.0.iter_mut().find(|page| page.number == number);
+            let Some(page) = page else { return false };
+            (page.used, page.changed) = (true, page.changed | changes);
+            true
+        }
+
+        fn insert(&mut self, capacity: u64, page: Page) -> Option<Page> {
+            let mut leaves = None;
+            if self.0.len() as u64 == capacity {
+                while self.0[0].used {
+                    let used = self.0.remove(0);
+                    self.0.push(Page { used: false, ..used });
+                }
+                leaves = Some(self.0.remove(0));
+            }
+            self.0.push(page);
+            leaves
+        }
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn pages_leave_by_second_chance_and_changed_ones_are_stored(
+            cached in 1u64..6, in_host in 0u64..6,
+            looks in proptest::collection::vec((0u32..14, proptest::bool::ANY), 1..200),
+        ) {
+            let mut cache = cache(cached, in_host);
+            let (mut drive, mut host) = (Queue::default(), Queue::default());
+            for (number, changes) in looks {
+                let seen = cache.look(number, changes);
+                if drive.touch(number, changes) {
+                    proptest::prop_assert_eq!(seen, Look { found: Found::AtHand, stores: None });
+                    continue;
+                }
+                let page = Page { number, used: true, changed: changes };
+                let mut leaves = drive.insert(cached, page);
+                let mut found = Found::InFlash;
+                if in_host > 0 {
+                    if host.touch(number, false) {
+                        found = Found::InHost;
+                    }
+                    leaves = leaves.and_then(|page| match host.touch(page.number, page.changed) {
+                        true => None,
+                        false => host.insert(in_host, page),
+                    });
+                }
+                let stores = leaves.filter(|page| page.changed).map(|page| page.number);
+                proptest::prop_assert_eq!(seen, Look { found, stores });
+            }
+        }
+    }
+}

@@ -1,0 +1,337 @@
+//! Flash as the medium of a drive: operations of commands, ends of steps, and the effects of power.
+
+use std::collections::BTreeSet;
+
+use super::flushes::Flushes;
+use super::map_cache::MapCache;
+use super::operation::{EndedOperation, FlashTask};
+use super::read_ahead::Ahead;
+use super::{Pending, SolidState, overlap};
+use crate::drive::buffer::slots_of;
+use crate::drive::medium::{MapMisses, Medium, PowerLoss, WriteBurst};
+use crate::drive::outcome::{Outcome, Outcomes};
+use crate::engine::budget::{HOPS, Hop};
+use crate::engine::event::Event;
+use crate::engine::number::SuperblockNumber;
+use crate::engine::schedule::{Burst, Schedule};
+use crate::engine::slab::{CommandHandle, OperationHandle, Slab, StretchHandle};
+use crate::engine::table::Table;
+use crate::engine::trace::Passage;
+use crate::spec::{SLOT, WriteCache};
+use lanemark_schema::result::DriveUse;
+use lanemark_schema::units::{Bytes, Duration, Instant, Ratio};
+use lanemark_schema::workload::fault::ReadRetries;
+
+impl Medium for SolidState {
+    #[inline]
+    fn look_up(
+        &mut self,
+        now: Instant,
+        command: CommandHandle,
+        range: (Bytes, Bytes),
+        changes: bool,
+        events: &mut Schedule,
+    ) -> MapMisses {
+        match self.map {
+            Some(_) => self.look_up_pages(now, command, range, changes, events),
+            None => MapMisses::default(),
+        }
+    }
+
+    /// Starts the flash reads of a command, one for each part of it that a die reads at once. Data in memory, and slots
+    /// that were never written, are returned at once.
+    #[inline]
+    fn read(
+        &mut self,
+        now: Instant,
+        command: CommandHandle,
+        range: (Bytes, Bytes),
+        events: &mut Schedule,
+    ) -> u32 {
+        let (offset, length) = range;
+        let (first, end) = slots_of(offset, length);
+        let Some(ahead) = &mut self.ahead else {
+            return self.read_flash(now, command, (first, end), range, events);
+        };
+        let stream = ahead.stream(first, end);
+        let mut bursts = 0;
+        let mut slot = first;
+        while slot < end {
+            let found = match (stream, &mut self.ahead) {
+                (Some(stream), Some(ahead)) => ahead.find(stream, slot, end),
+                _ => Ahead::Not,
+            };
+            let next = match found {
+                Ahead::Here(next) => {
+                    let bytes = overlap(slot, next, offset, length);
+                    events.schedule_burst(now, Burst { command, bytes }, Event::FromBuffer);
+                    bursts += 1;
+                    next
+                }
+                Ahead::Coming(next, stretch) => {
+                    if let Some(ahead) = &mut self.ahead {
+                        ahead.wait(stretch, command, overlap(slot, next, offset, length));
+                    }
+                    bursts += 1;
+                    next
+                }
+                Ahead::Not => {
+                    bursts += self.read_flash(now, command, (slot, end), range, events);
+                    end
+                }
+            };
+            slot = next;
+        }
+        if let Some(stream) = stream {
+            self.prefetch(now, stream, events);
+        }
+        bursts
+    }
+
+    #[inline]
+    fn holds(&self, offset: Bytes) -> bool {
+        let slot = offset.get() / SLOT.get();
+        self.ahead.as_ref().is_some_and(|ahead| ahead.holds(slot))
+    }
+
+    #[inline]
+    fn expect_write(&mut self, (offset, length): (Bytes, Bytes)) {
+        if !self.spec.technology.in_place() {
+            let (first, end) = slots_of(offset, length);
+            // Eight neighbours share a line of the map.
+            self.translation.expect((first..end).step_by(8));
+            if let Some(beside) = &mut self.beside {
+                beside.expect(first, end);
+            }
+        }
+    }
+
+    /// Maps a burst, and starts storing the units that it fills. If the buffer is not used, the last burst of a write
+    /// is a flush.
+    fn write(
+        &mut self,
+        now: Instant,
+        burst: WriteBurst,
+        events: &mut Schedule,
+        outcomes: &mut Outcomes,
+    ) {
+        let (first, end) = slots_of(burst.offset, burst.length);
+        if let Some(ahead) = &mut self.ahead {
+            ahead.changed(first, end);
+        }
+        if let Some(beside) = &mut self.beside {
+            beside.writes(first, end);
+            self.move_beside(now, events);
+        }
+        if self.unmapped.is_empty() {
+            let mapped = self.map_slots(now, first, end, events);
+            if mapped < end {
+                self.leave_unmapped(mapped, end);
+                self.make_room(now, events);
+            }
+        } else {
+            self.leave_unmapped(first, end);
+        }
+        if !burst.last {
+            return;
+        }
+        match self.write_cache {
+            WriteCache::Off => self.flush(now, burst.command, events, outcomes),
+            _ => outcomes.emit(Outcome::Done(burst.command)),
+        }
+    }
+
+    fn flush(
+        &mut self,
+        now: Instant,
+        command: CommandHandle,
+        events: &mut Schedule,
+        outcomes: &mut Outcomes,
+    ) {
+        if self.write_cache == WriteCache::Protected {
+            outcomes.emit(Outcome::Done(command));
+            return;
+        }
+        if self.unmapped.is_empty() {
+            self.pad(now, events);
+            self.flushes.add(command);
+        } else {
+            self.unmapped.push_back(Pending::Flush(command));
+        }
+        self.flushes.emit_done(outcomes);
+    }
+
+    /// Forgets the data in a range; slots that it covers only in part are kept.
+    fn trim(&mut self, (offset, length): (Bytes, Bytes), outcomes: &mut Outcomes) {
+        let first = offset.get().div_ceil(SLOT.get());
+        let end = (offset + length).get() / SLOT.get();
+        if let Some(ahead) = &mut self.ahead {
+            ahead.changed(first, end);
+        }
+        if !self.spec.technology.in_place() && first < end {
+            self.translation.trim(first, end);
+            let dropped = self.drop_unmapped(first, end);
+            if dropped > 0 {
+                outcomes.emit(Outcome::Room(SLOT * dropped));
+            }
+        }
+    }
+
+    #[inline]
+    fn step(
+        &mut self,
+        now: Instant,
+        handle: OperationHandle,
+        events: &mut Schedule,
+        outcomes: &mut Outcomes,
+    ) -> Option<Outcome> {
+        let EndedOperation { task, bytes, passage } = self.flash.step(now, handle, events)?;
+        match task {
+            FlashTask::Read { command } => return Some(Outcome::Data { command, bytes, passage }),
+            FlashTask::ReadMap { command } => return Some(Outcome::Map { command, passage }),
+            FlashTask::Prefetch { stretch } => self.is_ahead(now, stretch, outcomes),
+            FlashTask::Move { relocation } => self.moved(now, relocation, events),
+            task => self.stored(now, task, events, outcomes),
+        }
+        Some(Outcome::Nothing)
+    }
+
+    #[inline]
+    fn takes(&mut self, commands: u32) {
+        self.commands += commands;
+        self.in_background = false;
+    }
+
+    #[inline]
+    fn gives(&mut self, now: Instant) -> Option<Instant> {
+        self.commands -= 1;
+        if self.commands > 0 {
+            return None;
+        }
+        self.idle_since = now;
+        let matters =
+            self.spec.translation.erased_idle > 0 || self.spec.translation.pseudo_slc.is_some();
+        (matters && self.translation.works_when_idle())
+            .then(|| now + self.spec.translation.idle_after)
+    }
+
+    fn idle(&mut self, now: Instant, events: &mut Schedule) {
+        let idle_after = self.spec.translation.idle_after;
+        if self.commands == 0 && self.idle_since + idle_after <= now {
+            self.in_background = true;
+            self.work_in_background(now, events);
+        }
+    }
+
+    /// Cuts the power: data in a protected buffer is stored, or waits to be stored.
+    fn power_cut(&mut self, now: Instant) -> PowerLoss {
+        let protected = self.write_cache == WriteCache::Protected;
+        let programs = self.flash.power_cut(now);
+        let mut lost: BTreeSet<u32> = self.translation.power_cut(protected).into_iter().collect();
+        if self.spec.technology.in_place() && !protected {
+            lost.extend(programs.iter().filter_map(|task| match task {
+                FlashTask::Program { unit, held: 1.., .. } => Some(*unit),
+                _ => None,
+            }));
+        }
+        let mut held = 0;
+        for pending in &self.unmapped {
+            match *pending {
+                Pending::Write(first, end) if protected => held += end - first,
+                Pending::Write(first, end) => lost.extend(first as u32..end as u32),
+                Pending::Flush(_) => {}
+            }
+        }
+        if protected {
+            self.unmapped.retain(|pending| !matches!(pending, Pending::Flush(_)));
+        } else {
+            self.unmapped.clear();
+            self.unmapped_slots = Table::new();
+        }
+        (self.relocations, self.flushes) = (Slab::new(), Flushes::new());
+        self.sources.clear();
+        self.last_moved = None;
+        self.map = self.spec.translation.map.map(MapCache::new);
+        self.ahead = self.ahead.as_ref().map(|ahead| ahead.emptied());
+        (self.commands, self.in_background) = (0, false);
+        // A write that completes only when it is stored was not acknowledged.
+        let lost = if self.write_cache == WriteCache::Off { 0 } else { lost.len() as u64 };
+        PowerLoss { lost: SLOT * lost, held: SLOT * held }
+    }
+
+    /// Restores the power: interrupted erases start again, and data of a protected buffer is stored.
+    fn power_up(&mut self, now: Instant, events: &mut Schedule) {
+        for superblock in self.erasing.keys() {
+            self.erasing.remove(superblock);
+            self.erase(now, SuperblockNumber(superblock), events);
+        }
+        self.go_on(now, events);
+    }
+
+    fn set_retries(&mut self, retries: Option<ReadRetries>) {
+        self.retries = retries.filter(|retries| retries.share > Ratio::ZERO);
+    }
+
+    /// Returns the data written to flash until now by reason, and the number of superblocks erased.
+    fn usage(&self) -> DriveUse {
+        let written = self.translation.written();
+        DriveUse {
+            host_written: SLOT * written.host,
+            moved: SLOT * written.moved,
+            folded: SLOT * written.folded,
+            padded: SLOT * written.padded,
+            map_written: self.spec.unit() * self.map_stored,
+            superblocks_erased: self.translation.erases(),
+            ..DriveUse::default()
+        }
+    }
+
+    fn works(&self, _: Instant) -> bool {
+        !self.flash.is_idle()
+    }
+
+    fn worked(&self, at: Instant) -> Vec<Duration> {
+        self.flash.array_time(at).parts()
+    }
+
+    fn add_busy(&self, now: Instant, busy: &mut [Vec<Duration>; HOPS]) {
+        let (channels, dies) = self.flash.busy(now);
+        busy[Hop::Channel as usize].extend(channels);
+        busy[Hop::Die as usize].extend(dies);
+    }
+}
+
+impl SolidState {
+    /// Ends the read of a stretch, and passes the waiting commands their bytes of it.
+    fn is_ahead(&mut self, now: Instant, stretch: StretchHandle, outcomes: &mut Outcomes) {
+        let Some(ahead) = &mut self.ahead else { return };
+        for (command, bytes) in ahead.here(stretch) {
+            let passage = Passage::waited(now);
+            outcomes.emit(Outcome::Data { command, bytes, passage });
+        }
+    }
+
+    /// Ends a program or an erase.
+    #[inline(never)]
+    fn stored(
+        &mut self,
+        now: Instant,
+        task: FlashTask,
+        events: &mut Schedule,
+        outcomes: &mut Outcomes,
+    ) {
+        match task {
+            FlashTask::Program { unit, held, epoch } => {
+                if held > 0 {
+                    self.flushes.end(epoch);
+                    outcomes.emit(Outcome::Room(SLOT * u64::from(held)));
+                }
+                self.translation.stored(unit);
+            }
+            FlashTask::Erase { superblock } => self.erased(superblock),
+            _ => {}
+        }
+        self.go_on(now, events);
+        self.flushes.emit_done(outcomes);
+    }
+}

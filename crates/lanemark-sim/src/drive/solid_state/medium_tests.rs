@@ -1,0 +1,214 @@
+//! Rules of flash as a medium: the start of work on an idle drive, the range of a trim, pages of the map, and the loss
+//! of data that is written in place when power is cut.
+
+use super::*;
+use crate::drive::medium::{Medium, PowerLoss, WriteBurst};
+use crate::drive::outcome::{Outcome, Outcomes};
+use crate::engine::slab::Handle;
+use crate::spec::{Condition, MapSpec, PseudoSlcSpec, Technology};
+use crate::tests::runs::small_drive;
+
+fn us(microseconds: u64) -> Duration {
+    Duration::from_microseconds(microseconds)
+}
+
+fn medium(change: impl FnOnce(&mut DriveSpec)) -> SolidState {
+    let mut drive = small_drive();
+    change(&mut drive);
+    let key = StreamKey::from_seed(1);
+    SolidState::new(DriveNumber(0), drive.flash(), &drive, Bytes::mebi(8).into(), key)
+}
+
+/// Lets the media do all that they have begun.
+fn drain(medium: &mut SolidState, events: &mut Schedule) {
+    let mut outcomes = Outcomes::default();
+    while let Some((now, event)) = events.pop() {
+        if let Event::Media(_, handle) = event {
+            medium.step(now, handle, events, &mut outcomes);
+        }
+    }
+}
+
+/// A drive in steady state that, after 100 us without commands, collects until `erased_idle` superblocks are erased.
+fn collecting(erased_idle: u32) -> SolidState {
+    medium(|drive| {
+        let flash = drive.flash_mut();
+        flash.blocks_per_plane = 60;
+        flash.condition = Condition::Random;
+        flash.translation.erased_idle = erased_idle;
+        flash.translation.idle_after = us(100);
+    })
+}
+
+#[test]
+fn an_idle_drive_works_after_its_time_and_not_sooner() {
+    let start = Instant::ZERO + us(50);
+    let begins = |after: Duration, takes: u32| {
+        let (mut medium, mut events) = (collecting(20), Schedule::new());
+        medium.takes(1);
+        assert_eq!(medium.gives(start), Some(start + us(100)));
+        if takes > 0 {
+            medium.takes(takes);
+        }
+        medium.idle(start + after, &mut events);
+        medium.works(start + after)
+    };
+    assert!(!begins(us(100) - Duration::from_picoseconds(1), 0));
+    assert!(begins(us(100), 0) && begins(us(200), 0));
+    assert!(!begins(us(200), 1), "it has a command");
+}
+
+#[test]
+fn a_drive_looks_for_idle_work_when_its_last_command_is_done() {
+    let mut medium = collecting(20);
+    medium.takes(2);
+    assert_eq!(medium.gives(Instant::ZERO), None, "one is left");
+    assert_eq!(medium.gives(Instant::ZERO), Some(Instant::ZERO + us(100)));
+    medium.takes(3);
+    medium.power_cut(Instant::ZERO + us(10));
+    medium.takes(1);
+    let at = Instant::ZERO + us(20);
+    assert_eq!(medium.gives(at), Some(at + us(100)), "a cut ends all commands");
+    // A drive without work to do schedules no idle event.
+    let gives = |mut medium: SolidState| {
+        medium.takes(1);
+        medium.gives(Instant::ZERO).is_some()
+    };
+    assert!(!gives(collecting(0)) && !gives(collecting(4)) && gives(collecting(5)));
+    let cache = |written| {
+        let mut drive = small_drive();
+        let flash = drive.flash_mut();
+        (flash.technology, flash.blocks_per_plane) = (Technology::Tlc, 60);
+        flash.translation.pseudo_slc = Some(PseudoSlcSpec {
+            capacity: Bytes::mebi(4),
+            growth: Bytes::ZERO,
+            read: us(20),
+            program: us(150),
+            fold_when_full: false,
+        });
+        let content = Content { is_just_written: true, ..Content::from(written) };
+        let key = StreamKey::from_seed(1);
+        SolidState::new(DriveNumber(0), drive.flash(), &drive, content, key)
+    };
+    assert!(gives(cache(Bytes::mebi(2))) && !gives(cache(Bytes::ZERO)), "a cache to fold");
+}
+
+#[test]
+fn a_command_ends_the_work_of_an_idle_drive_before_its_goal() {
+    for interrupted in [false, true] {
+        let (mut medium, mut events) = (collecting(20), Schedule::new());
+        medium.takes(1);
+        let at = medium.gives(Instant::ZERO).unwrap();
+        medium.idle(at, &mut events);
+        if interrupted {
+            medium.takes(1);
+        }
+        drain(&mut medium, &mut events);
+        assert_eq!(medium.translation.works_when_idle(), interrupted, "interrupted: {interrupted}");
+        assert!(medium.flash.is_idle());
+    }
+}
+
+#[test]
+fn a_trim_forgets_whole_slots_only() {
+    for (offset, length, trimmed) in [
+        (4096, 4096, 1..2),
+        (4095, 4097, 1..2),
+        (4097, 4096, 0..0),
+        (4097, 8191, 2..3),
+        (4097, 8190, 0..0),
+        (512, 8192, 1..2),
+        (0, 12_288, 0..3),
+        (100, 200, 0..0),
+    ] {
+        let mut medium = medium(|_| ());
+        medium.trim((Bytes(offset), Bytes(length)), &mut Outcomes::default());
+        let left: Vec<bool> =
+            (0..4).map(|slot| medium.locate(slot, slot + 1).0 != Location::Nowhere).collect();
+        let expected: Vec<bool> = (0..4).map(|slot| !trimmed.contains(&slot)).collect();
+        assert_eq!(left, expected, "{length} bytes from {offset}");
+    }
+}
+
+#[test]
+fn read_ahead_data_is_held_per_slot() {
+    let (mut medium, mut events) = (medium(|drive| drive.read_ahead = SLOT * 8), Schedule::new());
+    for first in [0, 4] {
+        medium.read(Instant::ZERO, Handle::of(0), (SLOT * first, SLOT * 4), &mut events);
+    }
+    let held = [SLOT * 7, SLOT * 8 - Bytes(1), SLOT * 8, SLOT * 16 - Bytes(1)];
+    assert_eq!(held.map(|offset| medium.holds(offset)), [false, false, true, true]);
+    medium.power_cut(Instant::ZERO);
+    assert!(!medium.holds(SLOT * 8));
+}
+
+#[test]
+fn pages_of_the_map_come_from_flash_or_the_host_and_go_when_they_changed() {
+    let four = Bytes::mebi(4);
+    for in_host in [false, true] {
+        let mut events = Schedule::new();
+        let mut medium = medium(|drive| {
+            let in_host = if in_host { Bytes::kibi(8) } else { Bytes::ZERO };
+            drive.flash_mut().translation.map = Some(MapSpec { cached: Bytes::kibi(4), in_host });
+        });
+        let mut look = |page: u64, pages: u64, changes| {
+            let range = (four * page, four * pages);
+            let misses = medium.look_up(Instant::ZERO, Handle::of(0), range, changes, &mut events);
+            (misses.from_media, misses.from_host, medium.usage().map_written)
+        };
+        let unit = small_drive().flash().unit();
+        let none = Bytes::ZERO;
+        assert_eq!(look(0, 1, true), (1, 0, none));
+        assert_eq!(look(0, 1, false), (0, 0, none), "at hand");
+        let stored = if in_host { none } else { unit };
+        assert_eq!(look(1, 1, false), (1, 0, stored), "the changed one leaves");
+        let back = if in_host { (0, 1, none) } else { (1, 0, unit) };
+        assert_eq!(look(0, 1, false), back);
+        assert_eq!(look(4, 3, false).0, 3, "each page of a long range");
+    }
+}
+
+#[test]
+fn a_cut_takes_in_place_writes_that_were_not_stored() {
+    for cache in [WriteCache::Volatile, WriteCache::Protected, WriteCache::Off] {
+        for done in [0u64, 1, 5, 12] {
+            let mut events = Schedule::new();
+            let mut medium = medium(|drive| {
+                drive.write_cache = cache;
+                let flash = drive.flash_mut();
+                (flash.technology, flash.planes, flash.page) = (Technology::XPoint, 1, SLOT);
+                flash.pages_per_block = 512;
+            });
+            let mut outcomes = Outcomes::default();
+            for slot in 0..12 {
+                let (command, offset) = (Handle::of(slot as u32), SLOT * slot);
+                let burst = WriteBurst { command, offset, length: SLOT, last: true };
+                medium.write(Instant::ZERO, burst, &mut events, &mut outcomes);
+            }
+            // The same slot once more is one slot, whose last write is not stored.
+            let burst =
+                WriteBurst { command: Handle::of(12), offset: SLOT * 11, length: SLOT, last: true };
+            medium.write(Instant::ZERO, burst, &mut events, &mut outcomes);
+            let (mut ended, mut now) = (0, Instant::ZERO);
+            while ended < done {
+                let Some((at, Event::Media(_, handle))) = events.pop() else { unreachable!() };
+                now = at;
+                if medium.step(now, handle, &mut events, &mut outcomes).is_some() {
+                    ended += 1;
+                }
+            }
+            let rooms = std::iter::from_fn(|| outcomes.take());
+            let room: u64 = rooms
+                .map(|outcome| match outcome {
+                    Outcome::Room(bytes) => bytes.get() / SLOT.get(),
+                    _ => 0,
+                })
+                .sum();
+            assert_eq!(room, done, "each gives its room back as it is stored");
+            let lost =
+                if cache == WriteCache::Volatile { SLOT * (12 - done).max(1) } else { Bytes::ZERO };
+            let loss = medium.power_cut(now);
+            assert_eq!(loss, PowerLoss { lost, held: Bytes::ZERO }, "{cache:?}, {done} stored");
+        }
+    }
+}

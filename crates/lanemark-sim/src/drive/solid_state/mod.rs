@@ -1,0 +1,330 @@
+//! A solid-state drive's medium: map, translation, channels and dies.
+//!
+//! ```text
+//!  read  ─► map ─► dies ─► channels ─► data path ─► link
+//!  write ─► buffer ─► map ─► channels ─► dies (drain)
+//! ```
+//!
+//! [`Translation`] is bookkeeping without time and determines the data to move and program; this module turns it into
+//! work for the dies, and reports the finished work back (`background.rs`). The interface to the drive is in
+//! `medium.rs`.
+//!
+//! Not modelled: reading a slot that is only partly overwritten before it is written (a write of less than 4 KiB takes
+//! a whole slot), reads that find earlier data of the host in the drive's memory, except data that is read ahead or not
+//! stored yet.
+
+mod array_time;
+#[cfg(test)]
+mod array_time_tests;
+mod background;
+mod beside;
+#[cfg(test)]
+mod durability_tests;
+mod flash;
+#[cfg(test)]
+mod flash_tests;
+mod flushes;
+mod law;
+mod map_cache;
+mod medium;
+#[cfg(test)]
+mod medium_tests;
+mod operation;
+mod read_ahead;
+mod translation;
+
+#[cfg(test)]
+pub(crate) use translation::write_amplification;
+
+use std::collections::VecDeque;
+
+use self::beside::Beside;
+use self::flash::Flash;
+use self::flushes::Flushes;
+use self::map_cache::{Found, MapCache};
+use self::operation::{FlashTask, Relocation, Site};
+use self::read_ahead::ReadAhead;
+use self::translation::{Placed, Source, Translation};
+use crate::drive::buffer::slots_of;
+use crate::drive::medium::MapMisses;
+use crate::engine::event::Event;
+use crate::engine::number::DriveNumber;
+use crate::engine::schedule::{Burst, Schedule};
+use crate::engine::slab::{CommandHandle, Relocations, Slab};
+use crate::engine::table::Table;
+use crate::spec::{Content, DriveSpec, FlashSpec, PageTimes, SLOT, WriteCache};
+use lanemark_schema::rng::StreamKey;
+use lanemark_schema::units::{Bytes, Duration, Instant};
+use lanemark_schema::workload::fault::ReadRetries;
+
+/// A solid-state drive's medium at work.
+#[derive(Clone, Debug)]
+pub(crate) struct SolidState {
+    flash: Flash,
+    translation: Translation,
+    spec: FlashSpec,
+    write_cache: WriteCache,
+    /// Number of slots of the drive.
+    slots: u64,
+    map: Option<MapCache>,
+    ahead: Option<ReadAhead>,
+    relocations: Slab<Relocation, Relocations>,
+    /// Sources still to be read for the unit that is being filled with moved data.
+    sources: Vec<Source>,
+    /// The unit that was read last for moved data.
+    last_moved: Option<u32>,
+    /// Dies that have not erased their part of a superblock.
+    erasing: Table<u32>,
+    /// Data in the buffer for which no flash is erased yet, and flushes after it.
+    unmapped: VecDeque<Pending>,
+    /// The number of times that each slot is among the data of `unmapped`.
+    unmapped_slots: Table<u32>,
+    flushes: Flushes,
+    /// Garbage collection that is not simulated.
+    beside: Option<Beside>,
+    /// Number of commands in the drive.
+    commands: u32,
+    idle_since: Instant,
+    in_background: bool,
+    map_stored: u64,
+    /// The rule by which reads are repeated.
+    retries: Option<ReadRetries>,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Pending {
+    /// Slots from the first up to the second.
+    Write(u64, u64),
+    /// A flush, which waits for the writes before it.
+    Flush(CommandHandle),
+}
+
+/// The location of a run of slots.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Location {
+    /// There is no data.
+    Nowhere,
+    /// The drive's memory.
+    Memory,
+    /// Flash, from this slot address on.
+    Flash(u32),
+}
+
+impl SolidState {
+    /// Creates the idle medium of drive `index` of `flash`, in its condition with `content`. Random events in it follow
+    /// from the run's `key`.
+    pub(crate) fn new(
+        index: DriveNumber,
+        flash: &FlashSpec,
+        spec: &DriveSpec,
+        content: Content,
+        key: StreamKey,
+    ) -> Self {
+        let packed = content.packed(flash.translation.compression);
+        let window = spec.read_ahead.get() / SLOT.get();
+        Self {
+            translation: Translation::new(spec, content),
+            flash: Flash::new(index, flash, packed, key),
+            write_cache: spec.write_cache,
+            slots: spec.capacity.get() / SLOT.get(),
+            map: flash.translation.map.map(MapCache::new),
+            ahead: (window > 0).then(|| ReadAhead::new(window)),
+            spec: flash.clone(),
+            relocations: Slab::new(),
+            sources: Vec::new(),
+            last_moved: None,
+            erasing: Table::new(),
+            unmapped: VecDeque::new(),
+            unmapped_slots: Table::new(),
+            flushes: Flushes::new(),
+            beside: Beside::of(flash),
+            commands: 0,
+            idle_since: Instant::ZERO,
+            in_background: false,
+            map_stored: 0,
+            retries: None,
+        }
+    }
+
+    /// Looks up the pages of the map for a command, and starts reading the pages that are not in memory.
+    #[inline(never)]
+    fn look_up_pages(
+        &mut self,
+        now: Instant,
+        command: CommandHandle,
+        (offset, length): (Bytes, Bytes),
+        changes: bool,
+        events: &mut Schedule,
+    ) -> MapMisses {
+        let Some(map) = &mut self.map else { return MapMisses::default() };
+        let (first, end) = slots_of(offset, length);
+        let mut misses = MapMisses::default();
+        let (mut reads, mut stores) = (Vec::new(), Vec::new());
+        for page in MapCache::pages(first, end) {
+            let look = map.look(page, changes);
+            stores.extend(look.stores);
+            match look.found {
+                Found::AtHand => {}
+                Found::InHost => misses.from_host += 1,
+                Found::InFlash => reads.push(page),
+            }
+        }
+        misses.from_media = reads.len() as u32;
+        for page in reads {
+            let site = self.site(page, 0, self.map_read_time());
+            self.flash.start(now, site, FlashTask::ReadMap { command }, SLOT, events);
+        }
+        for page in stores {
+            self.map_stored += 1;
+            let site = self.site(page, 0, self.spec.program.mean());
+            self.flash.start(now, site, FlashTask::ProgramMap, self.spec.unit(), events);
+        }
+        misses
+    }
+
+    fn read_flash(
+        &mut self,
+        now: Instant,
+        command: CommandHandle,
+        (first, end): (u64, u64),
+        (offset, length): (Bytes, Bytes),
+        events: &mut Schedule,
+    ) -> u32 {
+        let mut slot = first;
+        let mut bursts = 0;
+        while slot < end {
+            let (location, slots) = self.locate(slot, end);
+            let bytes = overlap(slot, slot + slots, offset, length);
+            match location {
+                Location::Flash(place) => {
+                    let site = self.site_of_read(place);
+                    let task = FlashTask::Read { command };
+                    self.flash.start(now, site, task, bytes, events);
+                }
+                Location::Nowhere | Location::Memory => {
+                    events.schedule_burst(now, Burst { command, bytes }, Event::FromBuffer);
+                }
+            }
+            slot += slots;
+            bursts += 1;
+        }
+        bursts
+    }
+
+    /// Reads ahead of a stream.
+    fn prefetch(&mut self, now: Instant, stream: usize, events: &mut Schedule) {
+        let last = self.slots;
+        let Some(ahead) = &mut self.ahead else { return };
+        let wanted = ahead.wanted(stream, last);
+        // The last read takes all data of its unit.
+        let end = last.min(wanted.end + u64::from(self.translation.slots_per_unit()));
+        let mut slot = wanted.start;
+        while slot < wanted.end {
+            let (location, slots) = self.locate(slot, end);
+            if location == Location::Nowhere {
+                return;
+            }
+            let Some(ahead) = &mut self.ahead else { return };
+            let stretch = ahead.begin(stream, slot, slot + slots);
+            if let Location::Flash(place) = location {
+                let site = self.site_of_read(place);
+                let task = FlashTask::Prefetch { stretch };
+                self.flash.start(now, site, task, SLOT * slots, events);
+            } else {
+                ahead.here(stretch);
+            }
+            slot += slots;
+        }
+    }
+
+    /// Returns the location of `slot`, and the number of slots from it up to `end` that are read from there together.
+    #[inline]
+    fn locate(&self, slot: u64, end: u64) -> (Location, u64) {
+        if self.spec.technology.in_place() {
+            return (Location::Flash(slot as u32), 1);
+        }
+        let waits = |slot: &u64| self.unmapped_slots.contains(*slot as u32);
+        let any_waits = !self.unmapped_slots.is_empty();
+        if any_waits && waits(&slot) {
+            return (Location::Memory, (slot..end).take_while(waits).count() as u64);
+        }
+        let Placed { place, mut slots } = self.translation.locate(slot, end);
+        if any_waits {
+            let mut behind = slot + 1..slot + slots;
+            slots = behind.find(waits).map_or(slots, |next| next - slot);
+        }
+        let location = match place {
+            None => Location::Nowhere,
+            Some(place) if self.translation.is_unstored(self.translation.unit_of(place)) => {
+                Location::Memory
+            }
+            Some(place) => Location::Flash(place),
+        };
+        (location, slots)
+    }
+
+    /// Returns the die, plane and time of a read of `place`.
+    #[inline]
+    fn site_of_read(&mut self, place: u32) -> Site {
+        let unit = self.translation.unit_of(place);
+        let time = self.read_time(unit);
+        let plane = match self.spec.die.independent_planes {
+            true => self.translation.read_in_unit(place),
+            false => 0,
+        };
+        let mut site = self.site(unit, plane, time);
+        if let Some(retries) = self.retries {
+            let probability = retries.probability(self.translation.cycles(unit));
+            site.retries = self.flash.retries(probability);
+        }
+        site
+    }
+
+    fn site(&self, unit: u32, plane: u32, time: Duration) -> Site {
+        Site { die: self.flash.die_of(unit), plane, time, retries: 0 }
+    }
+
+    #[inline]
+    fn read_time(&self, unit: u32) -> Duration {
+        match self.spec.translation.pseudo_slc {
+            Some(cache) if self.translation.is_pseudo_slc(unit) => cache.read,
+            _ => self.time_of_page(&self.spec.read, unit),
+        }
+    }
+
+    /// Returns the time of the array to read a page of the map, which lies in blocks with one bit a cell if the drive
+    /// has such blocks.
+    fn map_read_time(&self) -> Duration {
+        let cache = self.spec.translation.pseudo_slc;
+        cache.map_or_else(|| self.spec.read.mean(), |cache| cache.read)
+    }
+
+    /// Returns the time of the kind of page that a unit is.
+    #[inline]
+    fn time_of_page(&self, times: &PageTimes, unit: u32) -> Duration {
+        if times.are_alike() { times.of(0) } else { times.of(self.page_of(unit)) }
+    }
+
+    /// Returns the page within its block that a unit lies in.
+    fn page_of(&self, unit: u32) -> u32 {
+        unit / self.flash.dies() % self.spec.pages_per_block
+    }
+}
+
+/// Returns the number of the `length` bytes from `offset` on that lie in the slots from `first` up to `end`.
+fn overlap(first: u64, end: u64, offset: Bytes, length: Bytes) -> Bytes {
+    let low = offset.get().max(first * SLOT.get());
+    let high = (offset + length).get().min(end * SLOT.get());
+    Bytes(high - low)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_ends_of_an_unaligned_request_count_in_part() {
+        assert_eq!(overlap(1, 2, Bytes(512), Bytes(4096)), Bytes(512));
+        assert_eq!(overlap(0, 1, Bytes(512), Bytes(4096)), Bytes(3584));
+    }
+}

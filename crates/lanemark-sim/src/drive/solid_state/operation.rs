@@ -1,0 +1,138 @@
+//! Tasks of dies, and an operation of a die.
+
+use super::translation::Filled;
+use crate::engine::budget::Spent;
+use crate::engine::number::{DieNumber, SuperblockNumber};
+use crate::engine::slab::{
+    CommandHandle, Linked, OperationHandle, Operations, RelocationHandle, StretchHandle,
+};
+use crate::engine::trace::Passage;
+use lanemark_schema::units::{Bytes, Duration, Instant};
+
+/// A task of a die.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum FlashTask {
+    /// Read data of a command.
+    Read {
+        /// The command that waits for the data.
+        command: CommandHandle,
+    },
+    /// Read the part of the map that a command needs.
+    ReadMap {
+        /// The command that waits for the map.
+        command: CommandHandle,
+    },
+    /// Read data that the host is expected to request next.
+    Prefetch {
+        /// The stretch of the data.
+        stretch: StretchHandle,
+    },
+    /// Read data that is moved.
+    Move {
+        /// The relocation that waits for the data.
+        relocation: RelocationHandle,
+    },
+    /// Store a unit, which stays readable in the drive's memory until then.
+    Program {
+        /// The unit.
+        unit: u32,
+        /// The slots whose room in the write buffer is released.
+        held: u32,
+        /// Flushes that came before the unit.
+        epoch: u32,
+    },
+    /// Store a page of the map.
+    ProgramMap,
+    /// Read a unit of data and store it elsewhere, in collection that is not simulated.
+    ProgramMoved,
+    /// Erase the die's part of a superblock.
+    Erase {
+        /// Number of the superblock.
+        superblock: SuperblockNumber,
+    },
+}
+
+/// Moved data in transit to the unit that it fills.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Relocation {
+    pub(super) filled: Filled,
+    /// Reads that have not ended.
+    pub(super) reads: u32,
+}
+
+/// The die and plane of an operation, and its time in the array.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Site {
+    /// The die.
+    pub die: DieNumber,
+    /// The plane, if planes read independently.
+    pub plane: u32,
+    /// Time in the array.
+    pub time: Duration,
+    /// Number of times that a read has to be repeated.
+    pub retries: u32,
+}
+
+/// An operation in a die.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct FlashOperation {
+    /// The task of the operation.
+    pub task: FlashTask,
+    /// Data over the channel.
+    pub bytes: Bytes,
+    pub(super) die: DieNumber,
+    pub(super) lane: u32,
+    pub(super) array: Duration,
+    pub(super) retries: u32,
+    pub(super) next: OperationHandle,
+    /// Instant up to which the times below account; the end of the array's work while the array works.
+    pub(super) mark: Instant,
+    /// Remaining time of a suspended program or erase.
+    pub(super) left: Duration,
+    pub(super) loaded: bool,
+    pub(super) sensed: bool,
+    /// Time waiting for the die.
+    pub die_wait: Duration,
+    /// Time in the die.
+    pub die_service: Duration,
+    /// Waiting for the channel.
+    pub channel_wait: Duration,
+    /// Time on the channel.
+    pub channel_service: Duration,
+}
+
+/// An operation that has ended.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct EndedOperation {
+    /// The task of the operation.
+    pub task: FlashTask,
+    /// Data over the channel.
+    pub bytes: Bytes,
+    /// Times of the data in die and channel.
+    pub passage: Passage,
+}
+
+impl Linked for FlashOperation {
+    type Kind = Operations;
+    fn next(&mut self) -> &mut OperationHandle {
+        &mut self.next
+    }
+}
+
+impl FlashOperation {
+    /// Returns whether the operation transfers data out of the die.
+    pub(super) fn reads(&self) -> bool {
+        use FlashTask::{Move, Prefetch, Read, ReadMap};
+        matches!(self.task, Read { .. } | ReadMap { .. } | Prefetch { .. } | Move { .. })
+    }
+
+    #[inline]
+    pub(super) fn ended(&self) -> EndedOperation {
+        let spent = |wait: Duration, service: Duration| Spent { wait, service };
+        let passage = Passage::Counted {
+            media: spent(self.die_wait, self.die_service),
+            channels: spent(self.channel_wait, self.channel_service),
+        };
+        EndedOperation { task: self.task, bytes: self.bytes, passage }
+    }
+}

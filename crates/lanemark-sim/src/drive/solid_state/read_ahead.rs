@@ -1,0 +1,222 @@
+//! Reading ahead: data that a sequential reader is expected to request next is read into the drive's memory.
+//!
+//! A read that begins at the end of an earlier one belongs to its *stream*. From the second such read on the drive
+//! keeps `window` bytes ahead of the stream in transit or in memory, in *stretches*, one for each flash read. A read
+//! finds its data in stretches that have arrived, waits for stretches under way, and reads the rest from flash. A write
+//! into the window ends the stream. The drive follows a few streams at once; a new one replaces the stream that was
+//! idle for longest.
+//!
+//! Commands of a deep queue may overtake each other. A read that begins within the window continues the stream and
+//! leaves a *gap*, whose stretches are kept until the overtaken reads have arrived, or the stream is a window further.
+
+use std::collections::VecDeque;
+use std::ops::Range;
+
+use crate::engine::slab::{CommandHandle, Slab, StretchHandle, Stretches};
+use lanemark_schema::units::Bytes;
+
+const STREAMS: usize = 8;
+/// Number of reads of a stream before the drive reads ahead.
+const SURE: u32 = 2;
+
+/// A stretch of data that was read ahead.
+#[derive(Clone, Debug)]
+pub(crate) struct Stretch {
+    /// The slots of the stretch.
+    first: u64,
+    end: u64,
+    here: bool,
+    /// Whether no read will request the stretch any more.
+    dropped: bool,
+    /// Commands that wait, each with its number of bytes of the stretch.
+    waiting: Vec<(CommandHandle, Bytes)>,
+}
+
+#[derive(Clone, Debug, Default)]
+struct Stream {
+    next: u64,
+    ahead: u64,
+    reads: u32,
+    used: u64,
+    stretches: VecDeque<StretchHandle>,
+    /// Slots before `next` that no read has requested yet.
+    gaps: VecDeque<Range<u64>>,
+}
+
+/// Streams and the data read ahead of them.
+#[derive(Clone, Debug)]
+pub(crate) struct ReadAhead {
+    window: u64,
+    streams: Vec<Stream>,
+    stretches: Slab<Stretch, Stretches>,
+    clock: u64,
+}
+
+/// The part of a read that was read ahead.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Ahead {
+    /// In memory up to this slot.
+    Here(u64),
+    /// Under way up to this slot, with this stretch.
+    Coming(u64, StretchHandle),
+    /// Nothing: the data must be read.
+    Not,
+}
+
+impl ReadAhead {
+    /// Creates read-ahead without a stream; `window` slots are kept ahead.
+    pub(crate) fn new(window: u64) -> Self {
+        Self { window, streams: vec![Stream::default(); STREAMS], stretches: Slab::new(), clock: 0 }
+    }
+
+    /// Returns the read-ahead without any stream.
+    #[must_use]
+    pub(crate) fn emptied(&self) -> Self {
+        Self::new(self.window)
+    }
+
+    /// Begins a read of the slots from `first` up to `end`, and returns the stream that it continues.
+    pub(crate) fn stream(&mut self, first: u64, end: u64) -> Option<usize> {
+        self.clock += 1;
+        let known = self.streams.iter().position(|stream| stream.reads > 0 && stream.next == first);
+        if let Some(index) = known.or_else(|| self.out_of_order(first, end)) {
+            let stream = &mut self.streams[index];
+            stream.reads += 1;
+            stream.next = stream.next.max(end);
+            stream.used = self.clock;
+            return Some(index);
+        }
+        let (oldest, _) = self.streams.iter().enumerate().min_by_key(|(_, stream)| stream.used)?;
+        self.end_stream(oldest);
+        // The data read ahead and the gaps of the previous stream are dropped.
+        let stream = &mut self.streams[oldest];
+        (stream.next, stream.ahead) = (end, end);
+        (stream.reads, stream.used) = (1, self.clock);
+        None
+    }
+
+    /// Returns the stream that a read of the slots from `first` up to `end` overtook reads of, or whose reads overtook
+    /// it.
+    fn out_of_order(&mut self, first: u64, end: u64) -> Option<usize> {
+        let index = self.streams.iter().position(|stream| {
+            let overtakes = stream.next < first && first < stream.ahead;
+            stream.reads >= SURE
+                && (overtakes || stream.gaps.iter().any(|gap| gap.contains(&first)))
+        })?;
+        let stream = &mut self.streams[index];
+        if stream.next < first {
+            stream.gaps.push_back(stream.next..first);
+            return Some(index);
+        }
+        let at = stream.gaps.iter().position(|gap| gap.contains(&first))?;
+        let gap = stream.gaps.remove(at)?;
+        for left in [end.min(gap.end)..gap.end, gap.start..first] {
+            if !left.is_empty() {
+                stream.gaps.insert(at, left);
+            }
+        }
+        Some(index)
+    }
+
+    /// Returns the part of the slots from `slot` up to `end` that was read ahead of a stream.
+    pub(crate) fn find(&self, stream: usize, slot: u64, end: u64) -> Ahead {
+        let found = self.streams[stream].stretches.iter().find_map(|&handle| {
+            let stretch = &self.stretches[handle];
+            let holds = stretch.first <= slot && slot < stretch.end;
+            holds.then(|| match stretch.here {
+                true => Ahead::Here(stretch.end.min(end)),
+                false => Ahead::Coming(stretch.end.min(end), handle),
+            })
+        });
+        found.unwrap_or(Ahead::Not)
+    }
+
+    /// Returns whether `slot` was read ahead of a stream, or is being read ahead.
+    pub(crate) fn holds(&self, slot: u64) -> bool {
+        let of = |handle: &StretchHandle| {
+            let stretch = &self.stretches[*handle];
+            stretch.first <= slot && slot < stretch.end
+        };
+        self.streams.iter().any(|stream| stream.stretches.iter().any(of))
+    }
+
+    /// Makes `command` wait for `bytes` of a stretch.
+    pub(crate) fn wait(&mut self, stretch: StretchHandle, command: CommandHandle, bytes: Bytes) {
+        self.stretches[stretch].waiting.push((command, bytes));
+    }
+
+    /// Returns the slots to read ahead of a stream now, no further than `last`.
+    pub(crate) fn wanted(&mut self, stream: usize, last: u64) -> Range<u64> {
+        let own = &mut self.streams[stream];
+        let next = own.next;
+        own.gaps.retain(|gap| gap.end + self.window > next);
+        let asked = own.gaps.iter().map(|gap| gap.start).fold(next, u64::min);
+        while let Some(&handle) = self.streams[stream].stretches.front() {
+            if self.stretches[handle].end > asked {
+                break;
+            }
+            self.streams[stream].stretches.pop_front();
+            self.drop_stretch(handle);
+        }
+        let stream = &self.streams[stream];
+        if stream.reads < SURE {
+            return next..next;
+        }
+        stream.ahead.max(next)..(next + self.window).min(last)
+    }
+
+    /// Notes that the slots from `first` up to `end` are being read ahead of a stream.
+    pub(crate) fn begin(&mut self, stream: usize, first: u64, end: u64) -> StretchHandle {
+        let handle = self.stretches.insert(Stretch {
+            first,
+            end,
+            here: false,
+            dropped: false,
+            waiting: Vec::new(),
+        });
+        self.streams[stream].stretches.push_back(handle);
+        self.streams[stream].ahead = end;
+        handle
+    }
+
+    /// Notes that a stretch has arrived, and returns the commands that wait for it.
+    pub(crate) fn here(&mut self, handle: StretchHandle) -> Vec<(CommandHandle, Bytes)> {
+        let stretch = &mut self.stretches[handle];
+        stretch.here = true;
+        let waiting = std::mem::take(&mut stretch.waiting);
+        if stretch.dropped {
+            self.stretches.free(handle);
+        }
+        waiting
+    }
+
+    /// Notes that the slots from `first` up to `end` are written or trimmed.
+    pub(crate) fn changed(&mut self, first: u64, end: u64) {
+        for index in 0..STREAMS {
+            let stream = &self.streams[index];
+            let from = stream.stretches.front().map(|&handle| self.stretches[handle].first);
+            if from.is_some_and(|from| first < stream.ahead && from < end) {
+                self.end_stream(index);
+            }
+        }
+    }
+
+    fn end_stream(&mut self, index: usize) {
+        self.streams[index].gaps.clear();
+        self.streams[index].reads = 0;
+        while let Some(handle) = self.streams[index].stretches.pop_front() {
+            self.drop_stretch(handle);
+        }
+    }
+
+    fn drop_stretch(&mut self, handle: StretchHandle) {
+        match self.stretches[handle].here {
+            true => self.stretches.free(handle),
+            false => self.stretches[handle].dropped = true,
+        }
+    }
+}
+
+#[cfg(test)]
+#[path = "read_ahead_tests.rs"]
+mod tests;

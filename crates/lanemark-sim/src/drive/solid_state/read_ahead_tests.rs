@@ -1,0 +1,280 @@
+//! Reading ahead: the stream of a read, the data that is held for a stream and for how long, and eviction of streams.
+
+use super::*;
+use proptest::prelude::*;
+
+#[test]
+fn the_second_read_in_a_row_is_read_ahead_and_a_write_ends_it() {
+    let mut ahead = ReadAhead::new(64);
+    assert_eq!(ahead.stream(0, 8), None);
+    let stream = ahead.stream(8, 16).unwrap();
+    assert_eq!(ahead.find(stream, 8, 16), Ahead::Not);
+    assert_eq!(ahead.wanted(stream, 1000), 16..80);
+    let stretch = ahead.begin(stream, 16, 24);
+    assert_eq!(ahead.stream(16, 20), Some(stream));
+    assert_eq!(ahead.find(stream, 16, 20), Ahead::Coming(20, stretch));
+    ahead.wait(stretch, CommandHandle::of(5), Bytes(4096));
+    assert_eq!(ahead.here(stretch), [(CommandHandle::of(5), Bytes(4096))]);
+    assert_eq!(ahead.find(stream, 20, 28), Ahead::Here(24));
+    ahead.changed(22, 23);
+    assert_eq!(ahead.stream(20, 24), None, "the stream is forgotten");
+}
+
+/// Reads that overtake each other are one stream: nothing that was read ahead for them is read again.
+#[test]
+fn reads_that_overtake_each_other_stay_in_their_stream() {
+    let mut ahead = ReadAhead::new(64);
+    ahead.stream(0, 8);
+    let stream = ahead.stream(8, 16).unwrap();
+    assert_eq!(ahead.wanted(stream, 1000), 16..80);
+    let stretches: Vec<_> =
+        (16..80).step_by(8).map(|first| ahead.begin(stream, first, first + 8)).collect();
+    // Those from 16 and from 24 are late.
+    assert_eq!(ahead.stream(32, 40), Some(stream));
+    assert_eq!(ahead.wanted(stream, 1000), 80..104);
+    assert_eq!(ahead.find(stream, 32, 40), Ahead::Coming(40, stretches[2]));
+    assert_eq!(ahead.stream(24, 32), Some(stream));
+    assert_eq!(ahead.find(stream, 24, 32), Ahead::Coming(32, stretches[1]));
+    assert_eq!(ahead.streams[stream].gaps.front(), Some(&(16..24)));
+    assert_eq!(ahead.stream(16, 24), Some(stream));
+    assert_eq!(ahead.find(stream, 16, 24), Ahead::Coming(24, stretches[0]));
+    assert!(ahead.streams[stream].gaps.is_empty());
+    ahead.wanted(stream, 1000);
+    assert_eq!(ahead.find(stream, 16, 24), Ahead::Not, "read once, it is dropped");
+    assert_eq!(ahead.stream(16, 24), None, "a second read of it is not of the stream");
+}
+
+/// Data for a read that never arrives is dropped after one window.
+#[test]
+fn a_gap_that_is_never_read_is_given_up() {
+    let mut ahead = ReadAhead::new(64);
+    ahead.stream(0, 8);
+    let stream = ahead.stream(8, 16).unwrap();
+    let mut next = 16;
+    for read in 0..100 {
+        let wanted = ahead.wanted(stream, 1 << 20);
+        if !wanted.is_empty() {
+            ahead.begin(stream, wanted.start, wanted.end);
+        }
+        // Every tenth read is skipped.
+        next += if read % 10 == 9 { 16 } else { 8 };
+        assert_eq!(ahead.stream(next - 8, next), Some(stream));
+        assert!(ahead.streams[stream].gaps.len() <= 2);
+        assert!(ahead.streams[stream].stretches.len() <= 17);
+    }
+}
+
+#[test]
+fn read_ahead_stops_at_the_end_of_the_drive() {
+    let mut ahead = ReadAhead::new(64);
+    ahead.stream(0, 8);
+    let stream = ahead.stream(8, 16).unwrap();
+    assert_eq!(ahead.wanted(stream, 40), 16..40);
+}
+
+/// A stream that read up to slot 16 and has 16 to 80 read ahead in stretches of 8, with 64 slots of window.
+fn followed() -> (ReadAhead, usize) {
+    let mut ahead = ReadAhead::new(64);
+    ahead.stream(0, 8);
+    let stream = ahead.stream(8, 16).unwrap();
+    for first in ahead.wanted(stream, 1000).step_by(8) {
+        ahead.begin(stream, first, first + 8);
+    }
+    (ahead, stream)
+}
+
+/// Brings all slots that are wanted, in one stretch.
+fn read_on(ahead: &mut ReadAhead, stream: usize) {
+    let wanted = ahead.wanted(stream, 1 << 40);
+    if !wanted.is_empty() {
+        ahead.begin(stream, wanted.start, wanted.end);
+    }
+}
+
+#[test]
+fn a_write_ends_every_stream_that_holds_its_slots() {
+    let mut ahead = ReadAhead::new(64);
+    ahead.stream(0, 8);
+    let one = ahead.stream(8, 16).unwrap();
+    ahead.stream(100, 108);
+    let other = ahead.stream(108, 116).unwrap();
+    read_on(&mut ahead, other);
+    assert_eq!(ahead.stream(16, 64), Some(one));
+    read_on(&mut ahead, one);
+    for stream in [one, other] {
+        assert!(matches!(ahead.find(stream, 120, 121), Ahead::Coming(121, _)), "{stream}");
+    }
+    ahead.changed(120, 121);
+    assert!(!ahead.holds(120) && !ahead.holds(64) && !ahead.holds(179));
+    assert_eq!((ahead.stream(64, 65), ahead.stream(116, 117)), (None, None), "both have ended");
+}
+
+#[test]
+fn a_write_ends_a_stream_if_it_touches_read_ahead_data() {
+    for (first, end, ends) in [
+        (0, 16, false),
+        (80, 90, false),
+        (0, 17, true),
+        (79, 80, true),
+        (40, 41, true),
+        (0, 90, true),
+    ] {
+        let (mut ahead, _) = followed();
+        ahead.changed(first, end);
+        assert_eq!(ahead.holds(16), !ends, "{first}..{end}");
+        assert_eq!(ahead.holds(79), !ends, "{first}..{end}");
+        assert_eq!(ahead.stream(16, 24).is_none(), ends, "{first}..{end}");
+    }
+}
+
+#[test]
+fn a_stream_that_was_ended_is_not_overtaken_any_more() {
+    let (mut ahead, _) = followed();
+    ahead.changed(70, 71);
+    assert_eq!(ahead.stream(32, 40), None);
+}
+
+/// A stream that replaces an earlier one does not inherit its gaps.
+#[test]
+fn a_stream_begins_without_the_gaps_of_the_one_before() {
+    for ended in [true, false] {
+        let (mut ahead, stream) = followed();
+        assert_eq!(ahead.stream(24, 32), Some(stream));
+        if ended {
+            ahead.changed(70, 71);
+        }
+        (1..=8).for_each(|other| assert_eq!(ahead.stream(other << 20, (other << 20) + 8), None));
+        assert_eq!(ahead.stream((8 << 20) + 8, (8 << 20) + 16), Some(stream), "it took the place");
+        assert_eq!(ahead.stream(16, 24), None);
+    }
+}
+
+#[test]
+fn data_on_its_way_is_held_like_data_that_arrived() {
+    let mut ahead = ReadAhead::new(64);
+    ahead.stream(0, 8);
+    let stream = ahead.stream(8, 16).unwrap();
+    let stretch = ahead.begin(stream, 16, 24);
+    for here in [false, true] {
+        let held = [15, 16, 23, 24].map(|slot| ahead.holds(slot));
+        assert_eq!(held, [false, true, true, false], "here: {here}");
+        ahead.here(stretch);
+    }
+    assert_eq!(ahead.find(stream, 15, 24), Ahead::Not);
+    assert_eq!(ahead.find(stream, 23, 40), Ahead::Here(24));
+    assert_eq!(ahead.find(stream, 16, 20), Ahead::Here(20));
+    assert_eq!(ahead.find(stream, 24, 40), Ahead::Not);
+}
+
+#[test]
+fn a_stretch_is_kept_until_all_of_it_was_requested() {
+    for (end, kept) in [(23, 16), (24, 24), (25, 24)] {
+        let (mut ahead, stream) = followed();
+        assert_eq!(ahead.stream(16, end), Some(stream));
+        assert_eq!(ahead.wanted(stream, 1000), 80..end + 64);
+        assert!(ahead.holds(kept) && !ahead.holds(kept - 1), "read up to {end}");
+    }
+}
+
+/// A dropped stretch is forgotten when its data arrives, or at once if the data has arrived before.
+#[test]
+fn dropped_stretches_are_forgotten() {
+    let (mut ahead, stream) = followed();
+    let stretches: Vec<_> = ahead.streams[stream].stretches.iter().copied().collect();
+    ahead.wait(stretches[1], CommandHandle::of(3), Bytes(512));
+    ahead.here(stretches[0]);
+    assert_eq!(ahead.stretches.live(), 8);
+    ahead.changed(16, 17);
+    assert_eq!(ahead.stretches.live(), 7, "the seven on their way");
+    assert_eq!(ahead.here(stretches[1]), [(CommandHandle::of(3), Bytes(512))]);
+    assert_eq!(ahead.stretches.live(), 6);
+    stretches[2..].iter().for_each(|&stretch| assert!(ahead.here(stretch).is_empty()));
+    assert_eq!(ahead.stretches.live(), 0);
+}
+
+#[test]
+fn a_read_overtakes_only_within_the_read_ahead_data() {
+    for (first, overtakes) in [(17, true), (79, true), (80, false), (81, false)] {
+        let (mut ahead, stream) = followed();
+        let expected = overtakes.then_some(stream);
+        assert_eq!(ahead.stream(first, first + 4), expected, "from {first}");
+        if overtakes {
+            assert_eq!(ahead.streams[stream].gaps.front(), Some(&(16..first)));
+            assert_eq!(ahead.streams[stream].gaps.len(), 1);
+            assert_eq!(ahead.streams[stream].next, first + 4);
+        }
+    }
+}
+
+#[test]
+#[expect(clippy::single_range_in_vec_init, reason = "lists of gaps")]
+fn a_read_into_a_gap_keeps_the_rest_of_the_gap() {
+    for (first, end, left) in [
+        (24, 32, vec![16..24, 32..40]),
+        (16, 24, vec![24..40]),
+        (32, 40, vec![16..32]),
+        (16, 40, vec![]),
+        (32, 48, vec![16..32]),
+    ] {
+        let (mut ahead, stream) = followed();
+        assert_eq!(ahead.stream(40, 48), Some(stream));
+        assert_eq!(ahead.stream(first, end), Some(stream));
+        assert_eq!(ahead.streams[stream].gaps, left, "{first}..{end}");
+        assert_eq!(ahead.streams[stream].next, 48, "the stream does not go back");
+    }
+    let (mut ahead, stream) = followed();
+    assert_eq!(ahead.stream(40, 48), Some(stream));
+    assert_eq!(ahead.stream(15, 20), None, "it begins before the gap");
+}
+
+#[test]
+fn a_gap_is_kept_until_the_stream_is_a_window_further() {
+    for (end, kept) in [(87, true), (88, false), (89, false)] {
+        let (mut ahead, stream) = followed();
+        assert_eq!(ahead.stream(24, 32), Some(stream));
+        assert_eq!(ahead.stream(32, end), Some(stream));
+        ahead.wanted(stream, 1000);
+        // The gap is 16 to 24, the window 64.
+        assert_eq!(ahead.holds(16), kept, "read up to {end}");
+    }
+}
+
+proptest! {
+    /// Eight streams are followed, and the stream that was not read for longest is evicted. Exactly the streams that
+    /// continue have their data read ahead.
+    #[test]
+    fn the_stream_that_was_idle_longest_makes_way(
+        steps in proptest::collection::vec((0u64..12, 0u32..8), 1..200),
+    ) {
+        const APART: u64 = 1 << 20;
+        let mut ahead = ReadAhead::new(64);
+        // Streams with their next slot and whether they have data ahead, the one that was read last at the end.
+        let mut model: Vec<Option<(u64, u64, bool)>> = vec![None; 8];
+        let mut next = [0u64; 12];
+        for (region, kind) in steps {
+            let first = region * APART + next[region as usize];
+            let known = model.iter().position(|one| one.is_some_and(|(of, ..)| of == region));
+            if kind == 0 {
+                // A write into its data, if there is any, and nothing else.
+                ahead.changed(first + 1, first + 2);
+                if let Some(at) = known && model[at].is_some_and(|(.., held)| held) {
+                    model[at] = None;
+                }
+                continue;
+            }
+            next[region as usize] += 8;
+            let found = ahead.stream(first, first + 8);
+            prop_assert_eq!(found.is_some(), known.is_some());
+            model.remove(known.unwrap_or(0));
+            model.push(Some((region, next[region as usize], known.is_some())));
+            if let Some(stream) = found {
+                read_on(&mut ahead, stream);
+            }
+            for region in 0..12 {
+                let one = model.iter().flatten().find(|(of, ..)| *of == region);
+                let held = ahead.holds(region * APART + next[region as usize]);
+                prop_assert_eq!(held, one.is_some_and(|(.., held)| *held), "region {}", region);
+            }
+        }
+    }
+}

@@ -1,0 +1,206 @@
+//! Garbage collection: valid data is moved out of superblocks so that they can be erased.
+//!
+//! When fewer than `erased_min` superblocks are erased, each unit that the host writes pays for moving enough valid
+//! data to keep their number constant: v slots for every S - v of a victim with v of S valid, and more the fewer are
+//! left. Folding the pseudo-SLC cache works alike with a victim of that cache.
+
+use super::layout::EMPTY;
+use super::superblock::State;
+use super::victim::{UPCOMING, Upcoming, Victim};
+use super::{Filled, Stream, Translation};
+use crate::engine::number::SuperblockNumber;
+
+/// Moved data: a number of slots of a unit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Source {
+    /// The unit that is read.
+    pub unit: u32,
+    /// Slots that are moved.
+    pub slots: u32,
+}
+
+/// The outcome of a step of collection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Progress {
+    /// A unit must be programmed after its moved data has been read.
+    Filled(Filled),
+    /// A superblock contains no valid data any more, and no unit is full.
+    Emptied,
+    /// There is no data to move, or no erased flash for it yet.
+    Nothing,
+}
+
+impl Translation {
+    /// Returns whether collection lags its pace, now that the host has filled `filled` slots more.
+    pub(crate) fn owes(&mut self, filled: u32) -> bool {
+        let ready = (self.superblocks.erased() + self.superblocks.coming) as u32;
+        let least = self.spec.erased_min;
+        if ready >= least {
+            self.debt = 0.0;
+            return false;
+        }
+        let Some(victim) = self.choose_victim(false) else { return false };
+        let (size, valid) = (f64::from(self.slots_per_superblock), f64::from(victim.valid));
+        // A fully valid victim is moved for its wear and frees no space: it is not urgent.
+        let pace = if valid < size { valid / (size - valid) } else { 1.0 };
+        let behind = 1.0 + f64::from(least - ready - 1) / f64::from(least);
+        self.debt += f64::from(filled) * pace * behind;
+        self.debt >= f64::from(self.slots_per_unit) || valid == 0.0
+    }
+
+    /// Returns whether an idle drive has data to move. Moving a victim must free one unit or more. The data of any
+    /// other victim fills as many units as the victim frees, and its new superblock would be the next victim.
+    pub(crate) fn works_when_idle(&self) -> bool {
+        let size = self.slots_per_superblock;
+        let gains = |index: SuperblockNumber| {
+            self.superblocks.get(index).valid + self.slots_per_unit <= size
+        };
+        !self.pseudo_slc.is_empty()
+            || (self.superblocks.erased() < self.spec.erased_idle as usize
+                && (self.victim.is_some()
+                    || self.superblocks.victim(&self.spec, size).is_some_and(gains)))
+    }
+
+    /// Returns the superblock that is being emptied, or the next.
+    pub(super) fn choose_victim(&mut self, fold: bool) -> Option<Victim> {
+        if let Some(victim) = self.victim {
+            return Some(victim);
+        }
+        // If erased flash is short, superblocks that were lent to the cache are returned first.
+        let fold = fold || self.pseudo_slc_used > self.pseudo_slc_kept;
+        let folded = if fold { self.pseudo_slc.pop_front() } else { None };
+        let chosen = folded
+            .or_else(|| self.superblocks.choose_victim(&self.spec, self.slots_per_superblock))
+            .or_else(|| self.pseudo_slc.pop_front());
+        self.upcoming = Upcoming::START;
+        self.victim = chosen.map(|superblock| {
+            let valid = self.superblocks.get(superblock).valid;
+            Victim { superblock, next: 0, valid }
+        });
+        self.victim
+    }
+
+    /// Moves valid data until a unit is full, or a superblock is empty; the necessary reads are added to `sources`.
+    /// With `fold` the pseudo-SLC cache is emptied first.
+    pub(crate) fn relocate(&mut self, fold: bool, sources: &mut Vec<Source>) -> Progress {
+        let Some(victim) = self.choose_victim(fold) else {
+            return self.pad_moved();
+        };
+        let (filled, next) = match self.stream_of_moved(victim) {
+            Some(stream) => self.move_from(victim, stream, sources),
+            // A victim without valid data is erased even if there is no erased flash to move data to.
+            None if self.superblocks.get(victim.superblock).valid == 0 => {
+                (None, self.slots_per_superblock)
+            }
+            None => return self.pad_moved(),
+        };
+        self.victim = Some(Victim { next, ..victim });
+        if next == self.slots_per_superblock || self.superblocks.get(victim.superblock).valid == 0 {
+            self.victim = None;
+            self.superblocks.coming += 1;
+            let emptied = self.superblocks.get_mut(victim.superblock);
+            emptied.state = State::Emptied;
+            if emptied.pins == 0 {
+                self.release(victim.superblock);
+            }
+        }
+        let Some(filled) = filled else { return Progress::Emptied };
+        self.debt = (self.debt - f64::from(filled.slots)).max(0.0);
+        Progress::Filled(filled)
+    }
+
+    /// Ends a partial unit of moved data, since the data in it prevents superblocks from being erased.
+    fn pad_moved(&mut self) -> Progress {
+        let padded = self.pad(Stream::Moved).or_else(|| self.pad(Stream::MovedHot));
+        padded.map_or(Progress::Nothing, Progress::Filled)
+    }
+
+    /// Returns the stream for the data of `victim`: hot data has a separate stream as long as there is spare erased
+    /// flash.
+    pub(super) fn stream_of_moved(&mut self, victim: Victim) -> Option<Stream> {
+        let hot = self.superblocks.get(victim.superblock).hot;
+        let open = self.frontiers[Stream::MovedHot as usize].is_some();
+        if hot && (open || (self.superblocks.erased() > 1 && self.open(Stream::MovedHot))) {
+            return Some(Stream::MovedHot);
+        }
+        let open = self.frontiers[Stream::Moved as usize].is_some();
+        (open || self.open(Stream::Moved)).then_some(Stream::Moved)
+    }
+
+    /// Moves valid data from `victim` to `stream` until the destination unit is full.
+    fn move_from(
+        &mut self,
+        victim: Victim,
+        stream: Stream,
+        sources: &mut Vec<Source>,
+    ) -> (Option<Filled>, u32) {
+        let Victim { superblock, mut next, .. } = victim;
+        let start = superblock.0 * self.slots_per_superblock;
+        let folded = self.superblocks.get(superblock).pseudo_slc;
+        let as_found = self.superblocks.get(superblock).as_found;
+        while self.superblocks.get(superblock).valid > 0 {
+            if self.upcoming.next + UPCOMING / 2 >= self.upcoming.end {
+                self.find_more(superblock);
+            }
+            let Upcoming { found, next: first, end, .. } = &mut self.upcoming;
+            if first == end {
+                return (None, self.slots_per_superblock);
+            }
+            let (place, slot) = found[*first];
+            next = place - start + 1;
+            // Unchanged data is still at its original location; the table has the data that the run wrote.
+            let valid =
+                slot != EMPTY && self.overrides.get(slot).map_or(as_found, |at| at == place);
+            if !valid {
+                self.upcoming.next += 1;
+                continue;
+            }
+            let Some(frontier) = &self.frontiers[stream as usize] else {
+                return (None, place - start);
+            };
+            self.upcoming.next += 1;
+            self.overrides.set(slot, frontier.next);
+            let unit = place / self.slots_per_unit;
+            match sources.last_mut() {
+                Some(source) if source.unit == unit => source.slots += 1,
+                _ => sources.push(Source { unit, slots: 1 }),
+            }
+            match folded {
+                true => self.written.folded += 1,
+                false => self.written.moved += 1,
+            }
+            if let Some(filled) = self.placed(stream, slot, place) {
+                return (Some(filled), next);
+            }
+        }
+        (None, next)
+    }
+
+    /// Finds further data in the victim after the data found before, and prefetches its map entries.
+    fn find_more(&mut self, superblock: SuperblockNumber) {
+        let one = self.superblocks.get(superblock);
+        let Upcoming { found, next, end, within } = &mut self.upcoming;
+        found.copy_within(*next..*end, 0);
+        (*next, *end) = (0, *end - *next);
+        let free = &mut found[*end..];
+        let size = self.slots_per_superblock;
+        let start = superblock.0 * size;
+        let count = if one.as_found {
+            self.layout.held(superblock.into(), size, *within, free)
+        } else {
+            let slots = one.slots.get(*within as usize..).unwrap_or_default();
+            let places = start + *within..;
+            free.iter_mut()
+                .zip(places.zip(slots))
+                .map(|(free, (place, &slot))| *free = (place, slot))
+                .count()
+        };
+        let more = &found[*end..*end + count];
+        self.overrides.touch(more.iter().map(|&(_, slot)| slot));
+        self.overrides.touch(self.expected.drain(..));
+        if let Some(&(last, _)) = more.last() {
+            *within = last - start + 1;
+        }
+        *end += count;
+    }
+}

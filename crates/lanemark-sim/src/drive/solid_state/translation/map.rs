@@ -1,0 +1,177 @@
+//! The part of the map that a run has changed: logical slot to flash slot.
+//!
+//! Open addressing in lines of eight entries, one line of the processor's cache each: the hash chooses a line by `slot
+//! / 8`, so a sequential run touches a line for eight slots. A full line continues in the next; a scattered slot finds
+//! room in its home line nine times out of ten, and costs twelve to twenty-five bytes. Memory depends on the touched
+//! slots and not on the drive's capacity. Entries are never removed.
+
+use std::hint::black_box;
+
+const LANES: usize = 8;
+/// Maximum fill level of the table, in percent, before it doubles.
+const FULL_PERCENT: usize = 65;
+
+/// A flash slot, and below it the complement of its logical slot: zero is vacant, so that new memory needs no writing.
+type Entry = u64;
+const VACANT: Entry = 0;
+
+#[inline]
+fn entry_of(slot: u32, place: u32) -> Entry {
+    u64::from(place) << 32 | u64::from(!slot)
+}
+
+/// Returns whether `entry` belongs to `slot`; a vacant entry belongs to no slot.
+#[inline]
+fn is_of(entry: Entry, slot: u32) -> bool {
+    entry as u32 == !slot
+}
+
+#[inline]
+fn place_in(entry: Entry) -> u32 {
+    (entry >> 32) as u32
+}
+
+/// Flash slots of logical slots that the run has changed.
+#[derive(Clone, Debug)]
+pub(crate) struct Overrides {
+    entries: Vec<Entry>,
+    /// Entries before the first line, so that lines are aligned with cache lines.
+    skipped: usize,
+    lines: usize,
+    used: usize,
+    shift: u32,
+}
+
+const LINES_MIN: usize = 64;
+
+impl Overrides {
+    /// A table without changes.
+    pub(crate) fn new() -> Self {
+        Self::with_lines(LINES_MIN)
+    }
+
+    fn with_lines(lines: usize) -> Self {
+        let entries = vec![VACANT; (lines + 1) * LANES];
+        let skipped = entries.as_ptr().align_offset(size_of::<[Entry; LANES]>()).min(LANES);
+        Self { entries, skipped, lines, used: 0, shift: 32 - lines.trailing_zeros() }
+    }
+
+    /// Returns whether nothing was changed.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.used == 0
+    }
+
+    /// Returns the bytes of memory of the table.
+    #[cfg(test)]
+    pub(crate) fn bytes(&self) -> usize {
+        self.entries.capacity() * size_of::<Entry>()
+    }
+
+    /// Returns the first entry of the home line of `slot`.
+    #[inline]
+    fn home(&self, slot: u32) -> usize {
+        let line = (slot / LANES as u32).wrapping_mul(0x9e37_79b1) >> self.shift;
+        self.skipped + line as usize * LANES
+    }
+
+    /// Prefetches the entries of `slots`: without a branch on their content, the processor waits for all of them at
+    /// once.
+    #[inline]
+    pub(crate) fn touch(&self, slots: impl Iterator<Item = u32>) {
+        black_box(slots.fold(VACANT, |sum, slot| sum ^ self.entries[self.home(slot)]));
+    }
+
+    /// Returns the entry of `slot`, or the vacant entry for it. Each slot has a preferred lane; if another slot
+    /// occupies it, the slot takes the first vacant lane. Entries are never removed, so a vacant preferred lane ends
+    /// the search.
+    #[inline]
+    fn find(&self, slot: u32) -> usize {
+        let first = self.home(slot);
+        let own = first + slot as usize % LANES;
+        match self.entries[own] {
+            entry if is_of(entry, slot) || entry == VACANT => own,
+            _ => self.find_elsewhere(slot, first),
+        }
+    }
+
+    /// Returns the entry of `slot`, if another slot occupies its lane in the home line at `first`.
+    #[inline(never)]
+    fn find_elsewhere(&self, slot: u32, mut first: usize) -> usize {
+        let ends = |&entry: &Entry| is_of(entry, slot) || entry == VACANT;
+        loop {
+            if let Some(lane) = self.entries[first..first + LANES].iter().position(ends) {
+                return first + lane;
+            }
+            first += LANES;
+            if first == self.skipped + self.lines * LANES {
+                first = self.skipped;
+            }
+        }
+    }
+
+    /// Returns the flash slot of `slot`, if it was changed.
+    #[inline]
+    pub(crate) fn get(&self, slot: u32) -> Option<u32> {
+        if self.is_empty() {
+            return None;
+        }
+        let entry = self.entries[self.find(slot)];
+        (entry != VACANT).then_some(place_in(entry))
+    }
+
+    /// Sets the flash slot of `slot`, a number below `u32::MAX`, and returns the previous one.
+    #[inline]
+    pub(crate) fn set(&mut self, slot: u32, place: u32) -> Option<u32> {
+        let at = self.find(slot);
+        let before = std::mem::replace(&mut self.entries[at], entry_of(slot, place));
+        if before != VACANT {
+            return Some(place_in(before));
+        }
+        self.used += 1;
+        if self.used * 100 > self.lines * LANES * FULL_PERCENT {
+            self.grow();
+        }
+        None
+    }
+
+    #[cold]
+    fn grow(&mut self) {
+        let larger = Self::with_lines(self.lines * 2);
+        let smaller = std::mem::replace(self, larger);
+        for entry in smaller.entries.into_iter().filter(|&entry| entry != VACANT) {
+            self.set(!(entry as u32), place_in(entry));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use std::collections::BTreeMap;
+
+    proptest! {
+        #[test]
+        fn it_is_a_map(changes in proptest::collection::vec((0u32..5000, 0u32..1000), 0..4000), step in 1u32..64) {
+            let (mut overrides, mut expected) = (Overrides::new(), BTreeMap::new());
+            for (slot, place) in changes {
+                let slot = slot.wrapping_mul(step);
+                prop_assert_eq!(overrides.set(slot, place), expected.insert(slot, place));
+            }
+            for slot in 0..5000 * step {
+                prop_assert_eq!(overrides.get(slot), expected.get(&slot).copied());
+            }
+        }
+    }
+
+    #[test]
+    fn memory_follows_what_is_touched() {
+        // Two slots of three are in use before the table doubles, whether they are adjacent or far apart.
+        for stride in [1, 7, 8, 1_000, 16_000] {
+            let mut overrides = Overrides::new();
+            (0..1 << 18).for_each(|slot| _ = overrides.set(slot * stride, slot));
+            let bytes = overrides.bytes();
+            assert!(bytes <= (4 << 20) + 64, "{bytes} bytes for 2^18 slots {stride} apart");
+        }
+    }
+}

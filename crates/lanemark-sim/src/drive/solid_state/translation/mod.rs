@@ -1,0 +1,553 @@
+//! The flash translation layer: the map from logical to flash slots, and the data that is moved to make room.
+//!
+//! Page mapping with slots of 4 KiB. Flash is numbered in *places* of a slot each and in *units*, the amount that one
+//! die programs at once, so that unit u lies on die `u mod dies`: consecutive data is striped over all dies, channels
+//! first. The original content is a formula ([`Layout`]); the changes of the run are a table ([`Overrides`]). Each
+//! superblock that the run fills keeps the logical slot of each place.
+//!
+//! The translation is bookkeeping without time. [`Translation::append`] and [`Translation::relocate`] map data at once
+//! and return the units to program; the drive programs them, and reports with [`Translation::stored`]. Until then the
+//! superblock of the former content is *pinned*: it is not erased, so that a power cut ([`Translation::power_cut`])
+//! finds either the new content or the old.
+//!
+//! Streams: the host's data, moved data, data that is soon overwritten, and data for the pseudo-SLC cache have separate
+//! superblocks.
+//!
+//! Not modelled: mapping units other than 4 KiB, bad blocks, reads of a slot that is only partly overwritten, a journal
+//! of the map.
+
+mod collection;
+#[cfg(test)]
+mod collection_tests;
+mod layout;
+mod map;
+#[cfg(test)]
+mod placement;
+mod power;
+#[cfg(test)]
+mod power_tests;
+mod superblock;
+#[cfg(test)]
+mod tests;
+mod trim;
+mod victim;
+
+use crate::engine::number::SuperblockNumber;
+use std::collections::VecDeque;
+
+use crate::engine::table::Table;
+use crate::spec::{Condition, Content, DriveSpec, SLOT, TranslationSpec};
+pub(crate) use collection::{Progress, Source};
+use lanemark_schema::units::Bytes;
+#[cfg(test)]
+pub(crate) use layout::write_amplification;
+use layout::{Cached, EMPTY, Layout, Scattered};
+use map::Overrides;
+#[cfg(test)]
+pub(super) use placement::Placement;
+use superblock::{Purpose, State, Superblocks};
+use victim::{Upcoming, Victim};
+
+/// The flash location of a run of logical slots.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Placed {
+    /// The first place, or `None` if the slots were never written.
+    pub place: Option<u32>,
+    /// Number of slots of the run that are read together.
+    pub slots: u64,
+}
+
+/// A full unit that must be programmed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Filled {
+    /// The unit's number.
+    pub unit: u32,
+    /// Number of its slots with data.
+    pub slots: u32,
+}
+
+/// A write stream: data that flash stores together.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Stream {
+    /// Data that the host writes.
+    Host,
+    /// Data that the host writes and will soon write again.
+    Hot,
+    /// Data that collection moves.
+    Moved,
+    /// Data that collection moves and the host will soon write again.
+    MovedHot,
+    /// Data that the host writes to the pseudo-SLC cache.
+    PseudoSlc,
+}
+
+const STREAMS: usize = 5;
+
+impl Stream {
+    /// Every stream.
+    const ALL: [Self; STREAMS] =
+        [Self::Host, Self::Hot, Self::Moved, Self::MovedHot, Self::PseudoSlc];
+
+    /// Returns whether collection fills the stream.
+    fn is_moved(self) -> bool {
+        matches!(self, Self::Moved | Self::MovedHot)
+    }
+}
+
+/// Slots written to flash, by reason.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Written {
+    /// Slots written by the host.
+    pub host: u64,
+    /// Slots moved by collection and wear levelling.
+    pub moved: u64,
+    /// Slots moved out of the pseudo-SLC cache.
+    pub folded: u64,
+    /// Slots left empty because a unit had to be stored before it was full.
+    pub padded: u64,
+}
+
+/// The next place of a write stream.
+#[derive(Clone, Debug)]
+struct Frontier {
+    superblock: SuperblockNumber,
+    /// The next place, and the end of the superblock.
+    next: u32,
+    end: u32,
+    /// The former places of the slots of the unit that is being filled.
+    previous: Vec<u32>,
+}
+
+/// A full unit that is not programmed yet: the former places of its slots.
+#[derive(Clone, Debug, Default)]
+struct Unstored {
+    previous: Vec<u32>,
+}
+
+/// Slots that are prefetched together; the processor cannot prefetch more.
+const EXPECTED: usize = 16;
+
+/// The map and the flash space.
+#[derive(Clone, Debug)]
+pub(crate) struct Translation {
+    spec: TranslationSpec,
+    /// Number of logical slots.
+    slots: u32,
+    slots_per_unit: u32,
+    slots_per_read: u32,
+    slots_per_superblock: u32,
+    /// Slots of a superblock that is written with one bit a cell: whole units.
+    pseudo_slc_each: u32,
+    /// Minimum and maximum number of superblocks of the pseudo-SLC cache.
+    pseudo_slc_kept: usize,
+    pseudo_slc_max: usize,
+    /// Superblocks beyond the data of a full drive: they are not lent to the cache.
+    reserve: usize,
+    layout: Layout,
+    overrides: Overrides,
+    superblocks: Superblocks,
+    frontiers: [Option<Frontier>; STREAMS],
+    unstored: Table<Unstored>,
+    pool: Vec<Vec<u32>>,
+    victim: Option<Victim>,
+    upcoming: Upcoming,
+    /// Slots that will be written, and whose map entries are not prefetched yet.
+    expected: Vec<u32>,
+    /// Filled superblocks of the pseudo-SLC cache, the oldest first, and their total number.
+    pseudo_slc: VecDeque<SuperblockNumber>,
+    pseudo_slc_used: usize,
+    /// Superblocks that can be erased.
+    to_erase: Vec<SuperblockNumber>,
+    /// Slots that collection still has to move for the host's writes.
+    debt: f64,
+    written: Written,
+    /// All mappings, for tests that follow the data.
+    #[cfg(test)]
+    pub(super) placements: Vec<Placement>,
+}
+
+impl Translation {
+    pub(crate) fn new(drive: &DriveSpec, content: Content) -> Self {
+        let flash = drive.flash();
+        let spec = flash.translation;
+        let packed = content.packed(spec.compression);
+        let slots_per = |bytes: Bytes| ((bytes.get() / SLOT.get()) as f64 / packed) as u32;
+        let slots_per_unit = slots_per(flash.unit());
+        let units_per_superblock = flash.dies() * u64::from(flash.pages_per_block);
+        let slots_per_superblock = (u64::from(slots_per_unit) * units_per_superblock) as u32;
+        let logical = drive.capacity.get().div_ceil(SLOT.get()) as u32;
+        let written = libm::round(f64::from(logical) * flash.filled.get()) as u32;
+        let written = written.clamp(1, logical.max(1));
+        let in_order = |slots: u64| Layout::InOrder {
+            slots: slots.min(logical.into()) as u32,
+            cached: Cached::none(slots_per_superblock),
+        };
+        let filled_when_full = logical.div_ceil(slots_per_superblock.max(1));
+        let reserve = u64::from(flash.blocks_per_plane.saturating_sub(filled_when_full));
+        let of_one_bit = slots_per_superblock / flash.technology.bits() as u32;
+        let pseudo_slc_each = of_one_bit - of_one_bit % slots_per_unit.max(1);
+        let layout = match flash.condition {
+            // Media that are written in place need no map.
+            _ if flash.technology.in_place() => in_order(0),
+            Condition::Fresh => {
+                let slots = content.written.get().div_ceil(SLOT.get()).min(logical.into()) as u32;
+                let own = flash.pseudo_slc_superblocks();
+                let kept =
+                    (u64::from(spec.erased_min) + STREAMS as u64).max(reserve.saturating_sub(own));
+                let (each, size) = (pseudo_slc_each, slots_per_superblock);
+                let cached = match content.is_just_written {
+                    true => Cached::of_written(flash, slots, each, size, kept),
+                    false => Cached::none(size),
+                };
+                Layout::InOrder { slots, cached }
+            }
+            Condition::Purged => in_order(0),
+            Condition::Sequential => in_order(u64::from(written)),
+            Condition::Random => {
+                // As many are erased as collection keeps, so collection continues with the first filled one.
+                let erased = u64::from(spec.erased_min) + flash.pseudo_slc_superblocks();
+                let filled = flash.blocks_per_plane - erased as u32;
+                Layout::Scattered(Scattered::new(written, filled, slots_per_superblock))
+            }
+        };
+        let count = flash.blocks_per_plane as usize;
+        let valid = (0..count).map(|index| layout.valid(index, slots_per_superblock));
+        let filled = layout.superblocks(slots_per_superblock);
+        let cached = match &layout {
+            Layout::InOrder { cached, .. } => cached.superblocks,
+            Layout::Scattered(_) => 0,
+        };
+        let mut superblocks = Superblocks::new(valid, filled, flash.cycles);
+        let pseudo_slc: VecDeque<_> = (0..cached).map(SuperblockNumber).collect();
+        pseudo_slc.iter().for_each(|&index| superblocks.get_mut(index).pseudo_slc = true);
+        Self {
+            spec,
+            slots: logical,
+            slots_per_unit,
+            slots_per_read: slots_per(flash.read_unit()),
+            slots_per_superblock,
+            pseudo_slc_each,
+            pseudo_slc_kept: flash.pseudo_slc_superblocks() as usize,
+            pseudo_slc_max: (flash.pseudo_slc_superblocks() + flash.pseudo_slc_growth()) as usize,
+            reserve: reserve as usize,
+            superblocks,
+            layout,
+            overrides: Overrides::new(),
+            frontiers: [const { None }; STREAMS],
+            unstored: Table::new(),
+            pool: Vec::new(),
+            victim: None,
+            upcoming: Upcoming::START,
+            expected: Vec::with_capacity(EXPECTED),
+            pseudo_slc,
+            pseudo_slc_used: cached as usize,
+            to_erase: Vec::new(),
+            debt: 0.0,
+            written: Written::default(),
+            #[cfg(test)]
+            placements: Vec::new(),
+        }
+    }
+
+    #[inline]
+    fn place_of(&self, slot: u32) -> u32 {
+        match self.overrides.get(slot) {
+            Some(place) => place,
+            None => self.layout.place(slot),
+        }
+    }
+
+    /// Announces writes of some slots. Their map entries are prefetched together.
+    #[inline]
+    pub(crate) fn expect(&mut self, slots: impl Iterator<Item = u64>) {
+        for slot in slots {
+            if self.expected.len() == EXPECTED {
+                self.overrides.touch(self.expected.drain(..));
+            }
+            self.expected.push(slot as u32);
+        }
+    }
+
+    fn superblock_of(&self, place: u32) -> SuperblockNumber {
+        SuperblockNumber(place / self.slots_per_superblock)
+    }
+
+    pub(crate) fn slots_per_unit(&self) -> u32 {
+        self.slots_per_unit
+    }
+
+    pub(crate) fn count_moved(&mut self, slots: u32) {
+        self.written.moved += u64::from(slots);
+    }
+
+    pub(crate) fn unit_of(&self, place: u32) -> u32 {
+        place / self.slots_per_unit
+    }
+
+    /// Returns the index of the slot's read within its unit: the plane, if planes read independently.
+    pub(crate) fn read_in_unit(&self, place: u32) -> u32 {
+        place % self.slots_per_unit / self.slots_per_read
+    }
+
+    pub(crate) fn is_pseudo_slc(&self, unit: u32) -> bool {
+        self.pseudo_slc_max > 0
+            && self.superblocks.get(self.superblock_of(unit * self.slots_per_unit)).pseudo_slc
+    }
+
+    /// Returns the program and erase cycles of the block of `unit`.
+    pub(crate) fn cycles(&self, unit: u32) -> u32 {
+        self.superblocks.get(self.superblock_of(unit * self.slots_per_unit)).cycles
+    }
+
+    /// Returns whether the content of `unit` is still in the drive's memory.
+    #[inline]
+    pub(crate) fn is_unstored(&self, unit: u32) -> bool {
+        let open = |frontier: &Option<Frontier>| {
+            frontier.as_ref().is_some_and(|frontier| {
+                frontier.next % self.slots_per_unit > 0
+                    && frontier.next / self.slots_per_unit == unit
+            })
+        };
+        (!self.unstored.is_empty() && self.unstored.contains(unit))
+            || self.frontiers.iter().any(open)
+    }
+
+    /// Returns whether any full unit is not stored yet.
+    pub(crate) fn has_unstored(&self) -> bool {
+        !self.unstored.is_empty()
+    }
+
+    /// Returns the place of `slot`, and the number of slots from it up to `end` that are read together.
+    #[inline]
+    pub(crate) fn locate(&self, slot: u64, end: u64) -> Placed {
+        let first = self.place_of(slot as u32);
+        let reads = self.slots_per_read;
+        if let Layout::InOrder { slots, .. } = self.layout
+            && self.overrides.is_empty()
+        {
+            if first == EMPTY {
+                return Placed { place: None, slots: end - slot };
+            }
+            let together = (slot + u64::from(reads - first % reads)).min(slots.into());
+            return Placed { place: Some(first), slots: end.min(together) - slot };
+        }
+        let alike = |&next: &u64| {
+            let place = self.place_of(next as u32);
+            match (first, place) {
+                (EMPTY, EMPTY) => true,
+                (EMPTY, _) | (_, EMPTY) => false,
+                _ => place / reads == first / reads,
+            }
+        };
+        let together = (slot + 1..end).take_while(alike).count() as u64;
+        Placed { place: (first != EMPTY).then_some(first), slots: 1 + together }
+    }
+
+    /// Returns the stream for the host's data of `slot`, whose superblock may have to be opened, or `None` if no flash
+    /// is erased for it and it must wait.
+    #[inline]
+    pub(crate) fn stream_for(&mut self, slot: u64) -> Option<Stream> {
+        let mut stream = Stream::Host;
+        if self.pseudo_slc_max > 0 {
+            let opens = self.frontiers[Stream::PseudoSlc as usize].is_none();
+            if !opens || self.has_room_in_pseudo_slc() {
+                stream = Stream::PseudoSlc;
+            } else if self.spec.pseudo_slc.is_some_and(|cache| cache.fold_when_full) {
+                return None;
+            }
+        }
+        if stream == Stream::Host && self.spec.hot_stream && self.is_hot(slot as u32) {
+            stream = Stream::Hot;
+        }
+        // One erased superblock is reserved for moved data.
+        let ready = self.frontiers[stream as usize].is_some() || self.superblocks.erased() > 1;
+        (ready && (self.frontiers[stream as usize].is_some() || self.open(stream)))
+            .then_some(stream)
+    }
+
+    /// Returns whether the pseudo-SLC cache may take another superblock: a dedicated or a lent one. Only free space of
+    /// the host is lent: erased superblocks beyond the reserve of a full drive and beyond the needs of collection.
+    fn has_room_in_pseudo_slc(&self) -> bool {
+        let (used, kept) = (self.pseudo_slc_used, self.pseudo_slc_kept);
+        let needed = self.reserve.saturating_sub(kept).max(self.spec.erased_min as usize + STREAMS);
+        used < kept || used < self.pseudo_slc_max && self.superblocks.erased() > needed
+    }
+
+    /// Returns whether `slot` is hot. Data that the host wrote recently is likely to be written again soon: it is hot
+    /// if the host has written less than half of the drive since, as uniform writes would take the whole drive on
+    /// average. Data that was moved is not hot.
+    fn is_hot(&self, slot: u32) -> bool {
+        let place = self.place_of(slot);
+        place != EMPTY && {
+            let superblock = self.superblocks.get(self.superblock_of(place));
+            let since = self.written.host - superblock.opened_at;
+            !superblock.settled && since < u64::from(self.slots) / 2
+        }
+    }
+
+    fn open(&mut self, stream: Stream) -> bool {
+        let pseudo_slc = stream == Stream::PseudoSlc;
+        let worn = self.spec.wear_gap.is_some() && stream == Stream::Moved;
+        let hot = matches!(stream, Stream::Hot | Stream::MovedHot);
+        let (settled, moved) = (stream == Stream::Moved, stream.is_moved());
+        let purpose = Purpose { pseudo_slc, hot, settled, moved, worn };
+        let size = match pseudo_slc {
+            true => self.pseudo_slc_each,
+            false => self.slots_per_superblock,
+        };
+        let host = self.written.host;
+        let Some(superblock) = self.superblocks.open(purpose, size, host) else { return false };
+        self.pseudo_slc_used += usize::from(pseudo_slc);
+        let next = superblock.0 * self.slots_per_superblock;
+        let previous = self.pool.pop().unwrap_or_default();
+        self.frontiers[stream as usize] =
+            Some(Frontier { superblock, next, end: next + size, previous });
+        true
+    }
+
+    /// Maps `slot` to the next place of `stream`, which must be open, and returns the unit if it is full.
+    #[inline]
+    pub(crate) fn append(&mut self, stream: Stream, slot: u64) -> Option<Filled> {
+        self.written.host += 1;
+        self.place_next(stream, slot as u32)
+    }
+
+    #[inline]
+    fn place_next(&mut self, stream: Stream, slot: u32) -> Option<Filled> {
+        let place = self.frontiers[stream as usize].as_ref()?.next;
+        let previous = match self.overrides.set(slot, place) {
+            Some(previous) => previous,
+            None => self.layout.place(slot),
+        };
+        self.placed(stream, slot, previous)
+    }
+
+    /// Notes that `slot`, which lay at `previous`, was mapped to the next place of `stream`.
+    #[inline]
+    fn placed(&mut self, stream: Stream, slot: u32, previous: u32) -> Option<Filled> {
+        let frontier = self.frontiers[stream as usize].as_mut()?;
+        let (place, superblock) = (frontier.next, frontier.superblock);
+        #[cfg(test)]
+        self.placements.push(Placement {
+            slot,
+            place,
+            from: stream.is_moved().then_some(previous),
+        });
+        frontier.next += 1;
+        frontier.previous.push(previous);
+        let full = frontier.next.is_multiple_of(self.slots_per_unit);
+        let ended = frontier.next == frontier.end;
+        if previous != EMPTY {
+            let from = self.superblock_of(previous);
+            let from = self.superblocks.get_mut(from);
+            from.valid -= 1;
+            from.pins += 1;
+        }
+        let into = self.superblocks.get_mut(superblock);
+        into.valid += 1;
+        into.slots.push(slot);
+        let filled = full.then(|| self.fill(stream, place / self.slots_per_unit));
+        if ended {
+            self.close(stream);
+        }
+        filled
+    }
+
+    /// Gives the unit that `stream` is filling to the die.
+    fn fill(&mut self, stream: Stream, unit: u32) -> Filled {
+        let spare = self.pool.pop().unwrap_or_default();
+        let previous = match &mut self.frontiers[stream as usize] {
+            Some(frontier) => std::mem::replace(&mut frontier.previous, spare),
+            None => spare,
+        };
+        let slots = previous.len() as u32;
+        let index = self.superblock_of(unit * self.slots_per_unit);
+        self.superblocks.get_mut(index).unstored += 1;
+        self.unstored.insert(unit, Unstored { previous });
+        Filled { unit, slots }
+    }
+
+    fn close(&mut self, stream: Stream) {
+        let Some(frontier) = self.frontiers[stream as usize].take() else { return };
+        self.superblocks.get_mut(frontier.superblock).state = State::Closed;
+        if stream == Stream::PseudoSlc {
+            self.pseudo_slc.push_back(frontier.superblock);
+        }
+        self.recycle(frontier.previous);
+    }
+
+    fn recycle(&mut self, mut previous: Vec<u32>) {
+        previous.clear();
+        self.pool.push(previous);
+    }
+
+    /// Ends the unit that `stream` is filling, if there is one, with its rest left empty.
+    pub(crate) fn pad(&mut self, stream: Stream) -> Option<Filled> {
+        let slots_per_unit = self.slots_per_unit;
+        let frontier = self.frontiers[stream as usize].as_mut()?;
+        let rest = (slots_per_unit - frontier.next % slots_per_unit) % slots_per_unit;
+        if rest == 0 {
+            return None;
+        }
+        let unit = frontier.next / slots_per_unit;
+        frontier.next += rest;
+        let (superblock, ended) = (frontier.superblock, frontier.next == frontier.end);
+        let slots = &mut self.superblocks.get_mut(superblock).slots;
+        slots.resize(slots.len() + rest as usize, EMPTY);
+        self.written.padded += u64::from(rest);
+        let filled = self.fill(stream, unit);
+        if ended {
+            self.close(stream);
+        }
+        Some(filled)
+    }
+
+    /// Notes that the unit is programmed: the content that it replaces is no longer needed.
+    pub(crate) fn stored(&mut self, unit: u32) {
+        let Some(Unstored { previous }) = self.unstored.remove(unit) else { return };
+        let index = self.superblock_of(unit * self.slots_per_unit);
+        self.superblocks.get_mut(index).unstored -= 1;
+        for &place in previous.iter().filter(|&&place| place != EMPTY) {
+            let index = self.superblock_of(place);
+            let from = self.superblocks.get_mut(index);
+            from.pins -= 1;
+            match from.state {
+                _ if from.pins > 0 => {}
+                State::Emptied => self.release(index),
+                // No code reads its slots any more.
+                State::Closed if from.valid == 0 => from.slots = Vec::new(),
+                _ => {}
+            }
+        }
+        self.recycle(previous);
+    }
+
+    fn release(&mut self, index: SuperblockNumber) {
+        self.superblocks.get_mut(index).state = State::Erasing;
+        self.to_erase.push(index);
+    }
+
+    pub(crate) fn next_to_erase(&mut self) -> Option<SuperblockNumber> {
+        self.to_erase.pop()
+    }
+
+    /// Notes that all dies have erased their part of `superblock`.
+    pub(crate) fn erased(&mut self, superblock: SuperblockNumber) {
+        self.pseudo_slc_used -= usize::from(self.superblocks.get(superblock).pseudo_slc);
+        self.superblocks.erased_now(superblock);
+    }
+
+    /// Notes that the host wrote a slot in place, which changes no map.
+    pub(crate) fn write_in_place(&mut self) {
+        self.written.host += 1;
+    }
+
+    /// Returns the slots written to flash until now, by reason.
+    pub(crate) fn written(&self) -> Written {
+        self.written
+    }
+
+    pub(crate) fn erases(&self) -> u64 {
+        self.superblocks.erases
+    }
+}

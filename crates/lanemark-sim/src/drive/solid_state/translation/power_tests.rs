@@ -1,0 +1,111 @@
+//! The state after a power cut, by hand: the data that counts as lost, and the superblocks that are filled further.
+
+use super::tests::{Machine, drive};
+use super::*;
+
+/// A drive with a hot stream and a victim of hot data, with one slot of it moved.
+fn hot_data_moved() -> (Machine, u32, u32) {
+    let drive = drive(40, 12, |flash| flash.translation.hot_stream = true);
+    let mut machine = Machine::new(&drive, drive.capacity);
+    machine.at_once = false;
+    let translation = &mut machine.translation;
+    assert!(translation.open(Stream::Hot));
+    let superblock = translation.frontiers[Stream::Hot as usize].as_ref().unwrap().superblock;
+    for slot in 0..translation.slots_per_superblock {
+        if let Some(filled) = translation.append(Stream::Hot, u64::from(slot)) {
+            translation.stored(filled.unit);
+        }
+    }
+    translation.victim =
+        Some(Victim { superblock, next: 0, valid: translation.slots_per_superblock });
+    translation.upcoming = Upcoming::START;
+    let before = translation.place_of(0);
+    assert!(matches!(translation.relocate(false, &mut Vec::new()), Progress::Filled(_)));
+    let after = translation.place_of(0);
+    assert_ne!(before, after);
+    (machine, before, after)
+}
+
+#[test]
+fn hot_data_that_was_only_moved_is_not_lost() {
+    let (mut machine, before, after) = hot_data_moved();
+    let translation = &mut machine.translation;
+    let target = translation.superblock_of(after);
+    assert!(translation.frontiers[Stream::MovedHot as usize].is_some());
+    assert!(translation.power_cut(false).is_empty(), "it is in its former place");
+    assert_eq!(translation.place_of(0), before);
+    let frontier = translation.frontiers[Stream::MovedHot as usize].as_ref().unwrap();
+    assert_eq!((frontier.superblock, frontier.next), (target, after), "as good as erased");
+    machine.places();
+}
+
+/// A full superblock of moved hot data whose last unit is lost is filled further with such data, and with no other.
+#[test]
+fn a_superblock_of_moved_hot_data_continues_its_stream() {
+    let (mut machine, _, first) = hot_data_moved();
+    let translation = &mut machine.translation;
+    let (target, size) = (translation.superblock_of(first), translation.slots_per_superblock);
+    translation.stored(first / 8);
+    for slots in (16..=size).step_by(8) {
+        let Progress::Filled(filled) = translation.relocate(false, &mut Vec::new()) else {
+            panic!("a unit of the victim")
+        };
+        if slots < size {
+            translation.stored(filled.unit);
+        }
+    }
+    assert_eq!(translation.superblocks.get(target).state, State::Closed);
+    assert!(translation.power_cut(false).is_empty());
+    let frontier = translation.frontiers[Stream::MovedHot as usize].as_ref().unwrap();
+    assert_eq!((frontier.superblock, frontier.next), (target, (target.0 + 1) * size - 8));
+    assert!(translation.frontiers[Stream::Hot as usize].is_none());
+    machine.places();
+}
+
+/// Data of the host that was not stored is lost even if collection has moved it.
+#[test]
+fn data_that_was_moved_before_it_was_stored_is_lost() {
+    let drive = drive(40, 12, |_| {});
+    let mut machine = Machine::new(&drive, drive.capacity);
+    let translation = &mut machine.translation;
+    assert!(translation.open(Stream::Host));
+    let superblock = translation.frontiers[Stream::Host as usize].as_ref().unwrap().superblock;
+    let (found, size) = (translation.place_of(0), translation.slots_per_superblock);
+    for slot in 0..size {
+        let filled = translation.append(Stream::Host, u64::from(slot));
+        // All but the first unit are stored.
+        filled.filter(|_| slot >= 8).into_iter().for_each(|filled| translation.stored(filled.unit));
+    }
+    translation.victim = Some(Victim { superblock, next: 0, valid: size });
+    translation.upcoming = Upcoming::START;
+    for _ in 0..2 {
+        assert!(matches!(translation.relocate(false, &mut Vec::new()), Progress::Filled(_)));
+    }
+    assert_eq!(translation.power_cut(false), [0, 1, 2, 3, 4, 5, 6, 7]);
+    assert_eq!(translation.place_of(0), found);
+    assert_eq!(translation.place_of(8), superblock.0 * size + 8);
+    machine.places();
+}
+
+/// A full superblock whose last unit was stored is not filled further, even if an earlier unit was not stored.
+#[test]
+fn a_superblock_whose_end_is_stored_stays_closed() {
+    for lost_last in [false, true] {
+        let drive = drive(40, 12, |_| {});
+        let mut machine = Machine::new(&drive, drive.capacity);
+        let translation = &mut machine.translation;
+        assert!(translation.open(Stream::Host));
+        let superblock = translation.frontiers[Stream::Host as usize].as_ref().unwrap().superblock;
+        let size = translation.slots_per_superblock;
+        for slot in 0..size {
+            let filled = translation.append(Stream::Host, u64::from(slot));
+            let lost = if lost_last { slot + 1 == size } else { slot == 7 };
+            filled.filter(|_| !lost).into_iter().for_each(|filled| translation.stored(filled.unit));
+        }
+        assert_eq!(translation.power_cut(false).len(), 8);
+        let frontier = &translation.frontiers[Stream::Host as usize];
+        let next = frontier.as_ref().map(|frontier| frontier.next);
+        assert_eq!(next, lost_last.then(|| superblock.0 * size + size - 8));
+        machine.places();
+    }
+}

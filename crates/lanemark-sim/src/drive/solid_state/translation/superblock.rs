@@ -1,0 +1,243 @@
+//! Superblocks: one block of every plane of every die, the unit of erasing.
+//!
+//! Wear levelling. *Dynamic*: the erased superblock with the fewest cycles is filled next. *Static*: when a filled
+//! superblock has a given number of cycles less than the most worn one, its data, which is never overwritten, is moved
+//! to a worn one, so that its blocks are used.
+
+use crate::engine::number::SuperblockNumber;
+use crate::spec::{Policy, TranslationSpec};
+
+/// The state of a superblock.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum State {
+    /// Erased: the superblock can be filled.
+    Erased,
+    /// Being filled.
+    Open,
+    /// Full, or closed before it was.
+    Closed,
+    /// Without valid data: all data has been moved, and its new location is not stored yet.
+    Emptied,
+    /// Being erased.
+    Erasing,
+}
+
+/// A superblock.
+#[derive(Clone, Debug)]
+pub(crate) struct Superblock {
+    /// State of the superblock.
+    pub state: State,
+    /// Whether the superblock is written with one bit a cell.
+    pub pseudo_slc: bool,
+    /// Number of slots with valid data.
+    pub valid: u32,
+    /// Unstored slots elsewhere whose former content lies here.
+    pub pins: u32,
+    /// Full units of the superblock that are not stored yet.
+    pub unstored: u32,
+    /// Number of superblocks opened before this one.
+    pub sequence: u32,
+    /// Slots that the host had written when the superblock was opened.
+    pub opened_at: u64,
+    /// Whether its data was expected to be overwritten soon.
+    pub hot: bool,
+    /// Whether its data survived an earlier superblock.
+    pub settled: bool,
+    /// Whether its data was moved here from other superblocks.
+    pub moved: bool,
+    /// Program and erase cycles.
+    pub cycles: u32,
+    /// Logical slot of each place that the run wrote.
+    pub slots: Vec<u32>,
+    /// Whether the superblock still has the content of the layout.
+    pub as_found: bool,
+}
+
+/// The purpose that a superblock is opened for.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Purpose {
+    /// Whether the superblock will be written with one bit a cell.
+    pub(crate) pseudo_slc: bool,
+    /// Whether it is for data that will soon be overwritten.
+    pub(crate) hot: bool,
+    /// Whether it is for data that survived the superblock that it was written to.
+    pub(crate) settled: bool,
+    /// Whether it is for data that collection moves.
+    pub(crate) moved: bool,
+    /// Whether the most worn superblock is opened rather than the one with the fewest cycles.
+    pub(crate) worn: bool,
+}
+
+/// All superblocks of a drive.
+#[derive(Clone, Debug)]
+pub(crate) struct Superblocks {
+    all: Vec<Superblock>,
+    erased: Vec<SuperblockNumber>,
+    opened: u32,
+    cycles_max: u32,
+    /// Erases that have ended.
+    pub erases: u64,
+    /// Number of superblocks that are emptied or being erased, and will be erased.
+    pub coming: usize,
+    /// Victims chosen until now.
+    chosen: u32,
+}
+
+/// Interval, in victims, at which one may be chosen for its wear.
+const WEAR_TURN: u32 = 4;
+
+impl Superblocks {
+    /// Creates a superblock for each count of valid slots in `valid`; the first `filled` contain data.
+    pub(crate) fn new(valid: impl Iterator<Item = u32>, filled: usize, cycles: u32) -> Self {
+        let all: Vec<Superblock> = valid
+            .enumerate()
+            .map(|(index, valid)| Superblock {
+                state: if index < filled { State::Closed } else { State::Erased },
+                pseudo_slc: false,
+                valid,
+                pins: 0,
+                unstored: 0,
+                sequence: index.min(filled) as u32,
+                opened_at: 0,
+                hot: false,
+                settled: true,
+                moved: false,
+                cycles,
+                slots: Vec::new(),
+                as_found: index < filled,
+            })
+            .collect();
+        // Superblocks are taken from the end, so the first are filled first.
+        let erased = (filled as u32..all.len() as u32).rev().map(SuperblockNumber).collect();
+        Self {
+            all,
+            erased,
+            opened: filled as u32,
+            cycles_max: cycles,
+            erases: 0,
+            coming: 0,
+            chosen: 0,
+        }
+    }
+
+    #[inline]
+    pub(crate) fn get(&self, index: SuperblockNumber) -> &Superblock {
+        &self.all[usize::from(index)]
+    }
+
+    #[inline]
+    pub(crate) fn get_mut(&mut self, index: SuperblockNumber) -> &mut Superblock {
+        &mut self.all[usize::from(index)]
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.all.len()
+    }
+
+    pub(crate) fn erased(&self) -> usize {
+        self.erased.len()
+    }
+
+    /// Opens an erased superblock for `slots` slots when the host has written `opened_at`: the one with the fewest
+    /// cycles, or the most worn for data that will not be overwritten soon.
+    pub(crate) fn open(
+        &mut self,
+        purpose: Purpose,
+        slots: u32,
+        opened_at: u64,
+    ) -> Option<SuperblockNumber> {
+        let last = self.erased.len().checked_sub(1)?;
+        let key = |&place: &usize| {
+            let cycles = self.all[usize::from(self.erased[place])].cycles;
+            if purpose.worn { u32::MAX - cycles } else { cycles }
+        };
+        // The first minimum from the end: with equal wear the order is the order of erasing.
+        let place = (0..=last).rev().min_by_key(key).unwrap_or(last);
+        let index = self.erased.remove(place);
+        let superblock = &mut self.all[usize::from(index)];
+        *superblock = Superblock {
+            state: State::Open,
+            pseudo_slc: purpose.pseudo_slc,
+            valid: 0,
+            pins: 0,
+            unstored: 0,
+            sequence: self.opened,
+            opened_at,
+            hot: purpose.hot,
+            settled: purpose.settled,
+            moved: purpose.moved,
+            cycles: superblock.cycles,
+            slots: Vec::with_capacity(slots as usize),
+            as_found: false,
+        };
+        self.opened += 1;
+        Some(index)
+    }
+
+    /// Returns the number of superblocks opened since.
+    pub(crate) fn age(&self, index: SuperblockNumber) -> u32 {
+        self.opened - self.all[usize::from(index)].sequence
+    }
+
+    /// Notes that an erase has ended.
+    pub(crate) fn erased_now(&mut self, index: SuperblockNumber) {
+        let superblock = &mut self.all[usize::from(index)];
+        superblock.state = State::Erased;
+        superblock.pseudo_slc = false;
+        superblock.as_found = false;
+        superblock.slots = Vec::new();
+        superblock.cycles += 1;
+        self.cycles_max = self.cycles_max.max(superblock.cycles);
+        self.erases += 1;
+        self.coming -= 1;
+        self.erased.insert(0, index);
+    }
+
+    /// Returns the superblock to collect next, if any collection gains space: each contains `size` slots.
+    pub(crate) fn choose_victim(
+        &mut self,
+        spec: &TranslationSpec,
+        size: u32,
+    ) -> Option<SuperblockNumber> {
+        self.chosen = self.chosen.wrapping_add(1);
+        self.victim(spec, size)
+    }
+
+    /// Returns the superblock that collection would choose next, without taking it.
+    pub(crate) fn victim(&self, spec: &TranslationSpec, size: u32) -> Option<SuperblockNumber> {
+        let closed = || {
+            let candidates = self.all.iter().enumerate();
+            // Data in transit to the flash stays: otherwise the same data would move from one superblock to the next.
+            candidates.filter(|(_, one)| {
+                one.state == State::Closed && !one.pseudo_slc && one.unstored == 0
+            })
+        };
+        if let Some(gap) = spec.wear_gap.filter(|_| self.chosen.is_multiple_of(WEAR_TURN)) {
+            let coldest = closed().min_by_key(|(_, one)| (one.cycles, one.sequence));
+            if let Some((index, _)) = coldest.filter(|(_, one)| one.cycles + gap < self.cycles_max)
+            {
+                return Some(SuperblockNumber(index as u32));
+            }
+        }
+        let gains = |(_, one): &(usize, &Superblock)| one.valid < size;
+        let least_valid = |(_, one): &(usize, &Superblock)| (one.valid, one.sequence);
+        let chosen = match spec.policy {
+            Policy::Greedy => closed().filter(gains).min_by_key(least_valid),
+            Policy::Windowed(window) => {
+                let mut oldest: Vec<(usize, &Superblock)> = closed().filter(gains).collect();
+                oldest.sort_unstable_by_key(|(_, one)| one.sequence);
+                oldest.truncate(window.max(1) as usize);
+                oldest.into_iter().min_by_key(least_valid)
+            }
+            Policy::CostBenefit => {
+                let benefit = |(index, one): &(usize, &Superblock)| {
+                    let used = f64::from(one.valid) / f64::from(size);
+                    let age = f64::from(self.age(SuperblockNumber(*index as u32)));
+                    (1.0 - used) / (2.0 * used).max(1e-9) * age
+                };
+                closed().filter(gains).max_by(|a, b| benefit(a).total_cmp(&benefit(b)))
+            }
+        };
+        chosen.map(|(index, _)| SuperblockNumber(index as u32))
+    }
+}

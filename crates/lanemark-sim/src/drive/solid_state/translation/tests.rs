@@ -1,0 +1,458 @@
+//! The translation against a plain model of what a drive must remember, and against theory.
+
+use super::*;
+use crate::spec::{FlashSpec, Policy, PseudoSlcSpec, Technology};
+use crate::tests::runs::small_drive;
+use lanemark_schema::units::{Duration, Ratio};
+use proptest::prelude::*;
+use std::collections::BTreeMap;
+
+/// A drive of so many superblocks of 64 units of 8 slots, with `spare` superblocks beside its capacity.
+pub(super) fn drive(
+    superblocks: u32,
+    spare: u32,
+    change: impl FnOnce(&mut FlashSpec),
+) -> DriveSpec {
+    let mut drive = small_drive();
+    let flash = drive.flash_mut();
+    flash.blocks_per_plane = superblocks;
+    flash.translation.erased_min = 2;
+    change(flash);
+    let superblock = drive.flash().superblock();
+    let spare = u64::from(spare).max(drive.flash().superblocks_spare());
+    drive.capacity = superblock * (u64::from(superblocks) - spare);
+    assert_eq!(drive.flash().check(drive.capacity), Ok(()));
+    drive
+}
+
+/// A translation whose dies work at once, or when they are told to.
+pub(super) struct Machine {
+    pub(super) translation: Translation,
+    /// Programs that have not ended.
+    under_way: VecDeque<u32>,
+    pub(super) at_once: bool,
+}
+
+impl Machine {
+    pub(super) fn new(drive: &DriveSpec, written: Bytes) -> Self {
+        let translation = Translation::new(drive, written.into());
+        Self { translation, under_way: VecDeque::new(), at_once: true }
+    }
+
+    fn program(&mut self, filled: Filled) {
+        self.under_way.push_back(filled.unit);
+        if self.at_once {
+            self.settle();
+        }
+    }
+
+    /// Ends one program.
+    fn end_one(&mut self) {
+        if let Some(unit) = self.under_way.pop_front() {
+            self.translation.stored(unit);
+        }
+        while let Some(superblock) = self.translation.next_to_erase() {
+            self.translation.erased(superblock);
+        }
+    }
+
+    fn settle(&mut self) {
+        while !self.under_way.is_empty() {
+            self.end_one();
+        }
+        self.end_one();
+    }
+
+    fn relocate(&mut self, fold: bool) -> bool {
+        let progress = self.translation.relocate(fold, &mut Vec::new());
+        if let Progress::Filled(filled) = progress {
+            self.program(filled);
+        }
+        self.end_one();
+        progress != Progress::Nothing
+    }
+
+    fn write(&mut self, slot: u64) {
+        let mut tries = 0;
+        let stream = loop {
+            if let Some(stream) = self.translation.stream_for(slot) {
+                break stream;
+            }
+            tries += 1;
+            assert!(tries < 100_000, "no room for slot {slot} and none to be made");
+            if !self.relocate(true) {
+                self.settle();
+                for stream in [Stream::Host, Stream::Hot, Stream::PseudoSlc] {
+                    if let Some(filled) = self.translation.pad(stream) {
+                        self.program(filled);
+                    }
+                }
+            }
+        };
+        if let Some(filled) = self.translation.append(stream, slot) {
+            self.program(filled);
+            let mut owes = self.translation.owes(filled.slots);
+            while owes && self.relocate(false) {
+                owes = self.translation.owes(0);
+            }
+        }
+    }
+
+    /// Every slot's place, after a look at whether places and counts agree.
+    pub(super) fn places(&self) -> BTreeMap<u32, u32> {
+        let translation = &self.translation;
+        let mut slot_at = BTreeMap::new();
+        for slot in 0..translation.slots {
+            let place = translation.place_of(slot);
+            if place != EMPTY {
+                let shared = slot_at.insert(place, slot);
+                assert_eq!(shared, None, "slot {slot} shares place {place}");
+                let superblock = translation.superblocks.get(translation.superblock_of(place));
+                let kept = match superblock.as_found {
+                    true => translation.layout.slot(place),
+                    false => superblock.slots[(place % translation.slots_per_superblock) as usize],
+                };
+                assert_eq!(kept, slot, "the superblock knows whose place {place} is");
+                assert!(
+                    matches!(superblock.state, State::Open | State::Closed | State::Emptied),
+                    "place {place} of slot {slot} is {:?}",
+                    superblock.state,
+                );
+            }
+        }
+        for index in 0..translation.superblocks.len() {
+            let size = translation.slots_per_superblock;
+            let range = index as u32 * size..(index as u32 + 1) * size;
+            let valid = slot_at.range(range).count();
+            assert_eq!(
+                translation.superblocks.get(SuperblockNumber(index as u32)).valid as usize,
+                valid,
+                "superblock {index}"
+            );
+        }
+        let all = || (0..translation.superblocks.len() as u32).map(SuperblockNumber);
+        let all = || all().map(|index| translation.superblocks.get(index));
+        let coming = all().filter(|one| matches!(one.state, State::Emptied | State::Erasing));
+        assert_eq!(translation.superblocks.coming, coming.count(), "to be erased");
+        let erased = all().filter(|one| one.state == State::Erased);
+        assert_eq!(translation.superblocks.erased(), erased.count());
+        let cached = all().filter(|one| one.pseudo_slc);
+        assert_eq!(translation.pseudo_slc_used, cached.count(), "of the pseudo-SLC cache");
+        slot_at.into_iter().map(|(place, slot)| (slot, place)).collect()
+    }
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Step {
+    Write(u64, u64),
+    Trim(u64, u64),
+    TrimAll,
+    End(u32),
+    Collect,
+    Flush,
+    PowerCut { protected: bool },
+}
+
+fn any_step(slots: u64) -> impl Strategy<Value = Step> {
+    prop_oneof![
+        20 => (0..slots, 1u64..200).prop_map(|(first, count)| Step::Write(first, count)),
+        2 => (0..slots, 1u64..400).prop_map(|(first, count)| Step::Trim(first, count)),
+        1 => Just(Step::TrimAll),
+        6 => (1u32..40).prop_map(Step::End),
+        3 => Just(Step::Collect),
+        2 => Just(Step::Flush),
+        1 => any::<bool>().prop_map(|protected| Step::PowerCut { protected }),
+    ]
+}
+
+prop_compose! {
+    fn any_drive()(
+        spare in 8u32..14, policy in 0usize..3, hot: bool, gap in proptest::option::of(1u32..8),
+        cache in proptest::option::of((1u64..5, 0u64..5, any::<bool>())), condition in 0usize..3, planes in 1u32..3,
+    ) -> DriveSpec {
+        drive(24, spare, |flash| {
+            flash.planes = planes;
+            flash.translation.policy =
+                [Policy::Greedy, Policy::CostBenefit, Policy::Windowed(5)][policy];
+            flash.translation.hot_stream = hot;
+            flash.translation.wear_gap = gap;
+            flash.translation.pseudo_slc = cache.map(|(mebibytes, growth, fold_when_full)| PseudoSlcSpec {
+                growth: Bytes::mebi(growth),
+                capacity: Bytes::mebi(mebibytes),
+                read: Duration::ZERO,
+                program: Duration::ZERO,
+                fold_when_full,
+            });
+            flash.condition = [Condition::Fresh, Condition::Sequential, Condition::Random][condition];
+        })
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(96))]
+
+    /// After any sequence of writes, trims, collections and power cuts each written slot has one place of
+    /// its own, trimmed ones have none, and nothing that was stored is lost.
+    #[test]
+    fn no_slot_is_lost_or_doubled(
+        drive in any_drive(), steps in proptest::collection::vec(any_step(10_000), 1..120),
+        is_just_written: bool,
+    ) {
+        let mut machine = Machine::new(&drive, Bytes::mebi(8));
+        let content = Content { is_just_written, ..Content::from(Bytes::mebi(8)) };
+        machine.translation = Translation::new(&drive, content);
+        machine.at_once = false;
+        let slots = u64::from(machine.translation.slots);
+        let mut written: BTreeMap<u64, bool> =
+            machine.places().into_keys().map(|slot| (slot.into(), true)).collect();
+        // Slots with a version that is stored, whatever happened to later ones.
+        let mut trimmed_since_flush = false;
+        for step in steps {
+            match step {
+                Step::Write(first, count) => {
+                    for slot in first..(first + count).min(slots) {
+                        machine.write(slot);
+                        written.entry(slot).or_insert(false);
+                    }
+                }
+                Step::Trim(first, count) => {
+                    let end = (first + count).min(slots);
+                    machine.translation.trim(first, end.max(first));
+                    written.retain(|slot, _| !(first..end).contains(slot));
+                    trimmed_since_flush = true;
+                }
+                Step::TrimAll => {
+                    machine.translation.trim(0, slots);
+                    written.clear();
+                    trimmed_since_flush = true;
+                }
+                Step::End(count) => (0..count).for_each(|_| machine.end_one()),
+                Step::Collect => _ = machine.relocate(true),
+                Step::Flush => {
+                    for stream in [Stream::Host, Stream::Hot, Stream::PseudoSlc] {
+                        if let Some(filled) = machine.translation.pad(stream) {
+                            machine.program(filled);
+                        }
+                    }
+                    machine.settle();
+                    written.values_mut().for_each(|safe| *safe = true);
+                    trimmed_since_flush = false;
+                }
+                Step::PowerCut { protected } => {
+                    machine.translation.power_cut(protected);
+                    machine.under_way.clear();
+                    machine.end_one();
+                    let places = machine.places();
+                    for (&slot, &safe) in &written {
+                        let there = places.contains_key(&(slot as u32));
+                        prop_assert!(there || !(safe || protected), "slot {} is lost", slot);
+                    }
+                    for &slot in places.keys() {
+                        prop_assert!(written.contains_key(&slot.into()) || trimmed_since_flush);
+                    }
+                    written = places.into_keys().map(|slot| (slot.into(), true)).collect();
+                }
+            }
+            let places = machine.places();
+            prop_assert!(places.keys().map(|&slot| u64::from(slot)).eq(written.keys().copied()));
+        }
+    }
+}
+
+/// Write amplification of uniform random writes over a whole drive, once the state at the start is forgotten.
+fn amplification(drive: &DriveSpec, rounds: u64) -> f64 {
+    let mut machine = Machine::new(drive, drive.capacity);
+    let slots = u64::from(machine.translation.slots);
+    let mut rng = lanemark_schema::rng::Rng::new(lanemark_schema::rng::StreamKey::from_seed(7));
+    let mut run = |machine: &mut Machine, writes: u64| {
+        let before = machine.translation.written();
+        (0..writes).for_each(|_| machine.write(rng.below(slots)));
+        let after = machine.translation.written();
+        let total =
+            |written: Written| written.host + written.moved + written.folded + written.padded;
+        (total(after) - total(before)) as f64 / (after.host - before.host) as f64
+    };
+    run(&mut machine, slots * rounds);
+    run(&mut machine, slots * 2)
+}
+
+/// Write amplification by theory of the superblocks that hold data, those that collection keeps erased aside.
+fn theory(drive: &DriveSpec) -> f64 {
+    let flash = drive.flash();
+    // Two streams fill one each, half full on average, and one to two are erased.
+    let filled = f64::from(flash.blocks_per_plane - flash.translation.erased_min) - 0.5;
+    let filled = filled * flash.superblock().get() as f64;
+    write_amplification(filled / drive.capacity.get() as f64)
+}
+
+#[test]
+fn random_writes_amplify_as_the_theory_of_greedy_collection_says() {
+    for spare in [22, 32, 56] {
+        let drive = drive(200, spare, |flash| flash.pages_per_block = 128);
+        let (seen, expected) = (amplification(&drive, 4), theory(&drive));
+        assert!((seen / expected - 1.0).abs() < 0.05, "{spare} spare: {seen:.3} for {expected:.3}");
+    }
+}
+
+#[test]
+fn the_steady_state_is_steady_from_the_first_write() {
+    for spare in [22, 56] {
+        let at = |condition, rounds| {
+            let drive = drive(200, spare, |flash| {
+                flash.pages_per_block = 128;
+                flash.condition = condition;
+            });
+            amplification(&drive, rounds)
+        };
+        let (law, run) = (at(Condition::Random, 0), at(Condition::Sequential, 5));
+        assert!(
+            (law / run - 1.0).abs() < 0.05,
+            "{spare} spare: {law:.3} at once, {run:.3} after a while"
+        );
+    }
+}
+
+#[test]
+fn sequential_rewrites_move_nothing() {
+    let drive = drive(40, 8, |_| {});
+    let mut machine = Machine::new(&drive, drive.capacity);
+    for _ in 0..4 {
+        (0..u64::from(machine.translation.slots)).for_each(|slot| machine.write(slot));
+    }
+    assert_eq!(machine.translation.written().moved, 0);
+    assert!(machine.translation.erases() > 90);
+}
+
+#[test]
+fn trimmed_space_is_as_good_as_spare() {
+    let drive = drive(200, 22, |flash| flash.pages_per_block = 64);
+    let mut machine = Machine::new(&drive, drive.capacity);
+    let slots = u64::from(machine.translation.slots);
+    machine.translation.trim(slots / 2, slots);
+    let mut rng = lanemark_schema::rng::Rng::new(lanemark_schema::rng::StreamKey::from_seed(3));
+    (0..slots * 3).for_each(|_| machine.write(rng.below(slots / 2)));
+    let written = machine.translation.written();
+    let seen = (written.host + written.moved) as f64 / written.host as f64;
+    let expected = write_amplification(196.0 / 89.0);
+    assert!((seen / expected - 1.0).abs() < 0.06, "{seen:.3} for {expected:.3}");
+}
+
+#[test]
+fn what_is_soon_overwritten_has_superblocks_of_its_own() {
+    let drive = drive(100, 14, |flash| {
+        flash.translation.hot_stream = true;
+        flash.translation.erased_min = 5;
+    });
+    let mut machine = Machine::new(&drive, drive.capacity);
+    let slots = u64::from(machine.translation.slots);
+    let mut rng = lanemark_schema::rng::Rng::new(lanemark_schema::rng::StreamKey::from_seed(3));
+    // Nine of ten writes go to a tenth of the drive.
+    for _ in 0..slots * 4 {
+        let bound = if rng.chance(0.9) { slots / 10 } else { slots };
+        machine.write(rng.below(bound));
+    }
+    let mut held = [[0, 0]; 2];
+    for (slot, place) in machine.places() {
+        let superblock = machine.translation.superblock_of(place);
+        let apart = machine.translation.superblocks.get(superblock).hot;
+        held[usize::from(apart)][usize::from(u64::from(slot) < slots / 10)] += 1;
+    }
+    let [[_, hot_among_cold], [cold_apart, hot_apart]] = held;
+    assert!(hot_apart > 9 * hot_among_cold, "{hot_apart} hot slots apart, {hot_among_cold} not");
+    assert!(hot_apart > 5 * cold_apart, "{cold_apart} cold slots among {hot_apart} hot ones");
+}
+
+#[test]
+fn static_wear_levelling_brings_cold_blocks_into_use() {
+    let spread = |wear_gap| {
+        let drive = drive(60, 12, |flash| flash.translation.wear_gap = wear_gap);
+        let mut machine = Machine::new(&drive, drive.capacity);
+        let slots = u64::from(machine.translation.slots);
+        // Only a fifth is ever overwritten.
+        (0..slots * 12).for_each(|index| machine.write(index * 7919 % (slots / 5)));
+        let cycles: Vec<u32> = (0..60)
+            .map(|index| machine.translation.superblocks.get(SuperblockNumber(index)).cycles)
+            .collect();
+        (*cycles.iter().min().unwrap(), *cycles.iter().max().unwrap())
+    };
+    let (least, most) = spread(None);
+    assert_eq!(least, 0, "without it blocks with cold data are never erased, others {most} times");
+    let (least, most) = spread(Some(4));
+    assert!(least > 0 && most - least <= 8, "{least} to {most} cycles");
+}
+
+#[test]
+fn data_that_compresses_needs_less_flash_and_leaves_more_spare() {
+    let amplified = |compressibility: f64| {
+        let drive = drive(100, 10, |flash| {
+            flash.translation.compression = Ratio::new(0.4).unwrap();
+        });
+        let content = Content {
+            written: drive.capacity,
+            compressibility: Ratio::new(compressibility).unwrap(),
+            is_just_written: false,
+        };
+        let mut machine = Machine::new(&drive, Bytes::ZERO);
+        machine.translation = Translation::new(&drive, content);
+        let slots = u64::from(machine.translation.slots);
+        let mut rng = lanemark_schema::rng::Rng::new(lanemark_schema::rng::StreamKey::from_seed(3));
+        (0..slots * 4).for_each(|_| machine.write(rng.below(slots)));
+        let written = machine.translation.written();
+        (written.host + written.moved) as f64 / written.host as f64
+    };
+    let (random, half) = (amplified(0.0), amplified(0.5));
+    assert!(
+        random > 3.0 && half < 1.4,
+        "{random:.2} for random data, {half:.2} for data that halves"
+    );
+}
+
+/// The cache grows into free space of the host only: an empty drive has all of it, a full one the part that it always has.
+#[test]
+fn a_pseudo_slc_cache_grows_as_far_as_the_host_left_space() {
+    let (each, data) = (2.0 / 3.0, 100u32);
+    let cached = |change: &dyn Fn(&mut FlashSpec), content: Bytes| {
+        let drive = drive(data + 40, 40, |flash| {
+            flash.technology = Technology::Tlc;
+            flash.translation.pseudo_slc = Some(PseudoSlcSpec {
+                capacity: Bytes((4.0 * each * f64::from(1 << 20)) as u64),
+                growth: Bytes((30.0 * each * f64::from(1 << 20)) as u64),
+                read: Duration::ZERO,
+                program: Duration::ZERO,
+                fold_when_full: false,
+            });
+            change(flash);
+        });
+        let mut machine = Machine::new(&drive, Bytes::ZERO);
+        machine.translation = Translation::new(&drive, content.into());
+        let slots = u64::from(machine.translation.slots);
+        for slot in 0..slots {
+            if machine.translation.stream_for(slot) != Some(Stream::PseudoSlc) {
+                break;
+            }
+            machine.write(slot);
+        }
+        machine.translation.pseudo_slc_used
+    };
+    let superblock = drive(data + 40, 40, |_| ()).flash().superblock();
+    let all = cached(&|_| (), Bytes::ZERO);
+    let fixed = cached(&|flash| flash.condition = Condition::Sequential, Bytes::ZERO);
+    let half = Ratio::new(0.5).unwrap();
+    assert_eq!(cached(&|flash| flash.condition = Condition::Purged, Bytes::ZERO), all);
+    assert_eq!(
+        cached(&|_| (), superblock * u64::from(data)),
+        fixed,
+        "fresh, with all of it written"
+    );
+    assert!(all > fixed + 20, "{all} superblocks on an empty drive, {fixed} on a full one");
+    let filled = |share: Ratio| {
+        let change = |flash: &mut FlashSpec| {
+            (flash.condition, flash.filled) = (Condition::Sequential, share);
+        };
+        cached(&change, Bytes::ZERO)
+    };
+    assert_eq!(filled(half), all, "half of the drive is more than the cache takes");
+    // A tenth of the drive is lent whole: ten superblocks, each with a third of its data.
+    let seen = filled(Ratio::new(0.9).unwrap()) - fixed;
+    assert!((9..=10).contains(&seen), "{seen}");
+}

@@ -1,0 +1,36 @@
+//! Trims: slots whose data is dropped.
+
+use super::Translation;
+use super::layout::{Cached, EMPTY, Layout};
+use super::map::Overrides;
+use crate::engine::number::SuperblockNumber;
+
+impl Translation {
+    /// Forgets the data in the slots from `first` up to `end`.
+    pub(crate) fn trim(&mut self, first: u64, end: u64) {
+        if first == 0 && end >= self.slots.into() {
+            return self.trim_all();
+        }
+        for slot in first..end {
+            let slot = slot as u32;
+            let place = self.place_of(slot);
+            if place != EMPTY {
+                self.overrides.set(slot, EMPTY);
+                let index = self.superblock_of(place);
+                self.superblocks.get_mut(index).valid -= 1;
+            }
+        }
+    }
+
+    /// Forgets all data, which needs no entry for each slot.
+    fn trim_all(&mut self) {
+        let cached = Cached::none(self.slots_per_superblock);
+        self.layout = Layout::InOrder { slots: 0, cached };
+        self.overrides = Overrides::new();
+        for index in 0..self.superblocks.len() {
+            let superblock = self.superblocks.get_mut(SuperblockNumber(index as u32));
+            superblock.valid = 0;
+            superblock.as_found = false;
+        }
+    }
+}

@@ -1,0 +1,36 @@
+//! The superblock that collection is emptying, and the position of the search in it.
+
+use super::layout::EMPTY;
+use crate::engine::number::SuperblockNumber;
+
+/// The superblock whose valid data is being moved.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Victim {
+    /// Number of the superblock.
+    pub superblock: SuperblockNumber,
+    /// Number of places searched until now.
+    pub(super) next: u32,
+    /// Valid slots when the superblock was chosen.
+    pub(super) valid: u32,
+}
+
+/// The next places of the victim, and the logical slots that were written there. Their map entries are prefetched when
+/// they are found, long before their validity is tested: half of the places are found together when the other half
+/// remains.
+#[derive(Clone, Debug)]
+pub(crate) struct Upcoming {
+    pub(super) found: [(u32, u32); UPCOMING],
+    /// The first untested entry of `found`, and the end.
+    pub(super) next: usize,
+    pub(super) end: usize,
+    /// Place of the victim from which the search continues.
+    pub(super) within: u32,
+}
+
+pub(super) const UPCOMING: usize = 32;
+
+impl Upcoming {
+    /// The upcoming places of a victim before the search.
+    pub(crate) const START: Self =
+        Self { found: [(0, EMPTY); UPCOMING], next: 0, end: 0, within: 0 };
+}

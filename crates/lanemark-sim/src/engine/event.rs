@@ -1,0 +1,69 @@
+//! The events of a system.
+
+use crate::engine::number::{DriveNumber, QueueNumber};
+use crate::engine::slab::{
+    BurstHandle, CommandHandle, OperationHandle, RequestHandle, TransferHandle, WriteBurstHandle,
+};
+
+/// An event of a system.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u16)]
+pub(crate) enum Event {
+    /// A request is due.
+    Submit(RequestHandle),
+    /// A core has submitted a command.
+    Submitted(CommandHandle),
+    /// The controller has a command, and the frames for the drive leave.
+    Fetched(CommandHandle),
+    /// The host bus adapter has finished its share of a command, and the frames for the drive leave.
+    Admitted(CommandHandle),
+    /// The data of a write is in the cache of the host bus adapter.
+    Cached(CommandHandle),
+    /// A bridge on the path has forwarded a command, and its frames for the drive leave.
+    Bridged(CommandHandle),
+    /// The drive has a command.
+    Arrived(CommandHandle),
+    /// A drive that a command has woken is awake.
+    Awake(CommandHandle),
+    /// A command engine of a drive is free for the commands that wait.
+    EngineFree(DriveNumber),
+    /// The firmware has finished its share of a command.
+    Decoded(CommandHandle),
+    /// A page of the map has arrived from the host's memory.
+    MapHere(CommandHandle),
+    /// The drive has not found a read's data in its memory, and turns to the media.
+    Missed(CommandHandle),
+    /// The range list of a trim has arrived.
+    RangesIn(CommandHandle),
+    /// An operation of a drive's media has finished a step.
+    Media(DriveNumber, OperationHandle),
+    /// A burst of a read has left the media of its drive.
+    OffMedia(BurstHandle),
+    /// A burst has reached a link that several drives share.
+    AtShared(TransferHandle),
+    /// A link that several drives share has sent a burst.
+    SharedFree(u16),
+    /// A burst of a read needs no media.
+    FromBuffer(BurstHandle),
+    /// A drive may have been idle for long enough to work in the background.
+    Idle(DriveNumber),
+    /// A burst of a write is in the buffer.
+    DataIn(WriteBurstHandle),
+    /// The completion of a command has reached the host, with its interrupt unless coalescing delays it.
+    Notified(CommandHandle),
+    /// The aggregation time of a drive's interrupt vector may be over.
+    AggregationOver(DriveNumber, QueueNumber),
+    /// The host's timeout for a command has expired.
+    TimedOut(CommandHandle),
+    /// A fault begins or ends.
+    Fault(u16, bool),
+    /// A command that a fault has delayed continues.
+    Held(CommandHandle),
+    /// A request has failed with its drive.
+    Failed(RequestHandle),
+    /// A core has completed a command.
+    Completed(CommandHandle),
+}
+
+const _: () =
+    assert!(size_of::<Event>() == 8, "an event and its time share a cache line with three others");

@@ -1,0 +1,308 @@
+//! The event kernel: which event happens next, at which instant.
+//!
+//! Events are ordered by (time, sequence of scheduling), so events of one instant happen in the order in which they
+//! were scheduled and no tie in a trajectory is undecided.
+//!
+//! Simulated time only moves forward, so the queue is a radix heap (Ahuja, Mehlhorn, Orlin and Tarjan, "Faster
+//! algorithms for the shortest path problem", JACM 37(2), 1990) to the base of 32: an event waits in the bucket of the
+//! highest digit in which its time differs from the present, and of the value of that digit. When a bucket's turn
+//! comes, its earliest event becomes the present and the others fall into lower buckets, each a few times in its life.
+//! Insertion makes no comparison that the processor could mispredict, and the cost depends on the spread of times and
+//! hardly on the number of events. Events of one instant always share a bucket and keep their order in it, so they need
+//! no number. The buckets grow until they fit the maximum number of pending events, and allocate nothing after that.
+
+use lanemark_schema::units::Instant;
+
+/// Pending events of kind `E`.
+#[derive(Clone, Debug)]
+pub(crate) struct EventQueue<E> {
+    /// The present: no event is scheduled before it.
+    now: u64,
+    /// Events of the present; the first `done` of them have happened.
+    due: Vec<E>,
+    done: usize,
+    /// Events by the highest digit that differs from the present, and its value.
+    buckets: Box<[Vec<Entry<E>>; DIGITS * VALUES]>,
+    /// Digits with occupied buckets, and the occupied values of each.
+    occupied: u16,
+    values: [u32; DIGITS],
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Entry<E> {
+    at: u64,
+    event: E,
+}
+
+/// Bits of a digit, digits of a time, and values of a digit.
+const BITS: usize = 5;
+const DIGITS: usize = (u64::BITS as usize).div_ceil(BITS);
+const VALUES: usize = 1 << BITS;
+/// Bucket sizes for which `soon` is worthwhile: the events of such a bucket follow shortly.
+const SOON: std::ops::RangeInclusive<usize> = 4..=64;
+
+impl<E: Copy> EventQueue<E> {
+    /// A queue with room for `capacity` events of one instant before it grows.
+    pub(crate) fn with_capacity(capacity: usize) -> Self {
+        Self {
+            now: 0,
+            due: Vec::with_capacity(capacity),
+            done: 0,
+            buckets: Box::new([const { Vec::new() }; VALUES * DIGITS]),
+            occupied: 0,
+            values: [0; DIGITS],
+        }
+    }
+
+    pub(crate) fn next_at(&self) -> Option<Instant> {
+        if self.done < self.due.len() {
+            return Some(Instant::from_picoseconds(self.now));
+        }
+        let earliest = self.lowest()?.iter().map(|entry| entry.at).min()?;
+        Some(Instant::from_picoseconds(earliest))
+    }
+
+    fn lowest(&self) -> Option<&Vec<Entry<E>>> {
+        (self.occupied != 0).then(|| &self.buckets[self.lowest_bucket()])
+    }
+
+    /// Returns the bucket of the earliest events; the queue must not be empty.
+    #[inline]
+    fn lowest_bucket(&self) -> usize {
+        let digit = self.occupied.trailing_zeros() as usize % DIGITS;
+        digit * VALUES + self.values[digit].trailing_zeros() as usize % VALUES
+    }
+
+    /// Marks a bucket as empty.
+    #[inline]
+    fn vacate(&mut self, bucket: usize) {
+        let (digit, value) = (bucket / VALUES, bucket % VALUES);
+        self.values[digit] &= !(1 << value);
+        if self.values[digit] == 0 {
+            self.occupied &= !(1 << digit);
+        }
+    }
+
+    /// Schedules `event` at `at`, after all events that are already scheduled for that instant. `at` must not lie
+    /// before the event that was taken last.
+    #[inline]
+    pub(crate) fn schedule(&mut self, at: Instant, event: E) {
+        debug_assert!(at.picoseconds() >= self.now, "time goes forward");
+        self.put(Entry { at: at.picoseconds(), event });
+    }
+
+    #[inline]
+    fn put(&mut self, entry: Entry<E>) {
+        let differs = entry.at ^ self.now;
+        if differs == 0 {
+            self.due.push(entry.event);
+            return;
+        }
+        let digit = differs.ilog2() as usize / BITS;
+        let value = (entry.at >> (digit * BITS)) as usize % VALUES;
+        self.occupied |= 1 << digit;
+        self.values[digit] |= 1 << value;
+        self.buckets[digit * VALUES + value].push(entry);
+    }
+
+    /// Removes the events for which `which` returns true; the others keep their order.
+    pub(crate) fn forget(&mut self, mut which: impl FnMut(E) -> bool) {
+        self.due.drain(..self.done);
+        self.done = 0;
+        self.due.retain(|event| !which(*event));
+        for bucket in 0..self.buckets.len() {
+            if !self.buckets[bucket].is_empty() {
+                self.buckets[bucket].retain(|entry| !which(entry.event));
+                if self.buckets[bucket].is_empty() {
+                    self.vacate(bucket);
+                }
+            }
+        }
+    }
+
+    /// Takes the next event.
+    pub(crate) fn pop(&mut self) -> Option<(Instant, E)> {
+        self.pop_until(Instant::from_picoseconds(u64::MAX), None::<fn(E)>)
+    }
+
+    /// Takes the next event if it happens no later than `limit`. `soon` receives some of the events that follow
+    /// shortly, several at a time, so that their data can be prefetched.
+    #[inline]
+    pub(crate) fn pop_until(
+        &mut self,
+        limit: Instant,
+        soon: Option<impl FnMut(E)>,
+    ) -> Option<(Instant, E)> {
+        if self.done == self.due.len() {
+            if self.done > 0 {
+                self.due.clear();
+                self.done = 0;
+            }
+            return self.advance(limit.picoseconds(), soon);
+        }
+        if self.now > limit.picoseconds() {
+            return None;
+        }
+        let event = self.due[self.done];
+        self.done += 1;
+        Some((Instant::from_picoseconds(self.now), event))
+    }
+
+    /// Makes the time of the earliest event the present if it is no later than `limit`, and takes that event; others of
+    /// the same time are due.
+    #[inline]
+    fn advance(&mut self, limit: u64, soon: Option<impl FnMut(E)>) -> Option<(Instant, E)> {
+        if self.occupied == 0 {
+            return None;
+        }
+        let lowest = self.lowest_bucket();
+        let bucket = &mut self.buckets[lowest];
+        if let [only] = bucket[..] {
+            if only.at > limit {
+                return None;
+            }
+            self.now = only.at;
+            bucket.clear();
+            self.vacate(lowest);
+            return Some((Instant::from_picoseconds(only.at), only.event));
+        }
+        let earliest = bucket.iter().fold(u64::MAX, |least, entry| least.min(entry.at));
+        if earliest > limit {
+            return None;
+        }
+        self.now = earliest;
+        let mut moving = std::mem::take(bucket);
+        self.vacate(lowest);
+        if let Some(soon) = soon
+            && SOON.contains(&moving.len())
+        {
+            moving.iter().map(|entry| entry.event).for_each(soon);
+        }
+        let first = moving.iter().position(|entry| entry.at == earliest)?;
+        let (before, behind) = (&moving[..first], &moving[first + 1..]);
+        before.iter().chain(behind).for_each(|&entry| self.put(entry));
+        let event = moving[first].event;
+        moving.clear();
+        // The bucket is empty, and keeps its memory.
+        self.buckets[lowest] = moving;
+        Some((Instant::from_picoseconds(earliest), event))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn at(picoseconds: u64) -> Instant {
+        Instant::from_picoseconds(picoseconds)
+    }
+
+    /// A queue next to a plain list in the order of times, in which events of one instant keep their order.
+    struct Bench {
+        queue: EventQueue<usize>,
+        expected: Vec<(u64, usize)>,
+        now: u64,
+    }
+
+    impl Bench {
+        fn new() -> Self {
+            Self { queue: EventQueue::with_capacity(8), expected: Vec::new(), now: 0 }
+        }
+
+        fn schedule(&mut self, time: u64, event: usize) {
+            self.queue.schedule(at(time), event);
+            let behind = self.expected.partition_point(|(other, _)| *other <= time);
+            self.expected.insert(behind, (time, event));
+        }
+
+        /// Takes the next event of both, and checks that it happens no earlier than its time.
+        fn pop(&mut self) {
+            if self.expected.is_empty() {
+                assert_eq!((self.queue.next_at(), self.queue.pop()), (None, None));
+                return;
+            }
+            let (time, event) = self.expected.remove(0);
+            self.now = time;
+            assert_eq!(self.queue.next_at(), Some(at(time)));
+            if time > 0 {
+                assert_eq!(self.queue.pop_until(at(time - 1), Some(drop)), None);
+            }
+            assert_eq!(self.queue.pop_until(at(time), Some(drop)), Some((at(time), event)));
+        }
+
+        fn forget(&mut self, gone: impl Fn(usize) -> bool) {
+            self.queue.forget(&gone);
+            self.expected.retain(|(_, event)| !gone(*event));
+        }
+
+        fn drain(&mut self) {
+            (0..=self.expected.len()).for_each(|_| self.pop());
+        }
+    }
+
+    #[test]
+    fn events_of_the_present_are_forgotten_and_the_others_stay_in_order() {
+        for popped in 0..6 {
+            let mut bench = Bench::new();
+            // Six of one instant, two of an earlier and a later one, and three added at the present.
+            [7, 3, 7, 9, 7, 7, 7, 7].into_iter().zip(0..).for_each(|(time, event)| {
+                bench.schedule(time, event);
+            });
+            (0..=popped).for_each(|_| bench.pop());
+            let now = bench.now;
+            (8..11).for_each(|event| bench.schedule(now, event));
+            bench.forget(|event| event % 2 == 0);
+            (11..13).for_each(|event| bench.schedule(now, event));
+            bench.drain();
+        }
+        // All events are forgotten after some of them have happened.
+        let mut bench = Bench::new();
+        (0..4).for_each(|event| bench.schedule(5, event));
+        bench.pop();
+        bench.forget(|_| true);
+        assert_eq!(bench.queue.next_at(), None);
+        bench.drain();
+    }
+
+    /// All routes of ties into the queue: before and after others, and from one digit of the time to the next.
+    #[test]
+    fn events_of_one_instant_keep_their_order_from_bucket_to_bucket() {
+        for shift in [0, 4, 5, 9, 10, 30, 59] {
+            let mut bench = Bench::new();
+            let times = [1u64, 2, 3, 2, 1, 3, 3, 2, 1].map(|time| time << shift);
+            times.into_iter().zip(0..).for_each(|(time, event)| bench.schedule(time, event));
+            (0..3).for_each(|_| bench.pop());
+            // The second instant has ties from before and from now.
+            times[1..3].iter().zip(9..).for_each(|(&time, event)| bench.schedule(time, event));
+            bench.drain();
+        }
+    }
+
+    proptest! {
+        /// Times from few instants, so that most events have others of their time, near and far from the present.
+        #[test]
+        fn events_come_in_order_of_time_and_then_of_scheduling(
+            steps in proptest::collection::vec(
+                (0u64..3, 0usize..5, 0usize..4, proptest::bool::weighted(0.05)), 0..300,
+            ),
+        ) {
+            let mut bench = Bench::new();
+            let mut number = 0;
+            for (step, &(delay, scale, pops, forgets)) in steps.iter().enumerate() {
+                // Multiples of the scale, so instants repeat as long as the present is before them.
+                let scale = [1u64, 31, 32, 1 << 12, 1 << 33][scale];
+                let time = (bench.now / scale + delay) * scale;
+                for _ in 0..2 {
+                    bench.schedule(time.max(bench.now), number);
+                    number += 1;
+                }
+                (0..pops).for_each(|_| bench.pop());
+                if forgets {
+                    bench.forget(|event| event % 3 == step % 3);
+                }
+            }
+            bench.drain();
+        }
+    }
+}

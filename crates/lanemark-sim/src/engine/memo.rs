@@ -1,0 +1,51 @@
+//! The last result of a formula that is evaluated repeatedly with the same arguments.
+
+/// The arguments of a formula and their result.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Memo<Q, A> {
+    last: Option<(Q, A)>,
+}
+
+impl<Q: Copy + PartialEq, A: Copy> Memo<Q, A> {
+    /// A memo without a result.
+    pub(crate) const fn new() -> Self {
+        Self { last: None }
+    }
+
+    /// Returns the result for `question`, from `law` if the arguments differ from the last ones.
+    #[inline]
+    pub(crate) fn answer(&mut self, question: Q, law: impl FnOnce() -> A) -> A {
+        if let Some((last, answer)) = self.last
+            && last == question
+        {
+            return answer;
+        }
+        let answer = law();
+        self.last = Some((question, answer));
+        answer
+    }
+}
+
+impl<Q: Copy + PartialEq, A: Copy> Default for Memo<Q, A> {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn another_question_has_another_answer() {
+        let (mut memo, mut asked) = (Memo::new(), 0);
+        let mut ask = |number: u32| {
+            memo.answer(number, || {
+                asked += 1;
+                number * 2
+            })
+        };
+        assert_eq!([ask(1), ask(1), ask(2), ask(1)], [2, 2, 4, 2]);
+        assert_eq!(asked, 3);
+    }
+}

@@ -1,0 +1,238 @@
+//! Things in flight, named by small handles.
+//!
+//! A slot that is freed is the next one used, so a run in its steady state touches the same few cache
+//! lines and allocates nothing. A handle is a `u32` that knows its slab by
+//! type: the kernel's events stay eight bytes.
+
+use std::marker::PhantomData;
+use std::ops::{Index, IndexMut};
+
+/// A handle into the [`Slab`] of things of kind `K`: no other slab takes it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Handle<K> {
+    number: u32,
+    kind: PhantomData<K>,
+}
+
+/// Kinds of things in flight, each with its handle.
+macro_rules! kinds {
+    ($($(#[$doc:meta])* $kind:ident, $handle:ident;)*) => {$(
+        $(#[$doc])*
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        pub(crate) enum $kind {}
+        $(#[$doc])*
+        pub(crate) type $handle = Handle<$kind>;
+    )*};
+}
+
+kinds! {
+    /// Requests of the application.
+    Requests, RequestHandle;
+    /// Commands in flight.
+    Commands, CommandHandle;
+    /// Data of writes in transit to a buffer.
+    WriteBursts, WriteBurstHandle;
+    /// Data of reads that is ready at some time.
+    Bursts, BurstHandle;
+    /// Data of reads on shared links.
+    Transfers, TransferHandle;
+    /// Operations of a drive's media: of its dies, or of its arm.
+    Operations, OperationHandle;
+    /// Moved data in transit to a unit.
+    Relocations, RelocationHandle;
+    /// Stretches of data that were read ahead.
+    Stretches, StretchHandle;
+    /// Requests on a volume.
+    VolumeRequests, VolumeRequestHandle;
+    /// Their parts on drives.
+    Parts, PartHandle;
+    /// Conditions that a simulated database waits for.
+    Waits, WaitHandle;
+    /// Requests over a file system's journal.
+    Syncs, SyncHandle;
+}
+
+impl<K> Handle<K> {
+    /// No handle.
+    pub(crate) const NONE: Self = Self::of(u32::MAX);
+
+    /// The handle of a number, which a slab has given.
+    pub(crate) const fn of(number: u32) -> Self {
+        Self { number, kind: PhantomData }
+    }
+
+    /// Returns the handle's number.
+    pub(crate) fn number(self) -> u32 {
+        self.number
+    }
+}
+
+/// Things in flight.
+#[derive(Clone, Debug)]
+pub(crate) struct Slab<T, K> {
+    slots: Vec<T>,
+    free: Vec<u32>,
+    kind: PhantomData<K>,
+}
+
+impl<T, K: Copy> Slab<T, K> {
+    pub(crate) fn new() -> Self {
+        Self { slots: Vec::new(), free: Vec::new(), kind: PhantomData }
+    }
+
+    pub(crate) fn insert(&mut self, value: T) -> Handle<K> {
+        if let Some(number) = self.free.pop() {
+            self.slots[number as usize] = value;
+            return Handle::of(number);
+        }
+        let number = u32::try_from(self.slots.len()).expect("fewer than 2^32 things in flight");
+        self.slots.push(value);
+        Handle::of(number)
+    }
+
+    /// Allocates a slot without setting its value: the fields keep their previous content, and the user sets the ones
+    /// that matter.
+    #[inline]
+    pub(crate) fn renew(&mut self) -> Handle<K>
+    where
+        T: Default,
+    {
+        match self.free.pop() {
+            Some(number) => Handle::of(number),
+            None => self.insert(T::default()),
+        }
+    }
+
+    /// Frees the slot of `handle`; the handle must not be used again.
+    pub(crate) fn free(&mut self, handle: Handle<K>) {
+        self.free.push(handle.number);
+    }
+
+    /// Returns the handles of all things in flight, in their order.
+    pub(crate) fn handles(&self) -> Vec<Handle<K>> {
+        let mut is_live = vec![true; self.slots.len()];
+        self.free.iter().for_each(|&number| is_live[number as usize] = false);
+        let live = (0u32..).zip(is_live).filter(|(_, is_live)| *is_live);
+        live.map(|(number, _)| Handle::of(number)).collect()
+    }
+
+    /// Returns the maximum number of things that were in flight at once.
+    pub(crate) fn most(&self) -> usize {
+        self.slots.len()
+    }
+
+    /// Returns the number of things in flight.
+    pub(crate) fn live(&self) -> usize {
+        self.slots.len() - self.free.len()
+    }
+}
+
+impl<T, K: Copy> Default for Slab<T, K> {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl<T, K> Index<Handle<K>> for Slab<T, K> {
+    type Output = T;
+    fn index(&self, handle: Handle<K>) -> &T {
+        &self.slots[handle.number as usize]
+    }
+}
+
+impl<T, K> IndexMut<Handle<K>> for Slab<T, K> {
+    fn index_mut(&mut self, handle: Handle<K>) -> &mut T {
+        &mut self.slots[handle.number as usize]
+    }
+}
+
+/// A first-in-first-out chain through a slab; each thing stores its own link.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Chain<K> {
+    first: Handle<K>,
+    last: Handle<K>,
+}
+
+/// A thing that can be linked into a [`Chain`].
+pub(crate) trait Linked {
+    /// The kind of things in the chain.
+    type Kind: Copy + Eq;
+    /// Returns the handle of the next thing in the chain.
+    fn next(&mut self) -> &mut Handle<Self::Kind>;
+}
+
+impl<K: Copy + Eq> Chain<K> {
+    /// An empty chain.
+    pub(crate) const EMPTY: Self = Self { first: Handle::NONE, last: Handle::NONE };
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.first == Handle::NONE
+    }
+
+    /// Returns the handle at the head, [`Handle::NONE`] for an empty chain.
+    pub(crate) fn head(&self) -> Handle<K> {
+        self.first
+    }
+
+    pub(crate) fn push<T: Linked<Kind = K>>(&mut self, slab: &mut Slab<T, K>, handle: Handle<K>) {
+        *slab[handle].next() = Handle::NONE;
+        if self.is_empty() {
+            self.first = handle;
+        } else {
+            *slab[self.last].next() = handle;
+        }
+        self.last = handle;
+    }
+
+    /// Takes the head.
+    pub(crate) fn pop<T: Linked<Kind = K>>(&mut self, slab: &mut Slab<T, K>) -> Option<Handle<K>> {
+        let head = self.first;
+        if head == Handle::NONE {
+            return None;
+        }
+        self.first = *slab[head].next();
+        if self.first == Handle::NONE {
+            self.last = Handle::NONE;
+        }
+        Some(head)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    struct Item(u32, CommandHandle);
+    impl Linked for Item {
+        type Kind = Commands;
+        fn next(&mut self) -> &mut CommandHandle {
+            &mut self.1
+        }
+    }
+
+    #[test]
+    fn a_freed_slot_is_used_again() {
+        let mut slab: Slab<char, Commands> = Slab::new();
+        let first = slab.insert('a');
+        slab.insert('b');
+        slab.free(first);
+        assert_eq!(slab.handles(), [Handle::of(first.number + 1)]);
+        assert_eq!((slab.insert('c'), slab.live(), slab[first]), (first, 2, 'c'));
+    }
+
+    #[test]
+    fn a_chain_is_first_in_first_out() {
+        let mut slab = Slab::new();
+        let mut chain = Chain::EMPTY;
+        for value in 0..3 {
+            let handle = slab.insert(Item(value, Handle::NONE));
+            chain.push(&mut slab, handle);
+        }
+        let mut drained = Vec::new();
+        while let Some(handle) = chain.pop(&mut slab) {
+            drained.push(slab[handle].0);
+        }
+        assert_eq!(drained, [0, 1, 2]);
+        assert!(chain.is_empty());
+    }
+}

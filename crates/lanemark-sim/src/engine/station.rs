@@ -1,0 +1,196 @@
+//! Stations that serve in the order of arrival, kept as the instant at which they are next free.
+//!
+//! If arrivals come in time order, `start = max(arrival, free)` and `free = start + service` describe a
+//! first-in-first-out single server exactly, without an event for the end of service. The simulator calls a station at
+//! the instant of arrival, so arrivals are in time order.
+
+use lanemark_schema::units::{Bytes, BytesPerSecond, Duration, Instant, Ratio};
+
+/// A single server.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Station {
+    free: Instant,
+    busy: Duration,
+}
+
+/// The start and end of a service.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Span {
+    /// Instant at which the server begins the service.
+    pub start: Instant,
+    /// Instant at which the server ends it.
+    pub end: Instant,
+}
+
+impl Station {
+    /// Serves an arrival at `arrival` for `service`.
+    pub(crate) fn serve(&mut self, arrival: Instant, service: Duration) -> Span {
+        let start = arrival.max(self.free);
+        let end = start + service;
+        self.free = end;
+        self.busy = self.busy.saturating_add(service);
+        Span { start, end }
+    }
+
+    /// Passes on a stream that flows in during `inflow` and takes `service` of this station.
+    ///
+    /// The station forwards data while more flows in (cut-through): it finishes no earlier than the inflow, and is busy
+    /// for `service` in all. A slower station starts when the first data arrives; a faster one starts late enough to
+    /// end with the inflow.
+    pub(crate) fn forward(&mut self, inflow: Span, service: Duration) -> Span {
+        let latest = inflow.end.picoseconds().saturating_sub(service.picoseconds());
+        let arrival = inflow.start.max(Instant::from_picoseconds(latest));
+        self.serve(arrival, service)
+    }
+
+    /// Takes `service` of the station's time from `now` on for small traffic that delays no request. `now` must be the
+    /// present: a later booking would delay arrivals before it.
+    pub(crate) fn charge(&mut self, now: Instant, service: Duration) {
+        self.serve(now, service);
+    }
+
+    /// Cancels the last service, which must not have begun.
+    pub(crate) fn take_back(&mut self, last: Span) {
+        debug_assert_eq!(self.free, last.end, "only the last service can be taken back");
+        self.free = last.start;
+        self.busy = self.busy - last.end.since(last.start);
+    }
+
+    pub(crate) fn free_at(&self) -> Instant {
+        self.free
+    }
+
+    /// Returns the time served until now.
+    pub(crate) fn busy(&self) -> Duration {
+        self.busy
+    }
+}
+
+/// Several equal servers with one queue: each arrival takes the server that is free first.
+#[derive(Clone, Debug)]
+pub(crate) struct Servers(Vec<Station>);
+
+impl Servers {
+    /// Creates `count` servers, one or more.
+    pub(crate) fn new(count: usize) -> Self {
+        Self(vec![Station::default(); count.max(1)])
+    }
+
+    /// Serves an arrival at `arrival` for `service`, on the server that is free first.
+    pub(crate) fn serve(&mut self, arrival: Instant, service: Duration) -> Span {
+        self.first_free().serve(arrival, service)
+    }
+
+    /// Passes on a stream as [`Station::forward`] does, on the server that is free first.
+    pub(crate) fn forward(&mut self, inflow: Span, service: Duration) -> Span {
+        self.first_free().forward(inflow, service)
+    }
+
+    /// Takes `service` of a server's time from `now` on for small traffic that delays no request.
+    pub(crate) fn charge(&mut self, now: Instant, service: Duration) {
+        self.first_free().charge(now, service);
+    }
+
+    /// Returns the instant from which one of the servers is free.
+    pub(crate) fn free_at(&self) -> Instant {
+        self.0.iter().map(Station::free_at).min().unwrap_or_default()
+    }
+
+    /// Returns the time served until now, averaged over the servers.
+    pub(crate) fn busy(&self) -> Duration {
+        let total: Duration = self.0.iter().map(Station::busy).sum();
+        total / self.0.len() as u64
+    }
+
+    /// Changes the number of servers to `count`, one or more. Their utilisation until now does not change.
+    pub(crate) fn resize(&mut self, count: usize) {
+        let busy = self.busy();
+        self.0.resize(count.max(1), Station::default());
+        self.0.iter_mut().for_each(|station| station.busy = busy);
+    }
+
+    #[inline]
+    fn first_free(&mut self) -> &mut Station {
+        let mut first = 0;
+        let mut free_at = self.0[0].free;
+        for (index, station) in self.0.iter().enumerate().skip(1) {
+            if station.free < free_at {
+                (first, free_at) = (index, station.free);
+            }
+        }
+        &mut self.0[first]
+    }
+}
+
+/// The time for which one request occupies a station, reading and writing.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Demand {
+    /// The time of a read.
+    pub read: Duration,
+    /// The time of a write.
+    pub write: Duration,
+}
+
+impl Demand {
+    /// Returns the rate at which `servers` carry requests of `block` with the share `reads` of reads, or nothing if the
+    /// requests take no time.
+    pub(crate) fn rate(self, block: Bytes, reads: Ratio, servers: u64) -> Option<BytesPerSecond> {
+        let share = reads.get();
+        let seconds = self.read.as_seconds() * share + self.write.as_seconds() * (1.0 - share);
+        let rate = block.get() as f64 * servers as f64 / seconds;
+        rate.is_finite().then_some(BytesPerSecond(rate as u64))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn us(microseconds: u64) -> Duration {
+        Duration::from_microseconds(microseconds)
+    }
+    fn at(microseconds: u64) -> Instant {
+        Instant::ZERO + us(microseconds)
+    }
+
+    #[test]
+    fn a_busy_station_makes_the_next_one_wait() {
+        let mut station = Station::default();
+        assert_eq!(station.serve(at(5), us(10)), Span { start: at(5), end: at(15) });
+        assert_eq!(station.serve(at(7), us(10)), Span { start: at(15), end: at(25) });
+        assert_eq!(station.serve(at(40), us(10)), Span { start: at(40), end: at(50) });
+        assert_eq!(station.busy(), us(30));
+    }
+
+    #[test]
+    fn a_faster_station_ends_with_its_inflow_and_a_slower_one_starts_with_it() {
+        let inflow = Span { start: at(10), end: at(20) };
+        assert_eq!(Station::default().forward(inflow, us(4)).end, at(20));
+        assert_eq!(Station::default().forward(inflow, us(30)), Span { start: at(10), end: at(40) });
+    }
+
+    #[test]
+    fn two_servers_take_two_at_once() {
+        let mut servers = Servers::new(2);
+        let ends: Vec<Instant> = (0..3).map(|_| servers.serve(at(0), us(10)).end).collect();
+        assert_eq!(ends, [at(10), at(10), at(20)]);
+    }
+
+    #[test]
+    fn servers_that_come_or_go_leave_the_share_of_time_that_was_busy() {
+        for (before, after) in [(2, 4), (4, 2), (1, 8), (3, 0)] {
+            let mut servers = Servers::new(before);
+            (0..before).for_each(|index| _ = servers.serve(at(0), us(10 * (1 + index as u64))));
+            let busy = servers.busy();
+            servers.resize(after);
+            assert_eq!(
+                (servers.busy(), servers.0.len()),
+                (busy, after.max(1)),
+                "{before} to {after}"
+            );
+            // Work under way continues, and an added server is free.
+            let free = if after > before { at(0) } else { at(10) };
+            assert_eq!(servers.free_at(), free, "{before} to {after}");
+        }
+    }
+}

@@ -1,0 +1,206 @@
+//! The plan of faults without a simulator: active faults, the steps of a reset, and the recovery of a drive.
+
+use super::*;
+use crate::tests::fault::with;
+use crate::tests::runs::{nvme, small_drive, times};
+
+fn at(microseconds: u64) -> Instant {
+    Instant::ZERO + Duration::from_microseconds(microseconds)
+}
+
+fn just_before(at: Instant) -> Instant {
+    Instant::from_picoseconds(at.picoseconds() - 1)
+}
+
+/// The faults of a system of two drives.
+fn faults(texts: &[&str]) -> Box<Faults> {
+    Faults::of(&with(&times(nvme(small_drive()), 2), texts)).unwrap()
+}
+
+#[test]
+fn a_reset_may_lengthen_the_one_before_and_not_shorten_it() {
+    for (first, second, until) in
+        [(10, 30, 30), (30, 10, 30), (20, 20, 20), (21, 20, 21), (20, 21, 21)]
+    {
+        let mut drive = DriveFaults::default();
+        drive.begin_reset(at(1), at(first), false, 3);
+        let reset = Reset { at: at(1), until: at(first), again: false, fault: 3 };
+        assert_eq!(drive.reset, Some(reset));
+        drive.begin_reset(at(2), at(second), true, 4);
+        let reset = Reset { at: at(2), until: at(until), again: true, fault: 4 };
+        assert_eq!(drive.reset, Some(reset), "{first} and {second}");
+    }
+}
+
+#[test]
+fn the_last_fault_that_began_holds_from_its_time_until_it_is_over() {
+    let is = |kind: &FaultKind| matches!(kind, FaultKind::Latency { .. });
+    let mut plan = faults(&[
+        "latency extra=1us at=10us for=30us",
+        "latency extra=2us at=20us for=10us drive=1",
+        "pause at=25us for=100us",
+    ]);
+    let last = |plan: &Faults, drive, now| plan.last(DriveNumber(drive), now, is);
+    for (drive, now, expected) in [
+        (0, just_before(at(10)), None),
+        (0, at(10), Some(0)),
+        (1, at(10), Some(0)),
+        (0, at(20), Some(0)),
+        (1, just_before(at(20)), Some(0)),
+        (1, at(20), Some(1)),
+        (1, just_before(at(30)), Some(1)),
+        (1, at(30), Some(0)),
+        (1, just_before(at(40)), Some(0)),
+        (1, at(40), None),
+    ] {
+        assert_eq!(last(&plan, drive, now), expected, "drive {drive} at {now:?}");
+    }
+    // One that is added last and begins first.
+    let added = plan.add("latency extra=3us at=5us for=100us".parse().unwrap());
+    assert_eq!(last(&plan, 0, at(15)), Some(0));
+    assert_eq!(last(&plan, 0, at(7)), Some(added));
+    assert_eq!(last(&plan, 0, at(50)), Some(added));
+    // Of two that begin together the last of the plan.
+    let added = plan.add("latency extra=3us at=10us for=100us".parse().unwrap());
+    assert_eq!(last(&plan, 0, at(15)), Some(added));
+}
+
+#[test]
+fn a_drive_has_recovered_when_a_request_of_it_succeeds_that_came_after_the_fault() {
+    let done = |plan: &mut Faults, drive, status, submitted, completed| {
+        plan.ended(DriveNumber(drive), status, 0, (submitted, completed));
+    };
+    let failed = Status::Failed(ErrorKind::Media);
+    let recovery =
+        |plan: &Faults| plan.uses(at(1_000)).iter().map(|one| one.recovery).collect::<Vec<_>>();
+    let mut plan = faults(&["pause at=10us for=1us drive=0", "pause at=20us for=1us"]);
+    plan.begin(0);
+    done(&mut plan, 1, Status::Good, at(12), at(15));
+    done(&mut plan, 0, Status::Good, just_before(at(10)), at(16));
+    done(&mut plan, 0, failed, at(12), at(17));
+    assert_eq!(recovery(&plan), [None, None]);
+    plan.begin(1);
+    // It came after the one and before the other.
+    done(&mut plan, 0, Status::Good, at(10), at(18));
+    let first = Some(Duration::from_microseconds(8));
+    assert_eq!(recovery(&plan), [first, None]);
+    done(&mut plan, 1, Status::Good, at(20), at(25));
+    let second = Some(Duration::from_microseconds(5));
+    assert_eq!(recovery(&plan), [first, second]);
+    // Later ones change nothing.
+    done(&mut plan, 0, Status::Good, at(30), at(90));
+    assert_eq!(recovery(&plan), [first, second]);
+    assert_eq!(plan.uses(at(1_000))[0].failed, 1);
+}
+
+#[test]
+fn a_fault_is_reported_from_its_time_on() {
+    let plan = faults(&["pause at=10us for=1us", "pause at=20us for=1us"]);
+    let reported = |now| plan.uses(now).len();
+    assert_eq!(
+        [just_before(at(10)), at(10), just_before(at(20)), at(20)].map(reported),
+        [0, 1, 1, 2]
+    );
+}
+
+#[test]
+fn a_range_is_unreadable_from_its_first_byte_to_its_last() {
+    let mut plan = faults(&[
+        "media-error range=8KiB..16KiB recovery=3us at=0s",
+        "media-error range=12KiB..20KiB recovery=9us at=1us",
+    ]);
+    let drive = DriveNumber(0);
+    plan.look(drive, at(2), None);
+    let mut meet = |operation, start: u64, length: u64| {
+        let range = (Bytes(start), Bytes(start + length));
+        match plan.meet(at(5), drive, operation, range, || Bytes::ZERO) {
+            Encounter::Held { until, error, fault } => {
+                assert_eq!(error, Some(ErrorKind::Media));
+                Some((until.since(at(5)).nanoseconds() / 1_000, fault))
+            }
+            Encounter::Nothing => None,
+            Encounter::Stuck(_) => unreachable!(),
+        }
+    };
+    for (start, length, expected) in [
+        (8_191, 1, None),
+        (8_191, 2, Some((3, 0))),
+        (8_192, 1, Some((3, 0))),
+        (0, 65_536, Some((3, 0))),
+        (16_383, 1, Some((3, 0))),
+        (16_384, 1, Some((9, 1))),
+        (20_479, 1, Some((9, 1))),
+        (20_480, 1, None),
+        (0, 8_192, None),
+    ] {
+        assert_eq!(meet(Operation::Read, start, length), expected, "{length} at {start}");
+        for other in [Operation::Write, Operation::Trim, Operation::Flush] {
+            assert_eq!(meet(other, start, length), None);
+        }
+    }
+}
+
+#[test]
+fn a_drive_refuses_writes_when_it_has_taken_its_data() {
+    let drive = DriveNumber(1);
+    let mut plan = faults(&["read-only written=8KiB at=1us drive=1"]);
+    plan.look(drive, at(1), None);
+    let mut meet = |operation, written: u64| {
+        let range = (Bytes::ZERO, Bytes::kibi(4));
+        plan.meet(at(5), drive, operation, range, || Bytes(written))
+    };
+    let refused = Encounter::Held { until: at(5), error: Some(ErrorKind::ReadOnly), fault: 0 };
+    for operation in [Operation::Write, Operation::Trim] {
+        assert_eq!(meet(operation, 8_191), Encounter::Nothing);
+        assert_eq!(meet(operation, 8_192), refused);
+        assert_eq!(meet(operation, 8_193), refused);
+    }
+    for operation in [Operation::Read, Operation::Flush] {
+        assert_eq!(meet(operation, 1 << 30), Encounter::Nothing);
+    }
+}
+
+#[test]
+fn a_fault_holds_its_number_of_commands_until_it_is_over() {
+    let drive = DriveNumber(0);
+    let mut plan =
+        faults(&["stuck commands=2 at=1us", "stuck commands=3 at=9us", "pause at=1us for=50us"]);
+    let meet = |plan: &mut Faults| {
+        let range = (Bytes::ZERO, Bytes::kibi(4));
+        match plan.meet(at(20), drive, Operation::Flush, range, || Bytes::ZERO) {
+            Encounter::Stuck(fault) => Some(fault),
+            _ => None,
+        }
+    };
+    plan.look(drive, at(1), Some(0));
+    plan.look(drive, at(1), Some(1));
+    assert_eq!([(); 3].map(|()| meet(&mut plan)), [Some(0), Some(0), None]);
+    plan.look(drive, at(9), Some(2));
+    assert_eq!(meet(&mut plan), Some(2));
+    // Another's end leaves it, and its own ends it.
+    plan.end_stuck(drive, 0);
+    assert_eq!(meet(&mut plan), Some(2));
+    plan.end_stuck(drive, 2);
+    assert_eq!(meet(&mut plan), None);
+}
+
+#[test]
+fn of_several_pauses_the_one_that_lasts_longest_counts() {
+    let mut plan = faults(&[
+        "pause at=1us for=20us drive=0",
+        "pause at=2us for=5us",
+        "pause at=3us for=50us drive=1",
+    ]);
+    for (now, first, second) in [
+        (at(1), Some((0, at(21))), None),
+        (at(2), Some((0, at(21))), Some((1, at(7)))),
+        (at(3), Some((0, at(21))), Some((2, at(53)))),
+        (just_before(at(21)), Some((0, at(21))), Some((2, at(53)))),
+        (at(21), None, Some((2, at(53)))),
+        (at(53), None, None),
+    ] {
+        [0, 1].into_iter().for_each(|drive| plan.look(DriveNumber(drive), now, None));
+        assert_eq!(plan.paused(DriveNumber(0)), first, "{now:?}");
+        assert_eq!(plan.paused(DriveNumber(1)), second, "{now:?}");
+    }
+}

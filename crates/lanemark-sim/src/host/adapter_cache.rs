@@ -1,0 +1,278 @@
+//! The write-back cache of a RAID adapter: data of writes that are complete for the host, and that drives have not
+//! received yet.
+//!
+//! A write takes room in the cache and is complete when its data is there. The cache then writes to each drive in the
+//! order of addresses, up to the drive's limit of outstanding writes, and starts again at the lowest address after the
+//! highest. Neighbours are combined into one write, up to a length and not over its multiples, since adapters keep data
+//! in lines. Data that is overwritten before its turn reaches a drive once. When there is no room, a write waits for
+//! the next write to a drive to end, in the order of arrival. A read whose data is in the cache in one piece is served
+//! from it.
+//!
+//! Not modelled: data that is kept after it has been written, reading ahead, and the wait of a few seconds before the
+//! cache begins to write.
+
+use std::collections::BTreeMap;
+
+use crate::engine::number::DriveNumber;
+use crate::engine::slab::{Chain, Commands};
+use crate::spec::AdapterCacheSpec;
+use lanemark_schema::units::Bytes;
+
+/// A cache at work.
+#[derive(Clone, Debug)]
+pub(crate) struct Cache {
+    spec: AdapterCacheSpec,
+    room: Bytes,
+    drives: Vec<Unwritten>,
+    /// Writes that wait for room.
+    pub waiting: Chain<Commands>,
+}
+
+/// A piece of a drive: its offset and its length.
+pub(crate) type Piece = (Bytes, Bytes);
+
+/// The data of a drive that the drive has not received.
+#[derive(Clone, Debug, Default)]
+struct Unwritten {
+    /// The end of each piece by its start; pieces neither meet nor overlap.
+    pieces: BTreeMap<u64, u64>,
+    /// Length of the largest piece that is sent.
+    gather: u64,
+    /// The pieces in transit to the drive.
+    under_way: Vec<(u64, u64)>,
+    /// The end of the last piece that was sent.
+    place: u64,
+}
+
+impl Cache {
+    /// Creates an empty cache for drives whose largest commands are `largest`.
+    pub(crate) fn new(spec: AdapterCacheSpec, largest: impl Iterator<Item = Bytes>) -> Self {
+        let gather = |largest: Bytes| spec.gather.min(largest).get();
+        let drives = largest.map(|one| Unwritten { gather: gather(one), ..Unwritten::default() });
+        let drives = drives.collect();
+        Self { spec, room: spec.size, drives, waiting: Chain::EMPTY }
+    }
+
+    /// Returns the bytes in the cache, including data in transit to it.
+    pub(crate) fn held(&self) -> Bytes {
+        self.spec.size - self.room
+    }
+
+    /// Takes room for `length` bytes, if it is available.
+    pub(crate) fn reserve(&mut self, length: Bytes) -> bool {
+        let takes = length <= self.room;
+        if takes {
+            self.room = self.room - length;
+        }
+        takes
+    }
+
+    /// Puts data for a drive into its reserved room, and releases the room of older data at the same addresses.
+    pub(crate) fn put(&mut self, drive: DriveNumber, (offset, length): Piece) {
+        let overwritten =
+            self.drives[usize::from(drive)].put(offset.get(), (offset + length).get());
+        self.room += Bytes(overwritten);
+    }
+
+    /// Returns the next piece to write to a drive, if there is one and the drive accepts another write.
+    pub(crate) fn next(&mut self, drive: DriveNumber) -> Option<Piece> {
+        let unwritten = &mut self.drives[usize::from(drive)];
+        if unwritten.under_way.len() >= self.spec.depth as usize {
+            return None;
+        }
+        let (start, end) = unwritten.next()?;
+        Some((Bytes(start), Bytes(end - start)))
+    }
+
+    /// Releases the room of a piece that the drive has received.
+    pub(crate) fn drained(&mut self, drive: DriveNumber, (offset, length): Piece) {
+        let under_way = &mut self.drives[usize::from(drive)].under_way;
+        let piece = (offset.get(), (offset + length).get());
+        if let Some(at) = under_way.iter().position(|one| *one == piece) {
+            under_way.swap_remove(at);
+            self.room += length;
+        }
+    }
+
+    /// Returns whether the cache contains all of a piece, in one.
+    pub(crate) fn holds(&self, drive: DriveNumber, (offset, length): Piece) -> bool {
+        let (start, end) = (offset.get(), (offset + length).get());
+        let Unwritten { pieces, under_way, .. } = &self.drives[usize::from(drive)];
+        let behind = pieces.range(..=start).next_back();
+        behind.is_some_and(|(_, held_to)| end <= *held_to)
+            || under_way.iter().any(|(from, to)| *from <= start && end <= *to)
+    }
+}
+
+impl Unwritten {
+    /// Adds a piece, and returns how many of its bytes the cache already contained.
+    fn put(&mut self, start: u64, end: u64) -> u64 {
+        let (mut from, mut to, mut overwritten) = (start, end, 0);
+        // Backwards from the last piece that begins no later than the end, as far as they meet.
+        while let Some((&own_start, &own_end)) = self.pieces.range(..=to).next_back() {
+            if own_end < from {
+                break;
+            }
+            self.pieces.remove(&own_start);
+            overwritten += own_end.min(end).saturating_sub(own_start.max(start));
+            (from, to) = (from.min(own_start), to.max(own_end));
+        }
+        self.pieces.insert(from, to);
+        overwritten
+    }
+
+    /// Sends the next piece in the order of addresses, no further than the next multiple of the largest length.
+    fn next(&mut self) -> Option<(u64, u64)> {
+        let ahead = self.pieces.range(self.place..).next();
+        let (&start, &whole) = ahead.or_else(|| self.pieces.iter().next())?;
+        let end = whole.min((start / self.gather + 1) * self.gather);
+        self.pieces.remove(&start);
+        if end < whole {
+            self.pieces.insert(end, whole);
+        }
+        self.place = end;
+        self.under_way.push((start, end));
+        Some((start, end))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use lanemark_schema::rng::{Rng, StreamKey};
+
+    const DRIVE: DriveNumber = DriveNumber(0);
+
+    fn cache(size: u64, gather: u64, depth: u32) -> Cache {
+        let spec = AdapterCacheSpec { size: Bytes(size), gather: Bytes(gather), depth };
+        Cache::new(spec, std::iter::once(Bytes::mebi(1)))
+    }
+
+    fn put(cache: &mut Cache, offset: u64, length: u64) {
+        assert!(cache.reserve(Bytes(length)), "{offset} {length}");
+        cache.put(DRIVE, (Bytes(offset), Bytes(length)));
+    }
+
+    #[test]
+    fn neighbours_go_together_up_to_a_line() {
+        let mut cache = cache(1 << 20, 64, 8);
+        for block in [3, 1, 2, 9] {
+            put(&mut cache, block * 16, 16);
+        }
+        let pieces: Vec<_> = std::iter::from_fn(|| cache.next(DRIVE)).collect();
+        let places = [(16, 48), (144, 16)].map(|(at, length)| (Bytes(at), Bytes(length)));
+        assert_eq!(pieces, places, "one write of three neighbours, and one of the last");
+    }
+
+    #[test]
+    fn a_piece_over_a_lines_end_goes_in_two() {
+        let mut cache = cache(1 << 20, 64, 8);
+        put(&mut cache, 48, 32);
+        assert_eq!(cache.next(DRIVE), Some((Bytes(48), Bytes(16))));
+        assert_eq!(cache.next(DRIVE), Some((Bytes(64), Bytes(16))));
+    }
+
+    #[test]
+    fn places_come_in_order_and_from_the_lowest_again() {
+        let mut cache = cache(1 << 20, 64, 8);
+        put(&mut cache, 640, 16);
+        assert_eq!(cache.next(DRIVE), Some((Bytes(640), Bytes(16))));
+        put(&mut cache, 64, 16);
+        put(&mut cache, 1280, 16);
+        assert_eq!(cache.next(DRIVE), Some((Bytes(1280), Bytes(16))));
+        assert_eq!(cache.next(DRIVE), Some((Bytes(64), Bytes(16))));
+    }
+
+    #[test]
+    fn a_cache_accepts_writes_up_to_its_room() {
+        let mut cache = cache(64, 64, 8);
+        assert!(!cache.reserve(Bytes(65)));
+        assert!(cache.reserve(Bytes(64)) && !cache.reserve(Bytes(1)));
+        cache.put(DRIVE, (Bytes(0), Bytes(64)));
+        assert_eq!((cache.held(), cache.room), (Bytes(64), Bytes::ZERO));
+        let piece = cache.next(DRIVE).unwrap();
+        // A piece that the cache did not send releases no room.
+        cache.drained(DRIVE, (Bytes(0), Bytes(32)));
+        assert!(!cache.reserve(Bytes(1)));
+        cache.drained(DRIVE, piece);
+        assert!(cache.reserve(Bytes(63)) && !cache.reserve(Bytes(2)) && cache.reserve(Bytes(1)));
+    }
+
+    #[test]
+    fn a_write_frees_only_the_room_of_overwritten_data() {
+        for (at, length, overwritten) in [
+            (64, 64, 64),
+            (96, 64, 32),
+            (32, 64, 32),
+            (0, 64, 0),
+            (128, 64, 0),
+            (80, 16, 16),
+            (32, 128, 64),
+            (48, 16, 0),
+            (63, 1, 0),
+            (63, 2, 1),
+            (127, 2, 1),
+        ] {
+            let mut cache = cache(1 << 20, 1 << 20, 8);
+            put(&mut cache, 64, 64);
+            put(&mut cache, at, length);
+            assert_eq!(cache.held(), Bytes(64 + length - overwritten), "{length} at {at}");
+        }
+    }
+
+    #[test]
+    fn a_drive_gets_no_more_at_once_than_its_depth() {
+        let mut cache = cache(1 << 20, 64, 2);
+        (0..3).for_each(|line| put(&mut cache, line * 128, 16));
+        let first = cache.next(DRIVE).unwrap();
+        assert!(cache.next(DRIVE).is_some());
+        assert_eq!(cache.next(DRIVE), None);
+        cache.drained(DRIVE, first);
+        assert!(cache.next(DRIVE).is_some());
+    }
+
+    #[test]
+    fn a_read_is_answered_of_what_is_held_in_one_piece() {
+        let mut cache = cache(1 << 20, 64, 8);
+        put(&mut cache, 64, 32);
+        let holds = |cache: &Cache, at, length| cache.holds(DRIVE, (Bytes(at), Bytes(length)));
+        assert!(holds(&cache, 64, 32) && holds(&cache, 80, 16));
+        assert!(!holds(&cache, 80, 32) && !holds(&cache, 48, 32) && !holds(&cache, 0, 16));
+        let piece = cache.next(DRIVE).unwrap();
+        assert!(holds(&cache, 64, 32), "on its way it is still there");
+        cache.drained(DRIVE, piece);
+        assert!(!holds(&cache, 64, 32));
+    }
+
+    /// Compares with a set of blocks: the cache loses no data and writes no data that was not put, and the room equals
+    /// the cached data.
+    #[test]
+    fn room_and_pieces_agree_with_a_set_of_blocks() {
+        const BLOCK: u64 = 4096;
+        let mut rng = Rng::new(StreamKey::from_seed(5));
+        let mut cache = cache(64 * BLOCK, 8 * BLOCK, 4);
+        let mut unwritten = [false; 128];
+        let mut under_way: Vec<Piece> = Vec::new();
+        for _ in 0..20_000 {
+            let held = unwritten.iter().filter(|one| **one).count() as u64
+                + under_way.iter().map(|one| one.1.get()).sum::<u64>() / BLOCK;
+            assert_eq!(cache.room, Bytes((64 - held) * BLOCK));
+            if rng.below(2) == 0 {
+                let (at, count) = (rng.below(100), 1 + rng.below(9));
+                if cache.reserve(Bytes(count * BLOCK)) {
+                    cache.put(DRIVE, (Bytes(at * BLOCK), Bytes(count * BLOCK)));
+                    (at..at + count).for_each(|block| unwritten[block as usize] = true);
+                }
+            } else if let Some(piece) = cache.next(DRIVE) {
+                let (first, count) = (piece.0.get() / BLOCK, piece.1.get() / BLOCK);
+                let mut blocks = first as usize..(first + count) as usize;
+                assert!(blocks.all(|block| std::mem::take(&mut unwritten[block])));
+                assert!(first / 8 == (first + count - 1) / 8, "within a line");
+                under_way.push(piece);
+            } else if !under_way.is_empty() {
+                let at = rng.below(under_way.len() as u64) as usize;
+                cache.drained(DRIVE, under_way.swap_remove(at));
+            }
+        }
+    }
+}

@@ -1,0 +1,221 @@
+//! Interrupts that announce several completions.
+//!
+//! The model follows NVM Express 1.2, 5.14.1 (features 08h, Interrupt Coalescing, and 09h, Interrupt Vector
+//! Configuration) and 7.5: a vector's interrupt is delayed until its queue contains the aggregation threshold of
+//! completions, or the aggregation time since the first of them is over. A threshold of one or a time of zero means no
+//! delay. Each queue has its vector, and coalescing applies to all of them.
+//!
+//! Not modelled: vectors that queues share or that are exempt; a host that reads the queue before it is interrupted;
+//! the bytes that a withheld message saves on the link (4 of some 4,000 for a short read).
+
+use crate::engine::number::QueueNumber;
+use crate::engine::slab::{Chain, CommandHandle, Commands, Linked, Slab};
+use crate::spec::CoalescingSpec;
+use lanemark_schema::units::Instant;
+
+/// The completions that wait for their interrupt, vector by vector.
+#[derive(Clone, Debug)]
+pub(crate) struct Coalescing {
+    spec: CoalescingSpec,
+    vectors: Vec<Vector>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Vector {
+    waiting: Chain<Commands>,
+    count: u32,
+    /// End of the aggregation time of the completions that wait.
+    deadline: Instant,
+    /// Whether an event is scheduled for the end of an aggregation time.
+    timed: bool,
+}
+
+/// The announcement of a completion: with others later, or now.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Announcement {
+    /// The completion waits; with an instant, [`Coalescing::expire`] must be called then.
+    Later(Option<Instant>),
+    /// The completion is announced now, with all that wait.
+    Together,
+}
+
+/// Outcome of the end of an aggregation time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Expiry {
+    /// The completions that wait are announced now.
+    Announce,
+    /// Later completions wait, until that instant.
+    Again(Instant),
+    /// No completions wait any more.
+    Nothing,
+}
+
+impl Coalescing {
+    /// Creates the vectors without waiting completions.
+    pub(crate) fn new(spec: CoalescingSpec) -> Self {
+        Self { spec, vectors: Vec::new() }
+    }
+
+    /// Returns whether completions ever wait for each other.
+    pub(crate) fn is_on(&self) -> bool {
+        self.spec.is_on()
+    }
+
+    /// Adds the completion of `command` to the queue of `vector`.
+    pub(crate) fn add<T: Linked<Kind = Commands>>(
+        &mut self,
+        slab: &mut Slab<T, Commands>,
+        now: Instant,
+        vector: QueueNumber,
+        command: CommandHandle,
+    ) -> Announcement {
+        let index = usize::from(vector);
+        if index >= self.vectors.len() {
+            let idle =
+                Vector { waiting: Chain::EMPTY, count: 0, deadline: Instant::ZERO, timed: false };
+            self.vectors.resize(index + 1, idle);
+        }
+        let vector = &mut self.vectors[index];
+        vector.waiting.push(slab, command);
+        vector.count += 1;
+        if vector.count >= self.spec.threshold {
+            return Announcement::Together;
+        }
+        if vector.count == 1 {
+            vector.deadline = now + self.spec.time;
+        }
+        // One event at a time is enough: if it is early, it is set again.
+        let timed = std::mem::replace(&mut vector.timed, true);
+        Announcement::Later((!timed).then_some(vector.deadline))
+    }
+
+    /// Announces the completions of `vector` if its aggregation time is over.
+    pub(crate) fn expire(&mut self, now: Instant, vector: QueueNumber) -> Expiry {
+        let vector = &mut self.vectors[usize::from(vector)];
+        vector.timed = vector.count > 0 && vector.deadline > now;
+        match (vector.count, vector.timed) {
+            (0, _) => Expiry::Nothing,
+            (_, true) => Expiry::Again(vector.deadline),
+            (_, false) => Expiry::Announce,
+        }
+    }
+
+    /// Takes the next completion that `vector` announces.
+    pub(crate) fn pop<T: Linked<Kind = Commands>>(
+        &mut self,
+        slab: &mut Slab<T, Commands>,
+        vector: QueueNumber,
+    ) -> Option<CommandHandle> {
+        let vector = &mut self.vectors[usize::from(vector)];
+        let command = vector.waiting.pop(slab)?;
+        vector.count -= 1;
+        Some(command)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::engine::slab::Handle;
+    use lanemark_schema::units::Duration;
+
+    struct Done(CommandHandle);
+    impl Linked for Done {
+        type Kind = Commands;
+        fn next(&mut self) -> &mut CommandHandle {
+            &mut self.0
+        }
+    }
+
+    fn at(microseconds: u64) -> Instant {
+        Instant::ZERO + Duration::from_microseconds(microseconds)
+    }
+
+    fn coalescing(threshold: u32, microseconds: u64) -> Coalescing {
+        let time = Duration::from_microseconds(microseconds);
+        Coalescing::new(CoalescingSpec { threshold, time })
+    }
+
+    fn add(
+        coalescing: &mut Coalescing,
+        slab: &mut Slab<Done, Commands>,
+        now: Instant,
+        vector: QueueNumber,
+    ) -> Announcement {
+        let command = slab.insert(Done(Handle::NONE));
+        coalescing.add(slab, now, vector, command)
+    }
+
+    #[test]
+    fn the_threshold_announces_all_in_order() {
+        let (mut coalescing, mut slab) = (coalescing(3, 100), Slab::new());
+        assert_eq!(
+            add(&mut coalescing, &mut slab, at(10), QueueNumber(0)),
+            Announcement::Later(Some(at(110))),
+            "the first sets the time"
+        );
+        assert_eq!(
+            add(&mut coalescing, &mut slab, at(20), QueueNumber(0)),
+            Announcement::Later(None)
+        );
+        assert_eq!(
+            add(&mut coalescing, &mut slab, at(20), QueueNumber(9)),
+            Announcement::Later(Some(at(120))),
+            "each vector counts for itself"
+        );
+        assert_eq!(add(&mut coalescing, &mut slab, at(30), QueueNumber(0)), Announcement::Together);
+        let announced: Vec<_> =
+            std::iter::from_fn(|| coalescing.pop(&mut slab, QueueNumber(0))).collect();
+        assert_eq!(announced, [0, 1, 3].map(Handle::of));
+    }
+
+    #[test]
+    fn the_time_counts_from_the_first_that_waits() {
+        let (mut coalescing, mut slab) = (coalescing(2, 100), Slab::new());
+        add(&mut coalescing, &mut slab, at(0), QueueNumber(0));
+        assert_eq!(add(&mut coalescing, &mut slab, at(60), QueueNumber(0)), Announcement::Together);
+        while coalescing.pop(&mut slab, QueueNumber(0)).is_some() {}
+        // The event of the first batch is still pending, so the second does not need another yet.
+        assert_eq!(
+            add(&mut coalescing, &mut slab, at(70), QueueNumber(0)),
+            Announcement::Later(None)
+        );
+        assert_eq!(coalescing.expire(at(100), QueueNumber(0)), Expiry::Again(at(170)));
+        assert_eq!(coalescing.expire(at(170), QueueNumber(0)), Expiry::Announce);
+        assert!(coalescing.pop(&mut slab, QueueNumber(0)).is_some());
+        assert_eq!(coalescing.expire(at(270), QueueNumber(0)), Expiry::Nothing);
+    }
+
+    #[test]
+    fn an_aggregation_time_is_over_at_its_end_and_not_before() {
+        let queue = QueueNumber(0);
+        for count in [1, 2] {
+            let (mut coalescing, mut slab) = (coalescing(3, 100), Slab::new());
+            (0..count).for_each(|number| _ = add(&mut coalescing, &mut slab, at(number), queue));
+            let early = Instant::from_picoseconds(at(100).picoseconds() - 1);
+            assert_eq!(coalescing.expire(early, queue), Expiry::Again(at(100)));
+            // The event for it is set.
+            let next = add(&mut coalescing, &mut slab, early, queue);
+            let full = count == 2;
+            let expected = if full { Announcement::Together } else { Announcement::Later(None) };
+            assert_eq!(next, expected);
+            assert_eq!(coalescing.expire(at(100), queue), Expiry::Announce);
+            assert_eq!(
+                std::iter::from_fn(|| coalescing.pop(&mut slab, queue)).count() as u64,
+                count + 1
+            );
+            assert_eq!(coalescing.expire(at(100), queue), Expiry::Nothing);
+            // The next one sets another.
+            let next = add(&mut coalescing, &mut slab, at(300), queue);
+            assert_eq!(next, Announcement::Later(Some(at(400))));
+        }
+    }
+
+    #[test]
+    fn a_threshold_of_one_or_no_time_is_off() {
+        assert!(coalescing(2, 1).is_on());
+        for (threshold, time) in [(1, 100), (8, 0)] {
+            assert!(!coalescing(threshold, time).is_on());
+        }
+    }
+}

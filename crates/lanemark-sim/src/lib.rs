@@ -1,0 +1,97 @@
+//! The simulator: a drive on a platform's port, event by event.
+//!
+//! A system ([`SystemSpec`]) and a test ([`lanemark_schema::workload::Test`]) are plain values; a run takes them
+//! checked. With both, [`run_test`] gives a [`lanemark_schema::result::Sample`]:
+//!
+//! ```
+//! use lanemark_schema::rng::StreamKey;
+//! use lanemark_schema::workload::Test;
+//! use lanemark_sim::{SystemSpec, run_test};
+//!
+//! let system = SystemSpec::example().checked()?;
+//! let test = Test::random_read("4 KiB").queue_depth(32).span("32 MiB").duration("20 ms").build()?;
+//! let sample = run_test(&system, &test, StreamKey::from_seed(1))?;
+//!
+//! // Four dies that sense for 50 us each carry less than 80,000 reads a second.
+//! assert!((60_000.0..80_000.0).contains(&sample.iops()));
+//! assert!(sample.latency().percentile_ns(99.0) > Some(400_000));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! A custom system changes the parts of the example, or names all of them:
+//!
+//! ```
+//! use lanemark_schema::units::{Bytes, Duration};
+//! use lanemark_schema::workload::Test;
+//! use lanemark_sim::link::{LinkLaw, LinkSpec, Pcie, PcieGeneration};
+//! use lanemark_sim::spec::{DriveSpec, WaySpec};
+//! use lanemark_sim::{SystemSpec, ceilings};
+//!
+//! let mut drive = DriveSpec { buffer: "16 MiB".parse()?, ..DriveSpec::example() };
+//! drive.flash_mut().channels = 4;
+//! drive.capacity = "128 MiB".parse()?;
+//! let link = LinkSpec {
+//!     name: "PCIe 4.0 x4".to_owned(),
+//!     law: LinkLaw::Pcie(Pcie::new(PcieGeneration::Four, 4, Bytes(256), Bytes(512))),
+//!     latency: Duration::from_nanoseconds(150),
+//!     speed: 1,
+//! };
+//! let mut spec = SystemSpec::example();
+//! spec.first_mut().drive = drive;
+//! spec.first_mut().way = WaySpec { trunk: 0, links: vec![link] };
+//! let system = spec.checked()?;
+//!
+//! let test = Test::sequential_read("128 KiB").volume("64 MiB").span("64 MiB").build()?;
+//! let link = ceilings(&system, &test).into_iter().find(|hop| hop.name == "PCIe 4.0 x4");
+//! assert!(link.is_some());
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! A load that no test describes is a program that submits requests by itself, as the example of [`Simulator`] and
+//! `examples/own_load.rs` show.
+//!
+//! Rooms, from the lowest; each imports only rooms above it in this table:
+//!
+//! | room | contents |
+//! |---|---|
+//! | `engine` | events and their queue, things in flight, first-in-first-out stations, time budgets |
+//! | [`link`] | the formulas of each kind of link |
+//! | [`spec`] | the parts of a system, and the targets of requests |
+//! | `fault` | faults and what they do to commands |
+//! | `drive` | the controller, its queues, the media |
+//! | `path` | the links between host and drive, links that several drives share, drives with two ports |
+//! | `host` | protocols, interrupt coalescing, host bus adapters and their caches |
+//! | `simulator` | the life of a request through all of them |
+//! | `storage` | striped and mirrored volumes, the journal |
+//! | `run` | runs of tests, replays, live systems, energy, ceilings, [`sensitivity`](mod@sensitivity) |
+//!
+//! Stations are passive: they keep the instant at which they are free, and the simulator queries them in order of
+//! time. A request costs one event at each point where the order of arrivals can change. No event allocates or hashes
+//! once a run is under way. Everything here is a pure function of its arguments, so every run is repeated bit for bit
+//! on any machine.
+
+mod drive;
+mod engine;
+mod fault;
+mod host;
+pub mod link;
+mod path;
+mod run;
+mod simulator;
+pub mod spec;
+mod storage;
+#[cfg(test)]
+mod tests;
+
+pub use engine::budget::{Budget, HOPS, Hop};
+pub use fault::Status;
+pub use run::ceiling::{Ceiling, ceilings, over_link};
+pub use run::driver::{run_beside_watched, run_test, run_test_watched};
+pub use run::live::Live;
+pub use run::progress::Progress;
+pub use run::{replay, sensitivity};
+pub use simulator::{Completion, SimError, Simulator};
+pub use spec::submission::Submission;
+pub use spec::target::{Extent, NAMESPACES_MAX, Target, extents};
+pub use spec::{CHUNK, CheckedSystem, Content, Multipath, SecondPort, SystemSpec, VolumeSpec};
+pub use storage::Storage;

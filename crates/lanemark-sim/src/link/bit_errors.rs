@@ -1,0 +1,111 @@
+//! Bit errors of a link, and their effect on the traffic.
+//!
+//! Model: each bit is wrong with the same small probability, independently of the bits before it (the bit error ratio
+//! of the link's specification, up to 1e-12 for PCI Express, SATA and SAS), so the bits between two errors follow an
+//! exponential distribution. Checksums find each error. PCI Express repeats a spoilt packet by itself
+//! ([`Pcie::replay_time`](super::Pcie::replay_time)), and the repeat may have errors too. SATA answers a Data frame
+//! with a wrong CRC with R_ERR, and the command ends with ICRC (Serial ATA 3.2, link layer). SAS answers with NAK, and
+//! the command ends too if the drive does not retry in the transport layer (SPL-4, link layer). The host then sends the
+//! command again.
+//!
+//! Not modelled: frames that are not data, which the link repeats by itself; several errors in one packet (they are
+//! rare at any ratio at which a link works); links that train again because of errors; errors in bursts.
+
+use lanemark_schema::rng::Rng;
+
+/// The errors of one link.
+#[derive(Clone, Debug)]
+pub(super) struct BitErrors {
+    rate: f64,
+    rng: Rng,
+    /// Good bits before the next wrong one.
+    good: u64,
+    spoilt: bool,
+}
+
+impl BitErrors {
+    pub(super) fn new(rate: f64, rng: Rng) -> Self {
+        let mut errors = Self { rate, rng, good: 0, spoilt: false };
+        errors.good = errors.draw();
+        errors
+    }
+
+    fn draw(&mut self) -> u64 {
+        (-libm::log1p(-self.rng.unit()) / self.rate) as u64
+    }
+
+    /// Returns the number of wrong bits among the next `bits`.
+    pub(super) fn hits(&mut self, mut bits: u64) -> u64 {
+        let mut count = 0;
+        while bits > self.good {
+            bits -= self.good + 1;
+            self.good = self.draw();
+            count += 1;
+        }
+        self.good -= bits;
+        count
+    }
+
+    /// Carries `bits` bits of a command's data.
+    pub(super) fn spoil(&mut self, bits: u64) {
+        self.spoilt |= self.hits(bits) > 0;
+    }
+
+    pub(super) fn take_spoilt(&mut self) -> bool {
+        std::mem::take(&mut self.spoilt)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use lanemark_schema::rng::StreamKey;
+
+    #[test]
+    fn as_many_bits_are_wrong_as_the_ratio_says_however_they_are_grouped() {
+        for rate in [1e-5, 3e-7] {
+            let errors = |burst: u64| {
+                let mut errors = BitErrors::new(rate, Rng::new(StreamKey::from_seed(5)));
+                (0..(1u64 << 34) / burst).map(|_| errors.hits(burst)).sum::<u64>()
+            };
+            let (seen, expected) = (errors(1 << 15), rate * (1u64 << 34) as f64);
+            // Four standard deviations of a Poisson number.
+            assert!(
+                (seen as f64 - expected).abs() < 4.0 * libm::sqrt(expected),
+                "{seen} for {expected}"
+            );
+            assert_eq!(seen, errors(1 << 20));
+        }
+    }
+
+    /// Compares with a list of the wrong bits: the drawn number of good bits precedes each, and each group contains the
+    /// wrong bits inside it, its first and last bit included.
+    #[test]
+    fn a_group_of_bits_has_the_wrong_ones_that_lie_in_it() {
+        let (rate, count) = (0.05, 20_000);
+        let mut draws = BitErrors::new(rate, Rng::new(StreamKey::from_seed(9)));
+        let (mut wrong, mut next) = (Vec::new(), draws.good);
+        while next < count {
+            wrong.push(next);
+            next += 1 + draws.draw();
+        }
+        assert!(wrong.len() > 800 && wrong.len() < 1_200, "{}", wrong.len());
+        for size in [1, 2, 3, 7, 64, 20_000] {
+            let mut errors = BitErrors::new(rate, Rng::new(StreamKey::from_seed(9)));
+            let mut from = 0;
+            while from < count {
+                let to = (from + size).min(count);
+                let within = wrong.iter().filter(|bit| (from..to).contains(*bit)).count() as u64;
+                assert_eq!(errors.hits(to - from), within, "bits {from} to {to}");
+                from = to;
+            }
+        }
+        // One wrong bit spoils a command, and the mark stays until it is read.
+        let mut errors = BitErrors::new(rate, Rng::new(StreamKey::from_seed(9)));
+        errors.spoil(wrong[0]);
+        assert!(!errors.take_spoilt());
+        errors.spoil(1);
+        errors.spoil(0);
+        assert!(errors.take_spoilt() && !errors.take_spoilt());
+    }
+}

@@ -1,0 +1,140 @@
+//! The model of a link: a table with the time that each phase of a command takes of each direction.
+//!
+//! Each kind of link fills the table in a separate folder (`table.rs`), which also states the values that the link
+//! trains to, the cost of a wrong bit and the maximum throughput. [`Link`](super::Link) turns the table into stations
+//! and does not depend on the kind.
+
+use std::fmt;
+
+use lanemark_schema::units::{Bytes, BytesPerSecond, Duration};
+use lanemark_schema::workload::fault::Training;
+use lanemark_schema::workload::{Operation, Test};
+
+/// The position of a burst among the bursts of its command.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Place {
+    /// Whether the burst is the first of the command.
+    pub first: bool,
+    /// Whether the burst is the last of the command.
+    pub last: bool,
+}
+
+/// A phase of a command on a link.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Phase {
+    /// The command, if the link issues it by dedicated frames.
+    Command(Operation),
+    /// A burst of data to the host; the frames that end the command follow the last one.
+    ToHost(Bytes, Place),
+    /// A burst of data to the drive, which requests it first.
+    ToDrive(Bytes, Place),
+    /// The end of a command that brought the host no data, unless it followed data to the drive.
+    Completion(Operation),
+    /// Accesses of a protocol to memory and registers, if the link carries such accesses.
+    Accesses(Accesses),
+}
+
+/// Accesses of a protocol to memory and registers, in addition to a command's data. The protocol determines their
+/// bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Accesses {
+    /// A write of the host to the device.
+    pub host_writes: Bytes,
+    /// Writes of the device to the host's memory.
+    pub device_writes: [Bytes; 2],
+    /// Bytes that the device reads from the host's memory, and the number of requests for them.
+    pub device_reads: (Bytes, u64),
+}
+
+/// The time that a phase takes of each direction. In a half-duplex link both are one, and their times add up.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Cost {
+    /// The direction to the host.
+    pub to_host: Duration,
+    /// The direction to the drive.
+    pub to_drive: Duration,
+}
+
+impl Cost {
+    /// The cost of a phase that the link does not carry.
+    pub(super) const NONE: Self = Self { to_host: Duration::ZERO, to_drive: Duration::ZERO };
+
+    /// Returns the cost on a link that is `speed` times as fast as its model.
+    pub(super) fn at_speed(self, speed: u32) -> Self {
+        let Self { to_host, to_drive } = self;
+        Self { to_host: at_speed(speed, to_host), to_drive: at_speed(speed, to_drive) }
+    }
+}
+
+/// Returns `time` on a link that is `speed` times as fast as its model.
+pub(super) fn at_speed(speed: u32, time: Duration) -> Duration {
+    match speed {
+        1 => time,
+        _ => time / u64::from(speed.max(1)),
+    }
+}
+
+impl std::ops::Add for Cost {
+    type Output = Self;
+    fn add(self, other: Self) -> Self {
+        let (to_host, to_drive) = (self.to_host + other.to_host, self.to_drive + other.to_drive);
+        Self { to_host, to_drive }
+    }
+}
+
+/// Requests of a test on a link, for its ceiling.
+#[derive(Clone, Copy)]
+pub(crate) struct Asked<'t> {
+    /// The test.
+    pub test: &'t Test,
+    /// The largest command that requests are cut into.
+    pub transfer_max: Bytes,
+    /// The smallest amount of data that leaves the media at once.
+    pub least: Bytes,
+    /// Accesses that end a command.
+    pub end: Accesses,
+}
+
+/// A kind of link.
+pub(crate) trait Law: fmt::Display {
+    /// Returns the time that a phase takes of each direction, at the model's own speed.
+    fn cost(&self, phase: Phase) -> Cost;
+
+    /// Returns the bytes a second in one direction after the line code, before frames and packets.
+    fn rate(&self) -> BytesPerSecond;
+
+    /// Returns the maximum throughput of the link for the requests.
+    fn ceiling(&self, asked: Asked<'_>) -> BytesPerSecond;
+
+    /// Returns the model after the link has trained again, or nothing if it cannot train to that value.
+    fn train(&self, to: Training) -> Option<Self>
+    where
+        Self: Sized;
+
+    /// Returns the values that the link trains to, as text.
+    fn trainings(&self) -> &'static str;
+
+    /// Returns the bits on the wire for `bytes` of data.
+    fn bits(&self, bytes: Bytes) -> u64;
+
+    /// Returns the time that a wrong bit costs if the link itself repeats the data, or nothing if the command has to be
+    /// repeated.
+    fn replay_time(&self) -> Option<Duration> {
+        None
+    }
+
+    /// Returns the time of a full data frame of a half-duplex link; a command can be sent between two such frames.
+    fn half_duplex_frame(&self) -> Option<Duration> {
+        None
+    }
+
+    /// Returns the number of connections that the link carries in parallel.
+    fn connections(&self) -> u32 {
+        1
+    }
+
+    /// Returns whether the link carries accesses to memory, rather than commands in dedicated frames.
+    fn carries_accesses(&self) -> bool {
+        false
+    }
+}

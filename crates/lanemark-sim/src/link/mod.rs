@@ -1,0 +1,434 @@
+//! Links: the cost of a frame or packet on the wire, and the wire as a station.
+//!
+//! A burst is charged as the sum of its frames or packets, in one event. `sata::tests` and `pcie::tests` show that the
+//! sum equals one frame or packet after the other.
+
+mod bit_errors;
+mod frame_turns;
+pub(super) mod law;
+mod pcie;
+mod sas;
+mod sata;
+#[cfg(test)]
+mod timing_tests;
+mod usb;
+
+use crate::engine::memo::Memo;
+use crate::engine::station::{Servers, Span};
+use bit_errors::BitErrors;
+use frame_turns::FrameTurns;
+use law::{Asked, Law};
+use std::fmt;
+
+use lanemark_schema::rng::Rng;
+use lanemark_schema::units::{Bytes, BytesPerSecond, Duration, Instant};
+use lanemark_schema::workload::Operation;
+use lanemark_schema::workload::fault::Training;
+
+pub use law::{Accesses, Cost, Phase, Place};
+pub use pcie::{Pcie, PcieAddress, PcieGeneration, PcieSetup};
+pub use sas::{Sas, SasRate};
+pub use sata::{FRAME_FIFO_MIN, PIO_BLOCK_MAX, SECTOR, Sata, SataCommands, SataRate};
+pub use usb::{Bridge, Usb, UsbRate, UsbTransport};
+
+/// A named link, from which a system is assembled.
+#[derive(Clone, Debug, PartialEq)]
+pub struct LinkSpec {
+    /// Name of the link in reports, `DMI 3.0`.
+    pub name: String,
+    /// Model of the link.
+    pub law: LinkLaw,
+    /// Time through the link in addition to the length of the data: serialiser, buffers, a switch.
+    pub latency: Duration,
+    /// Speed as a multiple of the model's; 1 except for a link that shows the gain of a faster one.
+    pub speed: u32,
+}
+
+/// The model of a link. A new kind of link is one folder, and one arm here and in the two functions that follow.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum LinkLaw {
+    /// PCI Express, and the chipset uplinks that are PCI Express under another name (DMI).
+    Pcie(Pcie),
+    /// Serial ATA.
+    Sata(Sata),
+    /// Serial Attached SCSI.
+    Sas(Sas),
+    /// Universal Serial Bus 3.2.
+    Usb(Usb),
+    /// A bridge between USB and a drive's own link.
+    Bridge(Bridge),
+}
+
+/// Bits on the wire of a byte that is coded 8b/10b, as SATA and SAS up to 12 Gb/s are.
+const LINE_BITS: u64 = 10;
+
+impl LinkLaw {
+    fn kind(&self) -> &dyn Law {
+        match self {
+            Self::Pcie(law) => law,
+            Self::Sata(law) => law,
+            Self::Sas(law) => law,
+            Self::Usb(law) => law,
+            Self::Bridge(law) => law,
+        }
+    }
+
+    /// Returns the model after the link has trained again, or nothing if it cannot train to that value.
+    pub fn trained(&self, to: Training) -> Option<Self> {
+        match self {
+            Self::Pcie(law) => law.train(to).map(Self::Pcie),
+            Self::Sata(law) => law.train(to).map(Self::Sata),
+            Self::Sas(law) => law.train(to).map(Self::Sas),
+            Self::Usb(law) => law.train(to).map(Self::Usb),
+            Self::Bridge(law) => law.train(to).map(Self::Bridge),
+        }
+    }
+
+    /// Returns the values that the link trains to, as text.
+    pub(crate) fn trainings(&self) -> &'static str {
+        self.kind().trainings()
+    }
+
+    /// Returns the bytes a second in one direction after the line code, before frames and packets.
+    pub fn rate(&self) -> BytesPerSecond {
+        self.kind().rate()
+    }
+
+    /// Returns the time that a phase of a command takes of each direction.
+    pub fn cost(&self, phase: Phase) -> Cost {
+        self.kind().cost(phase)
+    }
+
+    /// Returns the maximum throughput of the link for the requests.
+    pub(super) fn ceiling(&self, asked: Asked<'_>) -> BytesPerSecond {
+        self.kind().ceiling(asked)
+    }
+}
+
+impl fmt::Display for LinkLaw {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.kind().fmt(f)
+    }
+}
+
+/// Returns the cost of a burst to the host, with the end of the command after the last burst.
+fn read_cost(law: &LinkLaw, end: Cost, (bytes, place): (Bytes, Place)) -> Cost {
+    let data = law.cost(Phase::ToHost(bytes, place));
+    if place.last { data + end } else { data }
+}
+
+/// A link in use: a station for each direction, or a shared one if the link is half duplex.
+#[derive(Clone, Debug)]
+pub(crate) struct Link {
+    law: LinkLaw,
+    latency: Duration,
+    speed: u32,
+    to_host: Servers,
+    to_drive: Servers,
+    /// Whether the link carries accesses of a protocol, rather than commands in dedicated frames.
+    carries_accesses: bool,
+    /// A full data frame of a half-duplex link, whose one station is `to_host`, and the bookings of that station.
+    half_duplex_frame: Option<Duration>,
+    turns: FrameTurns,
+    /// The accesses that end a command of the protocol, and their cost at the model's own speed.
+    end: Accesses,
+    end_cost: Cost,
+    /// The cost of a burst to the host.
+    read: Memo<(Bytes, Place), Cost>,
+    /// The cost of a burst to the drive.
+    write: Memo<(Bytes, Place), Cost>,
+    /// The cost of accesses of the protocol.
+    accesses: Memo<Accesses, Cost>,
+    /// The cost of a command and of its end.
+    command: Memo<Operation, Cost>,
+    completion: Memo<Operation, Cost>,
+    /// Bit errors of the link, if a fault causes any.
+    errors: Option<Box<BitErrors>>,
+}
+
+impl Link {
+    /// An idle link, over which a protocol ends its commands by the accesses `end`.
+    pub(crate) fn new(spec: &LinkSpec, end: Accesses) -> Self {
+        let servers = Servers::new(spec.law.kind().connections() as usize);
+        let mut link = Self {
+            law: spec.law,
+            latency: spec.latency,
+            speed: spec.speed,
+            to_host: servers.clone(),
+            to_drive: servers,
+            carries_accesses: false,
+            half_duplex_frame: None,
+            turns: FrameTurns::default(),
+            end,
+            end_cost: Cost::NONE,
+            read: Memo::new(),
+            write: Memo::new(),
+            accesses: Memo::new(),
+            command: Memo::new(),
+            completion: Memo::new(),
+            errors: None,
+        };
+        link.train(spec.law);
+        link
+    }
+
+    /// Returns the time through the link in addition to the length of the data.
+    pub(crate) fn latency(&self) -> Duration {
+        self.latency
+    }
+
+    /// Returns the time for which `bytes` of read data occupy the link.
+    pub(crate) fn read_time(&self, bytes: Bytes, place: Place) -> Duration {
+        read_cost(&self.law, self.end_cost, (bytes, place)).at_speed(self.speed).to_host
+    }
+
+    /// Trains the link again. Transfers under way continue unchanged.
+    pub(crate) fn train(&mut self, law: LinkLaw) {
+        let connections = law.kind().connections();
+        for servers in [&mut self.to_host, &mut self.to_drive] {
+            if connections != self.law.kind().connections() {
+                servers.resize(connections as usize);
+            }
+        }
+        self.law = law;
+        self.carries_accesses = law.kind().carries_accesses();
+        let frame = law.kind().half_duplex_frame();
+        self.half_duplex_frame = frame.map(|frame| law::at_speed(self.speed, frame));
+        self.end_cost = law.cost(Phase::Accesses(self.end));
+        (self.read, self.write, self.accesses) = (Memo::new(), Memo::new(), Memo::new());
+        (self.command, self.completion) = (Memo::new(), Memo::new());
+    }
+
+    /// Makes a share of bits wrong from now on, by the draws of `rng`; without a share no bit is wrong.
+    pub(crate) fn disturb(&mut self, rate: Option<f64>, rng: Rng) {
+        self.errors = rate.map(|rate| Box::new(BitErrors::new(rate, rng)));
+    }
+
+    /// Returns whether the host's command has to repeat the data that the link carried last.
+    pub(crate) fn take_spoilt(&mut self) -> bool {
+        self.errors.as_mut().is_some_and(|errors| errors.take_spoilt())
+    }
+
+    /// Returns the time of data on a link that may spoil some of it: the link repeats some errors at once, the command
+    /// repeats all others.
+    #[inline]
+    fn disturbed(&mut self, bytes: Bytes, service: Duration) -> Duration {
+        let Some(errors) = &mut self.errors else { return service };
+        let bits = self.law.kind().bits(bytes);
+        match self.law.kind().replay_time() {
+            Some(replay) => service + law::at_speed(self.speed, replay) * errors.hits(bits),
+            None => {
+                errors.spoil(bits);
+                service
+            }
+        }
+    }
+
+    /// Sends read data towards the host while it flows in during `inflow`.
+    pub(crate) fn carry_read(&mut self, now: Instant, inflow: Span, data: (Bytes, Place)) -> Span {
+        let (law, end, speed) = (&self.law, self.end_cost, self.speed);
+        let cost = self.read.answer(data, || read_cost(law, end, data).at_speed(speed));
+        let service = self.disturbed(data.0, cost.to_host);
+        if cost.to_drive > Duration::ZERO {
+            self.to_drive.charge(now, cost.to_drive);
+        }
+        self.book(inflow, service)
+    }
+
+    /// Sends data towards the host, over a half-duplex link in either direction.
+    #[inline]
+    fn book(&mut self, inflow: Span, service: Duration) -> Span {
+        let free = self.to_host.free_at();
+        let span = self.to_host.forward(inflow, service);
+        self.turns.booked(free, span);
+        span
+    }
+
+    /// Returns the instant from which the direction to the host is free.
+    pub(crate) fn free_at(&self) -> Instant {
+        self.to_host.free_at()
+    }
+
+    /// Sends write data towards the drive while it flows in during `inflow`; the drive requests it first.
+    pub(crate) fn carry_write(&mut self, now: Instant, inflow: Span, data: (Bytes, Place)) -> Span {
+        let ((bytes, place), law, speed) = (data, &self.law, self.speed);
+        let cost =
+            self.write.answer(data, || law.cost(Phase::ToDrive(bytes, place)).at_speed(speed));
+        let service = self.disturbed(bytes, cost.to_drive);
+        if self.half_duplex_frame.is_some() {
+            return self.book(inflow, service);
+        }
+        self.to_host.charge(now, cost.to_host);
+        self.to_drive.forward(inflow, service)
+    }
+
+    /// Sends the end of a command that brought the host no data, unless it has followed data to the drive.
+    pub(crate) fn complete(&mut self, now: Instant, operation: Operation) -> Span {
+        let (law, end, speed) = (&self.law, self.end_cost, self.speed);
+        let Cost { to_host, to_drive } = self
+            .completion
+            .answer(operation, || (law.cost(Phase::Completion(operation)) + end).at_speed(speed));
+        if to_host == Duration::ZERO {
+            return Span { start: now, end: now };
+        }
+        if to_drive > Duration::ZERO {
+            self.to_drive.charge(now, to_drive);
+        }
+        self.to_host.serve(now, to_host)
+    }
+
+    /// Carries accesses of the protocol, which delay requests only as the protocol states.
+    pub(crate) fn charge(&mut self, now: Instant, accesses: Accesses) {
+        if self.issues_by_frames() {
+            return;
+        }
+        let (law, speed) = (&self.law, self.speed);
+        let Cost { to_host, to_drive } =
+            self.accesses.answer(accesses, || law.cost(Phase::Accesses(accesses)).at_speed(speed));
+        self.to_drive.charge(now, to_drive);
+        self.to_host.charge(now, to_host);
+    }
+
+    /// Sends the frames that issue a command, if the link uses such frames.
+    pub(crate) fn issue_frames(&mut self, now: Instant, operation: Operation) -> Span {
+        let (law, speed) = (&self.law, self.speed);
+        let Cost { to_host, to_drive } =
+            self.command.answer(operation, || law.cost(Phase::Command(operation)).at_speed(speed));
+        if to_drive == Duration::ZERO {
+            return Span { start: now, end: now };
+        }
+        let Some(data_frame) = self.half_duplex_frame else {
+            self.to_host.charge(now, to_host);
+            return self.to_drive.serve(now, to_drive);
+        };
+        let free = self.to_host.free_at();
+        let booked = self.to_host.serve(now, to_drive);
+        if operation.moves_data() && free > now {
+            return self.turns.enter(now, free, data_frame, to_drive);
+        }
+        if operation.moves_data() {
+            self.turns.booked(free, booked);
+        }
+        booked
+    }
+
+    /// Returns whether commands are issued by dedicated frames.
+    pub(crate) fn issues_by_frames(&self) -> bool {
+        !self.carries_accesses
+    }
+
+    /// Returns the busy time, of the busier direction if there are two.
+    pub(crate) fn busy(&self) -> Duration {
+        self.to_host.busy().max(self.to_drive.busy())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::host::protocol::COMPLETION;
+
+    const BLOCK: Bytes = Bytes::kibi(4);
+    const ENTRY: Bytes = Bytes(64);
+    const WHOLE: Place = Place { first: true, last: true };
+    const ISSUE: Accesses = Accesses {
+        host_writes: Bytes(4),
+        device_writes: [Bytes::ZERO; 2],
+        device_reads: (ENTRY, 1),
+    };
+
+    /// An idle link of generation 3 x4 with MPS 128 and MRRS 512, changed by `change`.
+    fn link(change: impl FnOnce(&mut PcieSetup)) -> (Pcie, Link) {
+        let mut setup = PcieSetup::new(Bytes(128), Bytes(512));
+        change(&mut setup);
+        let pcie = Pcie::with_setup(PcieGeneration::Three, 4, Duration::ZERO, &setup);
+        let spec = LinkSpec {
+            name: String::new(),
+            law: LinkLaw::Pcie(pcie),
+            latency: Duration::ZERO,
+            speed: 1,
+        };
+        (pcie, Link::new(&spec, COMPLETION))
+    }
+
+    /// Issues `count` NVMe commands of 4 KiB at the start, and carries their data and completions.
+    fn carry(link: &mut Link, count: u64, read: bool) {
+        let now = Instant::ZERO;
+        let inflow = Span { start: now, end: now };
+        for _ in 0..count {
+            link.charge(now, ISSUE);
+            if read {
+                link.carry_read(now, inflow, (BLOCK, WHOLE));
+            } else {
+                link.carry_write(now, inflow, (BLOCK, WHOLE));
+                link.complete(now, Operation::Write);
+            }
+        }
+    }
+
+    /// Whether a direction was busy without a gap until `count` times `bytes` were through, and the answers to
+    /// `answered` bytes of data of the other direction: 16 bytes in 678.4, the interval of this link.
+    fn filled(pcie: &Pcie, direction: &Servers, count: u64, (bytes, answered): (u64, u64)) -> bool {
+        let answers = pcie.wire_time(count * answered).scaled(160, 6784);
+        let wire = (pcie.wire_time(count * bytes) + answers).picoseconds();
+        let busy = direction.busy().picoseconds();
+        // Rounding to the picosecond happens eight or fewer times a command.
+        direction.free_at().picoseconds() == busy && busy.abs_diff(wire) <= count * 8
+    }
+
+    #[test]
+    fn read_data_fills_one_direction_and_write_data_the_other() {
+        const COUNT: u64 = 1_000;
+        // The cost of one command in each direction: data with its packets, requests, entry and MSI-X up, doorbells and
+        // the fetched entry down.
+        let (data_up, data_down) = (4096 + 32 * 24, 4096 + 32 * 20);
+        let read_up = 24 + data_up + (16 + 24) + (4 + 24);
+        let read_down = 2 * (4 + 24) + (64 + 20);
+        let write_up = 24 + 8 * 24 + (16 + 24) + (4 + 24);
+        let write_down = 2 * (4 + 24) + (64 + 20) + data_down;
+
+        let (pcie, mut reads) = link(|_| ());
+        carry(&mut reads, COUNT, true);
+        assert!(filled(&pcie, &reads.to_host, COUNT, (read_up, 0)));
+        assert!(filled(&pcie, &reads.to_drive, COUNT, (read_down, data_up)));
+        let (_, mut writes) = link(|_| ());
+        carry(&mut writes, COUNT, false);
+        assert!(filled(&pcie, &writes.to_host, COUNT, (write_up, data_down)));
+        assert!(filled(&pcie, &writes.to_drive, COUNT, (write_down, 0)));
+
+        let (_, mut both) = link(|_| ());
+        carry(&mut both, COUNT, true);
+        carry(&mut both, COUNT, false);
+        assert!(filled(&pcie, &both.to_host, COUNT, (read_up + write_up, data_down)));
+        assert!(filled(&pcie, &both.to_drive, COUNT, (read_down + write_down, data_up)));
+        // Both at once take little longer than one of them: the difference is the small packets of the other, and the
+        // answers to its data.
+        let slowed = both.busy().as_seconds() / reads.busy().as_seconds();
+        let answers = data_down as f64 * 16.0 / 678.4;
+        let formula = ((read_up + write_up) as f64 + answers) / read_up as f64;
+        assert!((slowed - formula).abs() < 1e-4 && slowed < 1.085, "{slowed} for {formula}");
+    }
+
+    #[test]
+    fn a_bound_on_one_direction_leaves_the_other_its_wire() {
+        const COUNT: u64 = 1_000;
+        let trip = Duration::from_microseconds(10);
+        let carried = |tags, posted_credits| {
+            let (_, mut link) = link(|setup| {
+                let round_trip = Some(trip);
+                *setup = PcieSetup { tags, posted_credits, round_trip, ..*setup };
+            });
+            carry(&mut link, COUNT, true);
+            carry(&mut link, COUNT, false);
+            (link.to_host.busy(), link.to_drive.busy())
+        };
+        let (up, down) = carried(None, None);
+        // 8 KiB under way: a round trip for two blocks of 4 KiB, instead of their time on the wire.
+        let (pcie, _) = link(|_| ());
+        let paced = trip * (COUNT / 2);
+        let tagged = down - pcie.completion_time(BLOCK) * COUNT + paced;
+        assert_eq!(carried(Some(16), None), (up, tagged));
+        let credited = up - pcie.write_time(BLOCK) * COUNT + paced;
+        assert_eq!(carried(None, Some(Bytes::kibi(8))), (credited, down));
+    }
+}

@@ -1,0 +1,269 @@
+//! PCI Express: the cost of packets on lanes of each generation.
+//!
+//! Model. Per lane and direction, generations 1 and 2 carry 2.5 and 5 GT/s with 8b/10b, generations 3 to 5 carry 8, 16
+//! and 32 GT/s with 128b/130b (PCI Express Base Specification 5.0, 4.2). A transaction layer packet costs its payload,
+//! 8 bytes of framing, sequence number and LCRC in every generation (STP 1 + sequence 2 + LCRC 4 + END 1 in the first
+//! two, a 4-byte token + LCRC 4 later), and a header of 12 bytes, or 16 with a 64-bit address; completions have 12. A
+//! digest (ECRC) adds 4 bytes to each (2.2.1, 2.7.1). MPS limits the payload of a packet, MRRS the data of a read
+//! request.
+//!
+//! A link also carries SKP sets, 4 symbols in 1,538, and packets that answer the other direction: ACK and flow-control
+//! packets of 8 bytes, one each per acknowledgement interval of ((MPS + 28) · factor / N + {19, 70, 115}) symbol times
+//! for generations 1, 2 and from 3 on (tables 3-7 to 3-9). Answers travel against the data, so data in one direction
+//! pays only for SKP sets, raw · (1 - 4/1538) · MPS/(MPS + overhead), and takes 16 bytes an interval of the other
+//! direction. If data fills both directions, each pays for the answers to the other, which is the formula of pcie-bench
+//! (Neugebauer et al., SIGCOMM 2018): raw · (1 - 8/(ACK·N) - 8/(FC·N) - 4/1538) · MPS/(MPS + overhead), except for the
+//! square of the answers' share, 0.5% on the slowest link: an interval covers data here, and data and answers there.
+//! Not modelled: answers to read requests and to a protocol's accesses.
+//!
+//! *Completions.* The completer of a read may cut the data at any address that is a multiple of the read completion
+//! boundary, 64 or 128 bytes at a root complex (2.3.1.1). Policy: data begins at such an address, and the completer
+//! cuts each request into pieces of `completion_payload`, by default MPS, the minimum number of pieces. Root complexes
+//! that answer a cache line at a time send 64 bytes, others 128 or 256.
+//!
+//! *Data under way.* The tags of a device limit its unanswered requests: 32, 256 with extended tags, 768 with 10-bit
+//! tags (2.2.6.2). So a fetch of write data has up to tags · MRRS under way for a round trip. Posted writes need
+//! credits of the receiver (2.6.1), which return a round trip later. Both limit the rate: a burst occupies its
+//! direction for the longer of its time on the wire and bytes / (bytes under way) · round trip. A link's setup states
+//! the limits if they are known; by default the link is not limited. The round trip is by default twice the link's
+//! latency and 200 ns at the host. A device's tags return over all links between it and memory, so the setup has to
+//! state the round trip for a device downstream of a switch or chipset.
+//!
+//! *Tunnels.* Thunderbolt and USB4 carry the packets of a PCI Express link, without its line code, inside their packets
+//! (USB4 Specification 2.0, 11). Their remaining throughput is smaller than the link's model predicts and is stated as
+//! `rate_max`: data in one direction in full packets of MPS. Headers and small packets take their share of it as on the
+//! wire.
+//!
+//! While a limit delays a burst, the direction counts as occupied, for small packets too. Doorbells, completion
+//! entries, MSI-X and the fetching of commands cost only their time on the wire.
+//!
+//! Not modelled: retries, separate header and data credits, credits for completions (endpoints advertise infinite ones,
+//! 2.6.1), the shorter first piece of an unaligned read, tags and credits that other devices or the packets of commands
+//! take, per-packet arbitration between directions.
+
+mod generation;
+mod setup;
+mod table;
+#[cfg(test)]
+mod tests;
+
+pub use generation::PcieGeneration;
+pub use setup::{PcieAddress, PcieSetup};
+
+use std::fmt;
+
+use lanemark_schema::units::{Bytes, BytesPerSecond, Duration};
+
+/// Framing, sequence number and LCRC of a packet, in bytes.
+const PACKET_FRAME: u64 = 8;
+/// The header of a completion, in bytes.
+const COMPLETION_HEADER: u64 = 12;
+/// The digest of a packet, in bytes.
+const ECRC: u64 = 4;
+/// An ACK or flow-control packet, in bytes.
+const DLLP: f64 = 8.0;
+/// The share of symbols that are SKP sets.
+const SKIP_SHARE: f64 = 4.0 / 1538.0;
+
+/// A trained PCI Express link: its model with all constants computed once.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Pcie {
+    generation: PcieGeneration,
+    lanes: u32,
+    payload_max: u64,
+    read_request_max: u64,
+    completion_payload: u64,
+    /// Symbols of a write or request in addition to its payload.
+    request_overhead: u64,
+    /// Symbols of a completion in addition to its payload.
+    completion_overhead: u64,
+    /// Limit of unanswered data that a device has requested.
+    fetch_window: Option<Window>,
+    /// Limit of posted data under way.
+    post_window: Option<Window>,
+    /// Picoseconds a byte, SKP sets included, in 2^-20 ps.
+    byte_time: u64,
+    /// The share of a time on the wire that its answers take of the other direction, in 2^-20.
+    answers: u64,
+    /// Latency from the link's setup, for training again.
+    latency: Duration,
+    setup: PcieSetup,
+}
+
+/// A limit of bytes under way; each byte makes room for another one a round trip later.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Window {
+    in_flight: u64,
+    round_trip: Duration,
+}
+
+impl Pcie {
+    /// A link of `lanes` lanes with up to `payload_max` bytes a packet and up to `read_request_max` a request,
+    /// otherwise with the usual setup.
+    pub fn new(
+        generation: PcieGeneration,
+        lanes: u32,
+        payload_max: Bytes,
+        read_request_max: Bytes,
+    ) -> Self {
+        let setup = PcieSetup::new(payload_max, read_request_max);
+        Self::with_setup(generation, lanes, Duration::ZERO, &setup)
+    }
+
+    /// A link of `lanes` lanes with `latency` each way. The caller has checked that `lanes` is 1, 2, 4, 8 or 16, that
+    /// sizes are in their bounds, and that neither tags nor credits are zero.
+    pub fn with_setup(
+        generation: PcieGeneration,
+        lanes: u32,
+        latency: Duration,
+        setup: &PcieSetup,
+    ) -> Self {
+        let width = f64::from(lanes);
+        let interval = generation.acknowledge_interval(lanes, setup.payload_max);
+        let digest = if setup.ecrc { ECRC } else { 0 };
+        let request_overhead = PACKET_FRAME + setup.address.header() + digest;
+        let payload_max = setup.payload_max.get();
+        let wire = generation.lane_rate().0 as f64 * width * (1.0 - SKIP_SHARE);
+        let rate = setup.rate_max.map_or(wire, |data| {
+            wire.min(data.0 as f64 * (payload_max + request_overhead) as f64 / payload_max as f64)
+        });
+        // Each interval carries an ACK and a flow-control packet for the other direction.
+        let answers = 2.0 * DLLP / (interval * width);
+        let byte_time = (1e12 / rate * f64::from(1u32 << 20)).round() as u64;
+        let round_trip = setup.round_trip.unwrap_or(PcieSetup::usual_round_trip(latency));
+        let window = |in_flight| Window { in_flight, round_trip };
+        let read_request_max = setup.read_request_max.get();
+        Self {
+            generation,
+            lanes,
+            payload_max,
+            read_request_max,
+            // A completion answers one request.
+            completion_payload: setup.completion_payload.get().min(read_request_max),
+            request_overhead,
+            completion_overhead: PACKET_FRAME + COMPLETION_HEADER + digest,
+            fetch_window: setup.tags.map(|tags| window(u64::from(tags) * read_request_max)),
+            post_window: setup.posted_credits.map(|credits| window(credits.get())),
+            byte_time,
+            answers: (answers * f64::from(1u32 << 20)).round() as u64,
+            latency,
+            setup: *setup,
+        }
+    }
+
+    /// Returns the link after it has trained to other lanes or another generation, with the same setup.
+    #[must_use]
+    pub fn trained(&self, generation: PcieGeneration, lanes: u32) -> Self {
+        Self::with_setup(generation, lanes, self.latency, &self.setup)
+    }
+
+    /// Returns the time that a packet with a wrong LCRC costs (PCI Express Base Specification 5.0, 3.6): the sender
+    /// repeats the packet after the NAK has arrived. The receiver discards all packets sent until then and the sender
+    /// repeats them in order, so the link carries nothing useful for the round trip.
+    pub(crate) fn replay_time(&self) -> Duration {
+        let packet = self.wire_time(self.payload_max + self.request_overhead);
+        packet + self.wire_time(DLLP as u64) + self.latency * 2
+    }
+
+    /// Returns the generation that the link trained to.
+    pub fn generation(&self) -> PcieGeneration {
+        self.generation
+    }
+
+    /// Returns the number of lanes that the link trained to.
+    pub fn lanes(&self) -> u32 {
+        self.lanes
+    }
+
+    /// Returns the maximum data of a packet.
+    pub fn payload_max(&self) -> Bytes {
+        Bytes(self.payload_max)
+    }
+
+    /// Returns the bytes a second in one direction after the line code, before packets; in a tunnel, the maximum data
+    /// rate if it is smaller.
+    pub fn rate(&self) -> BytesPerSecond {
+        let wire = BytesPerSecond(self.generation.lane_rate().0 * u64::from(self.lanes));
+        self.setup.rate_max.map_or(wire, |most| wire.min(most))
+    }
+
+    /// Returns the bytes on the wire for posted writes of `payload` in all: data to memory, doorbells, MSI-X.
+    pub fn write_bytes(&self, payload: Bytes) -> u64 {
+        let packets = payload.get().div_ceil(self.payload_max);
+        payload.get() + packets * self.request_overhead
+    }
+
+    /// Returns the bytes on the wire for the completions that bring `payload` back to a reader.
+    pub(crate) fn completion_bytes(&self, payload: Bytes) -> u64 {
+        // Sizes are powers of two, so only the last completion of the last request can be short.
+        let packets = payload.get().div_ceil(self.completion_payload);
+        payload.get() + packets * self.completion_overhead
+    }
+
+    /// Returns the bytes on the wire for the requests for `payload`.
+    pub(crate) fn read_request_bytes(&self, payload: Bytes) -> u64 {
+        payload.get().div_ceil(self.read_request_max) * self.request_overhead
+    }
+
+    /// Returns the time of [`Self::write_bytes`].
+    pub fn write_time(&self, payload: Bytes) -> Duration {
+        self.wire_time(self.write_bytes(payload))
+    }
+
+    /// Returns the time of [`Self::completion_bytes`].
+    pub(crate) fn completion_time(&self, payload: Bytes) -> Duration {
+        self.wire_time(self.completion_bytes(payload))
+    }
+
+    /// Returns the time of [`Self::read_request_bytes`].
+    pub(crate) fn read_request_time(&self, payload: Bytes) -> Duration {
+        self.wire_time(self.read_request_bytes(payload))
+    }
+
+    /// Returns the time for which `payload` in posted writes occupies its direction: its time on the wire, or the time
+    /// in which credits for it return if that is longer.
+    pub fn post_time(&self, payload: Bytes) -> Duration {
+        longer(self.write_time(payload), self.post_window, payload)
+    }
+
+    /// Returns the time for which the completions with `payload` occupy their direction: their time on the wire, or the
+    /// time in which tags for them return if that is longer.
+    pub(crate) fn fetch_time(&self, payload: Bytes) -> Duration {
+        longer(self.completion_time(payload), self.fetch_window, payload)
+    }
+
+    /// Returns the time that ACK and flow-control packets take of one direction while `bytes` on the wire fill the
+    /// other.
+    pub(crate) fn answer_time(&self, bytes: u64) -> Duration {
+        Duration::from_picoseconds((self.wire_time(bytes).picoseconds() * self.answers) >> 20)
+    }
+
+    /// Returns the time of `bytes` on the wire. The product fits 64 bits for calls of up to 64 MiB.
+    pub(crate) fn wire_time(&self, bytes: u64) -> Duration {
+        Duration::from_picoseconds((bytes * self.byte_time + (1 << 19)) >> 20)
+    }
+}
+
+impl fmt::Display for Pcie {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { lanes, fetch_window, post_window, .. } = self;
+        let generation = self.generation.number();
+        write!(f, "PCIe {generation}.0 x{lanes}, packets of {}", self.payload_max())?;
+        if let Some(most) = self.setup.rate_max {
+            write!(f, ", {most} through its tunnel")?;
+        }
+        for (window, what) in [(fetch_window, "fetched"), (post_window, "posted")] {
+            if let Some(Window { in_flight, round_trip }) = window {
+                write!(f, ", {} {what} in {round_trip}", Bytes(*in_flight))?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Returns the longer of the time on the wire and the time of the window, if there is one.
+fn longer(on_wire: Duration, window: Option<Window>, payload: Bytes) -> Duration {
+    window.map_or(on_wire, |Window { in_flight, round_trip }| {
+        on_wire.max(round_trip.scaled(payload.get(), in_flight))
+    })
+}

@@ -1,0 +1,79 @@
+//! The table of PCI Express: data and accesses are packets, and a protocol's commands are accesses.
+
+use super::{Pcie, PcieGeneration};
+use crate::link::law::{Accesses, Asked, Cost, Law, Phase, Place};
+use lanemark_schema::units::{Bytes, BytesPerSecond, Duration};
+use lanemark_schema::workload::fault::Training;
+
+/// The only burst of its command.
+const ALONE: Place = Place { first: true, last: true };
+
+impl Law for Pcie {
+    fn cost(&self, phase: Phase) -> Cost {
+        match phase {
+            Phase::Command(_) | Phase::Completion(_) => Cost::NONE,
+            Phase::ToHost(bytes, _) => Cost {
+                to_host: self.post_time(bytes),
+                to_drive: self.answer_time(self.write_bytes(bytes)),
+            },
+            Phase::ToDrive(bytes, _) => Cost {
+                to_host: self.read_request_time(bytes)
+                    + self.answer_time(self.completion_bytes(bytes)),
+                to_drive: self.fetch_time(bytes),
+            },
+            Phase::Accesses(Accesses { host_writes, device_writes, device_reads }) => {
+                let (bytes, requests) = device_reads;
+                let written: Duration =
+                    device_writes.into_iter().map(|bytes| self.write_time(bytes)).sum();
+                Cost {
+                    to_host: written + self.read_request_time(Bytes(1)) * requests,
+                    to_drive: self.write_time(host_writes) + self.completion_time(bytes),
+                }
+            }
+        }
+    }
+
+    fn rate(&self) -> BytesPerSecond {
+        self.rate()
+    }
+
+    /// Reads fill the direction to the host and writes the other; the direction that fills first is the limit.
+    fn ceiling(&self, Asked { test, transfer_max, end, .. }: Asked<'_>) -> BytesPerSecond {
+        let share = test.read_share().get();
+        let count = test.block.get().div_ceil(transfer_max.get());
+        let completion = self.cost(Phase::Accesses(end)).to_host * count;
+        let read = (self.post_time(test.block) + completion).as_seconds();
+        let write = self.fetch_time(test.block).as_seconds();
+        let asked = self.cost(Phase::ToDrive(test.block, ALONE)).to_host.as_seconds();
+        let answers = self.cost(Phase::ToHost(test.block, ALONE)).to_drive.as_seconds();
+        let to_host = read * share + (asked + completion.as_seconds()) * (1.0 - share);
+        let to_drive = write * (1.0 - share) + answers * share;
+        BytesPerSecond((test.block.get() as f64 / to_host.max(to_drive)) as u64)
+    }
+
+    fn train(&self, Training { lanes, generation, speed }: Training) -> Option<Self> {
+        let lanes = lanes.unwrap_or(self.lanes());
+        let generation = match generation {
+            Some(number) => PcieGeneration::new(number.into())?,
+            None => self.generation(),
+        };
+        let fits = speed.is_none() && lanes.is_power_of_two() && lanes <= 16;
+        fits.then(|| self.trained(generation, lanes))
+    }
+
+    fn trainings(&self) -> &'static str {
+        "lanes of 1, 2, 4, 8 or 16, and a generation"
+    }
+
+    fn bits(&self, bytes: Bytes) -> u64 {
+        self.write_bytes(bytes) * 8
+    }
+
+    fn replay_time(&self) -> Option<Duration> {
+        Some(self.replay_time())
+    }
+
+    fn carries_accesses(&self) -> bool {
+        true
+    }
+}

@@ -1,0 +1,80 @@
+//! The table of Serial Attached SCSI: frames in one direction, their acknowledgements in the other.
+
+use std::fmt;
+
+use super::{Sas, SasRate};
+use crate::link::LINE_BITS;
+use crate::link::law::{Asked, Cost, Law, Phase};
+use lanemark_schema::units::{Bytes, BytesPerSecond, Duration};
+use lanemark_schema::workload::fault::Training;
+
+impl Law for Sas {
+    fn cost(&self, phase: Phase) -> Cost {
+        match phase {
+            Phase::Command(_) => {
+                Cost { to_host: self.frame_acknowledge_time(), to_drive: self.command_time() }
+            }
+            Phase::ToHost(bytes, place) => {
+                let response = match place.last {
+                    true => self.response_behind_data_time(),
+                    false => Duration::ZERO,
+                };
+                let to_host = self.read_data_time(bytes) + response;
+                Cost { to_host, to_drive: self.data_acknowledge_time(bytes) }
+            }
+            Phase::ToDrive(bytes, _) => Cost {
+                to_host: self.transfer_ready_time() + self.data_acknowledge_time(bytes),
+                to_drive: self.write_data_time(bytes),
+            },
+            Phase::Completion(_) => {
+                Cost { to_host: self.response_time(), to_drive: self.frame_acknowledge_time() }
+            }
+            Phase::Accesses(_) => Cost::NONE,
+        }
+    }
+
+    fn rate(&self) -> BytesPerSecond {
+        self.port_rate()
+    }
+
+    /// Returns the maximum throughput of both directions at once, each on all phys of the port.
+    fn ceiling(&self, Asked { test, transfer_max, .. }: Asked<'_>) -> BytesPerSecond {
+        let share = test.read_share().get();
+        let count = test.block.get().div_ceil(transfer_max.get());
+        let length = Bytes(test.block.get().div_ceil(count));
+        let times = count as f64;
+        let read = (self.read_data_time(length) + self.response_behind_data_time()).as_seconds();
+        let written = (self.transfer_ready_time() + self.response_time()).as_seconds();
+        let command = self.command_time().as_seconds();
+        let to_host = (read * share + written * (1.0 - share)) * times;
+        let write = self.write_data_time(length).as_seconds();
+        let to_drive = (command + write * (1.0 - share)) * times;
+        let seconds = to_host.max(to_drive) / f64::from(self.phys());
+        BytesPerSecond((test.block.get() as f64 / seconds) as u64)
+    }
+
+    fn train(&self, Training { lanes, generation, speed }: Training) -> Option<Self> {
+        let phys = lanes.unwrap_or(self.phys());
+        let rate = speed.map_or(Some(self.rate()), SasRate::new)?;
+        let fits = generation.is_none() && [1, 2, 4].contains(&phys);
+        fits.then(|| self.trained(rate, phys))
+    }
+
+    fn trainings(&self) -> &'static str {
+        "a speed of 3, 6, 12 or 22.5 Gb/s, and 1, 2 or 4 lanes"
+    }
+
+    fn bits(&self, bytes: Bytes) -> u64 {
+        bytes.get() * LINE_BITS
+    }
+
+    fn connections(&self) -> u32 {
+        self.phys()
+    }
+}
+
+impl fmt::Display for Sas {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} x{}, frames of 1 KiB", self.rate().line_rate(), self.phys())
+    }
+}

@@ -1,0 +1,302 @@
+//! Serial ATA: the cost of frames at each line rate.
+//!
+//! Model (Serial ATA Revision 3.0, chapters 9 and 10). 8b/10b, so a dword is 40 bit times. A frame is start, its
+//! dwords, CRC and end, so 3 dwords more than its content; X_RDY and R_RDY precede it and WTRM and R_OK follow it,
+//! counted as one *turn-around*. The turn-around is a fixed number of bit times: 1.0 us at 3 Gb/s and 0.5 us at 6 Gb/s,
+//! from the published 286.6 MB/s of long reads at 3 Gb/s. Two dwords in 256 are ALIGN. A Data frame contains one dword
+//! of header and up to 2048 of data.
+//!
+//! Queued commands (NCQ): Register Host-to-Device and the drive's release to issue; DMA Setup before the data; Set
+//! Device Bits at the end. Others (READ and WRITE DMA, with 28 or 48-bit addresses): Register Host-to-Device to issue,
+//! Register Device-to-Host at the end, one command at a time. The drive requests each Data frame of a write by DMA
+//! Activate.
+//!
+//! PIO (READ and WRITE SECTORS, READ and WRITE MULTIPLE; PIO data-in and data-out protocols): one command at a time.
+//! Data travels in blocks for which the drive raises DRQ, of one sector or of up to 16, each a Data frame after a PIO
+//! Setup frame. The last PIO Setup of a read contains its ending status; a write ends with Register Device-to-Host. A
+//! burst off the flash begins with a new block. Commands with 28-bit addresses carry up to 256 sectors, commands with
+//! 48-bit addresses up to 65,536: a drive's `transfer_max`. The path of the data from the host's registers on is not
+//! modelled: AHCI and similar controllers move it to memory as they do for DMA.
+//!
+//! A drive whose FIFO for frames is smaller than a Data frame begins to send when the FIFO is full, and sends HOLD when
+//! the FIFO is empty; a drive that receives sends HOLD when it is full (flow control, 9.4.7). The frame ends when its
+//! last data is through, so with L bytes, a FIFO of F and r bytes a second on the drive's side its data occupies the
+//! link for (L - F) / r if that is longer than the data is on the wire. HOLDA answers HOLD after up to 20 dwords, which
+//! are added once to each held frame, at that bound. The model also covers the FIFO of a host.
+//!
+//! The link is half duplex: one direction carries frames at a time, so it is one station. Commands are sent between the
+//! Data frames of others (`frame_turns`).
+//!
+//! Not modelled: a flash that runs dry inside a frame, a drive that delays DMA Activate until its FIFO is empty,
+//! retransmission, power states of the link, and the rule that a drive sends a command's data in order (bursts leave as
+//! they come off the flash).
+
+mod table;
+
+use std::fmt;
+
+use lanemark_schema::units::{BitsPerSecond, Bytes, BytesPerSecond, Duration};
+
+const DWORD_BITS: u64 = 40;
+/// The dwords of a frame in addition to its content: start, CRC, end.
+const FRAME_DWORDS: u64 = 3;
+/// Bit times of a turn-around: 0.5 us at 6 Gb/s.
+const TURN_AROUND_BITS: u64 = 3_000;
+/// Maximum data of one Data frame.
+const DATA_FRAME: u64 = 8192;
+/// Maximum number of dwords from HOLD to its answer HOLDA.
+const HOLD_DWORDS: u64 = 20;
+/// Dwords of the frames that are not data.
+const REGISTER: u64 = 5;
+const DMA_SETUP: u64 = 7;
+const DMA_ACTIVATE: u64 = 1;
+const PIO_SETUP: u64 = 5;
+const SET_DEVICE_BITS: u64 = 2;
+
+/// A sector, the smallest amount of data that PIO carries.
+pub const SECTOR: Bytes = Bytes(512);
+/// Minimum FIFO for frames: the dwords that are still under way when HOLD is answered, and room for more.
+pub const FRAME_FIFO_MIN: Bytes = Bytes(128);
+/// The largest block of PIO: the content of one Data frame.
+pub const PIO_BLOCK_MAX: Bytes = Bytes(DATA_FRAME);
+
+/// A SATA line rate.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum SataRate {
+    /// 1.5 Gb/s, revision 1.
+    Gen1,
+    /// 3 Gb/s, revision 2.
+    Gen2,
+    /// 6 Gb/s, revision 3.
+    Gen3,
+}
+
+/// The kind of commands on a SATA link.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SataCommands {
+    /// READ and WRITE FPDMA QUEUED, 32 at a time.
+    Queued,
+    /// READ and WRITE DMA, one at a time.
+    Unqueued,
+    /// READ and WRITE SECTORS or MULTIPLE, one at a time.
+    Pio {
+        /// The data of one DRQ block: a power of two of sectors, up to [`PIO_BLOCK_MAX`].
+        block: Bytes,
+    },
+}
+
+/// A trained SATA link: its model with all constants computed once.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Sata {
+    rate: SataRate,
+    /// Maximum data of one Data frame.
+    frame_max: u64,
+    issue: Duration,
+    announcement: Duration,
+    read: DataFrames,
+    write: DataFrames,
+    read_completion: Duration,
+    completion: Duration,
+    /// The commands, frame FIFO and STP connection that the link was made of, for training again.
+    commands: SataCommands,
+    fifo: Option<(Bytes, Option<BytesPerSecond>, Option<BytesPerSecond>)>,
+    connection: Option<Duration>,
+}
+
+/// The Data frames of one direction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct DataFrames {
+    /// Time before each frame.
+    setup: Duration,
+    /// Time of a full frame, including the time before it.
+    full: Duration,
+    hold: Option<Hold>,
+}
+
+/// An end of the link that delays frames: its FIFO, and the rate on its side of the FIFO.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Hold {
+    fifo: u64,
+    rate: BytesPerSecond,
+}
+
+impl SataRate {
+    /// Returns the rate for a line rate, if it is one of SATA's.
+    pub fn new(line_rate: BitsPerSecond) -> Option<Self> {
+        [Self::Gen1, Self::Gen2, Self::Gen3].into_iter().find(|rate| rate.line_rate() == line_rate)
+    }
+
+    /// Returns the bits a second on the wire.
+    pub fn line_rate(self) -> BitsPerSecond {
+        BitsPerSecond(match self {
+            Self::Gen1 => 1_500_000_000,
+            Self::Gen2 => 3_000_000_000,
+            Self::Gen3 => 6_000_000_000,
+        })
+    }
+
+    /// Returns the time of `count` dwords, with the share of ALIGN.
+    fn dwords(self, count: u64) -> Duration {
+        self.line_rate().time(count * DWORD_BITS).scaled(256, 254)
+    }
+
+    /// Returns the time of a frame of `dwords`, with its turn-around.
+    fn frame(self, dwords: u64) -> Duration {
+        self.dwords(dwords + FRAME_DWORDS) + self.line_rate().time(TURN_AROUND_BITS)
+    }
+
+    /// Returns the time of a Data frame with `bytes`, which the drive's FIFO may delay.
+    fn data_frame(self, bytes: u64, hold: Option<Hold>) -> Duration {
+        let dwords = bytes.div_ceil(4);
+        let whole = self.frame(1 + dwords);
+        let Some(Hold { fifo, rate }) = hold else { return whole };
+        let (on_wire, moved) = (self.dwords(dwords), Bytes(bytes.saturating_sub(fifo)) / rate);
+        if moved <= on_wire {
+            return whole;
+        }
+        whole + (moved - on_wire) + self.line_rate().time(HOLD_DWORDS * DWORD_BITS)
+    }
+}
+
+impl Sata {
+    /// A link at a rate, with a kind of commands. The caller has checked the block of PIO.
+    pub fn new(rate: SataRate, commands: SataCommands) -> Self {
+        let frame_max = match commands {
+            SataCommands::Queued | SataCommands::Unqueued => DATA_FRAME,
+            SataCommands::Pio { block } => block.get(),
+        };
+        let queued = commands == SataCommands::Queued;
+        let issue = rate.frame(REGISTER);
+        let completion = rate.frame(if queued { SET_DEVICE_BITS } else { REGISTER });
+        let nothing = Duration::ZERO;
+        let (read_setup, write_setup, read_completion) = match commands {
+            SataCommands::Queued | SataCommands::Unqueued => {
+                (nothing, rate.frame(DMA_ACTIVATE), completion)
+            }
+            SataCommands::Pio { .. } => (rate.frame(PIO_SETUP), rate.frame(PIO_SETUP), nothing),
+        };
+        let frames = |setup| {
+            let full = setup + rate.data_frame(frame_max, None);
+            DataFrames { setup, full, hold: None }
+        };
+        Self {
+            rate,
+            frame_max,
+            issue: if queued { issue * 2 } else { issue },
+            announcement: if queued { rate.frame(DMA_SETUP) } else { nothing },
+            read: frames(read_setup),
+            write: frames(write_setup),
+            read_completion,
+            completion,
+            commands,
+            fifo: None,
+            connection: None,
+        }
+    }
+
+    /// Returns the link after it has trained to another rate.
+    #[must_use]
+    pub fn trained(&self, rate: SataRate) -> Self {
+        let plain = Self::new(rate, self.commands);
+        let held = match self.fifo {
+            Some((fifo, read, write)) => plain.with_fifo(fifo, read, write),
+            None => plain,
+        };
+        self.connection.map_or(held, |connection| held.over_stp(connection))
+    }
+
+    /// Returns the link with a drive whose frame FIFO has `fifo` bytes, and which moves data between FIFO and buffer at
+    /// `read` and `write`, if these are limits.
+    #[must_use]
+    pub fn with_fifo(
+        self,
+        fifo: Bytes,
+        read: Option<BytesPerSecond>,
+        write: Option<BytesPerSecond>,
+    ) -> Self {
+        let held = |frames: DataFrames, rate: Option<BytesPerSecond>| {
+            let hold = rate.map(|rate| Hold { fifo: fifo.get(), rate });
+            let full = frames.setup + self.rate.data_frame(self.frame_max, hold);
+            DataFrames { full, hold, ..frames }
+        };
+        let fifo = Some((fifo, read, write));
+        Self { read: held(self.read, read), write: held(self.write, write), fifo, ..self }
+    }
+
+    /// Returns the link carried through SAS (STP): a connection, which takes `connection` to open and close, surrounds
+    /// the frames that issue a command, and another its data and end.
+    #[must_use]
+    pub fn over_stp(self, connection: Duration) -> Self {
+        Self {
+            issue: self.issue + connection,
+            read_completion: self.read_completion + connection,
+            completion: self.completion + connection,
+            connection: Some(connection),
+            ..self
+        }
+    }
+
+    /// Returns the rate that the link trained to.
+    pub fn rate(&self) -> SataRate {
+        self.rate
+    }
+
+    /// Returns the time of a Register frame in either direction, which issues an unqueued command or ends a command.
+    pub(crate) fn register_time(&self) -> Duration {
+        self.rate.frame(REGISTER)
+    }
+
+    /// Returns the time to issue a command, up to the drive's release of a queued one.
+    pub(crate) fn issue_time(&self) -> Duration {
+        self.issue
+    }
+
+    pub(crate) fn data_frame_time(&self) -> Duration {
+        self.read.full
+    }
+
+    /// Returns the time to end a read after its last data; the status of a PIO read came before it.
+    pub(crate) fn read_completion_time(&self) -> Duration {
+        self.read_completion
+    }
+
+    /// Returns the time to end any other command.
+    pub(crate) fn completion_time(&self) -> Duration {
+        self.completion
+    }
+
+    /// Returns the time of Data frames for `bytes` of a read, each preceded by a setup frame with PIO; a setup frame
+    /// precedes the first burst of a queued command.
+    pub(crate) fn read_data_time(&self, bytes: Bytes, first: bool) -> Duration {
+        self.data_time(bytes, first, &self.read)
+    }
+
+    /// Returns the time of Data frames for `bytes` of a write, each requested by the drive; a setup frame precedes the
+    /// first burst of a queued command.
+    pub(crate) fn write_data_time(&self, bytes: Bytes, first: bool) -> Duration {
+        self.data_time(bytes, first, &self.write)
+    }
+
+    fn data_time(&self, bytes: Bytes, first: bool, frames: &DataFrames) -> Duration {
+        let announcement = if first { self.announcement } else { Duration::ZERO };
+        let full = announcement + frames.full * (bytes.get() / self.frame_max);
+        match bytes.get() % self.frame_max {
+            0 => full,
+            rest => full + frames.setup + self.rate.data_frame(rest, frames.hold),
+        }
+    }
+}
+
+impl fmt::Display for Sata {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let setup = if self.read.setup > Duration::ZERO { "PIO, " } else { "" };
+        write!(f, "{}, {setup}frames of {}", self.rate.line_rate(), Bytes(self.frame_max))?;
+        match self.read.hold.or(self.write.hold) {
+            Some(hold) => write!(f, ", held by a FIFO of {}", Bytes(hold.fifo)),
+            None => Ok(()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,83 @@
+//! The table of Serial ATA: frames, one direction at a time.
+
+use super::{Sata, SataRate};
+use crate::engine::station::Demand;
+use crate::link::LINE_BITS;
+use crate::link::law::{Asked, Cost, Law, Phase};
+use lanemark_schema::units::{Bytes, BytesPerSecond, Duration};
+use lanemark_schema::workload::Operation;
+use lanemark_schema::workload::fault::Training;
+
+impl Law for Sata {
+    /// SATA announces a command's first burst with a DMA Setup frame; the end of the command follows the last burst.
+    /// FLUSH CACHE and DATA SET MANAGEMENT are not queued: the drive does not release the bus in between.
+    fn cost(&self, phase: Phase) -> Cost {
+        let end = |last, time| if last { time } else { Duration::ZERO };
+        let to_host = |to_host| Cost { to_host, ..Cost::NONE };
+        let to_drive = |to_drive| Cost { to_drive, ..Cost::NONE };
+        match phase {
+            Phase::Command(operation) if operation.moves_data() => to_drive(self.issue_time()),
+            Phase::Command(_) => to_drive(self.register_time()),
+            Phase::ToHost(bytes, place) => to_host(
+                self.read_data_time(bytes, place.first)
+                    + end(place.last, self.read_completion_time()),
+            ),
+            Phase::ToDrive(bytes, place) => to_drive(
+                self.write_data_time(bytes, place.first) + end(place.last, self.completion_time()),
+            ),
+            Phase::Completion(Operation::Flush) => to_host(self.register_time()),
+            Phase::Completion(_) | Phase::Accesses(_) => Cost::NONE,
+        }
+    }
+
+    fn rate(&self) -> BytesPerSecond {
+        BytesPerSecond(self.rate().line_rate().0 / LINE_BITS)
+    }
+
+    /// The commands of a request with their frames: all at the maximum length, and the remainder. Data that leaves the
+    /// media in small parts travels in shorter frames, which are more numerous, but which a small FIFO delays for less
+    /// time each.
+    fn ceiling(&self, Asked { test, transfer_max, least, .. }: Asked<'_>) -> BytesPerSecond {
+        let (count, rest) =
+            (test.block.get() / transfer_max.get(), test.block.get() % transfer_max.get());
+        let whole = |time: &dyn Fn(Bytes) -> Duration| match rest {
+            0 => time(transfer_max) * count,
+            rest => time(transfer_max) * count + time(Bytes(rest)),
+        };
+        let issue = self.issue_time();
+        let (read_end, write_end) = (self.read_completion_time(), self.completion_time());
+        let read_data = |length: Bytes| {
+            let (parts, rest) = (length.get() / least.get(), length.get() % least.get());
+            let one_by_one =
+                (0..parts).map(|part| self.read_data_time(least, part == 0)).sum::<Duration>();
+            let rest = if rest > 0 {
+                self.read_data_time(Bytes(rest), parts == 0)
+            } else {
+                Duration::ZERO
+            };
+            self.read_data_time(length, true).min(one_by_one + rest)
+        };
+        let demand = Demand {
+            read: whole(&|length| issue + read_data(length) + read_end),
+            write: whole(&|length| issue + self.write_data_time(length, true) + write_end),
+        };
+        demand.rate(test.block, test.read_share(), 1).unwrap_or_default()
+    }
+
+    fn train(&self, Training { lanes, generation, speed }: Training) -> Option<Self> {
+        let fits = lanes.is_none() && generation.is_none();
+        Some(self.trained(SataRate::new(speed.filter(|_| fits)?)?))
+    }
+
+    fn trainings(&self) -> &'static str {
+        "a speed of 1.5, 3 or 6 Gb/s"
+    }
+
+    fn bits(&self, bytes: Bytes) -> u64 {
+        bytes.get() * LINE_BITS
+    }
+
+    fn half_duplex_frame(&self) -> Option<Duration> {
+        Some(self.data_frame_time())
+    }
+}

@@ -1,0 +1,65 @@
+//! A bridge: the chip of an enclosure, which takes commands from USB and passes them to a drive of another interface.
+//!
+//! Model. Each command occupies the bridge's processor for `command_time`; data passes at `rate` in each direction.
+//! Written data and commands take turns, like all traffic from the host. The time through the bridge, including frames
+//! that it stores until they are checked, is the latency of its link: a read pays it twice, a write three times
+//! (command, data, status). Both figures are properties of the chip, from published data.
+//!
+//! Not modelled: data that the bridge reads ahead or keeps, several processors, sectors of another length than the
+//! drive's, the drive's queue downstream of an NVMe bridge (its time is part of `command_time`).
+
+use std::fmt;
+
+use crate::link::law::{Asked, Cost, Law, Phase};
+use lanemark_schema::units::{Bytes, BytesPerSecond, Duration};
+use lanemark_schema::workload::fault::Training;
+
+/// A bridge between USB and a drive.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Bridge {
+    /// Time for which each command occupies the bridge.
+    pub command_time: Duration,
+    /// Maximum data rate in one direction.
+    pub rate: BytesPerSecond,
+}
+
+impl Law for Bridge {
+    fn cost(&self, phase: Phase) -> Cost {
+        match phase {
+            Phase::Command(_) => Cost { to_drive: self.command_time, ..Cost::NONE },
+            Phase::ToHost(bytes, _) => Cost { to_host: bytes / self.rate, ..Cost::NONE },
+            Phase::ToDrive(bytes, _) => Cost { to_drive: bytes / self.rate, ..Cost::NONE },
+            Phase::Completion(_) | Phase::Accesses(_) => Cost::NONE,
+        }
+    }
+
+    fn rate(&self) -> BytesPerSecond {
+        self.rate
+    }
+
+    fn ceiling(&self, Asked { test, transfer_max, .. }: Asked<'_>) -> BytesPerSecond {
+        let share = test.read_share().get();
+        let count = test.block.get().div_ceil(transfer_max.get());
+        let data = (test.block / self.rate).as_seconds();
+        let to_drive = (self.command_time * count).as_seconds() + data * (1.0 - share);
+        BytesPerSecond((test.block.get() as f64 / to_drive.max(data * share)) as u64)
+    }
+
+    fn train(&self, _: Training) -> Option<Self> {
+        None
+    }
+
+    fn trainings(&self) -> &'static str {
+        "nothing: it is a chip"
+    }
+
+    fn bits(&self, bytes: Bytes) -> u64 {
+        bytes.get() * 8
+    }
+}
+
+impl fmt::Display for Bridge {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} a command, {} each way", self.command_time, self.rate)
+    }
+}

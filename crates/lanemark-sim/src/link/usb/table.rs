@@ -1,0 +1,106 @@
+//! The table of USB: packets in one direction, their answers in the other.
+
+use std::fmt;
+
+use super::{DATA_PACKET, HEADER_PACKET, LINK_COMMANDS, Symbols, Usb, UsbRate, UsbTransport};
+use crate::link::law::{Asked, Cost, Law, Phase, Place};
+use lanemark_schema::units::{Bytes, BytesPerSecond, Duration};
+use lanemark_schema::workload::Operation;
+use lanemark_schema::workload::fault::Training;
+
+/// The only burst of its command.
+const ALONE: Place = Place { first: true, last: true };
+
+impl Usb {
+    fn cost_to_host(&self, Symbols { forth, back }: Symbols) -> Cost {
+        Cost { to_host: self.time(forth), to_drive: self.time(back) }
+    }
+
+    fn cost_to_drive(&self, Symbols { forth, back }: Symbols) -> Cost {
+        Cost { to_host: self.time(back), to_drive: self.time(forth) }
+    }
+
+    /// Returns the total time that a command of `length` takes of each direction.
+    fn whole_command(&self, operation: Operation, length: Bytes) -> Cost {
+        let issue = self.cost(Phase::Command(operation));
+        match operation {
+            Operation::Read => issue + self.cost(Phase::ToHost(length, ALONE)),
+            _ => {
+                let data = self.cost(Phase::ToDrive(length, ALONE));
+                issue + data + self.cost(Phase::Completion(operation))
+            }
+        }
+    }
+}
+
+impl Law for Usb {
+    fn cost(&self, phase: Phase) -> Cost {
+        let when = |is, symbols| if is { symbols } else { Symbols { forth: 0, back: 0 } };
+        match phase {
+            Phase::Command(_) => self.cost_to_drive(self.command()),
+            Phase::ToHost(bytes, place) => self.cost_to_host(
+                when(place.first, Self::ask_in())
+                    + self.data(bytes)
+                    + when(place.last, self.status()),
+            ),
+            Phase::ToDrive(bytes, place) => {
+                self.cost_to_drive(when(place.first, Self::ask_out()) + self.data(bytes))
+            }
+            Phase::Completion(_) => self.cost_to_host(self.status()),
+            Phase::Accesses(_) => Cost::NONE,
+        }
+    }
+
+    fn rate(&self) -> BytesPerSecond {
+        self.symbol_rate()
+    }
+
+    /// The commands of a request, all at the maximum length, and the remainder; the direction that fills first is the
+    /// limit.
+    fn ceiling(&self, Asked { test, transfer_max, .. }: Asked<'_>) -> BytesPerSecond {
+        let block = test.block.get();
+        let (count, rest) = (block / transfer_max.get(), block % transfer_max.get());
+        let share = test.read_share().get();
+        let time = |direction: fn(Cost) -> Duration| {
+            let of = |operation| {
+                let one = |length| direction(self.whole_command(operation, length)).as_seconds();
+                let last = if rest > 0 { one(Bytes(rest)) } else { 0.0 };
+                count as f64 * one(transfer_max) + last
+            };
+            of(Operation::Read) * share + of(Operation::Write) * (1.0 - share)
+        };
+        let seconds = time(|cost| cost.to_host).max(time(|cost| cost.to_drive));
+        BytesPerSecond((block as f64 / seconds) as u64)
+    }
+
+    fn train(&self, Training { lanes, generation, speed }: Training) -> Option<Self> {
+        let fits = lanes.is_none() && generation.is_none();
+        Some(Self::new(UsbRate::new(speed.filter(|_| fits)?)?, self.transport))
+    }
+
+    fn trainings(&self) -> &'static str {
+        "a speed of 5, 10 or 20 Gb/s"
+    }
+
+    fn bits(&self, bytes: Bytes) -> u64 {
+        let (bits, symbols) = self.rate.line_code();
+        self.data(bytes).forth * bits / symbols
+    }
+
+    /// An ACK with the retry bit requests a data packet with a wrong CRC-32 again (8.11.1): the packet follows that
+    /// ACK.
+    fn replay_time(&self) -> Option<Duration> {
+        let packet = self.data(Bytes(DATA_PACKET)).forth;
+        Some(self.time(packet + HEADER_PACKET + LINK_COMMANDS))
+    }
+}
+
+impl fmt::Display for Usb {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let transport = match self.transport {
+            UsbTransport::BulkOnly => "bulk-only",
+            UsbTransport::AttachedScsi => "UASP",
+        };
+        write!(f, "USB {}, {transport}, packets of 1 KiB", self.rate.line_rate())
+    }
+}

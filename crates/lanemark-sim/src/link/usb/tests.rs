@@ -1,0 +1,111 @@
+//! The law of USB, written anew: symbols counted by hand, and rates by the formula.
+
+use super::*;
+use crate::link::law::{Cost, Law, Phase, Place};
+use lanemark_schema::workload::Operation;
+
+const RATES: [UsbRate; 3] = [UsbRate::Gen1, UsbRate::Gen2, UsbRate::Gen2x2];
+const MIDDLE: Place = Place { first: false, last: false };
+const WHOLE: Place = Place { first: true, last: true };
+
+fn uasp(rate: UsbRate) -> Usb {
+    Usb::new(rate, UsbTransport::AttachedScsi)
+}
+
+fn megabytes(bytes: Bytes, time: Duration) -> f64 {
+    (bytes / time).as_megabytes()
+}
+
+/// Symbols of a time at 5 Gb/s: 2 ns each, and 354 for 352.
+fn symbols(time: Duration) -> f64 {
+    time.as_seconds() * 500e6 * 352.0 / 354.0
+}
+
+/// Of 1,072 symbols 1,024 are data in generation 1, of 1,076 in generation 2.
+#[test]
+fn long_transfers_meet_the_closed_form_in_both_directions() {
+    for (rate, coded, packet, skips, expected) in [
+        (UsbRate::Gen1, 500.0, 1024.0 + 32.0 + 16.0, 352.0 / 354.0, 474.9),
+        (UsbRate::Gen2, 10_000.0 / 8.0 * 128.0 / 132.0, 1024.0 + 36.0 + 16.0, 40.0 / 41.0, 1_125.4),
+        (
+            UsbRate::Gen2x2,
+            20_000.0 / 8.0 * 128.0 / 132.0,
+            1024.0 + 36.0 + 16.0,
+            40.0 / 41.0,
+            2_250.8,
+        ),
+    ] {
+        let formula: f64 = coded * 1024.0 / packet * skips;
+        assert!((formula - expected).abs() < 0.1, "{formula} MB/s");
+        let block = Bytes::mebi(32);
+        let read = uasp(rate).cost(Phase::ToHost(block, MIDDLE)).to_host;
+        let write = uasp(rate).cost(Phase::ToDrive(block, MIDDLE)).to_drive;
+        assert_eq!(read, write);
+        let seen = megabytes(block, read);
+        assert!((seen / formula - 1.0).abs() < 1e-4, "{seen} for {formula} MB/s");
+    }
+}
+
+/// Data one way takes 36 symbols a packet of the other: an ACK, LGOOD and LCRD.
+#[test]
+fn answers_go_against_the_data() {
+    let block = Bytes::kibi(64);
+    let Cost { to_drive, .. } = uasp(UsbRate::Gen1).cost(Phase::ToHost(block, MIDDLE));
+    assert!((symbols(to_drive) - 64.0 * 36.0).abs() < 0.01);
+    let Cost { to_host, .. } = uasp(UsbRate::Gen1).cost(Phase::ToDrive(block, MIDDLE));
+    assert!((symbols(to_host) - 64.0 * 36.0).abs() < 0.01);
+}
+
+#[test]
+fn a_read_and_a_write_of_4k_have_the_symbols_that_are_counted_by_hand() {
+    for (transport, command, status) in
+        [(UsbTransport::AttachedScsi, 32.0, 16.0), (UsbTransport::BulkOnly, 31.0, 13.0)]
+    {
+        let link = Usb::new(UsbRate::Gen1, transport);
+        let Cost { to_host, to_drive } = link.cost(Phase::Command(Operation::Read));
+        assert!((symbols(to_drive) - (command + 32.0 + 16.0)).abs() < 0.01);
+        assert!((symbols(to_host) - 36.0).abs() < 0.01);
+        // ERDY with its link commands before the data and before the status, each a packet of its own.
+        let Cost { to_host, to_drive } = link.cost(Phase::ToHost(Bytes::kibi(4), WHOLE));
+        let up = 36.0 + 4.0 * 1072.0 + 36.0 + (status + 48.0);
+        assert!((symbols(to_host) - up).abs() < 0.01);
+        assert!((symbols(to_drive) - (36.0 + 4.0 * 36.0 + 36.0 + 36.0)).abs() < 0.01);
+        let Cost { to_host, to_drive } = link.cost(Phase::ToDrive(Bytes::kibi(4), WHOLE));
+        assert!((symbols(to_drive) - (16.0 + 4.0 * 1072.0)).abs() < 0.01);
+        assert!((symbols(to_host) - (20.0 + 4.0 * 36.0)).abs() < 0.01);
+        let Cost { to_host, .. } = link.cost(Phase::Completion(Operation::Write));
+        assert!((symbols(to_host) - (36.0 + status + 48.0)).abs() < 0.01);
+    }
+}
+
+#[test]
+fn a_burst_costs_the_same_as_its_packets_one_by_one() {
+    for rate in RATES {
+        let time = |bytes| uasp(rate).cost(Phase::ToHost(bytes, MIDDLE)).to_host.picoseconds();
+        let (burst, parts) =
+            (time(Bytes(16 * 1024 + 514)), 16 * time(Bytes(1024)) + time(Bytes(514)));
+        assert!(burst.abs_diff(parts) <= 17, "{burst} for {parts} ps");
+    }
+}
+
+#[test]
+fn two_lanes_take_half_the_time_of_one() {
+    let block = Bytes::kibi(128);
+    let time = |rate| uasp(rate).cost(Phase::ToDrive(block, WHOLE)).to_drive.as_seconds();
+    assert!((time(UsbRate::Gen2) / time(UsbRate::Gen2x2) - 2.0).abs() < 1e-6);
+}
+
+/// A bridge carries a command and its data for the time that each takes, and the lesser of both is its ceiling.
+#[test]
+fn a_bridge_is_bound_by_commands_where_they_are_short_and_by_data_where_they_are_long() {
+    use crate::link::LinkLaw;
+    use crate::run::ceiling::over_link;
+    use lanemark_schema::workload::Test;
+    let (command_time, rate) = (Duration::from_microseconds(20), BytesPerSecond(400_000_000));
+    let law = LinkLaw::Bridge(Bridge { command_time, rate });
+    let at = |block: &str| {
+        over_link(&law, Bytes::mebi(1), &Test::random_read(block).volume("1 GiB").build().unwrap())
+    };
+    assert!(at("4 KiB").0.abs_diff(4096 * 50_000) <= 1);
+    assert!(at("1 MiB").0.abs_diff(400_000_000) <= 1);
+}

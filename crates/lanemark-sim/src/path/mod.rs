@@ -1,0 +1,371 @@
+//! The path of data between host memory and a drive's buffer: links, and the drive's controller data path.
+//!
+//! Stations along the path forward a burst while it flows in (cut-through), so its time is the time of the slowest
+//! station and not the sum. A drive's own links see its bursts in one order, so their part of the path is computed at
+//! once. Links that several drives share are booked when a burst reaches them: bursts of different drives take turns in
+//! the order of their arrival, and since a drive's own link delivers its bursts one after the other, they keep their
+//! order. A bridge delays commands for longer than the frames that follow them, so the link after it is also booked
+//! when the commands reach it.
+
+pub(crate) mod multipath;
+pub(crate) mod shared;
+
+use crate::engine::budget::{HOPS, Hop, LINKS_MAX};
+use crate::engine::number::WayNumber;
+use crate::engine::station::{Span, Station};
+use crate::engine::trace::Trace;
+use crate::link::{Accesses, Link, LinkLaw, Place};
+use crate::spec::{AttachmentSpec, WaySpec};
+use lanemark_schema::units::{Bytes, BytesPerSecond, Duration, Instant};
+use lanemark_schema::workload::Operation;
+
+/// A drive's paths to the host, one for each of its ports, and its only controller data path.
+#[derive(Clone, Debug)]
+pub(super) struct Path {
+    ways: Vec<Way>,
+    read: DataPath,
+    write: DataPath,
+}
+
+/// The links to one port of a drive, after the links that it shares.
+#[derive(Clone, Debug)]
+pub(super) struct Way {
+    /// Number of shared links, counted from the host, on the path.
+    shared: usize,
+    /// Position of the path's own links in the list of all links.
+    place: usize,
+    links: Vec<Link>,
+    /// Number of its links before a command's second step: up to a bridge, or all.
+    first_step: usize,
+    /// Whether any of its links carries accesses of a protocol, whether any issues commands by frames, and the latency
+    /// of the packet links before the second step. A link never changes its kind.
+    carries_accesses: bool,
+    issues_by_frames: bool,
+    latency: Duration,
+}
+
+/// A direction of a drive's controller data path, which may be unlimited.
+#[derive(Clone, Debug)]
+struct DataPath {
+    rate: Option<BytesPerSecond>,
+    station: Station,
+}
+
+impl Path {
+    /// Creates the idle path of a drive, over which its protocol ends commands by the accesses `end`.
+    pub(super) fn new(attachment: &AttachmentSpec, end: Accesses) -> Self {
+        let drive = &attachment.drive;
+        let path = |rate| DataPath { rate, station: Station::default() };
+        // Hops of a second path are numbered after the hops of the longest first one.
+        let places = [attachment.way.trunk, LINKS_MAX];
+        let ways = attachment.ways().zip(places).map(|(way, place)| Way::new(way, place, end));
+        Self {
+            ways: ways.collect(),
+            read: path(drive.data_path_read),
+            write: path(drive.data_path_write),
+        }
+    }
+
+    /// Returns the path to a port.
+    pub(super) fn way(&mut self, way: WayNumber) -> &mut Way {
+        &mut self.ways[usize::from(way)]
+    }
+
+    /// Sends read data from the drive over its own links to a port, followed by the completion after the last burst,
+    /// and returns when it flows out of them.
+    pub(super) fn carry_read(
+        &mut self,
+        way: WayNumber,
+        now: Instant,
+        bytes: Bytes,
+        place: Place,
+        trace: &mut Trace,
+    ) -> Span {
+        let mut span = self.read.carry(Span { start: now, end: now }, bytes, trace);
+        let way = &mut self.ways[usize::from(way)];
+        for (index, link) in way.links.iter_mut().enumerate().rev() {
+            span = delayed(link.carry_read(now, span, (bytes, place)), link.latency());
+            trace.spend(Hop::FirstLink as usize + way.place + index, span);
+        }
+        span
+    }
+
+    /// Sends write data from host memory to the drive and returns when it has arrived. All data for links near the
+    /// drive passes the links near the host, in one order, so the whole path is computed at once.
+    pub(super) fn carry_write(
+        &mut self,
+        way: WayNumber,
+        shared: &mut [Link],
+        now: Instant,
+        (bytes, place): (Bytes, Place),
+        trace: &mut Trace,
+    ) -> Instant {
+        let hops = self.ways[usize::from(way)].hops(shared);
+        let span = write_over(hops, now, (bytes, place), trace);
+        self.write.carry(span, bytes, trace).end
+    }
+
+    /// Sends data of an adapter's cache to the drive and returns when it has arrived.
+    #[cold]
+    pub(super) fn carry_write_from_adapter(
+        &mut self,
+        way: WayNumber,
+        now: Instant,
+        (bytes, place): (Bytes, Place),
+        trace: &mut Trace,
+    ) -> Instant {
+        let hops = self.ways[usize::from(way)].own_hops().filter(is_behind_adapter);
+        let span = write_over(hops, now, (bytes, place), trace);
+        self.write.carry(span, bytes, trace).end
+    }
+
+    /// Sends write data from host memory to the cache of an adapter and returns when it has arrived.
+    #[cold]
+    pub(super) fn carry_write_to_adapter(
+        &mut self,
+        way: WayNumber,
+        shared: &mut [Link],
+        now: Instant,
+        data: (Bytes, Place),
+        trace: &mut Trace,
+    ) -> Instant {
+        let hops = self.ways[usize::from(way)].hops(shared);
+        write_over(hops.filter(|hop| !is_behind_adapter(hop)), now, data, trace).end
+    }
+
+    /// Sends data from the cache of an adapter over the drive's own links that lie before the adapter, and returns when
+    /// it flows out of them.
+    #[cold]
+    pub(super) fn carry_read_from_adapter(
+        &mut self,
+        way: WayNumber,
+        now: Instant,
+        data: (Bytes, Place),
+        trace: &mut Trace,
+    ) -> Span {
+        let mut span = Span { start: now, end: now };
+        let hops = self.ways[usize::from(way)].own_hops().rev();
+        for (hop, link) in hops.filter(|hop| !is_behind_adapter(hop)) {
+            span = delayed(link.carry_read(now, span, data), link.latency());
+            trace.spend(hop, span);
+        }
+        span
+    }
+
+    /// Adds the busy time of the controller data path and of the path's own links.
+    pub(super) fn add_busy(&self, busy: &mut [Vec<Duration>; HOPS]) {
+        let data_path = self.read.station.busy().max(self.write.station.busy());
+        busy[Hop::DataPath as usize].push(data_path);
+        for way in &self.ways {
+            for (index, link) in way.links.iter().enumerate() {
+                busy[Hop::FirstLink as usize + way.place + index].push(link.busy());
+            }
+        }
+    }
+}
+
+impl Way {
+    fn new(way: &WaySpec, place: usize, end: Accesses) -> Self {
+        let links: Vec<Link> = way.links.iter().map(|link| Link::new(link, end)).collect();
+        let bridge = way.links.iter().position(|link| matches!(link.law, LinkLaw::Bridge(_)));
+        let first_step = bridge.map_or(links.len(), |bridge| bridge + 1);
+        let carrying = |link: &&Link| !link.issues_by_frames();
+        Self {
+            shared: way.trunk,
+            place,
+            first_step,
+            carries_accesses: links.iter().any(|link| !link.issues_by_frames()),
+            issues_by_frames: links.iter().any(Link::issues_by_frames),
+            latency: links[..first_step].iter().filter(carrying).map(Link::latency).sum(),
+            links,
+        }
+    }
+
+    /// Returns one of the path's own links, the nearest to the host first.
+    pub(super) fn link(&mut self, number: usize) -> &mut Link {
+        &mut self.links[number]
+    }
+
+    /// Returns whether one of the path's own links has spoilt the data that it carried last.
+    pub(super) fn take_spoilt(&mut self) -> bool {
+        self.links.iter_mut().fold(false, |spoilt, link| link.take_spoilt() | spoilt)
+    }
+
+    pub(super) fn shared(&self) -> usize {
+        self.shared
+    }
+
+    /// Returns the time of a small packet between host and controller: through all links that carry packets.
+    pub(super) fn message_latency(&self, shared: &[Link]) -> Duration {
+        let shared = shared[..self.shared].iter().filter(|link| !link.issues_by_frames());
+        shared.map(Link::latency).sum::<Duration>() + self.latency
+    }
+
+    /// Returns whether the drive receives its commands by frames, after the controller has fetched them.
+    pub(super) fn issues_by_frames(&self) -> bool {
+        self.issues_by_frames
+    }
+
+    /// Takes the links' time for accesses of the protocol.
+    pub(super) fn charge(&mut self, shared: &mut [Link], now: Instant, accesses: Accesses) {
+        shared[..self.shared].iter_mut().for_each(|link| link.charge(now, accesses));
+        if self.carries_accesses {
+            self.links.iter_mut().for_each(|link| link.charge(now, accesses));
+        }
+    }
+
+    /// Returns whether a command's frames travel in two steps, with a bridge between them.
+    pub(super) fn has_bridge(&self) -> bool {
+        self.first_step < self.links.len()
+    }
+
+    /// Sends the frames of a command that the controller has fetched, or that a bridge forwards, and returns when the
+    /// drive or the bridge has received it.
+    pub(super) fn issue_frames(
+        &mut self,
+        now: Instant,
+        operation: Operation,
+        bridged: bool,
+        trace: &mut Trace,
+    ) -> Instant {
+        let (skipped, links) = match bridged {
+            true => (self.first_step, &mut self.links[self.first_step..]),
+            false => (0, &mut self.links[..self.first_step]),
+        };
+        let mut at = now;
+        for (index, link) in (skipped..).zip(links) {
+            let span = link.issue_frames(at, operation);
+            if span.end > span.start {
+                at = span.end + link.latency();
+            }
+            trace.spend(Hop::FirstLink as usize + self.place + index, Span { end: at, ..span });
+        }
+        trace.mark()
+    }
+
+    /// Sends the end of a command that brought the host no data, and returns when its interrupt has arrived.
+    pub(super) fn complete(
+        &mut self,
+        shared: &mut [Link],
+        now: Instant,
+        operation: Operation,
+        trace: &mut Trace,
+    ) -> Instant {
+        complete_over(self.hops(shared).rev(), now, operation, trace)
+    }
+
+    /// Sends the end of a command that the adapter completed by itself, and returns when its interrupt has arrived.
+    #[cold]
+    pub(super) fn complete_from_adapter(
+        &mut self,
+        shared: &mut [Link],
+        now: Instant,
+        operation: Operation,
+        trace: &mut Trace,
+    ) -> Instant {
+        let hops = self.hops(shared).rev().filter(|hop| !is_behind_adapter(hop));
+        complete_over(hops, now, operation, trace)
+    }
+
+    /// Sends the adapter the end of a command of its cache, and returns when it has arrived.
+    #[cold]
+    pub(super) fn complete_to_adapter(
+        &mut self,
+        now: Instant,
+        operation: Operation,
+        trace: &mut Trace,
+    ) -> Instant {
+        let hops = self.own_hops().rev().filter(is_behind_adapter);
+        complete_over(hops, now, operation, trace)
+    }
+
+    /// Returns the path's own links, each with its hop.
+    fn own_hops(&mut self) -> impl DoubleEndedIterator<Item = (usize, &mut Link)> {
+        let first = Hop::FirstLink as usize + self.place;
+        self.links.iter_mut().enumerate().map(move |(index, link)| (first + index, link))
+    }
+
+    /// Returns all links from the host to the drive, each with its hop.
+    fn hops<'l>(
+        &'l mut self,
+        shared: &'l mut [Link],
+    ) -> impl DoubleEndedIterator<Item = (usize, &'l mut Link)> {
+        let above = shared[..self.shared].iter_mut().enumerate();
+        let place = self.place;
+        let own = self.links.iter_mut().enumerate();
+        above
+            .chain(own.map(move |(index, link)| (place + index, link)))
+            .map(|(index, link)| (Hop::FirstLink as usize + index, link))
+    }
+}
+
+/// Returns whether a link with its hop lies between an adapter and a drive: adapters use frames to communicate with
+/// drives.
+fn is_behind_adapter((_, link): &(usize, &mut Link)) -> bool {
+    link.issues_by_frames()
+}
+
+/// Sends write data over links, the nearest to the host first, and returns when it flows out of the last.
+#[inline(always)]
+fn write_over<'l>(
+    hops: impl Iterator<Item = (usize, &'l mut Link)>,
+    now: Instant,
+    data: (Bytes, Place),
+    trace: &mut Trace,
+) -> Span {
+    let mut span = Span { start: now, end: now };
+    for (hop, link) in hops {
+        span = delayed(link.carry_write(now, span, data), link.latency());
+        trace.spend(hop, span);
+    }
+    span
+}
+
+/// Sends the completion of a command without data over links, the nearest to the drive first, and returns when it has
+/// arrived.
+#[inline(always)]
+fn complete_over<'l>(
+    hops: impl Iterator<Item = (usize, &'l mut Link)>,
+    now: Instant,
+    operation: Operation,
+    trace: &mut Trace,
+) -> Instant {
+    let mut at = now;
+    for (hop, link) in hops {
+        let span = delayed(link.complete(at, operation), link.latency());
+        trace.spend(hop, span);
+        at = span.end;
+    }
+    at
+}
+
+/// Sends read data over the shared link `index`, into which it flowed during `inflow`.
+pub(super) fn carry_shared(
+    link: &mut Link,
+    index: usize,
+    now: Instant,
+    (bytes, place): (Bytes, Place),
+    inflow: Span,
+    trace: &mut Trace,
+) -> Span {
+    let inflow = Span { start: now, end: inflow.end.max(now) };
+    let span = delayed(link.carry_read(now, inflow, (bytes, place)), link.latency());
+    trace.spend(Hop::FirstLink as usize + index, span);
+    span
+}
+
+impl DataPath {
+    fn carry(&mut self, inflow: Span, bytes: Bytes, trace: &mut Trace) -> Span {
+        let Some(rate) = self.rate else {
+            return inflow;
+        };
+        let span = self.station.forward(inflow, bytes / rate);
+        trace.spend(Hop::DataPath as usize, span);
+        span
+    }
+}
+
+/// Returns `span` as it appears at the far end of a link; the latency counts as time in the link.
+fn delayed(span: Span, latency: Duration) -> Span {
+    Span { start: span.start, end: span.end + latency }
+}

@@ -1,0 +1,254 @@
+//! A drive with two ports, each on a separate path to the host, and the choice between them.
+//!
+//! SAS drives have two ports, and NVMe drives for storage servers split their lanes into two (2 x2 instead of x4). The
+//! host's multipath layer presents both as one drive. *Round robin* sends commands over the two paths in turn, both
+//! active; *failover* sends all over the first for as long as it works.
+//!
+//! A path can be lost ([`FaultKind::PortLoss`](lanemark_schema::workload::FaultKind)). From then on commands take the
+//! other. Commands under way on it are lost: the drive may have done its work, but no answer arrives, and the host
+//! learns of it when its timer for the command expires ([`COMMAND_TIMEOUT`] by default; the timer starts when the
+//! command is sent). The host then sends the command again, from the start, over the other path. The command keeps its
+//! slot meanwhile, and its wait counts for the protocol. If there is no other path, the request fails, the host gives
+//! up the drive, and all later requests to it fail at once.
+//!
+//! The two ports share the drive: command engines, buffer, flash, controller data path, and the host's one list of
+//! slots and queues.
+//!
+//! Not modelled: a link that reports its failure at once; paths of different cost (ALUA); one namespace a port. Data
+//! under way at the failure still takes its time of the links on its path, and a repeated write is written twice.
+
+use crate::engine::number::WayNumber;
+use crate::spec::{Multipath, SecondPort};
+use lanemark_schema::units::Duration;
+use lanemark_schema::workload::fault::COMMAND_TIMEOUT;
+
+/// The paths of a drive at work.
+#[derive(Clone, Debug)]
+pub(crate) struct Ways {
+    multipath: Multipath,
+    /// Whether each path has failed, so that no answer arrives over it.
+    lost: [bool; 2],
+    /// Time that the host waits for an answer.
+    pub timeout: Duration,
+    /// Number of paths.
+    count: u8,
+    /// The path whose turn it is.
+    turn: u8,
+}
+
+impl Ways {
+    /// Returns whether there is more than one path.
+    #[inline]
+    pub(crate) fn are_several(&self) -> bool {
+        self.count > 1
+    }
+
+    /// Creates the paths of a drive with or without a second port.
+    pub(crate) fn new(second: Option<&SecondPort>) -> Self {
+        let single = Self {
+            multipath: Multipath::Failover,
+            lost: [false; 2],
+            timeout: COMMAND_TIMEOUT,
+            count: 1,
+            turn: 0,
+        };
+        second.map_or(single, |port| Self {
+            multipath: port.multipath,
+            lost: [false; 2],
+            timeout: port.path_timeout,
+            count: 2,
+            turn: 0,
+        })
+    }
+
+    /// Returns the path of the next command.
+    pub(crate) fn choose(&mut self) -> WayNumber {
+        if self.count == 1 {
+            return WayNumber(0);
+        }
+        let (way, other) = (WayNumber(self.turn), WayNumber(1 - self.turn));
+        if self.multipath == Multipath::RoundRobin {
+            self.turn = other.0;
+        }
+        if self.is_lost(way) { other } else { way }
+    }
+
+    pub(crate) fn is_lost(&self, way: WayNumber) -> bool {
+        self.lost[usize::from(way)]
+    }
+
+    pub(crate) fn are_lost(&self) -> bool {
+        self.lost[..usize::from(self.count)].iter().all(|lost| *lost)
+    }
+
+    /// Marks a path as lost, or as working again.
+    pub(crate) fn lose(&mut self, way: WayNumber, lost: bool) {
+        self.lost[usize::from(way)] = lost;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::engine::budget::Hop;
+    use crate::link::{LinkLaw, Sas, SasRate};
+    use crate::simulator::Completion;
+    use crate::spec::PageTimes;
+    use crate::spec::SystemSpec;
+    use crate::spec::submission::Submission;
+    use crate::tests::link::{dual, read_of};
+    use crate::tests::runs::{at_rest, megabytes, run, sas, small_drive, test, unlimited};
+    use lanemark_schema::units::{Bytes, Instant};
+    use lanemark_schema::workload::{Access, Fault, FaultKind, Operation, Pattern, Test};
+
+    const TIMEOUT: Duration = Duration::from_microseconds(2_000);
+
+    fn us(microseconds: u64) -> Duration {
+        Duration::from_microseconds(microseconds)
+    }
+
+    /// A second port in addition to the first; path `port` fails after `at`.
+    fn failing(multipath: Multipath, port: u8, at: Duration) -> SystemSpec {
+        let mut system = dual(&unlimited(), multipath);
+        system.attachments[0].second.as_mut().unwrap().path_timeout = TIMEOUT;
+        system.faults = vec![Fault::at(at, FaultKind::PortLoss { port, timeout: None })];
+        system
+    }
+
+    fn utilisation(system: &SystemSpec, test: &Test, port: &str) -> f64 {
+        let path = run(system, test).path.unwrap();
+        path.hops.iter().find(|hop| hop.name.ends_with(port)).map_or(0.0, |hop| hop.utilisation)
+    }
+
+    #[test]
+    fn commands_take_turns_or_the_first_way_until_it_fails() {
+        let chosen = |multipath, lost: u8| {
+            let system = dual(&unlimited(), multipath);
+            let mut ways = Ways::new(system.attachments[0].second.as_ref());
+            let mut eight = Vec::new();
+            for command in 0..8 {
+                ways.lose(WayNumber(lost), (4..7).contains(&command));
+                eight.push(ways.choose().0);
+            }
+            eight
+        };
+        assert_eq!(chosen(Multipath::RoundRobin, 0), [0, 1, 0, 1, 1, 1, 1, 1]);
+        assert_eq!(chosen(Multipath::RoundRobin, 1), [0, 1, 0, 1, 0, 0, 0, 1]);
+        assert_eq!(chosen(Multipath::Failover, 0), [0, 0, 0, 0, 1, 1, 1, 0]);
+        assert_eq!(chosen(Multipath::Failover, 1), [0; 8]);
+        assert_eq!(Ways::new(None).choose(), WayNumber(0));
+    }
+
+    #[test]
+    fn two_ports_in_turn_carry_twice_as_much_as_one_both_ways() {
+        let mut drive = unlimited();
+        drive.flash_mut().program = PageTimes::alike(Duration::from_nanoseconds(10));
+        drive.buffer = Bytes::mebi(32);
+        for read in [true, false] {
+            let test = test(Bytes::kibi(128), Pattern::Sequential, read, 32);
+            let carried = |system: &SystemSpec| megabytes(&run(system, &test));
+            let one = carried(&dual(&drive, Multipath::Failover));
+            let gain = carried(&dual(&drive, Multipath::RoundRobin)) / one;
+            assert!((gain - 2.0).abs() < 0.05, "read {read}: {gain}");
+            // A wide port of both phys reaches the same.
+            let mut wide = dual(&drive, Multipath::RoundRobin);
+            wide.attachments[0].second = None;
+            wide.attachments[0].way.links[0].law =
+                LinkLaw::Sas(Sas::new(SasRate::Gen3, 2).kept_open());
+            assert!((carried(&wide) / one - 2.0).abs() < 0.05);
+        }
+        let test = test(Bytes::kibi(128), Pattern::Sequential, true, 32);
+        for port in ["port a", "port b"] {
+            assert!(utilisation(&dual(&drive, Multipath::RoundRobin), &test, port) > 0.95);
+        }
+        assert!(utilisation(&dual(&drive, Multipath::Failover), &test, "port a") > 0.95);
+        assert_eq!(utilisation(&dual(&drive, Multipath::Failover), &test, "port b"), 0.0);
+    }
+
+    /// Two ports share the controller data path of their drive.
+    #[test]
+    fn two_ports_carry_no_more_than_the_drive() {
+        let mut drive = unlimited();
+        drive.data_path_read = Some(lanemark_schema::units::BytesPerSecond(1_500_000_000));
+        let test = test(Bytes::kibi(128), Pattern::Sequential, true, 32);
+        let seen = megabytes(&run(&dual(&drive, Multipath::RoundRobin), &test));
+        assert!((seen / 1_500.0 - 1.0).abs() < 0.01, "{seen} MB/s");
+    }
+
+    /// The port makes no difference at queue depth 1, and a second port does no harm.
+    #[test]
+    fn one_command_at_a_time_takes_as_long_by_either_port() {
+        let test = test(Bytes::kibi(4), Pattern::Uniform, true, 1);
+        let single = run(&sas(small_drive(), 1), &test).latency();
+        for multipath in [Multipath::RoundRobin, Multipath::Failover] {
+            let both = run(&dual(&small_drive(), multipath), &test).latency();
+            assert_eq!((both.min_ns(), both.max_ns()), (single.min_ns(), single.max_ns()));
+        }
+    }
+
+    /// Keeps `depth` requests outstanding until the requested number is complete.
+    fn completions(system: &SystemSpec, operation: Operation, depth: u64) -> Vec<Completion> {
+        assert_eq!(system.check(), Ok(()));
+        let mut simulator = at_rest(system, Bytes::mebi(32).into());
+        let access = Access { operation, ..read_of(Bytes::kibi(128)) };
+        (0..depth).for_each(|tag| {
+            simulator.submit(Submission::new(Instant::ZERO, access).tagged(tag)).unwrap();
+        });
+        let mut seen = Vec::new();
+        while let Some(done) = simulator.advance() {
+            let latency = done.completed.since(done.submitted);
+            assert_eq!(done.budget.total(), latency, "stages must sum to the latency");
+            seen.push(done);
+            if seen.len() as u64 + depth <= 400 {
+                simulator.submit(Submission::new(done.completed, access).tagged(done.tag)).unwrap();
+            }
+        }
+        assert_eq!(simulator.outstanding(), 0);
+        seen
+    }
+
+    #[test]
+    fn failover_keeps_going_and_what_was_under_way_comes_back_after_the_timeout() {
+        for operation in [Operation::Read, Operation::Write] {
+            let mut system = failing(Multipath::Failover, 0, us(3_000));
+            let fails = Instant::ZERO + us(3_000);
+            system.attachments[0].drive.flash_mut().program =
+                PageTimes::alike(Duration::from_nanoseconds(10));
+            let seen = completions(&system, operation, 8);
+            assert_eq!(seen.len(), 400);
+            // All requests that were outstanding at that instant were under way.
+            let late = |done: &&Completion| done.completed.since(done.submitted) >= TIMEOUT;
+            let (before, after): (Vec<&Completion>, Vec<&Completion>) =
+                seen.iter().partition(|done| done.submitted < fails);
+            let lost: Vec<&Completion> = before.into_iter().filter(late).collect();
+            assert_eq!(lost.len(), 8);
+            for done in &lost {
+                assert!(done.submitted < fails && done.completed < fails + TIMEOUT + us(1_500));
+                assert!(done.budget.wait(Hop::Protocol as usize) > TIMEOUT - us(1_000));
+            }
+            assert!(after.len() > 100);
+            assert!(completions(&system, operation, 8) == seen, "the same again");
+        }
+    }
+
+    #[test]
+    fn a_failed_way_is_used_until_it_fails_and_not_after() {
+        let test = Test {
+            volume: None,
+            duration: Some(us(20_000)),
+            ..test(Bytes::kibi(128), Pattern::Sequential, true, 8)
+        };
+        // The first half uses both ports, the second one: only port a loses half of the time.
+        let system = failing(Multipath::RoundRobin, 0, us(10_000));
+        let share = utilisation(&system, &test, "port a");
+        assert!((0.45..0.55).contains(&share), "{share}");
+        assert!(utilisation(&system, &test, "port b") > 0.8);
+    }
+
+    #[test]
+    fn ports_that_cannot_be_are_told() {
+        let mut system = dual(&small_drive(), Multipath::Failover);
+        system.attachments[0].second.as_mut().unwrap().way.links.clear();
+        assert!(system.check().is_err());
+    }
+}

@@ -1,0 +1,177 @@
+//! A link that several drives share on their path to the host: a chipset's uplink, a switch's.
+//!
+//! Bursts towards the host queue by their port of origin, and the ports take turns (round robin, PCI Express Base
+//! Specification 5.0, 6.3.3): a drive with many bursts under way receives no more than one with few. A burst is ready
+//! when enough of it has flowed in that it can pass without a gap. Towards the drives there is no choice: all data
+//! comes from the host, in one order.
+//!
+//! Not modelled: weighted port arbitration and virtual channels; credits that would hold a burst back in the link
+//! before (the queues here are unbounded).
+
+use crate::engine::number::{DriveNumber, WayNumber};
+use crate::engine::slab::{Chain, CommandHandle, Linked, Slab, TransferHandle, Transfers};
+use crate::engine::station::Span;
+use crate::link::{Link, Place};
+use lanemark_schema::units::{Bytes, Instant};
+
+/// Returns the port of a shared link to which a path of a drive leads: each drive has two.
+pub(crate) fn port_of(drive: DriveNumber, way: WayNumber) -> u16 {
+    drive.0 * 2 + u16::from(way.0)
+}
+
+/// A burst of read data in transit over shared links.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Transfer {
+    /// The command that the burst belongs to.
+    pub command: CommandHandle,
+    /// The port that the burst comes from; each drive has two.
+    pub port: u16,
+    /// Length of the burst.
+    pub bytes: Bytes,
+    /// Position of the burst in its command.
+    pub place: Place,
+    /// Time in which the burst flows into the link.
+    pub inflow: Span,
+    /// The link, counted from the host.
+    pub link: usize,
+    /// The next burst in the queue of the port.
+    pub next: TransferHandle,
+}
+
+impl Linked for Transfer {
+    type Kind = Transfers;
+    fn next(&mut self) -> &mut TransferHandle {
+        &mut self.next
+    }
+}
+
+/// A shared link with the queues of its ports.
+#[derive(Clone, Debug)]
+pub(crate) struct SharedLink {
+    queues: Vec<Chain<Transfers>>,
+    /// The port whose turn it is.
+    turn: usize,
+    waiting: usize,
+    /// A burst passes through, and an event will occur when the link is free.
+    busy: bool,
+}
+
+impl SharedLink {
+    /// Creates an idle link with `ports` ports.
+    pub(crate) fn new(ports: usize) -> Self {
+        Self { queues: vec![Chain::EMPTY; ports], turn: 0, waiting: 0, busy: false }
+    }
+
+    /// Returns the instant from which `transfer` can pass `link` without a gap.
+    pub(crate) fn ready(link: &Link, transfer: &Transfer) -> Instant {
+        let service = link.read_time(transfer.bytes, transfer.place);
+        let latest = transfer.inflow.end.picoseconds().saturating_sub(service.picoseconds());
+        transfer.inflow.start.max(Instant::from_picoseconds(latest))
+    }
+
+    /// Queues a burst; returns true if the link is free to take one.
+    pub(crate) fn queue(
+        &mut self,
+        transfers: &mut Slab<Transfer, Transfers>,
+        handle: TransferHandle,
+    ) -> bool {
+        let port = usize::from(transfers[handle].port);
+        self.queues[port].push(transfers, handle);
+        self.waiting += 1;
+        !self.busy
+    }
+
+    /// Removes the bursts that wait in the queue of a port.
+    pub(crate) fn forget(&mut self, transfers: &mut Slab<Transfer, Transfers>, port: u16) {
+        while let Some(handle) = self.queues[usize::from(port)].pop(transfers) {
+            transfers.free(handle);
+            self.waiting -= 1;
+        }
+    }
+
+    /// Frees the link, and returns the next burst in turn, if one waits.
+    pub(crate) fn next(
+        &mut self,
+        transfers: &mut Slab<Transfer, Transfers>,
+    ) -> Option<TransferHandle> {
+        self.busy = self.waiting > 0;
+        if self.waiting == 0 {
+            return None;
+        }
+        let ports = self.queues.len();
+        let port = (0..ports)
+            .map(|step| (self.turn + step) % ports)
+            .find(|&port| !self.queues[port].is_empty())?;
+        self.turn = (port + 1) % ports;
+        self.waiting -= 1;
+        self.queues[port].pop(transfers)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::engine::slab::Handle;
+
+    #[test]
+    fn ports_take_turns_however_many_bursts_each_has() {
+        let mut transfers = Slab::new();
+        let mut link = SharedLink::new(3);
+        for port in [0u16, 0, 0, 0, 2] {
+            let now = Span { start: Instant::ZERO, end: Instant::ZERO };
+            let place = Place { first: true, last: true };
+            let burst = Transfer {
+                command: Handle::NONE,
+                port,
+                bytes: Bytes(1),
+                place,
+                inflow: now,
+                link: 0,
+                next: Handle::NONE,
+            };
+            let handle = transfers.insert(burst);
+            link.queue(&mut transfers, handle);
+        }
+        let mut order = Vec::new();
+        while let Some(handle) = link.next(&mut transfers) {
+            order.push(transfers[handle].port);
+        }
+        assert_eq!(order, [0, 2, 0, 0, 0]);
+    }
+
+    /// A burst is sent at once if the link is slower than the inflow, else when the rest can follow without a gap.
+    #[test]
+    fn a_burst_is_ready_when_the_link_can_pass_it_on_without_a_gap() {
+        use crate::host::protocol::COMPLETION;
+        use crate::link::{LinkLaw, LinkSpec, Pcie, PcieGeneration};
+        use lanemark_schema::units::Duration;
+        let law = Pcie::new(PcieGeneration::Two, 1, Bytes(128), Bytes(512));
+        let (bytes, start) = (Bytes::kibi(4), Instant::from_picoseconds(1_000));
+        for (speed, last) in [1, 2, 5].into_iter().flat_map(|one| [(one, false), (one, true)]) {
+            let (name, latency) = (String::new(), Duration::ZERO);
+            let link = LinkSpec { name, law: LinkLaw::Pcie(law), latency, speed };
+            let link = Link::new(&link, COMPLETION);
+            let end = if last {
+                law.write_time(Bytes(16)) + law.write_time(Bytes(4))
+            } else {
+                Duration::ZERO
+            };
+            let service = (law.post_time(bytes) + end) / u64::from(speed);
+            let inflows =
+                [Duration::ZERO, service, service + Duration::from_picoseconds(1), service * 3];
+            for inflow in inflows {
+                let transfer = Transfer {
+                    command: Handle::NONE,
+                    port: 0,
+                    bytes,
+                    place: Place { first: true, last },
+                    inflow: Span { start, end: start + inflow },
+                    link: 0,
+                    next: Handle::NONE,
+                };
+                let wait = inflow.saturating_sub(service);
+                assert_eq!(SharedLink::ready(&link, &transfer), start + wait, "speed {speed}");
+            }
+        }
+    }
+}

@@ -1,0 +1,251 @@
+//! Ceilings by formula: the maximum load that each hop of a system can carry for a test, without simulation.
+//!
+//! Each ceiling is the hop's own formula at saturation with everything else free of charge: block over the time for
+//! which one request occupies it, times the number of servers. No hop of any run can exceed its ceiling, as a property
+//! test verifies; the simulator shows how close the bottleneck comes. For a mix of reads and writes the times add up in
+//! their shares, except for the two directions of PCI Express and of a controller data path, which carry at once.
+
+use super::hops;
+use crate::drive::law::{MediaDemand, law};
+use crate::engine::station::Demand;
+use crate::host::protocol::COMPLETION;
+use crate::link::law::Asked;
+use crate::link::{LinkLaw, LinkSpec};
+use crate::spec::{
+    AdapterSpec, AttachmentSpec, Crowded, DriveSpec, FrontEndSpec, Multipath, ProtocolKind,
+    ProtocolSpec, SLOT, SystemSpec,
+};
+use lanemark_schema::result::HopId;
+use lanemark_schema::units::{Bytes, BytesPerSecond, Duration};
+use lanemark_schema::workload::Test;
+
+/// The ceiling of one hop for a test.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Ceiling {
+    /// The hop.
+    pub id: HopId,
+    /// The hop's name, as in results.
+    pub name: String,
+    /// The hop's formula as text.
+    pub law: String,
+    /// The maximum throughput of the hop, if it has a limit.
+    pub rate: Option<BytesPerSecond>,
+    /// The time of a small message through the hop, in one direction, if known.
+    pub latency: Option<Duration>,
+}
+
+/// Returns the ceilings of all hops, from the processor to the media. `spec` and `test` must have been checked. The
+/// hops of several drives are the hops of the first, each with the combined throughput of all similar ones; a shared
+/// link counts once.
+pub fn ceilings(spec: &SystemSpec, test: &Test) -> Vec<Ceiling> {
+    let mut hops = ceilings_of_one(spec, spec.first(), test);
+    let Some(volume) = spec.volume else {
+        together(spec, test, &mut hops);
+        return hops;
+    };
+    let (own, shared) = volume.demand(spec.drives(), test.read_share());
+    for hop in hops.iter_mut().filter(|hop| !of_host(hop.id)) {
+        let demand = if of_trunk(hop.id, spec.trunk.len()) { shared } else { own };
+        hop.rate = hop.rate.map(|rate| BytesPerSecond((rate.0 as f64 / demand) as u64));
+    }
+    note_drives(spec, &mut hops);
+    hops
+}
+
+/// Returns whether a hop precedes the first link, so that all drives share it.
+fn of_host(hop: HopId) -> bool {
+    matches!(hop, HopId::Cpu | HopId::Protocol)
+}
+
+/// Returns whether a hop is one of the `trunk` links that several paths use.
+fn of_trunk(hop: HopId, trunk: usize) -> bool {
+    matches!(hop, HopId::Link(place) if usize::from(place) < trunk)
+}
+
+/// States in the formulas of hops whether each drive has a separate hop.
+fn note_drives(spec: &SystemSpec, hops: &mut [Ceiling]) {
+    for hop in hops.iter_mut().filter(|hop| !of_host(hop.id)) {
+        let note = if of_trunk(hop.id, spec.trunk.len()) { "shared" } else { "each" };
+        hop.law += &format!(", {note} of {} drives", spec.drives());
+    }
+}
+
+/// Adds the separate hops of further drives to the hops of the first drive, each with its own test.
+fn together(spec: &SystemSpec, test: &Test, hops: &mut [Ceiling]) {
+    let first: Vec<Option<BytesPerSecond>> = hops.iter().map(|hop| hop.rate).collect();
+    for other in &spec.attachments[1..] {
+        let own = ceilings_of_one(spec, other, test);
+        for (hop, first) in hops.iter_mut().zip(&first) {
+            if of_host(hop.id) || of_trunk(hop.id, other.way.trunk) {
+                continue;
+            }
+            // A drive of another kind that lacks the hop counts as much as the first drive's.
+            let more = own.iter().find(|own| own.id == hop.id).map_or(*first, |own| own.rate);
+            hop.rate =
+                hop.rate.zip(more).map(|(sum, more)| BytesPerSecond(sum.0.saturating_add(more.0)));
+        }
+    }
+    if spec.drives() > 1 {
+        note_drives(spec, hops);
+    }
+}
+
+fn ceilings_of_one(spec: &SystemSpec, one: &AttachmentSpec, test: &Test) -> Vec<Ceiling> {
+    let mut hops = vec![processor(spec, one, test), protocol(one, test)];
+    hops.extend(links(spec, one, test));
+    hops.extend([front_end(one, test), data_path(&one.drive, test)]);
+    let media = law(&one.drive.media).demands(test).into_iter();
+    hops.extend(media.map(|hop| {
+        let MediaDemand { id, name, law, demand, servers, latency } = hop;
+        Ceiling { id, name: name.to_owned(), law, rate: served(test, demand, servers), latency }
+    }));
+    hops
+}
+
+/// Returns the number of commands that a request is split into.
+fn commands(one: &AttachmentSpec, test: &Test) -> u64 {
+    test.block.get().div_ceil(one.transfer_max().get())
+}
+
+fn served(test: &Test, demand: Demand, servers: u64) -> Option<BytesPerSecond> {
+    demand.rate(test.block, test.read_share(), servers)
+}
+
+fn processor(spec: &SystemSpec, one: &AttachmentSpec, test: &Test) -> Ceiling {
+    let request = spec.cpu.request_submit + spec.cpu.request_complete;
+    let protocol = &one.protocol;
+    let count = commands(one, test);
+    let demand = Demand {
+        read: request + protocol.read_time * count,
+        write: request + spec.cpu.write_submit + protocol.write_time * count,
+    };
+    let threads = test.threads.saturating_mul(spec.targets().len() as u32);
+    let cores = u64::from(threads.min(spec.cpu.cores));
+    let law = match protocol.kind {
+        ProtocolKind::AtaDma => format!("{} a read, {} a write", demand.read, demand.write),
+        _ if demand.read == demand.write => {
+            format!("{} a request on {cores} of {} cores", demand.read, spec.cpu.cores)
+        }
+        _ => format!(
+            "{} a read, {} a write on {cores} of {} cores",
+            demand.read, demand.write, spec.cpu.cores
+        ),
+    };
+    let (id, name) = (HopId::Cpu, hops::processor_name(protocol.kind).to_owned());
+    Ceiling { id, name, law, rate: served(test, demand, cores), latency: None }
+}
+
+fn protocol(one: &AttachmentSpec, test: &Test) -> Ceiling {
+    let ProtocolSpec { kind, queues, queue_depth, transfer_max, adapter, .. } = &one.protocol;
+    let mut law = format!("{queues} x {queue_depth} commands of at most {transfer_max}");
+    let mut rate = None;
+    if let Some(AdapterSpec { command_time, crowded, cache }) = *adapter {
+        law += &format!(", {command_time} each");
+        if let Some(Crowded { above, command_time }) = crowded {
+            law += &format!(", {command_time} beyond {above} outstanding");
+        }
+        if let Some(cache) = cache {
+            law += &format!(", writes into {} of cache", cache.size);
+        }
+        // The limit holds for any number of outstanding commands: it is the rate that some number of them can reach.
+        let demand = command_time * commands(one, test);
+        rate = served(test, Demand { read: demand, write: demand }, 1);
+    }
+    Ceiling { id: HopId::Protocol, name: kind.name().to_owned(), law, rate, latency: None }
+}
+
+/// Returns the links of the path, followed by the links of the path to a second port. If the two take turns, each
+/// carries half of the drive's data.
+fn links(spec: &SystemSpec, one: &AttachmentSpec, test: &Test) -> Vec<Ceiling> {
+    let ceiling = |id: HopId, link: &LinkSpec, note: &str, times: u64| Ceiling {
+        id,
+        name: link.name.clone(),
+        law: match link.speed {
+            1 => format!("{}{note}", link.law),
+            speed => format!("{} at {speed} times its speed{note}", link.law),
+        },
+        rate: Some(BytesPerSecond(
+            over_link(&link.law, one.transfer_max(), test).0 * u64::from(link.speed) * times,
+        )),
+        latency: Some(link.latency),
+    };
+    let Some(second) = &one.second else {
+        return first(spec, one).map(|(id, link)| ceiling(id, link, "", 1)).collect();
+    };
+    let (first_note, second_note, times) = match second.multipath {
+        Multipath::RoundRobin => (", every other command", ", every other command", 2),
+        Multipath::Failover => ("", ", when the first port fails", 1),
+    };
+    // A link on both paths carries both halves.
+    let both = one.way.trunk.min(second.way.trunk);
+    let first = first(spec, one).map(|(id, link)| match of_trunk(id, both) {
+        true => ceiling(id, link, "", 1),
+        false => ceiling(id, link, first_note, times),
+    });
+    let own = second.way.links.iter().zip(0..);
+    let own = own.map(|(link, place)| ceiling(HopId::SecondLink(place), link, second_note, times));
+    first.chain(own).collect()
+}
+
+/// Returns the links of the first path to a drive, each with its hop.
+fn first<'s>(
+    spec: &'s SystemSpec,
+    one: &'s AttachmentSpec,
+) -> impl Iterator<Item = (HopId, &'s LinkSpec)> {
+    (0..).map(HopId::Link).zip(spec.links(&one.way))
+}
+
+/// Returns the maximum throughput of a link for a test whose requests are cut into commands of up to `transfer_max`.
+pub fn over_link(law: &LinkLaw, transfer_max: Bytes, test: &Test) -> BytesPerSecond {
+    law.ceiling(Asked { test, transfer_max, least: SLOT, end: COMPLETION })
+}
+
+fn front_end(one: &AttachmentSpec, test: &Test) -> Ceiling {
+    // All values are named, so that the compiler points here for a new one: a value that occupies an engine limits the
+    // rate.
+    let FrontEndSpec {
+        engines,
+        read_time,
+        write_time,
+        read_unit_time,
+        read_latency,
+        miss_latency: _,
+        write_latency: _,
+        flush_latency: _,
+    } = one.drive.front_end;
+    let count = commands(one, test);
+    let units = test.block.get().div_ceil(SLOT.get()).saturating_sub(count);
+    let read = read_time * count + read_unit_time * units;
+    let demand = Demand { read, write: write_time * count };
+    Ceiling {
+        id: HopId::FrontEnd,
+        name: "front end".to_owned(),
+        law: match read_unit_time {
+            Duration::ZERO => format!("{read_time} a read, {write_time} a write command"),
+            more => format!(
+                "{read_time} a read and {more} for each 4 KiB more, {write_time} a write command"
+            ),
+        },
+        rate: served(test, demand, engines.into()),
+        latency: Some(read_latency),
+    }
+}
+
+fn data_path(drive: &DriveSpec, test: &Test) -> Ceiling {
+    let time = |rate: Option<BytesPerSecond>| rate.map_or(Duration::ZERO, |rate| test.block / rate);
+    let (read, write) = (drive.data_path_read, drive.data_path_write);
+    let told = |rate: Option<BytesPerSecond>| {
+        rate.map_or_else(|| "no limit".to_owned(), |rate| rate.to_string())
+    };
+    // Both directions carry at once, each at its own rate.
+    let nothing = Duration::ZERO;
+    let reading = served(test, Demand { read: time(read), write: nothing }, 1);
+    let writing = served(test, Demand { read: nothing, write: time(write) }, 1);
+    Ceiling {
+        id: HopId::DataPath,
+        name: "data path".to_owned(),
+        law: format!("reading {}, writing {}", told(read), told(write)),
+        rate: reading.into_iter().chain(writing).min(),
+        latency: None,
+    }
+}

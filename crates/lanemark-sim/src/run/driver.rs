@@ -1,0 +1,97 @@
+//! A test in closed or open loop on a simulated system.
+//!
+//! In a closed loop each thread keeps its queue depth outstanding; in an open one its requests have given times
+//! (`open`); a database's users request transactions, which need several requests (`transactions`). A lane (`lane`)
+//! submits and counts the requests of one test; tests in parallel have one lane each (`beside`). Counting begins after
+//! the ramp and ends with the volume or the duration, whichever is first. Requests in flight at the end of the duration
+//! are not counted: the sample has their number and ages ([`InFlight`](lanemark_schema::result::InFlight)), since their
+//! latencies are unknown. A test of rounds continues without a gap from one to the next, ends when its figures are
+//! steady, and reports the last five.
+
+mod beside;
+mod lane;
+mod open;
+mod tally;
+mod transactions;
+
+use crate::run::progress::Progress;
+use crate::simulator::SimError;
+use crate::spec::{CheckedSystem, Content};
+use crate::storage::Storage;
+pub use beside::run_beside_watched;
+use lane::{Lane, Place};
+use lanemark_schema::result::Sample;
+use lanemark_schema::rng::StreamKey;
+use lanemark_schema::units::Bytes;
+use lanemark_schema::workload::{Asks, CheckedTest};
+
+/// Interval at which [`run_test_watched`] reports its progress, in events of the simulator: every few milliseconds.
+const WATCH_EVENTS: u64 = 4096;
+
+/// Runs one repeat of `test` on the volume of `spec`, or in each namespace of each drive at once, with the random
+/// streams of `key` (whose thread is ignored). When the test begins, its span is written in each namespace of a fresh
+/// drive, and so is all space before the span of the last namespace; the rest of the drive is erased.
+///
+/// # Errors
+/// Returns a [`SimError`] if the test does not fit the drive.
+pub fn run_test(
+    spec: &CheckedSystem,
+    test: &CheckedTest,
+    key: StreamKey,
+) -> Result<Sample, SimError> {
+    run_test_watched(spec, test, key, &mut |_| true)
+}
+
+/// Runs one repeat of `test` as [`run_test`] does, and reports its progress to `watch` every few thousand events.
+/// `watch` ends the run by returning false.
+///
+/// # Errors
+/// Returns the errors of [`run_test`], and [`SimError::Cancelled`] if `watch` ended the run.
+pub fn run_test_watched(
+    spec: &CheckedSystem,
+    test: &CheckedTest,
+    key: StreamKey,
+    watch: &mut dyn FnMut(&Progress) -> bool,
+) -> Result<Sample, SimError> {
+    let requests = match &test.asks {
+        Asks::Requests(requests) => requests,
+        Asks::Transactions(load) => return transactions::run(spec, test, load, key, watch),
+        // A checked test is neither.
+        Asks::Database(_) => return Err(SimError::NotSimulated { what: "a real database" }),
+        Asks::PartlyStated(_) => {
+            return Err(SimError::NotSimulated { what: "a test that is not completely stated" });
+        }
+        Asks::Trace(_) => return Err(SimError::NotSimulated { what: "a trace without its file" }),
+    };
+    let mut lane = Lane::new(spec, test, requests, key, Place::default());
+    let mut storage = Storage::new(spec, Content::of(test), key);
+    let mut metering = lane.metering(spec, test);
+    lane.fill_queues(&mut storage)?;
+    let mut watched = 0;
+    let mut past = None;
+    while let Some(mut completion) = metering.advance(&mut storage) {
+        let events = storage.simulator().events();
+        if events >= watched {
+            watched = events + WATCH_EVENTS;
+            if !watch(&lane.progress(completion.completed, test)) {
+                return Err(SimError::Cancelled);
+            }
+        }
+        if lane.is_over(completion.completed, storage.simulator(), &mut metering) {
+            past = Some(completion);
+            break;
+        }
+        completion.check_end()?;
+        lane.count(&mut completion, storage.simulator(), 0);
+        lane.submit_next(&mut storage, &completion)?;
+        if storage.simulator().outstanding() == 0 {
+            metering.end(storage.simulator(), completion.completed);
+            // Data that the cache of an adapter has yet to write is not part of the test.
+            if lane.asks_no_more() && storage.simulator().adapter_cached() > Bytes::ZERO {
+                break;
+            }
+        }
+    }
+    let energy = metering.energy(spec);
+    Ok(lane.end(spec, test, &storage, past.as_ref(), None, energy))
+}

@@ -1,0 +1,145 @@
+//! Tests in parallel on one simulated system: a drive copied onto itself, a log next to data.
+//!
+//! The tests begin together, each after its delay, and each ends by its own volume or duration and is counted
+//! separately. The work of drives and hops while a test counts is the work of all tests, as in a measurement of a
+//! machine, and so is the load from which a hop's ceiling follows. Energy is not reported: it cannot be divided among
+//! the tests.
+//!
+//! Not modelled: rounds until a figure is steady, and transactions, in parallel with other tests.
+
+use super::lane::{Lane, LaneTag, Place};
+use super::{WATCH_EVENTS, run_test_watched};
+use crate::fault::Status;
+use crate::run::progress::Progress;
+use crate::simulator::{Completion, SimError};
+use crate::spec::{CheckedSystem, Content};
+use crate::storage::Storage;
+use lanemark_schema::result::Sample;
+use lanemark_schema::rng::StreamKey;
+use lanemark_schema::units::Instant;
+use lanemark_schema::workload::{CheckedTest, Requests};
+
+/// Runs one repeat of `tests` in parallel, each with the random streams of its key, and returns their samples in the
+/// same order; a single test runs as [`run_test_watched`] does. The test that reaches furthest determines the content
+/// of the drives, and random events inside them follow from the first key.
+///
+/// # Errors
+/// Returns the errors of [`run_test_watched`], and [`SimError::NotSimulated`] if a test cannot run in parallel with
+/// others.
+pub fn run_beside_watched(
+    spec: &CheckedSystem,
+    tests: &[(CheckedTest, StreamKey)],
+    watch: &mut dyn FnMut(&Progress) -> bool,
+) -> Result<Vec<Sample>, SimError> {
+    let [(first, key), others @ ..] = tests else { return Ok(Vec::new()) };
+    if others.is_empty() {
+        return Ok(vec![run_test_watched(spec, first, *key, watch)?]);
+    }
+    let mut run = Beside::new(spec, tests)?;
+    for lane in run.lanes.iter_mut().flatten() {
+        lane.fill_queues(&mut run.storage)?;
+    }
+    let mut watched = 0;
+    while run.lanes.iter().any(Option::is_some) {
+        let Some(mut completion) = run.storage.advance() else { break };
+        let events = run.storage.simulator().events();
+        if events >= watched {
+            watched = events + WATCH_EVENTS;
+            if !watch(&run.progress(completion.completed)) {
+                return Err(SimError::Cancelled);
+            }
+        }
+        run.end_those_past(&completion);
+        let number = LaneTag::of(completion.tag).lane as usize;
+        let Some(lane) = &mut run.lanes[number] else { continue };
+        completion.check_end()?;
+        lane.count(&mut completion, run.storage.simulator(), run.moved);
+        if completion.status == Status::Good && completion.access.operation.moves_data() {
+            run.moved += completion.access.length.get();
+        }
+        lane.submit_next(&mut run.storage, &completion)?;
+        if lane.is_done_after_one() {
+            run.end(number, None);
+        }
+    }
+    for number in 0..tests.len() {
+        run.end(number, None);
+    }
+    Ok(run.samples.into_iter().flatten().collect())
+}
+
+/// Tests under way in parallel.
+struct Beside<'t> {
+    spec: &'t CheckedSystem,
+    tests: &'t [(CheckedTest, StreamKey)],
+    storage: Storage,
+    /// The tests that are not over.
+    lanes: Vec<Option<Lane>>,
+    /// The samples of the tests that are over.
+    samples: Vec<Option<Sample>>,
+    /// Bytes that all tests have moved.
+    moved: u64,
+}
+
+impl<'t> Beside<'t> {
+    fn new(
+        spec: &'t CheckedSystem,
+        tests: &'t [(CheckedTest, StreamKey)],
+    ) -> Result<Self, SimError> {
+        let mut threads_before = 0;
+        let lanes = tests.iter().enumerate().map(|(number, (test, key))| {
+            let requests = requests(test)?;
+            let place = Place { number: number as u32, threads_before, from: test.start.delay };
+            threads_before += test.threads * spec.targets().len() as u32;
+            Ok(Some(Lane::new(spec, test, requests, *key, place)))
+        });
+        let content = Content::of_all(tests.iter().map(|(test, _)| &**test));
+        Ok(Self {
+            spec,
+            lanes: lanes.collect::<Result<_, SimError>>()?,
+            storage: Storage::new(spec, content, tests[0].1),
+            samples: vec![None; tests.len()],
+            moved: 0,
+            tests,
+        })
+    }
+
+    /// Returns the progress of the test with the longest remainder.
+    fn progress(&self, now: Instant) -> Progress {
+        let mut all = Progress { requests: 0, now, share: None };
+        for (lane, (test, _)) in self.lanes.iter().zip(self.tests) {
+            let Some(lane) = lane else { continue };
+            let own = lane.progress(now, test);
+            all.requests += own.requests;
+            all.share = all.share.into_iter().chain(own.share).reduce(f64::min);
+        }
+        all
+    }
+
+    /// Ends the tests whose time is over before `completion`.
+    fn end_those_past(&mut self, completion: &Completion) {
+        for number in 0..self.lanes.len() {
+            let lane = self.lanes[number].as_ref();
+            if lane.is_some_and(|lane| lane.is_past(completion.completed)) {
+                self.end(number, Some(completion));
+            }
+        }
+    }
+
+    /// Ends a test, if it has not ended, before a completion that is `past` its end. Its requests in flight continue,
+    /// and are not counted.
+    fn end(&mut self, number: usize, past: Option<&Completion>) {
+        let Some(lane) = self.lanes[number].take() else { return };
+        let (test, moved) = (&self.tests[number].0, Some(self.moved));
+        self.samples[number] = Some(lane.end(self.spec, test, &self.storage, past, moved, None));
+    }
+}
+
+/// Returns the requests of a test that may run in parallel with others.
+fn requests(test: &CheckedTest) -> Result<&Requests, SimError> {
+    if test.rounds.is_some() {
+        return Err(SimError::NotSimulated { what: "rounds until steady beside another test" });
+    }
+    let what = "a test that asks for no requests by itself beside another one";
+    test.requests().ok_or(SimError::NotSimulated { what })
+}

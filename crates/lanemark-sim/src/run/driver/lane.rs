@@ -1,0 +1,408 @@
+//! A test's threads on a system that other tests may use too: the requests that they submit, and the counting of them.
+
+use super::super::energy::Metering;
+use super::open::Open;
+use super::tally::{RoundsRun, Tally};
+use crate::fault::Status;
+use crate::run::path_use::{path_use, share_of_time};
+use crate::run::progress::Progress;
+use crate::simulator::{Completion, SimError, Simulator};
+use crate::spec::submission::Submission;
+use crate::spec::target::Target;
+use crate::spec::{CheckedSystem, SystemSpec};
+use crate::storage::Storage;
+use lanemark_schema::result::series::Recorder;
+use lanemark_schema::result::{
+    DirectionResult, DriveUse, EnergyUse, InFlight, RequestErrors, Sample,
+};
+use lanemark_schema::rng::StreamKey;
+use lanemark_schema::units::{Bytes, Duration, Instant};
+use lanemark_schema::workload::{Access, Accesses, Operation, Requests, Test};
+
+/// The position of a lane among the lanes of a run.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Place {
+    /// Number of the lane, which its tags carry in their upper half.
+    pub(super) number: u32,
+    /// Threads of the lanes before it.
+    pub(super) threads_before: u32,
+    /// Time at which its load begins.
+    pub(super) from: Duration,
+}
+
+/// A test under way.
+pub(super) struct Lane {
+    place: Place,
+    /// The threads of the first namespace of the first drive, then the threads of the next.
+    threads: Vec<Accesses>,
+    targets: Vec<Target>,
+    threads_per_target: u32,
+    queue_depth: u32,
+    think: Duration,
+    /// The times of requests, in an open loop; a tag is then a slot, and otherwise a thread.
+    open: Option<Open>,
+    /// The start of the source and of the destination, if the test writes the data that it has read.
+    copied: Option<(Bytes, Bytes)>,
+    /// Instants at which counting begins, and at which it must end.
+    counting_from: Instant,
+    deadline: Instant,
+    /// Data not yet submitted; the ramp does not use it up.
+    volume_left: u64,
+    /// Requests submitted until now, including the ramp, and the number of them that are not complete.
+    submitted: u64,
+    outstanding: u64,
+    /// Bytes that all lanes had moved when counting began.
+    moved_before: u64,
+    /// Instant at which the last request was counted.
+    last: Instant,
+    /// Counted requests, from the first counted one on, or of the present round.
+    tally: Option<Tally>,
+    rounds: Option<RoundsRun>,
+    series: Option<Recorder>,
+    errors: RequestErrors,
+}
+
+/// The owner of a request: a lane, and its slot there, which is a thread in a closed loop.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct LaneTag {
+    pub(super) lane: u32,
+    slot: u32,
+}
+
+impl LaneTag {
+    /// Reads the tag of a completion.
+    pub(super) fn of(tag: u64) -> Self {
+        Self { lane: (tag >> 32) as u32, slot: tag as u32 }
+    }
+
+    fn number(self) -> u64 {
+        u64::from(self.lane) << 32 | u64::from(self.slot)
+    }
+}
+
+impl Lane {
+    /// Creates the test without submitted requests.
+    pub(super) fn new(
+        spec: &CheckedSystem,
+        test: &Test,
+        requests: &Requests,
+        key: StreamKey,
+        place: Place,
+    ) -> Self {
+        let counting_from = Instant::ZERO + place.from + test.ramp;
+        let deadline = test.duration.map(|duration| counting_from + duration);
+        let targets = spec.targets();
+        let count = targets.len() as u64;
+        Self {
+            place,
+            threads: (0..test.threads * count as u32)
+                .map(|thread| stream(test, requests, thread, key))
+                .collect(),
+            targets,
+            threads_per_target: test.threads,
+            queue_depth: requests.queue_depth,
+            think: requests.think,
+            open: Open::of(test, test.threads * count as u32, key, place.from),
+            copied: requests.mix.copy_to.map(|to| (test.offset, to)),
+            counting_from,
+            deadline: deadline.unwrap_or(Instant::from_picoseconds(u64::MAX)),
+            volume_left: test.volume.map_or(u64::MAX, |volume| volume.get() * count),
+            submitted: 0,
+            outstanding: 0,
+            moved_before: 0,
+            last: counting_from,
+            tally: None,
+            rounds: test.rounds.map(|rounds| RoundsRun::new(rounds, counting_from)),
+            series: Recorder::of(test),
+            errors: RequestErrors::default(),
+        }
+    }
+
+    /// Returns the meters of a run of only this test.
+    pub(super) fn metering(&self, spec: &SystemSpec, test: &Test) -> Metering {
+        let timed = test.duration.map(|_| self.deadline);
+        let until = timed.or(test.rounds.map(|rounds| self.counting_from + rounds.length));
+        Metering::new(spec, self.counting_from, until)
+    }
+
+    /// Submits the first requests of all threads.
+    pub(super) fn fill_queues(&mut self, storage: &mut Storage) -> Result<(), SimError> {
+        let begin = Instant::ZERO + self.place.from;
+        for slot in 0..self.queue_depth {
+            for thread in 0..self.threads.len() as u32 {
+                match self.open {
+                    Some(_) => {
+                        self.submit_when_due(storage, begin, thread * self.queue_depth + slot)?;
+                    }
+                    None => self.submit(storage, begin, thread, thread)?,
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Submits the request that follows a completion: the write of copied data, or the next request.
+    pub(super) fn submit_next(
+        &mut self,
+        storage: &mut Storage,
+        completion: &Completion,
+    ) -> Result<(), SimError> {
+        let tag = LaneTag::of(completion.tag).slot;
+        if let (Some((from, to)), Access { operation: Operation::Read, offset, length }) =
+            (self.copied, completion.access)
+            && completion.status == Status::Good
+        {
+            let offset = offset - from + to;
+            let write = Access { operation: Operation::Write, offset, length };
+            return self.give(storage, completion.completed, write, tag, tag);
+        }
+        match self.open {
+            Some(_) => self.submit_when_due(storage, completion.completed, tag),
+            None => self.submit(storage, completion.completed + self.think, tag, tag),
+        }
+    }
+
+    /// Submits the request that is due next to a slot that is free from `free` on.
+    fn submit_when_due(
+        &mut self,
+        storage: &mut Storage,
+        free: Instant,
+        slot: u32,
+    ) -> Result<(), SimError> {
+        let Some(open) = &mut self.open else { return Ok(()) };
+        let thread = open.thread(slot);
+        let at = match self.threads[thread as usize].is_flush_next() {
+            true => open.at_once(slot, free),
+            false => open.next(slot, free),
+        };
+        self.submit(storage, at, thread, slot)
+    }
+
+    /// Submits a thread's next request, unless the volume is used up.
+    fn submit(
+        &mut self,
+        storage: &mut Storage,
+        at: Instant,
+        thread: u32,
+        tag: u32,
+    ) -> Result<(), SimError> {
+        if self.volume_left == 0 {
+            return Ok(());
+        }
+        let access = self.threads[thread as usize].next_access();
+        if at >= self.counting_from {
+            self.volume_left = self.volume_left.saturating_sub(access.length.get());
+        }
+        self.give(storage, at, access, thread, tag)
+    }
+
+    fn give(
+        &mut self,
+        storage: &mut Storage,
+        at: Instant,
+        access: Access,
+        thread: u32,
+        tag: u32,
+    ) -> Result<(), SimError> {
+        self.submitted += 1;
+        self.outstanding += 1;
+        let target = self.targets[(thread / self.threads_per_target) as usize];
+        let tag = LaneTag { lane: self.place.number, slot: tag }.number();
+        storage.submit(
+            Submission::new(at, access)
+                .to(target)
+                .by(self.place.threads_before + thread)
+                .tagged(tag),
+        )
+    }
+
+    /// Returns whether all of the test's volume has been requested.
+    pub(super) fn asks_no_more(&self) -> bool {
+        self.volume_left == 0
+    }
+
+    /// Notes that a request is complete, counted or not. Returns whether no request remains and no other will follow.
+    pub(super) fn is_done_after_one(&mut self) -> bool {
+        self.outstanding -= 1;
+        self.outstanding == 0 && self.volume_left == 0
+    }
+
+    /// Returns the progress of the test at `now`: by its time or by its volume, whichever is further.
+    pub(super) fn progress(&self, now: Instant, test: &Test) -> Progress {
+        let of_time = test
+            .duration
+            .map(|duration| share_of_time(now, self.place.from + test.ramp + duration));
+        let of_volume = test.volume.map(|volume| {
+            let all = volume.get() * self.targets.len() as u64;
+            1.0 - self.volume_left as f64 / all.max(1) as f64
+        });
+        let share = of_time.into_iter().chain(of_volume).reduce(f64::max);
+        Progress { requests: self.submitted, now, share }
+    }
+
+    /// Begins to count, unless counting has begun.
+    fn begin(&mut self, simulator: &Simulator, moved: u64) {
+        if self.tally.is_some() {
+            return;
+        }
+        self.moved_before = moved;
+        let mut tally = Tally::since(simulator);
+        if self.counting_from == Instant::ZERO {
+            // The work for the first request counts too.
+            tally.busy_before = Default::default();
+            tally.drive_before = DriveUse::default();
+        }
+        if let Some(series) = &mut self.series {
+            series.begin(tally.drive_before);
+        }
+        self.tally = Some(tally);
+    }
+
+    /// Ends the rounds that end before `at`. Returns whether the test ends before `at`.
+    pub(super) fn is_over(
+        &mut self,
+        at: Instant,
+        simulator: &Simulator,
+        metering: &mut Metering,
+    ) -> bool {
+        if self.rounds.is_some() && at >= self.counting_from {
+            self.begin(simulator, 0);
+        }
+        match (&mut self.rounds, &mut self.tally) {
+            (Some(rounds), Some(tally)) => rounds.is_over(at, tally, metering, simulator),
+            _ => self.is_past(at),
+        }
+    }
+
+    /// Returns whether the test's duration ends before `at`.
+    pub(super) fn is_past(&self, at: Instant) -> bool {
+        at > self.deadline
+    }
+
+    /// Counts a request of the test, if counting has begun; all lanes have moved `moved` bytes before it.
+    pub(super) fn count(&mut self, completion: &mut Completion, simulator: &Simulator, moved: u64) {
+        if let Status::Failed(kind) = completion.status {
+            self.errors.count(kind);
+        }
+        if completion.completed < self.counting_from {
+            return;
+        }
+        self.begin(simulator, moved);
+        if let Some(open) = &mut self.open {
+            let late = open.lateness(completion.tag as u32, completion.submitted);
+            open.count(late);
+            open.begin_when_due(completion);
+        }
+        let Some(tally) = &mut self.tally else { return };
+        self.last = completion.completed;
+        if completion.status != Status::Good {
+            return;
+        }
+        let latency = completion.completed.since(completion.submitted);
+        debug_assert_eq!(completion.budget.total(), latency, "stages must sum to the latency");
+        tally.count(completion, latency);
+        if let Some(series) = &mut self.series {
+            let at = completion.completed.since(self.counting_from);
+            if series.is_over(at) {
+                series.close(at, Some(simulator.drive_use()));
+            }
+            series.record(completion.access.operation, completion.access.length, latency);
+        }
+    }
+
+    /// Returns the requests that are in flight at `end`. `past` is the first completion after `end`, which `storage` no
+    /// longer has in flight. `tally` holds the counted requests.
+    fn in_flight(
+        &mut self,
+        storage: &Storage,
+        past: Option<&Completion>,
+        end: Instant,
+        tally: &Tally,
+    ) -> Option<InFlight> {
+        let past = past.map(|completion| (completion.tag, completion.submitted));
+        let own = storage.in_flight().into_iter().chain(past);
+        let own = own.filter(|(tag, _)| LaneTag::of(*tag).lane == self.place.number);
+        let ages = own.filter_map(|(tag, submitted)| {
+            let began = match &self.open {
+                Some(open) => open.due(tag as u32),
+                None => submitted,
+            };
+            (began <= end).then(|| end.since(began))
+        });
+        let mut ages: Vec<Duration> = ages.collect();
+        if let Some(open) = &mut self.open
+            && self.volume_left > 0
+        {
+            ages.extend(open.unsubmitted(end));
+        }
+        InFlight::of(&ages, tally.longest())
+    }
+
+    /// Returns the sample of the test, which is over. `moved` is the data that all lanes have moved, if there are
+    /// others; `past` is a completion after the end of the test, which is not counted.
+    pub(super) fn end(
+        mut self,
+        spec: &SystemSpec,
+        test: &Test,
+        storage: &Storage,
+        past: Option<&Completion>,
+        moved: Option<u64>,
+        energy: Option<EnergyUse>,
+    ) -> Sample {
+        let simulator = storage.simulator();
+        let end = if test.duration.is_some() && self.last < self.deadline && self.volume_left > 0 {
+            self.deadline
+        } else {
+            self.last
+        };
+        let tally = self.tally.take().unwrap_or_else(|| Tally::since(simulator));
+        let drive = simulator.drive_use();
+        let all = end.since(self.counting_from);
+        let (tally, elapsed, all, steady) = match self.rounds.take() {
+            Some(rounds) => {
+                let (tally, elapsed, all, steady) = rounds.finish(tally);
+                (tally, elapsed, all, Some(steady))
+            }
+            None => (tally, all, all, None),
+        };
+        let in_flight = self.in_flight(storage, past, self.counting_from + all, &tally);
+        // The hops carried the data of all lanes.
+        let carried = moved.map_or(tally.bytes(), |moved| Bytes(moved - self.moved_before));
+        let counted = (tally.requests(), carried, elapsed);
+        let path = path_use(spec, simulator, &tally.busy_before, &tally.budget, counted);
+        let counted =
+            |direction: DirectionResult| (direction.latency.count() > 0).then_some(direction);
+        Sample {
+            elapsed,
+            drive: Some(drive.since(&tally.drive_before)),
+            reads: counted(tally.reads),
+            writes: counted(tally.writes),
+            unified: None,
+            cpu: None,
+            evidence: None,
+            flushes: counted(tally.flushes),
+            trims: counted(tally.trims),
+            in_flight,
+            punctuality: self.open.map(Open::finish),
+            path: Some(path),
+            energy,
+            errors: self.errors,
+            faults: simulator.fault_uses(),
+            live: None,
+            replay: None,
+            series: self.series.map(|series| series.finish(all, Some(drive))),
+            steady,
+            transactions: None,
+            complete: true,
+        }
+    }
+}
+
+/// Returns the stream of a thread, counted over all namespaces. Sequential threads share the span of their namespace.
+fn stream(test: &Test, requests: &Requests, thread: u32, key: StreamKey) -> Accesses {
+    let own = thread % test.threads;
+    match requests.is_in_order() {
+        true => Accesses::of(test, requests, StreamKey { thread: own, ..key }),
+        false => Accesses::of(test, requests, StreamKey { thread, ..key }),
+    }
+}

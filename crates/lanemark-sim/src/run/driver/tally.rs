@@ -1,0 +1,143 @@
+//! The tally of a test: all of it at once, or round by round with the last five kept.
+
+use std::collections::VecDeque;
+
+use super::super::energy::Metering;
+use crate::engine::budget::{BudgetSum, HOPS};
+use crate::simulator::{Completion, Simulator};
+use lanemark_schema::result::steady::{Round, SteadyState, WINDOW};
+use lanemark_schema::result::{DirectionResult, DriveUse};
+use lanemark_schema::units::{Bytes, Duration, Instant};
+use lanemark_schema::workload::{Operation, Rounds};
+
+/// Requests counted since an instant, and the work of hops and drive until then.
+pub(super) struct Tally {
+    pub(super) reads: DirectionResult,
+    pub(super) writes: DirectionResult,
+    pub(super) flushes: DirectionResult,
+    pub(super) trims: DirectionResult,
+    /// The time budgets of reads and writes.
+    pub(super) budget: BudgetSum,
+    pub(super) busy_before: [Vec<Duration>; HOPS],
+    pub(super) drive_before: DriveUse,
+}
+
+impl Tally {
+    /// Creates a tally without requests that counts from the present of `simulator` on.
+    pub(super) fn since(simulator: &Simulator) -> Self {
+        Self {
+            reads: DirectionResult::new(),
+            writes: DirectionResult::new(),
+            flushes: DirectionResult::new(),
+            trims: DirectionResult::new(),
+            budget: BudgetSum::default(),
+            busy_before: simulator.busy(),
+            drive_before: simulator.drive_use(),
+        }
+    }
+
+    pub(super) fn count(&mut self, completion: &Completion, latency: Duration) {
+        let direction = match completion.access.operation {
+            Operation::Read => &mut self.reads,
+            Operation::Write => &mut self.writes,
+            Operation::Flush => &mut self.flushes,
+            Operation::Trim => &mut self.trims,
+        };
+        direction.record(completion.access.length, latency);
+        if completion.access.operation.moves_data() {
+            self.budget.add(&completion.budget, latency);
+        }
+    }
+
+    pub(super) fn requests(&self) -> u64 {
+        self.reads.latency.count() + self.writes.latency.count()
+    }
+
+    /// Returns the longest counted latency, if any request was counted.
+    pub(super) fn longest(&self) -> Option<Duration> {
+        let all = [&self.reads, &self.writes, &self.flushes, &self.trims];
+        let longest = all.iter().filter_map(|direction| direction.latency.max_ns()).max();
+        longest.map(Duration::from_nanoseconds)
+    }
+
+    pub(super) fn bytes(&self) -> Bytes {
+        self.reads.bytes + self.writes.bytes
+    }
+
+    /// Appends a later tally to this one.
+    fn and_then(mut self, later: &Self) -> Self {
+        let pairs = [
+            (&mut self.reads, &later.reads),
+            (&mut self.writes, &later.writes),
+            (&mut self.flushes, &later.flushes),
+            (&mut self.trims, &later.trims),
+        ];
+        for (own, more) in pairs {
+            own.bytes += more.bytes;
+            own.latency.merge(&more.latency);
+        }
+        self.budget.merge(&later.budget);
+        self
+    }
+}
+
+/// The rounds of a test.
+pub(super) struct RoundsRun {
+    rule: Rounds,
+    state: SteadyState,
+    /// The end of the present round.
+    end: Instant,
+    /// The last rounds, up to a window of them.
+    window: VecDeque<Tally>,
+}
+
+impl RoundsRun {
+    pub(super) fn new(rule: Rounds, start: Instant) -> Self {
+        let state = SteadyState::new(rule);
+        Self { rule, state, end: start + rule.length, window: VecDeque::new() }
+    }
+
+    /// Ends the rounds before `at`, with the requests that `tally` has counted, and returns whether the test is over.
+    #[inline]
+    pub(super) fn is_over(
+        &mut self,
+        at: Instant,
+        tally: &mut Tally,
+        metering: &mut Metering,
+        simulator: &Simulator,
+    ) -> bool {
+        while at >= self.end {
+            let done = std::mem::replace(tally, Tally::since(simulator));
+            let seconds = self.rule.length.as_seconds();
+            let requests = done.requests();
+            let mut latency = done.reads.latency.clone();
+            latency.merge(&done.writes.latency);
+            let round = Round {
+                iops: requests as f64 / seconds,
+                throughput_bytes_per_second: done.bytes().get() as f64 / seconds,
+                latency_mean_ns: latency.mean_ns(),
+                drive: Some(tally.drive_before.since(&done.drive_before)),
+            };
+            if self.window.len() == WINDOW {
+                self.window.pop_front();
+            }
+            self.window.push_back(done);
+            if self.state.push(round) {
+                return true;
+            }
+            self.end = self.end + self.rule.length;
+            metering.go_on(simulator, self.end, WINDOW);
+        }
+        false
+    }
+
+    /// Returns the last rounds as one tally with their length, the length of all rounds, and the outcome; `rest` with
+    /// zero length if no round has ended.
+    pub(super) fn finish(self, rest: Tally) -> (Tally, Duration, Duration, SteadyState) {
+        let length = self.rule.length;
+        let (elapsed, all) =
+            (length * self.window.len() as u64, length * self.state.rounds.len() as u64);
+        let tally = self.window.into_iter().reduce(|sum, round| sum.and_then(&round));
+        (tally.unwrap_or(rest), elapsed, all, self.state)
+    }
+}

@@ -1,0 +1,550 @@
+//! A database under transactions on a simulated system ([`Transactions`] states the work of each).
+//!
+//! A closed network: each user is elsewhere, at the processor, or waits for the drives, one at a time. Processors are
+//! the platform's cores with one queue. The simulator charges the submission and completion of requests to cores by
+//! user, and this time counts towards their use; that the two kinds of work wait for each other is omitted, which
+//! matters only near saturation.
+//!
+//! Changed pages are owed as transactions end, at the rate that the buffer's formula gives for the present rate of
+//! transactions, and written as far as the writers permit. If more than 4096 are owed, users that miss a page wait
+//! until there is room, as they do if a database finds no clean page.
+//!
+//! Transactions wait for locks at their end, for a multiple of the time that they took: on a slower drive a lock is
+//! held for longer. The owners of locks are not modelled.
+//!
+//! Not modelled: latches (part of the time elsewhere), reading ahead, pages of a transaction that lie together, splits
+//! of pages, and a working set that drifts.
+
+use std::collections::VecDeque;
+
+use super::super::energy::Metering;
+use super::tally::Tally;
+use crate::engine::budget::Hop;
+use crate::engine::kernel::EventQueue;
+use crate::engine::slab::{Slab, WaitHandle, Waits};
+use crate::engine::station::Servers;
+use crate::fault::Status;
+use crate::run::path_use::{path_use, share_of_time};
+use crate::run::progress::Progress;
+use crate::simulator::{Completion, SimError};
+use crate::spec::submission::Submission;
+use crate::spec::{CheckedSystem, Content, SystemSpec};
+use crate::storage::Storage;
+use lanemark_schema::result::series::Recorder;
+use lanemark_schema::result::{
+    DirectionResult, InFlight, LatencyHistogram, RequestErrors, Sample, ServerTime, TransactionsUse,
+};
+use lanemark_schema::rng::{Rng, StreamKey};
+use lanemark_schema::units::{Bytes, Duration, Instant};
+use lanemark_schema::workload::{Access, BufferLaw, BufferUse, Operation, Test, Transactions};
+
+/// Changed pages that may be owed before users wait for their writing.
+const OWED_MAX: f64 = 4096.0;
+/// Events between two calls of `watch`; one in the drives may be several of theirs.
+const WATCH_STEPS: u64 = 1024;
+/// Transactions between two updates of their rate.
+const RATE_EVERY: u64 = 1024;
+
+/// An instant after all others.
+const NEVER: Instant = Instant::from_picoseconds(u64::MAX);
+
+/// An event outside the drives.
+#[derive(Clone, Copy, Debug)]
+enum Event {
+    /// A user returns.
+    Asks(u32),
+    /// A part of a user's transaction leaves the processor.
+    Computed(u32),
+}
+
+/// A request to the drives, and what continues when it completes.
+#[derive(Clone, Copy, Debug)]
+enum Wait {
+    /// A user reads a page.
+    Read(u32),
+    /// A user writes a page before another one can be read in its place.
+    AwaitedWrite(u32),
+    /// A background writer writes pages.
+    PageWrite,
+    /// The log is written; the number is the position of the write in its order.
+    LogWrite(u64),
+    /// The log write of this number is flushed.
+    LogFlush(u64),
+}
+
+/// A user's transaction.
+#[derive(Clone, Copy, Debug, Default)]
+struct User {
+    begun: Instant,
+    reads: u32,
+    /// Pages to write before pages can be read in their place, and whether that was just done for the next read.
+    writes: u32,
+    has_room: bool,
+    /// The mean time of each part at the processor.
+    part: Duration,
+}
+
+/// A write of the log, with the users that it commits.
+#[derive(Default)]
+struct LogWrite {
+    users: Vec<u32>,
+    ended: bool,
+}
+
+/// The writer of the log.
+#[derive(Default)]
+struct LogWriter {
+    /// Users that no write has taken yet.
+    waiting: Vec<u32>,
+    /// Writes under way, in order; the number of the first.
+    writes: VecDeque<LogWrite>,
+    first: u64,
+    /// Empty lists of users from completed writes, for reuse.
+    spare: Vec<Vec<u32>>,
+    /// Offset of the next log write in the log's area.
+    place: Bytes,
+}
+
+/// Runs one repeat of `test`, a database of [`Transactions`], on the volume or the first drive of `spec`.
+///
+/// # Errors
+/// Returns a [`SimError`] if the test does not fit the drive.
+pub(super) fn run(
+    spec: &CheckedSystem,
+    test: &Test,
+    transactions: &Transactions,
+    key: StreamKey,
+    watch: &mut dyn FnMut(&Progress) -> bool,
+) -> Result<Sample, SimError> {
+    if test.rounds.is_some() || test.volume.is_some() {
+        return Err(SimError::NotSimulated { what: "transactions until a volume or steady" });
+    }
+    let mut run = Run::new(spec, test, transactions, key);
+    for user in 0..test.threads {
+        run.leave(Instant::ZERO, user);
+    }
+    let mut steps = 0u64;
+    while run.step()? {
+        if steps.is_multiple_of(WATCH_STEPS) && !watch(&run.progress()) {
+            return Err(SimError::Cancelled);
+        }
+        steps += 1;
+    }
+    Ok(run.end(spec))
+}
+
+struct Run<'t> {
+    test: &'t Test,
+    load: &'t Transactions,
+    storage: Storage,
+    /// Requests in flight; the handle of each is its tag.
+    waits: Slab<Wait, Waits>,
+    metering: Metering,
+    events: EventQueue<Event>,
+    /// Instant of the first event, or the end of all time.
+    next: Instant,
+    processors: Servers,
+    cores: u32,
+    users: Vec<User>,
+    rng: Rng,
+    /// Number of pages before the log.
+    pages: u64,
+    law: BufferLaw<'t>,
+    buffer: BufferUse,
+    log: LogWriter,
+    owed: f64,
+    page_writes: u32,
+    /// Users that wait for a clean page.
+    held: VecDeque<u32>,
+    ended: u64,
+    /// Instant of the last event.
+    now: Instant,
+    rate_since: Instant,
+    counting_from: Instant,
+    deadline: Instant,
+    /// Busy time of the processors when counting began.
+    busy_before: Duration,
+    tally: Option<Tally>,
+    response: LatencyHistogram,
+    log_writes: u64,
+    committed: u64,
+    series: Option<Recorder>,
+    errors: RequestErrors,
+}
+
+impl<'t> Run<'t> {
+    fn new(spec: &CheckedSystem, test: &'t Test, load: &'t Transactions, key: StreamKey) -> Self {
+        let counting_from = Instant::ZERO + test.ramp;
+        let deadline = counting_from + test.duration.unwrap_or_default();
+        // The initial estimate, without any waiting.
+        let alone = (load.elsewhere + load.processor).as_seconds();
+        let rate = f64::from(test.threads) / alone;
+        let law = load.buffer_law(test.block);
+        let buffer = law.at(rate);
+        Self {
+            test,
+            load,
+            storage: Storage::new(spec, Content::of(test), key),
+            waits: Slab::new(),
+            metering: Metering::new(spec, counting_from, Some(deadline)),
+            events: EventQueue::with_capacity(test.threads as usize),
+            next: NEVER,
+            processors: Servers::new(spec.cpu.cores as usize),
+            cores: spec.cpu.cores,
+            users: vec![User::default(); test.threads as usize],
+            rng: Rng::new(key),
+            pages: (test.span - load.log.area).get() / test.block.get(),
+            law,
+            buffer,
+            log: LogWriter::default(),
+            owed: 0.0,
+            page_writes: 0,
+            held: VecDeque::new(),
+            ended: 0,
+            now: Instant::ZERO,
+            rate_since: Instant::ZERO,
+            counting_from,
+            deadline,
+            busy_before: Duration::ZERO,
+            tally: None,
+            response: LatencyHistogram::new(),
+            log_writes: 0,
+            committed: 0,
+            series: Recorder::of(test),
+            errors: RequestErrors::default(),
+        }
+    }
+
+    /// Advances to the next event, here or in the drives; returns whether there are more before the end.
+    fn step(&mut self) -> Result<bool, SimError> {
+        let limit = self.next.min(self.deadline);
+        if let Some(mut completion) = self.metering.advance_until(&mut self.storage, limit) {
+            completion.check_end()?;
+            self.now = completion.completed;
+            self.count(&mut completion);
+            self.completed(&completion)?;
+            return Ok(true);
+        }
+        if self.next >= self.deadline {
+            self.begin_counting(self.deadline);
+            return Ok(false);
+        }
+        let Some((now, event)) = self.events.pop() else { return Ok(false) };
+        self.next = self.events.next_at().unwrap_or(NEVER);
+        self.now = now;
+        match event {
+            Event::Asks(user) => self.begin(now, user),
+            Event::Computed(user) => self.go_on(now, user)?,
+        }
+        Ok(true)
+    }
+
+    fn progress(&self) -> Progress {
+        let share = share_of_time(self.now, self.deadline.since(Instant::ZERO));
+        Progress { requests: self.ended, now: self.now, share: Some(share) }
+    }
+
+    fn exponential(&mut self, mean: Duration) -> Duration {
+        let times = self.rng.exponential();
+        Duration::from_picoseconds((mean.picoseconds() as f64 * times) as u64)
+    }
+
+    /// Returns a number of independent events with that mean (Poisson), by counting until their times exceed one.
+    fn number(&mut self, mean: f64) -> u32 {
+        let (mut count, mut time) = (0, 0.0);
+        loop {
+            time += self.rng.exponential();
+            if time > mean {
+                return count;
+            }
+            count += 1;
+        }
+    }
+
+    fn leave(&mut self, now: Instant, user: u32) {
+        let away = self.exponential(self.load.elsewhere);
+        self.schedule(now + away, Event::Asks(user));
+    }
+
+    fn schedule(&mut self, at: Instant, event: Event) {
+        self.next = self.next.min(at);
+        self.events.schedule(at, event);
+    }
+
+    fn begin(&mut self, now: Instant, user: u32) {
+        let reads = self.number(self.buffer.reads);
+        let writes = if self.buffer.awaited > 0.0 { self.number(self.buffer.awaited) } else { 0 };
+        let part = self.load.processor / u64::from(reads + 1);
+        self.users[user as usize] = User { begun: now, reads, writes, has_room: false, part };
+        self.compute(now, user);
+    }
+
+    fn compute(&mut self, now: Instant, user: u32) {
+        let time = self.exponential(self.users[user as usize].part);
+        let span = self.processors.serve(now, time);
+        self.schedule(span.end, Event::Computed(user));
+    }
+
+    /// Makes room for the next page or reads it, commits, or ends.
+    fn go_on(&mut self, now: Instant, user: u32) -> Result<(), SimError> {
+        let own = &mut self.users[user as usize];
+        if own.writes > 0 && !own.has_room {
+            let access = self.page(Operation::Write);
+            return self.submit(now, access, user, Wait::AwaitedWrite(user));
+        }
+        // The next one needs other room, and the remainder after the last read is written too.
+        own.has_room = false;
+        if own.reads == 0 && own.writes > 0 {
+            return self.go_on(now, user);
+        }
+        if own.reads > 0 {
+            if self.owed > OWED_MAX {
+                self.held.push_back(user);
+                return Ok(());
+            }
+            return self.read(now, user);
+        }
+        if self.rng.chance(self.load.log.share.get()) {
+            self.log.waiting.push(user);
+            return self.write_log(now);
+        }
+        self.finish(now, user)
+    }
+
+    fn read(&mut self, now: Instant, user: u32) -> Result<(), SimError> {
+        let access = self.page(Operation::Read);
+        self.submit(now, access, user, Wait::Read(user))
+    }
+
+    /// Submits a request of `user`, whose completion continues with `wait`.
+    fn submit(
+        &mut self,
+        now: Instant,
+        access: Access,
+        user: u32,
+        wait: Wait,
+    ) -> Result<(), SimError> {
+        let tag = self.waits.insert(wait).number().into();
+        self.storage.submit(Submission::new(now, access).by(user).tagged(tag))
+    }
+
+    fn page(&mut self, operation: Operation) -> Access {
+        let place = Bytes(self.rng.below(self.pages) * self.test.block.get());
+        Access { operation, offset: self.test.offset + place, length: self.test.block }
+    }
+
+    /// Begins log writes up to the limit of outstanding ones.
+    fn write_log(&mut self, now: Instant) -> Result<(), SimError> {
+        let log = &self.load.log;
+        while !self.log.waiting.is_empty() && self.log.writes.len() < log.outstanding as usize {
+            let most = (log.write_max.get() / log.record.get()).max(1) as usize;
+            let mut later = self.log.spare.pop().unwrap_or_default();
+            later.extend(self.log.waiting.drain(self.log.waiting.len().min(most)..));
+            let users = std::mem::replace(&mut self.log.waiting, later);
+            let length = Bytes((log.record.get() * users.len() as u64).next_multiple_of(512));
+            if self.log.place + length > log.area {
+                self.log.place = Bytes::ZERO;
+            }
+            let number = self.log.first + self.log.writes.len() as u64;
+            let offset = self.test.end() - log.area + self.log.place;
+            self.log.place += length;
+            let thread = users[0];
+            self.log.writes.push_back(LogWrite { users, ended: false });
+            self.log_writes += u64::from(now >= self.counting_from);
+            let access = Access { operation: Operation::Write, offset, length };
+            self.submit(now, access, thread, Wait::LogWrite(number))?;
+        }
+        Ok(())
+    }
+
+    fn completed(&mut self, completion: &Completion) -> Result<(), SimError> {
+        let now = completion.completed;
+        let handle = WaitHandle::of(completion.tag as u32);
+        let wait = self.waits[handle];
+        self.waits.free(handle);
+        match wait {
+            Wait::PageWrite => {
+                self.page_writes -= 1;
+                self.write_pages(now)?;
+                while self.owed <= OWED_MAX
+                    && let Some(user) = self.held.pop_front()
+                {
+                    self.read(now, user)?;
+                }
+                Ok(())
+            }
+            Wait::LogWrite(number) if self.load.log.flush => {
+                let flush = Access {
+                    operation: Operation::Flush,
+                    offset: Bytes::ZERO,
+                    length: Bytes::ZERO,
+                };
+                self.submit(now, flush, 0, Wait::LogFlush(number))
+            }
+            Wait::LogWrite(number) | Wait::LogFlush(number) => self.stored(now, number),
+            Wait::AwaitedWrite(user) => {
+                let own = &mut self.users[user as usize];
+                own.writes -= 1;
+                own.has_room = true;
+                self.go_on(now, user)
+            }
+            Wait::Read(user) => {
+                self.users[user as usize].reads -= 1;
+                self.compute(now, user);
+                Ok(())
+            }
+        }
+    }
+
+    /// Notes that a log write is stored: it and the writes after it commit, as far as all before them are stored.
+    fn stored(&mut self, now: Instant, number: u64) -> Result<(), SimError> {
+        self.log.writes[(number - self.log.first) as usize].ended = true;
+        while self.log.writes.front().is_some_and(|write| write.ended) {
+            let write = self.log.writes.pop_front().unwrap_or_default();
+            self.log.first += 1;
+            if now >= self.counting_from {
+                self.committed += write.users.len() as u64;
+            }
+            for &user in &write.users {
+                self.finish(now, user)?;
+            }
+            let mut users = write.users;
+            users.clear();
+            self.log.spare.push(users);
+        }
+        self.write_log(now)
+    }
+
+    fn finish(&mut self, now: Instant, user: u32) -> Result<(), SimError> {
+        let taken = now.since(self.users[user as usize].begun);
+        let locked = (taken.picoseconds() as f64 * self.load.locks) as u64;
+        let locked = Duration::from_picoseconds(locked);
+        if now >= self.counting_from {
+            self.begin_counting(now);
+            self.response.record(taken + locked);
+        }
+        self.ended += 1;
+        if self.ended.is_multiple_of(RATE_EVERY) {
+            let seconds = now.since(self.rate_since).as_seconds();
+            self.buffer = self.law.at(RATE_EVERY as f64 / seconds);
+            self.rate_since = now;
+        }
+        self.leave(now + locked, user);
+        self.owed += self.buffer.writes - self.buffer.awaited;
+        self.write_pages(now)
+    }
+
+    fn write_pages(&mut self, now: Instant) -> Result<(), SimError> {
+        while self.owed >= 1.0 && self.page_writes < self.load.page_writers {
+            self.owed -= 1.0;
+            self.page_writes += 1;
+            let pages = u64::from(self.buffer.draw_pages(&mut self.rng)).min(self.pages);
+            let page = self.test.block.get();
+            let place = Bytes(self.rng.below(self.pages - pages + 1) * page);
+            let access = Access {
+                operation: Operation::Write,
+                offset: self.test.offset + place,
+                length: Bytes(pages * page),
+            };
+            self.submit(now, access, 0, Wait::PageWrite)?;
+        }
+        Ok(())
+    }
+
+    fn begin_counting(&mut self, now: Instant) {
+        if self.tally.is_some() {
+            return;
+        }
+        let tally = Tally::since(self.storage.simulator());
+        if let Some(series) = &mut self.series {
+            series.begin(tally.drive_before);
+        }
+        self.busy_before = self.processors.busy();
+        self.tally = Some(tally);
+        debug_assert!(now >= self.counting_from);
+    }
+
+    fn count(&mut self, completion: &mut Completion) {
+        if let Status::Failed(kind) = completion.status {
+            self.errors.count(kind);
+            return;
+        }
+        if completion.completed < self.counting_from {
+            return;
+        }
+        self.begin_counting(completion.completed);
+        let Some(tally) = &mut self.tally else { return };
+        let latency = completion.completed.since(completion.submitted);
+        tally.count(completion, latency);
+        if let Some(series) = &mut self.series {
+            let at = completion.completed.since(self.counting_from);
+            if series.is_over(at) {
+                series.close(at, Some(self.storage.simulator().drive_use()));
+            }
+            series.record(completion.access.operation, completion.access.length, latency);
+        }
+    }
+
+    fn end(mut self, spec: &SystemSpec) -> Sample {
+        let simulator = self.storage.simulator();
+        self.metering.end(simulator, self.deadline);
+        let tally = self.tally.take().unwrap_or_else(|| Tally::since(simulator));
+        let elapsed = self.deadline.since(self.counting_from);
+        let in_flight = self.storage.in_flight().into_iter();
+        let ages = in_flight.filter(|(_, submitted)| *submitted <= self.deadline);
+        let ages: Vec<Duration> = ages.map(|(_, at)| self.deadline.since(at)).collect();
+        let in_flight = InFlight::of(&ages, tally.longest());
+        let drive = simulator.drive_use();
+        let counted = (tally.requests(), tally.bytes(), elapsed);
+        let path = path_use(spec, simulator, &tally.busy_before, &tally.budget, counted);
+        let core = simulator.busy()[Hop::Cpu as usize].iter().copied().sum::<Duration>();
+        let core_before = tally.busy_before[Hop::Cpu as usize].iter().copied().sum::<Duration>();
+        let own = (self.processors.busy() - self.busy_before) * u64::from(self.cores);
+        let all = elapsed.as_seconds() * f64::from(self.cores);
+        let busy_s = (own + (core - core_before)).as_seconds();
+        let count = self.response.count();
+        let each = |requests: u64| requests as f64 / count.max(1) as f64;
+        let reads = tally.reads.latency.count();
+        let page_writes = tally.writes.latency.count().saturating_sub(self.log_writes);
+        let transactions = TransactionsUse {
+            count,
+            per_minute: count as f64 / elapsed.as_seconds() * 60.0,
+            processor_busy: Some((busy_s / all).min(1.0)),
+            processor_time: Some(ServerTime { server_s: Some(busy_s), ..ServerTime::default() }),
+            buffer_hit_ratio: self.buffer.hit_ratio,
+            page_reads: Some(each(reads)),
+            page_writes: Some(each(page_writes)),
+            log_writes: Some(each(self.log_writes)),
+            commits_per_log_write: Some(self.committed as f64 / self.log_writes.max(1) as f64),
+            log_bytes: Some(each(self.committed) * self.load.log.record.get() as f64),
+            log_flushes: Some(each(tally.flushes.latency.count())),
+            response: self.response,
+            ..TransactionsUse::default()
+        };
+        let known =
+            |direction: DirectionResult| (direction.latency.count() > 0).then_some(direction);
+        Sample {
+            elapsed,
+            drive: Some(drive.since(&tally.drive_before)),
+            reads: known(tally.reads),
+            writes: known(tally.writes),
+            unified: None,
+            flushes: known(tally.flushes),
+            trims: None,
+            cpu: None,
+            evidence: None,
+            in_flight,
+            punctuality: None,
+            path: Some(path),
+            energy: self.metering.energy(spec),
+            errors: self.errors,
+            faults: self.storage.simulator().fault_uses(),
+            live: None,
+            replay: None,
+            series: self.series.map(|series| series.finish(elapsed, Some(drive))),
+            steady: None,
+            transactions: Some(transactions),
+            complete: true,
+        }
+    }
+}

@@ -1,0 +1,92 @@
+//! The hops of a system from the processor to the media, with their names in platform and drives.
+
+use crate::drive::law::law;
+use crate::engine::budget::{Hop, LINKS_MAX};
+use crate::spec::{AttachmentSpec, ProtocolKind, SystemSpec};
+use lanemark_schema::result::HopId;
+
+pub(crate) fn order(spec: &SystemSpec) -> Vec<HopId> {
+    let second = spec.second_ports().map(|port| port.way.links.len()).max().unwrap_or(0);
+    let mut hops = vec![HopId::Cpu, HopId::Protocol];
+    hops.extend((0..longest(spec)).map(HopId::Link));
+    hops.extend((0..second as u8).map(HopId::SecondLink));
+    hops.extend([
+        HopId::Power,
+        HopId::FrontEnd,
+        HopId::Buffer,
+        HopId::DataPath,
+        HopId::Channels,
+        HopId::Media,
+    ]);
+    hops
+}
+
+/// Returns the number of links of the longest first path to any drive.
+pub(crate) fn longest(spec: &SystemSpec) -> u8 {
+    let length = |one: &AttachmentSpec| one.way.trunk + one.way.links.len();
+    spec.attachments.iter().map(length).max().unwrap_or(0) as u8
+}
+
+/// Returns the index at which the simulator counts the time of a hop.
+pub(crate) fn place(id: HopId) -> usize {
+    let link = |place: u8| Hop::FirstLink as usize + usize::from(place);
+    match id {
+        HopId::Cpu => Hop::Cpu as usize,
+        // A request that is not submitted is in no simulator yet; its time counts as queue time.
+        HopId::Unsubmitted | HopId::Protocol => Hop::Protocol as usize,
+        HopId::Link(place) => link(place),
+        HopId::SecondLink(place) => link(place) + LINKS_MAX,
+        HopId::Power => Hop::Power as usize,
+        HopId::FrontEnd => Hop::FrontEnd as usize,
+        HopId::Buffer => Hop::Buffer as usize,
+        HopId::DataPath => Hop::DataPath as usize,
+        HopId::Channels => Hop::Channel as usize,
+        HopId::Media => Hop::Die as usize,
+    }
+}
+
+/// Returns the name of a hop of a system: a link's from its platform, any other by the field's term.
+pub(crate) fn name(spec: &SystemSpec, id: HopId) -> String {
+    let protocol = spec.first().protocol.kind;
+    let named = match id {
+        HopId::Unsubmitted => "not yet submitted",
+        HopId::Cpu => processor_name(protocol),
+        HopId::Protocol => protocol.name(),
+        HopId::Link(place) => {
+            let ways = spec.attachments.iter().map(|one| &one.way);
+            let mut found = ways.filter_map(|way| spec.links(way).nth(place.into()));
+            found.next().map_or("", |link| &link.name)
+        }
+        HopId::SecondLink(place) => {
+            let mut ports = spec.second_ports();
+            let link = ports.find_map(|port| port.way.links.get(usize::from(place)));
+            link.map_or("", |link| &link.name)
+        }
+        HopId::Power => "power state",
+        HopId::FrontEnd => "front end",
+        HopId::Buffer => "write buffer",
+        HopId::DataPath => "data path",
+        HopId::Channels => "flash channels",
+        HopId::Media => return media_name(spec),
+    };
+    named.to_owned()
+}
+
+/// Returns the name of the processor that does the host's work for a request.
+pub(crate) fn processor_name(protocol: ProtocolKind) -> &'static str {
+    match protocol {
+        ProtocolKind::AtaDma => "controller",
+        _ => "CPU core",
+    }
+}
+
+fn media_name(spec: &SystemSpec) -> String {
+    let names = |alone| {
+        let mut names: Vec<_> = spec.drive_specs().map(|one| law(&one.media).name(alone)).collect();
+        names.sort_unstable();
+        names.dedup();
+        names
+    };
+    let alone = names(true);
+    if alone.len() == 1 { alone.concat() } else { names(false).join(" and ") }
+}

@@ -1,0 +1,267 @@
+//! A system that serves other programs: requests in, completions out, and the results until now.
+//!
+//! A layer above [`Storage`] for a server that ties simulated time to a clock. It counts as a replay does, and can
+//! report its results at any time. Faults are added while it runs. Its memory does not grow with the requests.
+//!
+//! Not modelled: the host's processor if the system is a [device side](CheckedSystem::device_side); a real processor
+//! does that work.
+
+use super::energy::energy;
+use crate::engine::budget::BudgetSum;
+use crate::fault::Status;
+use crate::run::path_use::path_use;
+use crate::simulator::{Completion, SimError};
+use crate::spec::submission::Submission;
+use crate::spec::{CheckedSystem, Content, SpecError};
+use crate::storage::Storage;
+use lanemark_schema::result::{DirectionResult, RequestErrors, Sample};
+use lanemark_schema::rng::StreamKey;
+use lanemark_schema::units::{Bytes, Instant, Ratio};
+use lanemark_schema::workload::bound::QUEUE_DEPTH;
+use lanemark_schema::workload::{Asks, Fault, Operation, SECTOR, Test, TraceSummary};
+
+/// A system at work that counts its requests.
+///
+/// ```
+/// use lanemark_schema::rng::StreamKey;
+/// use lanemark_sim::{Live, Submission, SystemSpec};
+/// use lanemark_schema::units::{Bytes, Instant};
+/// use lanemark_schema::workload::{Access, Operation};
+///
+/// let system = SystemSpec::example().checked()?;
+/// let mut live = Live::new(&system, Bytes::mebi(1).into(), StreamKey::from_seed(1));
+/// let read = Access { operation: Operation::Read, offset: Bytes::ZERO, length: Bytes::kibi(4) };
+/// live.submit(Submission::new(Instant::ZERO, read).tagged(7))?;
+/// let done = live.advance_until(Instant::END).expect("it is under way");
+/// assert_eq!((done.tag, live.sample().operations()), (7, 1));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub struct Live {
+    storage: Storage,
+    /// The system with all faults that were added.
+    system: CheckedSystem,
+    reads: DirectionResult,
+    writes: DirectionResult,
+    flushes: DirectionResult,
+    trims: DirectionResult,
+    budget: BudgetSum,
+    errors: RequestErrors,
+    outstanding: u64,
+    outstanding_max: u64,
+    /// The last byte that was accessed.
+    end: Bytes,
+    completed: Instant,
+}
+
+impl Live {
+    /// Creates an idle system with `content` and the faults of its plan. Random events follow from `key`.
+    pub fn new(system: &CheckedSystem, content: Content, key: StreamKey) -> Self {
+        Self {
+            storage: Storage::new(system, content, key),
+            system: system.clone(),
+            reads: DirectionResult::new(),
+            writes: DirectionResult::new(),
+            flushes: DirectionResult::new(),
+            trims: DirectionResult::new(),
+            budget: BudgetSum::default(),
+            errors: RequestErrors::default(),
+            outstanding: 0,
+            outstanding_max: 0,
+            end: Bytes::ZERO,
+            completed: Instant::ZERO,
+        }
+    }
+
+    /// Returns the simulated time.
+    pub fn now(&self) -> Instant {
+        self.storage.now()
+    }
+
+    /// Returns the instant of the next event, if any work is under way.
+    pub fn next_at(&self) -> Option<Instant> {
+        self.storage.simulator().next_at()
+    }
+
+    /// Returns the number of requests that have not completed.
+    pub fn outstanding(&self) -> u64 {
+        self.outstanding
+    }
+
+    /// Submits a request, now if its time lies in the past.
+    ///
+    /// # Errors
+    /// Returns the errors of [`Simulator::submit`](crate::Simulator::submit).
+    pub fn submit(&mut self, submission: Submission) -> Result<(), SimError> {
+        let (at, access) = (submission.at.max(self.now()), submission.access);
+        self.storage.submit(Submission { at, ..submission })?;
+        self.outstanding += 1;
+        self.outstanding_max = self.outstanding_max.max(self.outstanding);
+        self.end = self.end.max(access.offset + access.length);
+        Ok(())
+    }
+
+    /// Advances to the next completion no later than `limit`, and counts it; returns `None` if there is no such
+    /// completion.
+    pub fn advance_until(&mut self, limit: Instant) -> Option<Completion> {
+        let completion = self.storage.advance_until(limit)?;
+        self.outstanding -= 1;
+        self.completed = completion.completed;
+        let Completion { access, submitted, completed, status, ref budget, .. } = completion;
+        let latency = completed.since(submitted);
+        match (status, access.operation) {
+            (Status::Failed(kind), _) => self.errors.count(kind),
+            (Status::Good, Operation::Flush) => self.flushes.record(Bytes::ZERO, latency),
+            (Status::Good, Operation::Trim) => self.trims.record(access.length, latency),
+            (Status::Good, Operation::Read) => self.reads.record(access.length, latency),
+            (Status::Good, Operation::Write) => self.writes.record(access.length, latency),
+        }
+        if status == Status::Good && access.operation.moves_data() {
+            self.budget.add(budget, latency);
+        }
+        Some(completion)
+    }
+
+    /// Adds a fault that begins at its time, or now if its time lies in the past.
+    ///
+    /// # Errors
+    /// Returns the errors, each with the accepted values, if the system cannot have the fault.
+    pub fn add_fault(&mut self, mut fault: Fault) -> Result<(), Vec<SpecError>> {
+        // A fault from the very start is a property of the drive, which is read when a run begins.
+        fault.at = fault.at.max(self.now()).max(Instant::from_picoseconds(1));
+        self.system = self.system.with_faults(&[fault.clone()])?;
+        self.storage.add_fault(&self.system, fault);
+        Ok(())
+    }
+
+    /// Returns the sample of all requests that have completed until now.
+    pub fn sample(&self) -> Sample {
+        let elapsed = self.completed.since(Instant::ZERO);
+        let operations = self.reads.latency.count() + self.writes.latency.count();
+        let bytes = self.reads.bytes + self.writes.bytes;
+        let (simulator, idle) = (self.storage.simulator(), Default::default());
+        let path =
+            path_use(&self.system, simulator, &idle, &self.budget, (operations, bytes, elapsed));
+        let known = |direction: &DirectionResult| {
+            (direction.latency.count() > 0).then(|| direction.clone())
+        };
+        let (now, readings) = (self.now(), simulator.power(self.now()));
+        Sample {
+            elapsed,
+            reads: known(&self.reads),
+            writes: known(&self.writes),
+            unified: None,
+            flushes: known(&self.flushes),
+            trims: known(&self.trims),
+            errors: self.errors.clone(),
+            faults: simulator.fault_uses(),
+            cpu: None,
+            evidence: None,
+            in_flight: None,
+            punctuality: None,
+            path: Some(path),
+            drive: Some(simulator.drive_use()),
+            energy: readings.and_then(|readings| {
+                energy(&self.system, readings.into_iter(), now.since(Instant::ZERO))
+            }),
+            replay: None,
+            series: None,
+            steady: None,
+            transactions: None,
+            live: None,
+            complete: true,
+        }
+    }
+
+    /// Returns a summary of the requests until now, as a test of this `name`.
+    pub fn summary(&self, name: &str) -> Test {
+        let (reads, writes) = (self.reads.latency.count(), self.writes.latency.count());
+        let operations = (reads + writes).max(1);
+        let bytes = self.reads.bytes + self.writes.bytes;
+        let read_share = Ratio::new(reads as f64 / operations as f64).unwrap_or_default();
+        let queue_depth =
+            self.outstanding_max.clamp(QUEUE_DEPTH.min.into(), QUEUE_DEPTH.max.into()) as u32;
+        Test {
+            name: name.to_owned(),
+            span: self.end,
+            volume: Some(bytes),
+            asks: Asks::Trace(TraceSummary { read_share, queue_depth, alignment: SECTOR }),
+            ..Test::of_blocks(Bytes((bytes.get() / operations).max(1)))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::spec::SystemSpec;
+    use lanemark_schema::result::ErrorKind;
+    use lanemark_schema::units::Duration;
+    use lanemark_schema::workload::{Access, FaultKind};
+
+    fn live() -> Live {
+        let system = SystemSpec::example().checked().unwrap();
+        Live::new(&system, Bytes::mebi(64).into(), StreamKey::from_seed(1))
+    }
+
+    fn access(operation: Operation, page: u64) -> Access {
+        Access { operation, offset: Bytes::kibi(4) * page, length: Bytes::kibi(4) }
+    }
+
+    fn after(us: u64) -> Instant {
+        Instant::ZERO + Duration::from_microseconds(us)
+    }
+
+    #[test]
+    fn a_completion_comes_at_its_instant_and_not_before() {
+        let mut live = live();
+        live.submit(Submission::new(after(10), access(Operation::Read, 3)).tagged(1)).unwrap();
+        assert_eq!(live.advance_until(after(10)), None);
+        let done = live.advance_until(Instant::END).unwrap();
+        assert_eq!(done.submitted, after(10));
+        let before = Instant::from_picoseconds(done.completed.picoseconds() - 1);
+        let mut again = self::live();
+        again.submit(Submission::new(after(10), access(Operation::Read, 3)).tagged(1)).unwrap();
+        assert_eq!(again.advance_until(before), None);
+        assert_eq!(again.advance_until(done.completed), Some(done));
+    }
+
+    #[test]
+    fn a_fault_that_is_added_hurts_from_its_time_on() {
+        let mut live = live();
+        live.submit(Submission::new(Instant::ZERO, access(Operation::Write, 1)).tagged(1)).unwrap();
+        let first = live.advance_until(Instant::END).unwrap();
+        assert_eq!(first.status, Status::Good);
+        let fault = Fault::at(Duration::ZERO, FaultKind::ReadOnly { written: Bytes::ZERO });
+        live.add_fault(fault).unwrap();
+        let later = live.now() + Duration::from_microseconds(1);
+        live.submit(Submission::new(later, access(Operation::Write, 1)).tagged(2)).unwrap();
+        let second = live.advance_until(Instant::END).unwrap();
+        assert_eq!(second.status, Status::Failed(ErrorKind::ReadOnly));
+        let sample = live.sample();
+        assert_eq!((sample.errors.total(), sample.faults.len()), (1, 1));
+        assert_eq!((sample.faults[0].failed, sample.operations()), (1, 1));
+    }
+
+    #[test]
+    fn a_power_cut_that_is_added_fails_what_is_under_way() {
+        let mut live = live();
+        live.submit(Submission::new(Instant::ZERO, access(Operation::Read, 1)).tagged(1)).unwrap();
+        let boot = Duration::from_microseconds(500);
+        let at = Duration::from_microseconds(3);
+        live.add_fault(Fault::at(at, FaultKind::PowerCut { boot })).unwrap();
+        let failed = live.advance_until(Instant::END).unwrap();
+        assert_eq!(failed.status, Status::Failed(ErrorKind::DeviceGone));
+        assert_eq!(failed.completed, Instant::ZERO + at);
+        live.submit(Submission::new(failed.completed, access(Operation::Read, 1)).tagged(2))
+            .unwrap();
+        let done = live.advance_until(Instant::END).unwrap();
+        assert!(done.status == Status::Good && done.completed > failed.completed + boot);
+    }
+
+    #[test]
+    fn a_fault_that_the_system_cannot_have_is_told() {
+        let fault: Fault = "latency at=1ms extra=1ms drive=7".parse().unwrap();
+        let errors = live().add_fault(fault).unwrap_err();
+        assert!(errors[0].to_string().contains("drives 0 to 0"), "{errors:?}");
+    }
+}

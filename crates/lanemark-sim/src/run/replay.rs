@@ -1,0 +1,190 @@
+//! A recorded trace replayed on a simulated system.
+//!
+//! In open loop a request is submitted at its recorded time, divided by the speed, whether or not the requests before
+//! it are complete, and its latency counts from that time. No more than [`OUTSTANDING_MAX`] requests, or
+//! [`OUTSTANDING_BYTES_MAX`] of them, are outstanding; beyond that the trace waits, and this wait is part of the
+//! latency and a separate hop in the path. As fast as possible means closed loop: the next request is submitted when an
+//! outstanding one is complete, and recorded times are ignored.
+//!
+//! The trace is read one request at a time, so memory does not grow with it. A request with an earlier time than its
+//! predecessor is submitted with its predecessor.
+//!
+//! Not modelled: dependencies between the recorded requests. A trace does not show that a request was issued only
+//! because another had ended, so in open loop a slower system receives requests that its users would not have issued.
+
+mod run;
+
+use std::str::FromStr;
+
+use crate::run::progress::Progress;
+use crate::simulator::SimError;
+use crate::spec::CheckedSystem;
+use lanemark_schema::result::Sample;
+use lanemark_schema::units::{Bytes, Instant};
+use lanemark_schema::workload::bound::{BLOCK, QUEUE_DEPTH};
+use lanemark_schema::workload::{Arrival, Test};
+use run::Run;
+
+/// Maximum number of outstanding requests in open loop: the deepest queue of a test.
+pub const OUTSTANDING_MAX: u32 = QUEUE_DEPTH.max;
+/// Maximum data of outstanding requests in open loop, although a single request may be longer: the memory for a request
+/// grows with its number of commands.
+pub const OUTSTANDING_BYTES_MAX: Bytes = Bytes(8 << 30);
+/// Number of requests replayed between two calls of `watch`.
+const WATCH_EVERY: u64 = 1 << 14;
+
+/// Settings of a replay.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Replay {
+    /// Pace of the requests.
+    pub pace: Pace,
+    /// Moves requests after the end of their drive into it, by the remainder of their offset.
+    pub wrap: bool,
+    /// Bytes of the volume or of each drive, from its start, that are written when the replay begins.
+    pub laid_out: Bytes,
+    /// The seed of random events inside the drives.
+    pub seed: u64,
+}
+
+/// The pace at which the requests of a trace are submitted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Pace {
+    /// Requests at their recorded times, divided by a speed.
+    Recorded(Speed),
+    /// Requests as soon as there is room.
+    AsFastAsPossible {
+        /// Requests outstanding.
+        queue_depth: u32,
+    },
+}
+
+/// Speed of a replay as a multiple of the recorded one, in millionths.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Speed(u64);
+
+/// The outcome of a replay.
+#[derive(Clone, Debug)]
+pub struct ReplayRun {
+    /// The figures.
+    pub sample: Sample,
+    /// A summary of the trace, as a test.
+    pub test: Test,
+}
+
+/// A reason why a replay cannot continue.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ReplayError<E> {
+    /// The trace cannot be read.
+    Trace(E),
+    /// A request cannot be submitted.
+    Request {
+        /// Line of the request in the trace.
+        line: u64,
+        /// Reason why the request cannot be submitted.
+        fault: RequestFault,
+    },
+    /// The simulation cannot continue.
+    Sim(SimError),
+}
+
+/// A reason why a request of a trace cannot be submitted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum RequestFault {
+    /// A request without a time, in a replay at recorded times.
+    #[error("the request has no time")]
+    Untimed,
+    /// A request later than the end of simulated time.
+    #[error("at this speed the request comes later than 200 days after the first")]
+    TooLate,
+    /// A request of a device without a corresponding drive.
+    #[error("the request is of the trace's device number {}, and the system has {drives}", device + 1)]
+    NoDrive {
+        /// Number of the device in the trace, from 0.
+        device: u32,
+        /// Number of drives of the system.
+        drives: usize,
+    },
+    /// A request that ends after the end of its drive.
+    #[error("a request at {offset} of {length} ends behind the drive's {capacity}")]
+    OutOfRange {
+        /// Offset of the request.
+        offset: Bytes,
+        /// Length of the request.
+        length: Bytes,
+        /// Capacity of the drive.
+        capacity: Bytes,
+    },
+    /// A request longer than the maximum.
+    #[error("a request of {length} is longer than {}", BLOCK.max)]
+    TooLong {
+        /// Length of the request.
+        length: Bytes,
+    },
+}
+
+impl Speed {
+    /// The recorded speed.
+    pub const RECORDED: Self = Self(1_000_000);
+
+    /// Returns the factor.
+    pub fn factor(self) -> f64 {
+        self.0 as f64 / 1e6
+    }
+
+    /// Returns the instant `at` at this speed, unless it overflows.
+    fn scale(self, at: Instant) -> Option<Instant> {
+        let scaled = u128::from(at.picoseconds()) * 1_000_000 / u128::from(self.0);
+        let scaled = u64::try_from(scaled).ok().map(Instant::from_picoseconds)?;
+        (scaled <= Instant::END).then_some(scaled)
+    }
+}
+
+impl FromStr for Speed {
+    type Err = String;
+
+    /// Reads a factor and an x, `2x` or `0.5x`.
+    fn from_str(text: &str) -> Result<Self, String> {
+        let fail = || "write it as a factor from 0.001x to 1000000x, such as 2x or 0.5x".to_owned();
+        let factor = text.strip_suffix('x').ok_or_else(fail)?;
+        let (whole, fraction) = factor.split_once('.').unwrap_or((factor, "0"));
+        let digits = |part: &str| !part.is_empty() && part.bytes().all(|b| b.is_ascii_digit());
+        if !digits(whole) || !digits(fraction) || fraction.len() > 6 || whole.len() > 7 {
+            return Err(fail());
+        }
+        let millionths = format!("{whole}{fraction:0<6}").parse().map_err(|_| fail())?;
+        if !(1_000..=1_000_000_000_000).contains(&millionths) {
+            return Err(fail());
+        }
+        Ok(Self(millionths))
+    }
+}
+
+/// Replays `arrivals` on `spec`, device i of the trace on drive i, or the only device on the volume. `watch` receives
+/// the progress at intervals, and ends the replay by returning false; the result then covers the requests completed by
+/// then.
+///
+/// # Errors
+/// Returns a [`ReplayError`] at the first request that cannot be read or submitted, or if the simulation cannot
+/// continue.
+pub fn replay<E>(
+    spec: &CheckedSystem,
+    plan: &Replay,
+    arrivals: impl IntoIterator<Item = Result<Arrival, E>>,
+    watch: &mut dyn FnMut(&Progress) -> bool,
+) -> Result<ReplayRun, ReplayError<E>> {
+    let mut run = Run::new(spec, plan);
+    let mut complete = true;
+    for arrival in arrivals {
+        let arrival = arrival.map_err(ReplayError::Trace)?;
+        run.submit(&arrival)?;
+        let progress = run.progress();
+        if progress.requests.is_multiple_of(WATCH_EVERY) && !watch(&progress) {
+            complete = false;
+            break;
+        }
+    }
+    if complete {
+        run.drain()?;
+    }
+    Ok(run.end(spec, complete))
+}

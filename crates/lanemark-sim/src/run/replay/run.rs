@@ -1,0 +1,321 @@
+//! A replay under way: requests in, completions counted, and the results.
+//!
+//! A request's tag is the picosecond of its arrival, from which its latency counts. The time that requests spend in the
+//! system is summed as it passes, separately from their latencies, so that Little's law can be tested with both.
+
+use super::{
+    OUTSTANDING_BYTES_MAX, OUTSTANDING_MAX, Pace, Replay, ReplayError, ReplayRun, RequestFault,
+};
+use crate::engine::budget::BudgetSum;
+use crate::fault::Status;
+use crate::run::energy::energy;
+use crate::run::path_use::path_use;
+use crate::run::progress::Progress;
+use crate::simulator::Completion;
+use crate::spec::submission::Submission;
+use crate::spec::target::Target;
+use crate::spec::{CheckedSystem, SystemSpec};
+use crate::storage::Storage;
+use lanemark_schema::result::{DirectionResult, HopId, HopUse, ReplayUse, RequestErrors, Sample};
+use lanemark_schema::rng::StreamKey;
+use lanemark_schema::units::{Bytes, Instant, Ratio};
+use lanemark_schema::workload::bound::BLOCK;
+use lanemark_schema::workload::{Access, Arrival, Asks, Operation, SECTOR, Test, TraceSummary};
+
+/// Alignment that wrapped requests keep, in bytes.
+const WRAP_ALIGNMENT: u64 = 4096;
+/// An instant after all events.
+const NEVER: Instant = Instant::from_picoseconds(u64::MAX);
+
+/// A replay under way.
+pub(super) struct Run {
+    storage: Storage,
+    plan: Replay,
+    /// Targets on which the devices of the trace are replayed, each with its capacity.
+    targets: Vec<(Target, Bytes)>,
+    outstanding_limit: u64,
+    bytes_limit: u64,
+    /// Requests submitted, and the number of them that are not complete.
+    requests: u64,
+    outstanding: u64,
+    outstanding_bytes: u64,
+    outstanding_max: u64,
+    /// Number of arrived and incomplete requests, times picoseconds, up to `counted_to`.
+    request_time: u128,
+    counted_to: Instant,
+    /// The time of the last request.
+    scheduled: Instant,
+    /// Time that requests waited to be submitted, in picoseconds.
+    held_time: u128,
+    held_back: u64,
+    wrapped: u64,
+    empty: u64,
+    end: Bytes,
+    reads: DirectionResult,
+    writes: DirectionResult,
+    flushes: DirectionResult,
+    trims: DirectionResult,
+    budget: BudgetSum,
+    completed: Instant,
+    errors: RequestErrors,
+}
+
+impl Run {
+    pub(super) fn new(spec: &CheckedSystem, plan: &Replay) -> Self {
+        let (outstanding_limit, bytes_limit) = match plan.pace {
+            Pace::Recorded(_) => (OUTSTANDING_MAX, OUTSTANDING_BYTES_MAX.get()),
+            Pace::AsFastAsPossible { queue_depth } => (queue_depth.max(1), u64::MAX),
+        };
+        Self {
+            storage: Storage::new(spec, plan.laid_out.into(), StreamKey::from_seed(plan.seed)),
+            plan: *plan,
+            targets: spec.targets().into_iter().zip(spec.capacities()).collect(),
+            outstanding_limit: outstanding_limit.into(),
+            bytes_limit,
+            requests: 0,
+            outstanding: 0,
+            outstanding_bytes: 0,
+            outstanding_max: 0,
+            request_time: 0,
+            counted_to: Instant::ZERO,
+            scheduled: Instant::ZERO,
+            held_time: 0,
+            held_back: 0,
+            wrapped: 0,
+            empty: 0,
+            end: Bytes::ZERO,
+            reads: DirectionResult::new(),
+            writes: DirectionResult::new(),
+            flushes: DirectionResult::new(),
+            trims: DirectionResult::new(),
+            budget: BudgetSum::default(),
+            completed: Instant::ZERO,
+            errors: RequestErrors::default(),
+        }
+    }
+
+    /// Submits a request at its time or when there is room, after all earlier completions.
+    pub(super) fn submit<E>(&mut self, arrival: &Arrival) -> Result<(), ReplayError<E>> {
+        let fail = |fault| ReplayError::Request { line: arrival.line, fault };
+        let scheduled = match self.plan.pace {
+            Pace::AsFastAsPossible { .. } => None,
+            Pace::Recorded(speed) => {
+                let at = arrival.at.ok_or(fail(RequestFault::Untimed))?;
+                let at = speed.scale(at).ok_or(fail(RequestFault::TooLate))?;
+                self.scheduled = self.scheduled.max(at);
+                Some(self.scheduled)
+            }
+        };
+        let Some((target, access)) = self.placed(arrival).map_err(fail)? else {
+            self.empty += 1;
+            return Ok(());
+        };
+        if let Some(scheduled) = scheduled {
+            while self.complete_one(scheduled)? {}
+        }
+        while self.is_full(access.length) && self.complete_one(NEVER)? {}
+        let now = self.storage.now();
+        let at = scheduled.map_or(now, |scheduled| scheduled.max(now));
+        let scheduled = scheduled.unwrap_or(at);
+        self.count_to(at);
+        if at > scheduled {
+            self.held_back += 1;
+            self.request_time += u128::from(at.since(scheduled).picoseconds());
+        }
+        self.storage
+            .submit(
+                Submission::new(at, access)
+                    .to(target)
+                    .by(arrival.thread)
+                    .tagged(scheduled.picoseconds()),
+            )
+            .map_err(ReplayError::Sim)?;
+        self.requests += 1;
+        self.outstanding += 1;
+        self.outstanding_bytes += access.length.get();
+        self.outstanding_max = self.outstanding_max.max(self.outstanding);
+        Ok(())
+    }
+
+    /// Returns whether a request of `length` has to wait for submission; a request without others never waits.
+    fn is_full(&self, length: Bytes) -> bool {
+        let bytes = self.outstanding_bytes.saturating_add(length.get());
+        self.outstanding >= self.outstanding_limit
+            || (self.outstanding > 0 && bytes > self.bytes_limit)
+    }
+
+    /// Returns the target and the access of a request, or `None` if the access is empty.
+    fn placed(&mut self, arrival: &Arrival) -> Result<Option<(Target, Access)>, RequestFault> {
+        let Arrival { device, access, .. } = *arrival;
+        let drives = self.targets.len();
+        let Some(&(target, capacity)) = self.targets.get(device as usize) else {
+            return Err(RequestFault::NoDrive { device, drives });
+        };
+        let Access { operation, mut offset, length } = access;
+        if operation == Operation::Flush {
+            let nowhere = Access { operation, offset: Bytes::ZERO, length: Bytes::ZERO };
+            return Ok(Some((target, nowhere)));
+        }
+        if length == Bytes::ZERO {
+            return Ok(None);
+        }
+        if operation != Operation::Trim && length > BLOCK.max {
+            return Err(RequestFault::TooLong { length });
+        }
+        if offset.get().checked_add(length.get()).is_none_or(|end| end > capacity.get()) {
+            if !self.plan.wrap || length > capacity {
+                return Err(RequestFault::OutOfRange { offset, length, capacity });
+            }
+            offset = wrapped(offset, length, capacity);
+            self.wrapped += 1;
+        }
+        self.end = self.end.max(offset + length);
+        Ok(Some((target, Access { operation, offset, length })))
+    }
+
+    /// Advances to the next completion up to `limit` and counts it; returns false if there is no such completion.
+    fn complete_one<E>(&mut self, limit: Instant) -> Result<bool, ReplayError<E>> {
+        let Some(completion) = self.storage.advance_until(limit) else { return Ok(false) };
+        completion.check_end().map_err(ReplayError::Sim)?;
+        self.count(&completion);
+        Ok(true)
+    }
+
+    fn count(&mut self, completion: &Completion) {
+        let Completion { tag, access, submitted, completed, status, budget } = completion;
+        self.count_to(*completed);
+        self.outstanding -= 1;
+        self.outstanding_bytes -= access.length.get();
+        self.completed = *completed;
+        if let Status::Failed(kind) = status {
+            return self.errors.count(*kind);
+        }
+        let scheduled = Instant::from_picoseconds(*tag);
+        let latency = completed.since(scheduled);
+        match access.operation {
+            Operation::Read => self.reads.record(access.length, latency),
+            Operation::Write => self.writes.record(access.length, latency),
+            Operation::Flush => return self.flushes.record(access.length, latency),
+            Operation::Trim => return self.trims.record(access.length, latency),
+        }
+        // The budget explains the latency of reads and writes, which every view shows.
+        self.held_time += u128::from(submitted.since(scheduled).picoseconds());
+        self.budget.add(budget, completed.since(*submitted));
+    }
+
+    /// Advances until all requests are complete.
+    pub(super) fn drain<E>(&mut self) -> Result<(), ReplayError<E>> {
+        while self.outstanding > 0 && self.complete_one(NEVER)? {}
+        Ok(())
+    }
+
+    pub(super) fn progress(&self) -> Progress {
+        Progress { requests: self.requests, now: self.storage.now(), share: None }
+    }
+
+    /// Adds the time that outstanding requests have spent up to `now`.
+    fn count_to(&mut self, now: Instant) {
+        let passed = now.since(self.counted_to).picoseconds();
+        self.request_time += u128::from(passed) * u128::from(self.outstanding);
+        self.counted_to = now;
+    }
+
+    pub(super) fn end(self, spec: &SystemSpec, complete: bool) -> ReplayRun {
+        let elapsed = self.completed.since(Instant::ZERO);
+        let operations = self.reads.latency.count() + self.writes.latency.count();
+        let bytes = self.reads.bytes + self.writes.bytes;
+        let idle = Default::default();
+        let mut path = path_use(
+            spec,
+            self.storage.simulator(),
+            &idle,
+            &self.budget,
+            (operations, bytes, elapsed),
+        );
+        if self.held_back > 0 {
+            let waited_ns = self.held_time as f64 / 1e3 / operations.max(1) as f64;
+            path.hops.insert(0, not_yet_submitted(waited_ns));
+        }
+        let test = self.summary(operations, bytes);
+        let known =
+            |direction: DirectionResult| (direction.latency.count() > 0).then_some(direction);
+        let (speed, queue_depth, span) = match self.plan.pace {
+            Pace::Recorded(speed) => {
+                (Some(speed.factor()), None, Some(self.scheduled.since(Instant::ZERO)))
+            }
+            Pace::AsFastAsPossible { queue_depth } => (None, Some(queue_depth), None),
+        };
+        let time = elapsed.picoseconds().max(1) as f64;
+        let replay = ReplayUse {
+            requests: self.requests,
+            speed,
+            queue_depth,
+            span,
+            outstanding_mean: self.request_time as f64 / time,
+            outstanding_max: self.outstanding_max,
+            held_back: self.held_back,
+            wrapped: self.wrapped,
+            empty: self.empty,
+            flushes: known(self.flushes),
+            trims: known(self.trims),
+        };
+        let now = self.storage.now();
+        let readings = self.storage.simulator().power(now);
+        let sample = Sample {
+            elapsed,
+            reads: known(self.reads),
+            writes: known(self.writes),
+            unified: None,
+            cpu: None,
+            evidence: None,
+            flushes: None,
+            trims: None,
+            in_flight: None,
+            punctuality: None,
+            path: Some(path),
+            drive: Some(self.storage.simulator().drive_use()),
+            energy: readings
+                .and_then(|readings| energy(spec, readings.into_iter(), now.since(Instant::ZERO))),
+            errors: self.errors,
+            faults: self.storage.simulator().fault_uses(),
+            live: None,
+            replay: Some(replay),
+            series: None,
+            steady: None,
+            transactions: None,
+            complete,
+        };
+        ReplayRun { sample, test }
+    }
+
+    /// Returns the trace as a test: its mean request, and its furthest offset.
+    fn summary(&self, operations: u64, bytes: Bytes) -> Test {
+        let reads = self.reads.latency.count();
+        let read_share = Ratio::new(reads as f64 / operations.max(1) as f64).unwrap_or_default();
+        let queue_depth = self.outstanding_max.clamp(1, OUTSTANDING_MAX.into()) as u32;
+        Test {
+            name: "trace".to_owned(),
+            span: self.end,
+            volume: Some(bytes),
+            asks: Asks::Trace(TraceSummary { read_share, queue_depth, alignment: SECTOR }),
+            ..Test::of_blocks(Bytes(bytes.get() / operations.max(1)))
+        }
+    }
+}
+
+/// Returns the waiting of requests that had arrived before there was room to submit them.
+fn not_yet_submitted(wait_ns: f64) -> HopUse {
+    let (id, name) = (HopId::Unsubmitted, "not yet submitted".to_owned());
+    HopUse { id, name, utilisation: 0.0, ceiling: None, wait_ns, service_ns: 0.0 }
+}
+
+/// Returns `offset` wrapped into a drive of `capacity` so that `length` fits, with its alignment up to 4 KiB.
+fn wrapped(offset: Bytes, length: Bytes, capacity: Bytes) -> Bytes {
+    let whole = capacity.get() / WRAP_ALIGNMENT * WRAP_ALIGNMENT;
+    let inside = match whole {
+        0 => 0,
+        whole => offset.get() % whole,
+    };
+    let last = capacity.get() - length.get();
+    if inside <= last { Bytes(inside) } else { Bytes(last / WRAP_ALIGNMENT * WRAP_ALIGNMENT) }
+}

@@ -1,0 +1,163 @@
+//! Commands at a RAID adapter with a cache: the commands that end there, and the writes that drain the cache.
+//!
+//! A write of the cache is a command without a request: it begins at the adapter, passes the links from there to the
+//! drive, and ends when the adapter is notified.
+
+use super::command::NewCommand;
+use super::{Command, Simulator};
+use crate::drive::media::media;
+use crate::drive::medium::Medium;
+use crate::engine::budget::Hop;
+use crate::engine::event::Event;
+use crate::engine::number::{DriveNumber, QueueNumber};
+use crate::engine::slab::{CommandHandle, Handle};
+use crate::host::adapter_cache::Cache;
+use crate::link::Place;
+use lanemark_schema::units::Bytes;
+use lanemark_schema::workload::Operation;
+
+/// The only burst of a command's data.
+const WHOLE: Place = Place { first: true, last: true };
+
+impl Simulator {
+    /// Ends the adapter's work for a command, which ends in its cache or continues to the drive.
+    pub(super) fn admitted(&mut self, handle: CommandHandle) {
+        let Command { operation, drive, offset, length, .. } = self.commands[handle];
+        if self.commands[handle].is_of_cache() || !self.has_cache(drive) {
+            return self.issue_frames(handle, false);
+        }
+        match operation {
+            Operation::Write => self.take_in(handle),
+            // The cache survives a power cut, so a flush waits for no data.
+            Operation::Flush => self.answer(handle),
+            Operation::Read => {
+                let held = self.cache().is_some_and(|cache| cache.holds(drive, (offset, length)));
+                if held { self.give_out(handle, length) } else { self.issue_frames(handle, false) }
+            }
+            Operation::Trim => self.issue_frames(handle, false),
+        }
+    }
+
+    /// Returns the bytes in the cache of the adapter that no drive has received yet.
+    pub(crate) fn adapter_cached(&self) -> Bytes {
+        let cache = self.adapter.as_ref().and_then(|adapter| adapter.cache.as_ref());
+        cache.map_or(Bytes::ZERO, |cache| cache.held())
+    }
+
+    fn has_cache(&self, drive: DriveNumber) -> bool {
+        self.adapter.as_ref().is_some_and(|adapter| adapter.cache.is_some())
+            && self.attachments[usize::from(drive)].protocol.has_adapter()
+    }
+
+    fn cache(&mut self) -> Option<&mut Cache> {
+        self.adapter.as_mut()?.cache.as_deref_mut()
+    }
+
+    /// Takes room in the cache for a write, or makes the write wait for it.
+    fn take_in(&mut self, handle: CommandHandle) {
+        let Self { adapter, commands, .. } = self;
+        let Some(cache) = adapter.as_mut().and_then(|one| one.cache.as_deref_mut()) else { return };
+        if cache.waiting.is_empty() && cache.reserve(commands[handle].length) {
+            self.fetch_into_cache(handle);
+        } else {
+            cache.waiting.push(commands, handle);
+        }
+    }
+
+    fn fetch_into_cache(&mut self, handle: CommandHandle) {
+        let Command { drive, way, length, trace, .. } = &mut self.commands[handle];
+        let path = &mut self.attachments[usize::from(*drive)].path;
+        let data = (*length, WHOLE);
+        let arrival = path.carry_write_to_adapter(*way, &mut self.shared, self.now, data, trace);
+        self.events.schedule(arrival, Event::Cached(handle));
+    }
+
+    /// Ends a write whose data is in the cache: for the host it is stored.
+    pub(super) fn cached(&mut self, handle: CommandHandle) {
+        let Command { drive, offset, length, .. } = self.commands[handle];
+        if let Some(cache) = self.cache() {
+            cache.put(drive, (offset, length));
+        }
+        self.answer(handle);
+        // Overwritten data may have released room.
+        self.take_waiting();
+        self.drain(drive);
+    }
+
+    /// Completes a command for the host, without the drive.
+    fn answer(&mut self, handle: CommandHandle) {
+        let Command { drive, way, operation, trace, in_cache, .. } = &mut self.commands[handle];
+        *in_cache = true;
+        let way = self.attachments[usize::from(*drive)].path.way(*way);
+        let notified = way.complete_from_adapter(&mut self.shared, self.now, *operation, trace);
+        self.events.schedule(notified, Event::Notified(handle));
+    }
+
+    /// Sends the data of a read from the cache.
+    fn give_out(&mut self, handle: CommandHandle, length: Bytes) {
+        let Command { drive, way, trace, in_cache, .. } = &mut self.commands[handle];
+        *in_cache = true;
+        let path = &mut self.attachments[usize::from(*drive)].path;
+        let from = (*drive, *way);
+        let outflow = path.carry_read_from_adapter(*way, self.now, (length, WHOLE), trace);
+        self.send_on(handle, from, (length, WHOLE), outflow);
+    }
+
+    /// Sends the cache's data for a drive, as far as the drive accepts it.
+    fn drain(&mut self, drive: DriveNumber) {
+        while let Some((offset, length)) = self.cache().and_then(|cache| cache.next(drive)) {
+            let command = self.commands.renew();
+            let new = NewCommand {
+                request: Handle::NONE,
+                alone: false,
+                drive,
+                operation: Operation::Write,
+                offset,
+                length,
+                thread: 0,
+                queue: QueueNumber(0),
+            };
+            self.commands[command].begin(self.now, &new);
+            self.commands[command].in_cache = true;
+            let media = &mut self.attachments[usize::from(drive)].drive.media;
+            media!(media, media => media.takes(1));
+            let Some(adapter) = &mut self.adapter else { return };
+            let span = adapter.serve(self.now, 0);
+            self.events.schedule(span.end, Event::Admitted(command));
+        }
+    }
+
+    /// Ends a write of the cache that a drive has completed.
+    #[cold]
+    pub(super) fn drained(&mut self, handle: CommandHandle) {
+        let Command { drive, offset, length, .. } = self.commands[handle];
+        self.answered(drive);
+        self.commands.free(handle);
+        let media = &mut self.attachments[usize::from(drive)].drive.media;
+        if let Some(at) = media!(media, media => media.gives(self.now)) {
+            self.events.schedule(at, Event::Idle(drive));
+        }
+        if let Some(cache) = self.cache() {
+            cache.drained(drive, (offset, length));
+        }
+        self.take_waiting();
+        self.drain(drive);
+    }
+
+    /// Gives the available room to the writes that wait for it, in the order of arrival.
+    fn take_waiting(&mut self) {
+        loop {
+            let Self { adapter, commands, .. } = self;
+            let Some(cache) = adapter.as_mut().and_then(|one| one.cache.as_deref_mut()) else {
+                return;
+            };
+            let first = cache.waiting.head();
+            if first == Handle::NONE || !cache.reserve(commands[first].length) {
+                return;
+            }
+            cache.waiting.pop(commands);
+            commands[first].trace.waited(Hop::Buffer, self.now);
+            self.fetch_into_cache(first);
+        }
+    }
+}

@@ -1,0 +1,211 @@
+//! Requests and commands in flight, laid out by lines of the processor's cache.
+
+use crate::engine::number::{DriveNumber, QueueNumber, WayNumber};
+use std::hint::black_box;
+use std::mem::offset_of;
+
+use crate::drive::Candidate;
+use crate::engine::event::Event;
+use crate::engine::slab::{CommandHandle, Commands, Handle, Linked, RequestHandle, Requests, Slab};
+use crate::engine::trace::Trace;
+use crate::fault::{FaultNumber, Status};
+use crate::spec::target::Target;
+use lanemark_schema::units::{Bytes, Instant};
+use lanemark_schema::workload::{Access, Operation};
+
+/// A request in flight, in one line of the processor's cache.
+#[repr(align(64))]
+pub(super) struct Request {
+    pub(super) target: Target,
+    pub(super) tag: u64,
+    pub(super) access: Access,
+    pub(super) thread: u32,
+    /// Whether the request pays the application's processor time: always, except for further parts on a volume.
+    pub(super) is_first: bool,
+    pub(super) submitted: Instant,
+    /// Status with which the request ends, and the fault if it fails.
+    pub(super) status: Status,
+    pub(super) fault: FaultNumber,
+    /// Commands whose interrupt has not arrived, and commands that are not complete.
+    pub(super) unnotified: u32,
+    pub(super) incomplete: u32,
+}
+
+/// A command in flight: one line of the processor's cache, and two of the trace in most cases. With tens of thousands
+/// in flight, each is fetched again for every step of a command.
+#[repr(C)]
+pub(super) struct Command {
+    pub(super) offset: Bytes,
+    pub(super) length: Bytes,
+    /// Instant at which the command was sent.
+    pub(super) sent: Instant,
+    pub(super) request: RequestHandle,
+    pub(super) next: CommandHandle,
+    pub(super) thread: u32,
+    pub(super) queue: QueueNumber,
+    /// Bursts that have not left the drive, reading, or have not entered its buffer, writing.
+    pub(super) bursts_left: u32,
+    /// Bursts that are not on the media, if a write waits for them.
+    pub(super) unstored: u32,
+    pub(super) drive: DriveNumber,
+    pub(super) operation: Operation,
+    pub(super) announced: bool,
+    /// The path that the command took.
+    pub(super) way: WayNumber,
+    /// Whether the next `Decoded` of this command is void.
+    pub(super) put_back: bool,
+    /// Whether the command is the only one of its request, and pays the application's processor time.
+    pub(super) alone: bool,
+    /// Whether the command ends in the cache of an adapter and never reaches the drive, or is a write of the cache.
+    pub(super) in_cache: bool,
+    /// The harm that a fault has done to the command.
+    pub(super) harm: Harm,
+    pub(super) trace: Trace,
+}
+
+const _: () = assert!(offset_of!(Command, trace) == 64, "all but the trace is one line");
+const _: () = assert!(size_of::<Request>() == 64, "a request is one line");
+
+/// The harm that a fault has done to a command.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Harm {
+    /// Status with which the command ends, unless the host reacts.
+    pub(super) status: Status,
+    /// The host's step when the timeout of the command expires.
+    pub(super) then: Then,
+    /// Number of times that the command was repeated because a link had spoilt it, and whether it has to be repeated
+    /// once more.
+    pub(super) tries: u8,
+    pub(super) spoilt: bool,
+    /// The fault that did the harm.
+    pub(super) fault: FaultNumber,
+}
+
+/// The host's step after it has waited for a command.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum Then {
+    /// The host sends the command again.
+    #[default]
+    Again,
+    /// The host fails the command.
+    Fail,
+    /// The host sends the command over another path, or fails it if there is no other path.
+    OtherWay,
+    /// The host aborts the command or resets the drive.
+    Unstick,
+}
+
+impl Default for Command {
+    fn default() -> Self {
+        Self {
+            offset: Bytes::ZERO,
+            length: Bytes::ZERO,
+            sent: Instant::ZERO,
+            request: Handle::NONE,
+            next: Handle::NONE,
+            thread: 0,
+            queue: QueueNumber(0),
+            bursts_left: 0,
+            unstored: 0,
+            drive: DriveNumber(0),
+            operation: Operation::Read,
+            announced: false,
+            way: WayNumber(0),
+            put_back: false,
+            alone: false,
+            in_cache: false,
+            harm: Harm::default(),
+            trace: Trace::new(Instant::ZERO),
+        }
+    }
+}
+
+/// The values with which a command begins.
+pub(super) struct NewCommand {
+    pub(super) request: RequestHandle,
+    /// Whether the command is the only one of its request.
+    pub(super) alone: bool,
+    pub(super) drive: DriveNumber,
+    pub(super) operation: Operation,
+    pub(super) offset: Bytes,
+    pub(super) length: Bytes,
+    pub(super) thread: u32,
+    pub(super) queue: QueueNumber,
+}
+
+impl Command {
+    /// Initialises a new command at `now`.
+    #[inline]
+    pub(super) fn begin(&mut self, now: Instant, new: &NewCommand) {
+        let NewCommand { request, alone, drive, operation, offset, length, thread, queue } = *new;
+        self.trace.begin(now);
+        self.offset = offset;
+        self.length = length;
+        self.sent = now;
+        self.request = request;
+        self.next = Handle::NONE;
+        self.thread = thread;
+        self.queue = queue;
+        self.bursts_left = 0;
+        self.unstored = 0;
+        self.drive = drive;
+        self.operation = operation;
+        self.announced = false;
+        self.way = WayNumber(0);
+        self.put_back = false;
+        self.alone = alone;
+        self.in_cache = false;
+        self.harm = Harm::default();
+    }
+}
+
+impl Command {
+    /// Returns whether the command is a write of an adapter's cache, without a request.
+    #[inline]
+    pub(super) fn is_of_cache(&self) -> bool {
+        self.request == Handle::NONE
+    }
+}
+
+impl Linked for Command {
+    type Kind = Commands;
+    fn next(&mut self) -> &mut CommandHandle {
+        &mut self.next
+    }
+}
+
+impl Candidate for Command {
+    fn queue(&self) -> QueueNumber {
+        self.queue
+    }
+    fn operation(&self) -> Operation {
+        self.operation
+    }
+    fn length(&self) -> Bytes {
+        self.length
+    }
+    fn put_back(&mut self) {
+        self.put_back = true;
+    }
+}
+
+/// Number of commands up to which all stay in the processor's cache without prefetching.
+pub(super) const NEAR_MOST: usize = 1024;
+
+/// Reads the memory that `event` will need. No branch depends on its content, so the processor continues, and waits for
+/// the memory of several events at once instead of for each in turn.
+#[inline]
+pub(super) fn bring_near(
+    event: Event,
+    commands: &Slab<Command, Commands>,
+    requests: &Slab<Request, Requests>,
+) {
+    use Event::{Completed, Decoded, Notified, Submitted};
+    if let Submitted(handle) | Decoded(handle) | Notified(handle) | Completed(handle) = event {
+        let command = &commands[handle];
+        black_box(command.trace.touch() ^ u64::from(command.request.number()));
+    }
+    if let Completed(handle) = event {
+        black_box(requests[commands[handle].request].tag);
+    }
+}

@@ -1,0 +1,184 @@
+//! The return of a command: interrupt, completion on a core, and its slot for the next.
+
+use super::{Attachment, Command, Completion, SimError, Simulator};
+use crate::drive::media::media;
+use crate::drive::medium::Medium;
+use crate::engine::budget::{Budget, Hop};
+use crate::engine::event::Event;
+use crate::engine::number::{DriveNumber, QueueNumber};
+use crate::engine::slab::CommandHandle;
+use crate::fault::Status;
+use crate::host::coalescing::{Announcement, Expiry};
+use lanemark_schema::units::{Bytes, Duration, Instant};
+use lanemark_schema::workload::{Access, Operation};
+
+impl Completion {
+    /// The completion of no request.
+    pub(super) const NONE: Self = Self {
+        tag: 0,
+        access: Access { operation: Operation::Read, offset: Bytes::ZERO, length: Bytes::ZERO },
+        submitted: Instant::ZERO,
+        completed: Instant::ZERO,
+        status: Status::Good,
+        budget: Budget::NONE,
+    };
+
+    /// Checks that simulated time continues after the completion.
+    ///
+    /// # Errors
+    /// Returns [`SimError::NeverEnds`] if the completion lies after the end of simulated time.
+    pub(crate) fn check_end(&self) -> Result<(), SimError> {
+        match self.completed <= Instant::END {
+            true => Ok(()),
+            false => Err(SimError::NeverEnds),
+        }
+    }
+}
+
+impl Simulator {
+    /// Handles a completion that has reached the host.
+    #[inline]
+    pub(super) fn notified(&mut self, handle: CommandHandle) {
+        match self.commands[handle].in_cache {
+            true if self.commands[handle].is_of_cache() => return self.drained(handle),
+            true => {}
+            false => self.answered(self.commands[handle].drive),
+        }
+        if self.faults.is_some() && self.loses_answer(handle) {
+            return;
+        }
+        let command = &self.commands[handle];
+        let Attachment { protocol, .. } = &mut self.attachments[usize::from(command.drive)];
+        if protocol.coalescing.is_on() {
+            self.aggregate(handle);
+            return;
+        }
+        let core = protocol.completion_core(command.thread);
+        let interrupt_time = protocol.interrupt(self.now);
+        self.take_completion(handle, core, interrupt_time);
+    }
+
+    /// Makes a completion wait to be announced with others of its queue.
+    fn aggregate(&mut self, handle: CommandHandle) {
+        let Command { drive, queue, .. } = self.commands[handle];
+        let coalescing = &mut self.attachments[usize::from(drive)].protocol.coalescing;
+        match coalescing.add(&mut self.commands, self.now, queue, handle) {
+            Announcement::Later(None) => {}
+            Announcement::Later(Some(at)) => {
+                self.events.schedule(at, Event::AggregationOver(drive, queue));
+            }
+            Announcement::Together => self.announce(drive, queue),
+        }
+    }
+
+    pub(super) fn aggregation_over(&mut self, drive: DriveNumber, vector: QueueNumber) {
+        let coalescing = &mut self.attachments[usize::from(drive)].protocol.coalescing;
+        match coalescing.expire(self.now, vector) {
+            Expiry::Nothing => {}
+            Expiry::Again(at) => self.events.schedule(at, Event::AggregationOver(drive, vector)),
+            Expiry::Announce => self.announce(drive, vector),
+        }
+    }
+
+    /// Announces all completions that wait in a vector's queue by one interrupt.
+    fn announce(&mut self, drive: DriveNumber, vector: QueueNumber) {
+        let protocol = &mut self.attachments[usize::from(drive)].protocol;
+        let core = protocol.interrupt_core(vector);
+        let mut interrupt_time = protocol.interrupt(self.now);
+        loop {
+            let coalescing = &mut self.attachments[usize::from(drive)].protocol.coalescing;
+            let Some(handle) = coalescing.pop(&mut self.commands, vector) else { return };
+            self.commands[handle].trace.waited(Hop::Protocol, self.now);
+            self.take_completion(handle, core, interrupt_time);
+            interrupt_time = Duration::ZERO;
+        }
+    }
+
+    /// Makes a core handle the completion of a command, and the interrupt if this is the first completion that it
+    /// announces.
+    #[inline]
+    pub(super) fn take_completion(
+        &mut self,
+        handle: CommandHandle,
+        core: u32,
+        interrupt_time: Duration,
+    ) {
+        let command = &mut self.commands[handle];
+        let protocol = &mut self.attachments[usize::from(command.drive)].protocol;
+        let pays = command.alone || {
+            let request = &mut self.requests[command.request];
+            request.unnotified -= 1;
+            request.unnotified == 0 && request.is_first
+        };
+        let request_time = if pays { self.request_complete } else { Duration::ZERO };
+        let complete_time = protocol.complete_time(command.operation);
+        let core = core as usize % self.cores.len();
+        // A sleeping core wakes first; completions that arrive meanwhile find it awake.
+        let sleeps = self.cores[core].free_at() + self.idle_after < self.now;
+        let ready = if sleeps { self.now + self.wake } else { self.now };
+        let span = self.cores[core].serve(ready, interrupt_time + complete_time + request_time);
+        protocol.handles_until(span.end);
+        command.trace.spend(Hop::Cpu as usize, span);
+        self.events.schedule(span.end, Event::Completed(handle));
+    }
+
+    /// Ends the completion of a command on its core. Returns whether its request is complete.
+    #[inline]
+    pub(super) fn completed(&mut self, handle: CommandHandle) -> bool {
+        let Command { request, drive, thread, queue, operation, harm, .. } = self.commands[handle];
+        let protocol = &mut self.attachments[usize::from(drive)].protocol;
+        protocol.give_slot(queue, operation);
+        while let Some(waiting) =
+            self.attachments[usize::from(drive)].protocol.next_with_slot(&mut self.commands, queue)
+        {
+            self.resume(waiting, thread);
+        }
+        let media = &mut self.attachments[usize::from(drive)].drive.media;
+        if let Some(at) = media!(media, media => media.gives(self.now)) {
+            self.events.schedule(at, Event::Idle(drive));
+        }
+        let pending = &mut self.requests[request];
+        if harm.status != Status::Good {
+            (pending.status, pending.fault) = (harm.status, harm.fault);
+        }
+        pending.incomplete -= 1;
+        if pending.incomplete > 0 {
+            self.commands.free(handle);
+            return false;
+        }
+        self.ended = Completion {
+            tag: pending.tag,
+            access: pending.access,
+            submitted: pending.submitted,
+            completed: self.now,
+            status: pending.status,
+            budget: self.commands[handle].trace.budget(),
+        };
+        // A flush that never reaches the drive shows nothing about the drive.
+        let is_of_host = operation == Operation::Flush
+            && self.attachments[usize::from(drive)].takes_no_flush
+            && pending.status == Status::Good;
+        if let Some(faults) = self.faults.as_mut().filter(|_| !is_of_host) {
+            let times = (pending.submitted, self.now);
+            faults.ended(drive, pending.status, pending.fault, times);
+        }
+        self.commands.free(handle);
+        self.requests.free(request);
+        // Callers read the work until now only between completions.
+        for Attachment { drive, .. } in &mut self.attachments {
+            drive.front_end.catch_up(self.now, &mut self.commands, &mut self.events);
+        }
+        true
+    }
+
+    /// Resumes a command that waited for a slot and has one, or that keeps its slot to be sent again.
+    pub(super) fn resume(&mut self, handle: CommandHandle, core_of: u32) {
+        let core = core_of as usize % self.cores.len();
+        let command = &mut self.commands[handle];
+        command.trace.waited(Hop::Protocol, self.now);
+        let protocol = &self.attachments[usize::from(command.drive)].protocol;
+        let span = self.cores[core].serve(self.now, protocol.submit_time(command.operation));
+        command.trace.spend(Hop::Cpu as usize, span);
+        self.events.schedule(span.end, Event::Submitted(handle));
+    }
+}

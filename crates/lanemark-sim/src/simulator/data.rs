@@ -1,0 +1,373 @@
+//! Between a decoded command and its completion: the media, the buffer, and data over the links.
+//!
+//! The media take commands and emit outcomes; this module does not depend on their kind.
+
+use super::{Attachment, Command, Simulator, WRITE_BURST, WriteBurst};
+use crate::drive::media::media;
+use crate::drive::medium::Medium;
+use crate::drive::outcome::Outcome;
+use crate::drive::{Drive, buffered};
+use crate::engine::budget::Hop;
+use crate::engine::event::Event;
+use crate::engine::number::{DriveNumber, WayNumber};
+use crate::engine::slab::{
+    BurstHandle, CommandHandle, Handle, OperationHandle, TransferHandle, WriteBurstHandle,
+};
+use crate::engine::station::Span;
+use crate::engine::trace::Passage;
+use crate::link::Place;
+use crate::path::carry_shared;
+use crate::path::shared::{SharedLink, Transfer, port_of};
+use lanemark_schema::units::{Bytes, Duration, Instant};
+use lanemark_schema::workload::Operation;
+
+/// Data that a trim sends: a block of ranges (ATA DATA SET MANAGEMENT; NVMe Dataset Management sends 16 bytes or more
+/// for each range).
+const RANGES: Bytes = Bytes(512);
+
+impl Simulator {
+    /// Ends the firmware's work for a command: the map is next, if some of its pages are not in memory.
+    pub(super) fn decoded(&mut self, handle: CommandHandle) {
+        let Command { drive, operation, offset, length, .. } = self.commands[handle];
+        let Attachment { drive, path, protocol, .. } = &mut self.attachments[usize::from(drive)];
+        drive.front_end.catch_up(self.now, &mut self.commands, &mut self.events);
+        let command = &mut self.commands[handle];
+        if std::mem::take(&mut command.put_back) {
+            return;
+        }
+        let span = drive.front_end.span(self.now, operation);
+        command.trace.spend(Hop::FrontEnd as usize, span);
+        if operation == Operation::Flush {
+            return self.start_media(handle);
+        }
+        let (range, changes) = ((offset, length), operation != Operation::Read);
+        let (now, events, media) = (self.now, &mut self.events, &mut drive.media);
+        let misses = media!(media, media => media.look_up(now, handle, range, changes, events));
+        let pages = misses.from_media + misses.from_host;
+        if pages == 0 {
+            return self.start_media(handle);
+        }
+        command.bursts_left = pages;
+        if misses.from_host > 0 {
+            let trip =
+                path.way(command.way).message_latency(&self.shared) * 2 + protocol.memory_read();
+            for index in 1..=u64::from(misses.from_host) {
+                self.events.schedule(self.now + trip * index, Event::MapHere(handle));
+            }
+        }
+    }
+
+    /// Handles a page of the map that has arrived; after the last one the command continues.
+    pub(super) fn map_here(&mut self, handle: CommandHandle) {
+        self.commands[handle].trace.waited(Hop::FrontEnd, self.now);
+        self.map_page(handle);
+    }
+
+    fn map_page(&mut self, handle: CommandHandle) {
+        self.commands[handle].bursts_left -= 1;
+        if self.commands[handle].bursts_left == 0 {
+            self.start_media(handle);
+        }
+    }
+
+    fn start_media(&mut self, handle: CommandHandle) {
+        if self.faults.is_none() || !self.meets_fault(handle) {
+            self.use_media(handle);
+        }
+    }
+
+    /// Starts the work of the media for a command.
+    pub(super) fn use_media(&mut self, handle: CommandHandle) {
+        let Command { drive: index, operation, offset, length, .. } = self.commands[handle];
+        let (now, events) = (self.now, &mut self.events);
+        let Drive { front_end, media, .. } = &mut self.attachments[usize::from(index)].drive;
+        match operation {
+            Operation::Read => {
+                let time = front_end.miss_latency();
+                if time > Duration::ZERO && !media!(media, media => media.holds(offset)) {
+                    let span = Span { start: now, end: now + time };
+                    self.commands[handle].trace.spend(Hop::FrontEnd as usize, span);
+                    return events.schedule(span.end, Event::Missed(handle));
+                }
+                self.read_media(handle);
+            }
+            Operation::Write => self.ask_for_data(handle, offset, length),
+            Operation::Flush => {
+                let outcomes = &mut self.outcomes;
+                media!(media, media => media.flush(now, handle, events, outcomes));
+                self.settle(index);
+            }
+            Operation::Trim => self.fetch_ranges(handle),
+        }
+    }
+
+    /// Begins a read in the media, or in data that was read ahead.
+    pub(super) fn read_media(&mut self, handle: CommandHandle) {
+        let Command { drive, offset, length, .. } = self.commands[handle];
+        let (now, events, range) = (self.now, &mut self.events, (offset, length));
+        let media = &mut self.attachments[usize::from(drive)].drive.media;
+        let bursts = media!(media, media => media.read(now, handle, range, events));
+        self.commands[handle].bursts_left = bursts;
+    }
+
+    /// Processes all outcomes of a drive.
+    fn settle(&mut self, index: DriveNumber) {
+        while let Some(outcome) = self.outcomes.take() {
+            self.act(index, outcome);
+        }
+    }
+
+    /// Processes an outcome of a drive's work. It is inlined at the end of a step, so that most outcomes never reach
+    /// memory.
+    #[inline(always)]
+    fn act(&mut self, index: DriveNumber, outcome: Outcome) {
+        match outcome {
+            Outcome::Data { command, bytes, passage } => {
+                self.passed(command, passage);
+                self.burst(command, bytes);
+            }
+            Outcome::Map { command, passage } => {
+                self.passed(command, passage);
+                self.map_page(command);
+            }
+            Outcome::Prepared(command) => {
+                let span = Span { start: Instant::ZERO, end: self.now };
+                self.commands[command].trace.spend(Hop::FrontEnd as usize, span);
+            }
+            Outcome::Stored { command, span } => self.stored(command, span),
+            Outcome::Room(bytes) => {
+                self.attachments[usize::from(index)].drive.buffer.release(bytes);
+                self.fetch_admitted(index);
+            }
+            Outcome::Done(command) => {
+                self.commands[command].trace.waited(Hop::Die, self.now);
+                self.acknowledge(command);
+            }
+            Outcome::Nothing => {}
+        }
+    }
+
+    /// Accounts for the time of a command's data in the media. Only the last burst is on the critical path.
+    #[inline]
+    fn passed(&mut self, handle: CommandHandle, passage: Passage) {
+        let command = &mut self.commands[handle];
+        if command.bursts_left == 1 {
+            command.trace.passed(passage, self.now);
+        }
+    }
+
+    /// Handles a burst on the media whose write does not complete in the buffer.
+    fn stored(&mut self, handle: CommandHandle, span: Span) {
+        let command = &mut self.commands[handle];
+        command.unstored -= 1;
+        if command.unstored == 0 {
+            command.trace.spend(Hop::Die as usize, span);
+            self.acknowledge(handle);
+        }
+    }
+
+    /// Fetches the block of data with the ranges of a trim.
+    fn fetch_ranges(&mut self, handle: CommandHandle) {
+        let Command { drive, way, trace, .. } = &mut self.commands[handle];
+        let path = &mut self.attachments[usize::from(*drive)].path;
+        // The command is not queued over SATA, so no DMA Setup announces its data.
+        let data = (RANGES, Place { first: false, last: true });
+        let arrival = path.carry_write(*way, &mut self.shared, self.now, data, trace);
+        self.events.schedule(arrival, Event::RangesIn(handle));
+        if self.faults.is_some() {
+            self.look_for_spoilt(handle);
+        }
+    }
+
+    pub(super) fn ranges_in(&mut self, handle: CommandHandle) {
+        let Command { drive, offset, length, .. } = self.commands[handle];
+        let media = &mut self.attachments[usize::from(drive)].drive.media;
+        let outcomes = &mut self.outcomes;
+        media!(media, media => media.trim((offset, length), outcomes));
+        self.settle(drive);
+        self.acknowledge(handle);
+    }
+
+    /// Completes a command that moves no more data.
+    pub(super) fn acknowledge(&mut self, handle: CommandHandle) {
+        let Command { drive, way, operation, trace, in_cache, .. } = &mut self.commands[handle];
+        let way = self.attachments[usize::from(*drive)].path.way(*way);
+        let notified = match *in_cache {
+            true => way.complete_to_adapter(self.now, *operation, trace),
+            false => way.complete(&mut self.shared, self.now, *operation, trace),
+        };
+        self.events.schedule(notified, Event::Notified(handle));
+    }
+
+    pub(super) fn idle(&mut self, index: DriveNumber) {
+        let media = &mut self.attachments[usize::from(index)].drive.media;
+        media!(media, media => media.idle(self.now, &mut self.events));
+        self.media_changed(index);
+    }
+
+    /// Splits the data of a write into bursts, each fetched when the buffer has room.
+    pub(super) fn ask_for_data(&mut self, command: CommandHandle, offset: Bytes, length: Bytes) {
+        let drive = usize::from(self.commands[command].drive);
+        let media = &mut self.attachments[drive].drive.media;
+        media!(media, media => media.expect_write((offset, length)));
+        let count = length.get().div_ceil(WRITE_BURST.get());
+        self.commands[command].bursts_left = count as u32;
+        self.commands[command].unstored = count as u32;
+        for index in 0..count {
+            let done = WRITE_BURST * index;
+            let length = (length - done).min(WRITE_BURST);
+            let burst = WriteBurst { command, offset: offset + done, length, last: false };
+            let handle = self.write_bursts.insert(burst);
+            let buffer = &mut self.attachments[drive].drive.buffer;
+            if buffer.admit(handle, buffered(burst.offset, length)) {
+                self.fetch_data(handle);
+            }
+        }
+    }
+
+    /// Fetches a burst of a write over the links, for which the buffer has room.
+    pub(super) fn fetch_data(&mut self, handle: WriteBurstHandle) {
+        let WriteBurst { command, length, last, .. } = &mut self.write_bursts[handle];
+        let (command, length) = (&mut self.commands[*command], *length);
+        command.bursts_left -= 1;
+        *last = command.bursts_left == 0;
+        let place = Place { first: !command.announced, last: *last };
+        command.announced = true;
+        // Only the last burst is on the critical path: the time before it was a wait for room.
+        self.aside.begin(self.now);
+        let path = &mut self.attachments[usize::from(command.drive)].path;
+        let in_cache = command.in_cache;
+        let trace = if place.last { &mut command.trace } else { &mut self.aside };
+        trace.waited(Hop::Buffer, self.now);
+        let (way, now, data) = (command.way, self.now, (length, place));
+        let arrival = match in_cache {
+            true => path.carry_write_from_adapter(way, now, data, trace),
+            false => path.carry_write(way, &mut self.shared, now, data, trace),
+        };
+        self.events.schedule(arrival, Event::DataIn(handle));
+        if self.faults.is_some() {
+            let WriteBurst { command, .. } = self.write_bursts[handle];
+            self.look_for_spoilt(command);
+        }
+    }
+
+    /// Gives a burst of a write that has arrived in the buffer to the media.
+    pub(super) fn data_in(&mut self, handle: WriteBurstHandle) {
+        let burst = self.write_bursts[handle];
+        self.write_bursts.free(handle);
+        let index = self.commands[burst.command].drive;
+        let media = &mut self.attachments[usize::from(index)].drive.media;
+        let (now, events, outcomes) = (self.now, &mut self.events, &mut self.outcomes);
+        media!(media, media => media.write(now, burst, events, outcomes));
+        self.settle(index);
+    }
+
+    #[inline]
+    pub(super) fn media_step(&mut self, index: DriveNumber, operation: OperationHandle) {
+        let media = &mut self.attachments[usize::from(index)].drive.media;
+        let (now, events, outcomes) = (self.now, &mut self.events, &mut self.outcomes);
+        let outcome = media!(media, media => media.step(now, operation, events, outcomes));
+        let Some(outcome) = outcome else { return };
+        self.act(index, outcome);
+        if !self.outcomes.is_empty() {
+            self.settle(index);
+        }
+        self.media_changed(index);
+    }
+
+    pub(super) fn off_media(&mut self, handle: BurstHandle) {
+        let burst = self.events.take_burst(handle);
+        let index = self.commands[burst.command].drive;
+        let media = &mut self.attachments[usize::from(index)].drive.media;
+        let (now, events, outcomes) = (self.now, &mut self.events, &mut self.outcomes);
+        media!(media, media => media.off_media(now, burst, events, outcomes));
+        self.settle(index);
+        self.media_changed(index);
+    }
+
+    /// Sends data of a read from the drive; the completion follows the last burst.
+    pub(super) fn burst(&mut self, handle: CommandHandle, bytes: Bytes) {
+        let command = &mut self.commands[handle];
+        let path = &mut self.attachments[usize::from(command.drive)].path;
+        command.bursts_left -= 1;
+        let place = Place { first: !command.announced, last: command.bursts_left == 0 };
+        command.announced = true;
+        self.aside.begin(self.now);
+        let trace = if place.last { &mut command.trace } else { &mut self.aside };
+        let outflow = path.carry_read(command.way, self.now, bytes, place, trace);
+        let from = (command.drive, command.way);
+        self.send_on(handle, from, (bytes, place), outflow);
+        if self.faults.is_some() {
+            self.look_for_spoilt(handle);
+        }
+    }
+
+    /// Sends a burst that has left a drive's own links over the shared links to the host.
+    #[inline(always)]
+    pub(super) fn send_on(
+        &mut self,
+        handle: CommandHandle,
+        (drive, way): (DriveNumber, WayNumber),
+        (bytes, place): (Bytes, Place),
+        outflow: Span,
+    ) {
+        match self.attachments[usize::from(drive)].path.way(way).shared() {
+            0 if place.last => self.events.schedule(outflow.end, Event::Notified(handle)),
+            0 => {}
+            links => {
+                let transfer = self.transfers.insert(Transfer {
+                    command: handle,
+                    port: port_of(drive, way),
+                    bytes,
+                    place,
+                    inflow: outflow,
+                    link: links - 1,
+                    next: Handle::NONE,
+                });
+                self.towards_shared(transfer);
+            }
+        }
+    }
+
+    /// Sends a burst towards a shared link, and queues it there when enough of it has arrived.
+    pub(super) fn towards_shared(&mut self, handle: TransferHandle) {
+        let transfer = &self.transfers[handle];
+        let ready = SharedLink::ready(&self.shared[transfer.link], transfer);
+        self.events.schedule(ready.max(self.now), Event::AtShared(handle));
+    }
+
+    pub(super) fn at_shared(&mut self, handle: TransferHandle) {
+        let link = self.transfers[handle].link;
+        if self.turns[link].queue(&mut self.transfers, handle) {
+            self.serve_shared(link);
+        }
+    }
+
+    /// Makes a shared link take the next burst in turn, which continues to the next link or to the host.
+    pub(super) fn serve_shared(&mut self, link: usize) {
+        let Some(handle) = self.turns[link].next(&mut self.transfers) else { return };
+        let Transfer { command, bytes, place, inflow, .. } = self.transfers[handle];
+        self.aside.begin(self.now);
+        let trace = if place.last { &mut self.commands[command].trace } else { &mut self.aside };
+        let station = &mut self.shared[link];
+        let outflow = carry_shared(station, link, self.now, (bytes, place), inflow, trace);
+        self.events.schedule(station.free_at(), Event::SharedFree(link as u16));
+        if link > 0 {
+            self.transfers[handle].inflow = outflow;
+            self.transfers[handle].link = link - 1;
+            self.towards_shared(handle);
+            return;
+        }
+        self.transfers.free(handle);
+        if place.last {
+            self.events.schedule(outflow.end, Event::Notified(command));
+        }
+    }
+
+    /// Fetches the bursts that waited for the released room.
+    pub(super) fn fetch_admitted(&mut self, index: DriveNumber) {
+        while let Some(burst) = self.attachments[usize::from(index)].drive.buffer.next_admitted() {
+            self.fetch_data(burst);
+        }
+    }
+}

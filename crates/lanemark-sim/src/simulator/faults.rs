@@ -1,0 +1,536 @@
+//! Effects of faults on commands and requests, and the host's reaction.
+//!
+//! Rules of the host, after Linux. A *command timeout* (30 s) begins when a command is sent. When it expires, the host
+//! aborts the command, or resets the drive: a reset takes its time, the drive receives no command meanwhile, and all
+//! outstanding commands are sent again or fail (SCSI error handling, `Documentation/scsi/scsi_eh.rst`; libata, which
+//! resets the port at once, `Documentation/driver-api/libata.rst`). Over NVMe the first timeout sends an Abort, and the
+//! second one, as long after it, resets the controller (`nvme_timeout` in `drivers/nvme/host/pci.c`). A lost *port*
+//! does not answer any more ([`multipath`](crate::path::multipath)). A command that a *link* has spoilt is sent again
+//! up to [`LINK_RETRIES`] times; over SATA the drive ends all commands queued with it (Serial ATA 3.2, native command
+//! queuing), and the host sends them all again.
+//!
+//! Rules of the drive. An *unreadable range* delays a read for as long as the drive tries, and then fails it without
+//! data. A *read-only* drive refuses writes and trims when it has decoded them. *Latency* and a *pause* delay commands
+//! when they reach the media. A *power cut* ends all work under way: requests on the drive fail at once, and written
+//! data that was not stored is lost unless the buffer is protected ([`Medium::power_cut`]). The drive returns with an
+//! empty cache. With a cut of the whole system the host is down too, and submits nothing until it has started; if only
+//! a drive lost its power, the host waits for it.
+//!
+//! Not modelled: a drive that drops its current work at a reset (it finishes the work, and a repeated write is written
+//! twice); a write to an unreadable range that repairs it; backing off between retries; the power of drives while they
+//! are off, and while they start.
+
+use super::command::{Harm, Then};
+use super::{Attachment, Command, Completion, Simulator};
+use crate::drive::media::media;
+use crate::drive::medium::Medium;
+use crate::engine::budget::{Budget, Hop};
+use crate::engine::event::Event;
+use crate::engine::number::{DriveNumber, WayNumber, drives};
+use crate::engine::slab::{CommandHandle, RequestHandle};
+use crate::fault::{
+    Encounter, FaultNumber, Faults, LINK_RETRIES, REFUSAL, Status, standing_retries,
+};
+use crate::link::{Link, LinkLaw};
+use crate::path::shared::port_of;
+use crate::spec::{AttachmentSpec, ProtocolKind, SystemSpec, WaySpec};
+use lanemark_schema::result::{ErrorKind, FaultUse};
+use lanemark_schema::rng::{Rng, StreamKey};
+use lanemark_schema::units::{Bytes, Duration, Instant};
+use lanemark_schema::workload::Operation;
+use lanemark_schema::workload::fault::{Fault, FaultKind, LinkPlace};
+
+impl Simulator {
+    /// Returns the outcome of each fault that has begun.
+    pub fn fault_uses(&self) -> Vec<FaultUse> {
+        self.faults.as_ref().map_or(Vec::new(), |faults| faults.uses(self.now))
+    }
+
+    /// Adds a fault that begins at its time, which lies after the start and not in the past. `system` was checked with
+    /// it.
+    pub(in super::super) fn add_fault(&mut self, system: &SystemSpec, fault: Fault) {
+        let (at, over) = (fault.at, fault.over_at());
+        let number = match &mut self.faults {
+            Some(faults) => faults.add(fault),
+            // Without others, the fault is the only one of the plan.
+            None => {
+                self.faults = Faults::of(system);
+                0
+            }
+        };
+        self.events.schedule(at, Event::Fault(number, false));
+        if let Some(over) = over {
+            self.events.schedule(over, Event::Fault(number, true));
+        }
+    }
+
+    /// Schedules all faults at their times.
+    pub(super) fn plan_faults(&mut self, all: &[Fault]) {
+        for fault in all {
+            let Some(retries) = standing_retries(fault) else { continue };
+            for (attachment, _) in self.hurt(fault) {
+                media!(&mut attachment.drive.media, media => media.set_retries(Some(retries)));
+            }
+        }
+        let Some(faults) = &self.faults else { return };
+        for (fault, number) in faults.plan().iter().zip(0..) {
+            self.events.schedule(fault.at, Event::Fault(number, false));
+            if let Some(over) = fault.over_at() {
+                self.events.schedule(over, Event::Fault(number, true));
+            }
+        }
+    }
+
+    /// Returns the drives that a fault affects, with their numbers.
+    fn hurt(&mut self, fault: &Fault) -> impl Iterator<Item = (&mut Attachment, DriveNumber)> {
+        let all = self.attachments.iter_mut().zip((0..).map(DriveNumber));
+        all.filter(|(_, drive)| fault.hurts(drive.0))
+    }
+
+    /// Begins or ends a fault.
+    pub(super) fn fault(&mut self, number: FaultNumber, over: bool) {
+        let now = self.now;
+        let Some(faults) = &mut self.faults else { return };
+        if !over {
+            faults.begin(number);
+        }
+        let fault = faults.fault(number).clone();
+        match fault.kind {
+            FaultKind::PowerCut { .. } if over => self.power_up(&fault),
+            FaultKind::PowerCut { .. } => self.power_cut(number, &fault),
+            FaultKind::PortLoss { port, .. } => self.look_at_port(&fault, port),
+            FaultKind::Retrain { link, .. } | FaultKind::LinkErrors { link, .. } => {
+                for drive in drives(self.attachments.len()) {
+                    if fault.hurts(drive.0) {
+                        self.look_at_link(drive, link, &fault.kind);
+                    }
+                }
+            }
+            FaultKind::ReadRetries(_) => {
+                for drive in drives(self.attachments.len()) {
+                    self.look_at_retries(drive);
+                }
+            }
+            _ => {
+                for drive in drives(self.attachments.len()).filter(|drive| fault.hurts(drive.0)) {
+                    if over {
+                        faults.end_stuck(drive, number);
+                    }
+                    faults.look(drive, now, (!over).then_some(number));
+                }
+            }
+        }
+    }
+
+    /// Sets the repetition of flash reads by the last active fault, or by the drive's own rule.
+    fn look_at_retries(&mut self, drive: DriveNumber) {
+        let Some(faults) = &self.faults else { return };
+        let last = faults.last(drive, self.now, |kind| matches!(kind, FaultKind::ReadRetries(_)));
+        let standing = faults.system.faults.iter().filter(|fault| fault.hurts(drive.0));
+        let retries = match last.map(|number| faults.fault(number).kind) {
+            Some(FaultKind::ReadRetries(retries)) => Some(retries),
+            _ => standing.filter_map(standing_retries).next_back(),
+        };
+        let media = &mut self.attachments[usize::from(drive)].drive.media;
+        media!(media, media => media.set_retries(retries));
+    }
+
+    /// Trains a link, or sets its bit errors, by the last active fault of its kind.
+    fn look_at_link(&mut self, drive: DriveNumber, place: LinkPlace, kind: &FaultKind) {
+        let Some(faults) = &self.faults else { return };
+        let one = &faults.system.attachments[usize::from(drive)];
+        let Some(way) = one.ways().nth(place.port.into()) else { return };
+        let number = number_of(way, place);
+        let Some(law) = faults.system.links(way).nth(number).map(|spec| spec.law) else { return };
+        let key =
+            StreamKey { thread: LINK_STREAM | u32::from(drive.0) << 5 | number as u32, ..self.key };
+        // A link has several names: with or without its number, and under each drive that shares it.
+        let link = link_of(&faults.system, drive, place);
+        let is_of_link = |fault: &Fault, place: LinkPlace| {
+            let all = drives(self.attachments.len()).filter(|drive| fault.hurts(drive.0));
+            all.map(|drive| link_of(&faults.system, drive, place)).any(|other| other == link)
+        };
+        match kind {
+            FaultKind::Retrain { .. } => {
+                let last = faults.last_of_any(self.now, |fault| match fault.kind {
+                    FaultKind::Retrain { link, .. } => is_of_link(fault, link),
+                    _ => false,
+                });
+                let trained: Option<LinkLaw> = match last.map(|number| faults.fault(number).kind) {
+                    Some(FaultKind::Retrain { to, .. }) => law.trained(to),
+                    _ => Some(law),
+                };
+                let law = trained.unwrap_or(law);
+                self.link(drive, place.port, number).train(law);
+            }
+            _ => {
+                let last = faults.last_of_any(self.now, |fault| match fault.kind {
+                    FaultKind::LinkErrors { link, .. } => is_of_link(fault, link),
+                    _ => false,
+                });
+                let rate = match last.map(|number| faults.fault(number).kind) {
+                    Some(FaultKind::LinkErrors { rate, .. }) => Some(rate),
+                    _ => None,
+                };
+                self.link(drive, place.port, number).disturb(rate, Rng::new(key));
+            }
+        }
+    }
+
+    /// Returns the link of that number on the path to a port.
+    fn link(&mut self, drive: DriveNumber, port: u8, number: usize) -> &mut Link {
+        let way = self.attachments[usize::from(drive)].path.way(WayNumber(port));
+        match number.checked_sub(way.shared()) {
+            Some(own) => way.link(own),
+            None => &mut self.shared[number],
+        }
+    }
+
+    /// Marks a port as lost for as long as a fault of it is active.
+    fn look_at_port(&mut self, fault: &Fault, port: u8) {
+        let Some(faults) = &mut self.faults else { return };
+        let all = self.attachments.iter_mut().zip((0..).map(DriveNumber));
+        for (attachment, drive) in all.filter(|(_, drive)| fault.hurts(drive.0)) {
+            let lost = faults.last(drive, self.now, |kind| loses_port(kind, port)).is_some();
+            attachment.ways.lose(WayNumber(port), lost);
+            if !lost {
+                faults.drive(drive).gone = None;
+            }
+        }
+    }
+
+    /// Returns whether a command that is about to be sent has to wait, or is refused since its drive is gone.
+    pub(super) fn keeps_from_drive(&mut self, handle: CommandHandle) -> bool {
+        let Some(faults) = &mut self.faults else { return false };
+        let command = &mut self.commands[handle];
+        let drive = faults.drive(command.drive);
+        if let Some(fault) = drive.gone {
+            let status = Status::Failed(ErrorKind::DeviceGone);
+            command.harm = Harm { status, then: Then::Fail, fault, ..command.harm };
+            self.events.schedule(self.now + REFUSAL, Event::TimedOut(handle));
+            return true;
+        }
+        let Some(reset) = drive.reset.filter(|reset| self.now < reset.until) else { return false };
+        faults.held(reset.fault);
+        self.events.schedule(reset.until, Event::Submitted(handle));
+        true
+    }
+
+    /// Returns whether a fault keeps a command from the media.
+    pub(super) fn meets_fault(&mut self, handle: CommandHandle) -> bool {
+        let Some(faults) = &mut self.faults else { return false };
+        let command = &mut self.commands[handle];
+        let drive = &self.attachments[usize::from(command.drive)].drive;
+        let range = (command.offset, command.offset + command.length);
+        let written = || drive.usage().host_written;
+        let met = faults.meet(self.now, command.drive, command.operation, range, written);
+        match met {
+            Encounter::Nothing => return false,
+            Encounter::Stuck(fault) => {
+                faults.held(fault);
+                let status = Status::Failed(ErrorKind::Timeout);
+                command.harm = Harm { status, then: Then::Unstick, fault, ..command.harm };
+                let stuck = faults.stuck(fault);
+                let one = &faults.system.attachments[usize::from(command.drive)];
+                let patience = match stuck.abort {
+                    Some(abort) => stuck.timeout + abort,
+                    None if one.protocol.kind == ProtocolKind::Nvme => stuck.timeout * 2,
+                    None => stuck.timeout,
+                };
+                let at = (command.sent + patience).max(self.now);
+                self.events.schedule(at, Event::TimedOut(handle));
+            }
+            Encounter::Held { until, error, fault } => {
+                if let Some(kind) = error {
+                    command.harm = Harm { status: Status::Failed(kind), fault, ..command.harm };
+                }
+                if until > self.now {
+                    faults.held(fault);
+                    self.events.schedule(until, Event::Held(handle));
+                } else if error.is_none() {
+                    return false;
+                } else {
+                    self.refuse(handle);
+                }
+            }
+        }
+        true
+    }
+
+    /// Continues a command that a fault has delayed: it reaches the media, or fails there.
+    pub(super) fn goes_on(&mut self, handle: CommandHandle) {
+        let command = &mut self.commands[handle];
+        command.trace.waited(Hop::Die, self.now);
+        // Another pause may have begun meanwhile.
+        if let Some(faults) = &mut self.faults
+            && let Some((pause, over)) = faults.paused(command.drive)
+            && over > self.now
+        {
+            faults.held(pause);
+            self.events.schedule(over, Event::Held(handle));
+            return;
+        }
+        match command.harm.status {
+            Status::Good => self.use_media(handle),
+            Status::Failed(_) => self.refuse(handle),
+        }
+    }
+
+    /// Ends a command with an error and without data: over SATA with a Register frame.
+    fn refuse(&mut self, handle: CommandHandle) {
+        let Command { drive, way, trace, .. } = &mut self.commands[handle];
+        let way = self.attachments[usize::from(*drive)].path.way(*way);
+        let notified = way.complete(&mut self.shared, self.now, Operation::Flush, trace);
+        self.events.schedule(notified, Event::Notified(handle));
+    }
+
+    /// Notes a command whose data a link has spoilt.
+    pub(super) fn look_for_spoilt(&mut self, handle: CommandHandle) {
+        let command = &mut self.commands[handle];
+        let path = &mut self.attachments[usize::from(command.drive)].path;
+        if !path.way(command.way).take_spoilt() {
+            return;
+        }
+        command.harm.spoilt = true;
+        let Some(faults) = &self.faults else { return };
+        // The fault may be over when the answer arrives.
+        let spoils = |kind: &FaultKind| matches!(kind, FaultKind::LinkErrors { .. });
+        if let Some(fault) = faults.last(command.drive, self.now, spoils) {
+            command.harm.fault = fault;
+        }
+    }
+
+    /// Returns whether the answer to a command does not reach the host, or requests that the host send the command
+    /// again.
+    pub(super) fn loses_answer(&mut self, handle: CommandHandle) -> bool {
+        let Some(faults) = &mut self.faults else { return false };
+        let command = &mut self.commands[handle];
+        let index = command.drive;
+        let Attachment { ways, .. } = &self.attachments[usize::from(index)];
+        let (harm, at) = if ways.is_lost(command.way) {
+            // The host's timer may have expired already.
+            let status = Status::Failed(ErrorKind::Timeout);
+            let lost = |kind: &FaultKind| loses_port(kind, command.way.0);
+            let fault = faults.last(index, self.now, lost).unwrap_or_default();
+            let timeout = match faults.fault(fault).kind {
+                FaultKind::PortLoss { timeout: Some(timeout), .. } => timeout,
+                _ => ways.timeout,
+            };
+            let harm = Harm { status, then: Then::OtherWay, fault, ..command.harm };
+            (harm, command.sent + timeout)
+        } else if let Some(reset) =
+            faults.drive(index).reset.filter(|reset| command.sent < reset.at)
+        {
+            let then = if reset.again { Then::Again } else { Then::Fail };
+            let status = Status::Failed(ErrorKind::Aborted);
+            (Harm { status, then, fault: reset.fault, ..command.harm }, reset.until)
+        } else if command.harm.spoilt {
+            let fault = command.harm.fault;
+            let status = Status::Failed(ErrorKind::Link);
+            let tries = command.harm.tries + 1;
+            command.harm = Harm { status, then: Then::Again, tries, fault, spoilt: false };
+            if tries > LINK_RETRIES {
+                return false;
+            }
+            let FaultKind::LinkErrors { recovery, .. } = faults.fault(fault).kind else {
+                return false;
+            };
+            let until = self.now + recovery;
+            let queued = faults.system.attachments[usize::from(index)].protocol.kind;
+            if queued == ProtocolKind::Ahci {
+                faults.drive(index).begin_reset(self.now, until, true, fault);
+            }
+            (command.harm, until)
+        } else {
+            return false;
+        };
+        faults.held(harm.fault);
+        command.harm = harm;
+        self.events.schedule(at.max(self.now), Event::TimedOut(handle));
+        true
+    }
+
+    pub(super) fn timed_out(&mut self, handle: CommandHandle) {
+        let Some(faults) = &mut self.faults else { return };
+        let command = &mut self.commands[handle];
+        let (index, fault, thread) = (command.drive, command.harm.fault, command.thread);
+        command.trace.waited(Hop::Protocol, self.now);
+        let again = match command.harm.then {
+            Then::Again => true,
+            Then::Fail => false,
+            Then::OtherWay => {
+                let lost = self.attachments[usize::from(index)].ways.are_lost();
+                if lost {
+                    faults.drive(index).gone = Some(fault);
+                }
+                !lost
+            }
+            Then::Unstick => {
+                let stuck = faults.stuck(fault);
+                command.harm.then = if stuck.again { Then::Again } else { Then::Fail };
+                if stuck.abort.is_none() {
+                    let until = self.now + stuck.reset;
+                    faults.drive(index).begin_reset(self.now, until, stuck.again, fault);
+                    self.events.schedule(until, Event::TimedOut(handle));
+                    self.answered(index);
+                    return;
+                }
+                self.answered(index);
+                stuck.again
+            }
+        };
+        if again {
+            let command = &mut self.commands[handle];
+            command.announced = false;
+            (command.harm.status, command.harm.spoilt) = (Status::Good, false);
+            self.resume(handle, thread);
+        } else {
+            let protocol = &self.attachments[usize::from(index)].protocol;
+            let core = protocol.completion_core(thread);
+            self.take_completion(handle, core, Duration::ZERO);
+        }
+    }
+
+    /// Cuts the power of a drive, or of all drives and the host.
+    fn power_cut(&mut self, number: FaultNumber, fault: &Fault) {
+        let Some(faults) = &mut self.faults else { return };
+        let Some(up) = fault.over_at() else { return };
+        let (now, hurts) = (self.now, |drive: DriveNumber| fault.hurts(drive.0));
+        let Self { commands, transfers, write_bursts, .. } = self;
+        self.events.forget(|event, of_burst| {
+            let drive = match event {
+                Event::Submit(_) | Event::Fault(..) | Event::Failed(_) | Event::SharedFree(_) => {
+                    return false;
+                }
+                Event::EngineFree(drive)
+                | Event::Media(drive, _)
+                | Event::Idle(drive)
+                | Event::AggregationOver(drive, _) => drive,
+                Event::AtShared(transfer) => {
+                    let drive = commands[transfers[transfer].command].drive;
+                    if hurts(drive) {
+                        transfers.free(transfer);
+                    }
+                    drive
+                }
+                Event::DataIn(burst) => {
+                    let drive = commands[write_bursts[burst].command].drive;
+                    if hurts(drive) {
+                        write_bursts.free(burst);
+                    }
+                    drive
+                }
+                Event::FromBuffer(burst) | Event::OffMedia(burst) => {
+                    commands[of_burst(burst)].drive
+                }
+                Event::Submitted(command)
+                | Event::Fetched(command)
+                | Event::Admitted(command)
+                | Event::Cached(command)
+                | Event::Bridged(command)
+                | Event::Arrived(command)
+                | Event::Awake(command)
+                | Event::Decoded(command)
+                | Event::MapHere(command)
+                | Event::Missed(command)
+                | Event::RangesIn(command)
+                | Event::Notified(command)
+                | Event::TimedOut(command)
+                | Event::Held(command)
+                | Event::Completed(command) => commands[command].drive,
+            };
+            hurts(drive)
+        });
+        for (attachment, drive) in
+            self.attachments.iter_mut().zip((0..).map(DriveNumber)).filter(|(_, one)| hurts(*one))
+        {
+            let spec = &faults.system.attachments[usize::from(drive)];
+            for turns in &mut self.turns {
+                for way in [0, 1] {
+                    turns.forget(transfers, port_of(drive, WayNumber(way)));
+                }
+            }
+            while let Some(burst) = attachment.drive.buffer.next_waiting() {
+                write_bursts.free(burst);
+            }
+            faults.lost(number, attachment.lose_power(now, spec));
+            faults.drive(drive).begin_reset(now, up, true, number);
+        }
+        for command in commands.handles() {
+            if hurts(commands[command].drive) {
+                commands.free(command);
+            }
+        }
+        for request in self.requests.handles() {
+            let one = &mut self.requests[request];
+            if one.incomplete > 0 && hurts(DriveNumber(one.target.drive)) {
+                (one.status, one.fault) = (Status::Failed(ErrorKind::DeviceGone), number);
+                one.incomplete = 0;
+                self.events.schedule(now, Event::Failed(request));
+            }
+        }
+        if fault.drive.is_none() {
+            faults.host_up = faults.host_up.max(up);
+        }
+    }
+
+    /// Starts drives that had lost their power.
+    fn power_up(&mut self, fault: &Fault) {
+        let Some(faults) = &mut self.faults else { return };
+        for (attachment, drive) in self.attachments.iter_mut().zip((0..).map(DriveNumber)) {
+            // A reset by the host may last longer than the start, and so may another cut.
+            let cut = |kind: &FaultKind| matches!(kind, FaultKind::PowerCut { .. });
+            let is_up = faults.last(drive, self.now, cut).is_none();
+            if is_up && fault.hurts(drive.0) {
+                let (media, events) = (&mut attachment.drive.media, &mut self.events);
+                media!(media, media => media.power_up(self.now, events));
+            }
+        }
+    }
+
+    /// Fails a request with its drive.
+    pub(super) fn failed(&mut self, handle: RequestHandle) -> Completion {
+        let super::Request { target, tag, access, submitted, status, fault, .. } =
+            self.requests[handle];
+        self.requests.free(handle);
+        if let Some(faults) = &mut self.faults {
+            faults.ended(DriveNumber(target.drive), status, fault, (submitted, self.now));
+        }
+        let mut budget = Budget::default();
+        budget.wait_more(Hop::Protocol as usize, self.now.since(submitted));
+        Completion { tag, access, submitted, completed: self.now, status, budget }
+    }
+}
+
+/// A stream for a link's errors, separate from the streams of threads and drives.
+const LINK_STREAM: u32 = 3 << 30;
+
+fn loses_port(kind: &FaultKind, port: u8) -> bool {
+    matches!(kind, FaultKind::PortLoss { port: lost, .. } if *lost == port)
+}
+
+/// A link of a system: the port that it belongs to, unless drives share it, and its number on the path.
+type LinkOf = (Option<(DriveNumber, u8)>, usize);
+
+/// Returns the link of a drive at `place`, or `None` if the drive lacks such a port.
+fn link_of(system: &SystemSpec, drive: DriveNumber, place: LinkPlace) -> Option<LinkOf> {
+    let way = system.attachments[usize::from(drive)].ways().nth(place.port.into())?;
+    let number = number_of(way, place);
+    Some(((number >= way.trunk).then_some((drive, place.port)), number))
+}
+
+/// Returns the number of a link on its path: the last link if `place` gives no number.
+fn number_of(way: &WaySpec, place: LinkPlace) -> usize {
+    place.number.map_or(way.trunk + way.links.len() - 1, usize::from)
+}
+
+impl Attachment {
+    /// Forgets all work under way, and returns the lost bytes that were acknowledged.
+    fn lose_power(&mut self, now: Instant, spec: &AttachmentSpec) -> Bytes {
+        self.protocol.restart();
+        if let Some(meter) = &mut self.meter {
+            meter.restart(now);
+        }
+        self.drive.power_cut(now, spec)
+    }
+}

@@ -1,0 +1,557 @@
+//! A system at work: the life of each request from submission to completion.
+//!
+//! Callers submit requests at simulated times, advance to the next completion, and then decide what to submit next. The
+//! caller (the closed-loop driver of [`crate::run::driver::run_test`], a live server, a database model) is outside the
+//! simulator.
+//!
+//! A request longer than the largest command is split; its commands start at once, and the last one to return completes
+//! it. A read command delivers its data in bursts, one for each flash unit.
+
+mod cached;
+mod command;
+mod completion;
+mod data;
+mod faults;
+mod power;
+mod range;
+
+use crate::engine::event::Event;
+use crate::engine::number::DriveNumber;
+use command::{Command, NEAR_MOST, NewCommand, Request, bring_near};
+pub(super) use power::PowerReading;
+
+use crate::drive::arbitration::Arbiter;
+use crate::drive::media::media;
+use crate::drive::medium::{Medium, WriteBurst};
+use crate::drive::outcome::Outcomes;
+use crate::drive::{Drive, PowerMeter};
+use crate::engine::budget::{Budget, HOPS, Hop};
+use crate::engine::schedule::{Burst, Schedule};
+use crate::engine::slab::{
+    CommandHandle, Commands, RequestHandle, Requests, Slab, Transfers, WriteBursts,
+};
+use crate::engine::station::Station;
+use crate::engine::trace::Trace;
+use crate::fault::{Faults, Status};
+use crate::host::adapter::Adapter;
+use crate::host::protocol::{COMPLETION, Protocol};
+use crate::link::Link;
+use crate::path::Path;
+use crate::path::multipath::Ways;
+use crate::path::shared::{SharedLink, Transfer};
+use crate::spec::submission::Submission;
+use crate::spec::target::{Extent, Target, extents};
+use crate::spec::{AttachmentSpec, CheckedSystem, Content, ProtocolKind, WriteCache};
+use lanemark_schema::result::DriveUse;
+use lanemark_schema::rng::StreamKey;
+use lanemark_schema::units::{Bytes, Duration, Instant};
+use lanemark_schema::workload::{Access, Operation};
+
+/// A completed request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Completion {
+    /// The number that the submitter gave the request.
+    pub tag: u64,
+    /// The request's operation and range.
+    pub access: Access,
+    /// Instant at which the request was submitted.
+    pub submitted: Instant,
+    /// Instant at which the request was complete.
+    pub completed: Instant,
+    /// Outcome of the request.
+    pub status: Status,
+    /// Time budget of the request; sums to `completed - submitted` exactly.
+    pub budget: Budget,
+}
+
+/// A reason why a simulation cannot continue.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum SimError {
+    /// A request that ends after the end of the drive.
+    #[error("a request at {offset} of {length} ends behind the drive's {capacity}")]
+    OutOfRange {
+        /// Offset of the request.
+        offset: Bytes,
+        /// Length of the request.
+        length: Bytes,
+        /// Capacity of the drive.
+        capacity: Bytes,
+    },
+    /// A request that ends after the end of its namespace.
+    #[error("a request at {offset} of {length} ends behind the {capacity} of namespace {}", namespace + 1)]
+    OutOfNamespace {
+        /// Offset of the request.
+        offset: Bytes,
+        /// Length of the request.
+        length: Bytes,
+        /// The namespace, 0 for the first.
+        namespace: u16,
+        /// Capacity of the namespace.
+        capacity: Bytes,
+    },
+    /// A request that ends after the end of the volume.
+    #[error("a request at {offset} of {length} ends behind the volume's {capacity}")]
+    OutOfVolume {
+        /// Offset of the request.
+        offset: Bytes,
+        /// Length of the request.
+        length: Bytes,
+        /// Capacity of the volume.
+        capacity: Bytes,
+    },
+    /// A drive or namespace that the system does not have.
+    #[error("there is no {target} in this system")]
+    NoTarget {
+        /// The target that was addressed.
+        target: Target,
+    },
+    /// A load that only a real target can carry.
+    #[error("{what}: that can be measured, and not simulated")]
+    NotSimulated {
+        /// The requested load.
+        what: &'static str,
+    },
+    /// A test or trace that continues beyond the end of simulated time.
+    #[error("it is not over after {} of simulated time", Instant::END.since(Instant::ZERO))]
+    NeverEnds,
+    /// A test that the caller ended.
+    #[error("it was ended before it was over")]
+    Cancelled,
+}
+
+/// A drive, and the path to it.
+struct Attachment {
+    /// The namespaces of the drive, or the whole drive.
+    extents: Vec<Extent>,
+    transfer_max: Bytes,
+    protocol: Protocol,
+    ways: Ways,
+    path: Path,
+    drive: Drive,
+    /// Meter of the drive's power states, if the drive's power is known.
+    meter: Option<Box<PowerMeter>>,
+    /// The drive reports that it lacks a volatile cache, so the host's block layer sends it no flush.
+    takes_no_flush: bool,
+}
+
+/// Maximum data that a drive requests at once.
+const WRITE_BURST: Bytes = Bytes::kibi(128);
+
+/// A system at work.
+///
+/// ```
+/// use lanemark_schema::rng::StreamKey;
+/// use lanemark_sim::{Simulator, Submission, SystemSpec};
+/// use lanemark_schema::units::{Bytes, Instant};
+/// use lanemark_schema::workload::{Access, Operation};
+///
+/// let system = SystemSpec::example().checked()?;
+/// let mut simulator = Simulator::new(&system, Bytes::mebi(1).into(), StreamKey::from_seed(1));
+/// let read = |page| Access {
+///     operation: Operation::Read,
+///     offset: Bytes::kibi(4) * page,
+///     length: Bytes::kibi(4),
+/// };
+/// // Two reads at once; as the first comes back, a third that follows from it.
+/// simulator.submit(Submission::new(Instant::ZERO, read(17)).tagged(100))?;
+/// simulator.submit(Submission::new(Instant::ZERO, read(42)).tagged(101))?;
+/// let first = simulator.advance().expect("two are under way");
+/// simulator.submit(Submission::new(first.completed, read(first.tag)).tagged(102))?;
+///
+/// while let Some(done) = simulator.advance() {
+///     assert!(done.completed >= first.completed);
+///     assert_eq!(done.budget.total(), done.completed.since(done.submitted));
+/// }
+/// assert_eq!(simulator.outstanding(), 0);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub struct Simulator {
+    now: Instant,
+    request_submit: Duration,
+    write_submit: Duration,
+    request_complete: Duration,
+    wake: Duration,
+    idle_after: Duration,
+    events: Schedule,
+    handled: u64,
+    /// The request that completed last.
+    ended: Completion,
+    cores: Vec<Station>,
+    shared: Vec<Link>,
+    turns: Vec<SharedLink>,
+    /// The host bus adapter of the drives, if its times are known.
+    adapter: Option<Adapter>,
+    attachments: Vec<Attachment>,
+    requests: Slab<Request, Requests>,
+    commands: Slab<Command, Commands>,
+    write_bursts: Slab<WriteBurst, WriteBursts>,
+    transfers: Slab<Transfer, Transfers>,
+    /// Outcomes of the drive at work that are not processed yet; empty between two events.
+    outcomes: Outcomes,
+    /// Records time off a command's critical path, and is never read.
+    aside: Trace,
+    /// The faults of the plan; empty in most runs.
+    faults: Option<Box<Faults>>,
+    /// The run's key, which determines random events.
+    key: StreamKey,
+}
+
+impl Attachment {
+    fn new(index: usize, spec: &AttachmentSpec, content: Content, key: StreamKey) -> Self {
+        let extents = extents(&spec.namespaces, spec.drive.capacity);
+        let content = Content { written: spec.held(content.written), ..content };
+        let arbiter = Arbiter::of(&spec.protocol);
+        let drive = Drive::new(DriveNumber(index as u16), &spec.drive, content, arbiter, key);
+        Self {
+            extents,
+            transfer_max: spec.transfer_max(),
+            protocol: Protocol::new(spec.protocol.clone()),
+            ways: Ways::new(spec.second.as_ref()),
+            path: Path::new(spec, COMPLETION),
+            drive,
+            meter: spec.drive.power.as_ref().map(|power| Box::new(PowerMeter::new(&power.states))),
+            takes_no_flush: spec.protocol.kind == ProtocolKind::Nvme
+                && spec.drive.write_cache == WriteCache::Protected,
+        }
+    }
+}
+
+impl Simulator {
+    /// Creates an idle system whose namespaces each contain `content`. Random events inside the drives follow from
+    /// `key`, whose thread is ignored.
+    pub fn new(spec: &CheckedSystem, content: Content, key: StreamKey) -> Self {
+        let attachments = spec.attachments.iter().enumerate();
+        let attachments = attachments.map(|(index, one)| Attachment::new(index, one, content, key));
+        let mut simulator = Self {
+            now: Instant::ZERO,
+            request_submit: spec.cpu.request_submit,
+            write_submit: spec.cpu.write_submit,
+            request_complete: spec.cpu.request_complete,
+            wake: spec.cpu.wake,
+            idle_after: spec.cpu.idle_after,
+            events: Schedule::new(),
+            handled: 0,
+            ended: Completion::NONE,
+            cores: vec![Station::default(); spec.cpu.cores as usize],
+            shared: spec.trunk.iter().map(|link| Link::new(link, COMPLETION)).collect(),
+            turns: vec![SharedLink::new(spec.drives() * 2); spec.trunk.len()],
+            adapter: Adapter::of(spec),
+            attachments: attachments.collect(),
+            requests: Slab::new(),
+            commands: Slab::new(),
+            write_bursts: Slab::new(),
+            transfers: Slab::new(),
+            outcomes: Outcomes::default(),
+            aside: Trace::new(Instant::ZERO),
+            faults: Faults::of(spec),
+            key,
+        };
+        simulator.plan_faults(&spec.faults);
+        simulator
+    }
+
+    /// Returns the simulated time.
+    pub fn now(&self) -> Instant {
+        self.now
+    }
+
+    /// Returns the number of events handled until now.
+    pub fn events(&self) -> u64 {
+        self.handled
+    }
+
+    /// Returns the number of requests that have not completed.
+    pub fn outstanding(&self) -> usize {
+        self.requests.live()
+    }
+
+    /// Returns the tag of each request that has not completed, and the instant of its submission, which lies in the
+    /// future for a request that is not submitted yet.
+    pub(super) fn in_flight(&self) -> impl Iterator<Item = (u64, Instant)> {
+        let handles = self.requests.handles().into_iter();
+        handles.map(|handle| (self.requests[handle].tag, self.requests[handle].submitted))
+    }
+
+    /// Returns the number of interrupts that the host has taken.
+    pub fn interrupts(&self) -> u64 {
+        self.attachments.iter().map(|attachment| attachment.protocol.interrupts()).sum()
+    }
+
+    /// Returns the data that all drives have written.
+    pub fn drive_use(&self) -> DriveUse {
+        let mut sum = DriveUse::default();
+        self.attachments.iter().for_each(|attachment| sum.add(&attachment.drive.usage()));
+        sum.adapter_cached = self.adapter_cached();
+        sum
+    }
+
+    /// Returns the instant of the next event, if any work is under way.
+    pub fn next_at(&self) -> Option<Instant> {
+        self.events.next_at()
+    }
+
+    /// Submits a request to a drive or to one of its namespaces.
+    ///
+    /// # Errors
+    /// Returns [`SimError::NoTarget`], [`SimError::OutOfRange`] or [`SimError::OutOfNamespace`] if the request does not
+    /// fit the system.
+    pub fn submit(&mut self, submission: Submission) -> Result<(), SimError> {
+        self.submit_part(submission, true)
+    }
+
+    /// Submits a part of an application's request. Only the first part pays the application's processor time.
+    ///
+    /// # Errors
+    /// Returns the errors of [`Simulator::submit`].
+    pub(crate) fn submit_part(
+        &mut self,
+        submission: Submission,
+        is_first: bool,
+    ) -> Result<(), SimError> {
+        let Submission { at, target, access, thread, tag } = submission;
+        self.check_range(target, access)?;
+        let request = Request {
+            target,
+            tag,
+            access,
+            thread,
+            is_first,
+            submitted: at.max(self.now),
+            status: Status::Good,
+            fault: 0,
+            unnotified: 0,
+            incomplete: 0,
+        };
+        let handle = self.requests.insert(request);
+        if at > self.now {
+            self.events.schedule(at, Event::Submit(handle));
+        } else {
+            self.begin(handle);
+        }
+        Ok(())
+    }
+
+    /// Advances to the next completion; returns `None` if no request is under way.
+    pub fn advance(&mut self) -> Option<Completion> {
+        self.advance_until(Instant::from_picoseconds(u64::MAX))
+    }
+
+    /// Advances to the next completion no later than `limit`; returns `None` if there is no such completion. The time
+    /// does not pass `limit`.
+    pub fn advance_until(&mut self, limit: Instant) -> Option<Completion> {
+        self.goes_on_until(limit).then_some(self.ended)
+    }
+
+    /// Returns the request that completed last, to which [`Simulator::goes_on_until`] advanced.
+    pub(super) fn ended(&self) -> &Completion {
+        &self.ended
+    }
+
+    /// Advances as [`Simulator::advance_until`] does, and returns whether a request completed.
+    pub(super) fn goes_on_until(&mut self, limit: Instant) -> bool {
+        loop {
+            let Self { events, commands, requests, .. } = self;
+            let soon = |event| bring_near(event, commands, requests);
+            let many = commands.most() > NEAR_MOST;
+            let Some((at, event)) = events.pop_until(limit, many.then_some(soon)) else {
+                return false;
+            };
+            self.now = at;
+            self.handled += 1;
+            if self.handle(event) {
+                return true;
+            }
+        }
+    }
+
+    /// Returns the busy time until now of each part of each hop.
+    pub(super) fn busy(&self) -> [Vec<Duration>; HOPS] {
+        let mut busy: [Vec<Duration>; HOPS] = Default::default();
+        busy[Hop::Cpu as usize] = self.cores.iter().map(Station::busy).collect();
+        busy[Hop::Protocol as usize].extend(self.adapter.as_ref().map(Adapter::busy));
+        for (index, link) in self.shared.iter().enumerate() {
+            busy[Hop::FirstLink as usize + index].push(link.busy());
+        }
+        for attachment in &self.attachments {
+            attachment.drive.add_busy(self.now, &mut busy);
+            attachment.path.add_busy(&mut busy);
+        }
+        busy
+    }
+
+    /// Handles an event; returns whether it completed a request. Inlined into the one loop that calls it for every
+    /// event.
+    #[inline(always)]
+    fn handle(&mut self, event: Event) -> bool {
+        match event {
+            Event::Submit(request) => self.begin(request),
+            Event::Submitted(command) => self.submitted(command),
+            Event::Fetched(command) => self.admit(command),
+            Event::Admitted(command) => self.admitted(command),
+            Event::Cached(command) => self.cached(command),
+            Event::Bridged(command) => self.issue_frames(command, true),
+            Event::Arrived(command) => self.arrived(command),
+            Event::Awake(command) => self.awake(command),
+            Event::EngineFree(drive) => self.engine_free(drive),
+            Event::Decoded(command) => self.decoded(command),
+            Event::MapHere(command) => self.map_here(command),
+            Event::Missed(command) => self.read_media(command),
+            Event::RangesIn(command) => self.ranges_in(command),
+            Event::Media(drive, operation) => self.media_step(drive, operation),
+            Event::OffMedia(burst) => self.off_media(burst),
+            Event::AtShared(transfer) => self.at_shared(transfer),
+            Event::SharedFree(link) => self.serve_shared(usize::from(link)),
+            Event::FromBuffer(burst) => {
+                let Burst { command, bytes } = self.events.take_burst(burst);
+                self.burst(command, bytes);
+            }
+            Event::Idle(drive) => self.idle(drive),
+            Event::DataIn(burst) => self.data_in(burst),
+            Event::Notified(command) => self.notified(command),
+            Event::AggregationOver(drive, vector) => self.aggregation_over(drive, vector),
+            Event::TimedOut(command) => self.timed_out(command),
+            Event::Held(command) => self.goes_on(command),
+            Event::Fault(number, over) => self.fault(number, over),
+            Event::Failed(request) => {
+                self.ended = self.failed(request);
+                return true;
+            }
+            Event::Completed(command) => return self.completed(command),
+        }
+        false
+    }
+
+    /// Splits a request into commands and gives them to the protocol.
+    fn begin(&mut self, handle: RequestHandle) {
+        if let Some(faults) = &self.faults
+            && faults.host_up > self.now
+        {
+            self.events.schedule(faults.host_up, Event::Submit(handle));
+            return;
+        }
+        let Request { target: Target { drive, namespace }, access, thread, is_first, .. } =
+            self.requests[handle];
+        let Attachment { extents, transfer_max, protocol, .. } =
+            &self.attachments[usize::from(drive)];
+        let start = extents[usize::from(namespace)].start + access.offset;
+        let (transfer_max, queue) = (*transfer_max, protocol.queue_of(thread));
+        // A trim names its range, and a flush lacks one: they are one command.
+        let transfer_max = match access.operation.moves_data() {
+            true => transfer_max,
+            false => access.length.max(Bytes(1)),
+        };
+        let count = access.length.get().div_ceil(transfer_max.get()).max(1);
+        let request_submit = match access.operation {
+            Operation::Write => self.request_submit + self.write_submit,
+            _ => self.request_submit,
+        };
+        self.requests[handle].submitted = self.now;
+        self.requests[handle].unnotified = count as u32;
+        self.requests[handle].incomplete = count as u32;
+        let media = &mut self.attachments[usize::from(drive)].drive.media;
+        media!(media, media => media.takes(count as u32));
+        for index in 0..count {
+            let done = transfer_max * index;
+            let command = self.commands.renew();
+            let new = NewCommand {
+                request: handle,
+                alone: count == 1 && is_first,
+                drive: DriveNumber(drive),
+                operation: access.operation,
+                offset: start + done,
+                length: (access.length - done).min(transfer_max),
+                thread,
+                queue,
+            };
+            self.commands[command].begin(self.now, &new);
+            let pays = index == 0 && is_first;
+            let request_time = if pays { request_submit } else { Duration::ZERO };
+            self.use_core(command, thread, request_time);
+        }
+    }
+
+    /// Charges a core for the application's share of a command, and for the driver's if a slot is free.
+    fn use_core(&mut self, command: CommandHandle, thread: u32, request_time: Duration) {
+        let Command { drive, queue, operation, .. } = self.commands[command];
+        let core = thread as usize % self.cores.len();
+        let Attachment { protocol, takes_no_flush, .. } = &mut self.attachments[usize::from(drive)];
+        if protocol.take_slot(&mut self.commands, queue, command) {
+            let gone = self.faults.as_mut().and_then(|faults| faults.drive(drive).gone);
+            if operation == Operation::Flush && *takes_no_flush && gone.is_none() {
+                self.events.schedule(self.now, Event::Completed(command));
+                return;
+            }
+            let time = request_time + protocol.submit_time(operation);
+            let span = self.cores[core].serve(self.now, time);
+            self.commands[command].trace.spend(Hop::Cpu as usize, span);
+            self.events.schedule(span.end, Event::Submitted(command));
+        } else if request_time > Duration::ZERO {
+            let span = self.cores[core].serve(self.now, request_time);
+            self.commands[command].trace.spend(Hop::Cpu as usize, span);
+        }
+    }
+
+    fn fetch(&mut self, handle: CommandHandle) {
+        let command = &mut self.commands[handle];
+        let Attachment { protocol, ways, path, drive, .. } =
+            &mut self.attachments[usize::from(command.drive)];
+        command.way = ways.choose();
+        command.sent = self.now;
+        let (operation, length) = (command.operation, command.length);
+        let (way, shared) = (path.way(command.way), &mut self.shared);
+        let fetched = protocol.fetch(self.now, way, shared, operation, length, &mut command.trace);
+        if way.issues_by_frames() {
+            self.events.schedule(fetched, Event::Fetched(handle));
+            return;
+        }
+        let at_once = !ways.are_several() && protocol.fetches(operation, length) <= 1;
+        let front_end = &mut drive.front_end;
+        let (commands, events) = (&mut self.commands, &mut self.events);
+        if !(at_once && front_end.send(self.now, fetched, handle, commands, events)) {
+            front_end.expect(self.now, commands, events);
+            self.events.schedule(fetched, Event::Arrived(handle));
+        }
+    }
+
+    /// Makes the host bus adapter process a command that it has fetched.
+    fn admit(&mut self, handle: CommandHandle) {
+        let drive = usize::from(self.commands[handle].drive);
+        let Some(adapter) =
+            self.adapter.as_mut().filter(|_| self.attachments[drive].protocol.has_adapter())
+        else {
+            return self.issue_frames(handle, false);
+        };
+        let behind = self.attachments.iter().map(|attachment| &attachment.protocol);
+        let outstanding = behind.filter(|one| one.has_adapter()).map(Protocol::outstanding).sum();
+        let span = adapter.serve(self.now, outstanding);
+        self.commands[handle].trace.spend(Hop::Protocol as usize, span);
+        self.events.schedule(span.end, Event::Admitted(handle));
+    }
+
+    /// Sends a command's frames, up to a bridge on the path or, if it is `bridged`, from there on.
+    fn issue_frames(&mut self, handle: CommandHandle, bridged: bool) {
+        let command = &mut self.commands[handle];
+        let path = &mut self.attachments[usize::from(command.drive)].path;
+        let (way, operation) = (path.way(command.way), command.operation);
+        let arrival = way.issue_frames(self.now, operation, bridged, &mut command.trace);
+        if !bridged && way.has_bridge() {
+            self.events.schedule(arrival, Event::Bridged(handle));
+            return;
+        }
+        let front_end = &mut self.attachments[usize::from(command.drive)].drive.front_end;
+        front_end.expect(self.now, &mut self.commands, &mut self.events);
+        self.events.schedule(arrival, Event::Arrived(handle));
+    }
+
+    fn decode(&mut self, handle: CommandHandle) {
+        let front_end =
+            &mut self.attachments[usize::from(self.commands[handle].drive)].drive.front_end;
+        front_end.expected_is_here();
+        front_end.arrive(self.now, handle, &mut self.commands, &mut self.events);
+    }
+
+    fn engine_free(&mut self, drive: DriveNumber) {
+        let front_end = &mut self.attachments[usize::from(drive)].drive.front_end;
+        front_end.engine_free(self.now, &mut self.commands, &mut self.events);
+    }
+}

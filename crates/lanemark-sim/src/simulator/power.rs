@@ -1,0 +1,98 @@
+//! Effects of a drive's power states on commands, and the readings of its meter.
+
+use super::{Attachment, Simulator};
+use crate::drive::PowerTimes;
+use crate::drive::media::media;
+use crate::drive::medium::Medium;
+use crate::engine::budget::Hop;
+use crate::engine::event::Event;
+use crate::engine::number::{DriveNumber, WayNumber};
+use crate::engine::slab::CommandHandle;
+use lanemark_schema::units::{Duration, Instant};
+
+/// A reading of a drive's meter.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct PowerReading {
+    /// Times in which the drive was at work, idle, and in each state.
+    pub times: PowerTimes,
+    /// Time in which each part of the media worked.
+    pub media: Vec<Duration>,
+}
+
+impl Simulator {
+    /// Returns the meters of all drives at `at`, which must lie between the last event and the next, or `None` if the
+    /// power of a drive is not known.
+    pub(in super::super) fn power(&self, at: Instant) -> Option<Vec<PowerReading>> {
+        let reading = |attachment: &Attachment| {
+            let times = attachment.meter.as_ref()?.times(at);
+            Some(PowerReading {
+                times,
+                media: media!(&attachment.drive.media, media => media.worked(at)),
+            })
+        };
+        self.attachments.iter().map(reading).collect()
+    }
+
+    /// Handles a command that a core has submitted. A drive that fetches its commands itself must be awake for that.
+    #[inline]
+    pub(super) fn submitted(&mut self, handle: CommandHandle) {
+        if self.faults.is_some() && self.keeps_from_drive(handle) {
+            return;
+        }
+        if !self.wakes(handle, false) {
+            self.fetch(handle);
+        }
+    }
+
+    /// Handles the arrival of a command's frames, for which the drive must be awake.
+    #[inline]
+    pub(super) fn arrived(&mut self, handle: CommandHandle) {
+        if !self.wakes(handle, true) {
+            self.decode(handle);
+        }
+    }
+
+    /// Continues with the command that has woken the drive.
+    pub(super) fn awake(&mut self, handle: CommandHandle) {
+        self.commands[handle].trace.waited(Hop::Power, self.now);
+        let index = usize::from(self.commands[handle].drive);
+        match self.attachments[index].path.way(WayNumber(0)).issues_by_frames() {
+            true => self.decode(handle),
+            false => self.fetch(handle),
+        }
+    }
+
+    /// Returns whether a drive must wake before it continues with a command, which it receives by frames or fetches
+    /// itself.
+    #[inline]
+    fn wakes(&mut self, handle: CommandHandle, frames: bool) -> bool {
+        let Attachment { meter, path, .. } =
+            &mut self.attachments[usize::from(self.commands[handle].drive)];
+        let Some(meter) = meter else { return false };
+        if path.way(WayNumber(0)).issues_by_frames() != frames {
+            return false;
+        }
+        let Some(awake) = meter.takes(self.now) else { return false };
+        self.events.schedule(awake, Event::Awake(handle));
+        true
+    }
+
+    #[inline]
+    pub(super) fn answered(&mut self, index: DriveNumber) {
+        let Attachment { meter, drive, .. } = &mut self.attachments[usize::from(index)];
+        if let Some(meter) = meter {
+            meter.gives(self.now, media!(&drive.media, media => media.works(self.now)));
+        }
+    }
+
+    /// Notes that the media of a drive may have begun or ended work that no command waits for.
+    #[inline(always)]
+    pub(super) fn media_changed(&mut self, index: DriveNumber) {
+        let Attachment { meter, drive, .. } = &mut self.attachments[usize::from(index)];
+        if let Some(meter) = meter
+            && meter.has_no_command()
+        {
+            meter.background(self.now, media!(&drive.media, media => media.works(self.now)));
+        }
+    }
+}

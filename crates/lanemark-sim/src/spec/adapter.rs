@@ -1,0 +1,172 @@
+//! The processor of a host bus adapter, and the cache of a RAID adapter.
+
+use super::bounds::{SpecError, check_step_times, within};
+use super::flash::SLOT;
+use lanemark_schema::units::{Bytes, Duration};
+
+/// The processor of a host bus adapter, which handles the commands for all its drives one after the other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct AdapterSpec {
+    /// Time for which a command occupies the adapter's processor, from the request to its completion: the adapter's
+    /// limit in commands a second.
+    pub command_time: Duration,
+    /// Number of outstanding commands above which the adapter is crowded, if any number crowds it.
+    pub crowded: Option<Crowded>,
+    /// Cache for writes, as RAID adapters have.
+    pub cache: Option<AdapterCacheSpec>,
+}
+
+/// The write-back cache of a RAID adapter; a battery or flash preserves its data through a power cut.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct AdapterCacheSpec {
+    /// Data of writes that fits into the cache.
+    pub size: Bytes,
+    /// Length of the largest write into which the cache gathers neighbours, unless a drive's largest command is
+    /// smaller.
+    pub gather: Bytes,
+    /// Maximum number of the cache's writes outstanding at a drive.
+    pub depth: u32,
+}
+
+/// The cost of commands at an adapter with too many outstanding commands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Crowded {
+    /// Maximum number of outstanding commands that do not crowd the adapter.
+    pub above: u32,
+    /// Time of a command while more are outstanding.
+    pub command_time: Duration,
+}
+
+/// The largest cache of an adapter.
+pub const ADAPTER_CACHE_MAX: Bytes = Bytes::mebi(64 << 10);
+/// The longest write into which an adapter's cache gathers neighbours.
+pub const ADAPTER_CACHE_GATHER_MAX: Bytes = Bytes::mebi(1);
+/// Maximum number of an adapter cache's writes outstanding at a drive: the queue depth of a SAS drive.
+pub const ADAPTER_CACHE_DEPTH_MAX: u32 = 256;
+
+/// Largest accepted value of [`Crowded::above`].
+pub const CROWDED_MAX: u32 = 65_536;
+
+impl AdapterSpec {
+    /// Checks the bounds that the simulator relies on.
+    ///
+    /// # Errors
+    /// Returns a value that is out of bounds.
+    pub(super) fn check(&self, transfer_max: Bytes) -> Result<(), SpecError> {
+        check_step_times([("adapter.command_time", self.command_time)])?;
+        self.cache.map_or(Ok(()), |cache| cache.check(transfer_max))?;
+        let Some(Crowded { above, command_time }) = self.crowded else { return Ok(()) };
+        within("adapter.crowded", above.into(), 1, CROWDED_MAX.into())?;
+        check_step_times([("adapter.crowded_time", command_time)])?;
+        match command_time < self.command_time {
+            true => Err(SpecError {
+                field: "adapter.crowded_time",
+                value: command_time.to_string(),
+                bound: format!(
+                    "at least the {} of an adapter with few commands",
+                    self.command_time
+                ),
+            }),
+            false => Ok(()),
+        }
+    }
+
+    /// Returns the time of a command while `outstanding` commands are outstanding.
+    pub fn time(&self, outstanding: u32) -> Duration {
+        match self.crowded {
+            Some(Crowded { above, command_time }) if outstanding > above => command_time,
+            _ => self.command_time,
+        }
+    }
+}
+
+impl AdapterCacheSpec {
+    /// Checks the bounds that the simulator relies on, for an adapter whose largest command is `transfer_max`.
+    ///
+    /// # Errors
+    /// Returns a value that is out of bounds.
+    fn check(&self, transfer_max: Bytes) -> Result<(), SpecError> {
+        let Self { size, gather, depth } = *self;
+        let fail = |field, value: Bytes, bound: String| {
+            Err(SpecError { field, value: value.to_string(), bound })
+        };
+        if size < transfer_max || size > ADAPTER_CACHE_MAX {
+            let bound = format!("from {transfer_max}, the largest command, to {ADAPTER_CACHE_MAX}");
+            return fail("adapter.cache.size", size, bound);
+        }
+        if gather < SLOT
+            || gather > ADAPTER_CACHE_GATHER_MAX
+            || !gather.get().is_multiple_of(SLOT.get())
+        {
+            let bound = format!("a multiple of {SLOT} up to {ADAPTER_CACHE_GATHER_MAX}");
+            return fail("adapter.cache.gather", gather, bound);
+        }
+        within("adapter.cache.depth", depth.into(), 1, ADAPTER_CACHE_DEPTH_MAX.into())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MICROSECOND: Duration = Duration::from_microseconds(1);
+
+    fn adapter() -> AdapterSpec {
+        let crowded = Some(Crowded { above: 100, command_time: MICROSECOND * 3 });
+        AdapterSpec { command_time: MICROSECOND, crowded, cache: None }
+    }
+
+    #[test]
+    fn an_adapter_is_crowded_by_more_than_its_number_of_commands() {
+        let adapter = adapter();
+        assert_eq!([0, 99, 100].map(|outstanding| adapter.time(outstanding)), [MICROSECOND; 3]);
+        assert_eq!([101, 5_000].map(|outstanding| adapter.time(outstanding)), [MICROSECOND * 3; 2]);
+        assert_eq!(AdapterSpec { crowded: None, ..adapter }.time(u32::MAX), MICROSECOND);
+    }
+
+    #[test]
+    fn bounds_of_an_adapter_are_included() {
+        let largest = Bytes::kibi(128);
+        let crowded = |above, command_time| {
+            let crowded = Some(Crowded { above, command_time });
+            AdapterSpec { crowded, ..adapter() }.check(largest).map_err(|error| error.field)
+        };
+        assert_eq!([1, CROWDED_MAX].map(|above| crowded(above, MICROSECOND)), [Ok(()); 2]);
+        for above in [0, CROWDED_MAX + 1] {
+            assert_eq!(crowded(above, MICROSECOND), Err("adapter.crowded"));
+        }
+        let less = MICROSECOND - Duration::from_picoseconds(1);
+        assert_eq!(crowded(1, less), Err("adapter.crowded_time"));
+        let cache = |size: Bytes, gather: Bytes, depth| {
+            let cache = Some(AdapterCacheSpec { size, gather, depth });
+            AdapterSpec { cache, ..adapter() }.check(largest).map_err(|error| error.field)
+        };
+        let size = "adapter.cache.size";
+        for (bytes, seen) in [
+            (largest, Ok(())),
+            (Bytes(largest.get() - 1), Err(size)),
+            (ADAPTER_CACHE_MAX, Ok(())),
+            (Bytes(ADAPTER_CACHE_MAX.get() + 1), Err(size)),
+        ] {
+            assert_eq!(cache(bytes, SLOT, 1), seen, "{bytes}");
+        }
+        let gather = "adapter.cache.gather";
+        for (bytes, seen) in [
+            (SLOT, Ok(())),
+            (Bytes::ZERO, Err(gather)),
+            (SLOT + Bytes(512), Err(gather)),
+            (ADAPTER_CACHE_GATHER_MAX, Ok(())),
+            (ADAPTER_CACHE_GATHER_MAX + SLOT, Err(gather)),
+        ] {
+            assert_eq!(cache(largest, bytes, 1), seen, "{bytes}");
+        }
+        for (depth, seen) in [
+            (0, Err("adapter.cache.depth")),
+            (1, Ok(())),
+            (ADAPTER_CACHE_DEPTH_MAX, Ok(())),
+            (ADAPTER_CACHE_DEPTH_MAX + 1, Err("adapter.cache.depth")),
+        ] {
+            assert_eq!(cache(largest, SLOT, depth), seen, "{depth}");
+        }
+    }
+}

@@ -1,0 +1,109 @@
+//! A system that passed its check: the input of the simulator, a test's driver and a replay.
+
+use std::ops::Deref;
+
+use super::{AttachmentSpec, ProtocolKind, SpecError, SystemSpec};
+use lanemark_schema::units::Duration;
+use lanemark_schema::workload::Fault;
+
+/// A system whose values are all within the bounds that the simulator relies on. It dereferences to the [`SystemSpec`]
+/// that it was made of; a changed specification has to be checked again.
+///
+/// ```
+/// use lanemark_sim::SystemSpec;
+///
+/// let mut spec = SystemSpec::example();
+/// let system = spec.clone().checked()?;
+/// assert_eq!(system.drives(), 1);
+///
+/// spec.cpu.cores = 0;
+/// let error = spec.checked().unwrap_err();
+/// assert_eq!(error.to_string(), "platform.cpu.cores = 0: from 1 to 1024");
+/// # Ok::<(), lanemark_sim::spec::SpecError>(())
+/// ```
+#[derive(Clone, Debug, PartialEq)]
+pub struct CheckedSystem(SystemSpec);
+
+impl SystemSpec {
+    /// Checks the system.
+    ///
+    /// # Errors
+    /// Returns the error of [`SystemSpec::check`] if a value is out of bounds.
+    pub fn checked(self) -> Result<CheckedSystem, SpecError> {
+        self.check()?;
+        Ok(CheckedSystem(self))
+    }
+}
+
+impl CheckedSystem {
+    /// Returns the system with these faults in addition to its own.
+    ///
+    /// # Errors
+    /// Returns all faults that the system cannot have, each with the accepted values.
+    pub fn with_faults(&self, faults: &[Fault]) -> Result<Self, Vec<SpecError>> {
+        let mut spec = self.0.clone();
+        spec.faults.extend_from_slice(faults);
+        let errors = spec.fault_errors();
+        if errors.is_empty() { Ok(Self(spec)) } else { Err(errors) }
+    }
+
+    /// Returns the system without the time of the host's processor, for use with a real host.
+    ///
+    /// ```
+    /// use lanemark_schema::rng::StreamKey;
+    /// use lanemark_sim::{SystemSpec, run_test};
+    /// use lanemark_schema::units::Duration;
+    /// use lanemark_schema::workload::Test;
+    ///
+    /// let mut spec = SystemSpec::example();
+    /// spec.cpu.request_submit = Duration::from_microseconds(2);
+    /// spec.cpu.request_complete = Duration::from_microseconds(3);
+    /// let system = spec.checked()?;
+    /// let test = Test::random_read("4 KiB").span("64 MiB").volume("1 MiB").build()?;
+    /// let latency = |system| {
+    ///     let sample = run_test(system, &test, StreamKey::from_seed(1)).expect("the test fits");
+    ///     sample.latency_mean_ns()
+    /// };
+    /// let processor_ns = latency(&system) - latency(&system.device_side());
+    /// // The application's 2 us and 3 us, and 1 us that the driver takes for a read.
+    /// assert!((processor_ns - 6_000.0).abs() < 1.0);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn device_side(&self) -> Self {
+        let mut spec = self.0.clone();
+        let cpu = &mut spec.cpu;
+        for time in [
+            &mut cpu.request_submit,
+            &mut cpu.write_submit,
+            &mut cpu.request_complete,
+            &mut cpu.wake,
+        ] {
+            *time = Duration::ZERO;
+        }
+        // The work of an FPGA host takes no processor time: the drive sees it.
+        let with_processor = |one: &&mut AttachmentSpec| one.protocol.kind != ProtocolKind::AtaDma;
+        for attachment in spec.attachments.iter_mut().filter(with_processor) {
+            let protocol = &mut attachment.protocol;
+            for time in
+                [&mut protocol.read_time, &mut protocol.write_time, &mut protocol.interrupt_time]
+            {
+                *time = Duration::ZERO;
+            }
+        }
+        Self(spec)
+    }
+
+    /// Returns the plain values, to change them.
+    pub fn into_spec(self) -> SystemSpec {
+        self.0
+    }
+}
+
+impl Deref for CheckedSystem {
+    type Target = SystemSpec;
+
+    fn deref(&self) -> &SystemSpec {
+        &self.0
+    }
+}

@@ -1,0 +1,88 @@
+//! The data that a drive contains before a run.
+
+use lanemark_schema::units::{Bytes, Ratio};
+use lanemark_schema::workload::Test;
+
+/// Data that was written to a drive before a run, if its condition does not determine it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Content {
+    /// Length of the written data, from the first byte in order.
+    pub written: Bytes,
+    /// The share of all data that compresses away.
+    pub compressibility: Ratio,
+    /// Whether the data was written just before, so that the pseudo-SLC cache is still as full as its capacity permits.
+    /// This applies if a test reads: its program lays out the data first, unless it is a database.
+    pub is_just_written: bool,
+}
+
+impl Content {
+    /// Returns the content that `test` expects. The span of a test is written before the test begins, except for a test
+    /// that only writes, in order: that test is the first to write its span, and starts with an empty drive. The
+    /// destination of a copy is empty too.
+    pub fn of(test: &Test) -> Self {
+        let is_just_written = test.reads() && test.requests().is_some();
+        let only_writes = !test.reads() && !test.trims() && test.writes();
+        let written = match only_writes && test.is_in_order() {
+            true => Bytes::ZERO,
+            false => test.span_end(),
+        };
+        Self { written, compressibility: test.compressibility, is_just_written }
+    }
+
+    /// Returns the content for `tests` that run in parallel: up to the furthest end of any test, with the smallest
+    /// compressibility of any test.
+    pub fn of_all<'t>(tests: impl IntoIterator<Item = &'t Test>) -> Self {
+        let all = tests.into_iter().map(Self::of).reduce(|one, other| Self {
+            written: one.written.max(other.written),
+            compressibility: match one.compressibility < other.compressibility {
+                true => one.compressibility,
+                false => other.compressibility,
+            },
+            is_just_written: one.is_just_written || other.is_just_written,
+        });
+        all.unwrap_or(Self::from(Bytes::ZERO))
+    }
+
+    /// Returns the size of a stored slot, as a share of the slot, on a drive whose best compression is `best`.
+    pub(crate) fn packed(&self, best: Ratio) -> f64 {
+        (1.0 - self.compressibility.get()).max(best.get())
+    }
+}
+
+impl From<Bytes> for Content {
+    /// Data that does not compress, and was written long before.
+    fn from(written: Bytes) -> Self {
+        Self { written, compressibility: Ratio::ZERO, is_just_written: false }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tests::random_read;
+    use lanemark_schema::workload::Pattern;
+
+    #[test]
+    fn a_test_that_only_writes_in_order_finds_an_empty_drive() {
+        let test = |pattern: Pattern, reads: f64| {
+            random_read().with(|asked| {
+                asked.pattern = pattern;
+                asked.read_share = Ratio::new(reads).unwrap();
+            })
+        };
+        let written = |pattern, reads| Content::of(&test(pattern, reads)).written;
+        let span = random_read().span;
+        assert_eq!(written(Pattern::Sequential, 0.0), Bytes::ZERO);
+        assert_eq!(written(Pattern::Backward, 0.0), Bytes::ZERO);
+        // Data that a test reads must exist, and writes at random rewrite a span.
+        assert_eq!(written(Pattern::Sequential, 0.5), span);
+        assert_eq!(written(Pattern::Sequential, 1.0), span);
+        assert_eq!(written(Pattern::Uniform, 0.0), span);
+        let trims = test(Pattern::Sequential, 0.0)
+            .with(|asked| asked.mix.trim_share = Ratio::new(0.5).unwrap());
+        assert!(trims.trims() && Content::of(&trims).written == span);
+        // In parallel with a test that reads, the span of the reading test is written.
+        let beside = [test(Pattern::Sequential, 0.0), test(Pattern::Sequential, 1.0)];
+        assert_eq!(Content::of_all(&beside).written, span);
+    }
+}

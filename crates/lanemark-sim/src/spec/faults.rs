@@ -1,0 +1,77 @@
+//! Checks of faults against a system: the system must contain their drives, ports, ranges and links.
+
+use super::{AttachmentSpec, SpecError, SystemSpec};
+use crate::link::LinkSpec;
+use lanemark_schema::workload::fault::{FAULTS_MAX, Fault, FaultKind, LinkPlace};
+
+impl SystemSpec {
+    /// Returns the faults that this system cannot have, each with the accepted values.
+    pub(crate) fn fault_errors(&self) -> Vec<SpecError> {
+        if self.faults.len() > FAULTS_MAX {
+            let bound = format!("at most {FAULTS_MAX}");
+            let value = self.faults.len().to_string();
+            return vec![SpecError { field: "number of faults", value, bound }];
+        }
+        let error = |fault: &Fault| {
+            let bound = self.misfit(fault)?;
+            Some(SpecError { field: "fault", value: fault.to_string(), bound })
+        };
+        self.faults.iter().filter_map(error).collect()
+    }
+
+    /// Returns the reason why a fault does not fit this system, if it does not fit.
+    fn misfit(&self, fault: &Fault) -> Option<String> {
+        if let Some(drive) = fault.drive
+            && usize::from(drive) >= self.drives()
+        {
+            return Some(format!("the system has drives 0 to {}", self.drives() - 1));
+        }
+        let hurt = self.attachments.iter().zip(0..).filter(|(_, drive)| fault.hurts(*drive));
+        hurt.map(|(attachment, _)| attachment).find_map(|one| self.misfit_of(fault, one))
+    }
+
+    fn misfit_of(&self, fault: &Fault, attachment: &AttachmentSpec) -> Option<String> {
+        if attachment.protocol.adapter_cache().is_some() {
+            return Some("faults are not modelled behind the cache of an adapter".to_owned());
+        }
+        match fault.kind {
+            FaultKind::MediaError { end, .. } => {
+                let capacity = attachment.drive.capacity;
+                (end > capacity).then(|| format!("the drive ends at {capacity}"))
+            }
+            FaultKind::ReadRetries(_) => {
+                let flash = matches!(attachment.drive.media, super::MediaSpec::Flash(_));
+                (!flash).then(|| "the drive has no flash".to_owned())
+            }
+            FaultKind::PortLoss { port, .. } => {
+                let ports = attachment.ways().count();
+                (usize::from(port) >= ports)
+                    .then(|| format!("the drive has {ports} port(s), from 0"))
+            }
+            FaultKind::LinkErrors { link, .. } => self.link_at(attachment, link).err(),
+            FaultKind::Retrain { link, to } => match self.link_at(attachment, link) {
+                Err(bound) => Some(bound),
+                Ok(spec) => {
+                    let fits = spec.law.trained(to).is_some();
+                    (!fits).then(|| format!("`{}` trains to {}", spec.name, spec.law.trainings()))
+                }
+            },
+            _ => None,
+        }
+    }
+
+    /// Returns the link at a position on the paths of an attachment.
+    fn link_at<'s>(
+        &'s self,
+        one: &'s AttachmentSpec,
+        place: LinkPlace,
+    ) -> Result<&'s LinkSpec, String> {
+        let ports = one.ways().count();
+        let way = one.ways().nth(place.port.into());
+        let way = way.ok_or_else(|| format!("the drive has {ports} port(s), from 0"))?;
+        let links: Vec<&LinkSpec> = self.links(way).collect();
+        let number = place.number.map_or(links.len() - 1, usize::from);
+        let count = links.len();
+        links.get(number).copied().ok_or_else(|| format!("the way has links 0 to {}", count - 1))
+    }
+}

@@ -1,0 +1,408 @@
+//! The media of a solid-state drive and the translation layer over it, as values.
+
+use super::bounds::{SpecError, check_step_times, within};
+use lanemark_schema::units::{Bytes, BytesPerSecond, Duration, Ratio};
+
+/// The unit in which a drive maps logical to physical addresses.
+pub const SLOT: Bytes = Bytes::kibi(4);
+
+/// The technology of memory cells.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Technology {
+    /// NAND, one bit.
+    Slc,
+    /// NAND, two bits.
+    #[default]
+    Mlc,
+    /// NAND, three bits.
+    Tlc,
+    /// NAND, four bits.
+    Qlc,
+    /// 3D XPoint: written in place, never erased.
+    XPoint,
+}
+
+impl Technology {
+    /// Returns the bits of a cell, and so the kinds of pages: lower, middle, upper, top.
+    pub fn bits(self) -> usize {
+        match self {
+            Self::Slc | Self::XPoint => 1,
+            Self::Mlc => 2,
+            Self::Tlc => 3,
+            Self::Qlc => 4,
+        }
+    }
+
+    /// Returns whether new data overwrites old data in place.
+    pub fn in_place(self) -> bool {
+        self == Self::XPoint
+    }
+}
+
+/// A time for each kind of page that shares a cell: page p of a block is of kind `p mod bits`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PageTimes {
+    times: [Duration; 4],
+    kinds: u8,
+}
+
+impl PageTimes {
+    /// Returns the same time for all kinds of pages.
+    pub const fn alike(time: Duration) -> Self {
+        Self { times: [time; 4], kinds: 1 }
+    }
+
+    /// Returns a time for each kind, one to four of them.
+    pub fn each(times: &[Duration]) -> Self {
+        let mut kinds = [times[0]; 4];
+        kinds[..times.len()].copy_from_slice(times);
+        Self { times: kinds, kinds: times.len() as u8 }
+    }
+
+    /// Returns the time of page `page` of a block.
+    #[inline]
+    pub fn of(&self, page: u32) -> Duration {
+        match self.kinds {
+            1 => self.times[0],
+            kinds => self.times[(page % u32::from(kinds)) as usize],
+        }
+    }
+
+    /// Returns the mean over the kinds.
+    pub fn mean(&self) -> Duration {
+        let kinds = usize::from(self.kinds);
+        self.times[..kinds].iter().copied().sum::<Duration>() / kinds as u64
+    }
+
+    /// Returns half of each time.
+    #[must_use]
+    pub fn halved(self) -> Self {
+        Self { times: self.times.map(|time| time / 2), ..self }
+    }
+
+    /// Returns the longest of the times.
+    pub fn longest(&self) -> Duration {
+        self.times.into_iter().max().unwrap_or_default()
+    }
+
+    /// Returns whether all kinds take the same time.
+    pub(crate) fn are_alike(&self) -> bool {
+        self.kinds == 1
+    }
+}
+
+/// The flash of a drive.
+#[derive(Clone, Debug, PartialEq)]
+pub struct FlashSpec {
+    /// Technology of the cells.
+    pub technology: Technology,
+    /// Number of channels.
+    pub channels: u32,
+    /// Dies on each channel.
+    pub dies_per_channel: u32,
+    /// Planes of a die, programmed and erased together.
+    pub planes: u32,
+    /// Size of a page of one plane.
+    pub page: Bytes,
+    /// Pages of a block.
+    pub pages_per_block: u32,
+    /// Blocks of a plane.
+    pub blocks_per_plane: u32,
+    /// Array to page register (tR).
+    pub read: PageTimes,
+    /// Page register to array (tPROG).
+    pub program: PageTimes,
+    /// Block erase (tBERS).
+    pub erase: Duration,
+    /// Data rate of a channel.
+    pub channel_rate: BytesPerSecond,
+    /// Command and address cycles on a channel, for each array operation.
+    pub command_time: Duration,
+    /// Abilities of a die in addition to one operation after the other.
+    pub die: DieSpec,
+    /// The layer that maps logical to physical addresses.
+    pub translation: TranslationSpec,
+    /// Condition of the drive before the run.
+    pub condition: Condition,
+    /// Share of the drive's capacity, from its beginning, that was ever written, for a sequential or random condition.
+    /// Space that was never written, or trimmed since, is spare space for garbage collection.
+    pub filled: Ratio,
+    /// Program and erase cycles that each block has completed.
+    pub cycles: u32,
+}
+
+/// Abilities of a die in addition to one operation after the other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct DieSpec {
+    /// Each plane reads independently.
+    pub independent_planes: bool,
+    /// A cache register: the die senses the next page while the last one is transferred.
+    pub cache_read: bool,
+    /// The data of the next page is transferred while the last one is programmed.
+    pub cache_program: bool,
+    /// Maximum number of host reads in a row that precede waiting programs and erases; zero is the order of arrival.
+    pub reads_first: u32,
+    /// A program or erase under way is suspended for reads.
+    pub suspend: Option<SuspendSpec>,
+}
+
+/// Program and erase suspend.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SuspendSpec {
+    /// Time from the command until the array can be read.
+    pub enter: Duration,
+    /// Time that resuming costs in addition to the remaining time.
+    pub resume: Duration,
+}
+
+impl Default for DieSpec {
+    /// Returns a die that does one operation at a time; reads go first, sixteen in a row.
+    fn default() -> Self {
+        Self {
+            independent_planes: false,
+            cache_read: false,
+            cache_program: false,
+            reads_first: 16,
+            suspend: None,
+        }
+    }
+}
+
+/// Condition of a drive before the run: the data that was written to it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Condition {
+    /// The test's span was written in order; all else is erased.
+    #[default]
+    Fresh,
+    /// Nothing was written: the whole drive is erased, as a purge leaves it.
+    Purged,
+    /// The whole drive, or the share that is filled, was written in order.
+    Sequential,
+    /// The whole drive, or the share that is filled, was written at random until its state was steady.
+    Random,
+}
+
+/// The choice of the superblock that is collected.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Policy {
+    /// The superblock with the smallest amount of valid data.
+    #[default]
+    Greedy,
+    /// The superblock with the largest gain for its cost and age: `(1 - u) / 2u * age` (Rosenblum and Ousterhout, "The
+    /// design and implementation of a log-structured file system", ACM TOCS 10(1), 1992).
+    CostBenefit,
+    /// The superblock with the smallest amount of valid data among this number of the oldest.
+    Windowed(u32),
+}
+
+/// The translation layer.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct TranslationSpec {
+    /// Choice of the superblock that is collected.
+    pub policy: Policy,
+    /// Erased superblocks below which collection begins.
+    pub erased_min: u32,
+    /// Number of erased superblocks up to which an idle drive collects; zero is no collection in the background.
+    pub erased_idle: u32,
+    /// Time that the drive must have been idle before it works in the background.
+    pub idle_after: Duration,
+    /// Data that is soon overwritten is written to separate superblocks.
+    pub hot_stream: bool,
+    /// The difference in erase counts at which data that is never overwritten is moved to worn blocks.
+    pub wear_gap: Option<u32>,
+    /// A map that is only partly in memory.
+    pub map: Option<MapSpec>,
+    /// Blocks that are written with one bit a cell.
+    pub pseudo_slc: Option<PseudoSlcSpec>,
+    /// Share to which compressible data shrinks at best; one is no compression.
+    pub compression: Ratio,
+    /// Share of programmed data that the host wrote, while data arrives in random order, if collection is not simulated
+    /// and its cost was measured: one over write amplification.
+    pub beside_collection: Option<Ratio>,
+}
+
+impl Default for TranslationSpec {
+    /// Returns greedy collection below four erased superblocks, with the whole map in memory.
+    fn default() -> Self {
+        Self {
+            policy: Policy::Greedy,
+            erased_min: 4,
+            erased_idle: 0,
+            idle_after: Duration::from_microseconds(10_000),
+            hot_stream: false,
+            wear_gap: None,
+            map: None,
+            pseudo_slc: None,
+            compression: Ratio::ONE,
+            beside_collection: None,
+        }
+    }
+}
+
+/// A map that is only partly in the drive's memory: 4 bytes for each 4 KiB, in pages of 4 KiB.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct MapSpec {
+    /// Size of the map cache in the drive.
+    pub cached: Bytes,
+    /// Size of the map cache in the host's memory (NVMe host memory buffer), or zero.
+    pub in_host: Bytes,
+}
+
+/// Blocks that are written with one bit a cell, and folded into others later.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PseudoSlcSpec {
+    /// Minimum data that the blocks store.
+    pub capacity: Bytes,
+    /// Data that they store beyond `capacity`, as far as that part of the drive's capacity is free.
+    pub growth: Bytes,
+    /// tR of these blocks.
+    pub read: Duration,
+    /// tPROG of these blocks.
+    pub program: Duration,
+    /// Whether writes wait for folding when the blocks are full, instead of bypassing them.
+    pub fold_when_full: bool,
+}
+
+impl FlashSpec {
+    /// Returns the number of dies.
+    pub fn dies(&self) -> u64 {
+        u64::from(self.channels) * u64::from(self.dies_per_channel)
+    }
+
+    /// Returns the bytes that one die programs at once: a page of each plane.
+    pub fn unit(&self) -> Bytes {
+        self.page * u64::from(self.planes)
+    }
+
+    /// Returns the bytes that one die reads at once: a unit, or a page if the planes read independently.
+    pub(crate) fn read_unit(&self) -> Bytes {
+        if self.die.independent_planes { self.page } else { self.unit() }
+    }
+
+    /// Returns the size of a superblock: one block of every plane of every die, the unit of erasing.
+    pub fn superblock(&self) -> Bytes {
+        self.unit() * self.dies() * u64::from(self.pages_per_block)
+    }
+
+    /// Returns the time for which each unit that collection moves occupies a die, if the host's data is `share` of all
+    /// programmed data. The victims contain `1 - share` of valid data, so a unit is gathered from a correspondingly
+    /// larger number of units, and all programmed data is erased once.
+    pub(crate) fn moving_time(&self, share: Ratio) -> Duration {
+        let valid = (1.0 - share.get()).max(0.01);
+        let slots = self.unit().get() as f64 / SLOT.get() as f64;
+        let reads = self.read.mean().picoseconds() as f64 * (1.0 / valid).min(slots);
+        let erase = self.erase.picoseconds() as f64 / f64::from(self.pages_per_block) / valid;
+        self.program.mean() + Duration::from_picoseconds((reads + erase) as u64)
+    }
+
+    /// Returns the capacity of the flash.
+    pub fn capacity(&self) -> Bytes {
+        self.superblock() * u64::from(self.blocks_per_plane)
+    }
+
+    /// Returns the number of superblocks needed in addition to the data of a drive of `capacity`: one being filled for
+    /// each stream, the ones that collection keeps erased, and the pseudo-SLC cache.
+    pub fn superblocks_spare(&self) -> u64 {
+        if self.technology.in_place() {
+            return 0;
+        }
+        let streams = if self.translation.hot_stream { 4 } else { 2 };
+        streams + u64::from(self.translation.erased_min) + self.pseudo_slc_superblocks()
+    }
+
+    /// Returns the number of superblocks that the pseudo-SLC cache always has.
+    pub(crate) fn pseudo_slc_superblocks(&self) -> u64 {
+        let cache = self.translation.pseudo_slc;
+        cache.map_or(0, |cache| self.pseudo_slc_of(cache.capacity))
+    }
+
+    /// Returns the number of superblocks that the pseudo-SLC cache takes in addition while they are erased.
+    pub(crate) fn pseudo_slc_growth(&self) -> u64 {
+        let cache = self.translation.pseudo_slc;
+        cache.map_or(0, |cache| self.pseudo_slc_of(cache.growth))
+    }
+
+    /// Returns the number of superblocks that store `data` with one bit a cell.
+    fn pseudo_slc_of(&self, data: Bytes) -> u64 {
+        let each = self.superblock().get() / self.technology.bits() as u64;
+        data.get().div_ceil(each.max(1))
+    }
+
+    /// Checks that a measured cost of collection is plausible, and that collection is not simulated as well.
+    fn check_collection(&self) -> Result<(), SpecError> {
+        let Some(share) = self.translation.beside_collection else { return Ok(()) };
+        let is_simulated = !matches!(self.condition, Condition::Fresh | Condition::Purged);
+        let bound = match share {
+            _ if self.technology.in_place() => "not of 3D XPoint, which is written in place",
+            _ if is_simulated => {
+                "of fresh and purged drives: where the condition is `sequential` or `random`, collection is simulated"
+            }
+            share if share.get() < 0.01 => "from 1% to 100%",
+            _ => return Ok(()),
+        };
+        let (field, value) = ("drive.translation.beside_collection", share.to_string());
+        Err(SpecError { field, value, bound: bound.to_owned() })
+    }
+
+    fn check_times(&self) -> Result<(), SpecError> {
+        let suspend = self.die.suspend;
+        let cache = self.translation.pseudo_slc;
+        check_step_times([
+            ("drive.flash.read", self.read.longest()),
+            ("drive.flash.program", self.program.longest()),
+            ("drive.flash.erase", self.erase),
+            ("drive.flash.command_time", self.command_time),
+            ("drive.die.suspend", suspend.map_or(Duration::ZERO, |suspend| suspend.enter)),
+            ("drive.die.resume", suspend.map_or(Duration::ZERO, |suspend| suspend.resume)),
+            ("drive.pseudo_slc.read", cache.map_or(Duration::ZERO, |cache| cache.read)),
+            ("drive.pseudo_slc.program", cache.map_or(Duration::ZERO, |cache| cache.program)),
+        ])
+    }
+
+    /// Checks all bounds that the simulator relies on, for a drive of `capacity`.
+    ///
+    /// # Errors
+    /// Returns the first value that is out of bounds, with the bound.
+    pub fn check(&self, capacity: Bytes) -> Result<(), SpecError> {
+        let fail = |field, value: String, bound: String| Err(SpecError { field, value, bound });
+        within("drive.flash.channels", self.channels.into(), 1, 256)?;
+        within("drive.flash.dies_per_channel", self.dies_per_channel.into(), 1, 256)?;
+        within("drive.flash.planes", self.planes.into(), 1, 16)?;
+        within("drive.flash.pages_per_block", self.pages_per_block.into(), 1, 65_536)?;
+        within("drive.flash.blocks_per_plane", self.blocks_per_plane.into(), 1, 1 << 24)?;
+        within("drive.translation.erased_min", self.translation.erased_min.into(), 2, 1 << 20)?;
+        let page = self.page;
+        if page < SLOT || !page.get().is_multiple_of(SLOT.get()) || page > Bytes::kibi(64) {
+            let bound = "a multiple of 4 KiB up to 64 KiB".to_owned();
+            return fail("drive.flash.page", page.to_string(), bound);
+        }
+        if self.technology.in_place() && self.unit() != SLOT {
+            let bound = "4 KiB and one plane, since 3D XPoint is written in place".to_owned();
+            return fail("drive.flash.page", self.unit().to_string(), bound);
+        }
+        if self.channel_rate.0 < 1_000_000 {
+            let bound = "at least 1 MB/s".to_owned();
+            return fail("drive.flash.channel_rate", self.channel_rate.to_string(), bound);
+        }
+        let least = self.translation.compression;
+        if least <= Ratio::ZERO {
+            let bound = "above 0%, up to 100%".to_owned();
+            return fail("drive.translation.compression", least.to_string(), bound);
+        }
+        self.check_collection()?;
+        self.check_times()?;
+        let raw = self.capacity();
+        let spare = self.superblocks_spare();
+        if capacity == Bytes::ZERO || capacity + self.superblock() * spare > raw {
+            let most = Bytes(raw.get().saturating_sub(self.superblock().get() * spare));
+            let bound = format!("at most {most}: the flash less {spare} superblocks");
+            return fail("drive.capacity", capacity.to_string(), bound);
+        }
+        // Slots are numbered in 32 bits, and compression packs more slots into the same flash.
+        let slots = raw.get() as f64 / SLOT.get() as f64 / least.get();
+        if slots >= f64::from(u32::MAX) {
+            return fail("drive.flash", raw.to_string(), "less than 16 TiB of flash".to_owned());
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,36 @@
+//! The journal of a file system.
+
+use super::bounds::{SpecError, check_step_times};
+use super::flash::SLOT;
+use lanemark_schema::units::{Bytes, Duration};
+
+/// The journal of a file system, in which a sync of a file commits the changes of its metadata.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct JournalSpec {
+    /// Data that a commit writes first: its descriptor and the changed blocks of metadata.
+    pub records: Bytes,
+    /// Data that a commit writes after the records are stored: the commit block.
+    pub commit: Bytes,
+    /// Step of the clock that timestamps a file's changes: a file that was changed and committed in the same step does
+    /// not need another commit.
+    pub timestamp_step: Duration,
+}
+
+/// Maximum data of one part of a commit.
+const PART_MAX: Bytes = Bytes::mebi(1);
+
+impl JournalSpec {
+    /// Checks the bounds that the simulator relies on.
+    ///
+    /// # Errors
+    /// Returns a value that is out of bounds.
+    pub(super) fn check(&self) -> Result<(), SpecError> {
+        for (field, part) in [("journal_records", self.records), ("journal_commit", self.commit)] {
+            if part < SLOT || part > PART_MAX || !part.get().is_multiple_of(SLOT.get()) {
+                let bound = format!("a multiple of {SLOT} up to {PART_MAX}");
+                return Err(SpecError { field, value: part.to_string(), bound });
+            }
+        }
+        check_step_times([("timestamp_step", self.timestamp_step)])
+    }
+}

@@ -1,0 +1,46 @@
+//! The kinds of media that hold the data of a drive.
+
+use super::bounds::SpecError;
+use super::disk::DiskSpec;
+use super::flash::{FlashSpec, SLOT};
+use super::power::MediaPower;
+use lanemark_schema::units::Bytes;
+
+/// The media that hold the data of a drive. A new kind is one arm here and in `sim::drive`.
+#[derive(Clone, Debug, PartialEq)]
+pub enum MediaSpec {
+    /// NAND flash or a similar memory.
+    Flash(FlashSpec),
+    /// Platters under an arm.
+    Disk(DiskSpec),
+}
+
+impl MediaSpec {
+    /// Checks all bounds that the model relies on, for a drive of `capacity`.
+    ///
+    /// # Errors
+    /// Returns the first value that is out of bounds.
+    pub fn check(&self, capacity: Bytes) -> Result<(), SpecError> {
+        match self {
+            Self::Flash(flash) => flash.check(capacity),
+            Self::Disk(disk) => disk.check(capacity),
+        }
+    }
+
+    /// Returns whether `power` fits this kind of media.
+    pub(super) fn takes(&self, power: &MediaPower) -> bool {
+        matches!(
+            (self, power),
+            (Self::Flash(_), MediaPower::Flash { .. }) | (Self::Disk(_), MediaPower::Disk { .. })
+        )
+    }
+
+    /// Returns the room that the write buffer needs in addition to a burst, and the reason.
+    pub(super) fn buffer_min(&self) -> (Bytes, &'static str) {
+        match self {
+            Self::Flash(flash) => (flash.unit() * 2, "a burst and two flash units"),
+            // An unaligned burst takes an additional slot at either end.
+            Self::Disk(_) => (SLOT * 2, "a burst that is not aligned"),
+        }
+    }
+}

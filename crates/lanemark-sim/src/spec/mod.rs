@@ -1,0 +1,524 @@
+//! The specification of a system: plain values, checked, from which the simulator is assembled.
+//!
+//! The values here carry no source. The study crate reads library files, keeps each value's source, and hands over a
+//! [`SystemSpec`].
+
+mod adapter;
+mod bounds;
+mod checked;
+mod content;
+mod disk;
+mod example;
+mod faults;
+mod flash;
+mod front_end;
+mod journal;
+mod media;
+mod ports;
+mod power;
+pub(crate) mod submission;
+pub(crate) mod target;
+mod volume;
+
+pub use adapter::{
+    ADAPTER_CACHE_DEPTH_MAX, ADAPTER_CACHE_GATHER_MAX, ADAPTER_CACHE_MAX, AdapterCacheSpec,
+    AdapterSpec, CROWDED_MAX, Crowded,
+};
+pub use bounds::{STEP_TIME_MAX, SpecError};
+pub use checked::CheckedSystem;
+pub use content::Content;
+pub use disk::{DiskSpec, SeekSpec, Zone};
+pub use flash::{
+    Condition, DieSpec, FlashSpec, MapSpec, PageTimes, Policy, PseudoSlcSpec, SLOT, SuspendSpec,
+    Technology, TranslationSpec,
+};
+pub use front_end::FrontEndSpec;
+pub use journal::JournalSpec;
+pub use media::MediaSpec;
+pub use ports::{Multipath, SecondPort, WaySpec};
+pub use power::{
+    HostPower, MediaPower, POWER_MAX, POWER_STATES_MAX, POWER_TIME_MAX, PowerSpec, PowerState,
+};
+pub use volume::{CHUNK, VolumeSpec};
+
+use crate::engine::budget::LINKS_MAX;
+use crate::link::{Bridge, LinkLaw, LinkSpec};
+use bounds::{check_rate, check_step_times, within};
+use lanemark_schema::units::{Bytes, BytesPerSecond, Duration, Ratio};
+use lanemark_schema::workload::Fault;
+use lanemark_schema::workload::bound::QUEUE_DEPTH;
+
+/// Drives in ports of a platform: a processor, the links that several drives share, and each drive with its separate
+/// path to the shared links.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SystemSpec {
+    /// Processor time outside the storage driver.
+    pub cpu: CpuSpec,
+    /// The links that more than one path uses, nearest to the host first.
+    pub trunk: Vec<LinkSpec>,
+    /// The drives, one or more.
+    pub attachments: Vec<AttachmentSpec>,
+    /// The volume over all drives, if there is one.
+    pub volume: Option<VolumeSpec>,
+    /// Power of the platform without its drives, if known.
+    pub host_power: Option<HostPower>,
+    /// Journal of the host's file system, if a flush is a sync of a file in one.
+    pub journal: Option<JournalSpec>,
+    /// Faults of the plan, and the lasting faults of defective drives.
+    pub faults: Vec<Fault>,
+}
+
+/// A drive with its protocol and its path to the host.
+#[derive(Clone, Debug, PartialEq)]
+pub struct AttachmentSpec {
+    /// The protocol that carries commands to the drive.
+    pub protocol: ProtocolSpec,
+    /// The path to the drive's port.
+    pub way: WaySpec,
+    /// Second port of the drive, if both ports are connected.
+    pub second: Option<SecondPort>,
+    /// The drive.
+    pub drive: DriveSpec,
+    /// Length of each namespace; empty if one namespace covers the drive.
+    pub namespaces: Vec<Bytes>,
+}
+
+/// A host processor.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CpuSpec {
+    /// Cores that run benchmark threads, driver and interrupts.
+    pub cores: u32,
+    /// Time per request from the application to the driver.
+    pub request_submit: Duration,
+    /// Additional time per write, for the work of the file system: allocation, checksums.
+    pub write_submit: Duration,
+    /// Time per request from the driver back to the application.
+    pub request_complete: Duration,
+    /// Time for which an idle core wakes up for an interrupt (C1E, C6 and similar states).
+    pub wake: Duration,
+    /// Idle time after which a core needs the wake-up time.
+    pub idle_after: Duration,
+}
+
+/// A host protocol.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ProtocolSpec {
+    /// AHCI or NVMe.
+    pub kind: ProtocolKind,
+    /// Number of queues for commands: 1 for AHCI.
+    pub queues: u32,
+    /// Depth of each queue in commands: 32 for AHCI.
+    pub queue_depth: u32,
+    /// Processor time per read in the driver or firmware, submission, interrupt and completion together.
+    pub read_time: Duration,
+    /// Processor time per write in the driver or firmware, submission, interrupt and completion together.
+    pub write_time: Duration,
+    /// Share of the processor time before the command leaves.
+    pub submit_share: Ratio,
+    /// The largest command; longer requests are split.
+    pub transfer_max: Bytes,
+    /// Time of a 64-byte read of host memory by the controller, in both directions.
+    pub memory_read: Duration,
+    /// Processor time per interrupt, in addition to the time of the completions that it announces.
+    pub interrupt_time: Duration,
+    /// How an NVMe drive chooses between its queues.
+    pub arbitration: ArbitrationSpec,
+    /// Interrupts of an NVMe drive that announce several completions.
+    pub coalescing: CoalescingSpec,
+    /// The processor of the host bus adapter, if the protocol uses an adapter and its times are known.
+    pub adapter: Option<AdapterSpec>,
+}
+
+/// How a drive chooses between its submission queues: round robin unless there are weights.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ArbitrationSpec {
+    /// The weights of weighted round robin with urgent priority class.
+    pub weights: Option<ClassWeights>,
+    /// Maximum number of commands of a queue in a row, if limited. NVMe allows 1, 2, 4 and so on to 64.
+    pub burst: Option<u32>,
+    /// The classes of the first queues, for weighted round robin; all others are medium.
+    pub queue_classes: Vec<QueueClass>,
+}
+
+/// The priority of a submission queue.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum QueueClass {
+    /// Urgent: before all other classes, regardless of their commands.
+    Urgent,
+    /// The first of the weighted levels.
+    High,
+    /// The second.
+    #[default]
+    Medium,
+    /// The third.
+    Low,
+}
+
+/// Commands of each weighted level in one round, 1 to 256.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ClassWeights {
+    /// High priority.
+    pub high: u32,
+    /// Medium priority.
+    pub medium: u32,
+    /// Low priority.
+    pub low: u32,
+}
+
+/// Interrupt coalescing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CoalescingSpec {
+    /// Completions that are announced together; one is no coalescing.
+    pub threshold: u32,
+    /// Aggregation time: the longest wait of the first completion; zero is no coalescing.
+    pub time: Duration,
+}
+
+/// Largest accepted number of commands of a visit to a queue.
+pub const BURST_MAX: u32 = 128;
+/// The largest weight: an eight-bit field that counts from zero.
+pub const WEIGHT_MAX: u32 = 256;
+/// The largest aggregation threshold: an eight-bit field that counts from zero.
+pub const THRESHOLD_MAX: u32 = 256;
+/// The longest aggregation time: 255 units of 100 us.
+pub const AGGREGATION_TIME_MAX: Duration = Duration::from_microseconds(25_500);
+
+impl Default for ArbitrationSpec {
+    /// Returns round robin, one command at a time.
+    fn default() -> Self {
+        Self { weights: None, burst: Some(1), queue_classes: Vec::new() }
+    }
+}
+
+impl ArbitrationSpec {
+    /// Returns the class of a queue.
+    pub fn class_of(&self, queue: u32) -> QueueClass {
+        self.queue_classes.get(queue as usize).copied().unwrap_or_default()
+    }
+}
+
+impl Default for ClassWeights {
+    /// Returns a weight of one for each class.
+    fn default() -> Self {
+        Self { high: 1, medium: 1, low: 1 }
+    }
+}
+
+impl Default for CoalescingSpec {
+    /// Returns no coalescing.
+    fn default() -> Self {
+        Self { threshold: 1, time: Duration::ZERO }
+    }
+}
+
+impl CoalescingSpec {
+    /// Returns whether completions ever wait for each other.
+    pub(crate) fn is_on(&self) -> bool {
+        self.threshold > 1 && self.time > Duration::ZERO
+    }
+}
+
+/// The host protocols. A new one is one arm here and in `sim::protocol`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ProtocolKind {
+    /// Advanced Host Controller Interface.
+    Ahci,
+    /// NVM Express.
+    Nvme,
+    /// READ and WRITE DMA from a SATA host without a list of commands.
+    AtaDma,
+    /// A SAS host bus adapter.
+    SasHba,
+    /// USB Attached SCSI over an xHCI controller.
+    Uasp,
+    /// Bulk-only transport over an xHCI controller, one command at a time.
+    BulkOnly,
+}
+
+impl ProtocolKind {
+    /// Returns the shortest time in which NAND flash answers one read over such a protocol. A faster answer came from a
+    /// cache, or from addresses without data.
+    ///
+    /// The fastest cells, SLC and others used as such, take 20 to 25 us (tR, data sheets of Micron and others). The
+    /// rest is the minimum time of a host, frames and firmware.
+    pub fn flash_read_least(self) -> Duration {
+        Duration::from_microseconds(match self {
+            Self::Nvme => 28,
+            Self::SasHba => 38,
+            Self::Ahci | Self::AtaDma => 42,
+            Self::Uasp | Self::BulkOnly => 60,
+        })
+    }
+
+    /// Returns the name for people.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Ahci => "AHCI",
+            Self::Nvme => "NVMe",
+            Self::AtaDma => "ATA DMA",
+            Self::SasHba => "SAS HBA",
+            Self::Uasp => "UASP",
+            Self::BulkOnly => "USB bulk-only",
+        }
+    }
+
+    /// Returns whether commands travel over USB, to a bridge.
+    pub fn is_usb(self) -> bool {
+        matches!(self, Self::Uasp | Self::BulkOnly)
+    }
+}
+
+/// A drive.
+#[derive(Clone, Debug, PartialEq)]
+pub struct DriveSpec {
+    /// Capacity that the host can address.
+    pub capacity: Bytes,
+    /// The controller's command engines: decoding and firmware.
+    pub front_end: FrontEndSpec,
+    /// Size of the write buffer.
+    pub buffer: Bytes,
+    /// When a write is complete, and the work of a flush.
+    pub write_cache: WriteCache,
+    /// Distance that a drive reads ahead of a sequential reader; zero if it does not read ahead.
+    pub read_ahead: Bytes,
+    /// The controller data path between buffer and link, reading, if it is a limit.
+    pub data_path_read: Option<BytesPerSecond>,
+    /// The controller data path between buffer and link, writing, if it is a limit.
+    pub data_path_write: Option<BytesPerSecond>,
+    /// The media that hold the data.
+    pub media: MediaSpec,
+    /// Power of the drive, if known.
+    pub power: Option<PowerSpec>,
+}
+
+/// The fate of data in the write buffer when the power fails.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum WriteCache {
+    /// Data is lost: a flush waits until the data is stored.
+    #[default]
+    Volatile,
+    /// Data is stored (power-loss protection): a flush is complete at once.
+    Protected,
+    /// The buffer is not used: a write is complete when it is stored.
+    Off,
+}
+
+impl DriveSpec {
+    /// Returns the command engines as commands use them: a flush stores a journal only if data in the buffer would be
+    /// lost.
+    pub(super) fn front_end_at_work(&self) -> FrontEndSpec {
+        let flush_latency = match self.write_cache {
+            WriteCache::Volatile => self.front_end.flush_latency,
+            WriteCache::Protected | WriteCache::Off => Duration::ZERO,
+        };
+        FrontEndSpec { flush_latency, ..self.front_end }
+    }
+
+    /// Returns the flash of a solid-state drive.
+    ///
+    /// # Panics
+    /// Panics for other media: call it only if the media are known to be flash.
+    pub fn flash(&self) -> &FlashSpec {
+        let MediaSpec::Flash(flash) = &self.media else { panic!("the media are no flash") };
+        flash
+    }
+
+    /// Returns the flash of a solid-state drive, to change it.
+    ///
+    /// # Panics
+    /// Panics for other media.
+    pub fn flash_mut(&mut self) -> &mut FlashSpec {
+        let MediaSpec::Flash(flash) = &mut self.media else { panic!("the media are no flash") };
+        flash
+    }
+}
+
+impl ProtocolSpec {
+    /// Returns the cache of the adapter, if it has one.
+    pub fn adapter_cache(&self) -> Option<AdapterCacheSpec> {
+        self.adapter.and_then(|adapter| adapter.cache)
+    }
+
+    fn check_nvme(&self) -> Result<(), SpecError> {
+        let ArbitrationSpec { weights, burst, queue_classes } = &self.arbitration;
+        within("protocol.arbitration_burst", burst.unwrap_or(1).into(), 1, BURST_MAX.into())?;
+        let ClassWeights { high, medium, low } = weights.unwrap_or_default();
+        for weight in [high, medium, low] {
+            within("protocol.weights", weight.into(), 1, WEIGHT_MAX.into())?;
+        }
+        within("protocol.classes", queue_classes.len() as u64, 0, self.queues.into())?;
+        let CoalescingSpec { threshold, time } = self.coalescing;
+        within("protocol.coalescing_threshold", threshold.into(), 1, THRESHOLD_MAX.into())?;
+        if time > AGGREGATION_TIME_MAX {
+            return Err(SpecError {
+                field: "protocol.coalescing_time",
+                value: time.to_string(),
+                bound: format!("at most {AGGREGATION_TIME_MAX}"),
+            });
+        }
+        Ok(())
+    }
+}
+
+impl CpuSpec {
+    fn check_times(&self) -> Result<(), SpecError> {
+        check_step_times([
+            ("platform.cpu.request_submit", self.request_submit),
+            ("platform.cpu.write_submit", self.write_submit),
+            ("platform.cpu.request_complete", self.request_complete),
+            ("platform.cpu.wake", self.wake),
+        ])
+    }
+}
+
+impl ProtocolSpec {
+    fn check_times(&self) -> Result<(), SpecError> {
+        check_step_times([
+            ("protocol.read_time", self.read_time),
+            ("protocol.write_time", self.write_time),
+            ("protocol.memory_read", self.memory_read),
+            ("protocol.interrupt_time", self.interrupt_time),
+        ])
+    }
+}
+
+impl AttachmentSpec {
+    /// Returns the drive's paths: one, or two.
+    pub fn ways(&self) -> impl Iterator<Item = &WaySpec> {
+        std::iter::once(&self.way).chain(self.second.as_ref().map(|port| &port.way))
+    }
+
+    /// Returns the drive's paths, to change them.
+    pub fn ways_mut(&mut self) -> impl Iterator<Item = &mut WaySpec> {
+        std::iter::once(&mut self.way).chain(self.second.as_mut().map(|port| &mut port.way))
+    }
+
+    /// Returns the largest command that host and drive agree on.
+    pub fn transfer_max(&self) -> Bytes {
+        self.protocol.transfer_max
+    }
+
+    fn check(&self) -> Result<(), SpecError> {
+        let fail = |field, value: String, bound: &str| {
+            Err(SpecError { field, value, bound: bound.to_owned() })
+        };
+        within("protocol.queues", self.protocol.queues.into(), 1, 65_535)?;
+        let depth = u64::from(self.protocol.queue_depth);
+        within("protocol.queue_depth", depth, QUEUE_DEPTH.min.into(), QUEUE_DEPTH.max.into())?;
+        self.protocol.check_nvme()?;
+        self.protocol.check_times()?;
+        let transfer_max = self.protocol.transfer_max;
+        self.protocol.adapter.map_or(Ok(()), |adapter| adapter.check(transfer_max))?;
+        if self.second.is_some() && self.protocol.adapter_cache().is_some() {
+            let bound = "a drive at one port: a cache sees what goes through its own adapter";
+            return fail("adapter.cache", "a drive at two ports".to_owned(), bound);
+        }
+        self.drive.front_end.check_times()?;
+        within("drive.front_end.engines", self.drive.front_end.engines.into(), 1, 1024)?;
+        let transfer = self.protocol.transfer_max;
+        if transfer < SLOT || !transfer.get().is_multiple_of(SLOT.get()) {
+            return fail("transfer_max", transfer.to_string(), "a multiple of 4 KiB");
+        }
+        let rates = [
+            ("drive.data_path.read", self.drive.data_path_read),
+            ("drive.data_path.write", self.drive.data_path_write),
+        ];
+        for (field, rate) in rates {
+            rate.map_or(Ok(()), |rate| check_rate(field, rate))?;
+        }
+        self.check_namespaces()?;
+        self.drive.power.as_ref().map_or(Ok(()), |power| power.check(&self.drive.media))?;
+        self.second.as_ref().map_or(Ok(()), SecondPort::check)?;
+        self.drive.media.check(self.drive.capacity)?;
+        let (least, what) = self.drive.media.buffer_min();
+        let least = transfer.min(Bytes::kibi(128)) + least;
+        if self.drive.buffer < least {
+            let bound = format!("at least {least}: {what}");
+            return fail("drive.buffer", self.drive.buffer.to_string(), &bound);
+        }
+        Ok(())
+    }
+}
+
+impl SystemSpec {
+    /// Checks all bounds that the simulator relies on.
+    ///
+    /// # Errors
+    /// Returns the first value that is out of bounds, with the bound.
+    pub fn check(&self) -> Result<(), SpecError> {
+        within("platform.cpu.cores", self.cpu.cores.into(), 1, 1024)?;
+        self.cpu.check_times()?;
+        self.host_power.as_ref().map_or(Ok(()), HostPower::check)?;
+        self.journal.as_ref().map_or(Ok(()), JournalSpec::check)?;
+        within("drives", self.attachments.len() as u64, 1, u64::from(u16::MAX) / 2)?;
+        self.attachments.iter().try_for_each(|attachment| {
+            attachment.ways().try_for_each(|way| self.check_way(way))?;
+            attachment.check()
+        })?;
+        if let Some(volume) = self.volume {
+            let namespaces = self.attachments.iter().map(|one| one.namespaces.len()).max();
+            volume.check(&self.drive_capacities(), namespaces.unwrap_or(0))?;
+        }
+        self.fault_errors().into_iter().next().map_or(Ok(()), Err)
+    }
+
+    fn check_way(&self, way: &WaySpec) -> Result<(), SpecError> {
+        within("links of the trunk on a way", way.trunk as u64, 0, self.trunk.len() as u64)?;
+        within("links", (way.trunk + way.links.len()) as u64, 1, LINKS_MAX as u64)?;
+        for link in self.links(way) {
+            if let LinkLaw::Bridge(Bridge { command_time, rate }) = link.law {
+                check_step_times([("bridge.command_time", command_time)])?;
+                check_rate("bridge.rate", rate)?;
+            }
+        }
+        check_step_times(self.links(way).map(|link| ("latency", link.latency)))
+    }
+
+    /// Returns the number of drives of the system.
+    pub fn drives(&self) -> usize {
+        self.attachments.len()
+    }
+
+    pub(crate) fn drive_specs(&self) -> impl Iterator<Item = &DriveSpec> {
+        self.attachments.iter().map(|attachment| &attachment.drive)
+    }
+
+    fn drive_capacities(&self) -> Vec<Bytes> {
+        self.drive_specs().map(|drive| drive.capacity).collect()
+    }
+
+    /// Returns the capacity of the volume over the drives, if there is one.
+    pub fn volume_capacity(&self) -> Option<Bytes> {
+        self.volume.map(|volume| volume.capacity(&self.drive_capacities()))
+    }
+
+    /// Returns whether the power of each drive is known.
+    pub fn knows_power(&self) -> bool {
+        self.drive_specs().all(|drive| drive.power.is_some())
+    }
+
+    /// Returns all links of a path, the links of the trunk first.
+    pub fn links<'s>(&'s self, way: &'s WaySpec) -> impl Iterator<Item = &'s LinkSpec> {
+        self.trunk[..way.trunk].iter().chain(&way.links)
+    }
+
+    pub(crate) fn second_ports(&self) -> impl Iterator<Item = &SecondPort> {
+        self.attachments.iter().filter_map(|attachment| attachment.second.as_ref())
+    }
+
+    /// Returns the first drive, which represents all of them if only one is inspected.
+    ///
+    /// # Panics
+    /// Panics if there is no drive, which [`SystemSpec::check`] rejects.
+    pub fn first(&self) -> &AttachmentSpec {
+        &self.attachments[0]
+    }
+
+    /// Returns the first drive, to change it.
+    ///
+    /// # Panics
+    /// Panics if there is no drive, as [`SystemSpec::first`] does.
+    pub fn first_mut(&mut self) -> &mut AttachmentSpec {
+        &mut self.attachments[0]
+    }
+}

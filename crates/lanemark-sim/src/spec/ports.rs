@@ -1,0 +1,49 @@
+//! The paths to the ports of a drive.
+
+use super::bounds::SpecError;
+use crate::link::LinkSpec;
+use lanemark_schema::units::Duration;
+
+/// The links from the host to a port.
+#[derive(Clone, Debug, PartialEq)]
+pub struct WaySpec {
+    /// Number of links of the trunk, counted from the host, with which the path begins.
+    pub trunk: usize,
+    /// The path's separate links after the trunk, nearest to the host first.
+    pub links: Vec<LinkSpec>,
+}
+
+/// The choice between the two paths of a drive for each command.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Multipath {
+    /// Each path in turn.
+    #[default]
+    RoundRobin,
+    /// The first path for all commands, as long as it works.
+    Failover,
+}
+
+/// The second port of a drive.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SecondPort {
+    /// The path to the second port.
+    pub way: WaySpec,
+    /// Choice between both ports for each command.
+    pub multipath: Multipath,
+    /// Time that the host waits for an answer over a path that has failed.
+    pub path_timeout: Duration,
+}
+
+impl SecondPort {
+    /// Checks the bounds that the simulator relies on.
+    ///
+    /// # Errors
+    /// Returns a value that is out of bounds.
+    pub(super) fn check(&self) -> Result<(), SpecError> {
+        let (value, bound) = ("0".to_owned(), "at least one of the port's own".to_owned());
+        match self.way.links.is_empty() {
+            true => Err(SpecError { field: "links of the second port", value, bound }),
+            false => Ok(()),
+        }
+    }
+}

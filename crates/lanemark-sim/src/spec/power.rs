@@ -1,0 +1,193 @@
+//! The power of a drive, and the states that it enters without work.
+//!
+//! NAND data sheets state the current of a die while it senses (ICC1), programs (ICC2) and erases (ICC3), and the
+//! current of its pins while data moves (ICC4): multiplied by the supply voltage, each gives a power. A hard disk turns
+//! its platters all the time, moves its arm and reads or writes. Everything else, controller and memory, takes one
+//! power with work and another without work.
+//!
+//! States are ordered by depth: Partial, Slumber and DevSleep of Serial ATA 3.2, the power states of NVM Express with
+//! their entry and exit latencies, standby of a disk whose platters do not turn.
+
+use super::bounds::SpecError;
+use super::media::MediaSpec;
+use lanemark_schema::units::{Duration, Joules, Watts};
+
+/// Maximum number of states of a drive: the limit of an NVMe controller (NVM Express 1.2, 5.11.2).
+pub const POWER_STATES_MAX: usize = 32;
+/// More than the power of any drive or platform.
+pub const POWER_MAX: Watts = Watts::from_milliwatts(10_000_000);
+/// Maximum time until a state and through its transitions.
+pub const POWER_TIME_MAX: Duration = Duration::from_seconds(3600);
+
+/// The power of a drive.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PowerSpec {
+    /// Power of a drive that is awake without work; of a disk, with turning platters.
+    pub idle: Watts,
+    /// Power of controller and memory while there is work, above `idle`.
+    pub controller: Watts,
+    /// Power of the media at work, above `idle`.
+    pub media: MediaPower,
+    /// Power states that the drive enters without work, the shallowest first.
+    pub states: Vec<PowerState>,
+}
+
+/// Power of media at work, for each part that works.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum MediaPower {
+    /// Flash.
+    Flash {
+        /// A die that senses.
+        read: Watts,
+        /// A die that programs.
+        program: Watts,
+        /// A die that erases.
+        erase: Watts,
+        /// A channel that moves data.
+        channel: Watts,
+    },
+    /// A hard disk.
+    Disk {
+        /// While the arm moves.
+        seek: Watts,
+        /// While sectors are read or written.
+        transfer: Watts,
+    },
+}
+
+/// A part of media with a separate power while it works.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct MediaPart {
+    /// The part's name in results.
+    pub name: &'static str,
+    /// Key of its power.
+    pub field: &'static str,
+    /// Power of the part while it works.
+    pub power: Watts,
+}
+
+/// A power state, in which the drive takes less power.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PowerState {
+    /// Name of the state, `slumber`.
+    pub name: String,
+    /// Power of the drive in the state.
+    pub power: Watts,
+    /// Time without work before the drive enters the state.
+    pub after: Duration,
+    /// Time of the entry.
+    pub entry: Duration,
+    /// Time of the exit; the command that wakes the drive waits for it.
+    pub exit: Duration,
+    /// Power during the exit: platters take more while they start to turn.
+    pub exit_power: Watts,
+}
+
+/// Power of a platform without its drives.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct HostPower {
+    /// Power of everything except the drives.
+    pub base: Watts,
+    /// Capacity of the battery, if there is one.
+    pub battery: Option<Joules>,
+}
+
+impl MediaPower {
+    /// Returns the parts of the media, in the order in which a medium at work reports their times.
+    pub(crate) fn parts(&self) -> Vec<MediaPart> {
+        let part = |name, field, power| MediaPart { name, field, power };
+        match *self {
+            Self::Flash { read, program, erase, channel } => vec![
+                part("flash read", "drive.power.read", read),
+                part("flash program", "drive.power.program", program),
+                part("flash erase", "drive.power.erase", erase),
+                part("flash channels", "drive.power.channel", channel),
+            ],
+            Self::Disk { seek, transfer } => vec![
+                part("arm", "drive.power.seek", seek),
+                part("heads", "drive.power.transfer", transfer),
+            ],
+        }
+    }
+}
+
+impl PowerState {
+    /// Returns the time without work after which the drive is in the state.
+    pub(crate) fn reached_after(&self) -> Duration {
+        self.after + self.entry
+    }
+}
+
+impl HostPower {
+    /// Returns the battery life in hours, with drives that take `drives` W on average.
+    pub fn battery_hours(&self, drives: f64) -> Option<f64> {
+        let watts = self.base.as_watts() + drives;
+        self.battery.map(|battery| battery.as_joules() / watts / 3600.0)
+    }
+}
+
+impl PowerSpec {
+    pub(super) fn check(&self, media: &MediaSpec) -> Result<(), SpecError> {
+        if !media.takes(&self.media) {
+            let bound = "the power of the drive's own media".to_owned();
+            return Err(SpecError { field: "drive.power", value: "other media".to_owned(), bound });
+        }
+        let at_most = |field, value: Watts, most: Watts| match value <= most {
+            true => Ok(()),
+            false => {
+                let (value, bound) = (value.to_string(), format!("at most {most}"));
+                Err(SpecError { field, value, bound })
+            }
+        };
+        at_most("drive.power.idle", self.idle, POWER_MAX)?;
+        at_most("drive.power.controller", self.controller, POWER_MAX)?;
+        let parts = self.media.parts();
+        parts.into_iter().try_for_each(|part| at_most(part.field, part.power, POWER_MAX))?;
+        if self.states.len() > POWER_STATES_MAX {
+            let bound = format!("at most {POWER_STATES_MAX} states");
+            let value = self.states.len().to_string();
+            return Err(SpecError { field: "drive.power.state", value, bound });
+        }
+        let mut power = self.idle;
+        let mut reached = Duration::ZERO;
+        for state in &self.states {
+            at_most("drive.power.state.power", state.power, power)?;
+            at_most("drive.power.state.exit_power", state.exit_power, POWER_MAX)?;
+            for (field, time) in [
+                ("drive.power.state.after", state.after),
+                ("drive.power.state.entry", state.entry),
+                ("drive.power.state.exit", state.exit),
+            ] {
+                if time > POWER_TIME_MAX {
+                    let bound = format!("at most {POWER_TIME_MAX}");
+                    return Err(SpecError { field, value: time.to_string(), bound });
+                }
+            }
+            if state.after < reached {
+                let bound = format!("at least {reached}, when the state before it is reached");
+                let value = state.after.to_string();
+                return Err(SpecError { field: "drive.power.state.after", value, bound });
+            }
+            power = state.power;
+            reached = state.reached_after();
+        }
+        Ok(())
+    }
+}
+
+impl HostPower {
+    /// Checks the power of the platform against its bounds.
+    pub(super) fn check(&self) -> Result<(), SpecError> {
+        let fail = |field, value: String, bound: String| Err(SpecError { field, value, bound });
+        if self.base > POWER_MAX {
+            let bound = format!("at most {POWER_MAX}");
+            return fail("platform.power.base", self.base.to_string(), bound);
+        }
+        match self.battery {
+            Some(battery) if battery == Joules::ZERO => {
+                fail("platform.power.battery", battery.to_string(), "above zero".to_owned())
+            }
+            _ => Ok(()),
+        }
+    }
+}

@@ -1,0 +1,55 @@
+//! A request in transit to a system.
+
+use super::target::Target;
+use lanemark_schema::units::Instant;
+use lanemark_schema::workload::Access;
+
+/// A request that a program hands to a system.
+///
+/// ```
+/// use lanemark_schema::units::{Bytes, Instant};
+/// use lanemark_schema::workload::{Access, Operation};
+/// use lanemark_sim::Submission;
+///
+/// let read = Access { operation: Operation::Read, offset: Bytes::ZERO, length: Bytes::kibi(4) };
+/// let submission = Submission::new(Instant::ZERO, read).to(1).by(3).tagged(42);
+/// assert_eq!((submission.thread, submission.tag), (3, 42));
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Submission {
+    /// Simulated time of the submission, which must not lie in the past.
+    pub at: Instant,
+    /// The drive or namespace; the default on a volume.
+    pub target: Target,
+    /// The request's operation and range.
+    pub access: Access,
+    /// The thread that submits the request: it chooses the core and the queue.
+    pub thread: u32,
+    /// The number that the request's completion carries.
+    pub tag: u64,
+}
+
+impl Submission {
+    /// Returns a request on the first target by the first thread, with tag 0.
+    pub fn new(at: Instant, access: Access) -> Self {
+        Self { at, target: Target::default(), access, thread: 0, tag: 0 }
+    }
+
+    /// Sets the drive or namespace.
+    #[must_use]
+    pub fn to(self, target: impl Into<Target>) -> Self {
+        Self { target: target.into(), ..self }
+    }
+
+    /// Sets the thread.
+    #[must_use]
+    pub fn by(self, thread: u32) -> Self {
+        Self { thread, ..self }
+    }
+
+    /// Sets the tag.
+    #[must_use]
+    pub fn tagged(self, tag: u64) -> Self {
+        Self { tag, ..self }
+    }
+}

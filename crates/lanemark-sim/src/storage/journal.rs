@@ -1,0 +1,145 @@
+//! A file system's journal at work: the requests of a file sync.
+//!
+//! The model follows ext4 with an ordered journal (Linux, fs/jbd2/commit.c): the descriptor and the changed blocks of
+//! metadata are appended to the journal; then a flush makes them and the file's data durable; then the commit block is
+//! written and made durable, by another flush if the drive lacks forced unit access, which costs about the same. A file
+//! whose change time has not moved since its last commit needs no commit: its sync is only a flush.
+//!
+//! The journal lies in the middle of its target, and is written in a circle. Each step begins when the one before is
+//! complete, and pays the host's time of a request, which represents waking the journal's thread.
+//!
+//! Not modelled: commits that several threads share, the commit every five seconds, checkpoints, forced unit access.
+
+use crate::engine::budget::Budget;
+use crate::engine::slab::{Slab, SyncHandle, Syncs};
+use crate::fault::Status;
+use crate::simulator::Completion;
+use crate::spec::submission::Submission;
+use crate::spec::target::Target;
+use crate::spec::{CheckedSystem, JournalSpec};
+use lanemark_schema::units::{Bytes, Instant};
+use lanemark_schema::workload::{Access, Operation};
+
+/// Maximum length of a journal on its target.
+const LENGTH_MAX: Bytes = Bytes::mebi(64);
+
+/// The journals of all targets.
+pub(crate) struct Journal {
+    spec: JournalSpec,
+    heads: Vec<Head>,
+    asked: Slab<Asked, Syncs>,
+}
+
+/// The journal of one target.
+struct Head {
+    target: Target,
+    start: Bytes,
+    length: Bytes,
+    /// Offset of the next commit from the start.
+    next: Bytes,
+    /// Step of the clock in which the file was last committed.
+    committed: Option<u64>,
+}
+
+/// A request of the application; a sync consists of several steps.
+struct Asked {
+    tag: u64,
+    access: Access,
+    target: Target,
+    thread: u32,
+    /// The remaining steps of a sync, the last one first.
+    left: Vec<Access>,
+    /// Instant at which the first step was submitted, and the time budget of the completed steps.
+    began: Option<Instant>,
+    budget: Budget,
+}
+
+const FLUSH: Access =
+    Access { operation: Operation::Flush, offset: Bytes::ZERO, length: Bytes::ZERO };
+
+impl Journal {
+    /// Returns the journals of a system whose host has a file system with one.
+    pub(crate) fn of(spec: &CheckedSystem) -> Option<Self> {
+        let journal = spec.journal?;
+        let heads = spec.targets().into_iter().zip(spec.capacities()).map(|(target, capacity)| {
+            let slots = |bytes: Bytes| Bytes(bytes.get() / 4096 * 4096);
+            let least = journal.records + journal.commit;
+            let length = slots(LENGTH_MAX.min(Bytes(capacity.get() / 8))).max(least);
+            Head {
+                target,
+                start: slots(Bytes(capacity.get() / 2)),
+                length,
+                next: Bytes::ZERO,
+                committed: None,
+            }
+        });
+        Some(Self { spec: journal, heads: heads.collect(), asked: Slab::new() })
+    }
+
+    /// Accepts a request, and returns the submission of its first step.
+    pub(crate) fn begin(&mut self, submission: Submission) -> Submission {
+        let Submission { at, target, access, thread, tag } = submission;
+        let mut left = match access.operation {
+            Operation::Flush => self.sync(at, target),
+            _ => vec![access],
+        };
+        let access_first = left.pop().unwrap_or(access);
+        let asked =
+            Asked { tag, access, target, thread, left, began: None, budget: Budget::default() };
+        let handle = self.asked.insert(asked);
+        Submission { access: access_first, tag: handle.number().into(), ..submission }
+    }
+
+    /// Returns the steps of a sync, the last one first.
+    fn sync(&mut self, at: Instant, target: Target) -> Vec<Access> {
+        let step = self.spec.timestamp_step.picoseconds();
+        let tick = at.picoseconds().checked_div(step).unwrap_or(at.picoseconds());
+        let head = self.heads.iter_mut().find(|head| head.target == target);
+        let Some(head) = head.filter(|head| head.committed != Some(tick)) else {
+            return vec![FLUSH];
+        };
+        head.committed = Some(tick);
+        if head.next + self.spec.records + self.spec.commit > head.length {
+            head.next = Bytes::ZERO;
+        }
+        let mut write = |length: Bytes| {
+            let offset = head.start + head.next;
+            head.next += length;
+            Access { operation: Operation::Write, offset, length }
+        };
+        let (records, commit) = (write(self.spec.records), write(self.spec.commit));
+        vec![FLUSH, commit, FLUSH, records]
+    }
+
+    /// Forgets a request whose first step was rejected.
+    pub(crate) fn forget(&mut self, tag: u64) {
+        self.asked.free(SyncHandle::of(tag as u32));
+    }
+
+    /// Returns the tag of the application's request that a step belongs to, and the instant at which its first step was
+    /// submitted, if the step itself was submitted at `submitted`.
+    pub(crate) fn request_of(&self, tag: u64, submitted: Instant) -> (u64, Instant) {
+        let asked = &self.asked[SyncHandle::of(tag as u32)];
+        (asked.tag, asked.began.unwrap_or(submitted))
+    }
+
+    /// Accepts the completion of a step. Returns the submission of the next step. After the last step it changes
+    /// `completion` into the completion of the application's request.
+    pub(crate) fn next_step(&mut self, completion: &mut Completion) -> Option<Submission> {
+        let handle = SyncHandle::of(completion.tag as u32);
+        let asked = &mut self.asked[handle];
+        let submitted = *asked.began.get_or_insert(completion.submitted);
+        asked.budget.accumulate(&completion.budget);
+        if completion.status == Status::Good
+            && let Some(access) = asked.left.pop()
+        {
+            let Asked { target, thread, .. } = *asked;
+            let (at, tag) = (completion.completed, completion.tag);
+            return Some(Submission { at, target, access, thread, tag });
+        }
+        let (tag, access, budget) = (asked.tag, asked.access, asked.budget);
+        self.asked.free(handle);
+        *completion = Completion { tag, access, submitted, budget, ..*completion };
+        None
+    }
+}

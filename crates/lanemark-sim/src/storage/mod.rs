@@ -1,0 +1,271 @@
+//! The drives of a system, or the volume over them, as the target of requests.
+//!
+//! A layer above the [`Simulator`]. Without a volume it passes everything through. A request on a volume becomes
+//! requests on its drives ([`VolumeSpec::parts`]), all submitted at once, and is complete when the last of them is. The
+//! last part determines its latency and its time budget: the waits of the others are off its critical path, as with the
+//! commands of a request. Over a file system with a journal a flush takes several steps, one after the other.
+
+pub(crate) mod journal;
+pub(crate) mod volume;
+
+use std::collections::BTreeMap;
+
+use crate::engine::slab::{PartHandle, Parts, Slab, VolumeRequestHandle, VolumeRequests};
+use crate::fault::Status;
+use crate::simulator::{Completion, SimError, Simulator};
+use crate::spec::submission::Submission;
+use crate::spec::target::Target;
+use crate::spec::{CheckedSystem, Content, VolumeSpec};
+use crate::storage::journal::Journal;
+use crate::storage::volume::Part;
+use lanemark_schema::rng::StreamKey;
+use lanemark_schema::units::{Bytes, Instant};
+use lanemark_schema::workload::{Access, Fault, Operation};
+
+/// A system at work, with the volume over its drives if it has one.
+pub struct Storage {
+    simulator: Simulator,
+    volume: Option<Volume>,
+    /// Journal of the host's file system, if it has one.
+    journal: Option<Journal>,
+}
+
+struct Volume {
+    spec: VolumeSpec,
+    capacity: Bytes,
+    /// Number of requests that each drive has not completed.
+    outstanding: Vec<u32>,
+    /// The drive that a mirror reads from if all have equally many requests.
+    turn: usize,
+    requests: Slab<Request, VolumeRequests>,
+    parts: Slab<PartOf, Parts>,
+}
+
+struct Request {
+    tag: u64,
+    access: Access,
+    parts_left: u32,
+    status: Status,
+}
+
+/// A request on a drive, as part of a request on the volume.
+struct PartOf {
+    request: VolumeRequestHandle,
+    drive: u16,
+}
+
+impl Storage {
+    /// Creates an idle system whose volume, or each of whose namespaces, contains `content`. Random events inside the
+    /// drives follow from `key`, whose thread is ignored.
+    pub fn new(spec: &CheckedSystem, content: Content, key: StreamKey) -> Self {
+        let drives = spec.drives();
+        let volume = spec.volume.map(|volume| Volume {
+            spec: volume,
+            capacity: spec.volume_capacity().unwrap_or_default(),
+            outstanding: vec![0; drives],
+            turn: 0,
+            requests: Slab::new(),
+            parts: Slab::new(),
+        });
+        let content = match spec.volume {
+            Some(volume) => volume.content(drives as u16, content),
+            None => content,
+        };
+        Self { simulator: Simulator::new(spec, content, key), volume, journal: Journal::of(spec) }
+    }
+
+    /// Returns the simulator of the drives.
+    pub fn simulator(&self) -> &Simulator {
+        &self.simulator
+    }
+
+    /// Adds a fault; `system` is the same system, checked with the fault.
+    pub(super) fn add_fault(&mut self, system: &CheckedSystem, fault: Fault) {
+        self.simulator.add_fault(system, fault);
+    }
+
+    /// Returns the simulated time.
+    pub fn now(&self) -> Instant {
+        self.simulator.now()
+    }
+
+    /// Returns the tag of each request that has not completed, and the instant of its submission, which lies in the
+    /// future for a request that is not submitted yet.
+    pub(super) fn in_flight(&self) -> Vec<(u64, Instant)> {
+        let below = self.simulator.in_flight();
+        let mut found: Vec<(u64, Instant)> = match &self.volume {
+            None => below.collect(),
+            Some(volume) => {
+                // All parts of a request are submitted at once.
+                let mut first = BTreeMap::new();
+                for (part, submitted) in below {
+                    let request = volume.parts[PartHandle::of(part as u32)].request;
+                    first
+                        .entry(request.number())
+                        .or_insert((volume.requests[request].tag, submitted));
+                }
+                first.into_values().collect()
+            }
+        };
+        if let Some(journal) = &self.journal {
+            for (tag, submitted) in &mut found {
+                (*tag, *submitted) = journal.request_of(*tag, *submitted);
+            }
+        }
+        found
+    }
+
+    /// Submits a request to the volume, which is the only target of its system, or to a drive or namespace. The present
+    /// numbers of outstanding requests determine the drive that a mirror reads from.
+    ///
+    /// # Errors
+    /// Returns the errors of [`Simulator::submit`], and [`SimError::OutOfVolume`].
+    pub fn submit(&mut self, submission: Submission) -> Result<(), SimError> {
+        let Some(journal) = &mut self.journal else { return self.submit_below(submission) };
+        let step = journal.begin(submission);
+        let begun = self.submit_below(step);
+        if let (Err(_), Some(journal)) = (&begun, &mut self.journal) {
+            journal.forget(step.tag);
+        }
+        begun
+    }
+
+    /// Submits a request to the volume, or to a drive if there is no volume.
+    #[inline]
+    fn submit_below(&mut self, submission: Submission) -> Result<(), SimError> {
+        let Some(volume) = &mut self.volume else { return self.simulator.submit(submission) };
+        let Submission { target, access, tag, .. } = submission;
+        if target != Target::default() {
+            return Err(SimError::NoTarget { target });
+        }
+        let Access { offset, length, .. } = access;
+        if offset.get().saturating_add(length.get()) > volume.capacity.get() {
+            let capacity = volume.capacity;
+            return Err(SimError::OutOfVolume { offset, length, capacity });
+        }
+        if let Some(part) = volume.part_of(access) {
+            let request = volume.requests.insert(Request {
+                tag,
+                access,
+                parts_left: 1,
+                status: Status::Good,
+            });
+            return self.submit_part(&submission, request, part, true);
+        }
+        let parts = volume.parts_of(access);
+        let parts_left = parts.clone().count() as u32;
+        let request =
+            volume.requests.insert(Request { tag, access, parts_left, status: Status::Good });
+        for (index, part) in parts.enumerate() {
+            self.submit_part(&submission, request, part, index == 0)?;
+        }
+        Ok(())
+    }
+
+    /// Submits a part of a request on the volume to its drive.
+    #[inline]
+    fn submit_part(
+        &mut self,
+        whole: &Submission,
+        request: VolumeRequestHandle,
+        Part { drive, offset, length }: Part,
+        is_first: bool,
+    ) -> Result<(), SimError> {
+        let Some(volume) = &mut self.volume else { return Ok(()) };
+        let tag = volume.parts.insert(PartOf { request, drive }).number().into();
+        volume.outstanding[usize::from(drive)] += 1;
+        let access = Access { offset, length, ..whole.access };
+        let part = Submission { target: drive.into(), access, tag, ..*whole };
+        self.simulator.submit_part(part, is_first)
+    }
+
+    /// Advances to the next completion; returns `None` if no request is under way.
+    pub fn advance(&mut self) -> Option<Completion> {
+        self.advance_until(Instant::from_picoseconds(u64::MAX))
+    }
+
+    /// Advances to the next completion no later than `limit`; returns `None` if there is no such completion.
+    pub fn advance_until(&mut self, limit: Instant) -> Option<Completion> {
+        if self.journal.is_none() {
+            return self.advance_below(limit);
+        }
+        loop {
+            let mut completion = self.advance_below(limit)?;
+            let Some(journal) = &mut self.journal else { return Some(completion) };
+            let Some(step) = journal.next_step(&mut completion) else { return Some(completion) };
+            let begun = self.submit_below(step);
+            debug_assert_eq!(begun, Ok(()), "the journal lies within its target");
+        }
+    }
+
+    /// Advances to the next completion of the volume, or of a drive if there is no volume.
+    #[inline]
+    fn advance_below(&mut self, limit: Instant) -> Option<Completion> {
+        let Some(volume) = &mut self.volume else { return self.simulator.advance_until(limit) };
+        loop {
+            if !self.simulator.goes_on_until(limit) {
+                return None;
+            }
+            if let Some((tag, access, status)) = volume.completes(self.simulator.ended()) {
+                return Some(Completion { tag, access, status, ..*self.simulator.ended() });
+            }
+        }
+    }
+}
+
+impl Volume {
+    /// Returns the only part of a request within a chunk of a stripe, the most frequent case for small requests.
+    fn part_of(&self, Access { operation, offset, length }: Access) -> Option<Part> {
+        let drives = self.outstanding.len() as u16;
+        match operation {
+            Operation::Flush => None,
+            _ => self.spec.within_chunk(drives, offset, length),
+        }
+    }
+
+    /// Returns the parts of a request on the drives: a flush has one on each, and every request has one or more.
+    fn parts_of(&mut self, access: Access) -> impl Iterator<Item = Part> + Clone + use<> {
+        let drives = self.outstanding.len() as u16;
+        let Access { operation, offset, length } = access;
+        let (spec, offset, length) = match operation == Operation::Flush || length == Bytes::ZERO {
+            true => (VolumeSpec::Mirror, Bytes::ZERO, Bytes::ZERO),
+            false => (self.spec, offset, length),
+        };
+        // A mirror writes to all drives and reads from one.
+        let one =
+            (spec == VolumeSpec::Mirror && operation == Operation::Read && length > Bytes::ZERO)
+                .then(|| self.least_busy());
+        let asked = move |part: &Part| one.is_none_or(|one| one == part.drive);
+        spec.parts(drives, offset, length).filter(asked)
+    }
+
+    /// Returns the drive with the fewest outstanding requests, in turn if several have equally few.
+    fn least_busy(&mut self) -> u16 {
+        let count = self.outstanding.len();
+        let in_turn = (0..count).map(|step| (self.turn + step) % count);
+        let drive = in_turn.min_by_key(|&drive| self.outstanding[drive]).unwrap_or(0);
+        self.turn = (drive + 1) % count;
+        drive as u16
+    }
+
+    /// Notes that a drive has completed its part. If it was the last part, returns the tag of the whole request, its
+    /// range and its outcome.
+    #[inline]
+    fn completes(&mut self, completion: &Completion) -> Option<(u64, Access, Status)> {
+        let part = PartHandle::of(completion.tag as u32);
+        let PartOf { request, drive } = self.parts[part];
+        self.parts.free(part);
+        self.outstanding[usize::from(drive)] -= 1;
+        let whole = &mut self.requests[request];
+        whole.parts_left -= 1;
+        if completion.status != Status::Good {
+            whole.status = completion.status;
+        }
+        if whole.parts_left > 0 {
+            return None;
+        }
+        let Request { tag, access, status, .. } = *whole;
+        self.requests.free(request);
+        Some((tag, access, status))
+    }
+}

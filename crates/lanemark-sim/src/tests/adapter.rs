@@ -1,0 +1,93 @@
+//! Host bus adapters in whole systems, against what their law says in closed form.
+
+use crate::run::ceiling::ceilings;
+use crate::run::sensitivity;
+use crate::spec::{AdapterSpec, Crowded, SystemSpec};
+use crate::tests::runs::{checked, run, sas, test, times, unlimited};
+use lanemark_schema::result::HopId;
+use lanemark_schema::rng::StreamKey;
+use lanemark_schema::units::{Bytes, Duration};
+use lanemark_schema::workload::{Pattern, Test};
+
+/// A SAS system of one fast drive on a fast core, behind an adapter of 200,000 commands a second and, beyond 64
+/// outstanding, of 125,000.
+fn behind_an_adapter() -> SystemSpec {
+    let mut system = without_adapter();
+    system.attachments[0].protocol.adapter = Some(AdapterSpec {
+        command_time: Duration::from_microseconds(5),
+        crowded: Some(Crowded { above: 64, command_time: Duration::from_microseconds(8) }),
+        cache: None,
+    });
+    system
+}
+
+fn without_adapter() -> SystemSpec {
+    let mut system = sas(unlimited(), 4);
+    let protocol = &mut system.attachments[0].protocol;
+    (protocol.read_time, protocol.write_time) =
+        (Duration::from_nanoseconds(100), Duration::from_nanoseconds(100));
+    system
+}
+
+fn reads(depth: u32) -> Test {
+    test(Bytes::kibi(4), Pattern::Uniform, true, depth)
+}
+
+#[test]
+fn one_read_takes_the_adapters_time_more() {
+    let (with, without) =
+        (run(&behind_an_adapter(), &reads(1)), run(&without_adapter(), &reads(1)));
+    let more = with.latency().mean_ns() - without.latency().mean_ns();
+    assert!((more - 5_000.0).abs() < 1.0, "{more} ns");
+    let protocol = with.path.as_ref().unwrap().hop(HopId::Protocol).unwrap();
+    let share = with.iops() * 5e-6;
+    assert!((protocol.utilisation - share).abs() < 0.01, "{} for {share}", protocol.utilisation);
+}
+
+#[test]
+fn an_adapter_carries_as_many_commands_as_its_time_allows_and_fewer_when_crowded() {
+    for (depth, law) in [(16, 200_000.0), (64, 200_000.0), (128, 125_000.0), (256, 125_000.0)] {
+        let seen = run(&behind_an_adapter(), &reads(depth)).iops();
+        assert!((seen / law - 1.0).abs() < 0.01, "{seen} at depth {depth}, by law {law}");
+    }
+}
+
+#[test]
+fn drives_share_the_adapter_and_crowd_it_together() {
+    // Each has no more than 32 outstanding; four of them have 128.
+    for (drives, law) in [(2, 200_000.0), (4, 125_000.0)] {
+        let seen = run(&times(behind_an_adapter(), drives), &reads(32)).iops();
+        assert!((seen / law - 1.0).abs() < 0.01, "{seen} with {drives} drives, by law {law}");
+    }
+}
+
+#[test]
+fn drives_without_an_adapter_are_not_held_up_by_that_of_others() {
+    let mut system = times(without_adapter(), 2);
+    system.attachments[1].protocol.adapter = behind_an_adapter().attachments[0].protocol.adapter;
+    let alone = run(&without_adapter(), &reads(1)).iops();
+    let both = run(&system, &reads(1)).iops();
+    let slow = run(&behind_an_adapter(), &reads(1)).iops();
+    assert!((both / (alone + slow) - 1.0).abs() < 0.01, "{both} for {alone} and {slow}");
+}
+
+#[test]
+fn the_adapters_ceiling_holds_and_a_faster_one_is_told_to_gain() {
+    let (system, asked) = (behind_an_adapter(), reads(32));
+    let hop = ceilings(&system, &asked).into_iter().find(|hop| hop.id == HopId::Protocol).unwrap();
+    assert!(hop.rate.unwrap().0.abs_diff(200_000 * 4096) <= 1, "{:?}", hop.rate);
+    assert!(hop.law.ends_with("5 us each, 8 us beyond 64 outstanding"), "{}", hop.law);
+    let told = sensitivity(&checked(&system), &asked.checked().unwrap(), StreamKey::from_seed(1));
+    let told = told.unwrap();
+    let gain = told.gains.iter().find(|gain| gain.change == "an adapter twice as fast").unwrap();
+    assert!(gain.throughput_gain > 0.9, "{gain:?}");
+}
+
+#[test]
+fn an_adapter_that_gets_faster_when_crowded_is_refused() {
+    let mut system = behind_an_adapter();
+    let adapter = system.attachments[0].protocol.adapter.as_mut().unwrap();
+    adapter.crowded = Some(Crowded { above: 64, command_time: Duration::from_microseconds(4) });
+    let error = system.check().unwrap_err().to_string();
+    assert!(error.contains("adapter.crowded_time") && error.contains("5 us"), "{error}");
+}

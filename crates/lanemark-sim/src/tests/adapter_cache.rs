@@ -1,0 +1,255 @@
+//! RAID adapters with a cache in whole systems, against what their law says in closed form.
+
+use crate::simulator::{Completion, Simulator};
+use crate::spec::submission::Submission;
+use crate::spec::{AdapterCacheSpec, AdapterSpec, PageTimes, SystemSpec, WriteCache};
+use crate::tests::power::flash_power;
+use crate::tests::runs::{at_rest, retrying, run, sas, test, times, unlimited};
+use lanemark_schema::units::{Bytes, Duration, Instant};
+use lanemark_schema::workload::{Access, Operation, Pattern, Test};
+
+/// Time of a write in the drive's front end, which does one at a time: 20,000 a second.
+const WRITE: Duration = Duration::from_microseconds(50);
+const BLOCK: Bytes = Bytes::kibi(4);
+
+/// A SAS system of one drive that takes 20,000 writes a second of any length, without a cache.
+fn without_cache() -> SystemSpec {
+    let mut system = sas(unlimited(), 4);
+    let one = &mut system.attachments[0];
+    let driver = Duration::from_nanoseconds(100);
+    (one.protocol.read_time, one.protocol.write_time) = (driver, driver);
+    (one.drive.front_end.engines, one.drive.front_end.write_time) = (1, WRITE);
+    one.drive.write_cache = WriteCache::Protected;
+    let flash = one.drive.flash_mut();
+    flash.blocks_per_plane = 4096;
+    flash.program = PageTimes::alike(Duration::from_microseconds(10));
+    one.protocol.adapter = Some(AdapterSpec {
+        command_time: Duration::from_microseconds(1),
+        crowded: None,
+        cache: None,
+    });
+    system
+}
+
+fn with_cache(size: Bytes, gather: Bytes) -> SystemSpec {
+    let mut system = without_cache();
+    let adapter = system.attachments[0].protocol.adapter.as_mut().unwrap();
+    adapter.cache = Some(AdapterCacheSpec { size, gather, depth: 32 });
+    system
+}
+
+fn writes(pattern: Pattern, depth: u32, volume: Bytes) -> Test {
+    Test { volume: Some(volume), ..test(BLOCK, pattern, false, depth) }
+}
+
+fn simulator(system: &SystemSpec) -> Simulator {
+    at_rest(system, Bytes::mebi(32).into())
+}
+
+fn one(simulator: &mut Simulator, operation: Operation, offset: Bytes) -> Completion {
+    let length = if operation == Operation::Flush { Bytes::ZERO } else { BLOCK };
+    simulator
+        .submit(Submission::new(simulator.now(), Access { operation, offset, length }).tagged(7))
+        .unwrap();
+    simulator.advance().unwrap()
+}
+
+fn took(completion: &Completion) -> Duration {
+    completion.completed.since(completion.submitted)
+}
+
+#[test]
+fn a_write_that_the_cache_has_room_for_does_not_wait_for_the_drive() {
+    let cached =
+        run(&with_cache(Bytes::mebi(64), BLOCK), &writes(Pattern::Uniform, 1, Bytes::mebi(1)));
+    let through = run(&without_cache(), &writes(Pattern::Uniform, 1, Bytes::mebi(1)));
+    let gain = through.latency().mean_ns() - cached.latency().mean_ns();
+    assert!(gain > 50_000.0, "a write is {gain} ns shorter than the drive's 50 us and its link");
+    assert!(cached.latency().mean_ns() < 10_000.0, "{} ns", cached.latency().mean_ns());
+}
+
+#[test]
+fn a_full_cache_takes_what_the_drive_takes() {
+    let (system, volume) = (with_cache(Bytes::mebi(1), BLOCK), Bytes::mebi(32));
+    let seen = run(&system, &writes(Pattern::Uniform, 32, volume));
+    // But for the writes that are in the cache at the end, and those that never reached the drive because they were
+    // overwritten while they waited: of 256 blocks that wait among 8,192, one in 33 meets an older one.
+    let held = Bytes::mebi(1).get() as f64 / volume.get() as f64;
+    let law = 20_000.0 / (1.0 - held) / (1.0 - 256.0 / 8192.0);
+    assert!((seen.iops() / law - 1.0).abs() < 0.02, "{} for {law}", seen.iops());
+}
+
+#[test]
+fn neighbours_reach_the_drive_in_one_write() {
+    let volume = Bytes::mebi(32);
+    let rate = |gather| {
+        run(&with_cache(Bytes::mebi(1), gather), &writes(Pattern::Sequential, 32, volume)).iops()
+    };
+    let (alone, gathered) = (rate(BLOCK), rate(Bytes::kibi(32)));
+    assert!((alone / 20_000.0 - 1.0).abs() < 0.05, "{alone}");
+    assert!((gathered / (8.0 * 20_000.0) - 1.0).abs() < 0.05, "{gathered} for eight times {alone}");
+}
+
+#[test]
+fn a_flush_ends_at_the_adapter() {
+    let mut cached = simulator(&with_cache(Bytes::mebi(64), BLOCK));
+    for block in 0..64 {
+        one(&mut cached, Operation::Write, BLOCK * block);
+    }
+    let flush = one(&mut cached, Operation::Flush, Bytes::ZERO);
+    assert!(took(&flush) < Duration::from_microseconds(10), "{}", took(&flush));
+}
+
+#[test]
+fn what_the_cache_holds_is_read_from_it() {
+    // A drive that takes a millisecond to read.
+    let mut system = with_cache(Bytes::mebi(64), BLOCK);
+    system.attachments[0].drive.front_end.read_time = Duration::from_microseconds(1000);
+    let mut cached = simulator(&system);
+    one(&mut cached, Operation::Write, BLOCK);
+    let held = one(&mut cached, Operation::Read, BLOCK);
+    let other = one(&mut cached, Operation::Read, Bytes::ZERO);
+    assert!(took(&held) < Duration::from_microseconds(20), "{}", took(&held));
+    assert!(took(&other) > Duration::from_microseconds(1000), "{}", took(&other));
+    // By now the drive has the block, and the cache no more.
+    let again = one(&mut cached, Operation::Read, BLOCK);
+    assert!(took(&again) > Duration::from_microseconds(1000), "{}", took(&again));
+}
+
+#[test]
+fn the_time_budget_of_every_write_is_its_latency() {
+    let mut cached = simulator(&with_cache(Bytes::kibi(512), Bytes::kibi(16)));
+    for block in 0..512 {
+        let access = Access {
+            operation: Operation::Write,
+            offset: BLOCK * (block * 7 % 512),
+            length: BLOCK,
+        };
+        cached.submit(Submission::new(Instant::ZERO, access).tagged(block)).unwrap();
+    }
+    let mut ended = 0;
+    while let Some(done) = cached.advance() {
+        assert_eq!(done.budget.total(), took(&done));
+        ended += 1;
+    }
+    assert_eq!((ended, cached.outstanding()), (512, 0));
+    assert_eq!(cached.drive_use().host_written, Bytes::mebi(2), "all of it reaches the drive");
+}
+
+/// A cache of 192 KiB before a drive that takes 10 ms for a write, one at a time.
+fn crowded() -> SystemSpec {
+    let mut system = with_cache(Bytes::kibi(192), Bytes::kibi(64));
+    let one = &mut system.attachments[0];
+    one.drive.front_end.write_time = Duration::from_microseconds(10_000);
+    one.protocol.adapter.as_mut().unwrap().cache.as_mut().unwrap().depth = 1;
+    system
+}
+
+/// Submits `writes` of (offset, length) in KiB, one per microsecond, and returns their latencies.
+fn written(system: &SystemSpec, writes: &[(u64, u64)]) -> Vec<Duration> {
+    let mut cached = simulator(system);
+    for (tag, &(offset, length)) in (0..).zip(writes) {
+        let (offset, length) = (Bytes::kibi(offset), Bytes::kibi(length));
+        let at = Instant::ZERO + Duration::from_microseconds(tag);
+        let access = Access { operation: Operation::Write, offset, length };
+        cached.submit(Submission::new(at, access).tagged(tag)).unwrap();
+    }
+    let mut seen: Vec<Completion> = std::iter::from_fn(|| cached.advance()).collect();
+    seen.sort_by_key(|done| done.tag);
+    assert_eq!((seen.len(), cached.outstanding()), (writes.len(), 0));
+    assert!(seen.iter().all(|done| done.budget.total() == took(done)));
+    seen.iter().map(took).collect()
+}
+
+#[test]
+fn overwriting_makes_room_for_a_write_that_waits() {
+    let (soon, drained) = (Duration::from_microseconds(500), Duration::from_microseconds(9_000));
+    // The first is on its way to the drive, the third overwrites the second, and then the fourth has room at once.
+    let overwriting = written(&crowded(), &[(0, 64), (64, 64), (64, 64), (256, 64)]);
+    assert!(overwriting.iter().all(|latency| *latency < soon), "{overwriting:?}");
+    // If the third write overwrites nothing, or only half of the second, the fourth waits for the drive.
+    for third in [128, 96] {
+        let seen = written(&crowded(), &[(0, 64), (64, 64), (third, 64), (256, 64)]);
+        assert!(seen[..3].iter().all(|latency| *latency < soon), "{seen:?}");
+        assert!(seen[3] > drained, "{seen:?}");
+    }
+    // Overwriting half frees room for half.
+    let seen = written(&crowded(), &[(0, 64), (64, 64), (96, 64), (256, 32)]);
+    assert!(seen[3] < soon, "{seen:?}");
+    let seen = written(&crowded(), &[(0, 64), (64, 64), (96, 64), (256, 36)]);
+    assert!(seen[3] > drained, "{seen:?}");
+}
+
+#[test]
+fn writes_that_wait_for_room_go_in_the_order_of_their_arrival() {
+    let drained = Duration::from_microseconds(9_000);
+    // The cache accepts a write that fills it to the last byte at once.
+    let seen = written(&crowded(), &[(0, 64), (128, 64), (256, 64)]);
+    assert!(seen.iter().all(|latency| *latency < drained), "{seen:?}");
+    // The fourth write is longer than the remaining 60 KiB. The fifth would fit, but waits for the fourth.
+    let seen = written(&crowded(), &[(0, 64), (128, 64), (256, 4), (512, 64), (640, 4)]);
+    assert!(seen[2] < drained && seen[3] > drained && seen[4] > drained, "{seen:?}");
+    let seen = written(&crowded(), &[(0, 64), (128, 64), (256, 4), (640, 4)]);
+    assert!(seen[3] < drained, "{seen:?}");
+}
+
+#[test]
+fn what_only_filled_the_cache_is_told() {
+    let filling = |size, volume| {
+        let sample = run(&with_cache(size, BLOCK), &writes(Pattern::Sequential, 32, volume));
+        sample.drive.unwrap().filling()
+    };
+    let share = filling(Bytes::mebi(64), Bytes::mebi(1));
+    assert!(share > 0.5, "{share}: all but what a drive took meanwhile");
+    let share = filling(Bytes::mebi(1), Bytes::mebi(16));
+    assert!((share - 1.0 / 16.0).abs() < 0.02, "{share}");
+}
+
+#[test]
+fn a_drive_is_at_work_for_commands_that_reach_it_alone() {
+    let mut system = with_cache(Bytes::mebi(64), BLOCK);
+    system.attachments[0].drive.power = Some(flash_power());
+    let mut cached = simulator(&system);
+    for block in 0..100 {
+        one(&mut cached, Operation::Write, BLOCK * block);
+        one(&mut cached, Operation::Read, BLOCK * block);
+        one(&mut cached, Operation::Flush, Bytes::ZERO);
+    }
+    assert!(cached.advance().is_none());
+    assert_eq!(cached.drive_use().host_written, BLOCK * 100);
+}
+
+#[test]
+fn drives_share_the_cache() {
+    // Four drives drain it four times as fast.
+    let volume = Bytes::mebi(16);
+    let system = times(with_cache(Bytes::mebi(1), BLOCK), 4);
+    let four = run(&system, &writes(Pattern::Sequential, 32, volume)).iops();
+    let alone =
+        run(&with_cache(Bytes::mebi(1), BLOCK), &writes(Pattern::Sequential, 32, volume)).iops();
+    assert!((four / (4.0 * alone) - 1.0).abs() < 0.1, "{four} for four times {alone}");
+}
+
+#[test]
+fn caches_out_of_bounds_and_faults_behind_one_are_refused() {
+    let refusal = |change: fn(&mut SystemSpec)| {
+        let mut system = with_cache(Bytes::mebi(64), BLOCK);
+        change(&mut system);
+        system.check().unwrap_err().to_string()
+    };
+    let small = refusal(|system| set(system, Bytes(512), BLOCK, 32));
+    assert!(small.contains("adapter.cache.size"), "{small}");
+    let odd = refusal(|system| set(system, Bytes::mebi(64), Bytes(5000), 32));
+    assert!(odd.contains("adapter.cache.gather"), "{odd}");
+    let none = refusal(|system| set(system, Bytes::mebi(64), BLOCK, 0));
+    assert!(none.contains("adapter.cache.depth"), "{none}");
+    let fault = refusal(|system| {
+        system.faults.push(retrying(0.1));
+    });
+    assert!(fault.contains("not modelled behind the cache of an adapter"), "{fault}");
+}
+
+fn set(system: &mut SystemSpec, size: Bytes, gather: Bytes, depth: u32) {
+    let adapter = system.attachments[0].protocol.adapter.as_mut().unwrap();
+    adapter.cache = Some(AdapterCacheSpec { size, gather, depth });
+}

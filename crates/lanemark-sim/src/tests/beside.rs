@@ -1,0 +1,139 @@
+//! Tests beside each other against the same ones alone, and copies against the time of a block.
+
+use crate::run::driver::run_beside_watched;
+use crate::simulator::SimError;
+use crate::spec::SystemSpec;
+use crate::tests::runs::{checked, megabytes, nvme, run, sata, small_drive, test, unlimited};
+use crate::tests::transactions::{plain, users};
+use lanemark_schema::result::Sample;
+use lanemark_schema::rng::StreamKey;
+use lanemark_schema::units::{Bytes, Duration, Ratio};
+use lanemark_schema::workload::{Pattern, Rounds, Start, Test, Tracked};
+
+/// One repeat of tests beside each other, with the keys that a workload gives them.
+fn beside(system: &SystemSpec, tests: &[Test]) -> Result<Vec<Sample>, SimError> {
+    let key = |test: usize| StreamKey { test: test as u32, ..StreamKey::from_seed(1) };
+    let tests: Vec<_> = (tests.iter().enumerate())
+        .map(|(number, test)| (test.clone().checked().unwrap(), key(number)))
+        .collect();
+    run_beside_watched(&checked(system), &tests, &mut |_| true)
+}
+
+fn reads(block: Bytes, depth: u32) -> Test {
+    test(block, Pattern::Uniform, true, depth)
+}
+
+/// A copy of 8 MiB to what lies behind it, through so many buffers.
+fn copy(buffers: u32) -> Test {
+    let size = Bytes::mebi(8);
+    let own = test(Bytes::kibi(64), Pattern::Sequential, true, buffers);
+    Test { span: size, volume: Some(size), ..own }.with(|asked| {
+        asked.read_share = Ratio::HALF;
+        asked.mix.copy_to = Some(size);
+    })
+}
+
+/// The test after it begins when it has long ended.
+#[test]
+fn a_test_whose_neighbour_has_not_begun_runs_as_if_it_were_alone() {
+    let system = nvme(small_drive());
+    let alone = Test { volume: Some(Bytes::mebi(1)), ..reads(Bytes::kibi(4), 4) };
+    let start = Start { beside: true, delay: Duration::from_seconds(2) };
+    let later = Test { start, ..alone.clone() };
+    let found = beside(&system, &[alone.clone(), later]).unwrap();
+    let expected = run(&system, &alone);
+    assert_eq!(found[0].reads, expected.reads);
+    assert_eq!((found[0].elapsed, found[0].drive), (expected.elapsed, expected.drive));
+    let hops = |sample: &Sample| sample.path.clone().unwrap().hops;
+    assert_eq!(hops(&found[0]), hops(&expected));
+    // The one that began later did as much in about the time.
+    assert_eq!(found[1].reads.as_ref().unwrap().bytes, Bytes::mebi(1));
+    assert!(found[1].elapsed < Duration::from_seconds(3), "{:?}", found[1].elapsed);
+    assert_eq!(found[0].energy, None);
+}
+
+#[test]
+fn two_alike_share_what_a_link_carries_and_its_ceiling_is_of_both() {
+    let system = sata(unlimited());
+    let one = Test {
+        volume: None,
+        duration: Some(Duration::from_microseconds(100_000)),
+        ..reads(Bytes::kibi(128), 8)
+    };
+    let alone = megabytes(&run(&system, &one));
+    let found = beside(&system, &[one.clone(), one]).unwrap();
+    for sample in &found {
+        assert!((megabytes(sample) / alone - 0.5).abs() < 0.02, "{} {alone}", megabytes(sample));
+        let link = &sample.path.as_ref().unwrap().hops;
+        let link = link.iter().find(|hop| hop.name.contains("SATA")).unwrap();
+        assert!(link.utilisation > 0.95, "{}", link.utilisation);
+        let ceiling = link.ceiling.unwrap().as_megabytes();
+        assert!((ceiling / alone - 1.0).abs() < 0.05, "{ceiling} {alone}");
+    }
+}
+
+#[test]
+fn each_ends_by_its_own_volume_or_duration() {
+    let system = nvme(small_drive());
+    let short = Test { volume: Some(Bytes::kibi(256)), ..reads(Bytes::kibi(4), 1) };
+    let duration = Duration::from_microseconds(300_000);
+    let long = Test { volume: None, duration: Some(duration), ..reads(Bytes::kibi(4), 1) };
+    let found = beside(&system, &[long, short]).unwrap();
+    assert_eq!(found[0].elapsed, duration);
+    assert_eq!(found[1].reads.as_ref().unwrap().bytes, Bytes::kibi(256));
+    assert!(found[1].elapsed < Duration::from_microseconds(100_000), "{:?}", found[1].elapsed);
+}
+
+/// A block after the other: each takes its read and its write.
+#[test]
+fn a_copy_with_one_buffer_takes_the_reads_and_the_writes_one_after_the_other() {
+    let sample = run(&nvme(small_drive()), &copy(1));
+    let (reads, writes) = (sample.reads.unwrap(), sample.writes.unwrap());
+    assert_eq!((reads.bytes, writes.bytes), (Bytes::mebi(8), Bytes::mebi(8)));
+    let sum = [&reads, &writes].map(|one| one.latency.mean_ns() * one.latency.count() as f64);
+    let (sum, elapsed) = (sum[0] + sum[1], sample.elapsed.as_seconds() * 1e9);
+    assert!((sum / elapsed - 1.0).abs() < 1e-3, "{sum} ns in {elapsed}");
+}
+
+#[test]
+fn more_buffers_copy_faster_and_others_slow_a_copy_down() {
+    let system = nvme(small_drive());
+    let rates = [1, 8].map(|buffers| megabytes(&run(&system, &copy(buffers))));
+    assert!(1.05 * rates[0] < rates[1], "{rates:?}");
+    // Beside readers of the same drive it is slower.
+    let readers = Test {
+        volume: None,
+        duration: Some(Duration::from_seconds(2)),
+        ..reads(Bytes::kibi(64), 16)
+    };
+    let found = beside(&system, &[copy(8), readers]).unwrap();
+    assert!(megabytes(&found[0]) < 0.8 * rates[1], "{} {rates:?}", megabytes(&found[0]));
+}
+
+#[test]
+fn what_a_copy_cannot_be_is_named() {
+    let cases: [(&str, fn(&mut Test)); 4] = [
+        ("copy_to", |t| t.requests_mut().unwrap().mix.copy_to = Some(Bytes::mebi(4))),
+        ("copy_to", |t| t.requests_mut().unwrap().mix.copy_to = Some(Bytes(100))),
+        ("read", |t| t.requests_mut().unwrap().read_share = Ratio::ONE),
+        ("flush_every", |t| t.requests_mut().unwrap().mix.flush_every = Some(3)),
+    ];
+    assert_eq!(copy(1).check(), Ok(()));
+    for (field, spoil) in cases {
+        let mut own = copy(1);
+        spoil(&mut own);
+        assert_eq!(own.check().unwrap_err().field, field);
+    }
+}
+
+#[test]
+fn what_cannot_have_others_beside_it_is_refused() {
+    let system = nvme(small_drive());
+    let length = Duration::from_microseconds(1000);
+    let rounds = Some(Rounds { length, tracked: Tracked::default() });
+    let rounds = Test { volume: None, rounds, ..reads(Bytes::kibi(4), 1) };
+    for other in [rounds, users(2, plain())] {
+        let outcome = beside(&system, &[reads(Bytes::kibi(4), 1), other]);
+        assert!(matches!(outcome, Err(SimError::NotSimulated { .. })), "{outcome:?}");
+    }
+}

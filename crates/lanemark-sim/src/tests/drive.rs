@@ -1,0 +1,543 @@
+//! Drives behind their front end, against closed forms: dies that do more than one thing at a time, flushes
+//! and trims, collection, the pseudo-SLC cache, maps that are only partly at hand.
+
+use crate::drive::write_amplification;
+use crate::spec::*;
+use crate::tests::runs::{
+    at_rest, megabytes, nvme, retrying, run, sata, simulate, small_drive, test, unlimited,
+};
+use crate::tests::trajectory::trajectory;
+use crate::*;
+use lanemark_schema::units::{Bytes, BytesPerSecond, Duration, Instant, Ratio};
+use lanemark_schema::workload::{Access, Fault, Operation, Pattern, Test};
+
+pub(crate) const BLOCK: Bytes = Bytes::kibi(4);
+
+pub(crate) fn us(microseconds: u64) -> Duration {
+    Duration::from_microseconds(microseconds)
+}
+
+pub(crate) fn access(operation: Operation, offset: Bytes, length: Bytes) -> Access {
+    Access { operation, offset, length }
+}
+
+/// A system whose drive has one die of two planes and takes no time elsewhere.
+fn one_die(change: impl FnOnce(&mut FlashSpec)) -> SystemSpec {
+    let mut drive = unlimited();
+    let flash = drive.flash_mut();
+    *flash = FlashSpec { channels: 1, dies_per_channel: 1, pages_per_block: 64, ..flash.clone() };
+    flash.read = PageTimes::alike(us(50));
+    flash.channel_rate = BytesPerSecond(400_000_000);
+    change(flash);
+    let mut system = nvme(drive);
+    system.attachments[0].protocol.read_time = Duration::from_nanoseconds(10);
+    system.attachments[0].protocol.write_time = Duration::from_nanoseconds(10);
+    system.attachments[0].drive.front_end.write_time = Duration::from_nanoseconds(10);
+    system.attachments[0].drive.front_end.write_latency = Duration::ZERO;
+    system.cpu.cores = 1;
+    system
+}
+
+/// The latency of each of `accesses`, all submitted at its time.
+pub(crate) fn latencies(system: &SystemSpec, accesses: &[(Duration, Access)]) -> Vec<Duration> {
+    let mut simulator = at_rest(system, Bytes::mebi(32).into());
+    for (tag, &(at, access)) in accesses.iter().enumerate() {
+        simulator.submit(Submission::new(Instant::ZERO + at, access).tagged(tag as u64)).unwrap();
+    }
+    let mut seen = vec![Duration::ZERO; accesses.len()];
+    while let Some(done) = simulator.advance() {
+        seen[done.tag as usize] = done.completed.since(done.submitted);
+        assert_eq!(done.budget.total(), seen[done.tag as usize]);
+    }
+    seen
+}
+
+/// Throughput of long sequential reads or writes of one die, in units a second.
+fn units_per_second(system: &SystemSpec, read: bool) -> f64 {
+    let unit = system.attachments[0].drive.flash().unit();
+    let test = Test {
+        volume: Some(unit * 800),
+        span: Bytes::mebi(32),
+        ..test(unit, Pattern::Sequential, read, 16)
+    };
+    let sample = run(system, &test);
+    let buffered = if read { Bytes::ZERO } else { system.attachments[0].drive.buffer };
+    (sample.bytes() - buffered).get() as f64 / unit.get() as f64 / sample.elapsed.as_seconds()
+}
+
+#[test]
+fn a_cache_register_hides_the_shorter_of_sensing_and_sending() {
+    for read_us in [30, 150] {
+        let at = |cache_read| {
+            one_die(|flash| {
+                flash.read = PageTimes::alike(us(read_us));
+                flash.die.cache_read = cache_read;
+            })
+        };
+        let flash = at(false).attachments[0].drive.flash().clone();
+        let (sense, send) = (flash.command_time + us(read_us), flash.unit() / flash.channel_rate);
+        let one_by_one = 1.0 / (sense + send).as_seconds();
+        let overlapped = 1.0 / sense.max(send + flash.command_time).as_seconds();
+        let (plain, cached) =
+            (units_per_second(&at(false), true), units_per_second(&at(true), true));
+        assert!((plain / one_by_one - 1.0).abs() < 0.005, "{plain} for {one_by_one}");
+        assert!((cached / overlapped - 1.0).abs() < 0.005, "{cached} for {overlapped}");
+    }
+}
+
+#[test]
+fn a_cache_register_takes_the_next_page_while_one_is_programmed() {
+    let at = |cache_program| {
+        one_die(|flash| {
+            flash.blocks_per_plane = 4096;
+            flash.program = PageTimes::alike(us(300));
+            flash.die.cache_program = cache_program;
+        })
+    };
+    let flash = at(false).attachments[0].drive.flash().clone();
+    let load = flash.command_time + flash.unit() / flash.channel_rate;
+    let (plain, cached) = (units_per_second(&at(false), false), units_per_second(&at(true), false));
+    let formula = 1.0 / (load + us(300)).as_seconds();
+    assert!((plain / formula - 1.0).abs() < 0.005, "{plain} for {formula}");
+    let formula = 1.0 / us(300).as_seconds();
+    assert!((cached / formula - 1.0).abs() < 0.005, "{cached} for {formula}");
+}
+
+#[test]
+fn independent_planes_read_two_pages_at_once() {
+    let at =
+        |independent_planes| one_die(|flash| flash.die.independent_planes = independent_planes);
+    let random = Test { volume: Some(BLOCK * 4000), ..test(BLOCK, Pattern::Uniform, true, 32) };
+    let iops = |system: &SystemSpec| run(system, &random).iops();
+    let (together, apart) = (iops(&at(false)), iops(&at(true)));
+    let flash = at(false).attachments[0].drive.flash().clone();
+    let busy = flash.command_time + us(50) + BLOCK / flash.channel_rate;
+    assert!((together * busy.as_seconds() - 1.0).abs() < 0.005, "{together}");
+    // Both planes are busy nearly always at this depth; the channel is far from full.
+    let gain = apart / together;
+    assert!((1.9..=2.0).contains(&gain), "{gain}");
+}
+
+#[test]
+fn pages_of_a_cell_take_times_of_their_own() {
+    let times = [us(30), us(60), us(90)];
+    let system = one_die(|flash| {
+        flash.technology = Technology::Tlc;
+        flash.read = PageTimes::each(&times);
+    });
+    let unit = system.attachments[0].drive.flash().unit();
+    let reads: Vec<(Duration, Access)> =
+        (0..6).map(|page| (us(1000 * page), access(Operation::Read, unit * page, BLOCK))).collect();
+    let seen = latencies(&system, &reads);
+    for page in 1..6 {
+        let expected = times[page % 3] + seen[0] - times[0];
+        assert_eq!(seen[page], expected, "page {page}");
+    }
+}
+
+#[test]
+fn retries_cost_what_their_number_says() {
+    let mean = |share: f64, cycles| {
+        let mut system = one_die(|flash| flash.cycles = cycles);
+        system.faults = vec![retrying(share)];
+        let random =
+            Test { volume: Some(BLOCK * 20_000), ..test(BLOCK, Pattern::Uniform, true, 1) };
+        (run(&system, &random).latency().mean_ns(), system.attachments[0].drive.flash().clone())
+    };
+    let (fresh, flash) = mean(0.4, 0);
+    assert_eq!(fresh, mean(0.0, 1000).0, "a block without cycles needs none");
+    let again = (us(50) + BLOCK / flash.channel_rate).nanoseconds() as f64;
+    for cycles in [500, 1000] {
+        // Each attempt fails with p: p / (1 - p) further ones on average.
+        let p = 0.4 * libm::pow(f64::from(cycles) / 1000.0, 2.0);
+        let expected = fresh + again * p / (1.0 - p);
+        let seen = mean(0.4, cycles).0;
+        assert!((seen / expected - 1.0).abs() < 0.01, "{cycles} cycles: {seen} for {expected}");
+    }
+}
+
+/// A unit is written, and a read of something else comes `after` its program has begun.
+fn read_during_program(system: &SystemSpec, after: Duration) -> Duration {
+    let unit = system.attachments[0].drive.flash().unit();
+    let write = access(Operation::Write, Bytes::ZERO, unit);
+    let read = access(Operation::Read, unit * 5, BLOCK);
+    let alone = latencies(system, &[(us(0), read)])[0];
+    latencies(system, &[(us(0), write), (us(200) + after, read)])[1] - alone
+}
+
+#[test]
+fn a_read_waits_for_a_program_or_suspends_it() {
+    let at = |suspend| {
+        one_die(|flash| {
+            flash.blocks_per_plane = 4096;
+            flash.program = PageTimes::alike(us(1000));
+            flash.die.suspend = suspend;
+        })
+    };
+    let waits: Vec<Duration> =
+        [0, 300, 600].map(|after| read_during_program(&at(None), us(after))).to_vec();
+    assert_eq!(waits[0] - waits[1], us(300), "what is left of the program");
+    assert_eq!(waits[1] - waits[2], us(300));
+    assert!(waits[0] > us(800) && waits[0] < us(1000), "{}", waits[0]);
+    let suspend = Some(SuspendSpec { enter: us(20), resume: us(10) });
+    for after in [0, 300, 600] {
+        // The command cycles overlap the way into suspension.
+        let wait = read_during_program(&at(suspend), us(after));
+        let cycles = at(None).attachments[0].drive.flash().command_time;
+        assert_eq!(wait, us(20) - cycles, "{after} us into the program");
+    }
+    // So close to its end a program is left to end.
+    assert!(read_during_program(&at(suspend), us(870)) < us(30));
+}
+
+#[test]
+fn what_was_suspended_takes_its_time_all_the_same() {
+    let system = |suspend| {
+        one_die(|flash| {
+            flash.blocks_per_plane = 4096;
+            flash.program = PageTimes::alike(us(1000));
+            flash.die.suspend = suspend;
+        })
+    };
+    let stored = |suspend, reads: u64| {
+        let system = system(suspend);
+        let unit = system.attachments[0].drive.flash().unit();
+        let mut accesses = vec![
+            (us(0), access(Operation::Write, Bytes::ZERO, unit)),
+            (us(100), access(Operation::Flush, Bytes::ZERO, Bytes::ZERO)),
+        ];
+        accesses.extend(
+            (0..reads).map(|i| (us(250 + 100 * i), access(Operation::Read, unit * (5 + i), BLOCK))),
+        );
+        latencies(&system, &accesses)[1]
+    };
+    let suspend = Some(SuspendSpec { enter: us(20), resume: us(10) });
+    let alone = stored(None, 0);
+    let flash = system(None).attachments[0].drive.flash().clone();
+    let read = us(50) + BLOCK / flash.channel_rate;
+    for reads in [1, 3] {
+        let delay = stored(suspend, reads) - alone;
+        assert_eq!(delay, (us(20) + read + us(10)) * reads, "{reads} reads in between");
+    }
+}
+
+#[test]
+fn without_a_write_cache_a_write_is_done_when_it_is_stored() {
+    let mut system = nvme(small_drive());
+    system.attachments[0].drive.flash_mut().blocks_per_plane = 4096;
+    let writes = Test { volume: Some(Bytes::mebi(1)), ..test(BLOCK, Pattern::Uniform, false, 1) };
+    let buffered = run(&system, &writes).latency().mean_ns();
+    system.attachments[0].drive.write_cache = WriteCache::Off;
+    let sample = run(&system, &writes);
+    assert!(sample.latency().mean_ns() > buffered + 600_000.0);
+    // Each writes a unit of which it fills an eighth.
+    let amplified = sample.drive.unwrap().write_amplification().unwrap();
+    assert!((amplified - 8.0).abs() < 0.1, "{amplified}");
+}
+
+#[test]
+fn a_flush_over_sata_is_alone_in_the_queue() {
+    let system = sata(small_drive());
+    let read = |at, place: u64| (us(at), access(Operation::Read, Bytes::kibi(32) * place, BLOCK));
+    let flush = (us(1), access(Operation::Flush, Bytes::ZERO, Bytes::ZERO));
+    let seen = latencies(&system, &[read(0, 0), flush, read(2, 1)]);
+    let alone = latencies(&system, &[read(0, 0)])[0];
+    assert_eq!(seen[0], alone);
+    assert!(seen[1] > alone, "it waits for the read before it");
+    assert!(seen[2] > seen[1] + alone - us(3), "the read behind it waits for the flush");
+    let both = latencies(&nvme(small_drive()), &[read(0, 0), flush, read(2, 1)]);
+    assert!(both[2] < alone + us(5), "NVMe queues flushes with the rest");
+}
+
+#[test]
+fn trimmed_data_needs_no_flash_and_one_command() {
+    let system = nvme(small_drive());
+    let whole = Bytes::mebi(32);
+    let seen = latencies(
+        &system,
+        &[
+            (us(0), access(Operation::Read, Bytes::mebi(1), BLOCK)),
+            (us(500), access(Operation::Trim, Bytes::ZERO, whole)),
+            (us(1000), access(Operation::Read, Bytes::mebi(1), BLOCK)),
+        ],
+    );
+    assert!(seen[0] > us(60) && seen[2] < us(20), "{} and {}", seen[0], seen[2]);
+    assert!(seen[1] < us(20), "{}", seen[1]);
+}
+
+/// A drive with `spare` of its flash beside its capacity, in steady state.
+fn steady(spare: f64, change: impl FnOnce(&mut DriveSpec)) -> SystemSpec {
+    let mut drive = small_drive();
+    let flash = drive.flash_mut();
+    flash.blocks_per_plane = 400;
+    flash.condition = Condition::Random;
+    // A channel so fast that dies do not wait for it.
+    flash.channel_rate = BytesPerSecond(10_000_000_000);
+    let raw = flash.capacity().get() as f64;
+    drive.capacity = Bytes((raw / (1.0 + spare)) as u64 / 4096 * 4096);
+    change(&mut drive);
+    nvme(drive)
+}
+
+#[test]
+fn steady_state_writes_go_at_the_rate_of_the_dies_over_write_amplification() {
+    for spare in [0.15, 0.30] {
+        let system = steady(spare, |drive| drive.buffer = Bytes::mebi(4));
+        let writes = Test {
+            span: system.attachments[0].drive.capacity,
+            volume: Some(Bytes::mebi(600)),
+            ..test(BLOCK, Pattern::Uniform, false, 32)
+        };
+        let sample = run(&system, &writes);
+        let flash = system.attachments[0].drive.flash();
+        let filled = f64::from(flash.blocks_per_plane - flash.translation.erased_min) - 0.5;
+        let ratio = filled * flash.superblock().get() as f64
+            / system.attachments[0].drive.capacity.get() as f64;
+        let amplified = sample.drive.unwrap().write_amplification().unwrap();
+        let theory = write_amplification(ratio);
+        assert!((amplified / theory - 1.0).abs() < 0.05, "{amplified:.2} for {theory:.2}");
+        // Each unit costs its program; what is moved is read before; a block is erased for each it fills.
+        let on_channel = flash.command_time + flash.unit() / flash.channel_rate;
+        let program = flash.program.mean() + on_channel;
+        let moved = (amplified - 1.0) / amplified;
+        // A unit that is moved comes from as many as hold that much valid data.
+        let read = (flash.read.mean() + flash.command_time).as_seconds() / (1.0 - 1.0 / amplified)
+            + (flash.unit() / flash.channel_rate).as_seconds();
+        let erase = flash.erase.as_seconds() / f64::from(flash.pages_per_block);
+        let per_unit = program.as_seconds() + moved * read + erase;
+        let rate = flash.unit().get() as f64 * flash.dies() as f64 / per_unit / amplified / 1e6;
+        let seen = megabytes(&sample);
+        assert!((seen / rate - 1.0).abs() < 0.02, "{spare}: {seen:.2} for {rate:.2} MB/s");
+        assert!(sample.path.unwrap().busiest == "flash dies");
+    }
+}
+
+#[test]
+fn a_pseudo_slc_cache_is_fast_until_it_is_full() {
+    let mut drive = small_drive();
+    let flash = drive.flash_mut();
+    flash.technology = Technology::Tlc;
+    flash.blocks_per_plane = 400;
+    flash.translation.idle_after = us(1000);
+    flash.translation.pseudo_slc = Some(PseudoSlcSpec {
+        growth: Bytes::ZERO,
+        capacity: Bytes::mebi(16),
+        read: us(20),
+        program: us(150),
+        fold_when_full: false,
+    });
+    let system = nvme(drive);
+    let at = |mebibytes| {
+        let writes = Test {
+            volume: Some(Bytes::mebi(mebibytes)),
+            ..test(Bytes::kibi(128), Pattern::Sequential, false, 8)
+        };
+        megabytes(&run(&system, &writes))
+    };
+    let (within, far_beyond) = (at(12), at(400));
+    assert!(within > 2.5 * far_beyond, "{within} and {far_beyond} MB/s");
+    // When it has been idle, the cache is empty again, and its data was written once more.
+    let mut simulator = at_rest(&system, Bytes::ZERO.into());
+    let burst = |simulator: &mut Simulator, at: Instant| {
+        for index in 0..96 {
+            let write = access(Operation::Write, Bytes::kibi(128) * index, Bytes::kibi(128));
+            simulator.submit(Submission::new(at, write).tagged(index)).unwrap();
+        }
+        let mut last = at;
+        while let Some(done) = simulator.advance() {
+            last = done.completed;
+        }
+        last.since(at)
+    };
+    let first = burst(&mut simulator, Instant::ZERO);
+    let folded = simulator.drive_use().folded;
+    assert!(folded >= Bytes::mebi(10), "{folded} folded");
+    let second = burst(&mut simulator, Instant::ZERO + us(10_000_000));
+    assert!(second < first.scaled(11, 10), "{first} and {second}");
+}
+
+#[test]
+fn a_map_that_is_not_at_hand_costs_a_read_of_its_own() {
+    let mean = |map| {
+        let mut system = nvme(small_drive());
+        system.attachments[0].drive.flash_mut().translation.map = map;
+        let random = Test {
+            span: Bytes::mebi(64),
+            volume: Some(BLOCK * 4000),
+            ..test(BLOCK, Pattern::Uniform, true, 1)
+        };
+        run(&system, &random).latency().mean_ns() / 1e3
+    };
+    let whole = mean(None);
+    // Sixteen pages of the map, of which four are at hand: three of four reads miss.
+    let four = Bytes::kibi(16);
+    let flash = small_drive();
+    let page = (flash.flash().command_time + flash.flash().read.mean()).as_microseconds()
+        + (BLOCK / flash.flash().channel_rate).as_microseconds();
+    let seen = mean(Some(MapSpec { cached: four, in_host: Bytes::ZERO })) - whole;
+    assert!((seen / (0.75 * page) - 1.0).abs() < 0.03, "{seen} us for {}", 0.75 * page);
+    let in_host = mean(Some(MapSpec { cached: four, in_host: Bytes::kibi(64) })) - whole;
+    assert!(in_host < 2.0, "{in_host} us: a read of the host's memory, not of flash");
+    // With room for all of it only the first look at each page misses.
+    let seen = mean(Some(MapSpec { cached: Bytes::kibi(64), in_host: Bytes::ZERO })) - whole;
+    assert!((seen / (16.0 / 4000.0 * page) - 1.0).abs() < 0.05, "{seen} us");
+}
+
+#[test]
+fn reading_ahead_hides_the_flash_from_a_sequential_reader() {
+    let megabytes = |read_ahead, pattern| {
+        let mut system = nvme(small_drive());
+        system.attachments[0].drive.read_ahead = read_ahead;
+        let reads =
+            Test { volume: Some(Bytes::mebi(16)), ..test(Bytes::kibi(16), pattern, true, 1) };
+        megabytes(&run(&system, &reads))
+    };
+    let ahead = Bytes::kibi(512);
+    let (without, with) =
+        (megabytes(Bytes::ZERO, Pattern::Sequential), megabytes(ahead, Pattern::Sequential));
+    assert!(with > 3.0 * without, "{with} with, {without} without");
+    let (without, with) =
+        (megabytes(Bytes::ZERO, Pattern::Uniform), megabytes(ahead, Pattern::Uniform));
+    assert!((with / without - 1.0).abs() < 0.01, "random reads gain nothing: {with} and {without}");
+}
+
+#[test]
+fn xpoint_is_written_in_place() {
+    let mut drive = small_drive();
+    let flash = drive.flash_mut();
+    *flash = FlashSpec {
+        technology: Technology::XPoint,
+        planes: 1,
+        page: BLOCK,
+        pages_per_block: 512,
+        // All of the flash is the host's: nothing is kept erased, in whatever condition.
+        blocks_per_plane: 8,
+        condition: Condition::Random,
+        read: PageTimes::alike(us(2)),
+        program: PageTimes::alike(us(4)),
+        erase: Duration::ZERO,
+        ..flash.clone()
+    };
+    let system = nvme(drive);
+    assert_eq!(system.check(), Ok(()));
+    let writes = Test {
+        span: Bytes::mebi(64),
+        volume: Some(Bytes::mebi(256)),
+        ..test(BLOCK, Pattern::Uniform, false, 32)
+    };
+    let sample = run(&system, &writes);
+    let written = sample.drive.unwrap();
+    assert_eq!((written.host_written, written.moved), (Bytes::mebi(256), Bytes::ZERO));
+    let read = run(&system, &test(BLOCK, Pattern::Uniform, true, 1)).latency().mean_ns();
+    assert!(read < 25_000.0, "{read}");
+}
+
+/// The end of a fixed run and what it wrote, for a drive that differs in one part from another.
+fn fingerprint(change: impl FnOnce(&mut DriveSpec), read_share: f64) -> (u64, u64, u64, u64) {
+    fingerprint_with(Vec::new(), change, read_share)
+}
+
+fn fingerprint_with(
+    faults: Vec<Fault>,
+    change: impl FnOnce(&mut DriveSpec),
+    read_share: f64,
+) -> (u64, u64, u64, u64) {
+    let mut drive = small_drive();
+    let flash = drive.flash_mut();
+    flash.blocks_per_plane = 60;
+    flash.condition = Condition::Random;
+    change(&mut drive);
+    let mixed = Test {
+        span: Bytes::mebi(64),
+        volume: Some(Bytes::mebi(48)),
+        ..test(BLOCK, Pattern::Uniform, true, 16)
+    }
+    .with(|asked| asked.read_share = Ratio::new(read_share).unwrap());
+    let system = SystemSpec { faults, ..nvme(drive) };
+    let sample = run(&system, &mixed);
+    let flash_written = sample.drive.unwrap().flash_written().get() / 4096;
+    let events = sample.path.unwrap().events;
+    (sample.elapsed.picoseconds(), events, flash_written, trajectory(&system, &mixed))
+}
+
+#[test]
+fn the_trajectory_of_each_part_never_changes() {
+    let seen = [
+        ("collection", fingerprint(|_| {}, 0.0)),
+        (
+            "cost-benefit",
+            fingerprint(|drive| drive.flash_mut().translation.policy = Policy::CostBenefit, 0.3),
+        ),
+        ("hot stream", fingerprint(|drive| drive.flash_mut().translation.hot_stream = true, 0.3)),
+        ("wear", fingerprint(|drive| drive.flash_mut().translation.wear_gap = Some(2), 0.3)),
+        (
+            "planes and cache registers",
+            fingerprint(
+                |drive| {
+                    let die = &mut drive.flash_mut().die;
+                    *die = DieSpec {
+                        independent_planes: true,
+                        cache_read: true,
+                        cache_program: true,
+                        ..*die
+                    };
+                },
+                0.7,
+            ),
+        ),
+        (
+            "suspend",
+            fingerprint(
+                |drive| {
+                    drive.flash_mut().die.suspend =
+                        Some(SuspendSpec { enter: us(20), resume: us(10) });
+                },
+                0.7,
+            ),
+        ),
+        (
+            "partial map",
+            fingerprint(
+                |drive| {
+                    let four = Bytes::kibi(16);
+                    drive.flash_mut().translation.map =
+                        Some(MapSpec { cached: four, in_host: Bytes::kibi(32) });
+                },
+                0.7,
+            ),
+        ),
+        (
+            "retries",
+            fingerprint_with(vec![retrying(0.3)], |drive| drive.flash_mut().cycles = 800, 1.0),
+        ),
+    ];
+    assert_eq!(seen, FINGERPRINTS, "the model moved: say so in CHANGELOG and set the new ones");
+}
+
+const FINGERPRINTS: [(&str, (u64, u64, u64, u64)); 8] = [
+    ("collection", (493821434199, 67966, 17316, 10249081197910203799)),
+    ("cost-benefit", (402807315531, 69591, 12263, 9503997623627808384)),
+    ("hot stream", (412749235531, 69838, 12591, 3560471218934954973)),
+    ("wear", (402331475531, 69572, 12246, 2195326127997474069)),
+    ("planes and cache registers", (221893630666, 71950, 5296, 16068122843852659480)),
+    ("suspend", (288189157123, 73892, 5368, 14147212302485474927)),
+    ("partial map", (733901712399, 88131, 25048, 15680768020502152472)),
+    ("retries", (254851856685, 73728, 0, 4089377596571161909)),
+];
+
+#[test]
+fn repeated_reads_follow_the_seed_and_the_repeat_of_the_run() {
+    let mut system = one_die(|flash| flash.cycles = 1_000);
+    system.faults = vec![retrying(0.5)];
+    // One at a time from a drive at rest, reads differ by nothing but how often they are repeated.
+    let one = Test { volume: Some(BLOCK * 500), ..test(BLOCK, Pattern::Uniform, true, 1) };
+    let elapsed = |seed: u64, repeat: u32| {
+        let key = lanemark_schema::rng::StreamKey {
+            repeat,
+            ..lanemark_schema::rng::StreamKey::from_seed(seed)
+        };
+        simulate(&system, &one, key).unwrap().elapsed
+    };
+    assert_ne!(elapsed(1, 0), elapsed(2, 0));
+    assert_ne!(elapsed(1, 0), elapsed(1, 1));
+}

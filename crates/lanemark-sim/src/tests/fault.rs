@@ -1,0 +1,476 @@
+//! Faults against closed forms: how many requests fail, what the host sees of the others, and when it goes on.
+
+use crate::fault::LINK_RETRIES;
+use crate::fault::Status;
+use crate::link::{LinkLaw, SataRate, UsbRate, UsbTransport};
+use crate::simulator::Completion;
+use crate::spec::submission::Submission;
+use crate::spec::{Multipath, SystemSpec, WriteCache};
+use crate::tests::link::{dual, enclosed};
+use crate::tests::runs::{
+    checked, megabytes, nvme, run, sas, sata, simulate, small_drive, storage_at_rest, test, times,
+    unlimited,
+};
+use lanemark_schema::result::{ErrorKind, FaultUse, Sample};
+use lanemark_schema::rng::StreamKey;
+use lanemark_schema::units::{Bytes, Duration, Instant, Ratio};
+use lanemark_schema::workload::fault::Fault;
+use lanemark_schema::workload::{Access, Operation, Pattern, Test};
+use proptest::prelude::*;
+
+const BLOCK: Bytes = Bytes::kibi(4);
+
+fn us(microseconds: u64) -> Duration {
+    Duration::from_microseconds(microseconds)
+}
+
+fn at(microseconds: u64) -> Instant {
+    Instant::ZERO + us(microseconds)
+}
+
+/// `system` with these faults.
+pub(crate) fn with(system: &SystemSpec, faults: &[&str]) -> SystemSpec {
+    let faults: Vec<Fault> = faults.iter().map(|text| text.parse().unwrap()).collect();
+    checked(system).with_faults(&faults).unwrap().into_spec()
+}
+
+fn access(operation: Operation, offset: Bytes, length: Bytes) -> Access {
+    Access { operation, offset, length }
+}
+
+/// Submits `accesses` at their times and returns what came back, with what came of the faults.
+fn submitted(
+    system: &SystemSpec,
+    accesses: &[(Instant, Access)],
+) -> (Vec<Completion>, Vec<FaultUse>) {
+    let mut storage = storage_at_rest(system, Bytes::mebi(32).into());
+    for (tag, &(at, access)) in accesses.iter().enumerate() {
+        storage.submit(Submission::new(at, access).tagged(tag as u64)).unwrap();
+    }
+    let mut seen = Vec::new();
+    while let Some(done) = storage.advance() {
+        assert_eq!(done.budget.total(), latency(&done), "stages must sum to the latency");
+        seen.push(done);
+    }
+    assert_eq!(storage.simulator().outstanding(), 0);
+    seen.sort_by_key(|done| done.tag);
+    (seen, storage.simulator().fault_uses())
+}
+
+fn latency(done: &Completion) -> Duration {
+    done.completed.since(done.submitted)
+}
+
+/// Reads of 4 KiB, one each millisecond, of different dies.
+fn reads(count: u64) -> Vec<(Instant, Access)> {
+    (0..count)
+        .map(|index| (at(index * 1_000), access(Operation::Read, BLOCK * index, BLOCK)))
+        .collect()
+}
+
+fn timed(milliseconds: u64, depth: u32, read: bool) -> Test {
+    let duration = Some(us(milliseconds * 1_000));
+    Test { volume: None, duration, ..test(BLOCK, Pattern::Uniform, read, depth) }
+}
+
+fn failed(sample: &Sample, kind: ErrorKind) -> u64 {
+    let counts = sample.errors.counts().iter();
+    counts.filter(|one| one.kind == kind).map(|one| one.requests).sum()
+}
+
+#[test]
+fn an_unreadable_range_fails_reads_after_the_drives_time_and_nothing_else() {
+    for base in [nvme(small_drive()), sata(small_drive()), sas(small_drive(), 1)] {
+        let bad = with(&base, &["media-error range=8KiB..12KiB recovery=300us at=0s"]);
+        let (sound, _) = submitted(&base, &reads(4));
+        let (seen, uses) = submitted(&bad, &reads(4));
+        for index in [0, 1, 3] {
+            assert_eq!(seen[index], sound[index], "read {index}");
+        }
+        assert_eq!(seen[2].status, Status::Failed(ErrorKind::Media));
+        // The drive's time in place of flash, channel and data.
+        let end = latency(&seen[2]).saturating_sub(us(300));
+        assert!(end < latency(&sound[2]) && latency(&seen[2]) > us(300), "{end}");
+        assert_eq!((uses[0].failed, uses[0].held), (1, 1));
+        assert_eq!(uses[0].recovery, Some(latency(&sound[0])));
+        let write = [(at(0), access(Operation::Write, Bytes::kibi(8), BLOCK))];
+        assert_eq!(submitted(&bad, &write).0[0].status, Status::Good);
+    }
+}
+
+#[test]
+fn reads_at_random_fail_as_often_as_the_bad_share_of_the_span_says() {
+    let system = with(&nvme(small_drive()), &["media-error range=0B..8MiB recovery=0ps"]);
+    let all = Test { volume: Some(BLOCK * 8_000), ..test(BLOCK, Pattern::Uniform, true, 4) };
+    let sample = run(&system, &all);
+    // A quarter of 32 MiB; four standard deviations of a binomial number are 155.
+    let bad = failed(&sample, ErrorKind::Media);
+    assert!(bad.abs_diff(2_000) < 155, "{bad}");
+    assert_eq!(bad + sample.operations(), 8_000);
+    assert_eq!((sample.errors.total(), sample.faults[0].failed), (bad, bad));
+    assert_eq!(sample, simulate(&system, &all, StreamKey::from_seed(1)).unwrap());
+}
+
+#[test]
+fn latency_and_a_pause_hold_commands_for_their_time_and_no_longer() {
+    let base = nvme(small_drive());
+    let (sound, _) = submitted(&base, &reads(6));
+    let slow = with(&base, &["latency extra=700us at=1ms for=2ms"]);
+    let (seen, uses) = submitted(&slow, &reads(6));
+    for (index, done) in seen.iter().enumerate() {
+        let extra = if index == 1 || index == 2 { us(700) } else { Duration::ZERO };
+        assert_eq!(latency(done), latency(&sound[index]) + extra, "read {index}");
+    }
+    assert_eq!((uses[0].held, uses[0].failed), (2, 0));
+    assert_eq!(uses[0].recovery, Some(latency(&sound[1]) + us(700)));
+    let paused = with(&base, &["pause at=1500us for=2500us"]);
+    let (seen, uses) = submitted(&paused, &reads(6));
+    // What a read does before it gets to the media is done when the pause is over.
+    let before = |done: &Completion| seen[2].completed.since(at(4_000)) < latency(done);
+    assert!(before(&sound[2]));
+    for index in [0, 1, 5] {
+        assert_eq!(latency(&seen[index]), latency(&sound[index]));
+    }
+    for index in [2, 3] {
+        assert!(
+            seen[index].completed > at(4_000)
+                && seen[index].completed < at(4_000) + latency(&sound[index]) * 2
+        );
+    }
+    assert_eq!(uses[0].held, 2, "those of 2 and 3 ms");
+}
+
+/// The time from a command's sending to its end, which follows its timer again.
+#[test]
+fn a_stuck_command_costs_timeout_reset_and_its_own_time() {
+    let only = [(at(0), access(Operation::Read, Bytes::ZERO, BLOCK))];
+    for (base, timeouts) in
+        [(nvme(small_drive()), 2), (sata(small_drive()), 1), (sas(small_drive(), 1), 1)]
+    {
+        let alone = latency(&submitted(&base, &only).0[0]);
+        let submit = Duration::from_nanoseconds(500);
+        let reset = with(&base, &["stuck timeout=30ms reset=5ms at=0s"]);
+        let (seen, uses) = submitted(&reset, &only);
+        assert_eq!(seen[0].status, Status::Good);
+        assert_eq!(latency(&seen[0]), submit + us(30_000) * timeouts + us(5_000) + alone);
+        assert_eq!(uses[0].recovery, Some(latency(&seen[0])));
+        let abort = with(&base, &["stuck timeout=30ms abort=2ms at=0s"]);
+        assert_eq!(latency(&submitted(&abort, &only).0[0]), submit + us(32_000) + alone);
+        let fails = with(&base, &["stuck timeout=30ms abort=2ms then=fail at=0s"]);
+        let (seen, uses) = submitted(&fails, &only);
+        assert_eq!(seen[0].status, Status::Failed(ErrorKind::Timeout));
+        // Half of the driver's time goes before, half behind.
+        assert_eq!(latency(&seen[0]), submit * 2 + us(32_000));
+        assert_eq!((uses[0].failed, uses[0].recovery), (1, None));
+    }
+}
+
+#[test]
+fn a_reset_sends_again_or_fails_all_that_are_outstanding() {
+    let base = sata(small_drive());
+    // One is stuck, and those behind it come while the media pause past the reset.
+    let all: Vec<(Instant, Access)> =
+        (0..8).map(|index| (at(index), access(Operation::Read, BLOCK * index, BLOCK))).collect();
+    let pause = "pause at=0s for=31ms";
+    let again = with(&base, &["stuck timeout=30ms reset=5ms", pause]);
+    let (seen, uses) = submitted(&again, &all);
+    assert!(seen.iter().all(|done| done.status == Status::Good && done.completed > at(35_000)));
+    assert_eq!((uses[0].held, uses[0].failed), (8, 0), "one stuck, seven sent again");
+    let fail = with(&base, &["stuck timeout=30ms reset=5ms then=fail", pause]);
+    let (seen, uses) = submitted(&fail, &all);
+    assert_eq!(seen[0].status, Status::Failed(ErrorKind::Timeout));
+    assert!(seen[1..].iter().all(|done| done.status == Status::Failed(ErrorKind::Aborted)));
+    assert_eq!(uses[0].failed, 8);
+    // What comes during the reset waits for its end.
+    let late = [(at(0), all[0].1), (at(32_000), all[1].1)];
+    let (seen, _) = submitted(&with(&base, &["stuck timeout=30ms reset=5ms"]), &late);
+    assert!(seen[1].completed > at(35_000) && latency(&seen[1]) < us(5_000));
+}
+
+#[test]
+fn a_lost_port_fails_what_was_outstanding_by_its_timer_and_all_else_at_once() {
+    for (depth, base) in [(1, nvme(small_drive())), (8, sata(small_drive()))] {
+        let system = with(&base, &["port-loss timeout=20ms at=10ms"]);
+        let sample = run(&system, &timed(60, depth, true));
+        assert_eq!(failed(&sample, ErrorKind::Timeout), u64::from(depth));
+        assert!(failed(&sample, ErrorKind::DeviceGone) > 1_000);
+        assert_eq!(sample.faults[0].recovery, None);
+        // Answers came for 10 of 60 ms.
+        let sound = run(&base, &timed(60, depth, true));
+        let share = sample.operations() as f64 / sound.operations() as f64;
+        assert!((share * 6.0 - 1.0).abs() < 0.03, "{share}");
+        // It comes back: commands that were given up are not sent again, new ones are.
+        let back = with(&base, &["port-loss timeout=20ms at=10ms for=30ms"]);
+        let sample = run(&back, &timed(60, depth, true));
+        let share = sample.operations() as f64 / sound.operations() as f64;
+        assert!((share * 2.0 - 1.0).abs() < 0.03, "{share}");
+        let recovery = sample.faults[0].recovery.unwrap();
+        assert!(recovery > us(30_000) && recovery < us(30_500), "{recovery}");
+    }
+}
+
+#[test]
+fn with_two_ports_the_load_goes_on_over_the_other() {
+    let system =
+        with(&dual(&unlimited(), Multipath::Failover), &["port-loss port=0 timeout=2ms at=10ms"]);
+    let sample = run(&system, &timed(60, 8, true));
+    assert_eq!(sample.errors.total(), 0);
+    let fault = &sample.faults[0];
+    assert_eq!((fault.held, fault.failed), (8, 0));
+    let recovery = fault.recovery.unwrap();
+    assert!(recovery > us(1_900) && recovery < us(2_200), "{recovery}");
+}
+
+#[test]
+fn a_read_only_drive_refuses_writes_and_reads_on() {
+    let system = with(&nvme(small_drive()), &["read-only at=10ms"]);
+    let half = timed(20, 1, true).with(|asked| asked.read_share = Ratio::new(0.5).unwrap());
+    let sample = run(&system, &half);
+    let refused = failed(&sample, ErrorKind::ReadOnly);
+    assert_eq!(refused, sample.errors.total());
+    assert_eq!(refused, sample.faults[0].failed);
+    let (reads, writes) = (sample.reads.unwrap(), sample.writes.unwrap());
+    assert!(refused > 50 && reads.latency.count() > writes.latency.count() * 3 / 2);
+    // After so much of the host's data, to the block.
+    let worn = with(&nvme(small_drive()), &["read-only written=4MiB"]);
+    let sample = run(
+        &worn,
+        &Test { volume: Some(Bytes::mebi(8)), ..test(BLOCK, Pattern::Uniform, false, 1) },
+    );
+    assert_eq!(sample.writes.as_ref().unwrap().bytes, Bytes::mebi(4));
+    assert_eq!(failed(&sample, ErrorKind::ReadOnly), 1024);
+}
+
+#[test]
+fn a_link_trains_down_and_back_and_carries_what_it_then_can() {
+    let test = Test {
+        volume: None,
+        duration: Some(us(120_000)),
+        ..test(Bytes::kibi(128), Pattern::Sequential, true, 1)
+    };
+    let base = sata(unlimited());
+    let mut slow = base.clone();
+    let LinkLaw::Sata(law) = base.attachments[0].way.links[1].law else { unreachable!() };
+    slow.attachments[0].way.links[1].law = LinkLaw::Sata(law.trained(SataRate::Gen1));
+    let (fast, slow) = (megabytes(&run(&base, &test)), megabytes(&run(&slow, &test)));
+    let fall = with(&base, &["retrain speed=1.5Gb/s at=40ms for=40ms"]);
+    let seen = megabytes(&run(&fall, &test));
+    let expected = (2.0 * fast + slow) / 3.0;
+    assert!((seen / expected - 1.0).abs() < 0.01, "{seen} for {expected} MB/s");
+}
+
+/// Reads of one command at a time; an error of a frame costs the command a time and its recovery.
+#[test]
+fn spoilt_frames_are_sent_again_as_often_as_the_bit_error_ratio_says() {
+    let count = 40_000;
+    let reads = Test { volume: Some(BLOCK * count), ..test(BLOCK, Pattern::Uniform, true, 1) };
+    for base in [sata(small_drive()), sas(small_drive(), 1)] {
+        let spoilt = with(&base, &["link-errors rate=5e-7 recovery=100us"]);
+        let (sound, seen) = (run(&base, &reads), run(&spoilt, &reads));
+        let bits = (BLOCK.get() * 10) as f64;
+        // A command is sent until it comes through: p / (1 - p) times more.
+        let p = 1.0 - libm::exp(-5e-7 * bits);
+        let expected = count as f64 * p / (1.0 - p);
+        let held = seen.faults[0].held as f64;
+        assert!((held - expected).abs() < 4.0 * libm::sqrt(expected), "{held} for {expected}");
+        assert_eq!(seen.errors.total(), 0);
+        let again = (seen.elapsed - sound.elapsed).as_seconds() / held;
+        let one = us(100).as_seconds() + sound.latency().mean_ns() / 1e9;
+        assert!((again / one - 1.0).abs() < 0.02, "{again} for {one}");
+        let other = simulate(&spoilt, &reads, StreamKey::from_seed(2)).unwrap();
+        assert_ne!(other.faults[0].held, seen.faults[0].held, "another seed, other draws");
+        assert_eq!(run(&spoilt, &reads), seen);
+    }
+}
+
+#[test]
+fn a_link_that_spoils_nearly_all_fails_commands_after_their_retries() {
+    // 128 KiB of 10-bit bytes at 1e-5: e^-13 of the commands come through.
+    let base = sas(small_drive(), 1);
+    let spoilt = with(&base, &["link-errors rate=1e-5 recovery=0ps"]);
+    let long =
+        Test { volume: Some(Bytes::mebi(4)), ..test(Bytes::kibi(128), Pattern::Uniform, true, 1) };
+    let sample = run(&spoilt, &long);
+    assert_eq!(failed(&sample, ErrorKind::Link), 32);
+    assert_eq!(sample.faults[0].held, 32 * u64::from(LINK_RETRIES));
+}
+
+#[test]
+fn a_queued_sata_command_that_is_spoilt_takes_all_others_with_it() {
+    let base = sata(small_drive());
+    let spoilt = with(&base, &["link-errors rate=3e-7 recovery=100us"]);
+    let reads = Test { volume: Some(BLOCK * 20_000), ..test(BLOCK, Pattern::Uniform, true, 8) };
+    let held = |system: &SystemSpec| run(system, &reads).faults[0].held;
+    let single = reads.clone().with(|asked| asked.queue_depth = 1);
+    let alone = run(&spoilt, &single).faults[0].held;
+    assert!(held(&spoilt) > alone * 4, "{} for {alone}", held(&spoilt));
+    let sas = with(&sas(small_drive(), 1), &["link-errors rate=3e-7 recovery=100us"]);
+    assert!(held(&sas) < alone * 2, "SAS sends one command again");
+}
+
+#[test]
+fn replays_of_pcie_packets_are_the_links_own_and_cost_their_law() {
+    let base = nvme(unlimited());
+    let spoilt = with(&base, &["link-errors rate=1e-6"]);
+    let long = test(Bytes::kibi(128), Pattern::Sequential, true, 8);
+    let (sound, seen) = (run(&base, &long), run(&spoilt, &long));
+    let LinkLaw::Pcie(law) = base.attachments[0].way.links[0].law else { unreachable!() };
+    let replays = 1e-6 * (law.write_bytes(Bytes::kibi(128)) * 8 * sound.operations()) as f64;
+    let expected = replays * law.replay_time().as_seconds();
+    let more = (seen.elapsed - sound.elapsed).as_seconds();
+    assert!((more / expected - 1.0).abs() < 0.25, "{more} for {expected}");
+    assert_eq!((seen.errors.total(), seen.faults[0].held), (0, 0));
+}
+
+#[test]
+fn a_power_cut_fails_what_is_outstanding_and_the_load_goes_on_after_the_start() {
+    for (depth, base) in [
+        (1, nvme(small_drive())),
+        (16, sata(small_drive())),
+        (4, dual(&small_drive(), Multipath::RoundRobin)),
+    ] {
+        for read in [true, false] {
+            let cut = with(&base, &["power-cut boot=20ms at=10ms"]);
+            let test = timed(60, depth, read);
+            let (sound, sample) = (run(&base, &test), run(&cut, &test));
+            assert_eq!(failed(&sample, ErrorKind::DeviceGone), u64::from(depth));
+            assert_eq!(sample.errors.total(), u64::from(depth));
+            let recovery = sample.faults[0].recovery.unwrap();
+            assert!(recovery > us(20_000) && recovery < us(21_000), "{recovery}");
+            if read {
+                let share = sample.operations() as f64 / sound.operations() as f64;
+                assert!((share * 1.5 - 1.0).abs() < 0.03, "{share}");
+            }
+            assert_eq!(run(&cut, &test), sample, "the same seed gives the same");
+        }
+    }
+}
+
+/// Writes, a flush where asked for, and a cut when the host has all answers but dies have not stored all.
+fn lost_after(cache: WriteCache, flush: bool, count: u64) -> (Bytes, Bytes) {
+    let mut drive = small_drive();
+    drive.write_cache = cache;
+    // Slow to store, and the buffer holds all of it.
+    drive.flash_mut().program = crate::spec::PageTimes::alike(us(50_000));
+    let base = nvme(drive);
+    let mut all: Vec<(Instant, Access)> = (0..count)
+        .map(|index| (at(index * 20), access(Operation::Write, BLOCK * index, BLOCK)))
+        .collect();
+    if flush {
+        all.push((at(count * 20 + 100), access(Operation::Flush, Bytes::ZERO, Bytes::ZERO)));
+    }
+    let sound = submitted(&base, &all).0;
+    let end = sound.iter().map(|done| done.completed).max().unwrap();
+    let cut = format!("power-cut at={}ps boot=1ms", end.picoseconds() + 1_000_000);
+    let (seen, uses) = submitted(&with(&base, &[&cut]), &all);
+    assert!(seen.iter().all(|done| done.status == Status::Good));
+    (uses[0].lost, BLOCK * count)
+}
+
+#[test]
+fn a_cut_loses_what_a_volatile_buffer_held_and_nothing_that_was_flushed() {
+    for count in [1, 7, 32] {
+        let (lost, written) = lost_after(WriteCache::Volatile, false, count);
+        assert_eq!(lost, written, "{count} blocks, none of them stored");
+        for (cache, flush) in
+            [(WriteCache::Volatile, true), (WriteCache::Protected, false), (WriteCache::Off, false)]
+        {
+            assert_eq!(lost_after(cache, flush, count).0, Bytes::ZERO, "{cache:?}, flush {flush}");
+        }
+    }
+}
+
+#[test]
+fn one_drive_of_two_fails_alone() {
+    let base = times(nvme(small_drive()), 2);
+    // Of reads that fail all the time, the one that ends the test comes after its time and is not counted.
+    for (text, kind, late) in [
+        ("power-cut boot=10ms at=5ms drive=1", ErrorKind::DeviceGone, 0),
+        ("media-error range=0B..32MiB recovery=10us drive=1", ErrorKind::Media, 1),
+    ] {
+        let sample = run(&with(&base, &[text]), &timed(20, 1, true));
+        let sound = run(&base, &timed(20, 1, true));
+        let errors = failed(&sample, kind);
+        assert_eq!(sample.errors.total(), errors);
+        assert_eq!(sample.faults[0].failed, errors + late, "{text}");
+        assert!(sample.operations() >= sound.operations() / 2, "the other goes on");
+        assert!(sample.operations() < sound.operations() * 4 / 5);
+    }
+}
+
+#[test]
+fn faults_that_a_system_cannot_have_are_told_all_at_once() {
+    let base = sata(small_drive());
+    let faults = [
+        "pause for=1s drive=3",
+        "media-error range=1GiB..2GiB",
+        "port-loss port=1",
+        "retrain lanes=2",
+        "retrain link=0 lanes=3",
+        "link-errors rate=1e-9 link=7",
+        "retrain speed=3Gb/s",
+    ];
+    let faults: Vec<Fault> = faults.iter().map(|text| text.parse().unwrap()).collect();
+    let errors = checked(&base).with_faults(&faults).unwrap_err();
+    let errors: Vec<String> = errors.iter().map(ToString::to_string).collect();
+    assert_eq!(
+        errors,
+        [
+            "fault = pause at=0ps for=1s drive=3: the system has drives 0 to 0",
+            "fault = media-error range=1GiB..2GiB recovery=7s at=0ps: the drive ends at 64 MiB",
+            "fault = port-loss port=1 at=0ps: the drive has 1 port(s), from 0",
+            "fault = retrain lanes=2 at=0ps: `SATA 6 Gb/s` trains to a speed of 1.5, 3 or 6 Gb/s",
+            "fault = retrain link=0 lanes=3 at=0ps: `PCIe 3.0 x4` trains to lanes of 1, 2, 4, 8 or 16, and a generation",
+            "fault = link-errors rate=1e-9 link=7 recovery=1ms at=0ps: the way has links 0 to 1",
+        ]
+    );
+    assert_eq!(SystemSpec { faults, ..base }.checked().unwrap_err().to_string(), errors[0]);
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(48))]
+
+    /// Whatever goes wrong when: every request comes back once, its budget adds up, and the same seed gives the same.
+    #[test]
+    fn every_request_comes_back_whatever_goes_wrong(
+        texts in proptest::collection::vec((0usize..10, 0u64..4_000, 1u64..3_000), 1..5),
+        kind in 0usize..6, depth in 1u32..40, read in 0usize..3, seed: u64,
+    ) {
+        let mut drive = small_drive();
+        drive.flash_mut().condition = crate::spec::Condition::Random;
+        drive.flash_mut().blocks_per_plane = 60;
+        drive.read_ahead = Bytes::kibi(64);
+        let base = match kind {
+            0 => nvme(drive),
+            1 => sata(drive),
+            2 => dual(&drive, Multipath::RoundRobin),
+            3 => enclosed(&drive, UsbRate::Gen1, UsbTransport::AttachedScsi),
+            4 => enclosed(&drive, UsbRate::Gen1, UsbTransport::BulkOnly),
+            _ => times(sas(drive, 1), 2),
+        };
+        let faults: Vec<Fault> = texts.iter().map(|(what, at, length)| {
+            let text = match what {
+                0 => format!("media-error range=0B..4MiB recovery=1ms for={length}us"),
+                1 => format!("latency extra=300us for={length}us"),
+                2 => format!("pause for={length}us"),
+                3 => format!("stuck timeout=1ms reset={length}us commands=2"),
+                4 => format!("stuck timeout=1ms abort={length}us commands=3 then=fail"),
+                5 => "link-errors rate=1e-6 recovery=50us".to_owned(),
+                6 => format!("port-loss timeout=1ms for={length}us"),
+                7 => "read-only".to_owned(),
+                8 => format!("power-cut boot={length}us"),
+                _ => format!("power-cut boot={length}us drive=0"),
+            };
+            format!("{text} at={at}us").parse().unwrap()
+        }).collect();
+        let system = checked(&base).with_faults(&faults).unwrap().into_spec();
+        let count = 600;
+        let test = Test { volume: Some(BLOCK * count), ..test(BLOCK, Pattern::Uniform, true, depth) }
+            .with(|asked| asked.read_share = Ratio::new([0.0, 0.5, 1.0][read]).unwrap());
+        let sample = simulate(&system, &test, StreamKey::from_seed(seed)).unwrap();
+        prop_assert_eq!(sample.operations() + sample.errors.total(), count * system.drives() as u64);
+        let by_fault: u64 = sample.faults.iter().map(|fault| fault.failed).sum();
+        prop_assert_eq!(by_fault, sample.errors.total());
+        prop_assert_eq!(&simulate(&system, &test, StreamKey::from_seed(seed)).unwrap(), &sample);
+    }
+}

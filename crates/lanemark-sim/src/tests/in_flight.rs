@@ -1,0 +1,126 @@
+//! Requests that are in flight when a test ends: none is lost from the account, by Little's law.
+
+use crate::spec::{JournalSpec, Multipath, SystemSpec, VolumeSpec};
+use crate::tests::fault::with;
+use crate::tests::link::dual;
+use crate::tests::runs::{nvme, run, sata, simulate, small_drive, test, times};
+use lanemark_schema::result::{DirectionResult, Sample};
+use lanemark_schema::rng::StreamKey;
+use lanemark_schema::units::{Bytes, Duration, Ratio};
+use lanemark_schema::workload::{Load, Pattern, Process, Test};
+use proptest::prelude::*;
+
+fn us(microseconds: u64) -> Duration {
+    Duration::from_microseconds(microseconds)
+}
+
+/// A test that ends by its time.
+fn timed(duration: Duration, depth: u32) -> Test {
+    let test = test(Bytes::kibi(4), Pattern::Uniform, true, depth);
+    Test { volume: None, duration: Some(duration), ..test }
+}
+
+/// The sum of the counted latencies in ns, with the number of them.
+fn counted(sample: &Sample) -> (f64, f64) {
+    let all = [&sample.reads, &sample.writes, &sample.flushes];
+    let sum = |of: fn(&DirectionResult) -> f64| all.into_iter().flatten().map(of).sum::<f64>();
+    (
+        sum(|one| one.latency.mean_ns() * one.latency.count() as f64),
+        sum(|one| one.latency.count() as f64),
+    )
+}
+
+fn ns(duration: Duration) -> f64 {
+    duration.picoseconds() as f64 / 1e3
+}
+
+#[test]
+fn a_pause_that_begins_before_the_end_leaves_its_requests_in_flight_with_their_ages() {
+    let system = with(&nvme(small_drive()), &["pause at=90ms for=1s"]);
+    let sample = run(&system, &timed(us(100_000), 32));
+    let in_flight = sample.in_flight.unwrap();
+    assert_eq!((in_flight.requests, in_flight.older_than_counted), (32, 32));
+    let (age, longest) = (in_flight.age_max, sample.latency_max().unwrap());
+    assert!(age >= us(9_900) && age < us(11_000), "{age}");
+    assert!(longest < us(2_000), "{longest}: the counted ones were before the pause");
+    // Without the fault the requests at the end are no older than others were.
+    let sample = run(&nvme(small_drive()), &timed(us(100_000), 32));
+    let in_flight = sample.in_flight.unwrap();
+    assert_eq!((in_flight.requests, in_flight.older_than_counted), (32, 0));
+    // A test that ends by its volume has none.
+    let sample = run(&system, &test(Bytes::kibi(4), Pattern::Uniform, true, 32));
+    assert_eq!(sample.in_flight, None);
+}
+
+#[test]
+fn an_open_loop_accounts_for_the_requests_that_were_due_and_had_no_slot() {
+    let system = with(&nvme(small_drive()), &["pause at=50ms for=1s"]);
+    let load = Load::Open { rate_per_second: 10_000.0, process: Process::Even };
+    let open = timed(us(100_000), 8).with(|asked| asked.load = load);
+    let sample = run(&system, &open);
+    let in_flight = sample.in_flight.unwrap();
+    // 500 were due in the pause: eight have the slots, and the others wait for one.
+    assert!((499..=501).contains(&in_flight.requests), "{in_flight:?}");
+    assert_eq!(sample.punctuality.as_ref().unwrap().unsubmitted, in_flight.requests - 8);
+    let mean_ns = ns(in_flight.age_total) / in_flight.requests as f64;
+    assert!((mean_ns / 25e6 - 1.0).abs() < 0.01, "{mean_ns}: half of the 50 ms");
+    assert_eq!(
+        sample.operations() + in_flight.requests,
+        1000,
+        "every request that was due is somewhere"
+    );
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
+    /// In a closed loop as many requests are outstanding at any time as are asked for: the counted latencies and the ages
+    /// at the end add up to that number times the time, to the nanosecond of each.
+    #[test]
+    fn latencies_and_ages_add_up_to_what_was_outstanding_all_the_time(
+        faults in proptest::collection::vec((0usize..5, 0u64..12_000, 1u64..9_000), 0..4),
+        kind in 0usize..5, depth in 1u32..40, threads in 1u32..4, read in 0usize..3,
+        length in 500u64..12_000, flush: bool, seed: u64,
+    ) {
+        let drive = small_drive();
+        let base = match kind {
+            0 => nvme(drive),
+            1 => sata(drive),
+            2 => dual(&drive, Multipath::RoundRobin),
+            3 => SystemSpec {
+                volume: Some(VolumeSpec::Stripe { chunk: Bytes::kibi(16) }),
+                ..times(nvme(drive), 2)
+            },
+            _ => SystemSpec { journal: Some(JournalSpec {
+                records: Bytes::kibi(8),
+                commit: Bytes::kibi(4),
+                timestamp_step: us(1),
+            }), ..nvme(drive) },
+        };
+        let faults: Vec<String> = faults.iter().map(|(what, at, length)| match what {
+            0 => format!("latency extra=300us for={length}us at={at}us"),
+            1 => format!("stuck timeout=1ms abort={length}us commands=3 at={at}us"),
+            2 => format!("link-errors rate=1e-6 recovery=50us at={at}us"),
+            _ => format!("pause for={length}us at={at}us"),
+        }).collect();
+        let system = with(&base, &faults.iter().map(String::as_str).collect::<Vec<_>>());
+        let test = Test { threads, ..timed(us(length), depth) }.with(|asked| {
+            asked.read_share = Ratio::new([0.0, 0.5, 1.0][read]).unwrap();
+            asked.mix.flush_every = (flush && read == 0).then_some(4);
+        });
+        let sample = simulate(&system, &test, StreamKey::from_seed(seed)).unwrap();
+        let outstanding = test.population() as f64 * system.targets().len() as f64;
+        let wanted = outstanding * ns(sample.elapsed);
+        let (latencies, requests) = counted(&sample);
+        let in_flight = sample.in_flight.unwrap();
+        let seen = latencies + ns(in_flight.age_total);
+        // A latency is kept in whole nanoseconds, and one that failed is in no sum.
+        prop_assert!(seen - wanted <= requests + 1.0, "{seen} ns of {wanted}");
+        if sample.errors.is_empty() {
+            prop_assert!((seen - wanted).abs() <= requests + 1.0, "{seen} ns of {wanted}");
+            prop_assert_eq!(in_flight.requests as f64, outstanding);
+        }
+        let older = sample.latency_max().is_none_or(|longest| in_flight.age_max > longest);
+        prop_assert_eq!(older, in_flight.older_than_counted > 0);
+    }
+}

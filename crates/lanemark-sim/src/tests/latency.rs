@@ -1,0 +1,47 @@
+//! Latencies of a drive's controller that not all commands pay: flushes, and reads of what was not read ahead.
+
+use crate::spec::*;
+use crate::tests::drive::{BLOCK, access, latencies, us};
+use crate::tests::runs::{nvme, sata, small_drive};
+use lanemark_schema::units::{Bytes, Duration};
+use lanemark_schema::workload::Operation;
+
+#[test]
+fn a_flush_waits_for_what_was_written_and_a_protected_buffer_has_nothing_to_wait_for() {
+    let flush = |system: fn(DriveSpec) -> SystemSpec, cache, latency, written: bool| {
+        let mut drive = small_drive();
+        (drive.write_cache, drive.front_end.flush_latency) = (cache, latency);
+        let mut accesses = vec![(us(100), access(Operation::Flush, Bytes::ZERO, Bytes::ZERO))];
+        if written {
+            accesses.push((us(0), access(Operation::Write, Bytes::ZERO, BLOCK)));
+        }
+        latencies(&system(drive), &accesses)[0]
+    };
+    let (volatile, protected) = (WriteCache::Volatile, WriteCache::Protected);
+    let nothing = flush(nvme, volatile, us(0), false);
+    assert!(nothing < us(20), "{nothing}");
+    let waits = flush(nvme, volatile, us(0), true);
+    assert!(waits > us(600) && waits < us(700), "{waits}: a program of one unit, filled or not");
+    assert_eq!(flush(nvme, volatile, us(400), true), waits + us(400), "the map's journal");
+    assert_eq!(flush(sata, protected, us(400), true), flush(sata, volatile, us(0), false));
+    // Over NVMe such a drive says that it has no volatile cache, and gets no flush.
+    assert_eq!(flush(nvme, protected, us(0), true), Duration::ZERO);
+}
+
+#[test]
+fn a_read_waits_longer_where_nothing_was_read_ahead() {
+    let read = |latency, place: u64| {
+        let mut drive = small_drive();
+        drive.read_ahead = Bytes::kibi(64);
+        drive.front_end.miss_latency = latency;
+        let in_order = (0..place).map(|index| {
+            let offset = BLOCK * index;
+            (us(1000 * index), access(Operation::Read, offset, BLOCK))
+        });
+        let all = latencies(&nvme(drive), &in_order.collect::<Vec<_>>());
+        all[all.len() - 1]
+    };
+    assert_eq!(read(us(30), 1), read(us(0), 1) + us(30), "the first read of a stream");
+    assert_eq!(read(us(30), 6), read(us(0), 6), "data that was read ahead");
+    assert!(read(us(30), 6) + us(50) < read(us(30), 1));
+}

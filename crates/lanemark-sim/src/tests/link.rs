@@ -1,0 +1,412 @@
+//! Links in whole systems: what a drive's port carries, unloaded and saturated.
+
+use crate::engine::budget::Hop;
+use crate::link::{
+    Bridge, LinkLaw, LinkSpec, Pcie, PcieGeneration, Sas, SasRate, Sata, SataCommands, SataRate,
+    Usb, UsbRate, UsbTransport,
+};
+use crate::run::ceiling::ceilings;
+use crate::spec::PageTimes;
+use crate::spec::submission::Submission;
+use crate::spec::{DriveSpec, Multipath, ProtocolKind, SecondPort, SystemSpec};
+use crate::tests::runs::{at_rest, megabytes, run, sas, sata, share, small_drive, test, unlimited};
+use lanemark_schema::units::{Bytes, BytesPerSecond, Duration, Instant, Ratio};
+use lanemark_schema::workload::fault::COMMAND_TIMEOUT;
+use lanemark_schema::workload::{Access, Operation, Pattern, Test};
+
+const SAS_RATES: [SasRate; 4] = [SasRate::Gen1, SasRate::Gen2, SasRate::Gen3, SasRate::Gen4];
+const SATA_RATES: [SataRate; 3] = [SataRate::Gen1, SataRate::Gen2, SataRate::Gen3];
+
+/// A read from the start on.
+pub(crate) fn read_of(length: Bytes) -> Access {
+    Access { operation: Operation::Read, offset: Bytes::ZERO, length }
+}
+
+/// A SATA system with another law of its port, which takes `depth` commands.
+fn over_sata(drive: &DriveSpec, law: Sata, depth: u32) -> SystemSpec {
+    let mut system = sata(drive.clone());
+    system.attachments[0].protocol.queue_depth = depth;
+    system.attachments[0].way.links[1].law = LinkLaw::Sata(law);
+    system
+}
+
+/// A drive that is spoken to in PIO, in blocks of `block`.
+pub(crate) fn pio(drive: &DriveSpec, block: Bytes) -> SystemSpec {
+    over_sata(drive, Sata::new(SataRate::Gen3, SataCommands::Pio { block }), 1)
+}
+
+/// A drive whose frames are held up by a FIFO of `fifo` and its data path.
+pub(crate) fn held(drive: &DriveSpec, fifo: Bytes) -> SystemSpec {
+    let law = Sata::new(SataRate::Gen3, SataCommands::Queued);
+    let law = law.with_fifo(fifo, drive.data_path_read, drive.data_path_write);
+    over_sata(drive, law, 32)
+}
+
+/// A SAS drive with two ports of one phy each, `a` and `b`, behind one adapter.
+pub(crate) fn dual(drive: &DriveSpec, multipath: Multipath) -> SystemSpec {
+    let mut system = sas(drive.clone(), 1);
+    share(&mut system, 1);
+    let first = &mut system.attachments[0];
+    let mut way = first.way.clone();
+    first.way.links[0].name = "SAS 12 Gb/s, port a".to_owned();
+    way.links[0].name = "SAS 12 Gb/s, port b".to_owned();
+    first.second = Some(SecondPort { way, multipath, path_timeout: COMMAND_TIMEOUT });
+    system
+}
+
+#[test]
+fn a_saturated_sata_link_carries_its_closed_form() {
+    let link = Sata::new(SataRate::Gen3, SataCommands::Queued);
+    for (block, depth) in [(Bytes::kibi(4), 32), (Bytes::kibi(128), 8)] {
+        let frames = link.issue_time() + link.read_data_time(block, true) + link.completion_time();
+        // 128 KiB come in four bursts of 32 KiB; Data frames are alike, so the sum is the same.
+        let formula = (block / frames).as_megabytes();
+        let seen = megabytes(&run(&sata(unlimited()), &test(block, Pattern::Uniform, true, depth)));
+        assert!((seen / formula - 1.0).abs() < 0.002, "{block}: {seen} for {formula} MB/s");
+    }
+}
+
+#[test]
+fn one_sata_read_takes_the_sum_of_its_stages() {
+    let system = sata(small_drive());
+    let sample = run(&system, &test(Bytes::kibi(4), Pattern::Uniform, true, 1));
+    let link = Sata::new(SataRate::Gen3, SataCommands::Queued);
+    let LinkLaw::Pcie(uplink) = system.attachments[0].way.links[0].law else { unreachable!() };
+    let drive = &system.attachments[0].drive;
+    let completion = uplink.write_time(Bytes(16)) + uplink.write_time(Bytes(4));
+    let data = link.read_data_time(Bytes::kibi(4), true) + link.completion_time();
+    // The uplink passes the data on while it comes; its own time shows only where it is the longer.
+    let uplinked = uplink.write_time(Bytes::kibi(4)) + completion;
+    let expected = system.attachments[0].protocol.read_time
+        + Duration::from_nanoseconds(150 + 2 * 800) // doorbell, header and table fetched
+        + link.issue_time()
+        + drive.front_end.read_time
+        + drive.front_end.read_latency
+        + drive.flash().command_time
+        + drive.flash().read.mean()
+        + Bytes::kibi(4) / drive.flash().channel_rate
+        + data.max(uplinked)
+        + Duration::from_nanoseconds(150);
+    assert_eq!(sample.latency().min_ns(), Some(expected.nanoseconds()));
+}
+
+/// A request over SATA by itself.
+fn alone_over_sata(system: &SystemSpec, operation: Operation, length: Bytes) -> Duration {
+    let mut simulator = at_rest(system, Bytes::mebi(32).into());
+    simulator
+        .submit(Submission::new(Instant::ZERO, Access { operation, ..read_of(length) }))
+        .unwrap();
+    simulator.advance().unwrap().completed.since(Instant::ZERO)
+}
+
+/// DMA Activate requests a short last frame like any other.
+#[test]
+fn one_sata_write_takes_the_sum_of_its_stages() {
+    let mut system = sata(small_drive());
+    system.attachments[0].protocol.transfer_max = Bytes::mebi(1);
+    let link = Sata::new(SataRate::Gen3, SataCommands::Queued);
+    let front_end = system.attachments[0].drive.front_end;
+    // The longest writes take several bursts: only the first is announced, and only the last ends the command.
+    for length in [512, 4_096, 8_192, 12_288, 131_072, 135_168, 520_192].map(Bytes) {
+        let expected = system.attachments[0].protocol.write_time
+            + Duration::from_nanoseconds(150 + 2 * 800) // doorbell, header and table fetched
+            + link.issue_time()
+            + front_end.write_time
+            + front_end.write_latency
+            + link.write_data_time(length, true)
+            + link.completion_time()
+            + completion_over_uplink(&system);
+        assert_eq!(alone_over_sata(&system, Operation::Write, length), expected, "{length}");
+    }
+}
+
+/// However many dies a command's data comes from, it is announced once and ended once.
+#[test]
+fn one_sata_command_keeps_its_link_for_its_frames() {
+    let mut system = sata(small_drive());
+    system.attachments[0].protocol.transfer_max = Bytes::mebi(1);
+    let link = Sata::new(SataRate::Gen3, SataCommands::Queued);
+    for length in [4_096, 131_072, 524_288].map(Bytes) {
+        for operation in [Operation::Read, Operation::Write] {
+            let data = match operation {
+                Operation::Read => link.read_data_time(length, true),
+                _ => link.write_data_time(length, true),
+            };
+            let mut simulator = at_rest(&system, Bytes::mebi(32).into());
+            let access = Access { operation, ..read_of(length) };
+            simulator.submit(Submission::new(Instant::ZERO, access)).unwrap();
+            while simulator.advance().is_some() {}
+            let busy = simulator.busy()[Hop::FirstLink as usize + 1][0];
+            let frames = link.issue_time() + data + link.completion_time();
+            assert_eq!(busy, frames, "{operation:?} of {length}");
+        }
+    }
+}
+
+/// A trim of any length sends one block of ranges. DMA Activate requests it; an unqueued trim needs no DMA Setup.
+#[test]
+fn one_trim_over_sata_takes_the_sum_of_its_stages() {
+    let system = sata(small_drive());
+    let link = Sata::new(SataRate::Gen3, SataCommands::Queued);
+    let front_end = system.attachments[0].drive.front_end;
+    for length in [4_096, 8_192, 65_536, 1 << 20].map(Bytes) {
+        let expected = system.attachments[0].protocol.write_time
+            + Duration::from_nanoseconds(150 + 2 * 800)
+            + link.register_time()
+            + front_end.write_time
+            + front_end.write_latency
+            + link.write_data_time(Bytes(512), false)
+            + link.completion_time()
+            + completion_over_uplink(&system);
+        assert_eq!(alone_over_sata(&system, Operation::Trim, length), expected, "{length}");
+    }
+}
+
+/// Time that the uplink of a SATA controller takes to complete a command, after the link to the drive has.
+fn completion_over_uplink(system: &SystemSpec) -> Duration {
+    let LinkLaw::Pcie(uplink) = system.attachments[0].way.links[0].law else { unreachable!() };
+    uplink.write_time(Bytes(16)) + uplink.write_time(Bytes(4)) + Duration::from_nanoseconds(150)
+}
+
+#[test]
+fn sas_carries_both_directions_at_once_and_sata_does_not() {
+    let half =
+        Test { volume: Some(Bytes::mebi(4)), ..test(Bytes::kibi(64), Pattern::Uniform, true, 32) }
+            .with(|asked| asked.read_share = Ratio::new(0.5).unwrap());
+    let mut drive = unlimited();
+    drive.front_end.write_time = Duration::from_nanoseconds(10);
+    drive.front_end.write_latency = Duration::ZERO;
+    drive.flash_mut().program = PageTimes::alike(Duration::from_microseconds(1));
+    drive.buffer = Bytes::mebi(16);
+    let reads = half.clone().with(|asked| asked.read_share = Ratio::ONE);
+    let gain =
+        |system: &SystemSpec| megabytes(&run(system, &half)) / megabytes(&run(system, &reads));
+    assert!(gain(&sas(drive.clone(), 1)) > 1.5);
+    assert!(gain(&sata(drive.clone())) < 1.0);
+}
+
+#[test]
+fn one_pio_read_takes_the_sum_of_its_stages() {
+    let system = pio(&small_drive(), Bytes(512));
+    let (LinkLaw::Pcie(uplink), LinkLaw::Sata(link)) =
+        (system.attachments[0].way.links[0].law, system.attachments[0].way.links[1].law)
+    else {
+        unreachable!()
+    };
+    let block = Bytes::kibi(4);
+    let drive = &system.attachments[0].drive;
+    let completion = uplink.write_time(Bytes(16)) + uplink.write_time(Bytes(4));
+    let data = link.read_data_time(block, true).max(uplink.write_time(block) + completion);
+    let expected = system.attachments[0].protocol.read_time
+        + Duration::from_nanoseconds(150 + 2 * 800) // doorbell, header and table fetched
+        + link.issue_time()
+        + drive.front_end.read_time
+        + drive.front_end.read_latency
+        + drive.flash().command_time
+        + drive.flash().read.mean()
+        + block / drive.flash().channel_rate
+        + data
+        + Duration::from_nanoseconds(150);
+    // However many are outstanding, the drive takes one at a time.
+    for depth in [1, 8] {
+        let sample = run(&system, &test(block, Pattern::Uniform, true, depth));
+        let seen = sample.elapsed.as_seconds() * 1e6 / sample.operations() as f64;
+        assert!((seen - expected.as_microseconds()).abs() < 0.01, "{seen} us for {expected}");
+    }
+}
+
+/// The link carries a read's data and nothing else while it does: what one command waits for the drive and host
+/// is left out by a drive and processor that take next to no time.
+#[test]
+fn a_busy_pio_link_carries_its_closed_form_at_every_rate() {
+    let length = Bytes::mebi(8);
+    for rate in SATA_RATES {
+        for block in [Bytes(512), Bytes::kibi(8)] {
+            let law = Sata::new(rate, SataCommands::Pio { block });
+            let mut system = over_sata(&unlimited(), law, 1);
+            system.attachments[0].protocol.transfer_max = length;
+            system.attachments[0].drive.buffer = Bytes::mebi(16);
+            system.attachments[0].drive.flash_mut().program =
+                PageTimes::alike(Duration::from_nanoseconds(10));
+            for read in [true, false] {
+                let data = match read {
+                    true => law.read_data_time(length, true) + law.read_completion_time(),
+                    false => law.write_data_time(length, true) + law.completion_time(),
+                };
+                let formula = (length / (law.issue_time() + data)).as_megabytes();
+                let seen = megabytes(&run(&system, &test(length, Pattern::Sequential, read, 2)));
+                assert!((seen / formula - 1.0).abs() < 0.005, "{seen} for {formula} MB/s");
+            }
+        }
+    }
+}
+
+/// Throughput of a run, and the busy share of its SATA link.
+fn seen(system: &SystemSpec, read: bool) -> (f64, f64) {
+    let sample = run(system, &test(Bytes::kibi(128), Pattern::Sequential, read, 8));
+    let path = sample.path.as_ref().unwrap();
+    let link = path.hops.iter().find(|hop| hop.name.starts_with("SATA")).unwrap();
+    (megabytes(&sample), link.utilisation)
+}
+
+/// The time of a frame on the link, of which one goes in each 8 KiB of the rate, is its utilisation. Where the link
+/// would take longer than the drive, the link is the limit and busy all the time.
+#[test]
+fn a_held_link_is_occupied_for_as_long_as_the_drive_takes() {
+    let rate = BytesPerSecond(300_000_000);
+    let mut drive = unlimited();
+    drive.data_path_read = Some(rate);
+    drive.data_path_write = Some(rate);
+    drive.flash_mut().program = PageTimes::alike(Duration::from_nanoseconds(10));
+    drive.buffer = Bytes::mebi(16);
+    let block = Bytes::kibi(128);
+    for (fifo, read) in [128, 1024, 4096].into_iter().flat_map(|f| [(f, true), (f, false)]) {
+        let system = held(&drive, Bytes(fifo));
+        let LinkLaw::Sata(law) = system.attachments[0].way.links[1].law else { unreachable!() };
+        let (data, end) = match read {
+            true => (law.read_data_time(block, true), law.read_completion_time()),
+            false => (law.write_data_time(block, true), law.completion_time()),
+        };
+        let (occupied, moved) = (law.issue_time() + data + end, block / rate);
+        let formula = (block / occupied.max(moved)).as_megabytes();
+        let share = (occupied.as_seconds() / moved.as_seconds()).min(1.0);
+        let (carried, utilisation) = seen(&system, read);
+        assert!((carried / formula - 1.0).abs() < 0.01, "{fifo} B: {carried} for {formula} MB/s");
+        assert!((utilisation - share).abs() < 0.02, "{fifo} B: {utilisation} for {share}");
+        // With a FIFO for a whole frame the link is free for half of the time.
+        let (free, busy) = seen(&held(&drive, Bytes::kibi(8)), read);
+        assert!(free >= carried && busy < 0.65, "{free} MB/s, {busy}");
+    }
+}
+
+/// A SAS system with another law of its port, behind an uplink that is no limit.
+fn over_sas(drive: &DriveSpec, law: Sas) -> SystemSpec {
+    let mut system = sas(drive.clone(), 1);
+    let uplink = Pcie::new(PcieGeneration::Five, 16, Bytes(512), Bytes(4096));
+    system.attachments[0].way.links[0].law = LinkLaw::Pcie(uplink);
+    system.attachments[0].way.links[1].law = LinkLaw::Sas(law);
+    system
+}
+
+/// At queue depth 1 a read is the sum of its stages at every rate, with connections opened for it or open already;
+/// the phys of a wide port are of no use to it.
+#[test]
+fn one_sas_read_takes_the_sum_of_its_stages() {
+    let block = Bytes::kibi(4);
+    for (rate, phys) in SAS_RATES.into_iter().flat_map(|rate| [1, 4].map(|phys| (rate, phys))) {
+        for link in [Sas::new(rate, phys), Sas::new(rate, phys).kept_open()] {
+            let system = over_sas(&small_drive(), link);
+            let sample = run(&system, &test(block, Pattern::Uniform, true, 1));
+            let drive = &system.attachments[0].drive;
+            // The uplink is faster and passes data and completion on while they come.
+            let expected = system.attachments[0].protocol.read_time
+                + Duration::from_nanoseconds(150 + 800) // doorbell, request fetched
+                + link.command_time()
+                + drive.front_end.read_time
+                + drive.front_end.read_latency
+                + drive.flash().command_time
+                + drive.flash().read.mean()
+                + block / drive.flash().channel_rate
+                + link.read_data_time(block)
+                + link.response_behind_data_time()
+                + Duration::from_nanoseconds(150);
+            assert_eq!(sample.latency().min_ns(), Some(expected.nanoseconds()), "{rate:?} x{phys}");
+            assert_eq!(sample.latency().max_ns(), Some(expected.nanoseconds()), "{rate:?} x{phys}");
+        }
+    }
+}
+
+/// Data, and what goes its way besides, on all phys at once: each generation and width, both ways.
+#[test]
+fn a_saturated_sas_port_carries_its_closed_form_at_every_rate_and_width() {
+    let block = Bytes::kibi(128);
+    let mut drive = unlimited();
+    drive.flash_mut().program = PageTimes::alike(Duration::from_nanoseconds(10));
+    drive.buffer = Bytes::mebi(32);
+    for (rate, phys) in SAS_RATES.into_iter().flat_map(|rate| [1, 2, 4].map(|phys| (rate, phys))) {
+        let link = Sas::new(rate, phys).kept_open();
+        let ways = [
+            (true, link.read_data_time(block) + link.response_behind_data_time()),
+            (false, link.command_time() + link.write_data_time(block)),
+        ];
+        for (read, time) in ways {
+            let formula = (block / time).as_megabytes() * f64::from(phys);
+            let sample = run(&over_sas(&drive, link), &test(block, Pattern::Sequential, read, 32));
+            let seen = megabytes(&sample);
+            let what = format!("{rate:?} x{phys}, read {read}");
+            assert!((seen / formula - 1.0).abs() < 0.02, "{what}: {seen} for {formula} MB/s");
+        }
+    }
+}
+
+/// A SATA drive in an enclosure with a bridge at a USB port of `rate`.
+pub(crate) fn enclosed(drive: &DriveSpec, rate: UsbRate, transport: UsbTransport) -> SystemSpec {
+    let bulk_only = transport == UsbTransport::BulkOnly;
+    let commands = if bulk_only { SataCommands::Unqueued } else { SataCommands::Queued };
+    let mut system = over_sata(drive, Sata::new(SataRate::Gen3, commands), 30);
+    let one = &mut system.attachments[0];
+    one.protocol.kind = if bulk_only { ProtocolKind::BulkOnly } else { ProtocolKind::Uasp };
+    one.protocol.queue_depth = if bulk_only { 1 } else { 30 };
+    let link =
+        |name: &str, law, latency| LinkSpec { name: name.to_owned(), law, latency, speed: 1 };
+    let (command_time, bytes_per_second) = (Duration::from_microseconds(20), 2_000_000_000);
+    let bridge = Bridge { command_time, rate: BytesPerSecond(bytes_per_second) };
+    let latency = Duration::from_microseconds(5);
+    let bridge = link("bridge", LinkLaw::Bridge(bridge), latency);
+    let usb = link("USB", LinkLaw::Usb(Usb::new(rate, transport)), Duration::ZERO);
+    one.way.links.splice(1..1, [usb, bridge]);
+    system
+}
+
+/// USB is the limit at 5 Gb/s, and the SATA link behind it at 10 Gb/s.
+#[test]
+fn an_enclosure_carries_what_its_narrower_link_does() {
+    let block = Bytes::kibi(128);
+    let test = test(block, Pattern::Uniform, true, 16);
+    for (rate, narrowest) in [(UsbRate::Gen1, 1), (UsbRate::Gen2, 3)] {
+        let system = enclosed(&unlimited(), rate, UsbTransport::AttachedScsi);
+        let ceiling = ceilings(&system, &test)[2 + narrowest].rate.unwrap().as_megabytes();
+        let seen = megabytes(&run(&system, &test));
+        assert!(seen <= ceiling && seen > ceiling * 0.995, "{seen} for {ceiling} MB/s");
+    }
+}
+
+/// Short commands follow each other out of the bridge as fast as it takes them, whatever the link behind it carries at
+/// that time.
+#[test]
+fn a_bridge_limits_commands_and_does_not_hold_data_up() {
+    let system = enclosed(&unlimited(), UsbRate::Gen2, UsbTransport::AttachedScsi);
+    let seen = megabytes(&run(&system, &test(Bytes::kibi(4), Pattern::Uniform, true, 30)));
+    assert!((seen / (4096.0 / 20.0) - 1.0).abs() < 0.002, "{seen} MB/s");
+}
+
+/// With bulk-only transport each command waits for the one before, so that depth 8 is as good as depth 1.
+#[test]
+fn bulk_only_transport_has_one_command_at_a_time() {
+    let at = |transport, depth| {
+        let system = enclosed(&unlimited(), UsbRate::Gen1, transport);
+        megabytes(&run(&system, &test(Bytes::kibi(4), Pattern::Uniform, true, depth)))
+    };
+    let one = at(UsbTransport::BulkOnly, 1);
+    assert!((at(UsbTransport::BulkOnly, 8) / one - 1.0).abs() < 0.1);
+    let attached = at(UsbTransport::AttachedScsi, 1);
+    assert!(at(UsbTransport::AttachedScsi, 8) > 2.0 * attached);
+}
+
+/// A read passes the bridge twice and a write three times, and each pays the time through it.
+#[test]
+fn a_bridge_s_latency_is_paid_at_every_pass() {
+    let slower = |latency| {
+        let mut system = enclosed(&unlimited(), UsbRate::Gen2, UsbTransport::AttachedScsi);
+        system.attachments[0].way.links[2].latency = Duration::from_microseconds(latency);
+        system
+    };
+    for (reading, passes) in [(true, 2.0), (false, 3.0)] {
+        let time = |latency| {
+            let test = test(Bytes::kibi(4), Pattern::Uniform, reading, 1);
+            4096.0 / megabytes(&run(&slower(latency), &test))
+        };
+        let seen = (time(105) - time(5)) / 100.0;
+        assert!((seen - passes).abs() < 0.02, "{seen} of {passes}");
+    }
+}

@@ -1,0 +1,40 @@
+//! Tests of whole systems, by topic. The tests of one room are in that room.
+
+pub(crate) mod adapter;
+pub(crate) mod adapter_cache;
+pub(crate) mod beside;
+pub(crate) mod disk;
+pub(crate) mod drive;
+pub(crate) mod durability;
+pub(crate) mod fault;
+pub(crate) mod in_flight;
+pub(crate) mod journal;
+pub(crate) mod latency;
+pub(crate) mod link;
+pub(crate) mod pairs;
+pub(crate) mod pairs_link;
+pub(crate) mod power;
+pub(crate) mod queue;
+pub(crate) mod replay;
+pub(crate) mod retrained;
+pub(crate) mod runs;
+pub(crate) mod sensitivity;
+pub(crate) mod steady;
+pub(crate) mod theory;
+pub(crate) mod timing;
+pub(crate) mod trajectory;
+pub(crate) mod transactions;
+pub(crate) mod volume;
+pub(crate) mod watch;
+
+use lanemark_schema::units::Bytes;
+use lanemark_schema::workload::Test;
+
+/// 4 KiB uniform random reads over 1 GiB, one at a time.
+pub(crate) fn random_read() -> Test {
+    Test {
+        name: "RND4K Q1T1 read".to_owned(),
+        volume: Some(Bytes::mebi(16)),
+        ..Test::of_blocks(Bytes::kibi(4))
+    }
+}

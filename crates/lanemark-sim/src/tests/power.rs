@@ -1,0 +1,373 @@
+//! Power and energy of whole systems: against closed forms, and what must hold of any.
+
+use crate::drive::disk::tests::small_disk;
+use crate::run::energy::drive_energy;
+use crate::spec::submission::Submission;
+use crate::spec::*;
+use crate::tests::runs::{at_rest, nvme, retrying, run, small_drive, test, times};
+use lanemark_schema::result::{EnergyUse, Sample};
+use lanemark_schema::units::{Bytes, Duration, Instant, Joules, Watts};
+use lanemark_schema::workload::{Access, Operation, Pattern, Test};
+use proptest::prelude::*;
+
+fn us(microseconds: u64) -> Duration {
+    Duration::from_microseconds(microseconds)
+}
+fn mw(milliwatts: u64) -> Watts {
+    Watts::from_milliwatts(milliwatts)
+}
+
+pub(crate) fn flash_power() -> PowerSpec {
+    PowerSpec {
+        idle: mw(500),
+        controller: mw(1_000),
+        media: MediaPower::Flash { read: mw(80), program: mw(90), erase: mw(70), channel: mw(100) },
+        states: Vec::new(),
+    }
+}
+
+fn state(name: &str, power: Watts, after: Duration, entry: Duration, exit: Duration) -> PowerState {
+    PowerState { name: name.to_owned(), power, after, entry, exit, exit_power: mw(700) }
+}
+
+fn two_states() -> Vec<PowerState> {
+    vec![
+        state("slumber", mw(50), us(1_000), us(100), us(300)),
+        state("sleep", mw(5), us(20_000), us(500), us(2_000)),
+    ]
+}
+
+fn metered(power: PowerSpec) -> SystemSpec {
+    nvme(DriveSpec { power: Some(power), ..small_drive() })
+}
+
+fn energy(sample: &Sample) -> &EnergyUse {
+    sample.energy.as_ref().expect("the drive's power is known")
+}
+
+fn part(energy: &EnergyUse, name: &str) -> f64 {
+    energy.parts.iter().find(|part| part.name == name).expect(name).energy_joules
+}
+
+fn time(energy: &EnergyUse, name: &str) -> Duration {
+    energy.states.iter().find(|state| state.name == name).expect(name).time
+}
+
+fn close(seen: f64, expected: f64) {
+    assert!((seen / expected - 1.0).abs() < 1e-9, "{seen} for {expected}");
+}
+
+/// Single reads with a pause after each.
+fn with_pauses(think: Duration, count: u64) -> Test {
+    let block = Bytes::kibi(4);
+    Test { volume: Some(block * count), ..test(block, Pattern::Uniform, true, 1) }
+        .with(|asked| asked.think = think)
+}
+
+#[test]
+fn what_nobody_knows_is_absent_and_what_is_metered_changes_nothing_else() {
+    let mixed = test(Bytes::kibi(16), Pattern::Uniform, true, 8);
+    let plain = run(&nvme(small_drive()), &mixed);
+    assert_eq!(plain.energy, None);
+    let seen = run(&metered(flash_power()), &mixed);
+    assert_eq!(Sample { energy: None, ..seen }, plain);
+    // A sum over drives of which one is not known would say less than there was.
+    let mut system = times(metered(flash_power()), 2);
+    system.attachments[1].drive.power = None;
+    assert_eq!(run(&system, &mixed).energy, None);
+    system.attachments[1].drive.power = Some(flash_power());
+    assert_eq!(energy(&run(&system, &mixed)).drives, 2);
+}
+
+#[test]
+fn a_drive_that_does_nothing_takes_its_idle_power() {
+    let nothing = MediaPower::Flash { read: mw(0), program: mw(0), erase: mw(0), channel: mw(0) };
+    let power = PowerSpec { controller: mw(0), media: nothing, ..flash_power() };
+    let long = Test {
+        duration: Some(Duration::from_seconds(7)),
+        volume: None,
+        ..with_pauses(Duration::from_seconds(3), 1)
+    };
+    let sample = run(&metered(power), &long);
+    assert_eq!(energy(&sample).elapsed, Duration::from_seconds(7));
+    close(energy(&sample).energy_joules, 3.5);
+    close(energy(&sample).power_mean_watts, 0.5);
+}
+
+/// 2,048 reads of 16 KiB: each senses for 50 us, and takes 200 ns of commands and 40.96 us of data on its channel.
+#[test]
+fn saturated_reads_take_what_their_operations_take() {
+    let sample = run(&metered(flash_power()), &test(Bytes::kibi(16), Pattern::Uniform, true, 32));
+    let seen = energy(&sample);
+    let reads = 2_048.0;
+    close(part(seen, "flash read"), reads * 50e-6 * 0.080);
+    close(part(seen, "flash channels"), reads * (0.2e-6 + 40.96e-6) * 0.100);
+    assert_eq!((part(seen, "flash program"), part(seen, "flash erase")), (0.0, 0.0));
+    // It has work from the first command's arrival until the last one's answer is out.
+    let working = time(seen, "working");
+    assert!(working > sample.elapsed.saturating_sub(us(5)) && working < sample.elapsed);
+    close(part(seen, "controller"), working.as_seconds());
+    close(part(seen, "idle"), sample.elapsed.as_seconds() * 0.5);
+    close(seen.parts.iter().map(|part| part.energy_joules).sum(), seen.energy_joules);
+    let watts = seen.energy_joules / sample.elapsed.as_seconds();
+    close(seen.power_mean_watts, watts);
+    close(sample.iops_per_watt().unwrap(), reads / sample.elapsed.as_seconds() / watts);
+    close(sample.joules_per_gigabyte().unwrap(), watts / (sample.throughput().0 as f64 / 1e9));
+}
+
+#[test]
+fn counting_from_the_end_of_a_ramp_covers_the_duration_and_no_more() {
+    let test = Test {
+        ramp: us(5_000),
+        duration: Some(us(20_000)),
+        volume: None,
+        ..test(Bytes::kibi(16), Pattern::Uniform, true, 32)
+    };
+    let sample = run(&metered(flash_power()), &test);
+    let seen = energy(&sample);
+    assert_eq!(seen.elapsed, us(20_000));
+    assert_eq!(time(seen, "working"), us(20_000));
+    // Four dies at most sense all the time, and 40.96 of 91 us go to the channel of a die.
+    let read = part(seen, "flash read") / (0.080 * 0.020);
+    assert!((1.5..4.0).contains(&read), "{read} dies");
+}
+
+/// The mean latency of single reads with a pause after each, in picoseconds.
+fn latency(states: Vec<PowerState>, think: Duration) -> (f64, Sample) {
+    let system = metered(PowerSpec { states, ..flash_power() });
+    let sample = run(&system, &with_pauses(think, 20));
+    (sample.latency().mean_ns() * 1e3, sample)
+}
+
+/// Time between an answer and the next command's arrival at the drive, besides the pause.
+fn between() -> Duration {
+    let sample = latency(Vec::new(), us(500)).1;
+    let seen = energy(&sample);
+    Duration::from_picoseconds(time(seen, "idle").picoseconds()).saturating_sub(us(500) * 19) / 20
+}
+
+#[test]
+fn a_command_waits_for_the_exit_of_the_state_that_it_finds() {
+    let (awake, _) = latency(two_states(), us(900));
+    let (slumbering, sample) = latency(two_states(), us(5_000));
+    // The first one finds the drive as it was switched on, awake.
+    close(slumbering - awake, 300e6 * 19.0 / 20.0);
+    let seen = energy(&sample);
+    assert_eq!(time(seen, "waking"), us(300) * 19);
+    let slumber = seen.states.iter().find(|state| state.name == "slumber").unwrap();
+    assert_eq!(slumber.reached, Some(19));
+    close(part(seen, "waking"), 19.0 * 300e-6 * 0.7);
+    close(part(seen, "states"), slumber.time.as_seconds() * 0.05);
+    let hop = sample.path.as_ref().unwrap().hops.iter().find(|hop| hop.name == "power state");
+    close(hop.unwrap().wait_ns, 300e3 * 19.0 / 20.0);
+    let (asleep, _) = latency(two_states(), us(50_000));
+    close(asleep - awake, 2_000e6 * 19.0 / 20.0);
+}
+
+#[test]
+fn a_state_is_entered_after_its_time_and_not_a_picosecond_before() {
+    let after = us(1_000);
+    let at = |think: Duration| {
+        let states = vec![state("slumber", mw(50), after, Duration::ZERO, us(300))];
+        let sample = latency(states, think).1;
+        time(energy(&sample), "waking")
+    };
+    let gap = between();
+    let think = after.saturating_sub(gap);
+    assert!(gap < us(20), "{gap}");
+    let slack = Duration::from_nanoseconds(50);
+    assert_eq!(at(think.saturating_sub(slack)), Duration::ZERO);
+    assert_eq!(at(think + slack), us(300) * 19);
+}
+
+/// Whatever was written is programmed, and what takes energy for it is each program, in the background too.
+#[test]
+fn writes_take_their_programs_after_the_last_answer_too() {
+    let system = metered(flash_power());
+    let mut simulator = at_rest(&system, Bytes::ZERO.into());
+    let length = Bytes::kibi(512);
+    let access = Access { operation: Operation::Write, offset: Bytes::ZERO, length };
+    simulator.submit(Submission::new(Instant::ZERO, access)).unwrap();
+    let answered = simulator.advance().unwrap().completed;
+    let early = simulator.power(answered).unwrap();
+    assert_eq!(simulator.advance(), None);
+    let end = simulator.now();
+    let readings = simulator.power(end).unwrap();
+    // Of flash the second part is programming. Units of two planes of 16 KiB.
+    let (before, program) = (early[0].media[1], readings[0].media[1]);
+    assert_eq!(program, us(600) * 16);
+    assert!(before < program);
+    assert!(end > answered + us(1_000));
+    // It works until the last program has ended, and rests from then on.
+    let later = end + us(100);
+    let resting = simulator.power(later).unwrap()[0].times.since(&readings[0].times);
+    assert_eq!((resting.idle, resting.working), (us(100), Duration::ZERO));
+    let idle = readings[0].times.idle;
+    assert!(idle < us(10), "{idle}");
+}
+
+fn disk(states: Vec<PowerState>) -> SystemSpec {
+    let disk = small_disk();
+    let power = PowerSpec {
+        idle: mw(4_000),
+        controller: mw(500),
+        media: MediaPower::Disk { seek: mw(2_000), transfer: mw(1_000) },
+        states,
+    };
+    let drive = DriveSpec { media: MediaSpec::Disk(disk), power: Some(power), ..small_drive() };
+    crate::tests::runs::sata(drive)
+}
+
+#[test]
+fn an_arm_takes_power_while_it_moves_and_none_while_the_platters_turn() {
+    let random = Test {
+        volume: Some(Bytes::kibi(4) * 2_000),
+        ..test(Bytes::kibi(4), Pattern::Uniform, true, 1)
+    };
+    let sample = run(&disk(Vec::new()), &random);
+    let seen = energy(&sample);
+    let each = |name, watts: f64| part(seen, name) / watts / 2_000.0;
+    // The mean over pairs of cylinders is the published average; all data lies in less than half of them.
+    let seek = each("arm", 2.0);
+    assert!((1e-3..4e-3).contains(&seek), "{seek} s");
+    // Eight of 333 or 201 sectors, with the change of a track for few of them.
+    let heads = each("heads", 1.0);
+    let turn = 60.0 / 7_200.0;
+    assert!((8.0 * turn / 333.0..8.0 * turn / 201.0 * 1.3).contains(&heads), "{heads} s");
+    // Half a revolution of each goes by without either.
+    let rest = sample.elapsed.as_seconds() / 2_000.0 - seek - heads;
+    assert!(rest > 0.4 * turn, "{rest} s");
+}
+
+#[test]
+fn a_disk_that_stands_still_starts_to_turn_for_the_next_read() {
+    let standby = PowerState {
+        exit_power: mw(15_000),
+        ..state("standby", mw(800), us(1_000_000), us(0), us(8_000_000))
+    };
+    let slow = with_pauses(us(5_000_000), 3);
+    let sample = run(&disk(vec![standby]), &slow);
+    let seen = energy(&sample);
+    assert_eq!(time(seen, "waking"), us(8_000_000) * 2);
+    close(part(seen, "waking"), 16.0 * 15.0);
+    assert!((time(seen, "standby").as_seconds() - 8.0).abs() < 0.1);
+}
+
+/// The arithmetic of AnandTech 7843, page 3: a laptop of 50 Wh whose drive takes 1 W in light use and 3 W in heavy
+/// use, and one that does the same work 20% and 40% faster and then idles at 0.05 W. The page has 80% light use,
+/// 9.6 W and 5.2 hours with the first, and 1.1 W, 0.3 W less and 10 minutes more with the second.
+#[test]
+fn a_faster_drive_rests_the_time_that_it_saves() {
+    let nothing = MediaPower::Flash { read: mw(0), program: mw(0), erase: mw(0), channel: mw(0) };
+    let mean = |active: u64, faster: f64| {
+        // One command at a time: the pause fills up what the slow drive, which never rests, takes for one.
+        let system = |power: PowerSpec, time: Duration| {
+            let mut system = metered(power);
+            system.attachments[0].drive.front_end.read_latency = time;
+            system.attachments[0].protocol.read_time = Duration::ZERO;
+            system.attachments[0].way.links[0].latency = Duration::ZERO;
+            system
+        };
+        let power = PowerSpec {
+            idle: mw(50),
+            controller: mw(active - 50),
+            media: nothing,
+            states: Vec::new(),
+        };
+        let slow = run(&system(power.clone(), us(1_000_000)), &with_pauses(us(0), 50));
+        let time = slow.elapsed / 50;
+        let fast_time = Duration::from_picoseconds((time.picoseconds() as f64 / faster) as u64);
+        let extra = time.saturating_sub(us(1_000_000));
+        let quick = system(power, fast_time.saturating_sub(extra));
+        let pause = time.saturating_sub(fast_time);
+        let fast = run(&quick, &with_pauses(pause, 5_000));
+        (energy(&slow).power_mean_watts, energy(&fast).power_mean_watts)
+    };
+    let (light, heavy) = (mean(1_000, 1.2), mean(3_000, 1.4));
+    let mix = |light: f64, heavy: f64| 0.8 * light + 0.2 * heavy;
+    let (slow, fast) = (mix(light.0, heavy.0), mix(light.1, heavy.1));
+    assert!((slow - 1.4).abs() < 0.001 && (fast - 1.1048).abs() < 0.001, "{slow} W, {fast} W");
+    let host = HostPower { base: mw(8_200), battery: "50 Wh".parse().ok() };
+    let (slow, fast) = (host.battery_hours(slow).unwrap(), host.battery_hours(fast).unwrap());
+    assert!((slow - 5.208).abs() < 0.002, "{slow} h");
+    let minutes = (fast - slow) * 60.0;
+    assert!((minutes - 9.92).abs() < 0.05, "{minutes} min");
+}
+
+#[test]
+fn what_no_drive_takes_is_told_with_its_place() {
+    let says = |power: PowerSpec, expected: &str| {
+        let seen = metered(power).check().unwrap_err().to_string();
+        assert!(seen.contains(expected), "{seen}");
+    };
+    let with = |states: Vec<PowerState>| PowerSpec { states, ..flash_power() };
+    assert_eq!(metered(with(two_states())).check(), Ok(()));
+    says(PowerSpec { idle: mw(20_000_000), ..flash_power() }, "drive.power.idle = 20 kW: at most");
+    let media = MediaPower::Disk { seek: mw(1), transfer: mw(1) };
+    says(PowerSpec { media, ..flash_power() }, "drive.power = other media");
+    let one = |power, after, exit| vec![state("one", power, after, us(0), exit)];
+    says(with(one(mw(501), us(1), us(1))), "drive.power.state.power = 501 mW: at most 500 mW");
+    says(with(one(mw(1), us(4_000_000_000), us(1))), "drive.power.state.after");
+    says(with(one(mw(1), us(1), us(4_000_000_000))), "drive.power.state.exit");
+    let mut states = two_states();
+    states[1].after = us(1_099);
+    says(with(states), "drive.power.state.after = 1.099 ms: at least 1.1 ms");
+    says(with(vec![two_states()[0].clone(); 33]), "drive.power.state = 33");
+    let host = |host_power| SystemSpec { host_power: Some(host_power), ..metered(flash_power()) };
+    let flat = HostPower { base: mw(1), battery: Some(Joules::ZERO) };
+    assert!(host(flat).check().unwrap_err().to_string().contains("platform.power.battery"));
+    let hot = HostPower { base: mw(20_000_000), battery: None };
+    assert!(host(hot).check().unwrap_err().to_string().contains("platform.power.base"));
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(48))]
+
+    /// Whatever is asked when: the times are the time, the energy is power times time and operations, no part goes
+    /// backwards between any two looks, and no die works for longer than there is.
+    #[test]
+    fn energy_is_conserved(
+        gaps in proptest::collection::vec((0u64..40_000, 0u64..6, 1u64..40), 1..40), seed: u64,
+        cache: bool, suspends: bool,
+    ) {
+        let power = PowerSpec { states: two_states(), ..flash_power() };
+        let mut system = metered(power.clone());
+        let flash = system.attachments[0].drive.flash_mut();
+        flash.die.cache_read = cache;
+        flash.die.cache_program = cache;
+        flash.die.suspend =
+            suspends.then_some(SuspendSpec { enter: us(20), resume: us(10) });
+        system.faults = vec![retrying(if suspends { 0.3 } else { 0.0 })];
+        prop_assert_eq!(system.check(), Ok(()));
+        let dies = system.attachments[0].drive.flash().dies();
+        let mut simulator = at_rest(&system, Bytes::mebi(32).into());
+        let mut at = Instant::ZERO;
+        for (index, (gap, kind, blocks)) in gaps.into_iter().enumerate() {
+            at = at + us(gap);
+            let operation = if kind < 3 { Operation::Read } else { Operation::Write };
+            let offset = Bytes::kibi(4) * (seed.wrapping_mul(index as u64 + 1) % 8_000);
+            let access = Access { operation, offset, length: Bytes::kibi(4) * blocks };
+            simulator.submit(Submission::new(at, access).by(index as u32)).unwrap();
+        }
+        let mut last = simulator.power(Instant::ZERO).unwrap().remove(0);
+        let mut sum = Joules::ZERO;
+        let mut now = Instant::ZERO;
+        while simulator.next_at().is_some() {
+            now = now + us(137);
+            simulator.advance_until(now);
+            if simulator.now() < now && simulator.next_at().is_some_and(|next| next <= now) {
+                now = simulator.now();
+            }
+            let reading = simulator.power(now).unwrap().remove(0);
+            let step = reading.since(&last);
+            prop_assert_eq!(reading.times.total(), now.since(Instant::ZERO));
+            prop_assert_eq!(step.times.total() + last.times.total(), reading.times.total());
+            let passed = step.times.total();
+            prop_assert!(step.media[..3].iter().copied().sum::<Duration>() <= passed * dies);
+            sum += drive_energy(&power, &step);
+            last = reading;
+        }
+        // In steps or at once, to the attojoule.
+        prop_assert_eq!(sum, drive_energy(&power, &last));
+    }
+}

@@ -1,0 +1,282 @@
+//! Queues and interrupts in whole systems: shares, exact delays, and what stays the same.
+
+use crate::engine::budget::Hop;
+use crate::simulator::{Completion, Simulator};
+use crate::spec::submission::Submission;
+use crate::spec::{
+    ArbitrationSpec, ClassWeights, CoalescingSpec, ProtocolKind, QueueClass, SystemSpec,
+};
+use crate::tests::random_read;
+use crate::tests::runs::{at_rest, nvme, sata, simulate, small_drive, unlimited};
+use lanemark_schema::rng::StreamKey;
+use lanemark_schema::units::{Bytes, Duration, Instant, Ratio};
+use lanemark_schema::workload::{Access, Operation, Pattern, Test};
+use proptest::prelude::*;
+
+fn us(microseconds: u64) -> Duration {
+    Duration::from_microseconds(microseconds)
+}
+
+/// A read of 4 KiB; reads of neighbouring places go to different dies.
+fn read(place: u64) -> Access {
+    let offset = small_drive().flash().unit() * (place % 1024);
+    Access { operation: Operation::Read, offset, length: Bytes::kibi(4) }
+}
+
+/// A system whose front end is the limit.
+fn slow_front_end() -> SystemSpec {
+    let mut system = nvme(unlimited());
+    system.attachments[0].drive.front_end.read_time = us(10);
+    system
+}
+
+/// Completions of each thread, which keeps its depth outstanding, among the first `count`.
+fn served(system: &SystemSpec, depths: &[u32], count: u64) -> Vec<f64> {
+    assert_eq!(system.check(), Ok(()));
+    let mut simulator = at_rest(system, Bytes::mebi(32).into());
+    let mut submitted = 0;
+    let mut submit = |simulator: &mut Simulator, thread: u32| {
+        let now = simulator.now();
+        simulator
+            .submit(Submission::new(now, read(submitted)).by(thread).tagged(thread.into()))
+            .unwrap();
+        submitted += 1;
+    };
+    for (thread, &depth) in depths.iter().enumerate() {
+        (0..depth).for_each(|_| submit(&mut simulator, thread as u32));
+    }
+    let mut shares = vec![0.0; depths.len()];
+    for _ in 0..count {
+        let completion = simulator.advance().unwrap();
+        let latency = completion.completed.since(completion.submitted);
+        assert_eq!(completion.budget.total(), latency, "stages must sum to the latency");
+        shares[completion.tag as usize] += 1.0 / count as f64;
+        submit(&mut simulator, completion.tag as u32);
+    }
+    shares
+}
+
+#[track_caller]
+fn assert_shares(seen: &[f64], expected: &[f64]) {
+    for (seen, expected) in seen.iter().zip(expected) {
+        assert!((seen / expected - 1.0).abs() < 0.01, "{seen} for {expected}");
+    }
+}
+
+/// All completions of `accesses`, submitted to thread 0 at their instants.
+fn all(system: &SystemSpec, accesses: &[(Instant, u32)]) -> (Vec<Completion>, u64) {
+    let mut simulator = at_rest(system, Bytes::mebi(32).into());
+    for (tag, &(at, thread)) in accesses.iter().enumerate() {
+        simulator
+            .submit(Submission::new(at, read(tag as u64)).by(thread).tagged(tag as u64))
+            .unwrap();
+    }
+    let mut completions = Vec::new();
+    while let Some(completion) = simulator.advance() {
+        let latency = completion.completed.since(completion.submitted);
+        assert_eq!(completion.budget.total(), latency, "stages must sum to the latency");
+        completions.push(completion);
+    }
+    assert_eq!(completions.len(), accesses.len());
+    (completions, simulator.interrupts())
+}
+
+#[test]
+fn round_robin_gives_a_shallow_queue_the_share_of_a_deep_one() {
+    let mut system = slow_front_end();
+    assert_shares(&served(&system, &[64, 4], 10_000), &[0.5, 0.5]);
+    // In the order of arrival, as without queues to choose from, depth decides.
+    system.attachments[0].protocol.queues = 1;
+    assert_shares(&served(&system, &[60, 4], 10_000), &[60.0 / 64.0, 4.0 / 64.0]);
+}
+
+#[test]
+fn saturated_queues_get_the_shares_of_their_weights() {
+    let mut system = slow_front_end();
+    system.attachments[0].protocol.arbitration = ArbitrationSpec {
+        weights: Some(ClassWeights { high: 8, medium: 4, low: 2 }),
+        burst: Some(2),
+        queue_classes: vec![QueueClass::High, QueueClass::Medium, QueueClass::Low],
+    };
+    // The fourth queue has no class, and shares with the medium one.
+    let expected = [8.0 / 14.0, 2.0 / 14.0, 2.0 / 14.0, 2.0 / 14.0];
+    assert_shares(&served(&system, &[32, 32, 32, 32], 28_000), &expected);
+    system.attachments[0].protocol.arbitration.queue_classes[2] = QueueClass::Urgent;
+    assert!(served(&system, &[32, 32, 32, 32], 1_000)[2] > 0.99, "all but what came before");
+}
+
+#[test]
+fn an_urgent_command_waits_for_one_service_and_not_for_the_queue() {
+    let mut system = slow_front_end();
+    system.attachments[0].drive.front_end.read_latency = us(3);
+    system.attachments[0].protocol.arbitration = ArbitrationSpec {
+        weights: Some(ClassWeights { high: 1, medium: 1, low: 1 }),
+        queue_classes: vec![QueueClass::Medium, QueueClass::Urgent],
+        ..ArbitrationSpec::default()
+    };
+    let mut accesses = vec![(Instant::ZERO, 0); 50];
+    accesses.push((Instant::ZERO + us(100), 1));
+    let (completions, _) = all(&system, &accesses);
+    let urgent = completions.iter().find(|completion| completion.tag == 50).unwrap();
+    let front_end = Hop::FrontEnd as usize;
+    assert!(urgent.budget.wait(front_end) <= us(10));
+    assert_eq!(urgent.budget.service(front_end), us(13));
+    // Those that it overtook wait one service longer than without it, as the last of them shows.
+    let (before, _) = all(&system, &accesses[..50]);
+    let last = |completions: &[Completion]| completions.last().unwrap().completed;
+    assert_eq!(last(&completions).since(last(&before)), us(10));
+}
+
+#[test]
+fn a_threshold_that_is_met_announces_all_with_one_interrupt() {
+    let mut system = nvme(small_drive());
+    system.attachments[0].protocol.interrupt_time = us(2);
+    system.attachments[0].protocol.coalescing = CoalescingSpec { threshold: 4, time: us(10_000) };
+    let accesses = [(Instant::ZERO, 0); 8];
+    let (completions, interrupts) = all(&system, &accesses);
+    assert_eq!(interrupts, 2);
+    let complete = system.attachments[0].protocol.read_time / 2;
+    for batch in completions.chunks(4) {
+        // The first of a batch pays the interrupt; each pays its own completion.
+        let first = batch[0].completed;
+        for (place, completion) in batch.iter().enumerate() {
+            assert_eq!(completion.completed, first + complete * place as u64);
+        }
+        let cpu = Hop::Cpu as usize;
+        let service = batch.iter().map(|completion| completion.budget.service(cpu));
+        assert_eq!(service.sum::<Duration>(), us(2) + system.attachments[0].protocol.read_time * 4);
+    }
+}
+
+#[test]
+fn a_completion_alone_waits_for_the_aggregation_time() {
+    let mut system = nvme(small_drive());
+    let alone = [(Instant::ZERO, 0)];
+    let (before, interrupts) = all(&system, &alone);
+    assert_eq!(interrupts, 1);
+    system.attachments[0].protocol.coalescing = CoalescingSpec { threshold: 4, time: us(100) };
+    let (after, interrupts) = all(&system, &alone);
+    assert_eq!(interrupts, 1);
+    assert_eq!(after[0].completed, before[0].completed + us(100));
+    let wait = |completion: &Completion| completion.budget.wait(Hop::Protocol as usize);
+    assert_eq!(wait(&after[0]), wait(&before[0]) + us(100));
+    // Two of different queues do not wait for each other, and each has its interrupt.
+    let (both, interrupts) = all(&system, &[(Instant::ZERO, 0), (Instant::ZERO + us(7), 1)]);
+    assert_eq!(interrupts, 2);
+    assert_eq!(both[0].completed, after[0].completed);
+    assert_eq!(both[1].completed, after[0].completed + us(7));
+    // Three in time are announced when the time of the first is over.
+    let at = |microseconds| (Instant::ZERO + us(microseconds), 0);
+    let (three, interrupts) = all(&system, &[at(0), at(30), at(60)]);
+    assert_eq!(interrupts, 1);
+    assert_eq!(three[0].completed, after[0].completed);
+    assert_eq!(three[2].completed, after[0].completed + system.attachments[0].protocol.read_time);
+}
+
+#[test]
+fn every_nvme_completion_pays_its_interrupt() {
+    let mut system = nvme(small_drive());
+    let accesses = [(Instant::ZERO, 0), (Instant::ZERO + us(500), 1)];
+    let (before, _) = all(&system, &accesses);
+    system.attachments[0].protocol.interrupt_time = us(3);
+    let (after, interrupts) = all(&system, &accesses);
+    assert_eq!(interrupts, 2);
+    for (before, after) in before.iter().zip(&after) {
+        assert_eq!(after.completed, before.completed + us(3));
+    }
+}
+
+#[test]
+fn one_ahci_interrupt_is_for_all_that_come_while_its_handler_runs() {
+    let mut system = sata(small_drive());
+    system.attachments[0].protocol.interrupt_time = us(50);
+    let (_, interrupts) = all(&system, &[(Instant::ZERO, 0), (Instant::ZERO + us(1_000), 0)]);
+    assert_eq!(interrupts, 2, "far apart, each has its own");
+    // Together they come within the 50 us of the first handler, one frame after the other.
+    let (completions, interrupts) = all(&system, &[(Instant::ZERO, 0); 4]);
+    assert_eq!(interrupts, 1);
+    let complete = system.attachments[0].protocol.read_time / 2;
+    let first = completions[0].completed;
+    assert_eq!(completions[3].completed, first + complete * 3);
+}
+
+#[test]
+fn a_queue_of_the_highest_number_works_like_any_other() {
+    let mut system = nvme(small_drive());
+    system.attachments[0].protocol.queues = 65_535;
+    system.attachments[0].protocol.queue_depth = 65_536;
+    let accesses: Vec<_> =
+        (0..64).map(|index| (Instant::ZERO, if index % 2 == 0 { 65_534 } else { 1 })).collect();
+    assert_eq!(all(&system, &accesses).1, 64);
+}
+
+prop_compose! {
+    fn any_queues()(
+        queues in 1u32..6, depth in 1u32..40, burst in proptest::option::of(1u32..9),
+        weights in proptest::option::of((1u32..9, 1u32..9, 1u32..9)),
+        classes in proptest::collection::vec(0usize..4, 0..6),
+        threshold in 1u32..9, time in 0u64..200, interrupt_time in 0u64..20,
+    ) -> SystemSpec {
+        use QueueClass::{High, Low, Medium, Urgent};
+        let mut system = nvme(small_drive());
+        system.attachments[0].protocol.queues = queues;
+        system.attachments[0].protocol.queue_depth = depth;
+        system.attachments[0].protocol.interrupt_time = us(interrupt_time);
+        system.attachments[0].protocol.coalescing = CoalescingSpec { threshold, time: us(time) };
+        let classes = classes.into_iter().take(queues as usize);
+        system.attachments[0].protocol.arbitration = ArbitrationSpec {
+            weights: weights.map(|(high, medium, low)| ClassWeights { high, medium, low }),
+            burst,
+            queue_classes: classes.map(|class| [Urgent, High, Medium, Low][class]).collect(),
+        };
+        system
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(96))]
+
+    /// Whatever the queues and interrupts, every request comes back, its stages sum to its latency, and
+    /// it comes to the same again.
+    #[test]
+    fn queues_and_interrupts_lose_nothing(
+        system in any_queues(), engines in 1u32..4, front_end in 0u64..30, blocks in 1u64..70,
+        read_share in 0.0f64..=1.0, threads in 1u32..7, depth in 1u32..20, seed: u64, over_sata: bool,
+    ) {
+        let mut system = system;
+        system.attachments[0].drive.front_end.engines = engines;
+        system.attachments[0].drive.front_end.read_time = us(front_end);
+        system.attachments[0].drive.flash_mut().blocks_per_plane = 4096;
+        if over_sata {
+            let arbitration = ArbitrationSpec::default();
+            let drive = system.attachments[0].drive.clone();
+            system.attachments[0].way = sata(drive).attachments[0].way.clone();
+            system.attachments[0].protocol.kind = ProtocolKind::Ahci;
+            (system.attachments[0].protocol.queues, system.attachments[0].protocol.queue_depth) = (1, 32);
+            system.attachments[0].protocol.arbitration = arbitration;
+            system.attachments[0].protocol.coalescing = CoalescingSpec::default();
+        }
+        prop_assert_eq!(system.check(), Ok(()));
+        let block = Bytes(blocks * 4096);
+        let volume = Bytes(block.get() * 300);
+        let test =
+            Test { block, threads, span: Bytes::mebi(32), volume: Some(volume), ..random_read() }
+                .with(|asked| {
+                    asked.alignment = block;
+                    asked.pattern = Pattern::Uniform;
+                    asked.read_share = Ratio::new(read_share).unwrap();
+                    asked.queue_depth = depth;
+                });
+        prop_assert_eq!(test.check(), Ok(()));
+        let sample = simulate(&system, &test, StreamKey::from_seed(seed)).unwrap();
+        prop_assert_eq!(sample.bytes(), volume);
+        let path = sample.path.as_ref().unwrap();
+        let staged: f64 = path.hops.iter().map(|hop| hop.wait_ns + hop.service_ns).sum();
+        prop_assert!((staged - sample.latency().mean_ns()).abs() <= 0.51);
+        for hop in &path.hops {
+            prop_assert!((0.0..=1.0).contains(&hop.utilisation), "{} {}", hop.name, hop.utilisation);
+        }
+        let again = simulate(&system, &test, StreamKey::from_seed(seed)).unwrap();
+        prop_assert_eq!(again, sample);
+    }
+}

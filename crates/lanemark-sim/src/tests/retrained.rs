@@ -1,0 +1,250 @@
+//! Links that train again during a run: from then on, the system behaves like a system that has the new links.
+
+use std::convert::Infallible;
+
+use crate::engine::budget::Budget;
+use crate::link::{
+    LinkLaw, Pcie, PcieGeneration, Sas, SasRate, Sata, SataCommands, SataRate, UsbRate,
+    UsbTransport,
+};
+use crate::run::replay::{Pace, Replay, Speed, replay};
+use crate::spec::submission::Submission;
+use crate::spec::target::Target;
+use crate::spec::{Multipath, SystemSpec};
+use crate::tests::fault::with;
+use crate::tests::link::{dual, enclosed, held, pio};
+use crate::tests::runs::{
+    checked, megabytes, nvme, run, sas, sata, share, small_drive, storage_at_rest, test, times,
+    unlimited,
+};
+use lanemark_schema::units::{Bytes, BytesPerSecond, Duration, Instant};
+use lanemark_schema::workload::fault::{Fault, FaultKind, LinkPlace};
+use lanemark_schema::workload::{Access, Arrival, Operation, Pattern, Test};
+
+fn ms(milliseconds: u64) -> Duration {
+    Duration::from_microseconds(milliseconds * 1_000)
+}
+
+fn access(operation: Operation, offset: u64, length: u64) -> Access {
+    Access { operation, offset: Bytes::kibi(offset), length: Bytes::kibi(length) }
+}
+
+/// Every kind of request by itself, reads that queue, and reads and writes at once.
+fn load() -> Vec<(Duration, Access)> {
+    use Operation::{Flush, Read, Trim, Write};
+    let one =
+        [(Read, 4), (Write, 4), (Read, 128), (Write, 12), (Flush, 0), (Trim, 64), (Write, 128)];
+    let mut all: Vec<(Duration, Access)> = (0..)
+        .zip(one)
+        .map(|(index, (operation, length))| {
+            let offset = if operation == Flush { 0 } else { 1024 + 256 * index };
+            (ms(5 * index), access(operation, offset, length))
+        })
+        .collect();
+    for index in 0..12 {
+        let operation = if index % 3 == 2 { Write } else { Read };
+        all.push((ms(50), access(operation, 128 * index, 4 + 16 * (index % 2))));
+    }
+    all
+}
+
+/// Time that a load takes, with its start.
+const LOAD: u64 = 100;
+
+/// Runs the load on every drive twice, and returns the latency and budget of each request of the second run.
+fn second_load(system: &SystemSpec) -> Vec<(Duration, Budget)> {
+    let mut storage = storage_at_rest(system, Bytes::mebi(32).into());
+    let mut tag = 0;
+    for begin in [ms(0), ms(LOAD)] {
+        for drive in 0..system.drives() as u16 {
+            for (at, access) in load() {
+                let target = Target { drive, namespace: 0 };
+                storage
+                    .submit(
+                        Submission::new(Instant::ZERO + begin + at, access).to(target).tagged(tag),
+                    )
+                    .unwrap();
+                tag += 1;
+            }
+        }
+    }
+    let mut seen: Vec<_> = std::iter::from_fn(|| storage.advance()).collect();
+    seen.sort_by_key(|done| done.tag);
+    assert_eq!(seen.len() as u64, tag);
+    let (first, second) = seen.split_at(seen.len() / 2);
+    let end = first.iter().map(|done| done.completed).max().unwrap();
+    assert!(end < Instant::ZERO + ms(LOAD - 2), "the first load ends before the second: {end:?}");
+    second.iter().map(|done| (done.completed.since(done.submitted), done.budget)).collect()
+}
+
+/// The system whose links are those that a fault trains them to.
+fn trained(system: &SystemSpec, text: &str) -> SystemSpec {
+    let fault: Fault = format!("{text} at=1ms").parse().unwrap();
+    let FaultKind::Retrain { link: LinkPlace { port, number }, to } = fault.kind else {
+        unreachable!()
+    };
+    let mut new = system.clone();
+    for one in &mut new.attachments {
+        let way = match port {
+            0 => &mut one.way,
+            _ => &mut one.second.as_mut().unwrap().way,
+        };
+        let number = number.map_or(way.trunk + way.links.len() - 1, usize::from);
+        let link = match number.checked_sub(way.trunk) {
+            Some(own) => &mut way.links[own],
+            None => &mut new.trunk[number],
+        };
+        link.law = link.law.trained(to).unwrap();
+    }
+    assert_ne!(&new, system, "{text}");
+    new
+}
+
+/// Two SATA drives behind an uplink that both share.
+fn behind_an_uplink() -> SystemSpec {
+    let mut system = sata(small_drive());
+    system.attachments[0].way.links[0].law =
+        LinkLaw::Pcie(Pcie::new(PcieGeneration::Two, 4, Bytes(128), Bytes(512)));
+    share(&mut system, 1);
+    times(system, 2)
+}
+
+fn cases() -> Vec<(SystemSpec, &'static str)> {
+    let mut limited = small_drive();
+    limited.data_path_read = Some(BytesPerSecond(200_000_000));
+    limited.data_path_write = limited.data_path_read;
+    let mut closed = sas(small_drive(), 4);
+    closed.attachments[0].way.links[1].law = LinkLaw::Sas(Sas::new(SasRate::Gen3, 4));
+    let mut unqueued = sata(small_drive());
+    unqueued.attachments[0].way.links[1].law =
+        LinkLaw::Sata(Sata::new(SataRate::Gen3, SataCommands::Unqueued));
+    unqueued.attachments[0].protocol.queue_depth = 1;
+    let usb = |transport| enclosed(&small_drive(), UsbRate::Gen2, transport);
+    let mut faster = nvme(small_drive());
+    faster.attachments[0].way.links[0].speed = 3;
+    let mut shared = behind_an_uplink();
+    shared.trunk[0].speed = 2;
+    vec![
+        (nvme(small_drive()), "retrain lanes=1"),
+        (nvme(small_drive()), "retrain lanes=16"),
+        (nvme(small_drive()), "retrain generation=1"),
+        (faster, "retrain lanes=2 generation=2"),
+        (sata(small_drive()), "retrain speed=1.5Gb/s"),
+        (sata(small_drive()), "retrain link=0 lanes=1"),
+        (unqueued, "retrain speed=3Gb/s"),
+        (pio(&small_drive(), Bytes::kibi(2)), "retrain speed=3Gb/s"),
+        (held(&limited, Bytes(512)), "retrain speed=1.5Gb/s"),
+        (sas(small_drive(), 2), "retrain lanes=1"),
+        (sas(small_drive(), 1), "retrain lanes=4 speed=6Gb/s"),
+        (closed, "retrain lanes=2 speed=3Gb/s"),
+        (usb(UsbTransport::AttachedScsi), "retrain link=1 speed=5Gb/s"),
+        (usb(UsbTransport::BulkOnly), "retrain link=3 speed=1.5Gb/s"),
+        (dual(&small_drive(), Multipath::RoundRobin), "retrain port=1 speed=3Gb/s"),
+        (behind_an_uplink(), "retrain link=0 lanes=1"),
+        (shared, "retrain link=0 generation=1"),
+        (behind_an_uplink(), "retrain link=1 speed=1.5Gb/s"),
+    ]
+}
+
+#[test]
+fn a_retrained_system_equals_the_new_system() {
+    for (system, text) in cases() {
+        let (before, after) = (second_load(&system), second_load(&trained(&system, text)));
+        assert_ne!(before, after, "{text} makes a difference");
+        // Before the first request over the link, and after the link has carried all data.
+        for at in ["0s", "90ms"] {
+            let seen = second_load(&with(&system, &[&format!("{text} at={at}")]));
+            assert!(seen == after, "{text} at={at}");
+        }
+        for span in ["at=0s for=90ms", "at=2ms for=90ms"] {
+            let seen = second_load(&with(&system, &[&format!("{text} {span}")]));
+            assert!(seen == before, "{text} {span}");
+        }
+    }
+}
+
+#[test]
+fn a_link_follows_the_last_fault_that_holds_by_whichever_name() {
+    let after = |system: &SystemSpec, text: &str| second_load(&trained(system, text));
+    // The only link of a way is its first and its last.
+    let system = nvme(small_drive());
+    let wide = "retrain lanes=2 at=1ms";
+    let narrow = "retrain link=0 lanes=1 at=2ms for=90ms";
+    assert!(second_load(&with(&system, &[wide, narrow])) == after(&system, "retrain lanes=2"));
+    assert!(
+        second_load(&with(&system, &[wide, "retrain link=0 lanes=1 at=2ms"]))
+            == after(&system, "retrain lanes=1")
+    );
+    // A shared link has a name on the way of each drive.
+    let system = behind_an_uplink();
+    let first = "retrain link=0 lanes=1 drive=0 at=1ms";
+    let second = "retrain link=0 lanes=2 drive=1 at=2ms for=90ms";
+    let narrow = after(&system, "retrain link=0 lanes=1");
+    assert!(second_load(&with(&system, &[first, second])) == narrow);
+    let second = "retrain link=0 lanes=2 drive=1 at=2ms";
+    assert!(
+        second_load(&with(&system, &[first, second])) == after(&system, "retrain link=0 lanes=2")
+    );
+    // The links of two ports are two.
+    let system = dual(&small_drive(), Multipath::RoundRobin);
+    let (first, second) = ("retrain speed=3Gb/s at=2ms for=90ms", "retrain port=1 speed=6Gb/s");
+    let seen = second_load(&with(&system, &[first, &format!("{second} at=3ms")]));
+    assert!(seen == after(&system, second));
+    let system = behind_an_uplink();
+    // A fault of one drive's own link does not affect the link of the other drive.
+    let own = "retrain link=1 speed=1.5Gb/s drive=0 at=1ms";
+    let other = "retrain link=1 speed=3Gb/s drive=1 at=2ms for=90ms";
+    let seen = second_load(&with(&system, &[own, other]));
+    assert!(seen == second_load(&with(&system, &[own])));
+    assert!(seen != second_load(&system));
+}
+
+#[test]
+fn a_replay_over_a_retrained_link_equals_one_over_the_new_link() {
+    let plan = Replay {
+        pace: Pace::Recorded(Speed::RECORDED),
+        wrap: false,
+        laid_out: Bytes::mebi(32),
+        seed: 1,
+    };
+    let arrivals: Vec<Arrival> = (0..)
+        .zip(load())
+        .map(|(line, (at, access))| {
+            let at = Some(Instant::ZERO + at);
+            Arrival { at, device: 0, thread: 0, access, line }
+        })
+        .collect();
+    let figures = |system: &SystemSpec, from: usize| {
+        let arrivals = arrivals[from..].iter().map(|one| Ok::<_, Infallible>(*one));
+        let sample = replay(&checked(system), &plan, arrivals, &mut |_| true).unwrap().sample;
+        (sample.elapsed, sample.reads, sample.writes, sample.flushes, sample.trims)
+    };
+    for (system, text) in cases() {
+        let new = trained(&system, text);
+        let seen = figures(&with(&system, &[&format!("{text} at=0s")]), 0);
+        assert!(seen == figures(&new, 0), "{text}");
+        let over = figures(&with(&system, &[&format!("{text} at=0s for=1ps")]), 0);
+        assert!(over == figures(&system, 0), "{text}");
+    }
+}
+
+#[test]
+fn a_shared_link_that_trains_in_the_middle_carries_the_mean_of_before_and_after() {
+    let mut system = sata(unlimited());
+    system.attachments[0].way.links[0].law =
+        LinkLaw::Pcie(Pcie::new(PcieGeneration::One, 2, Bytes(128), Bytes(512)));
+    share(&mut system, 1);
+    let system = times(system, 2);
+    let test = Test {
+        volume: None,
+        duration: Some(ms(100)),
+        ..test(Bytes::kibi(128), Pattern::Sequential, true, 8)
+    };
+    let rate = |system: &SystemSpec| megabytes(&run(system, &test));
+    let (before, after) = (rate(&system), rate(&trained(&system, "retrain link=0 lanes=1")));
+    assert!((before / after - 2.0).abs() < 0.01, "the uplink is the limit: {before}, {after}");
+    // Named on the way of one drive, it is the link of both.
+    let seen = rate(&with(&system, &["retrain link=0 lanes=1 drive=1 at=50ms"]));
+    let mean = f64::midpoint(before, after);
+    assert!((seen / mean - 1.0).abs() < 0.02, "{seen} for {mean} MB/s");
+}

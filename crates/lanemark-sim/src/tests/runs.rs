@@ -1,0 +1,536 @@
+//! The simulator against closed forms, and the invariants of any system.
+
+use crate::link::{
+    LinkLaw, LinkSpec, Pcie, PcieGeneration, Sas, SasRate, Sata, SataCommands, SataRate, UsbRate,
+    UsbTransport,
+};
+use crate::spec::*;
+use crate::tests::link::enclosed;
+use crate::tests::random_read;
+use crate::tests::trajectory::trajectory;
+use crate::*;
+use lanemark_schema::rng::StreamKey;
+use lanemark_schema::units::{Bytes, BytesPerSecond, Duration, Instant, Ratio};
+use lanemark_schema::workload::fault::{LinkPlace, ReadRetries, Training};
+use lanemark_schema::workload::{Fault, FaultKind, Pattern, Test};
+use proptest::prelude::*;
+
+/// A drive of 64 MiB and a little more flash.
+pub(crate) fn small_drive() -> DriveSpec {
+    DriveSpec::example()
+}
+
+pub(crate) fn nvme(drive: DriveSpec) -> SystemSpec {
+    let mut system = SystemSpec::example();
+    system.attachments[0].drive = drive;
+    system
+}
+
+/// Reads that are repeated from the start on, the more the older the flash of all drives is.
+pub(crate) fn retrying(share: f64) -> Fault {
+    let share = Ratio::new(share).unwrap();
+    Fault::at(Duration::ZERO, FaultKind::ReadRetries(ReadRetries { share, endurance: 1_000 }))
+}
+
+/// Makes the first `count` links of the first drive's way the trunk.
+pub(crate) fn share(system: &mut SystemSpec, count: usize) {
+    let way = &mut system.attachments[0].way;
+    system.trunk = way.links.drain(..count).collect();
+    way.trunk = count;
+}
+
+/// A system with `count` drives like its first, each on a way of its own behind the trunk.
+pub(crate) fn times(mut system: SystemSpec, count: usize) -> SystemSpec {
+    system.attachments = vec![system.attachments[0].clone(); count];
+    system
+}
+
+pub(crate) fn sata(drive: DriveSpec) -> SystemSpec {
+    let mut system = nvme(drive);
+    system.attachments[0].protocol.kind = ProtocolKind::Ahci;
+    system.attachments[0].protocol.queues = 1;
+    system.attachments[0].protocol.queue_depth = 32;
+    system.attachments[0].way.links.push(LinkSpec {
+        name: "SATA 6 Gb/s".to_owned(),
+        law: LinkLaw::Sata(Sata::new(SataRate::Gen3, SataCommands::Queued)),
+        latency: Duration::ZERO,
+        speed: 1,
+    });
+    system
+}
+
+pub(crate) fn sas(drive: DriveSpec, phys: u32) -> SystemSpec {
+    let mut system = nvme(drive);
+    system.attachments[0].protocol.kind = ProtocolKind::SasHba;
+    system.attachments[0].protocol.queues = 1;
+    system.attachments[0].protocol.queue_depth = 256;
+    system.attachments[0].way.links.push(LinkSpec {
+        name: "SAS 12 Gb/s".to_owned(),
+        law: LinkLaw::Sas(Sas::new(SasRate::Gen3, phys).kept_open()),
+        latency: Duration::ZERO,
+        speed: 1,
+    });
+    system
+}
+
+/// A drive so fast that only the path counts.
+pub(crate) fn unlimited() -> DriveSpec {
+    let mut drive = small_drive();
+    drive.front_end.read_time = Duration::from_nanoseconds(10);
+    drive.front_end.read_latency = Duration::ZERO;
+    drive.flash_mut().read = PageTimes::alike(Duration::from_nanoseconds(10));
+    drive.flash_mut().channel_rate = BytesPerSecond(100_000_000_000);
+    drive.flash_mut().command_time = Duration::ZERO;
+    drive
+}
+
+pub(crate) fn test(block: Bytes, pattern: Pattern, read: bool, depth: u32) -> Test {
+    Test { block, span: Bytes::mebi(32), volume: Some(Bytes::mebi(32)), ..random_read() }.with(
+        |asked| {
+            asked.alignment = block;
+            asked.pattern = pattern;
+            asked.read_share = if read { Ratio::ONE } else { Ratio::ZERO };
+            asked.queue_depth = depth;
+        },
+    )
+}
+
+/// One repeat of `test` on `system`, both of which must pass their checks.
+pub(crate) fn simulate(
+    system: &SystemSpec,
+    test: &Test,
+    key: StreamKey,
+) -> Result<lanemark_schema::result::Sample, SimError> {
+    run_test(&checked(system), &test.clone().checked().unwrap(), key)
+}
+
+pub(crate) fn run(system: &SystemSpec, test: &Test) -> lanemark_schema::result::Sample {
+    simulate(system, test, StreamKey::from_seed(1)).unwrap()
+}
+
+pub(crate) fn checked(system: &SystemSpec) -> CheckedSystem {
+    system.clone().checked().unwrap()
+}
+
+/// A file system's part of a write is paid by its thread, once a request, and by no read.
+#[test]
+fn a_write_takes_its_thread_the_file_systems_part_besides() {
+    let mut system = nvme(unlimited());
+    system.cpu.write_submit = Duration::from_microseconds(100);
+    // Two commands of a request pay it once.
+    system.attachments[0].protocol.transfer_max = Bytes::kibi(4);
+    let rate = |block: u64, read, threads| {
+        let asked = test(Bytes::kibi(block), Pattern::Uniform, read, 16);
+        run(&system, &Test { threads, volume: Some(Bytes::mebi(8)), ..asked }).iops()
+    };
+    for (block, threads, bound) in [(4, 1, 10_000.0), (8, 1, 10_000.0), (4, 2, 20_000.0)] {
+        let seen = rate(block, false, threads);
+        assert!((seen / bound - 1.0).abs() < 0.03, "{block} KiB, {threads} threads: {seen}");
+    }
+    assert!(rate(4, true, 1) > 100_000.0);
+    let write = test(Bytes::kibi(4), Pattern::Uniform, false, 16);
+    let all = crate::run::ceiling::ceilings(&system, &write);
+    let law = &all.iter().find(|one| one.id == lanemark_schema::result::HopId::Cpu).unwrap().law;
+    assert!(law.contains("a read") && law.contains("a write on 1 of 4 cores"), "{law}");
+    assert_eq!(checked(&system).device_side().cpu.write_submit, Duration::ZERO);
+}
+
+/// An idle system.
+pub(crate) fn at_rest(system: &SystemSpec, content: Content) -> Simulator {
+    Simulator::new(&checked(system), content, StreamKey::from_seed(1))
+}
+
+/// An idle system with its volume.
+pub(crate) fn storage_at_rest(system: &SystemSpec, content: Content) -> Storage {
+    Storage::new(&checked(system), content, StreamKey::from_seed(1))
+}
+
+pub(crate) fn megabytes(sample: &lanemark_schema::result::Sample) -> f64 {
+    sample.throughput().as_megabytes()
+}
+
+#[test]
+fn one_read_takes_the_sum_of_its_stages() {
+    let system = nvme(small_drive());
+    let sample = run(&system, &test(Bytes::kibi(4), Pattern::Uniform, true, 1));
+    let LinkLaw::Pcie(pcie) = system.attachments[0].way.links[0].law else { unreachable!() };
+    let drive = &system.attachments[0].drive;
+    let expected = system.attachments[0].protocol.read_time
+        + Duration::from_nanoseconds(150)       // doorbell
+        + Duration::from_nanoseconds(500 + 300) // entry fetched
+        + drive.front_end.read_time + drive.front_end.read_latency
+        + drive.flash().command_time + drive.flash().read.mean()
+        + Bytes::kibi(4) / drive.flash().channel_rate
+        + pcie.write_time(Bytes::kibi(4)) // data, with the completion behind it
+        + pcie.write_time(Bytes(16))
+        + pcie.write_time(Bytes(4))
+        + Duration::from_nanoseconds(150);
+    assert_eq!(sample.latency().min_ns(), Some(expected.nanoseconds()));
+    assert_eq!(sample.latency().max_ns(), Some(expected.nanoseconds()));
+}
+
+#[test]
+fn a_saturated_pcie_link_carries_its_closed_form() {
+    let system = nvme(unlimited());
+    let LinkLaw::Pcie(pcie) = system.attachments[0].way.links[0].law else { unreachable!() };
+    let block = Bytes::kibi(128);
+    let overhead =
+        pcie.read_request_time(Bytes(64)) + pcie.write_time(Bytes(16)) + pcie.write_time(Bytes(4));
+    let formula = (block / (pcie.write_time(block) + overhead)).as_megabytes();
+    let seen = megabytes(&run(&system, &test(block, Pattern::Sequential, true, 16)));
+    assert!((seen / formula - 1.0).abs() < 0.002, "{seen} for {formula} MB/s");
+}
+
+#[test]
+fn saturated_dies_carry_their_closed_form() {
+    let mut system = nvme(small_drive());
+    system.attachments[0].drive.flash_mut().read =
+        PageTimes::alike(Duration::from_microseconds(400));
+    let flash = system.attachments[0].drive.flash().clone();
+    let block = flash.unit();
+    let per_unit = flash.command_time + flash.read.mean() + block / flash.channel_rate;
+    let formula = (block * flash.dies() / per_unit).as_megabytes();
+    let seen = megabytes(&run(&system, &test(block, Pattern::Sequential, true, 64)));
+    assert!((seen / formula - 1.0).abs() < 0.005, "{seen} for {formula} MB/s");
+}
+
+#[test]
+fn saturated_channels_carry_their_closed_form() {
+    let mut system = nvme(small_drive());
+    system.attachments[0].drive.flash_mut().read = PageTimes::alike(Duration::from_microseconds(1));
+    system.attachments[0].drive.flash_mut().channel_rate = BytesPerSecond(100_000_000);
+    system.attachments[0].drive.front_end.read_time = Duration::from_nanoseconds(10);
+    let flash = system.attachments[0].drive.flash().clone();
+    let block = flash.unit();
+    let on_channel = flash.command_time + block / flash.channel_rate;
+    let formula = (block * u64::from(flash.channels) / on_channel).as_megabytes();
+    let seen = megabytes(&run(&system, &test(block, Pattern::Sequential, true, 32)));
+    assert!((seen / formula - 1.0).abs() < 0.005, "{seen} for {formula} MB/s");
+}
+
+#[test]
+fn sustained_writes_go_at_the_rate_of_programming() {
+    let mut system = nvme(small_drive());
+    // Flash enough that nothing has to be erased.
+    system.attachments[0].drive.flash_mut().blocks_per_plane = 4096;
+    let flash = system.attachments[0].drive.flash().clone();
+    let unit = flash.unit();
+    let per_unit = flash.command_time + unit / flash.channel_rate + flash.program.mean();
+    let formula = (unit * flash.dies() / per_unit).as_megabytes();
+    let test = Test {
+        volume: Some(Bytes::mebi(48)),
+        ..test(Bytes::kibi(128), Pattern::Sequential, false, 8)
+    };
+    let sample = run(&system, &test);
+    // The buffer takes its capacity at once; the rest goes at the rate of the dies.
+    let drained = sample.bytes() - system.attachments[0].drive.buffer;
+    let seen = (drained / sample.elapsed).as_megabytes();
+    assert!((seen / formula - 1.0).abs() < 0.02, "{seen} for {formula} MB/s");
+}
+
+#[test]
+fn a_short_write_is_done_when_it_is_buffered() {
+    let system = nvme(small_drive());
+    let test =
+        Test { volume: Some(Bytes::kibi(512)), ..test(Bytes::kibi(4), Pattern::Uniform, false, 1) };
+    let p99 = run(&system, &test).latency().percentile_ns(99.0).unwrap();
+    assert!(p99 < 20_000, "{p99} ns is not a buffered write");
+}
+
+#[test]
+fn what_was_just_written_is_read_from_the_buffer() {
+    use lanemark_schema::workload::{Access, Operation};
+    let mut simulator = at_rest(&nvme(small_drive()), Bytes::ZERO.into());
+    let access = |operation| Access { operation, offset: Bytes::ZERO, length: Bytes::kibi(4) };
+    simulator.submit(Submission::new(Instant::ZERO, access(Operation::Write))).unwrap();
+    let written = simulator.advance().unwrap();
+    simulator
+        .submit(Submission::new(written.completed, access(Operation::Read)).tagged(1))
+        .unwrap();
+    let read = simulator.advance().unwrap();
+    assert!(read.completed.since(read.submitted) < Duration::from_microseconds(20));
+}
+
+#[test]
+fn one_core_carries_no_more_than_its_time_per_request() {
+    let mut system = nvme(unlimited());
+    system.attachments[0].protocol.read_time = Duration::from_microseconds(5);
+    let sample = run(&system, &test(Bytes::kibi(4), Pattern::Uniform, true, 32));
+    assert!((sample.iops() / 200_000.0 - 1.0).abs() < 0.01, "{} IOPS", sample.iops());
+    assert_eq!(sample.path.unwrap().busiest, "CPU core");
+}
+
+#[test]
+fn a_sleeping_core_delays_one_request_but_not_many() {
+    let mut system = nvme(small_drive());
+    let alone = test(Bytes::kibi(4), Pattern::Uniform, true, 1);
+    let before = run(&system, &alone).latency();
+    system.cpu.wake = Duration::from_microseconds(40);
+    system.cpu.idle_after = Duration::from_microseconds(5);
+    let after = run(&system, &alone).latency();
+    assert_eq!(after.max_ns().unwrap(), before.max_ns().unwrap() + 40_000);
+    // With a hundred outstanding the core has no time to sleep.
+    let many = test(Bytes::kibi(4), Pattern::Uniform, true, 100);
+    let busy = run(&system, &many).iops();
+    system.cpu.wake = Duration::ZERO;
+    assert!((busy / run(&system, &many).iops() - 1.0).abs() < 0.03);
+}
+
+#[test]
+fn ahci_holds_at_most_32_commands() {
+    // With 64 outstanding, half wait in the host: Little's law over the 32 slots bounds the rate.
+    let mut system = sata(small_drive());
+    system.attachments[0].drive.front_end.read_latency = Duration::from_microseconds(1000);
+    let sample = run(&system, &test(Bytes::kibi(4), Pattern::Uniform, true, 64));
+    assert!(sample.iops() < 32.0 / 0.001, "{} IOPS", sample.iops());
+    let deeper = nvme(system.attachments[0].drive.clone());
+    let sample = run(&deeper, &test(Bytes::kibi(4), Pattern::Uniform, true, 64));
+    assert!(sample.iops() > 32.0 / 0.001, "{} IOPS", sample.iops());
+}
+
+/// `count` SATA drives behind one uplink of `lanes` PCIe 1.0 lanes.
+fn behind_one_uplink(drive: DriveSpec, count: usize, lanes: u32) -> SystemSpec {
+    let mut system = sata(drive);
+    let law = Pcie::new(PcieGeneration::One, lanes, Bytes(128), Bytes(512));
+    system.attachments[0].way.links[0].law = LinkLaw::Pcie(law);
+    share(&mut system, 1);
+    times(system, count)
+}
+
+#[test]
+fn a_link_that_retrains_carries_less_from_then_on() {
+    let mut system = nvme(unlimited());
+    let test = Test {
+        volume: None,
+        duration: Some(Duration::from_microseconds(200_000)),
+        ..test(Bytes::kibi(128), Pattern::Sequential, true, 16)
+    };
+    let before = megabytes(&run(&system, &test));
+    let narrow = LinkLaw::Pcie(Pcie::new(PcieGeneration::Three, 1, Bytes(128), Bytes(512)));
+    let to = Training { lanes: Some(1), ..Training::default() };
+    let kind = FaultKind::Retrain { link: LinkPlace::default(), to };
+    system.faults = vec![Fault::at(Duration::from_microseconds(100_000), kind)];
+    let seen = megabytes(&run(&system, &test));
+    system.faults.clear();
+    system.attachments[0].way.links[0].law = narrow;
+    let after = megabytes(&run(&system, &test));
+    let expected = f64::midpoint(before, after);
+    assert!((seen / expected - 1.0).abs() < 0.03, "{seen} for {expected} MB/s");
+}
+
+#[test]
+fn drives_behind_one_uplink_share_it_and_no_more() {
+    let test = test(Bytes::kibi(128), Pattern::Sequential, true, 8);
+    let alone = megabytes(&run(&behind_one_uplink(unlimited(), 1, 4), &test));
+    let two = run(&behind_one_uplink(unlimited(), 2, 4), &test);
+    let four = run(&behind_one_uplink(unlimited(), 4, 4), &test);
+    // One drive is limited by its SATA link, two by theirs together, four by the uplink.
+    assert!((megabytes(&two) / alone - 1.4).abs() < 0.02 || megabytes(&two) > 1.35 * alone);
+    let LinkLaw::Pcie(pcie) = behind_one_uplink(unlimited(), 1, 4).trunk[0].law else {
+        unreachable!()
+    };
+    let block = Bytes::kibi(128);
+    let messages = pcie.write_time(Bytes(16))
+        + pcie.write_time(Bytes(4))
+        + pcie.read_request_time(Bytes(64)) * 2;
+    let formula = (block / (pcie.write_time(block) + messages)).as_megabytes();
+    assert!(
+        (megabytes(&four) / formula - 1.0).abs() < 0.01,
+        "{} for {formula} MB/s",
+        megabytes(&four)
+    );
+    let path = four.path.unwrap();
+    assert_eq!(path.busiest, "PCIe 3.0 x4", "the uplink's name in this fixture");
+    let waits: f64 = path.hops.iter().map(|hop| hop.wait_ns + hop.service_ns).sum();
+    assert!((waits - four.reads.unwrap().latency.mean_ns()).abs() < 0.51);
+}
+
+#[test]
+fn a_shared_uplink_is_fair_to_its_ports() {
+    use lanemark_schema::workload::{Access, Operation};
+    let system = behind_one_uplink(unlimited(), 4, 1);
+    let mut simulator = at_rest(&system, Bytes::mebi(32).into());
+    let access = |turn: u64| Access {
+        operation: Operation::Read,
+        offset: Bytes::kibi(128) * (turn % 256),
+        length: Bytes::kibi(128),
+    };
+    // Drive 0 keeps sixteen requests outstanding, the others two.
+    for drive in 0..4u16 {
+        for turn in 0..if drive == 0 { 16 } else { 2 } {
+            simulator
+                .submit(
+                    Submission::new(Instant::ZERO, access(turn))
+                        .to(drive)
+                        .by(drive.into())
+                        .tagged(drive.into()),
+                )
+                .unwrap();
+        }
+    }
+    let mut counts = [0u64; 4];
+    for turn in 0..4000 {
+        let done = simulator.advance().unwrap();
+        counts[done.tag as usize] += 1;
+        let drive = done.tag as u16;
+        simulator
+            .submit(
+                Submission::new(done.completed, access(turn))
+                    .to(drive)
+                    .by(drive.into())
+                    .tagged(done.tag),
+            )
+            .unwrap();
+    }
+    // Two bursts under way suffice for an equal share; sixteen bring no more.
+    assert!(counts.iter().all(|&count| (960..1040).contains(&count)), "{counts:?}");
+}
+
+#[test]
+fn drives_that_share_nothing_do_not_disturb_each_other() {
+    let pair = times(nvme(small_drive()), 2);
+    let test = test(Bytes::kibi(128), Pattern::Sequential, true, 4);
+    let (one, two) = (run(&nvme(small_drive()), &test), run(&pair, &test));
+    assert!((megabytes(&two) / megabytes(&one) - 2.0).abs() < 0.01);
+}
+
+#[test]
+fn the_trajectory_of_a_fixed_system_never_changes() {
+    let fingerprint = |system: &SystemSpec, test: &Test| {
+        let sample = run(system, test);
+        let events = sample.path.unwrap().events;
+        (sample.elapsed.picoseconds(), events, trajectory(system, test))
+    };
+    let mixed = test(Bytes::kibi(16), Pattern::Uniform, true, 8)
+        .with(|asked| asked.read_share = Ratio::new(0.7).unwrap());
+    let seen = [
+        fingerprint(&nvme(small_drive()), &mixed),
+        fingerprint(&sata(small_drive()), &mixed),
+        fingerprint(&sata(small_drive()), &test(Bytes::mebi(1), Pattern::Sequential, false, 1)),
+    ];
+    assert_eq!(seen, GOLDEN, "the model moved: say so in CHANGELOG and set the new fingerprint");
+}
+
+const GOLDEN: [(u64, u64, u64); 3] = [
+    (84207914123, 12595, 13072328339309354218),
+    (93249338747, 16053, 17085620618067019397),
+    (169735925941, 2816, 2342722973525052703),
+];
+
+prop_compose! {
+    fn any_drive()(
+        channels in 1u32..5, dies_per_channel in 1u32..4, planes in 1u32..4, page in 1u64..5,
+        engines in 1u32..3, read_us in 1u64..100, program_us in 50u64..900, rate in 50u64..800,
+        buffer in 1u64..4, limited: bool,
+    ) -> DriveSpec {
+        let mut drive = small_drive();
+        *drive.flash_mut() = FlashSpec {
+            channels, dies_per_channel, planes, page: Bytes::kibi(4 * page),
+            read: PageTimes::alike(Duration::from_microseconds(read_us)),
+            program: PageTimes::alike(Duration::from_microseconds(program_us)),
+            channel_rate: BytesPerSecond(rate * 1_000_000),
+            blocks_per_plane: 4096,
+            ..drive.flash().clone()
+        };
+        drive.front_end.engines = engines;
+        drive.buffer = Bytes::mebi(buffer);
+        drive.data_path_read = limited.then_some(BytesPerSecond(300_000_000));
+        drive.data_path_write = limited.then_some(BytesPerSecond(200_000_000));
+        drive
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
+    /// Bytes in are bytes out, stages sum to the latency, no hop is busy longer than the run, and
+    /// throughput times response time is the population (Little).
+    #[test]
+    fn any_system_keeps_the_invariants(
+        drive in any_drive(), kind in 0..11, beside in 0usize..3, shares: bool, blocks in 1u64..80, sequential: bool,
+        read_share in 0.0f64..=1.0, depth in 1u32..40, threads in 1u32..4, seed: u64,
+    ) {
+        let mut system = match kind {
+            0 => sata(drive.clone()),
+            1 => sas(drive.clone(), 2),
+            2 => crate::tests::link::pio(&drive, Bytes(512)),
+            3 => crate::tests::link::pio(&drive, Bytes::kibi(8)),
+            4 => crate::tests::link::held(&drive, Bytes(512)),
+            7 => crate::tests::link::dual(&drive, Multipath::RoundRobin),
+            8 => crate::tests::link::dual(&drive, Multipath::Failover),
+            9 => enclosed(&drive, UsbRate::Gen2, UsbTransport::AttachedScsi),
+            10 => enclosed(&drive, UsbRate::Gen1, UsbTransport::BulkOnly),
+            _ => nvme(drive.clone()),
+        };
+        if shares && system.trunk.is_empty() {
+            share(&mut system, 1);
+        }
+        system.attachments[0].namespaces =
+            if kind == 5 { vec![Bytes::mebi(32); 2] } else { Vec::new() };
+        let system = times(system, 1 + beside);
+        let drives = system.targets().len() as u64;
+        prop_assert_eq!(system.check(), Ok(()));
+        let block = Bytes(blocks * 4096);
+        let pattern = if sequential { Pattern::Sequential } else { Pattern::Uniform };
+        let volume = Some(Bytes(block.get() * 300));
+        let test = Test { block, threads, volume, ..test(block, pattern, true, depth) }
+            .with(|asked| asked.read_share = Ratio::new(read_share).unwrap());
+        prop_assert_eq!(test.check(), Ok(()));
+        let sample = simulate(&system, &test, StreamKey::from_seed(seed)).unwrap();
+        prop_assert_eq!(sample.bytes(), Bytes(block.get() * 300 * drives));
+        let path = sample.path.as_ref().unwrap();
+        let staged: f64 = path.hops.iter().map(|hop| hop.wait_ns + hop.service_ns).sum();
+        // The histogram keeps whole ns, so the means may differ by half of one.
+        prop_assert!((staged - sample.latency().mean_ns()).abs() <= 0.51);
+        for hop in &path.hops {
+            prop_assert!((0.0..=1.0).contains(&hop.utilisation), "{} {}", hop.name, hop.utilisation);
+        }
+        let outstanding = sample.iops() * sample.latency().mean_ns() / 1e9;
+        prop_assert!(outstanding <= (test.population() * drives) as f64 * 1.001, "{outstanding} outstanding");
+        // Sustained, no hop carries more than its law allows. The fill of the write buffer is not
+        // sustained, and reads that it serves need no flash.
+        let reads = sample.reads.as_ref().map_or(0, |reads| reads.latency.count());
+        let share = Ratio::new(reads as f64 / sample.operations() as f64).unwrap();
+        let pure = share == Ratio::ZERO || share == Ratio::ONE;
+        let seen = test.clone().with(|asked| asked.read_share = share);
+        let alone = if system.drives() == 1 { ceilings(&system, &seen) } else { Vec::new() };
+        for ceiling in alone {
+            let in_flash = ceiling.name.starts_with("flash");
+            let buffered = if in_flash && test.writes() { system.attachments[0].drive.buffer } else { Bytes::ZERO };
+            let drained = sample.bytes().get().saturating_sub(buffered.get());
+            let carried = (Bytes(drained) / sample.elapsed).0 as f64;
+            let most = ceiling.rate.map_or(f64::INFINITY, |rate| rate.0 as f64);
+            let held = carried <= most * 1.02 || (in_flash && !pure);
+            prop_assert!(held, "{}: {} of {}", ceiling.name, carried, most);
+        }
+        let again = simulate(&system, &test, StreamKey::from_seed(seed)).unwrap();
+        prop_assert_eq!(again, sample);
+    }
+}
+
+/// A drive whose reads take so long.
+fn reading_in(time: Duration) -> SystemSpec {
+    let mut system = nvme(small_drive());
+    system.attachments[0].drive.flash_mut().read = PageTimes::alike(time);
+    system
+}
+
+#[test]
+fn a_step_that_takes_too_long_is_no_system() {
+    assert!(reading_in(STEP_TIME_MAX).checked().is_ok());
+    let longer = STEP_TIME_MAX + Duration::from_picoseconds(1);
+    let error = reading_in(longer).checked().unwrap_err();
+    assert_eq!((error.field, error.bound.as_str()), ("drive.flash.read", "at most 60 s"));
+}
+
+#[test]
+fn a_run_that_reaches_the_end_of_simulated_time_ends_and_is_no_result() {
+    let span = Bytes::mebi(32);
+    let timed =
+        Test { span, volume: None, duration: Some(Duration::from_seconds(1)), ..random_read() };
+    let sample = simulate(&reading_in(STEP_TIME_MAX), &timed, StreamKey::from_seed(1)).unwrap();
+    assert!(sample.reads.is_none(), "a drive that has not answered yet has read nothing");
+    let pausing = Test { span, ..random_read() }.with(|asked| asked.think = Duration::INPUT_MAX);
+    let outcome = simulate(&nvme(small_drive()), &pausing, StreamKey::from_seed(1));
+    assert_eq!(outcome.unwrap_err(), SimError::NeverEnds);
+}

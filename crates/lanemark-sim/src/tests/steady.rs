@@ -1,0 +1,272 @@
+//! Drives on their way to the steady state: the three phases, the rule that finds the last, and what it is by theory.
+
+use crate::drive::write_amplification;
+use crate::spec::{Condition, DriveSpec};
+use crate::tests::runs::{nvme, run, simulate, small_drive, test};
+use lanemark_schema::result::Phases;
+use lanemark_schema::result::Sample;
+use lanemark_schema::result::steady::{Outcome, ROUNDS_MAX, WINDOW, judge};
+use lanemark_schema::rng::StreamKey;
+use lanemark_schema::units::{Bytes, Duration, Ratio};
+use lanemark_schema::workload::{Interval, Pattern, Rounds, Test, Tracked};
+
+/// 200 superblocks of 2 MiB, of which the data takes 156, so slow a flash that it alone is the limit.
+fn drive(condition: Condition) -> DriveSpec {
+    let mut drive = small_drive();
+    drive.capacity = Bytes::mebi(2 * 156);
+    drive.flash_mut().blocks_per_plane = 200;
+    drive.flash_mut().condition = condition;
+    drive
+}
+
+/// 4 KiB random writes over all of the drive for `seconds`.
+fn writes(drive: &DriveSpec, seconds: u64) -> Test {
+    Test {
+        span: drive.capacity,
+        volume: None,
+        duration: Some(Duration::from_seconds(seconds)),
+        ..test(Bytes::kibi(4), Pattern::Uniform, false, 32)
+    }
+}
+
+fn in_rounds(drive: &DriveSpec, length: Duration, tracked: Tracked) -> Test {
+    Test { duration: None, rounds: Some(Rounds { length, tracked }), ..writes(drive, 1) }
+}
+
+/// Write amplification by theory of the superblocks that hold data: one stream of the host's and one of what is moved fill one
+/// each, and collection keeps some erased.
+fn theory(drive: &DriveSpec) -> f64 {
+    let flash = drive.flash();
+    let filled = f64::from(flash.blocks_per_plane - flash.translation.erased_min) - 0.5;
+    write_amplification(filled * flash.superblock().get() as f64 / drive.capacity.get() as f64)
+}
+
+fn within(seen: f64, expected: f64, share: f64) {
+    assert!((seen / expected - 1.0).abs() < share, "{seen} for {expected}");
+}
+
+#[test]
+fn a_drive_goes_from_fresh_by_a_transition_to_its_steady_state() {
+    let drive = drive(Condition::Purged);
+    let interval = Duration::from_seconds(1).scaled(1, 4);
+    let test = Test { interval: Some(Interval::Fixed { interval }), ..writes(&drive, 25) };
+    let system = nvme(drive.clone());
+    let series = run(&system, &test).series.unwrap();
+    assert_eq!((series.points.len(), series.elapsed()), (100, Duration::from_seconds(25)));
+
+    // Fresh: every die takes a unit and programs it, all the time, and nothing is moved.
+    let flash = drive.flash();
+    let each = flash.command_time + flash.unit() / flash.channel_rate + flash.program.mean();
+    let dies = flash.dies() as f64 * flash.unit().get() as f64 / each.as_seconds();
+    let fresh = series.iops(1);
+    within(fresh, dies / 4096.0, 0.05);
+    let phases = Phases::of(&series);
+    let unmoved = phases.nothing_moved.unwrap();
+    // The flash is full once, whatever was overwritten in it meanwhile.
+    let full = flash.capacity().get() as f64 / dies;
+    within(unmoved.as_seconds(), full, 0.15);
+    for index in 1..(unmoved.as_seconds() / interval.as_seconds()) as usize {
+        within(series.iops(index), fresh, 0.05);
+    }
+
+    // Transition: slower from then on, and by more than half in the end.
+    let steady = phases.steady_from.expect("the last rounds are steady");
+    assert!(steady > unmoved, "{steady} after {unmoved}");
+    let quarter: Vec<f64> =
+        (75..100).step_by(5).map(|from| series.sum(from, from + 5).0.requests() as f64).collect();
+    assert!(matches!(judge(&quarter).0, Outcome::Reached { .. }), "{quarter:?}");
+    let rate = quarter.iter().sum::<f64>() / 25.0 / interval.as_seconds();
+    assert!(rate < fresh / 2.0, "{rate} of {fresh}");
+
+    let last = series.sum(75, 100).0;
+    within(last.write_amplification().unwrap(), theory(&drive), 0.10);
+}
+
+/// As SNIA preconditions a drive, and as the simulator begins in its steady state at once.
+#[test]
+fn a_drive_that_was_written_in_order_comes_to_the_state_that_the_law_begins_with() {
+    let steady = |condition| {
+        let drive = drive(condition);
+        let test = in_rounds(&drive, Duration::from_seconds(2), Tracked::Iops);
+        let sample = run(&nvme(drive), &test);
+        let state = sample.steady.clone().unwrap();
+        assert!(state.reached(), "{state:?}");
+        (sample, state.rounds.len())
+    };
+    let (run, rounds) = steady(Condition::Sequential);
+    let (law, at_once) = steady(Condition::Random);
+    assert_eq!(at_once, WINDOW, "steady from the first round on");
+    assert!(rounds > WINDOW, "steady after {rounds} rounds");
+    within(run.iops(), law.iops(), 0.05);
+    let amplification = |sample: &Sample| sample.drive.unwrap().write_amplification().unwrap();
+    within(amplification(&run), amplification(&law), 0.05);
+}
+
+/// Share of a drive that was ever written, and writes go to that alone: the rest is spare, as by the law. What lies behind it
+/// is read without flash.
+#[test]
+fn what_was_never_written_is_spare_to_collection() {
+    for share in [0.5, 0.8, 1.0] {
+        let mut drive = drive(Condition::Random);
+        drive.flash_mut().filled = Ratio::new(share).unwrap();
+        let written = Bytes((drive.capacity.get() as f64 * share) as u64 / 4096 * 4096);
+        let system = nvme(drive.clone());
+        let test = Test { span: written, ..writes(&drive, 4) };
+        let seen = run(&system, &test).drive.unwrap().write_amplification().unwrap();
+        within(seen, theory(&DriveSpec { capacity: written, ..drive.clone() }), 0.06);
+    }
+    let mut drive = drive(Condition::Random);
+    drive.flash_mut().filled = Ratio::HALF;
+    let half = drive.capacity.get() / 2;
+    let reads = |offset| Test {
+        span: Bytes(half),
+        offset: Bytes(offset),
+        volume: Some(Bytes::mebi(4)),
+        ..test(Bytes::kibi(4), Pattern::Uniform, true, 1)
+    };
+    let (of_flash, of_nothing) = (reads(0), reads(half));
+    let system = nvme(drive.clone());
+    let latency = |test: &Test| run(&system, test).latency().mean_ns();
+    let sense = drive.flash().read.mean().as_seconds() * 1e9;
+    assert!(latency(&of_flash) > latency(&of_nothing) + 0.9 * sense);
+}
+
+#[test]
+fn the_sample_of_a_test_of_rounds_is_its_last_five() {
+    let drive = drive(Condition::Random);
+    let length = Duration::from_microseconds(200_000);
+    for tracked in [Tracked::Iops, Tracked::Throughput, Tracked::Latency] {
+        let sample = run(&nvme(drive.clone()), &in_rounds(&drive, length, tracked));
+        let steady = sample.steady.clone().unwrap();
+        assert_eq!(sample.elapsed, length * WINDOW as u64);
+        let rounds = &steady.rounds[steady.rounds.len() - WINDOW..];
+        let mean = |of: fn(&lanemark_schema::result::steady::Round) -> f64| {
+            rounds.iter().map(of).sum::<f64>() / WINDOW as f64
+        };
+        within(sample.iops(), mean(|round| round.iops), 1e-9);
+        within(sample.throughput().0 as f64, mean(|round| round.throughput_bytes_per_second), 1e-6);
+        within(sample.latency().mean_ns(), mean(|round| round.latency_mean_ns), 0.02);
+        let written: u64 =
+            rounds.iter().map(|round| round.drive.unwrap().flash_written().get()).sum();
+        assert_eq!(sample.drive.unwrap().flash_written(), Bytes(written));
+        let path = sample.path.unwrap();
+        let spent: f64 = path.hops.iter().map(|hop| hop.wait_ns + hop.service_ns).sum();
+        within(spent, mean(|round| round.latency_mean_ns), 0.02);
+    }
+}
+
+/// A drive in its steady state takes the same power in every window, and none of it is counted twice.
+#[test]
+fn the_energy_of_a_test_of_rounds_is_that_of_its_last_five() {
+    let mut drive = drive(Condition::Random);
+    drive.power = Some(crate::tests::power::flash_power());
+    let length = Duration::from_microseconds(400_000);
+    let rounds = run(&nvme(drive.clone()), &in_rounds(&drive, length, Tracked::Iops));
+    let whole = run(&nvme(drive.clone()), &writes(&drive, 2));
+    let (of_rounds, of_whole) = (rounds.energy.unwrap(), whole.energy.unwrap());
+    assert_eq!(of_rounds.elapsed, rounds.elapsed);
+    within(of_rounds.power_mean_watts, of_whole.power_mean_watts, 0.05);
+}
+
+#[test]
+fn a_test_that_never_becomes_steady_ends_after_25_rounds_and_says_so() {
+    // Rounds so short that next to none of them sees a completion.
+    let drive = drive(Condition::Purged);
+    let length = Duration::from_microseconds(1);
+    let sample = run(&nvme(drive.clone()), &in_rounds(&drive, length, Tracked::Iops));
+    let steady = sample.steady.unwrap();
+    assert_eq!(steady.rounds.len(), ROUNDS_MAX);
+    let doubt = steady.doubt("t").unwrap().to_string();
+    assert!(doubt.starts_with("t: not steady after 25 rounds, "), "{doubt}");
+}
+
+#[test]
+fn a_series_adds_up_to_its_sample_and_changes_nothing() {
+    let drive = drive(Condition::Random);
+    let mixed = Test {
+        ramp: Duration::from_microseconds(20_000),
+        duration: Some(Duration::from_microseconds(500_000)),
+        ..writes(&drive, 1)
+    }
+    .with(|asked| asked.read_share = lanemark_schema::units::Ratio::new(0.5).unwrap());
+    let interval = Duration::from_microseconds(7_000);
+    let system = nvme(drive);
+    let plain = run(&system, &mixed);
+    let watched =
+        run(&system, &Test { interval: Some(Interval::Fixed { interval }), ..mixed.clone() });
+    let series = watched.series.clone().unwrap();
+    assert_eq!(Sample { series: None, ..watched.clone() }, plain);
+    let (all, elapsed) = series.sum(0, series.points.len());
+    assert_eq!(elapsed, plain.elapsed);
+    let (reads, writes) = (plain.reads.unwrap(), plain.writes.unwrap());
+    assert_eq!((all.reads, all.writes), (reads.latency.count(), writes.latency.count()));
+    assert_eq!((all.read_bytes, all.written_bytes), (reads.bytes, writes.bytes));
+    within(all.latency_mean_ns, watched.latency().mean_ns(), 1e-9);
+    assert_eq!(Some(all.latency_max_ns), watched.latency().max_ns());
+    assert_eq!(all.drive, plain.drive);
+}
+
+/// A long run asks for no more memory than a short one, and is recorded without being asked.
+#[test]
+fn a_test_of_a_minute_is_recorded_by_itself() {
+    let system = nvme(drive(Condition::Fresh));
+    let one = writes(&system.attachments[0].drive, 60).with(|asked| {
+        asked.queue_depth = 1;
+        asked.think = Duration::from_microseconds(50_000);
+    });
+    let key = StreamKey::from_seed(1);
+    let series = simulate(&system, &one, key).unwrap().series.unwrap();
+    assert_eq!((series.points.len(), series.elapsed()), (600, Duration::from_seconds(60)));
+    let short = Test { duration: Some(Duration::from_seconds(59)), ..one };
+    assert_eq!(simulate(&system, &short, key).unwrap().series, None);
+}
+
+/// The share that a steady drive shows is what a fresh one is told: both then write as fast, and move as much.
+#[test]
+fn a_measured_share_beside_collection_does_what_simulated_collection_does() {
+    for filled in [0.7, 1.0] {
+        let mut steady = drive(Condition::Random);
+        steady.flash_mut().filled = Ratio::new(filled).unwrap();
+        let span = Bytes((steady.capacity.get() as f64 * filled) as u64 / 4096 * 4096);
+        let test = Test { span, ..writes(&steady, 8) };
+        let simulated = run(&nvme(steady), &test);
+        let amplification = simulated.drive.unwrap().write_amplification().unwrap();
+        assert!(amplification > 1.3, "{amplification}");
+
+        let mut told = drive(Condition::Fresh);
+        // Room for all that is written, so that nothing is collected beside.
+        told.flash_mut().blocks_per_plane = 4000;
+        told.flash_mut().translation.beside_collection = Ratio::new(1.0 / amplification);
+        let sample = run(&nvme(told.clone()), &test);
+        within(sample.iops(), simulated.iops(), 0.05);
+        within(sample.drive.unwrap().write_amplification().unwrap(), amplification, 0.02);
+
+        let mut in_order = test.clone();
+        in_order.requests_mut().unwrap().pattern = Pattern::Sequential;
+        let fresh = {
+            let mut fresh = told.clone();
+            fresh.flash_mut().translation.beside_collection = None;
+            run(&nvme(fresh), &in_order).iops()
+        };
+        within(run(&nvme(told), &in_order).iops(), fresh, 0.01);
+    }
+}
+
+#[test]
+fn a_share_beside_collection_is_of_drives_whose_collection_is_not_simulated() {
+    let mut drive = drive(Condition::Fresh);
+    drive.flash_mut().translation.beside_collection = Ratio::new(0.5);
+    assert!(drive.flash().check(drive.capacity).is_ok());
+    for (condition, share) in [
+        (Condition::Random, 0.5),
+        (Condition::Sequential, 0.5),
+        (Condition::Fresh, 0.0),
+        (Condition::Fresh, 0.001),
+    ] {
+        let mut wrong = drive.clone();
+        wrong.flash_mut().condition = condition;
+        wrong.flash_mut().translation.beside_collection = Ratio::new(share);
+        let error = wrong.flash().check(wrong.capacity).unwrap_err();
+        assert_eq!(error.field, "drive.translation.beside_collection", "{condition:?} {share}");
+    }
+}

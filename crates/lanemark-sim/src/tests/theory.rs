@@ -1,0 +1,199 @@
+//! Whole systems against queueing theory: M/D/1 in open loop, a closed network by mean-value analysis, and Little's
+//! law.
+
+use crate::spec::*;
+use crate::tests::runs::{at_rest, nvme, simulate, unlimited};
+use crate::*;
+use lanemark_schema::rng::{Rng, StreamKey};
+use lanemark_schema::units::{Bytes, Duration, Instant};
+use lanemark_schema::workload::{Access, Operation, Test};
+
+/// A system whose drive holds nothing, so that reads need no flash, and takes no time but what `change` says.
+fn idle(change: impl FnOnce(&mut SystemSpec)) -> SystemSpec {
+    let mut system = nvme(unlimited());
+    system.attachments[0].protocol.read_time = Duration::ZERO;
+    system.attachments[0].protocol.queues = 1;
+    system.attachments[0].protocol.queue_depth = 65_536;
+    system.attachments[0].protocol.transfer_max = Bytes::mebi(16);
+    system.attachments[0].drive.front_end.read_time = Duration::ZERO;
+    change(&mut system);
+    assert_eq!(system.check(), Ok(()));
+    system
+}
+
+fn exponential(rng: &mut Rng, mean: f64) -> f64 {
+    rng.exponential() * mean
+}
+
+fn read(offset: u64, length: Bytes) -> Access {
+    Access { operation: Operation::Read, offset: Bytes(offset), length }
+}
+
+/// Poisson arrivals at one engine that takes the same time for each: W = rho s / 2 (1 - rho)
+/// (Pollaczek-Khinchine).
+#[test]
+fn an_engine_under_poisson_arrivals_keeps_them_waiting_as_m_d_1() {
+    let service = Duration::from_microseconds(10);
+    let system = idle(|system| system.attachments[0].drive.front_end.read_time = service);
+    for load in [0.3, 0.6, 0.85] {
+        let mut rng = Rng::new(StreamKey::from_seed(11));
+        let mut simulator = at_rest(&system, Bytes::ZERO.into());
+        let (mut at, mut waited, mut shortest, mut count) = (0.0, 0.0, f64::INFINITY, 0u64);
+        let (mut outstanding, mut counted) = (0.0, 0.0);
+        for tag in 0..600_000 {
+            at += exponential(&mut rng, service.picoseconds() as f64 / load);
+            let now = Instant::from_picoseconds(at as u64);
+            while let Some(done) = simulator.advance_until(now) {
+                let latency = done.completed.since(done.submitted).as_seconds();
+                waited += latency;
+                shortest = f64::min(shortest, latency);
+                count += 1;
+            }
+            outstanding += simulator.outstanding() as f64;
+            counted += 1.0;
+            simulator.submit(Submission::new(now, read(0, Bytes(512))).tagged(tag)).unwrap();
+        }
+        let seen = waited / count as f64 - shortest;
+        let formula = load * service.as_seconds() / (2.0 * (1.0 - load));
+        assert!((seen / formula - 1.0).abs() < 0.02, "load {load}: {seen} s for {formula} s");
+        // What an arrival finds is what there is on average (PASTA), and that is rate times time (Little).
+        let little = count as f64 / (at / 1e12) * waited / count as f64;
+        let found = outstanding / counted;
+        assert!((found / little - 1.0).abs() < 0.02, "load {load}: {found} found for {little}");
+    }
+}
+
+/// So many customers think, and read lengths that are exponentially distributed over one narrow link. By
+/// mean-value analysis (Reiser and Lavenberg, JACM 27(2), 1980) R(n) = S (1 + Q(n - 1)), X = n / (Z + R),
+/// Q = X R: exact for exponential service at the queue and any distribution of the delays.
+#[test]
+fn a_closed_network_carries_what_mean_value_analysis_says() {
+    let think = Duration::from_microseconds(400);
+    let mean = 32.0 * 1024.0;
+    let system = idle(|system| {
+        system.cpu.cores = 64;
+        let law = link::Pcie::new(link::PcieGeneration::One, 1, Bytes(128), Bytes(512));
+        system.attachments[0].way.links[0].law = link::LinkLaw::Pcie(law);
+    });
+    let link =
+        link::Link::new(&system.attachments[0].way.links[0], crate::host::protocol::COMPLETION);
+    let whole = link::Place { first: true, last: true };
+    let run = |customers: u64| {
+        let mut rng = Rng::new(StreamKey::from_seed(5));
+        let mut simulator = at_rest(&system, Bytes::ZERO.into());
+        let mut service = 0.0;
+        let mut next = |service: &mut f64| {
+            let sectors = (exponential(&mut rng, mean) / 512.0).ceil().clamp(1.0, 8192.0);
+            let length = Bytes(sectors as u64 * 512);
+            *service += link.read_time(length, whole).as_seconds();
+            read(0, length)
+        };
+        for customer in 0..customers {
+            let access = next(&mut service);
+            simulator
+                .submit(Submission::new(Instant::ZERO, access).by(customer as u32).tagged(customer))
+                .unwrap();
+        }
+        let (mut count, mut latency) = (0u64, 0.0);
+        while let Some(done) = simulator.advance() {
+            count += 1;
+            latency += done.completed.since(done.submitted).as_seconds();
+            if count == 300_000 {
+                break;
+            }
+            let access = next(&mut service);
+            simulator
+                .submit(
+                    Submission::new(done.completed + think, access)
+                        .by(done.tag as u32)
+                        .tagged(done.tag),
+                )
+                .unwrap();
+        }
+        let elapsed = simulator.now().since(Instant::ZERO).as_seconds();
+        (count as f64 / elapsed, latency / count as f64, service / (count + customers) as f64)
+    };
+    let (_, alone, service) = run(1);
+    let delay = think.as_seconds() + alone - service;
+    let mut queue = 0.0;
+    for customers in 1..=16 {
+        let response = service * (1.0 + queue);
+        let throughput = customers as f64 / (delay + response);
+        queue = throughput * response;
+        if [2, 4, 8, 16].contains(&customers) {
+            let (seen, latency, _) = run(customers);
+            assert!((seen / throughput - 1.0).abs() < 0.02, "{customers}: {seen} for {throughput}");
+            let expected = response + alone - service;
+            assert!(
+                (latency / expected - 1.0).abs() < 0.02,
+                "{customers}: {latency} for {expected}"
+            );
+        }
+    }
+}
+
+/// A test with an open loop waits as the formula says: its generator makes the arrivals, and its latencies hold the waiting.
+#[test]
+fn a_test_in_open_loop_waits_as_m_d_1_and_longer_where_its_queue_is_too_short() {
+    use lanemark_schema::workload::{Load, Process};
+    let service = Duration::from_microseconds(10);
+    let system = idle(|system| system.attachments[0].drive.front_end.read_time = service);
+    let load = Load::Open { rate_per_second: 80_000.0, process: Process::Poisson };
+    let block = Bytes::kibi(4);
+    let test = Test {
+        volume: Some(block * 400_000),
+        ..crate::tests::runs::test(block, lanemark_schema::workload::Pattern::Uniform, true, 4096)
+    }
+    .with(|asked| asked.load = load);
+    let key = StreamKey::from_seed(3);
+    let sample = simulate(&system, &test, key).unwrap();
+    let latency = sample.latency();
+    let waited = latency.mean_ns() - latency.min_ns().unwrap() as f64;
+    let formula = 0.8 * 10_000.0 / (2.0 * 0.2);
+    assert!((waited / formula - 1.0).abs() < 0.04, "{waited} ns for {formula}");
+    assert!((sample.iops() / 80_000.0 - 1.0).abs() < 0.01);
+    let kept = sample.punctuality.as_ref().unwrap();
+    assert_eq!((kept.held_back, kept.lateness.count()), (0, 400_000));
+    // Stages are in picoseconds, and a latency is kept in whole nanoseconds, half of one off at most: all that wait for
+    // nobody are off by the same part of it.
+    let staged = |sample: &lanemark_schema::result::Sample| {
+        let hops = sample.path.as_ref().unwrap().hops.iter();
+        let stages: f64 = hops.map(|hop| hop.wait_ns + hop.service_ns).sum();
+        (stages - sample.latency().mean_ns()).abs() <= 0.5
+    };
+    assert!(staged(&sample));
+    // Two at a time: the others wait outside, and latencies hold that all the same.
+    let narrow = test.with(|asked| asked.queue_depth = 2);
+    let narrow = simulate(&system, &narrow, key).unwrap();
+    let kept = narrow.punctuality.as_ref().unwrap();
+    assert!(kept.held_back > 100_000, "{} of 400000 held back", kept.held_back);
+    assert!(narrow.latency().mean_ns() >= 0.95 * latency.mean_ns());
+    assert!(staged(&narrow));
+}
+
+/// Flushes and trims of a test are counted apart, and its figures are those of reads and writes.
+#[test]
+fn flushes_and_trims_of_a_test_are_counted_apart() {
+    use lanemark_schema::workload::Mix;
+    let system = nvme(unlimited());
+    let block = Bytes::kibi(4);
+    let mix = Mix {
+        flush_every: Some(10),
+        trim_share: lanemark_schema::units::Ratio::new(0.1).unwrap(),
+        ..Mix::default()
+    };
+    let test = Test {
+        volume: Some(block * 10_000),
+        ..crate::tests::runs::test(block, lanemark_schema::workload::Pattern::Uniform, false, 8)
+    }
+    .with(|asked| asked.mix = mix);
+    let sample = simulate(&system, &test, StreamKey::from_seed(3)).unwrap();
+    let count = |direction: &Option<lanemark_schema::result::DirectionResult>| {
+        direction.as_ref().unwrap().latency.count()
+    };
+    let (writes, flushes, trims) =
+        (count(&sample.writes), count(&sample.flushes), count(&sample.trims));
+    assert!((flushes as i64 - writes as i64 / 10).abs() <= 1, "{flushes} for {writes}");
+    assert!((trims as f64 / (writes + trims) as f64 - 0.1).abs() < 0.01, "{trims} for {writes}");
+    assert_eq!((sample.operations(), sample.bytes()), (writes, block * writes));
+}

@@ -1,0 +1,418 @@
+//! Timing rules of protocols and promises of drives, each by itself: not a picosecond before its time, and at it.
+//!
+//! Dies are in `drive/solid_state/flash_tests.rs`, links in `link/timing_tests.rs`, collection in
+//! `drive/solid_state/translation/collection_tests.rs`.
+
+use crate::spec::*;
+use crate::tests::runs::{at_rest, nvme, run, sas, sata, small_drive, test, unlimited};
+use crate::*;
+use lanemark_schema::units::{Bytes, Duration, Instant};
+use lanemark_schema::workload::{Access, Operation, Pattern, Test};
+
+const BLOCK: Bytes = Bytes::kibi(4);
+
+/// A request: when, by which thread, and what.
+type Ask = (Duration, u32, Access);
+
+fn us(microseconds: u64) -> Duration {
+    Duration::from_microseconds(microseconds)
+}
+
+/// A read at `at`; each `place` is of another unit.
+fn read(at: Duration, thread: u32, place: u64) -> Ask {
+    let offset = small_drive().flash().unit() * place;
+    (at, thread, Access { operation: Operation::Read, offset, length: BLOCK })
+}
+
+fn flush(at: Duration) -> Ask {
+    let (offset, length) = (Bytes::ZERO, Bytes::ZERO);
+    (at, 0, Access { operation: Operation::Flush, offset, length })
+}
+
+/// The simulator with all of `asks` submitted.
+fn asked(system: &SystemSpec, asks: &[Ask]) -> Simulator {
+    assert_eq!(system.check(), Ok(()));
+    let mut simulator = at_rest(system, Bytes::mebi(32).into());
+    for (tag, &(at, thread, access)) in asks.iter().enumerate() {
+        simulator
+            .submit(Submission::new(Instant::ZERO + at, access).by(thread).tagged(tag as u64))
+            .unwrap();
+    }
+    simulator
+}
+
+/// When the last of `asks` is complete, since the start.
+fn last(system: &SystemSpec, asks: &[Ask]) -> Duration {
+    let mut simulator = asked(system, asks);
+    let tag = asks.len() as u64 - 1;
+    let found = std::iter::from_fn(|| simulator.advance()).find(|done| done.tag == tag);
+    found.unwrap().completed.since(Instant::ZERO)
+}
+
+/// Checks that the last of `asks` is complete at `at`, and not a picosecond before.
+#[track_caller]
+fn complete_at(system: &SystemSpec, asks: &[Ask], at: Duration) {
+    assert_eq!(last(system, asks), at, "the last of {asks:?}");
+    let tag = asks.len() as u64 - 1;
+    let by = |limit: Duration| {
+        let mut simulator = asked(system, asks);
+        let until = Instant::ZERO + limit;
+        std::iter::from_fn(|| simulator.advance_until(until)).any(|done| done.tag == tag)
+    };
+    assert!(!by(at - Duration::from_picoseconds(1)) && by(at), "the last of {asks:?}");
+}
+
+/// A drive whose commands take a millisecond, many at once.
+fn slow() -> DriveSpec {
+    let mut drive = small_drive();
+    drive.front_end.read_latency = us(1_000);
+    drive
+}
+
+#[test]
+fn a_command_waits_for_a_slot_and_no_longer() {
+    for mut system in [nvme(slow()), sata(slow()), sas(slow(), 1)] {
+        let alone = last(&system, &[read(us(0), 0, 0)]);
+        let asks: Vec<Ask> = (0..5).map(|place| read(us(100 * place), 0, place)).collect();
+        system.attachments[0].protocol.queue_depth = 5;
+        complete_at(&system, &asks, us(400) + alone);
+        // With four slots it goes when the first has come back.
+        system.attachments[0].protocol.queue_depth = 4;
+        complete_at(&system, &asks, alone + alone);
+    }
+}
+
+#[test]
+fn queues_of_nvme_have_slots_of_their_own() {
+    let mut system = nvme(slow());
+    let alone = last(&system, &[read(us(0), 0, 0)]);
+    system.attachments[0].protocol.queue_depth = 1;
+    complete_at(&system, &[read(us(0), 0, 0), read(us(10), 1, 1)], us(10) + alone);
+    complete_at(&system, &[read(us(0), 0, 0), read(us(10), 4, 1)], alone + alone);
+}
+
+#[test]
+fn ahci_lets_its_queue_run_empty_for_a_flush() {
+    let (system, start) = (sata(small_drive()), us(0));
+    let (read_alone, flush_alone) =
+        (last(&system, &[read(start, 0, 0)]), last(&system, &[flush(start)]));
+    let asks = [read(start, 0, 0), flush(us(2)), read(us(4), 0, 1)];
+    complete_at(&system, &asks[..2], read_alone + flush_alone);
+    complete_at(&system, &asks, read_alone + flush_alone + read_alone);
+    // NVMe queues it with the rest.
+    let system = nvme(small_drive());
+    complete_at(&system, &asks[..2], us(2) + last(&system, &[flush(start)]));
+}
+
+#[test]
+fn the_arbiter_serves_queues_in_turn() {
+    let mut system = nvme(unlimited());
+    system.attachments[0].drive.front_end.read_time = us(10);
+    let alone = last(&system, &[read(us(0), 0, 0)]);
+    // Four commands of one queue, and one of another that comes 5 us later: it waits for one of them, or for all.
+    let mut asks: Vec<Ask> = (0..4).map(|place| read(us(0), 0, place)).collect();
+    asks.push(read(us(5), 1, 9));
+    complete_at(&system, &asks, alone + us(10));
+    system.attachments[0].protocol.arbitration.burst = Some(2);
+    complete_at(&system, &asks, alone + us(20));
+    system.attachments[0].protocol.queues = 1;
+    complete_at(&system, &asks, alone + us(40));
+}
+
+#[test]
+fn an_interrupt_waits_for_its_threshold_or_its_time() {
+    let mut system = nvme(small_drive());
+    let alone = last(&system, &[read(us(0), 0, 0)]);
+    system.attachments[0].protocol.coalescing = CoalescingSpec { threshold: 2, time: us(100) };
+    complete_at(&system, &[read(us(0), 0, 0)], alone + us(100));
+    // The second fills the threshold; its own part of the handler comes after that of the first.
+    let complete = system.attachments[0].protocol.read_time / 2;
+    complete_at(&system, &[read(us(0), 0, 0), read(us(30), 0, 1)], us(30) + alone + complete);
+    // A picosecond too late it begins an interrupt of its own.
+    let late = us(100) + Duration::from_picoseconds(1);
+    complete_at(&system, &[read(us(0), 0, 0), read(late, 0, 1)], late + alone + us(100));
+}
+
+/// The core of a command is idle from when it has sent it until the interrupt.
+#[test]
+fn a_core_sleeps_when_it_has_been_idle_for_its_time_and_not_before() {
+    let mut system = nvme(small_drive());
+    let alone = last(&system, &[read(us(0), 0, 0)]);
+    let idle = alone - system.attachments[0].protocol.read_time;
+    system.cpu.wake = us(40);
+    let tick = Duration::from_picoseconds(1);
+    for (idle_after, wakes) in
+        [(us(0), true), (idle - tick, true), (idle, false), (idle + tick, false), (us(900), false)]
+    {
+        system.cpu.idle_after = idle_after;
+        let wake = if wakes { system.cpu.wake } else { us(0) };
+        complete_at(&system, &[read(us(0), 0, 0)], alone + wake);
+        // A request wakes no core by being submitted, however long that has slept.
+        complete_at(&system, &[read(us(0), 0, 0), read(us(500), 0, 1)], us(500) + alone + wake);
+    }
+    // Work of the same core for another command counts; work of another core does not.
+    system.cpu.idle_after = idle - us(20);
+    complete_at(&system, &[read(us(30), 0, 1), read(us(0), 0, 0)], alone);
+    complete_at(&system, &[read(us(30), 1, 1), read(us(0), 0, 0)], alone + system.cpu.wake);
+    complete_at(&system, &[read(us(10), 0, 1), read(us(0), 0, 0)], alone + system.cpu.wake);
+}
+
+/// A request pays the application's part once before its first command and once after its last.
+#[test]
+fn a_request_pays_the_applications_part_once() {
+    let mut system = nvme(slow());
+    system.attachments[0].protocol.transfer_max = BLOCK;
+    let of = |operation, blocks| {
+        (us(0), 0, Access { operation, offset: Bytes::ZERO, length: BLOCK * blocks })
+    };
+    for (operation, blocks) in [Operation::Read, Operation::Write]
+        .into_iter()
+        .flat_map(|operation| [1, 2, 5].map(|blocks| (operation, blocks)))
+    {
+        system.cpu.request_submit = us(0);
+        (system.cpu.request_complete, system.cpu.write_submit) = (us(0), us(0));
+        let plain = last(&system, &[of(operation, blocks)]);
+        (system.cpu.request_submit, system.cpu.request_complete) = (us(30), us(70));
+        complete_at(&system, &[of(operation, blocks)], plain + us(100));
+        system.cpu.write_submit = us(11);
+        let write = if operation == Operation::Write { us(11) } else { us(0) };
+        complete_at(&system, &[of(operation, blocks)], plain + us(100) + write);
+    }
+}
+
+/// Without a free slot only the application's part proceeds; the driver's part waits for the slot.
+#[test]
+fn the_application_does_its_part_while_a_command_waits_for_a_slot() {
+    let mut system = nvme(slow());
+    system.attachments[0].protocol.queue_depth = 1;
+    let plain = last(&system, &[read(us(0), 0, 0)]);
+    system.cpu.request_submit = us(100);
+    complete_at(&system, &[read(us(0), 0, 0), read(us(0), 0, 1)], us(100) + plain + plain);
+}
+
+#[test]
+fn a_request_may_not_cross_the_end_of_its_drive() {
+    let mut system = nvme(small_drive());
+    let capacity = system.attachments[0].drive.capacity;
+    let accepted = |system: &SystemSpec, target: Target, offset: Bytes, length: Bytes| {
+        let mut simulator = at_rest(system, Bytes::mebi(32).into());
+        let access = Access { operation: Operation::Read, offset, length };
+        simulator.submit(Submission::new(Instant::ZERO, access).to(target))
+    };
+    let last = capacity - BLOCK;
+    assert_eq!(accepted(&system, 0.into(), last, BLOCK), Ok(()));
+    assert_eq!(accepted(&system, 0.into(), Bytes::ZERO, capacity), Ok(()));
+    for (offset, length) in
+        [(last, BLOCK + Bytes(512)), (capacity, Bytes(512)), (Bytes(u64::MAX), BLOCK)]
+    {
+        let error = SimError::OutOfRange { offset, length, capacity };
+        assert_eq!(accepted(&system, 0.into(), offset, length), Err(error));
+    }
+    let target = Target { drive: 1, namespace: 0 };
+    assert_eq!(accepted(&system, target, Bytes::ZERO, BLOCK), Err(SimError::NoTarget { target }));
+    let target = Target { drive: 0, namespace: 1 };
+    assert_eq!(accepted(&system, target, Bytes::ZERO, BLOCK), Err(SimError::NoTarget { target }));
+    // A namespace ends at the first byte of the next one.
+    system.attachments[0].namespaces = vec![Bytes::mebi(16), Bytes::mebi(8)];
+    for (namespace, mebibytes) in [(0, 16), (1, 8)] {
+        let (target, capacity) = (Target { drive: 0, namespace }, Bytes::mebi(mebibytes));
+        assert_eq!(accepted(&system, target, capacity - BLOCK, BLOCK), Ok(()));
+        let (offset, length) = (capacity - BLOCK, BLOCK * 2);
+        let error = SimError::OutOfNamespace { offset, length, namespace, capacity };
+        assert_eq!(accepted(&system, target, offset, length), Err(error));
+    }
+}
+
+/// The controller reads the entry of each NVMe command, and before a write's data the list of its pages.
+#[test]
+fn a_write_of_more_than_two_pages_waits_for_its_list() {
+    let system = nvme(small_drive());
+    let fetched = |operation, length| {
+        let access = Access { operation, offset: Bytes::ZERO, length: Bytes(length) };
+        let done = asked(&system, &[(us(0), 0, access)]).advance().unwrap();
+        done.budget.service(Hop::Protocol as usize)
+    };
+    let once = Duration::from_nanoseconds(500 + 2 * 150);
+    for (length, lists) in [(4_096, 0), (8_192, 0), (8_704, 1), (12_288, 1), (131_072, 1)] {
+        let doorbell = Duration::from_nanoseconds(150);
+        assert_eq!(fetched(Operation::Write, length), doorbell + once * (1 + lists), "{length}");
+        assert_eq!(fetched(Operation::Read, length), doorbell + once, "{length}");
+    }
+}
+
+/// A write that waits for its list arrives after a read that was sent later and needs no list.
+#[test]
+fn commands_are_served_in_the_order_in_which_the_controller_has_them() {
+    let mut system = nvme(small_drive());
+    let front_end = &mut system.attachments[0].drive.front_end;
+    (front_end.read_time, front_end.write_time) = (us(10), us(30));
+    let alone = last(&system, &[read(us(0), 1, 1)]);
+    let write = |length| Access { operation: Operation::Write, offset: Bytes::mebi(8), length };
+    let nanoseconds = Duration::from_nanoseconds;
+    // The list takes 800 ns.
+    for (sent, first) in [(nanoseconds(790), true), (nanoseconds(810), false)] {
+        let asks = [(us(0), 0, write(Bytes::kibi(64))), read(sent, 1, 1)];
+        let wait = if first { us(0) } else { us(30) - nanoseconds(10) };
+        complete_at(&system, &asks, sent + alone + wait);
+        // Without a list the write is before it.
+        let asks = [(us(0), 0, write(Bytes::kibi(8))), read(sent, 1, 1)];
+        complete_at(&system, &asks, us(30) + alone);
+    }
+}
+
+/// Simulated time ends at its end, and what completes then is complete.
+#[test]
+fn a_completion_at_the_end_of_simulated_time_counts() {
+    let mut done = asked(&nvme(small_drive()), &[read(us(0), 0, 0)]).advance().unwrap();
+    done.completed = Instant::END;
+    assert_eq!(done.check_end(), Ok(()));
+    done.completed = Instant::from_picoseconds(Instant::END.picoseconds() + 1);
+    assert_eq!(done.check_end(), Err(SimError::NeverEnds));
+}
+
+/// Reads run one after the other. The test counts the reads that complete from the end of the ramp to the end of the
+/// test, both instants included.
+#[test]
+fn a_test_counts_completions_between_its_ramp_and_its_end() {
+    let system = nvme(small_drive());
+    let one = last(&system, &[read(us(0), 0, 0)]);
+    let tick = Duration::from_picoseconds(1);
+    let near = |time: Duration| [time - tick, time, time + tick];
+    for ramp in [vec![us(0), tick], near(one * 3).to_vec()].concat() {
+        for duration in near(one * 10) {
+            let asked = Test {
+                volume: None,
+                duration: Some(duration),
+                ramp,
+                ..test(BLOCK, Pattern::Uniform, true, 1)
+            };
+            let sample = run(&system, &asked);
+            let counts = |number: &u64| one * *number >= ramp && one * *number <= ramp + duration;
+            let expected = (1..20).filter(counts).count() as u64;
+            assert_eq!(sample.operations(), expected, "ramp {ramp}, {duration}");
+        }
+    }
+}
+
+/// A power cut loses a completion that waits for its interrupt, and the next completion begins a new aggregation time.
+#[test]
+fn a_power_cut_ends_an_aggregation_time() {
+    let mut system = nvme(small_drive());
+    let alone = last(&system, &[read(us(0), 0, 0)]);
+    system.attachments[0].protocol.coalescing = CoalescingSpec { threshold: 2, time: us(1_000) };
+    let cut = crate::tests::fault::with(&system, &["power-cut at=500us boot=100us"]);
+    complete_at(&cut, &[read(us(0), 0, 0), read(us(700), 0, 1)], us(700) + alone + us(1_000));
+}
+
+/// A drive that has been written at random, with erased flash for four of its superblocks of 2 MiB, and a buffer for more
+/// than that.
+fn nearly_full() -> SystemSpec {
+    let mut drive = small_drive();
+    drive.buffer = Bytes::mebi(32);
+    drive.flash_mut().blocks_per_plane = 60;
+    drive.flash_mut().condition = Condition::Random;
+    nvme(drive)
+}
+
+#[test]
+fn a_flush_waits_for_data_that_has_no_place_in_flash_yet() {
+    const WRITTEN: u64 = 24;
+    let mut simulator = at_rest(&nearly_full(), Bytes::mebi(64).into());
+    let length = Bytes::mebi(1);
+    for tag in 0..WRITTEN {
+        let write = Access { operation: Operation::Write, offset: length * tag, length };
+        simulator.submit(Submission::new(Instant::ZERO, write).tagged(tag)).unwrap();
+    }
+    for _ in 0..WRITTEN {
+        simulator.advance().unwrap();
+    }
+    let mapped = simulator.drive_use().host_written;
+    assert!(mapped < length * WRITTEN, "all of it has a place, and the flush is put to no test");
+    let (_, _, access) = flush(us(0));
+    simulator.submit(Submission::new(simulator.now(), access).tagged(WRITTEN)).unwrap();
+    assert_eq!(simulator.advance().unwrap().tag, WRITTEN);
+    assert_eq!(simulator.drive_use().host_written, length * WRITTEN);
+}
+
+#[test]
+fn a_trim_forgets_no_slot_that_it_covers_in_part() {
+    let system = nvme(small_drive());
+    let access = |operation, offset, length| Access { operation, offset, length };
+    let at_slot = |slot: u64| access(Operation::Read, BLOCK * slot, BLOCK);
+    let in_flash = |trim: Option<(u64, u64)>, slot| {
+        let mut asks = vec![(us(1_000), 0, at_slot(slot))];
+        if let Some((offset, length)) = trim {
+            asks.insert(0, (us(0), 0, access(Operation::Trim, Bytes(offset), Bytes(length))));
+        }
+        last(&system, &asks) - us(1_000) > us(50)
+    };
+    assert!((0..4).all(|slot| in_flash(None, slot)));
+    // From the middle of slot 0 to the middle of slot 2, or to a sector before their ends.
+    for trim in [(2_048, 8_192), (512, 11_264), (3_584, 5_120)] {
+        let seen = [0, 1, 2, 3].map(|slot| in_flash(Some(trim), slot));
+        assert_eq!(seen, [true, false, true, true], "{trim:?}");
+    }
+    // Within one slot nothing goes, and whole slots all go.
+    assert!(in_flash(Some((4_608, 3_072)), 1));
+    assert_eq!([0, 1, 2].map(|slot| in_flash(Some((0, 8_192)), slot)), [false, false, true]);
+}
+
+#[test]
+fn an_idle_drive_begins_to_collect_at_its_time() {
+    let mut system = nearly_full();
+    let translation = &mut system.attachments[0].drive.flash_mut().translation;
+    (translation.erased_idle, translation.idle_after) = (8, us(5_000));
+    let moved_by = |after: Duration| {
+        let mut simulator = asked(&system, &[read(us(0), 0, 0)]);
+        let done = simulator.advance().unwrap().completed;
+        let _ = simulator.advance_until(done + after);
+        (simulator.drive_use().moved, done)
+    };
+    // The drive is idle from when it has sent the completion, before the driver has it.
+    let (_, done) = moved_by(us(0));
+    let first = (0..=100).map(|tenth| us(5_000) - Duration::from_nanoseconds(100 * tenth));
+    let begins = first.take_while(|after| moved_by(*after).0 > Bytes::ZERO).last();
+    let begins = begins.expect("it collects after 5 ms at the latest");
+    let early = begins - Duration::from_nanoseconds(100);
+    assert!(us(5_000) - begins < us(2), "{begins} after {done:?}");
+    assert_eq!(moved_by(early).0, Bytes::ZERO);
+    // A command in between puts it off.
+    let mut simulator = asked(&system, &[read(us(0), 0, 0), read(us(4_000), 0, 1)]);
+    let _ = simulator.advance_until(Instant::ZERO + us(8_900));
+    let _ = simulator.advance_until(Instant::ZERO + us(8_900));
+    let _ = simulator.advance_until(Instant::ZERO + us(8_900));
+    assert_eq!(simulator.drive_use().moved, Bytes::ZERO);
+}
+
+#[test]
+fn what_was_just_written_is_read_at_the_time_of_the_cache_as_far_as_that_has_room() {
+    let mut drive = small_drive();
+    drive.capacity = Bytes::mebi(512);
+    let flash = drive.flash_mut();
+    (flash.technology, flash.blocks_per_plane) = (Technology::Tlc, 400);
+    flash.read = PageTimes::alike(us(80));
+    flash.translation.pseudo_slc = Some(PseudoSlcSpec {
+        capacity: Bytes::mebi(8),
+        growth: Bytes::mebi(56),
+        read: us(20),
+        program: us(150),
+        fold_when_full: false,
+    });
+    let mean = |drive: &DriveSpec, mebibytes| {
+        let reads = Test {
+            span: Bytes::mebi(mebibytes),
+            volume: Some(Bytes::mebi(16)),
+            ..test(Bytes::kibi(4), Pattern::Uniform, true, 1)
+        };
+        run(&nvme(drive.clone()), &reads).latency().mean_ns() / 1e3
+    };
+    let (cached, beyond) = (mean(&drive, 32), mean(&drive, 256));
+    drive.flash_mut().condition = Condition::Sequential;
+    let old = mean(&drive, 32);
+    assert!(
+        (old - cached - 60.0).abs() < 0.1,
+        "{cached} us, and {old} us of data written long before"
+    );
+    // A quarter of it has room in the cache.
+    assert!((old - beyond - 15.0).abs() < 2.0, "{beyond} us over a span four times the cache");
+}

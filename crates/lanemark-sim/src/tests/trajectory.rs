@@ -1,0 +1,84 @@
+//! The whole trajectory of a fixed run as one number: every completion with its tag, its time and its budget.
+//!
+//! Means and counts of events can stay while two changes cancel each other; this number does not. It says only that
+//! something moved; the tests of each part say what.
+
+use crate::engine::budget::HOPS;
+use crate::spec::submission::Submission;
+use crate::spec::{Content, DriveSpec, Multipath, SystemSpec, VolumeSpec};
+use crate::storage::Storage;
+use crate::tests::link::{dual, held, pio};
+use crate::tests::runs::{nvme, sas, sata, small_drive, storage_at_rest, test};
+use lanemark_schema::rng::StreamKey;
+use lanemark_schema::units::{Bytes, BytesPerSecond, Instant, Ratio};
+use lanemark_schema::workload::{Accesses, Pattern, Test};
+
+/// Adds a number to a hash (FNV-1a, of 64 bits, eight bytes at once).
+fn mix(hash: u64, number: u64) -> u64 {
+    (hash ^ number).wrapping_mul(0x0000_0100_0000_01b3).rotate_left(23)
+}
+
+/// The first twelve thousand completions of `test` in closed loop on the first target of `system`.
+pub(crate) fn trajectory(system: &SystemSpec, test: &Test) -> u64 {
+    let mut accesses = Accesses::new(test, StreamKey::from_seed(1)).unwrap();
+    let mut storage = storage_at_rest(system, Content::of(test));
+    let target = system.targets()[0];
+    let mut submit = |storage: &mut Storage, at, tag| {
+        storage
+            .submit(
+                Submission::new(at, accesses.next_access())
+                    .to(target)
+                    .by(tag as u32 % 4)
+                    .tagged(tag),
+            )
+            .unwrap();
+    };
+    for tag in 0..u64::from(test.queue_depth()) {
+        submit(&mut storage, Instant::ZERO, tag);
+    }
+    let mut hash = 0xcbf2_9ce4_8422_2325;
+    for _ in 0..12_000 {
+        let done = storage.advance().unwrap();
+        hash = mix(mix(hash, done.tag), done.completed.picoseconds());
+        for hop in 0..HOPS {
+            let (wait, service) = (done.budget.wait(hop), done.budget.service(hop));
+            hash = mix(mix(hash, wait.picoseconds()), service.picoseconds());
+        }
+        submit(&mut storage, done.completed, done.tag);
+    }
+    hash
+}
+
+#[test]
+fn the_trajectory_of_every_way_never_changes() {
+    let mixed = test(Bytes::kibi(32), Pattern::Uniform, true, 8)
+        .with(|asked| asked.read_share = Ratio::new(0.7).unwrap());
+    let drive = small_drive();
+    let slower = DriveSpec { data_path_read: Some(BytesPerSecond(300_000_000)), ..small_drive() };
+    let striped = |volume| crate::tests::volume::apart(&drive, 2, volume);
+    let systems = [
+        ("nvme", nvme(drive.clone())),
+        ("sata", sata(drive.clone())),
+        ("sas", sas(drive.clone(), 2)),
+        ("pio", pio(&drive, Bytes(512))),
+        ("held", held(&slower, Bytes(512))),
+        ("round robin", dual(&drive, Multipath::RoundRobin)),
+        ("failover", dual(&drive, Multipath::Failover)),
+        ("stripe", striped(VolumeSpec::Stripe { chunk: Bytes::kibi(64) })),
+        ("mirror", striped(VolumeSpec::Mirror)),
+    ];
+    let seen = systems.map(|(name, system)| (name, trajectory(&system, &mixed)));
+    assert_eq!(seen, TRAJECTORIES, "the model moved: say so in CHANGELOG and set the new ones");
+}
+
+const TRAJECTORIES: [(&str, u64); 9] = [
+    ("nvme", 5426650688351907851),
+    ("sata", 16458119699208249257),
+    ("sas", 12616332006353729628),
+    ("pio", 4067133120720710054),
+    ("held", 16118587050158530260),
+    ("round robin", 15219920848837504406),
+    ("failover", 18082200732717264799),
+    ("stripe", 4068623806386120844),
+    ("mirror", 11063369831262362461),
+];

@@ -1,0 +1,250 @@
+//! A database's users against closed forms: processors and users by the machine-repair model, the log by group commit,
+//! one user by addition, all of them by Little's law and the buffer's.
+
+use crate::spec::*;
+use crate::tests::runs::{nvme, simulate, small_drive, unlimited};
+use crate::*;
+use lanemark_schema::result::Sample;
+use lanemark_schema::rng::StreamKey;
+use lanemark_schema::units::{Bytes, Duration, Ratio};
+use lanemark_schema::workload::{Asks, Counted, Log, PageClass, Test, Transactions};
+
+fn us(microseconds: u64) -> Duration {
+    Duration::from_microseconds(microseconds)
+}
+
+fn class(name: &str, mebi: u64, visits: f64, changed: Ratio) -> PageClass {
+    PageClass { name: name.to_owned(), size: Bytes::mebi(mebi), visits, changed }
+}
+
+/// Transactions of 100 us at the processor and 400 us elsewhere that need no drive.
+pub(crate) fn plain() -> Transactions {
+    Transactions {
+        elsewhere: us(400),
+        processor: us(100),
+        buffer: Bytes::mebi(64),
+        checkpoint: Duration::ZERO,
+        page_writers: 8,
+        gather: Bytes::ZERO,
+        in_use: Ratio::ONE,
+        pages: vec![class("all", 32, 1.0, Ratio::ZERO)],
+        counted: None,
+        locks: 0.0,
+        log: Log {
+            share: Ratio::ZERO,
+            record: Bytes(512),
+            write_max: Bytes::kibi(64),
+            outstanding: 1,
+            flush: false,
+            area: Bytes::mebi(4),
+        },
+    }
+}
+
+pub(crate) fn users(count: u32, transactions: Transactions) -> Test {
+    let block = Bytes::kibi(8);
+    Test {
+        threads: count,
+        span: Bytes::mebi(36),
+        volume: None,
+        duration: Some(us(4_000_000)),
+        ramp: us(100_000),
+        asks: Asks::Transactions(Box::new(transactions)),
+        ..crate::tests::runs::test(block, lanemark_schema::workload::Pattern::Uniform, true, 1)
+    }
+}
+
+fn run(system: &SystemSpec, test: &Test) -> Sample {
+    assert_eq!((system.check(), test.check()), (Ok(()), Ok(())));
+    simulate(system, test, StreamKey::from_seed(9)).unwrap()
+}
+
+/// A system whose processor costs of a request are nothing.
+fn free(drive: DriveSpec, cores: u32) -> SystemSpec {
+    let mut system = nvme(drive);
+    system.cpu = CpuSpec {
+        cores,
+        request_submit: Duration::ZERO,
+        write_submit: Duration::ZERO,
+        request_complete: Duration::ZERO,
+        ..system.cpu
+    };
+    system
+}
+
+fn rate(sample: &Sample) -> f64 {
+    sample.transactions.as_ref().unwrap().per_minute / 60.0
+}
+
+/// N users, m processors, exponential times: the stationary distribution of the machine-repair model (Kleinrock, Queueing
+/// Systems 1, 3.8).
+#[test]
+fn users_and_processors_are_the_machine_repair_model() {
+    for (count, cores) in [(4u32, 1u32), (8, 2), (40, 8)] {
+        let sample = run(&free(unlimited(), cores), &users(count, plain()));
+        let load = 100.0 / 400.0;
+        let (mut weight, mut weights) = (1.0, vec![1.0]);
+        for busy in 1..=count {
+            let servers = f64::from(busy.min(cores));
+            weight *= f64::from(count - busy + 1) * load / servers;
+            weights.push(weight);
+        }
+        let total: f64 = weights.iter().sum();
+        let working: f64 = weights
+            .iter()
+            .zip(0u32..)
+            .map(|(weight, present)| weight / total * f64::from(present.min(cores)))
+            .sum();
+        let (seen, expected) = (rate(&sample), working / 100e-6);
+        assert!((seen / expected - 1.0).abs() < 0.02, "{count}/{cores}: {seen} for {expected}");
+        let busy = sample.transactions.as_ref().unwrap().processor_busy.unwrap();
+        assert!((busy * f64::from(cores) / working - 1.0).abs() < 0.02, "{busy} of {cores}");
+        assert!(sample.reads.is_none() && sample.writes.is_none());
+    }
+}
+
+/// Who is never elsewhere and hardly computes is always in one of two groups, the one that is written and the one that
+/// waits; and of several writes at once none commits before those that came earlier.
+#[test]
+fn commits_go_in_groups() {
+    let mut own = plain();
+    (own.elsewhere, own.processor) = (Duration::ZERO, Duration::from_nanoseconds(1));
+    own.log.share = Ratio::ONE;
+    let system = free(unlimited(), 64);
+    let one = run(&system, &users(1, own.clone()));
+    let alone = one.transactions.as_ref().unwrap();
+    assert!((alone.commits_per_log_write.unwrap() - 1.0).abs() < 1e-9);
+    let write = one.writes.as_ref().unwrap().latency.mean_ns();
+    assert!((rate(&one) * write / 1e9 - 1.0).abs() < 0.01, "{} of {write} ns", rate(&one));
+    let many = run(&system, &users(32, own.clone()));
+    let group = many.transactions.as_ref().unwrap();
+    let write = many.writes.as_ref().unwrap().latency.mean_ns();
+    assert!(
+        group.commits_per_log_write.unwrap() > 15.0,
+        "{}",
+        group.commits_per_log_write.unwrap()
+    );
+    let expected = group.commits_per_log_write.unwrap() / write * 1e9;
+    assert!((rate(&many) / expected - 1.0).abs() < 0.02, "{} for {expected}", rate(&many));
+    own.log.outstanding = 32;
+    let several = run(&system, &users(32, own.clone()));
+    let group = several.transactions.as_ref().unwrap();
+    assert!(
+        group.commits_per_log_write.unwrap() < 15.0,
+        "{}",
+        group.commits_per_log_write.unwrap()
+    );
+    own.log.flush = true;
+    let flushed = run(&system, &users(32, own));
+    assert_eq!(
+        flushed.flushes.as_ref().unwrap().latency.count() / 100,
+        flushed.writes.as_ref().unwrap().latency.count() / 100
+    );
+    assert!(rate(&flushed) < rate(&several));
+}
+
+/// The time of one user is the sum of its parts.
+#[test]
+fn one_user_waits_for_the_sum_of_its_parts() {
+    let mut own = plain();
+    own.buffer = Bytes::mebi(8);
+    own.pages[0].visits = 3.0;
+    own.log.share = Ratio::new(0.5).unwrap();
+    let sample = run(&nvme(small_drive()), &users(1, own.clone()));
+    let seen = sample.transactions.as_ref().unwrap();
+    let law = own.buffer_use(Bytes::kibi(8), rate(&sample));
+    assert!((law.reads - 2.25).abs() < 0.01, "a quarter of the pages is held: {law:?}");
+    assert!(
+        (seen.page_reads.unwrap() / law.reads - 1.0).abs() < 0.03,
+        "{} reads",
+        seen.page_reads.unwrap()
+    );
+    let mean = |direction: &Option<lanemark_schema::result::DirectionResult>| {
+        direction.as_ref().unwrap().latency.mean_ns() / 1e3
+    };
+    let parts = 100.0
+        + seen.page_reads.unwrap() * mean(&sample.reads)
+        + seen.log_writes.unwrap() * mean(&sample.writes);
+    let response = seen.response.mean_ns() / 1e3;
+    assert!((response / parts - 1.0).abs() < 0.02, "{response} us for {parts}");
+}
+
+/// Requests that were counted are made as often, whatever buffer there is.
+#[test]
+fn counted_requests_are_made_as_counted() {
+    let mut own = plain();
+    own.counted = Some(Counted { reads: 1.5, writes: 0.25, awaited: 0.0 });
+    let sample = run(&nvme(small_drive()), &users(4, own));
+    let seen = sample.transactions.as_ref().unwrap();
+    assert!((seen.page_reads.unwrap() / 1.5 - 1.0).abs() < 0.02, "{}", seen.page_reads.unwrap());
+    assert!((seen.page_writes.unwrap() / 0.25 - 1.0).abs() < 0.02, "{}", seen.page_writes.unwrap());
+    assert_eq!(seen.buffer_hit_ratio, None);
+}
+
+/// A user that waits for locks takes as much longer as it took otherwise, and waits for its own writes as for its reads.
+#[test]
+fn locks_and_awaited_writes_take_their_time() {
+    let (mut own, system) = (plain(), free(unlimited(), 1));
+    own.locks = 0.5;
+    let sample = run(&system, &users(1, own.clone()));
+    let expected = 1.0 / (1.5 * 100e-6 + 400e-6);
+    assert!((rate(&sample) / expected - 1.0).abs() < 0.02, "{}", rate(&sample));
+    let response = sample.transactions.as_ref().unwrap().response.mean_ns() / 1e3;
+    assert!((response / 150.0 - 1.0).abs() < 0.02, "{response} us");
+    own.locks = 0.0;
+    own.counted = Some(Counted { reads: 1.5, writes: 3.0, awaited: 2.0 });
+    let sample = run(&nvme(small_drive()), &users(1, own));
+    let seen = sample.transactions.as_ref().unwrap();
+    assert!((seen.page_writes.unwrap() / 3.0 - 1.0).abs() < 0.02, "{:?}", seen.page_writes);
+    let mean = |one: &Option<lanemark_schema::result::DirectionResult>| {
+        one.as_ref().map_or(0.0, |one| one.latency.mean_ns()) / 1e3
+    };
+    let parts = 100.0 + 1.5 * mean(&sample.reads) + 2.0 * mean(&sample.writes);
+    let response = seen.response.mean_ns() / 1e3;
+    assert!((response / parts - 1.0).abs() < 0.03, "{response} us for {parts}");
+}
+
+/// Users are as many as come by in the time that each is away and at work, and changed pages are written as often
+/// as the buffer's law has it, however few writers there are.
+#[test]
+fn population_and_page_writes_obey_their_laws() {
+    let mut own = plain();
+    own.buffer = Bytes::mebi(8);
+    own.pages[0].visits = 2.0;
+    own.pages[0].changed = Ratio::new(0.5).unwrap();
+    own.checkpoint = us(60_000_000);
+    for writers in [64, 1] {
+        own.page_writers = writers;
+        // Until as many pages are owed as may be, fewer are written than changed.
+        let test = Test { ramp: us(4_000_000), ..users(24, own.clone()) };
+        let sample = run(&nvme(small_drive()), &test);
+        let seen = sample.transactions.as_ref().unwrap();
+        let here = rate(&sample) * (400e-6 + seen.response.mean_ns() / 1e9);
+        assert!((here / 24.0 - 1.0).abs() < 0.02, "{here} users");
+        let law = own.buffer_use(Bytes::kibi(8), rate(&sample));
+        assert!(
+            (seen.page_writes.unwrap() / law.writes - 1.0).abs() < 0.05,
+            "{writers}: {} for {law:?}",
+            seen.page_writes.unwrap()
+        );
+    }
+}
+
+#[test]
+fn one_seed_gives_one_sample_and_requests_stay_in_the_span() {
+    let mut own = plain();
+    own.buffer = Bytes::mebi(8);
+    own.log.share = Ratio::ONE;
+    let test = users(8, own);
+    let system = nvme(small_drive());
+    assert_eq!(run(&system, &test), run(&system, &test));
+    let other = simulate(&system, &test, StreamKey::from_seed(10)).unwrap();
+    assert_ne!(other, run(&system, &test));
+    assert!((rate(&other) / rate(&run(&system, &test)) - 1.0).abs() < 0.03);
+    let outside = Test { offset: Bytes::mebi(40), ..test.clone() };
+    assert!(matches!(
+        simulate(&system, &outside, StreamKey::from_seed(1)),
+        Err(SimError::OutOfRange { .. })
+    ));
+    assert!(run(&system, &test).writes.is_some_and(|writes| writes.latency.count() > 0));
+}

@@ -1,0 +1,251 @@
+//! Volumes at work: what striping and mirroring gain, and what a shared uplink leaves of it.
+
+use crate::engine::budget::Hop;
+use crate::link::{LinkLaw, LinkSpec, Pcie, PcieGeneration};
+use crate::run::ceiling::ceilings;
+use crate::simulator::SimError;
+use crate::spec::SystemSpec;
+use crate::spec::submission::Submission;
+use crate::spec::target::Target;
+use crate::spec::*;
+use crate::tests::runs::{
+    megabytes, nvme, run, simulate, small_drive, storage_at_rest, test, times, unlimited,
+};
+use lanemark_schema::rng::StreamKey;
+use lanemark_schema::units::{Bytes, Duration, Instant, Ratio};
+use lanemark_schema::workload::{Access, Operation, Pattern, Test};
+use proptest::prelude::*;
+
+const STRIPE: VolumeSpec = VolumeSpec::Stripe { chunk: Bytes::kibi(64) };
+
+/// A volume over `count` drives, each on a way of its own.
+pub(crate) fn apart(drive: &DriveSpec, count: usize, volume: VolumeSpec) -> SystemSpec {
+    let mut system = nvme(drive.clone());
+    system.cpu.cores = 16;
+    SystemSpec { volume: Some(volume), ..times(system, count) }
+}
+
+/// Drives behind an uplink of so many PCIe 2.0 lanes.
+fn behind(drive: &DriveSpec, count: usize, volume: VolumeSpec, lanes: u32) -> SystemSpec {
+    let mut system = apart(drive, count, volume);
+    let law = Pcie::new(PcieGeneration::Two, lanes, Bytes(128), Bytes(512));
+    let latency = Duration::from_nanoseconds(150);
+    let law = LinkLaw::Pcie(law);
+    let uplink = LinkSpec { name: "uplink".to_owned(), law, latency, speed: 1 };
+    system.trunk = vec![uplink];
+    system.attachments.iter_mut().for_each(|one| one.way.trunk = 1);
+    system
+}
+
+fn alone(system: &SystemSpec) -> SystemSpec {
+    let first = SystemSpec { volume: None, ..system.clone() };
+    times(first, 1)
+}
+
+#[test]
+fn a_stripe_of_two_carries_twice_of_one_in_order() {
+    let system = apart(&small_drive(), 2, STRIPE);
+    for read in [true, false] {
+        let mut test = test(Bytes::kibi(128), Pattern::Sequential, read, 16);
+        (test.volume, test.duration) = (None, Some(Duration::from_microseconds(50_000)));
+        test.ramp = Duration::from_microseconds(20_000);
+        let gain = megabytes(&run(&system, &test)) / megabytes(&run(&alone(&system), &test));
+        assert!((gain / 2.0 - 1.0).abs() < 0.03, "read {read}: {gain}");
+    }
+}
+
+#[test]
+fn a_shared_uplink_is_all_that_a_stripe_carries_and_is_named() {
+    for lanes in [1, 2] {
+        let system = behind(&unlimited(), 2, STRIPE, lanes);
+        let test = test(Bytes::kibi(128), Pattern::Sequential, true, 16);
+        let sample = run(&system, &test);
+        let law = Pcie::new(PcieGeneration::Two, lanes, Bytes(128), Bytes(512));
+        let bound = (test.block / law.post_time(test.block)).as_megabytes();
+        let seen = megabytes(&sample);
+        assert!(seen < bound * 1.001 && seen > bound * 0.97, "x{lanes}: {seen} of {bound}");
+        assert_eq!(sample.path.unwrap().busiest, "uplink");
+    }
+}
+
+/// The narrowest hop by law alone, with its ceiling in MB/s.
+fn narrowest(system: &SystemSpec, test: &Test) -> (String, f64) {
+    let known = ceilings(system, test).into_iter().filter_map(|hop| Some((hop.name, hop.rate?)));
+    let least = known.min_by_key(|(_, rate)| *rate).unwrap();
+    (least.0, least.1.as_megabytes())
+}
+
+#[test]
+fn a_pair_behind_an_uplink_has_the_narrowest_hop_by_law_that_it_has_in_a_run() {
+    let own = apart(&unlimited(), 2, STRIPE).attachments[0].way.links[0].name.clone();
+    // One lane of PCIe 2.0 for both, or as much for both as either has, or more than both need.
+    for (lanes, drives, name) in [(1, 2, "uplink"), (2, 3, "uplink"), (16, 2, own.as_str())] {
+        let system = SystemSpec { volume: None, ..behind(&unlimited(), drives, STRIPE, lanes) };
+        let mut test = test(Bytes::kibi(128), Pattern::Sequential, true, 16);
+        (test.volume, test.duration) = (None, Some(Duration::from_microseconds(50_000)));
+        let (narrow, rate) = narrowest(&system, &test);
+        let sample = run(&system, &test);
+        let path = sample.path.as_ref().unwrap();
+        let seen = megabytes(&sample);
+        assert_eq!((narrow.as_str(), path.busiest.as_str()), (name, name), "x{lanes}");
+        assert!(seen <= rate * 1.001 && seen > rate * 0.93, "x{lanes}: {seen} of {rate}");
+    }
+}
+
+#[test]
+fn a_mirror_writes_like_its_slower_drive_and_reads_like_both() {
+    let mut system = apart(&small_drive(), 2, VolumeSpec::Mirror);
+    system.attachments[0].drive.flash_mut().program =
+        PageTimes::alike(Duration::from_microseconds(1200));
+    let mut test = test(Bytes::kibi(64), Pattern::Uniform, false, 16);
+    (test.volume, test.duration) = (None, Some(Duration::from_microseconds(60_000)));
+    test.ramp = Duration::from_microseconds(30_000);
+    let ratio = megabytes(&run(&system, &test)) / megabytes(&run(&alone(&system), &test));
+    assert!((ratio - 1.0).abs() < 0.05, "the slower: {ratio}");
+    let block = Bytes::kibi(4);
+    // At depth both drives are as deep as one was alone.
+    let test = Test { block, ..test }.with(|asked| {
+        asked.read_share = Ratio::ONE;
+        asked.alignment = block;
+        asked.queue_depth = 64;
+    });
+    let two = megabytes(&run(&system, &test));
+    let one = megabytes(&run(&alone(&system), &test.clone().with(|asked| asked.queue_depth = 32)));
+    assert!((two / one / 2.0 - 1.0).abs() < 0.05, "reads: {}", two / one);
+}
+
+#[test]
+fn a_mirror_reads_less_from_a_slower_drive() {
+    let mut system = apart(&small_drive(), 2, VolumeSpec::Mirror);
+    system.attachments[0].drive.flash_mut().read =
+        PageTimes::alike(Duration::from_microseconds(150));
+    let mut storage = storage_at_rest(&system, Bytes::mebi(8).into());
+    let read = |index: u64| Access {
+        operation: Operation::Read,
+        offset: Bytes::kibi(4 * (index * 37 % 2048)),
+        length: Bytes::kibi(4),
+    };
+    for index in 0..16 {
+        storage.submit(Submission::new(Instant::ZERO, read(index)).tagged(index)).unwrap();
+    }
+    for index in 16..2000 {
+        let now = storage.advance().unwrap().completed;
+        storage.submit(Submission::new(now, read(index)).tagged(index)).unwrap();
+    }
+    let busy = &storage.simulator().busy()[Hop::FrontEnd as usize];
+    let ratio = busy[1].as_seconds() / busy[0].as_seconds();
+    assert!(ratio > 1.5, "{ratio}");
+}
+
+/// The parts of a request run at once, and what it asked for comes back with what it waited for.
+#[test]
+fn a_request_takes_as_long_as_its_last_part() {
+    let system = apart(&small_drive(), 2, STRIPE);
+    let access =
+        Access { operation: Operation::Read, offset: Bytes::kibi(32), length: Bytes::kibi(96) };
+    let mut storage = storage_at_rest(&system, Bytes::mebi(1).into());
+    storage.submit(Submission::new(Instant::ZERO, access).tagged(7)).unwrap();
+    let seen = storage.advance().unwrap();
+    assert_eq!((seen.tag, seen.access), (7, access));
+    assert_eq!(seen.budget.total(), seen.completed.since(seen.submitted));
+    assert!(storage.advance().is_none());
+    let longest = Access { offset: Bytes::ZERO, length: Bytes::kibi(64), ..access };
+    let mut one = storage_at_rest(&alone(&system), Bytes::mebi(1).into());
+    one.submit(Submission::new(Instant::ZERO, longest)).unwrap();
+    let part = one.advance().unwrap();
+    // The parts share a core, which takes half a microsecond for the command before.
+    let more = seen.completed.since(part.completed);
+    assert!(more <= Duration::from_nanoseconds(1_000), "{more}");
+}
+
+#[test]
+fn a_flush_asks_all_drives_and_nothing_is_asked_behind_the_end() {
+    let system = apart(&small_drive(), 3, STRIPE);
+    let capacity = system.volume_capacity().unwrap();
+    assert_eq!(capacity, Bytes::mebi(192));
+    assert_eq!(system.capacities(), [capacity]);
+    let mut storage = storage_at_rest(&system, Bytes::ZERO.into());
+    let mut submit = |target: Target, operation, offset, length| {
+        let access = Access { operation, offset, length };
+        storage.submit(Submission::new(Instant::ZERO, access).to(target))
+    };
+    let first = Target::default();
+    submit(first, Operation::Write, capacity - Bytes::kibi(4), Bytes::kibi(4)).unwrap();
+    submit(first, Operation::Flush, Bytes::ZERO, Bytes::ZERO).unwrap();
+    submit(first, Operation::Trim, Bytes::ZERO, capacity).unwrap();
+    let (offset, length) = (capacity, Bytes::kibi(4));
+    let error = submit(first, Operation::Read, offset, length).unwrap_err();
+    assert_eq!(error, SimError::OutOfVolume { offset, length, capacity });
+    assert!(submit(first, Operation::Read, Bytes(u64::MAX), length).is_err());
+    let target = Target::from(1);
+    assert_eq!(
+        submit(target, Operation::Read, Bytes::ZERO, length),
+        Err(SimError::NoTarget { target })
+    );
+    assert_eq!(std::iter::from_fn(|| storage.advance()).count(), 3);
+}
+
+#[test]
+fn volumes_that_cannot_be_are_told() {
+    let says = |system: SystemSpec, expected: &str| {
+        let seen = system.check().unwrap_err().to_string();
+        assert!(seen.contains(expected), "{seen}");
+    };
+    assert_eq!(apart(&small_drive(), 2, STRIPE).check(), Ok(()));
+    says(apart(&small_drive(), 1, STRIPE), "volume = 1 drive: a stripe of 64 KiB needs two");
+    for chunk in [Bytes::ZERO, Bytes(6000), Bytes::mebi(65)] {
+        let system = apart(&small_drive(), 2, VolumeSpec::Stripe { chunk });
+        says(system, "volume.chunk");
+    }
+    let mut system = apart(&small_drive(), 2, VolumeSpec::Mirror);
+    system.attachments[0].namespaces = vec![Bytes::mebi(8); 2];
+    says(system, "volume = 2 namespaces: a mirror takes whole drives");
+}
+
+fn any_volume() -> impl Strategy<Value = (usize, VolumeSpec)> {
+    let chunk = (1u64..40).prop_map(|slots| VolumeSpec::Stripe { chunk: Bytes::kibi(4 * slots) });
+    (2usize..5, prop_oneof![chunk, Just(VolumeSpec::Mirror)])
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(24))]
+
+    /// Bytes asked for are bytes told, budgets are latencies, nothing is above its ceiling, and a seed is a run.
+    #[test]
+    fn any_volume_keeps_the_invariants(
+        (count, volume) in any_volume(), lanes in proptest::option::of(1u32..3),
+        block in 1u64..80, read in prop_oneof![Just(0.0), Just(1.0), 0.0f64..1.0], depth in 1u32..24, sequential: bool,
+    ) {
+        let system = match lanes {
+            Some(lanes) => behind(&small_drive(), count, volume, lanes),
+            None => apart(&small_drive(), count, volume),
+        };
+        prop_assert_eq!(system.check(), Ok(()));
+        let pattern = if sequential { Pattern::Sequential } else { Pattern::Uniform };
+        let mut test = test(Bytes::kibi(4 * block), pattern, true, depth)
+            .with(|asked| asked.read_share = Ratio::new(read).unwrap());
+        (test.volume, test.duration) = (Some(Bytes::mebi(4)), None);
+        let key = StreamKey::from_seed(3);
+        let sample = simulate(&system, &test, key).unwrap();
+        prop_assert_eq!(&sample, &simulate(&system, &test, key).unwrap());
+        let requests = Bytes::mebi(4).get().div_ceil(test.block.get());
+        prop_assert_eq!(sample.operations(), requests);
+        prop_assert_eq!(sample.bytes(), test.block * requests);
+        let path = sample.path.as_ref().unwrap();
+        let spent: f64 = path.hops.iter().map(|hop| hop.wait_ns + hop.service_ns).sum();
+        let mean = sample.latency().mean_ns();
+        prop_assert!((spent / mean - 1.0).abs() < 0.02, "{} of {}", spent, mean);
+        // Of a mix so few requests have their own, and both directions of a link carry at once.
+        let pure = read == 0.0 || read == 1.0;
+        for ceiling in ceilings(&system, &test).into_iter().filter(|_| pure) {
+            // The buffers hold what the dies have not programmed yet.
+            let buffered = matches!(ceiling.name.as_str(), "flash dies" | "flash channels");
+            let Some(rate) = ceiling.rate.filter(|_| !buffered || read == 1.0) else { continue };
+            let seen = megabytes(&sample);
+            prop_assert!(seen <= rate.as_megabytes() * 1.01, "{}: {} of {:?}", ceiling.name, seen, rate);
+        }
+        for hop in &path.hops {
+            prop_assert!(hop.utilisation <= 1.0, "{}: {}", hop.name, hop.utilisation);
+        }
+    }
+}

@@ -1,0 +1,84 @@
+//! Tests that are watched: told in order, ended within a bounded number of events, and otherwise as if nobody looked.
+
+use crate::tests::random_read;
+use crate::tests::runs::{checked, nvme, small_drive};
+use crate::tests::transactions::{plain, users};
+use crate::*;
+use lanemark_schema::rng::StreamKey;
+use lanemark_schema::units::{Bytes, Duration};
+use lanemark_schema::workload::{CheckedTest, Rounds, Test};
+
+const KEY: StreamKey = StreamKey { seed: 3, test: 0, repeat: 0, thread: 0 };
+
+/// Tests that end after a time, a volume, both, when they are steady, and with a database's users.
+fn tests() -> Vec<CheckedTest> {
+    let read = Test { span: Bytes::mebi(32), ..random_read() }.with(|asked| asked.queue_depth = 8);
+    let timed = Test {
+        volume: None,
+        ramp: Duration::from_microseconds(50_000),
+        duration: Some(Duration::from_microseconds(200_000)),
+        ..read.clone()
+    };
+    let counted = Test { volume: Some(Bytes::mebi(256)), ..read.clone() };
+    let both = Test { duration: Some(Duration::from_seconds(3600)), ..counted.clone() };
+    let rounds =
+        Rounds { length: Duration::from_microseconds(50_000), tracked: Default::default() };
+    let steady = Test { volume: None, rounds: Some(rounds), ..read };
+    let database = Test { duration: Some(Duration::from_seconds(1)), ..users(8, plain()) };
+    [timed, counted, both, steady, database].map(|test| test.checked().unwrap()).into()
+}
+
+#[test]
+fn what_is_told_goes_on_to_the_end_and_changes_nothing() {
+    let system = checked(&nvme(small_drive()));
+    for test in tests() {
+        let mut told: Vec<Progress> = Vec::new();
+        let watched = run_test_watched(&system, &test, KEY, &mut |progress| {
+            told.push(*progress);
+            true
+        });
+        assert_eq!(watched, run_test(&system, &test, KEY));
+        assert!(told.len() > 5, "{}", told.len());
+        assert!(told.is_sorted_by(|one, two| one.now < two.now && one.requests <= two.requests));
+        let shares: Vec<f64> = told.iter().filter_map(|one| one.share).collect();
+        if test.rounds.is_some() {
+            assert!(shares.is_empty(), "nobody knows when a test is steady");
+            continue;
+        }
+        assert_eq!(shares.len(), told.len());
+        assert!(shares.is_sorted() && shares[0] < 0.1, "{}", shares[0]);
+        assert!(shares.iter().all(|share| (0.0..=1.0).contains(share)));
+        assert!(shares[shares.len() - 1] > 0.8, "{}", shares[shares.len() - 1]);
+    }
+}
+
+#[test]
+fn a_test_ends_where_it_is_told_to() {
+    let system = checked(&nvme(small_drive()));
+    for test in tests() {
+        for wanted in [1, 3] {
+            let mut asked = 0;
+            let outcome = run_test_watched(&system, &test, KEY, &mut |_| {
+                asked += 1;
+                asked < wanted
+            });
+            assert_eq!((outcome, asked), (Err(SimError::Cancelled), wanted));
+        }
+    }
+}
+
+#[test]
+fn between_two_looks_lie_a_bounded_number_of_requests() {
+    let system = checked(&nvme(small_drive()));
+    let (span, duration) = (Bytes::mebi(32), Some(Duration::from_seconds(3600)));
+    let long = Test { span, volume: None, duration, ..random_read() };
+    let (mut requests, mut asked) = (0, 0);
+    let outcome = run_test_watched(&system, &long.checked().unwrap(), KEY, &mut |progress| {
+        // A request is an event at least.
+        assert!(progress.requests - requests <= 4096 + 1, "{} after {requests}", progress.requests);
+        requests = progress.requests;
+        asked += 1;
+        asked < 100
+    });
+    assert_eq!(outcome, Err(SimError::Cancelled));
+}

@@ -1,0 +1,56 @@
+//! Each TLC or QLC client drive of the library states its pseudo-SLC cache: the part that a full drive has too, and the
+//! part that grows while the drive is not full; or that it has none.
+
+use lanemark_study::Library;
+use lanemark_study::library::Kind;
+use lanemark_study::rated::{Market, explain};
+
+/// Drives for data centers whose files have no ratings to tell the market by. Such drives write to all their cells at
+/// once, and have no cache to state.
+const DATA_CENTER: [&str; 8] = [
+    "intel-s4500-960gb",
+    "kingston-dc600m-960gb",
+    "kioxia-rm5-960gb",
+    "samsung-pm1643-3840gb",
+    "samsung-pm1653-3840gb",
+    "samsung-pm1743-7680gb",
+    "samsung-pm983-3840gb",
+    "samsung-pm9a3-7680gb",
+];
+
+#[test]
+fn each_client_drive_of_three_or_four_bits_states_its_cache_and_its_growth() {
+    let library = Library::built_in();
+    let mut silent = Vec::new();
+    let (mut grow, mut fixed, mut none) = (0, 0, 0);
+    for name in library.names(Kind::Drive) {
+        let drive = explain(&library, &name).unwrap();
+        let text = |parameter: &str| {
+            let mut values = drive.values.iter();
+            values.find(|value| value.parameter == parameter).map(|value| value.text.clone())
+        };
+        let technology = text("drive.flash.technology");
+        if !technology.is_some_and(|bits| ["tlc", "qlc"].contains(&bits.as_str())) {
+            continue;
+        }
+        let cache = (text("drive.pseudo_slc.capacity"), text("drive.pseudo_slc.growth"));
+        let market = drive.rated.as_ref().map(|rated| rated.market);
+        match (DATA_CENTER.contains(&name.as_str()), market, cache) {
+            (true, None, (None, None)) | (false, Some(Market::DataCenter), _) => {}
+            (false, _, (Some(capacity), Some(growth))) => {
+                let is_none = |size: &str| size.starts_with("0 ");
+                match (is_none(&capacity), is_none(&growth)) {
+                    (true, true) => none += 1,
+                    (false, true) => fixed += 1,
+                    (_, false) => grow += 1,
+                }
+            }
+            (_, _, cache) => silent.push(format!("{name}: {cache:?}")),
+        }
+    }
+    assert!(silent.is_empty(), "no capacity, or no growth, of the cache: {silent:#?}");
+    assert!(
+        grow > 80 && fixed >= 4 && none >= 4,
+        "{grow} grow, {fixed} are fixed, {none} have none"
+    );
+}

@@ -1,0 +1,60 @@
+//! DiskSim's ASCII traces: five numbers a line.
+//!
+//! The numbers are the arrival time in milliseconds with or without decimals, the device, the first block, the length
+//! in blocks, and flags in hexadecimal, between white space (Bucy et al., "The DiskSim Simulation Environment Version
+//! 4.0 Reference Manual", CMU-PDL-08-101, section 5.1, the format `ascii`). Blocks have 512 bytes. Bit 0 of the flags
+//! is set for a read, and clear for a write.
+//!
+//! Comments: lines that begin with `#` are skipped, which DiskSim itself would not do. Not read: the other bits of the
+//! flags, which state the urgency of a request, and DiskSim's other formats.
+
+use lanemark_schema::workload::Operation;
+
+use crate::field::{Fault, Field, Fields};
+use crate::mqsim::sectors;
+use crate::parsed::{Parsed, Request};
+
+/// Picoseconds in a millisecond.
+const MILLISECOND: u64 = 1_000_000_000;
+/// The bit of the flags that is set for a read.
+const READ: u32 = 1;
+
+pub(crate) fn parse(line: &[u8]) -> Result<Parsed<'_>, Fault> {
+    let mut fields = Fields::new(line);
+    let time = fields.word("arrival time")?.decimal(MILLISECOND)?;
+    let device = fields.word("device")?;
+    device.integer()?;
+    let offset = sectors(&fields.word("first block")?)?;
+    let length = sectors(&fields.word("length")?)?;
+    let flags = flags(&fields.word("flags")?)?;
+    fields.words_end(5)?;
+    let operation = if flags & READ == 0 { Operation::Write } else { Operation::Read };
+    Ok(Parsed::Request(Request {
+        time: Some(time),
+        device: device.text,
+        thread: 0,
+        operation,
+        offset,
+        length,
+        flush_first: false,
+    }))
+}
+
+/// Returns whether `words` are a line whose time has decimals, which MQSim's times do not have.
+pub(crate) fn is_line(words: &[Field<'_>]) -> bool {
+    let [time, device, block, length, kind] = words else { return false };
+    let whole = |field: &Field<'_>| field.integer().is_ok();
+    time.text.contains(&b'.')
+        && time.decimal(MILLISECOND).is_ok()
+        && [device, block, length].into_iter().all(whole)
+        && flags(kind).is_ok()
+}
+
+/// Reads the flags, with or without `0x`.
+fn flags(field: &Field<'_>) -> Result<u32, Fault> {
+    let digits = field.text.strip_prefix(b"0x").unwrap_or(field.text);
+    let plain = digits.iter().all(u8::is_ascii_hexdigit);
+    let text = std::str::from_utf8(digits).ok().filter(|_| plain);
+    text.and_then(|text| u32::from_str_radix(text, 16).ok())
+        .ok_or_else(|| field.fault("flags in hexadecimal, with bit 0 set for a read"))
+}

@@ -1,0 +1,119 @@
+//! Connections before and after they have shown the token.
+//!
+//! Any program of the machine can open a connection. Connections without the token are limited: only a few exist at a
+//! time, the oldest is closed when another arrives, and each is closed after a short time. So idle connections cannot
+//! fill the server: a page shows the token with its first request and is counted separately from then on.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore};
+
+/// Maximum number of connections with the token at a time.
+const KNOWN_MAX: usize = 512;
+/// Maximum number of connections without the token at a time. A page that sends two hundred requests at once opens as
+/// many connections.
+pub const STRANGERS_MAX: usize = 256;
+/// Time limit for showing the token.
+pub const STRANGER_TIME: Duration = Duration::from_secs(5);
+
+/// A connection.
+#[derive(Debug)]
+pub(crate) struct Visitor {
+    places: Arc<Semaphore>,
+    place: Mutex<Option<OwnedSemaphorePermit>>,
+    known: AtomicBool,
+    /// Notified when another connection without the token needs the slot.
+    leave: Notify,
+}
+
+/// The connections without the token, the oldest first, and the slots of the others.
+#[derive(Debug)]
+pub(crate) struct Visitors {
+    strangers: Vec<Arc<Visitor>>,
+    places: Arc<Semaphore>,
+}
+
+impl Visitors {
+    pub(crate) fn new() -> Self {
+        Self { strangers: Vec::new(), places: Arc::new(Semaphore::new(KNOWN_MAX)) }
+    }
+
+    /// Adds a new connection, which may close the oldest one without the token.
+    pub(crate) fn take(&mut self) -> Arc<Visitor> {
+        // After the end of a connection only this list owns its visitor.
+        self.strangers.retain(|one| !one.is_known() && Arc::strong_count(one) > 1);
+        while self.strangers.len() >= STRANGERS_MAX {
+            self.strangers.remove(0).leave.notify_one();
+        }
+        let visitor = Arc::new(Visitor {
+            places: Arc::clone(&self.places),
+            place: Mutex::new(None),
+            known: AtomicBool::new(false),
+            leave: Notify::new(),
+        });
+        self.strangers.push(Arc::clone(&visitor));
+        visitor
+    }
+}
+
+impl Visitor {
+    /// Records that the connection has shown the token. It remains limited if all slots are taken.
+    pub(crate) fn let_in(&self) {
+        let mut place = self.place.lock().unwrap_or_else(PoisonError::into_inner);
+        if place.is_none() {
+            *place = Arc::clone(&self.places).try_acquire_owned().ok();
+            self.known.store(place.is_some(), Ordering::Release);
+        }
+    }
+
+    /// Returns whether the connection has shown the token.
+    pub(crate) fn is_known(&self) -> bool {
+        self.known.load(Ordering::Acquire)
+    }
+
+    /// Serves the connection until it ends, or is closed.
+    pub(crate) async fn served(&self, serving: impl Future<Output = ()>) {
+        let mut serving = std::pin::pin!(serving);
+        let mut late = std::pin::pin!(tokio::time::sleep(STRANGER_TIME));
+        tokio::select! {
+            () = &mut serving => return,
+            () = self.leave.notified() => {}
+            () = &mut late => {}
+        }
+        if self.is_known() {
+            serving.await;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_oldest_stranger_goes_and_nobody_who_is_known() {
+        let mut visitors = Visitors::new();
+        let known = visitors.take();
+        known.let_in();
+        let strangers: Vec<_> = (0..=STRANGERS_MAX).map(|_| visitors.take()).collect();
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();
+        let is_told = async |one: &Visitor| {
+            tokio::time::timeout(Duration::from_millis(1), one.leave.notified()).await.is_ok()
+        };
+        let told: Vec<bool> = strangers.iter().map(|one| runtime.block_on(is_told(one))).collect();
+        assert_eq!(told.iter().filter(|told| **told).count(), 1);
+        assert!(told[0] && known.is_known());
+    }
+
+    #[test]
+    fn those_who_have_gone_take_no_place_and_no_more_are_known_than_there_are_places() {
+        let mut visitors = Visitors::new();
+        (0..3 * STRANGERS_MAX).for_each(|_| drop(visitors.take()));
+        assert_eq!(visitors.strangers.len(), 1);
+        let all: Vec<_> = (0..=KNOWN_MAX).map(|_| visitors.take()).collect();
+        all.iter().for_each(|one| one.let_in());
+        assert_eq!(all.iter().filter(|one| one.is_known()).count(), KNOWN_MAX);
+    }
+}

@@ -1,0 +1,227 @@
+//! The corpus of published measurements: `measurements.csv` and `measured-drives.csv` of the folder `reference`.
+//!
+//! A corpus is read whole and checked before anything is simulated: a missing column, a number that is not finite or
+//! out of its bounds, and a class that the tables do not have are errors with the file and the line.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use lanemark_lab::input;
+use sha2::{Digest, Sha256};
+
+use crate::error::ValidationError;
+
+/// Name of the file of measurements.
+pub const MEASUREMENTS: &str = "measurements.csv";
+/// Name of the file of ratings.
+pub const RATINGS: &str = "measured-drives.csv";
+
+/// Classes of measurements in the order of the documents' tables.
+pub const CLASSES: [&str; 10] = [
+    "path-limited",
+    "one-at-a-time",
+    "below-saturation",
+    "saturated",
+    "writes-fresh",
+    "writes-sustained",
+    "writes-steady",
+    "mix",
+    "hard-disk",
+    "several-drives",
+];
+
+/// Maximum length of a file of the corpus in bytes.
+const LENGTH_MAX: u64 = 64 << 20;
+
+/// Columns of measurements that are text.
+const MEASURED_TEXTS: [&str; 17] = [
+    "id",
+    "drive",
+    "model",
+    "drive_kind",
+    "interface",
+    "platform",
+    "path",
+    "os",
+    "tool",
+    "target",
+    "pattern",
+    "flush",
+    "state",
+    "figure",
+    "class",
+    "grade",
+    "place",
+];
+/// Columns of measurements that are numbers, with the bounds of each.
+const MEASURED_NUMBERS: [(&str, f64, f64); 8] = [
+    ("drives", 1.0, 256.0),
+    ("read_percent", 0.0, 100.0),
+    ("block_bytes", 1.0, 1e10),
+    ("queue_depth", 1.0, 65_536.0),
+    ("threads", 1.0, 65_536.0),
+    ("span_bytes", 1.0, 1e15),
+    ("duration_s", 1e-3, 1e9),
+    ("value", 1e-9, 1e9),
+];
+/// Columns of ratings that are text.
+const RATED_TEXTS: [&str; 4] = ["drive", "interface", "nand", "dram"];
+/// Columns of ratings that are numbers, with the bounds of each.
+const RATED_NUMBERS: [(&str, f64, f64); 7] = [
+    ("year", 1950.0, 2100.0),
+    ("seq_read_mb_s", 1e-3, 1e6),
+    ("seq_write_mb_s", 1e-3, 1e6),
+    ("rand_read_iops", 1e-3, 1e9),
+    ("rand_write_iops", 1e-3, 1e9),
+    ("latency_us", 1e-3, 1e9),
+    ("rpm", 1.0, 1e6),
+];
+
+/// A row of a file of the corpus: its cells by the names of their columns.
+#[derive(Clone, Debug)]
+pub struct Row(BTreeMap<String, String>);
+
+/// A half of the corpus. The name of a drive's model determines its half.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Half {
+    /// The training set: formulas and priors may be chosen by its residuals.
+    Development,
+    /// The held-out set: its residuals are not examined while formulas and priors are chosen.
+    Validation,
+}
+
+/// The measurements, and the ratings of the measured drives.
+#[derive(Clone, Debug)]
+pub struct Corpus {
+    /// The measurements in the order of the file.
+    pub rows: Vec<Row>,
+    ratings: BTreeMap<String, Row>,
+}
+
+impl Half {
+    /// Returns the half's name in tables and saved figures.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Development => "development",
+            Self::Validation => "validation",
+        }
+    }
+
+    /// Returns the half with this name.
+    pub fn named(name: &str) -> Option<Self> {
+        [Self::Development, Self::Validation].into_iter().find(|half| half.name() == name)
+    }
+}
+
+impl Row {
+    /// Returns the text of a column, which is empty if the source does not state it.
+    pub fn text(&self, column: &str) -> &str {
+        self.0.get(column).map_or("", String::as_str)
+    }
+
+    /// Returns the number in a column, or `None` if the source does not state it.
+    pub fn number(&self, column: &str) -> Option<f64> {
+        self.text(column).parse().ok()
+    }
+
+    /// Returns the half of the row's drive, which the model's name determines (`docs/validation/published.md`).
+    pub fn half(&self) -> Half {
+        let hash = Sha256::digest(self.text("model").to_lowercase().as_bytes());
+        if hash[0].is_multiple_of(2) { Half::Development } else { Half::Validation }
+    }
+}
+
+impl Corpus {
+    /// Reads the two files in `folder`.
+    ///
+    /// # Errors
+    /// Returns the first fault with its file and line.
+    pub fn open(folder: &Path) -> Result<Self, ValidationError> {
+        let text = |name: &str| input::text(&folder.join(name), LENGTH_MAX);
+        Self::parse(&text(MEASUREMENTS)?, &text(RATINGS)?)
+    }
+
+    /// Reads the texts of the two files.
+    ///
+    /// # Errors
+    /// Returns the first fault with its file and line.
+    pub fn parse(measurements: &str, ratings: &str) -> Result<Self, ValidationError> {
+        let rows = read(MEASUREMENTS, measurements, &MEASURED_TEXTS, &MEASURED_NUMBERS)?;
+        for (line, row) in &rows {
+            let fault = |reason: String| Err(ValidationError::data(MEASUREMENTS, *line, reason));
+            if row.text("value").is_empty() {
+                return fault("the column `value` is empty".to_owned());
+            }
+            if !CLASSES.contains(&row.text("class")) {
+                return fault(format!(
+                    "the class `{}` is none of {}",
+                    row.text("class"),
+                    CLASSES.join(", ")
+                ));
+            }
+        }
+        if rows.is_empty() {
+            return Err(ValidationError::data(MEASUREMENTS, 1, "there are no measurements"));
+        }
+        let ratings = read(RATINGS, ratings, &RATED_TEXTS, &RATED_NUMBERS)?;
+        Ok(Self {
+            rows: rows.into_iter().map(|(_, row)| row).collect(),
+            ratings: ratings
+                .into_iter()
+                .map(|(_, row)| (row.text("drive").to_owned(), row))
+                .collect(),
+        })
+    }
+
+    /// Returns the ratings of a row's drive, or `None` if its box was not found.
+    pub fn ratings_of(&self, row: &Row) -> Option<&Row> {
+        self.ratings.get(row.text("drive"))
+    }
+
+    /// Keeps only each `every`th row.
+    pub fn thin(&mut self, every: usize) {
+        let mut number = 0;
+        self.rows.retain(|_| {
+            number += 1;
+            number % every.max(1) == 0
+        });
+    }
+}
+
+/// Reads rows with their lines, and checks their columns and numbers.
+fn read(
+    file: &str,
+    text: &str,
+    texts: &[&str],
+    numbers: &[(&str, f64, f64)],
+) -> Result<Vec<(u64, Row)>, ValidationError> {
+    let mut reader = csv::Reader::from_reader(text.as_bytes());
+    let broken = |error: &csv::Error| {
+        let line = error.position().map_or(1, csv::Position::line);
+        ValidationError::data(file, line, error.to_string())
+    };
+    let names = reader.headers().map_err(|error| broken(&error))?.clone();
+    let needed = texts.iter().copied().chain(numbers.iter().map(|(name, ..)| *name));
+    let missing: Vec<&str> = needed.filter(|name| !names.iter().any(|own| own == *name)).collect();
+    if !missing.is_empty() {
+        let reason = format!("columns are missing: {}", missing.join(", "));
+        return Err(ValidationError::data(file, 1, reason));
+    }
+    let mut rows = Vec::new();
+    for record in reader.records() {
+        let record = record.map_err(|error| broken(&error))?;
+        let line = record.position().map_or(1, csv::Position::line);
+        let cells = names.iter().zip(record.iter());
+        let row = Row(cells.map(|(name, cell)| (name.to_owned(), cell.to_owned())).collect());
+        for (name, low, high) in numbers {
+            let cell = row.text(name);
+            let is_valid = cell.parse::<f64>().is_ok_and(|value| (*low..=*high).contains(&value));
+            if !cell.is_empty() && !is_valid {
+                let reason = format!("`{name}` is `{cell}`, not a number from {low} to {high}");
+                return Err(ValidationError::data(file, line, reason));
+            }
+        }
+        rows.push((line, row));
+    }
+    Ok(rows)
+}

@@ -1,0 +1,271 @@
+//! The tables in the documents: written from the saved figures, and compared with them.
+//!
+//! A table lies between two lines, `<!-- validate:NAME -->` and `<!-- end -->`. The text between them is written by
+//! `lanemark-validate render`, and by each experiment after its figures are saved. [`PUBLISHED_PAGE`] has the table of
+//! published measurements, [`GRIDS_PAGE`] has the table of grids, and README has two summaries. README's table of errors
+//! also has rows of the studies, which are kept as they are. README's paragraph on accuracy is a template,
+//! `reference/validation/accuracy.template.md`: a placeholder such as `{validation.A and B.all.coverage}` names half,
+//! grades, class and figure, and is replaced by the saved figure. `:0` after it rounds to a whole number.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use lanemark_lab::{LabError, input, reserved};
+
+use crate::corpus::Half;
+use crate::error::ValidationError;
+use crate::figures::{GRIDS, Grades, GridFigures, PUBLISHED, PublishedFigures};
+use crate::report;
+use crate::score::Score;
+
+/// The command that writes the tables from the saved figures.
+pub const RENDER: &str = "cargo run -p lanemark-validation -- render";
+/// Path of the template of README's paragraph, from the project's root.
+pub const TEMPLATE: &str = "reference/validation/accuracy.template.md";
+
+/// Path of the page with the table of published measurements, from the project's root.
+pub const PUBLISHED_PAGE: &str = "docs/validation/published.md";
+/// Path of the page with the table of grids between paths, from the project's root.
+pub const GRIDS_PAGE: &str = "docs/validation/grids.md";
+
+/// Maximum length of a document in bytes.
+const LENGTH_MAX: u64 = 16 << 20;
+/// The line after a table.
+const END: &str = "<!-- end -->";
+
+/// A table of a document.
+#[derive(Clone, Copy, Debug)]
+struct Block {
+    document: &'static str,
+    /// Name in the marker.
+    name: &'static str,
+    /// Path of the figures that the table shows.
+    figures: &'static str,
+    content: Content,
+}
+
+/// The content of a table.
+#[derive(Clone, Copy, Debug)]
+enum Content {
+    Published,
+    Grids,
+    Headline,
+    Accuracy,
+}
+
+const BLOCKS: [Block; 4] = [
+    Block {
+        document: PUBLISHED_PAGE,
+        name: "published",
+        figures: PUBLISHED,
+        content: Content::Published,
+    },
+    Block { document: GRIDS_PAGE, name: "grids", figures: GRIDS, content: Content::Grids },
+    Block {
+        document: "README.md",
+        name: "headline",
+        figures: PUBLISHED,
+        content: Content::Headline,
+    },
+    Block {
+        document: "README.md",
+        name: "accuracy",
+        figures: PUBLISHED,
+        content: Content::Accuracy,
+    },
+];
+
+/// The saved figures and the template, from which all tables are written.
+struct Sources {
+    published: PublishedFigures,
+    grids: GridFigures,
+    template: String,
+}
+
+impl Sources {
+    fn open(root: &Path) -> Result<Self, ValidationError> {
+        Ok(Self {
+            published: PublishedFigures::open(root)?,
+            grids: GridFigures::open(root)?,
+            template: input::text(&root.join(TEMPLATE), LENGTH_MAX)?,
+        })
+    }
+
+    /// The text of a table, given the text that it has now.
+    fn text(&self, block: Block, present: &str) -> Result<String, ValidationError> {
+        match block.content {
+            Content::Published => Ok(report::published_table(&self.published)),
+            Content::Grids => Ok(report::grids_table(&self.grids)),
+            Content::Headline => self.headline(block, present),
+            Content::Accuracy => filled(&self.template, &self.published),
+        }
+    }
+
+    /// README's table: the rows of published measurements are written, and all other rows kept.
+    fn headline(&self, block: Block, present: &str) -> Result<String, ValidationError> {
+        let mut lines: Vec<String> = present.lines().map(str::to_owned).collect();
+        for (name, row) in report::headline_rows(&self.published) {
+            let start = format!("| {name} |");
+            let line = lines.iter_mut().find(|line| line.starts_with(&start));
+            *line.ok_or_else(|| {
+                let reason = format!("there is no row `{name}`");
+                block.fault(reason, "restore the row".to_owned())
+            })? = row;
+        }
+        Ok(lines.iter().map(|line| format!("{line}\n")).collect())
+    }
+}
+
+impl Block {
+    fn fault(self, reason: String, advice: String) -> ValidationError {
+        ValidationError::Document { document: self.document, table: self.name, reason, advice }
+    }
+
+    /// The byte range of the table in `text`.
+    fn range(self, text: &str) -> Result<std::ops::Range<usize>, ValidationError> {
+        let marker = format!("<!-- validate:{} -->\n", self.name);
+        let advice = || format!("put the table between `{}` and `{END}`", marker.trim_end());
+        let mut found = text.match_indices(&marker);
+        let Some((at, _)) = found.next() else {
+            return Err(self.fault("there is no marker".to_owned(), advice()));
+        };
+        if found.next().is_some() {
+            return Err(self.fault("the marker is there twice".to_owned(), advice()));
+        }
+        let start = at + marker.len();
+        let inside = &text[start..];
+        let end = inside.find(END).filter(|end| !inside[..*end].contains("<!-- validate:"));
+        let end = end.ok_or_else(|| self.fault(format!("there is no `{END}`"), advice()))?;
+        Ok(start..start + end)
+    }
+}
+
+/// Writes all tables, and returns the documents that changed.
+///
+/// # Errors
+/// Returns an error if the saved figures cannot be read, or a document lacks a table's markers. Then no document is written.
+pub fn render(root: &Path) -> Result<Vec<&'static str>, ValidationError> {
+    let sources = Sources::open(root)?;
+    let mut documents: BTreeMap<&'static str, (String, String)> = BTreeMap::new();
+    for block in BLOCKS {
+        if !documents.contains_key(block.document) {
+            let text = input::text(&root.join(block.document), LENGTH_MAX)?;
+            documents.insert(block.document, (text.clone(), text));
+        }
+        let Some((_, text)) = documents.get_mut(block.document) else { continue };
+        let range = block.range(text)?;
+        let table = sources.text(block, &text[range.clone()])?;
+        text.replace_range(range, &table);
+    }
+    let mut changed = Vec::new();
+    for (document, (before, after)) in documents {
+        if before != after {
+            let path = root.join(document);
+            reserved::replace(&path, after.as_bytes(), false)?;
+            changed.push(document);
+        }
+    }
+    Ok(changed)
+}
+
+/// Compares all tables with the saved figures.
+///
+/// # Errors
+/// Returns the first table that differs, with its document, the first line that differs and the command to run.
+pub fn check(root: &Path) -> Result<(), ValidationError> {
+    let sources = Sources::open(root)?;
+    for block in BLOCKS {
+        let text = input::text(&root.join(block.document), LENGTH_MAX)?;
+        let range = block.range(&text)?;
+        let present = &text[range.clone()];
+        let rendered = sources.text(block, present)?;
+        if present != rendered {
+            let first = text[..range.start].lines().count() + 1;
+            let (number, is, should) = difference(present, &rendered);
+            let reason = format!(
+                "line {} is `{is}`, and by {} it should be `{should}`",
+                first + number,
+                block.figures
+            );
+            let template = match block.content {
+                Content::Accuracy => format!(" (its text is in {TEMPLATE})"),
+                _ => String::new(),
+            };
+            return Err(block.fault(reason, format!("run `{RENDER}`{template}")));
+        }
+    }
+    Ok(())
+}
+
+/// The index of the first line in which two texts differ, and the line in each.
+fn difference<'t>(one: &'t str, other: &'t str) -> (usize, &'t str, &'t str) {
+    let (mut ones, mut others) = (one.lines(), other.lines());
+    let mut number = 0;
+    loop {
+        match (ones.next(), others.next()) {
+            (Some(one), Some(other)) if one == other => number += 1,
+            (one, other) => return (number, one.unwrap_or_default(), other.unwrap_or_default()),
+        }
+    }
+}
+
+/// A template with its placeholders replaced.
+fn filled(template: &str, figures: &PublishedFigures) -> Result<String, ValidationError> {
+    let mut text = String::new();
+    for (index, line) in template.lines().enumerate() {
+        let fault = |reason: String| ValidationError::data(TEMPLATE, index as u64 + 1, reason);
+        let mut rest = line;
+        while let Some((before, after)) = rest.split_once('{') {
+            let (name, after) =
+                after.split_once('}').ok_or_else(|| fault("a `{` without a `}`".to_owned()))?;
+            text += before;
+            text += &placeholder(name, figures)
+                .ok_or_else(|| fault(format!("`{{{name}}}` names no saved figure")))?;
+            rest = after;
+        }
+        text += rest;
+        text.push('\n');
+    }
+    Ok(text)
+}
+
+/// The figure that a placeholder names, with the digits of the tables.
+fn placeholder(name: &str, figures: &PublishedFigures) -> Option<String> {
+    let (name, digits) = match name.split_once(':') {
+        Some((name, digits)) => (name, Some(digits.parse::<usize>().ok().filter(|n| *n < 9)?)),
+        None => (name, None),
+    };
+    let parts: Vec<&str> = name.split('.').collect();
+    let [half, grades, class, figure] = parts.as_slice() else { return None };
+    let grades = [Grades::All, Grades::AAndB].into_iter().find(|one| one.name() == *grades)?;
+    let score: &Score = figures.score(Half::named(half)?, grades, class)?;
+    let (number, usual) = match *figure {
+        "median" => (score.model.median_percent, 1),
+        "mean" => (score.model.mean_percent, 1),
+        "factor" => (score.model.factor, 2),
+        "nearer" => (score.nearer_percent, 0),
+        "tied" => (score.tied_percent, 0),
+        "rule_nearer" => (score.rule_nearer_percent, 0),
+        "coverage" => (score.coverage_percent?, 0),
+        "width" => (score.width?, 1),
+        _ => return None,
+    };
+    let digits = digits.unwrap_or(usual);
+    Some(format!("{number:.digits$}"))
+}
+
+/// Saves figures and writes the tables that show them.
+///
+/// # Errors
+/// Returns an error of the file or of the documents. The figures are saved before any document is written.
+pub fn save(
+    root: &Path,
+    file: &crate::figures::FiguresFile,
+    text: &str,
+) -> Result<Vec<&'static str>, ValidationError> {
+    file.write(text)?;
+    render(root).map_err(|error| {
+        let hint = format!("the figures are saved; mend this, then run `{RENDER}`");
+        ValidationError::Lab(LabError::run(error.to_string()).hint(hint))
+    })
+}

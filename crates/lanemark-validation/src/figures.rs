@@ -1,0 +1,406 @@
+//! The saved figures of both experiments: CSV files of `reference/validation/`, from which the documents' tables are
+//! written.
+//!
+//! A figure is saved with the digits of the tables. An empty cell is an unknown figure: a row that was copied from a
+//! document lacks the figures that the document omits.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use lanemark_lab::input;
+use lanemark_lab::reserved::Reserved;
+
+use crate::corpus::Half;
+use crate::error::ValidationError;
+use crate::score::{Errors, Score};
+
+/// Path of the figures of published measurements, from the project's root.
+pub const PUBLISHED: &str = "reference/validation/published.csv";
+/// Path of the figures of grids, from the project's root.
+pub const GRIDS: &str = "reference/validation/grids.csv";
+
+/// The class of all rows together.
+pub const ALL: &str = "all";
+/// The class of all rows except the rows of resctl-bench.
+pub const WITHOUT_RESCTL_BENCH: &str = "no resctl-bench";
+
+/// Maximum length of a file of figures in bytes.
+const LENGTH_MAX: u64 = 4 << 20;
+
+const PUBLISHED_COLUMNS: [&str; 19] = [
+    "half",
+    "grades",
+    "class",
+    "rows",
+    "model_median_percent",
+    "model_mean_percent",
+    "model_factor",
+    "rule_median_percent",
+    "rule_mean_percent",
+    "rule_factor",
+    "limits_median_percent",
+    "limits_mean_percent",
+    "limits_factor",
+    "nearer_percent",
+    "tied_percent",
+    "rule_nearer_percent",
+    "coverage_percent",
+    "bias",
+    "width",
+];
+const GRID_COLUMNS: [&str; 14] = [
+    "run",
+    "drives",
+    "kind",
+    "cells",
+    "model_median_percent",
+    "model_mean_percent",
+    "rule_median_percent",
+    "rule_mean_percent",
+    "nearer_percent",
+    "alike_percent",
+    "coverage_percent",
+    "below_percent",
+    "above_percent",
+    "width",
+];
+
+/// The grades of the rows in a score.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Grades {
+    /// All grades.
+    All,
+    /// Grades A and B, whose rows state settings and machine.
+    AAndB,
+}
+
+/// The figures of published measurements.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct PublishedFigures {
+    /// The scores in the order of the program's output.
+    pub rows: Vec<PublishedRow>,
+}
+
+/// The score of a class.
+#[derive(Clone, Debug, PartialEq)]
+pub struct PublishedRow {
+    /// Half of the corpus.
+    pub half: Half,
+    /// Grades of the rows.
+    pub grades: Grades,
+    /// Class of the rows, [`ALL`] or [`WITHOUT_RESCTL_BENCH`].
+    pub class: String,
+    /// The score.
+    pub score: Score,
+}
+
+/// The figures of grids, in the order in which runs were first saved.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct GridFigures {
+    /// The scores of all runs.
+    pub rows: Vec<GridRow>,
+}
+
+/// The score of some cells of a run.
+#[derive(Clone, Debug, PartialEq)]
+pub struct GridRow {
+    /// Name of the run.
+    pub run: String,
+    /// Number of drives in the run.
+    pub drives: u64,
+    /// Kind of the cells, [`ALL`] for all of them.
+    pub kind: String,
+    /// The score.
+    pub score: GridScore,
+}
+
+/// The score of cells of grids.
+#[derive(Clone, Debug, PartialEq)]
+pub struct GridScore {
+    /// Number of cells.
+    pub cells: usize,
+    /// Median of the model's relative errors in percent.
+    pub model_median_percent: f64,
+    /// Mean of the model's relative errors in percent.
+    pub model_mean_percent: f64,
+    /// Median of the rule's relative errors in percent.
+    pub rule_median_percent: f64,
+    /// Mean of the rule's relative errors in percent.
+    pub rule_mean_percent: f64,
+    /// Cells in which the model is strictly nearer to the truth.
+    pub nearer_percent: f64,
+    /// Cells in which model and rule differ by less than the noise.
+    pub alike_percent: Option<f64>,
+    /// Cells whose truth lies in the 80% interval.
+    pub coverage_percent: f64,
+    /// Cells whose truth lies below the interval.
+    pub below_percent: Option<f64>,
+    /// Cells whose truth lies above the interval.
+    pub above_percent: Option<f64>,
+    /// Median width of the intervals, high end over low end.
+    pub width: Option<f64>,
+}
+
+impl Grades {
+    /// Returns the name in the file of figures.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::All => "all",
+            Self::AAndB => "A and B",
+        }
+    }
+
+    fn named(name: &str) -> Option<Self> {
+        [Self::All, Self::AAndB].into_iter().find(|grades| grades.name() == name)
+    }
+}
+
+impl PublishedFigures {
+    /// Returns the score of a class.
+    pub fn score(&self, half: Half, grades: Grades, class: &str) -> Option<&Score> {
+        let is_wanted =
+            |row: &&PublishedRow| row.half == half && row.grades == grades && row.class == class;
+        self.rows.iter().find(is_wanted).map(|row| &row.score)
+    }
+
+    /// Reads the figures below the project's root.
+    ///
+    /// # Errors
+    /// Returns the first fault with its file and line.
+    pub fn open(root: &Path) -> Result<Self, ValidationError> {
+        Self::parse(&input::text(&root.join(PUBLISHED), LENGTH_MAX)?)
+    }
+
+    /// Reads the figures from text.
+    ///
+    /// # Errors
+    /// Returns the first fault with its line.
+    pub fn parse(text: &str) -> Result<Self, ValidationError> {
+        let mut figures = Self::default();
+        for cells in rows(PUBLISHED, text, &PUBLISHED_COLUMNS)? {
+            let errors = |of: &str| {
+                let number = |what: &str| cells.number(&format!("{of}_{what}"));
+                Ok::<_, ValidationError>(Errors {
+                    median_percent: number("median_percent")?,
+                    mean_percent: number("mean_percent")?,
+                    factor: number("factor")?,
+                })
+            };
+            let score = Score {
+                rows: cells.count("rows")? as usize,
+                model: errors("model")?,
+                rule: errors("rule")?,
+                limits: errors("limits")?,
+                nearer_percent: cells.number("nearer_percent")?,
+                tied_percent: cells.number("tied_percent")?,
+                rule_nearer_percent: cells.number("rule_nearer_percent")?,
+                coverage_percent: cells.optional("coverage_percent")?,
+                bias: cells.optional("bias")?,
+                width: cells.optional("width")?,
+            };
+            let half = Half::named(cells.text("half")).ok_or_else(|| cells.unknown("half"))?;
+            let grades =
+                Grades::named(cells.text("grades")).ok_or_else(|| cells.unknown("grades"))?;
+            let class = cells.text("class").to_owned();
+            if figures.score(half, grades, &class).is_some() {
+                return Err(cells.fault("the same half, grades and class were above"));
+            }
+            figures.rows.push(PublishedRow { half, grades, class, score });
+        }
+        Ok(figures)
+    }
+
+    /// Returns the figures as the text of their file.
+    pub fn text(&self) -> String {
+        let mut lines = vec![PUBLISHED_COLUMNS.map(str::to_owned).to_vec()];
+        for PublishedRow { half, grades, class, score } in &self.rows {
+            let mut line = vec![half.name().to_owned(), grades.name().to_owned(), class.clone()];
+            line.push(score.rows.to_string());
+            for errors in [score.model, score.rule, score.limits] {
+                line.push(format!("{:.1}", errors.median_percent));
+                line.push(format!("{:.1}", errors.mean_percent));
+                line.push(format!("{:.2}", errors.factor));
+            }
+            for share in [score.nearer_percent, score.tied_percent, score.rule_nearer_percent] {
+                line.push(format!("{share:.0}"));
+            }
+            line.push(optional(score.coverage_percent, 0));
+            line.push(optional(score.bias, 2));
+            line.push(optional(score.width, 1));
+            lines.push(line);
+        }
+        csv_text(&lines)
+    }
+}
+
+impl GridFigures {
+    /// Reads the figures below the project's root.
+    ///
+    /// # Errors
+    /// Returns the first fault with its file and line.
+    pub fn open(root: &Path) -> Result<Self, ValidationError> {
+        Self::parse(&input::text(&root.join(GRIDS), LENGTH_MAX)?)
+    }
+
+    /// Reads the figures from text.
+    ///
+    /// # Errors
+    /// Returns the first fault with its line.
+    pub fn parse(text: &str) -> Result<Self, ValidationError> {
+        let mut figures = Self::default();
+        for cells in rows(GRIDS, text, &GRID_COLUMNS)? {
+            let score = GridScore {
+                cells: cells.count("cells")? as usize,
+                model_median_percent: cells.number("model_median_percent")?,
+                model_mean_percent: cells.number("model_mean_percent")?,
+                rule_median_percent: cells.number("rule_median_percent")?,
+                rule_mean_percent: cells.number("rule_mean_percent")?,
+                nearer_percent: cells.number("nearer_percent")?,
+                alike_percent: cells.optional("alike_percent")?,
+                coverage_percent: cells.number("coverage_percent")?,
+                below_percent: cells.optional("below_percent")?,
+                above_percent: cells.optional("above_percent")?,
+                width: cells.optional("width")?,
+            };
+            let (run, kind) = (cells.text("run").to_owned(), cells.text("kind").to_owned());
+            if figures.rows.iter().any(|row| row.run == run && row.kind == kind) {
+                return Err(cells.fault("the same run and kind were above"));
+            }
+            figures.rows.push(GridRow { run, drives: cells.count("drives")?, kind, score });
+        }
+        Ok(figures)
+    }
+
+    /// Returns the figures as the text of their file.
+    pub fn text(&self) -> String {
+        let mut lines = vec![GRID_COLUMNS.map(str::to_owned).to_vec()];
+        for GridRow { run, drives, kind, score } in &self.rows {
+            lines.push(vec![
+                run.clone(),
+                drives.to_string(),
+                kind.clone(),
+                score.cells.to_string(),
+                format!("{:.1}", score.model_median_percent),
+                format!("{:.1}", score.model_mean_percent),
+                format!("{:.1}", score.rule_median_percent),
+                format!("{:.1}", score.rule_mean_percent),
+                format!("{:.0}", score.nearer_percent),
+                optional(score.alike_percent, 0),
+                format!("{:.0}", score.coverage_percent),
+                optional(score.below_percent, 0),
+                optional(score.above_percent, 0),
+                optional(score.width, 2),
+            ]);
+        }
+        csv_text(&lines)
+    }
+
+    /// Replaces the rows of a run at their position. The rows of a new run are appended.
+    pub fn replace(&mut self, run: &str, rows: Vec<GridRow>) {
+        let at = self.rows.iter().position(|row| row.run == run).unwrap_or(self.rows.len());
+        self.rows.retain(|row| row.run != run);
+        self.rows.splice(at..at, rows);
+    }
+}
+
+/// A file of figures whose name is reserved before an experiment begins.
+#[derive(Debug)]
+pub struct FiguresFile(Reserved);
+
+impl FiguresFile {
+    /// Reserves the file `path` below the project's root, and creates its folder.
+    ///
+    /// # Errors
+    /// Returns an error if the file cannot be written, or if another run has reserved it.
+    pub fn reserve(root: &Path, path: &str) -> Result<Self, ValidationError> {
+        Ok(Self(Reserved::with_folders(&root.join(path))?))
+    }
+
+    /// Replaces the file's content as a whole.
+    ///
+    /// # Errors
+    /// Returns an error if the file cannot be written; the former content then remains.
+    pub fn write(&self, text: &str) -> Result<(), ValidationError> {
+        Ok(self.0.write(text.as_bytes())?)
+    }
+}
+
+/// The cells of a line by their columns.
+struct Cells {
+    file: &'static str,
+    line: u64,
+    cells: BTreeMap<&'static str, String>,
+}
+
+impl Cells {
+    fn text(&self, column: &str) -> &str {
+        self.cells.get(column).map_or("", String::as_str)
+    }
+
+    fn fault(&self, reason: impl Into<String>) -> ValidationError {
+        ValidationError::data(self.file, self.line, reason)
+    }
+
+    fn unknown(&self, column: &str) -> ValidationError {
+        self.fault(format!("`{column}` is `{}`, which is not known", self.text(column)))
+    }
+
+    fn optional(&self, column: &str) -> Result<Option<f64>, ValidationError> {
+        match self.text(column) {
+            "" => Ok(None),
+            text => match text.parse::<f64>() {
+                Ok(number) if number.is_finite() && number >= 0.0 => Ok(Some(number)),
+                _ => Err(self.fault(format!("`{column}` is `{text}`, not a number from 0"))),
+            },
+        }
+    }
+
+    fn number(&self, column: &str) -> Result<f64, ValidationError> {
+        self.optional(column)?.ok_or_else(|| self.fault(format!("`{column}` is empty")))
+    }
+
+    fn count(&self, column: &str) -> Result<u64, ValidationError> {
+        let text = self.text(column);
+        text.parse().map_err(|_| self.fault(format!("`{column}` is `{text}`, not a count")))
+    }
+}
+
+/// Returns the rows of a file with exactly these columns.
+fn rows(
+    file: &'static str,
+    text: &str,
+    columns: &[&'static str],
+) -> Result<Vec<Cells>, ValidationError> {
+    let mut reader = csv::Reader::from_reader(text.as_bytes());
+    let broken = |error: &csv::Error| {
+        let line = error.position().map_or(1, csv::Position::line);
+        ValidationError::data(file, line, error.to_string())
+    };
+    let header = reader.headers().map_err(|error| broken(&error))?;
+    if !header.iter().eq(columns.iter().copied()) {
+        let reason = format!("the columns must be {}", columns.join(","));
+        return Err(ValidationError::data(file, 1, reason));
+    }
+    let mut all = Vec::new();
+    for record in reader.records() {
+        let record = record.map_err(|error| broken(&error))?;
+        let line = record.position().map_or(1, csv::Position::line);
+        let cells = columns.iter().copied().zip(record.iter().map(str::to_owned)).collect();
+        all.push(Cells { file, line, cells });
+    }
+    Ok(all)
+}
+
+fn optional(number: Option<f64>, digits: usize) -> String {
+    number.map_or(String::new(), |number| format!("{number:.digits$}"))
+}
+
+/// Returns lines of CSV. A cell with a comma or a quote is quoted.
+fn csv_text(lines: &[Vec<String>]) -> String {
+    let cell = |text: &String| match text.contains([',', '"', '\n']) {
+        true => format!("\"{}\"", text.replace('"', "\"\"")),
+        false => text.clone(),
+    };
+    let line = |cells: &Vec<String>| cells.iter().map(cell).collect::<Vec<_>>().join(",") + "\n";
+    lines.iter().map(line).collect()
+}

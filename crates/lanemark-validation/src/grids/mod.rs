@@ -1,0 +1,174 @@
+//! The experiment with grids: a drive is measured on one path, fitted, and predicted on another path.
+//!
+//! Each truth is a drive of the library on two platforms, with values of drive, hosts and adapters that are drawn from
+//! wider ranges than the model's own (`truth.rs`). Its grid of random requests of 4 KiB, by depth and jobs, is
+//! simulated on the first path, with noise. `fit` and `whatif` receive that grid, the library's platforms and the
+//! generic drive, but not the truth's values. Their predictions for the second path are compared with the truth there,
+//! and with the rule that a drive has the same rates on both paths within the limits of the links ([`score`]).
+//!
+//! The simulator itself makes these grids. They test the method, its bias and its intervals, and not the model's
+//! physics.
+
+use std::io::Write;
+use std::path::Path;
+use std::time::Instant;
+
+use lanemark_files::private::PrivateFolder;
+use lanemark_lab::whatif::WhatIfAsked;
+use lanemark_lab::{Lab, Pool};
+use lanemark_predict::{Job, fit};
+use lanemark_schema::result::{Calibration, Provenance, RunResult};
+use lanemark_schema::rng::{Rng, StreamKey};
+use lanemark_study::{Library, Location};
+
+use crate::error::ValidationError;
+use crate::figures::{GridRow, GridScore};
+use crate::{report, scratch};
+
+pub mod score;
+mod truth;
+
+use score::Cell;
+use truth::{AnyError, Truth};
+
+/// The grids of a run, and the details of the output.
+#[derive(Clone, Debug)]
+pub struct GridOptions {
+    /// Number of drives.
+    pub drives: u64,
+    /// Seed of the first drive; the others have the seeds after it.
+    pub seed: u64,
+    /// Requests of a simulated test in a fit.
+    pub requests: u64,
+    /// Name of the run in the saved figures.
+    pub run: String,
+    /// Whether each cell and each fitted value is written.
+    pub cells: bool,
+}
+
+/// The two outputs of an experiment.
+pub struct Outputs<'o> {
+    /// Results.
+    pub out: &'o mut dyn Write,
+    /// Progress and errors of single drives.
+    pub notes: &'o mut dyn Write,
+}
+
+/// Makes the grids, and returns the scores by kind of cells. A drive that fails is noted and does not count.
+///
+/// # Errors
+/// Returns an error if all drives fail, or an output is closed.
+pub fn run(options: &GridOptions, to: &mut Outputs<'_>) -> Result<Vec<GridRow>, ValidationError> {
+    let library = Library::built_in();
+    let (mut cells, mut drives) = (Vec::new(), 0);
+    for seed in options.seed..options.seed.saturating_add(options.drives) {
+        match judged(&library, seed, options, to) {
+            Ok(own) => {
+                writeln!(to.out, "{seed:>4} {}", report::grid_line(&GridScore::of(&own)))?;
+                if options.cells {
+                    for cell in &own {
+                        writeln!(to.out, "     {}", cell.text())?;
+                    }
+                }
+                cells.extend(own);
+                drives += 1;
+            }
+            Err(error) => writeln!(to.notes, "{seed:>4} {error}")?,
+        }
+    }
+    if cells.is_empty() {
+        return Err(ValidationError::Run("there is no cell to score: all drives failed".into()));
+    }
+    let rows = score::by_kind(&options.run, drives, &cells);
+    write!(to.out, "{}", report::grids_text(&rows))?;
+    Ok(rows)
+}
+
+/// Returns the cells of one drive, measured on one path and predicted on another.
+fn judged(
+    library: &Library,
+    seed: u64,
+    options: &GridOptions,
+    to: &mut Outputs<'_>,
+) -> Result<Vec<Cell>, AnyError> {
+    let mut rng = Rng::new(StreamKey::from_seed(seed));
+    let truth = Truth::drawn(library, &mut rng)?;
+    let grid = truth.grid(library)?;
+    let here = truth.measured(library, 0, &grid, &mut rng)?;
+    let there = truth.measured(library, 1, &grid, &mut rng)?;
+    writeln!(to.notes, "{seed:>4} {}: {} -> {}", truth.drive, truth.place(0), truth.place(1))?;
+    let folder = PrivateFolder::new("lanemark-grids-")?;
+    let begun = Instant::now();
+    let files = fitted(library, &truth, &here, (seed, options), folder.path(), to)?;
+    let fit_time = begun.elapsed();
+    let (platform, port) = &truth.sides[1].place;
+    let asked = WhatIfAsked {
+        from: &files.measured,
+        model: Some(&files.model),
+        port: Some(port),
+        platform: Some(platform),
+        drive: None,
+        queue_depth: None,
+        set: &[],
+        fit: Some(Path::new(&files.fit)),
+        workload: None,
+        intervals: true,
+        scale: Default::default(),
+        seed,
+    };
+    let begun = Instant::now();
+    let lab = Lab::default();
+    let result =
+        lab.what_if_asked(library, &asked, &mut |_| (), &mut |_| ())?.ok_or("cancelled")?;
+    writeln!(to.notes, "     fit {fit_time:.0?}, what-if {:.0?}", begun.elapsed())?;
+    Ok(Cell::of(&result, &there))
+}
+
+/// The files of a fit, which a what-if reads.
+struct FitFiles {
+    measured: String,
+    /// Name of the fitted system on the first path.
+    model: String,
+    fit: String,
+}
+
+/// Fits a drive to its grid on the first path.
+fn fitted(
+    library: &Library,
+    truth: &Truth,
+    here: &RunResult,
+    (seed, options): (u64, &GridOptions),
+    folder: &Path,
+    to: &mut Outputs<'_>,
+) -> Result<FitFiles, AnyError> {
+    let measured = scratch::put(folder, "here.json", &serde_json::to_string(here)?)?;
+    let (platform, port) = &truth.sides[0].place;
+    let results = [("here.json".to_owned(), here.clone())];
+    let settings = truth.plug.iter().map(|(parameter, value)| {
+        let (parameter, value) = (parameter.clone(), value.clone());
+        (Calibration { parameter, value, figure: None, reason: None }, Location::file("--set"))
+    });
+    let settings: Vec<(Calibration, Location)> = settings.collect();
+    let job = Job {
+        results: &results,
+        platform,
+        port,
+        like: Some(truth.like),
+        settings: &settings,
+        requests: options.requests,
+        pool: Pool::default(),
+        provenance: Provenance { seed, ..Provenance::default() },
+        cancel: Default::default(),
+    };
+    let fitted = fit(library, &job, &mut |_| ())?;
+    if options.cells {
+        for one in &fitted.drive.parameters {
+            let (name, value) = (&one.parameter, &one.value);
+            writeln!(to.out, "     {name} = {value:?} {:?} {:?}", one.range_80, one.standing)?;
+        }
+        writeln!(to.out, "     truth {:?}", truth.drive_settings)?;
+    }
+    let drive = scratch::put(folder, "drive.toml", &fitted.file("fitted")?)?;
+    let fit = scratch::put(folder, "fit.json", &serde_json::to_string(&fitted.drive)?)?;
+    Ok(FitFiles { measured, model: format!("{drive}@{platform}:{port}"), fit })
+}

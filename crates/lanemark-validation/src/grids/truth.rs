@@ -1,0 +1,321 @@
+//! A truth: a drive on two platforms, all with values that are unknown to the model.
+//!
+//! A drive's times and rates are drawn within a factor of 2 of the values in its file, evenly on the scale of ratios;
+//! the model's own 80% range of an assumed time is a factor of 1.4. The values of each host and each adapter are drawn
+//! separately, and so are the other costs of the port. Half of the drives without a pseudo-SLC cache are used drives,
+//! which collect.
+
+use lanemark_lab::{Lab, Work, assemble};
+use lanemark_schema::result::{
+    CpuUse, MeasuredTarget, Provenance, RunResult, Sample, Target, TestResult,
+};
+use lanemark_schema::rng::Rng;
+use lanemark_schema::units::{Bytes, Duration};
+use lanemark_schema::workload::{Test, Workload};
+use lanemark_sim::spec::MediaSpec;
+use lanemark_study::library::Kind;
+use lanemark_study::{Library, System};
+
+/// An error of a grid: its drive is noted and skipped.
+pub(crate) type AnyError = Box<dyn std::error::Error>;
+
+/// Drives that are not flash drives of the usual kind, or that are kept for other comparisons.
+const OMITTED: [&str; 7] =
+    ["unlimited", "generic", "imft", "eight-channels", "intel-optane", "seagate", "buffalo"];
+/// Platforms that are not computers, or that represent data sheets.
+const NO_HOSTS: [&str; 3] = ["ml505", "link-table", "data-sheet"];
+/// Maximum factor between a truth and the value of its file.
+const WIDE: f64 = 2.0;
+/// Deviation of the logarithm of a measured figure.
+pub(crate) const NOISE: f64 = 0.03;
+/// Depths and jobs of a grid.
+const DEPTHS: [u32; 4] = [1, 4, 16, 64];
+const JOBS: [u32; 3] = [1, 8, 64];
+
+/// Bounds of the share that random writes have in all programs of a used drive, in percent.
+const USED: (f64, f64) = (5.0, 60.0);
+
+/// Values of a drive that are drawn.
+const OF_DRIVE: [&str; 8] = [
+    "drive.front_end.read_time",
+    "drive.front_end.write_time",
+    "drive.front_end.read_latency",
+    "drive.front_end.write_latency",
+    "drive.flash.read",
+    "drive.flash.program",
+    "drive.flash.channel_rate",
+    "drive.pseudo_slc.program",
+];
+/// Values of a platform that are drawn.
+const OF_PLATFORM: [&str; 8] = [
+    "platform.cpu.request_submit",
+    "platform.cpu.request_complete",
+    "platform.cpu.wake",
+    "platform.ahci.driver_time",
+    "platform.nvme.driver_time",
+    "platform.sas.driver_time",
+    "platform.sas.adapter.command_time",
+    "platform.sas.adapter.crowded_time",
+];
+
+/// A platform's port with its true values.
+pub(crate) struct Side {
+    pub(crate) place: (String, String),
+    settings: Vec<String>,
+}
+
+/// A drive on two platforms.
+pub(crate) struct Truth {
+    pub(crate) drive: String,
+    pub(crate) drive_settings: Vec<String>,
+    pub(crate) sides: [Side; 2],
+    /// The generic drive that the fit begins with, and the values of its plug that `lanemark inspect` reports.
+    pub(crate) like: &'static str,
+    pub(crate) plug: Vec<(String, String)>,
+}
+
+impl Truth {
+    /// Draws a drive that fits two or more ports, and two of these ports.
+    pub(crate) fn drawn(library: &Library, rng: &mut Rng) -> Result<Self, AnyError> {
+        let drives: Vec<String> = library
+            .names(Kind::Drive)
+            .into_iter()
+            .filter(|name| !OMITTED.iter().any(|out| name.starts_with(out)))
+            // The values of a rated drive come from priors.
+            .filter(|name| {
+                library.open(Kind::Drive, name).is_ok_and(|file| !file.has_table("rated"))
+            })
+            .collect();
+        loop {
+            let drive = drives[rng.below(drives.len() as u64) as usize].clone();
+            let places = places(library, &drive);
+            if places.len() < 2 {
+                continue;
+            }
+            let mut side = || places[rng.below(places.len() as u64) as usize].clone();
+            let (here, there) = (side(), side());
+            if here == there {
+                continue;
+            }
+            let here_system = assemble(library, &named(&drive, &here), &[])?;
+            let there_system = assemble(library, &named(&drive, &there), &[])?;
+            let mut drive_settings = drawn(&here_system, &OF_DRIVE, rng);
+            drive_settings.push("drive.buffer.capacity=16 MiB".to_owned());
+            drive_settings.extend(collection(&here_system, rng));
+            let here_settings = drawn(&here_system, &OF_PLATFORM, rng);
+            let sides = [
+                Side { place: here.clone(), settings: here_settings.clone() },
+                Side {
+                    // Both ports of one machine have the same host.
+                    settings: match there.0 == here.0 {
+                        true => here_settings,
+                        false => drawn(&there_system, &OF_PLATFORM, rng),
+                    },
+                    place: there,
+                },
+            ];
+            let (like, plug) = plug(library, &drive)?;
+            return Ok(Self { drive, drive_settings, sides, like, plug });
+        }
+    }
+
+    pub(crate) fn place(&self, side: usize) -> String {
+        let (platform, port) = &self.sides[side].place;
+        format!("{platform}:{port}")
+    }
+
+    fn system(&self, library: &Library, side: usize) -> Result<System, AnyError> {
+        let Side { place, settings } = &self.sides[side];
+        let all: Vec<String> = self.drive_settings.iter().chain(settings).cloned().collect();
+        let settings = lanemark_lab::settings(&all)?;
+        Ok(assemble(library, &named(&self.drive, place), &settings)?)
+    }
+
+    /// Returns the grid. Each test is long enough to count some thousand requests on the first path.
+    pub(crate) fn grid(&self, library: &Library) -> Result<Workload, AnyError> {
+        let mut tests = Vec::new();
+        for read in [true, false] {
+            for depth in DEPTHS {
+                for jobs in JOBS {
+                    let kind = if read { "read" } else { "write" };
+                    let builder = match read {
+                        true => Test::random_read("4 KiB"),
+                        false => Test::random_write("4 KiB"),
+                    };
+                    let name = format!("rand{kind}-{depth}-{jobs}");
+                    let builder = builder.named(&name);
+                    let builder = builder.queue_depth(depth).threads(jobs).span("8 GiB");
+                    let checked = builder.duration("60 ms").build()?;
+                    tests.push((*checked).clone());
+                }
+            }
+        }
+        let mut workload = lanemark_study::workload::open(library, "fit")?;
+        workload.id = "grid".to_owned();
+        workload.name = "Random requests of 4 KiB by depth and jobs".to_owned();
+        workload.tests = tests;
+        workload.repeats = 1;
+        let system = self.system(library, 0)?;
+        let rough = run(&system, &workload)?;
+        for (test, result) in workload.tests.iter_mut().zip(&rough.tests) {
+            let outstanding = f64::from(test.queue_depth() * test.threads);
+            let rate = result.iops.value.max(20.0);
+            let seconds =
+                |requests: f64| Duration::from_picoseconds((requests / rate * 1e12) as u64);
+            // A buffer of 16 MiB is full when writes are counted.
+            let first = if test.writes() { 5000.0 } else { 200.0 };
+            test.ramp = seconds(first + 3.0 * outstanding);
+            test.duration = Some(seconds((3.0 * outstanding).max(4000.0)));
+        }
+        Ok(workload)
+    }
+
+    /// Runs a grid on a path and measures it with noise.
+    pub(crate) fn measured(
+        &self,
+        library: &Library,
+        side: usize,
+        grid: &Workload,
+        rng: &mut Rng,
+    ) -> Result<RunResult, AnyError> {
+        let system = self.system(library, side)?;
+        let mut run = run(&system, grid)?;
+        let (cpu, protocol) = (&system.spec.cpu, &system.spec.first().protocol);
+        for test in &mut run.tests {
+            let busy = cpu.request_submit + cpu.request_complete + protocol.read_time;
+            let alone = test.test.queue_depth() * test.test.threads == 1;
+            let wake = if alone { cpu.wake.as_microseconds() } else { 0.0 };
+            let samples = test.samples.iter().map(|sample| {
+                let factor = (NOISE * normal(rng)).exp();
+                let elapsed = sample.elapsed.picoseconds() as f64 * factor;
+                let own = 1e3 * (busy.as_microseconds() + wake) * (NOISE * normal(rng)).exp();
+                Sample {
+                    elapsed: Duration::from_picoseconds(elapsed as u64),
+                    cpu: Some(CpuUse {
+                        user_ns_per_request: 0.3 * own,
+                        system_ns_per_request: 0.7 * own,
+                    }),
+                    path: None,
+                    ..sample.clone()
+                }
+            });
+            let samples = samples.collect();
+            *test = TestResult::new(&run.workload, &test.test, samples);
+        }
+        run.target = Target::Measured(MeasuredTarget {
+            path: "/dev/sdx".to_owned(),
+            device: true,
+            size_bytes: Bytes(system.spec.first().drive.capacity.get()),
+            file_system: None,
+            block_device: Some("sdx".to_owned()),
+            engine: "libaio".to_owned(),
+            direct: Some(true),
+        });
+        Ok(run)
+    }
+}
+
+fn run(system: &System, workload: &Workload) -> Result<RunResult, AnyError> {
+    let provenance = Provenance { seed: 77, ..Provenance::default() };
+    let works = [Work { system, workload }];
+    let mut runs = Lab::default().run_all(&works, &provenance, &mut |_| ())?;
+    Ok(runs.swap_remove(0))
+}
+
+fn named(drive: &str, (platform, port): &(String, String)) -> String {
+    format!("{drive}@{platform}:{port}")
+}
+
+/// Returns the collection of a used drive; half of the drives without a pseudo-SLC cache are used.
+fn collection(system: &System, rng: &mut Rng) -> Option<String> {
+    let MediaSpec::Flash(flash) = &system.spec.first().drive.media else { return None };
+    if flash.technology.in_place() || flash.translation.pseudo_slc.is_some() {
+        return None;
+    }
+    let (is_used, place) = (rng.chance(0.5), rng.unit());
+    let (low, high) = USED;
+    let percent = low * (high / low).powf(place);
+    is_used.then(|| format!("drive.translation.beside_collection={percent:.2}%"))
+}
+
+/// Returns every port of a computer that accepts a drive.
+fn places(library: &Library, drive: &str) -> Vec<(String, String)> {
+    let mut places = Vec::new();
+    for platform in library.names(Kind::Platform) {
+        if NO_HOSTS.iter().any(|out| platform.starts_with(out)) {
+            continue;
+        }
+        let Ok(document) = library.open(Kind::Platform, &platform) else { continue };
+        let Ok(ports) = document.root("platform", None).tables("port") else { continue };
+        let names: Vec<String> = ports.iter().filter_map(|port| port.text("name").ok()).collect();
+        for name in names {
+            let place = (platform.clone(), name);
+            // Ports of one kind differ in their number.
+            let alike = |other: &(String, String)| {
+                other.0 == place.0
+                    && place.1.trim_end_matches(|c: char| c.is_ascii_digit() || c == '-') == other.1
+            };
+            if !places.iter().any(alike) && assemble(library, &named(drive, &place), &[]).is_ok() {
+                places.push(place);
+            }
+        }
+    }
+    places
+}
+
+/// Returns the values of `names` that a system has, each drawn around the value of its file.
+fn drawn(system: &System, names: &[&str], rng: &mut Rng) -> Vec<String> {
+    let mut settings = Vec::new();
+    let mut factor = 1.0;
+    for name in names {
+        // A crowded adapter is slower than an idle adapter, so that both times have one factor.
+        if !name.ends_with("crowded_time") {
+            factor = (WIDE.ln() * (2.0 * rng.unit() - 1.0)).exp();
+        }
+        let Some(record) = system.values.iter().find(|one| one.parameter == *name) else {
+            continue;
+        };
+        let Some((number, unit)) = record.text.split_once(' ') else { continue };
+        let Ok(number) = number.replace(',', "").parse::<f64>() else { continue };
+        settings.push(format!("{name}={:.3} {unit}", number * factor));
+    }
+    settings
+}
+
+/// Returns the generic drive of a drive's protocol, and its connector.
+fn plug(library: &Library, drive: &str) -> Result<(&'static str, Vec<(String, String)>), AnyError> {
+    let document = library.open(Kind::Drive, drive)?;
+    let root = document.root("drive", None);
+    let port = root.table("drive")?.table("port")?;
+    let set = |key: &str, value: String| (format!("drive.port.{key}"), value);
+    if let Some(pcie) = port.optional_table("pcie")? {
+        let number = |key: &str| pcie.integer(key, 1, 16).map(|number| number.to_string());
+        let settings = vec![
+            set("pcie.generation", number("generation")?),
+            set("pcie.lanes", number("lanes")?),
+        ];
+        let generic = match port.text("protocol")?.as_str() {
+            "ahci" => "generic-pcie-ahci",
+            _ => "generic-nvme",
+        };
+        return Ok((generic, settings));
+    }
+    let plain =
+        |section: &lanemark_study::document::Section<'_>, key: &str| match section.is_table(key) {
+            true => section.table(key).and_then(|table| table.text("value")),
+            false => section.text(key),
+        };
+    if let Some(sas) = port.optional_table("sas")? {
+        let phys = sas.integer("phys", 1, 8)?.to_string();
+        return Ok((
+            "generic-sas",
+            vec![set("sas.rate", plain(&sas, "rate")?), set("sas.phys", phys)],
+        ));
+    }
+    Ok(("generic-sata", vec![set("sata", plain(&port, "sata")?)]))
+}
+
+/// Returns a number of the standard normal distribution, as a sum of twelve uniform numbers.
+fn normal(rng: &mut Rng) -> f64 {
+    (0..12).map(|_| rng.unit()).sum::<f64>() - 6.0
+}

@@ -1,0 +1,104 @@
+//! Connectors of drives and ports: found in the text of a row, and written as TOML.
+
+use crate::corpus::Row;
+
+/// The connector of a drive or port.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Plug {
+    /// Generation and lanes.
+    Pcie(u32, u32),
+    /// Gb/s.
+    Sata(f64),
+    /// Gb/s and phys.
+    Sas(f64, u32),
+    /// Gb/s of a USB port with a UASP bridge. A drive is never of this kind.
+    Usb(f64),
+}
+
+impl Plug {
+    /// Finds `PCIe 3.0 x4`, `SATA 6 Gb/s` or `SAS 12 Gb/s` in a text.
+    pub fn find(text: &str) -> Option<Self> {
+        let lower = text.to_lowercase();
+        let words: Vec<&str> = lower.split([' ', ',', ';', '(', ')']).collect();
+        let after = |name: &str, distance: usize| {
+            let at = words.iter().position(|word| *word == name)?;
+            words.get(at + distance)?.parse::<f64>().ok()
+        };
+        if let Some(generation) = after("pcie", 1) {
+            let lanes = words.iter().find_map(|word| word.strip_prefix('x')?.parse().ok());
+            return Some(Self::Pcie(generation as u32, lanes.unwrap_or(4)));
+        }
+        if let Some(rate) = after("sata", 1) {
+            return Some(Self::Sata(rate));
+        }
+        after("sas", 1).map(|rate| Self::Sas(rate, 1))
+    }
+
+    /// Returns the port that a row's path names, otherwise a port with the drive's connector.
+    ///
+    /// # Errors
+    /// Returns an error for USB 2.0, which is not simulated.
+    pub fn of_path(row: &Row, drive: Self) -> Result<Self, String> {
+        let path = row.text("path").to_lowercase();
+        if path.contains("usb 2") {
+            return Err("USB 2.0 is not simulated".into());
+        }
+        if path.contains("usb 3") {
+            return Ok(Self::Usb(if path.contains("10 gb/s") { 10.0 } else { 5.0 }));
+        }
+        Ok(Self::find(&path).unwrap_or(drive))
+    }
+
+    /// Returns the bytes a second after the line code.
+    pub fn rate(self) -> f64 {
+        match self {
+            Self::Pcie(generation, lanes) => {
+                let lane = [250e6, 500e6, 984.6e6, 1969.2e6, 3938.5e6];
+                lane[(generation as usize).saturating_sub(1).min(4)] * f64::from(lanes)
+            }
+            Self::Sata(rate) => rate * 1e8,
+            Self::Sas(rate, phys) => rate * 1e8 * f64::from(phys),
+            Self::Usb(rate) if rate < 10.0 => rate * 1e8,
+            Self::Usb(rate) => rate * 1e9 / 8.0 * 128.0 / 132.0,
+        }
+    }
+
+    /// Returns the connector as keys of a drive or platform file.
+    pub fn toml(self) -> String {
+        match self {
+            Self::Pcie(generation, lanes) => {
+                format!("pcie = {{ generation = {generation}, lanes = {lanes} }}")
+            }
+            Self::Sata(rate) => format!("sata = \"{rate} Gb/s\""),
+            Self::Sas(rate, phys) => format!("sas = {{ rate = \"{rate} Gb/s\", phys = {phys} }}"),
+            Self::Usb(rate) => format!("usb = \"{rate} Gb/s\""),
+        }
+    }
+
+    /// Returns the host protocol of drives with this connector.
+    pub fn protocol(self) -> &'static str {
+        match self {
+            Self::Pcie(..) => "nvme",
+            Self::Sata(_) => "ahci",
+            Self::Sas(..) => "sas",
+            Self::Usb(_) => "uasp",
+        }
+    }
+}
+
+/// Returns the connector of the row's drive: by its ratings or by the row, otherwise the usual one of drives with such
+/// ratings.
+pub fn drive_plug(row: &Row, rated: Option<&Row>) -> Plug {
+    let stated = rated.and_then(|rated| Plug::find(rated.text("interface")));
+    if let Some(plug) = stated.or_else(|| Plug::find(row.text("interface"))) {
+        return plug;
+    }
+    let read = rated.and_then(|rated| rated.number("seq_read_mb_s")).unwrap_or(3000.0);
+    match row.text("drive_kind") {
+        "nvme-ssd" | "optane" if read > 7600.0 => Plug::Pcie(5, 4),
+        "nvme-ssd" | "optane" if read > 3800.0 => Plug::Pcie(4, 4),
+        "nvme-ssd" | "optane" => Plug::Pcie(3, 4),
+        "sas-ssd" => Plug::Sas(12.0, 1),
+        _ => Plug::Sata(6.0),
+    }
+}

@@ -1,0 +1,394 @@
+//! One row of the corpus, simulated by the recipe, with its measurement.
+
+use std::num::NonZeroUsize;
+use std::path::{Path, PathBuf};
+
+use lanemark_lab::interval::Subject;
+use lanemark_lab::{Lab, Pool, assemble};
+use lanemark_schema::result::{Calibration, DirectionResult, Sample};
+use lanemark_schema::rng::StreamKey;
+use lanemark_schema::units::Duration;
+use lanemark_schema::workload::Test;
+use lanemark_sim::run_test;
+use lanemark_sim::spec::MediaSpec;
+use lanemark_study::{Library, Location, System};
+
+use crate::baseline::Baselines;
+use crate::corpus::{Half, Row};
+use crate::plug::{Plug, drive_plug};
+use crate::recipe;
+use crate::scratch;
+
+/// Maximum time of a simulated test, and of its ramp, in seconds.
+const TIME_MAX: f64 = 600.0;
+/// Minimum number of requests of a test.
+const REQUESTS_MIN: f64 = 3_000.0;
+/// Superblocks that are written before steady writes are counted, and while they are.
+const SUPERBLOCKS: f64 = 4.0;
+
+/// A measurement of the corpus with its prediction.
+#[derive(Clone, Debug)]
+pub struct Comparison {
+    /// Class of the row.
+    pub class: String,
+    /// Grade of the row: A, B or C.
+    pub grade: String,
+    /// Whether the row is of resctl-bench. The causes of these rows' errors are not known (`docs/validation/published.md`).
+    pub is_of_resctl_bench: bool,
+    /// Half of the row's drive.
+    pub half: Half,
+    /// The published figure.
+    pub published: f64,
+    /// The predicted figure, in the same unit.
+    pub predicted: f64,
+    /// The 80% interval of the prediction.
+    pub interval: Option<Interval>,
+    /// The figure of the rule of thumb.
+    pub rule: f64,
+    /// The minimum of link and rating.
+    pub limits: f64,
+    /// The comparison as a line for a person.
+    pub line: String,
+}
+
+/// An 80% interval: its ends over the prediction.
+#[derive(Clone, Debug)]
+pub struct Interval {
+    /// Low end over the prediction.
+    pub low: f64,
+    /// High end over the prediction.
+    pub high: f64,
+    /// The value whose draws correlate most with the outcomes.
+    pub widest: String,
+}
+
+impl Comparison {
+    /// Returns whether the published figure lies in the interval, or `None` without an interval.
+    pub fn is_covered(&self) -> Option<bool> {
+        let Interval { low, high, .. } = self.interval.as_ref()?;
+        Some((*low..=*high).contains(&(self.published / self.predicted)))
+    }
+
+    /// Returns whether the row states its settings and its machine.
+    pub fn is_of_a_known_machine(&self) -> bool {
+        self.grade != "C"
+    }
+}
+
+/// Simulates a row, and its interval if `intervals` is set. Files are written in the private folder `scratch`.
+///
+/// # Errors
+/// Returns the reason why the row cannot be simulated.
+pub fn compare(
+    library: &Library,
+    row: &Row,
+    rated: Option<&Row>,
+    scratch: &Path,
+    intervals: bool,
+) -> Result<Comparison, String> {
+    let published = row.number("value").ok_or("no value")?;
+    let case = Case::of(library, row, rated, scratch)?;
+    let Prepared { system, name, settings, is_past_the_cache, into_the_cache } = case.prepared()?;
+    let test = case.timed(&system, is_past_the_cache);
+    let sample = simulate(&system, &test)?;
+    let mut predicted = figure(row, &sample).ok_or("its figure is not simulated")?;
+    if let Some((share, cached)) = into_the_cache {
+        // The cache takes its share at its own rate, and the flash takes the rest.
+        predicted = 1.0 / (share / cached + (1.0 - share) / predicted);
+    }
+    let interval = match intervals {
+        true => case.interval(&name, &settings, (&test, &sample))?,
+        false => None,
+    };
+    let mut comparison = Comparison {
+        class: case.class().to_owned(),
+        grade: row.text("grade").to_owned(),
+        is_of_resctl_bench: row.text("tool").contains("resctl-bench"),
+        half: row.half(),
+        published,
+        predicted,
+        interval,
+        rule: case.baselines.rule,
+        limits: case.baselines.limits,
+        line: String::new(),
+    };
+    comparison.line = line(row, &comparison);
+    Ok(comparison)
+}
+
+/// A row with the parts that the recipe makes of it.
+struct Case<'c> {
+    library: &'c Library,
+    row: &'c Row,
+    rated: Option<&'c Row>,
+    folder: PathBuf,
+    plug: Plug,
+    port: Plug,
+    drives: usize,
+    /// Bytes of one drive.
+    capacity: f64,
+    test: Test,
+    baselines: Baselines,
+}
+
+/// A system that is ready for the test of a row.
+struct Prepared {
+    system: System,
+    name: String,
+    settings: Vec<Setting>,
+    /// Whether the test begins with a full pseudo-SLC cache.
+    is_past_the_cache: bool,
+    /// If the whole drive is written: the share that the cache takes, and the figure while it takes it.
+    into_the_cache: Option<(f64, f64)>,
+}
+
+/// A value that is set in a system, and its origin.
+type Setting = (Calibration, Location);
+
+impl<'c> Case<'c> {
+    fn of(
+        library: &'c Library,
+        row: &'c Row,
+        rated: Option<&'c Row>,
+        folder: &Path,
+    ) -> Result<Self, String> {
+        let drives = row.number("drives").unwrap_or(1.0) as usize;
+        let plug = drive_plug(row, rated);
+        let port = Plug::of_path(row, plug)?;
+        let capacity = recipe::capacity(row.text("drive"));
+        let test = recipe::test(row, capacity * drives as f64).ok_or("its test is not stated")?;
+        let baselines = Baselines::of(row, rated, (plug, port), &test, drives as f64);
+        let folder = folder.to_owned();
+        Ok(Self { library, row, rated, folder, plug, port, drives, capacity, test, baselines })
+    }
+
+    fn class(&self) -> &str {
+        self.row.text("class")
+    }
+
+    fn is_steady(&self) -> bool {
+        self.class() == "writes-steady"
+    }
+
+    fn is_sustained(&self) -> bool {
+        self.class() == "writes-sustained" || self.is_steady()
+    }
+
+    /// Returns the bytes of all drives.
+    fn size(&self) -> f64 {
+        self.capacity * self.drives as f64
+    }
+
+    fn block(&self) -> f64 {
+        self.test.block.get() as f64
+    }
+
+    fn drive_text(&self) -> String {
+        let mut text = recipe::drive_file(self.row, self.rated);
+        if self.is_steady() {
+            text += "[state]\ncondition = \"random\"\n";
+        } else if recipe::is_preconditioned(self.row) {
+            text += "[state]\ncondition = \"sequential\"\nfilled = \"100%\"\n";
+        } else if recipe::is_of_a_system_drive(self.row) {
+            text += "[state]\ncondition = \"sequential\"\nfilled = \"50%\"\n";
+        }
+        text
+    }
+
+    fn put(&self, name: &str, text: &str) -> Result<String, String> {
+        scratch::put(&self.folder, name, text).map_err(|error| error.to_string())
+    }
+
+    /// Writes the files of drive and platform, and returns the system's name.
+    fn named(&self) -> Result<String, String> {
+        let drive = self.put("drive.toml", &self.drive_text())?;
+        let platform = recipe::platform_file(self.row, (self.plug, self.port), self.drives);
+        let platform = self.put("platform.toml", &platform)?;
+        let host = recipe::host(self.row);
+        let ports: Vec<String> = (0..self.drives).map(|number| format!("p{number}")).collect();
+        let path = self.row.text("path").to_lowercase();
+        let volume = match self.drives {
+            1 => "",
+            _ if path.contains("raid 1") || path.contains("mirror") => "mirror:",
+            _ => "stripe-64KiB:",
+        };
+        Ok(format!("{volume}{drive}@{platform},{host}:{}", ports.join("+")))
+    }
+
+    fn assembled(&self, name: &str, settings: &[Setting]) -> Result<System, String> {
+        assemble(self.library, name, settings).map_err(|error| error.to_string())
+    }
+
+    fn prepared(&self) -> Result<Prepared, String> {
+        let name = self.named()?;
+        let mut system = self.assembled(&name, &[])?;
+        // Writes of a minute whose span fits into the pseudo-SLC cache stay in it. Writes of a larger span exceed it.
+        // Their test begins with a full cache, which saves the time of filling it.
+        let cache = cache_of(&system) * self.drives as f64;
+        let is_beyond =
+            self.test.span.get() as f64 > 0.8 * cache || recipe::is_of_a_system_drive(self.row);
+        let is_past_the_cache = self.is_sustained() && cache > 0.0 && is_beyond;
+        let mut into_the_cache = None;
+        if is_past_the_cache {
+            into_the_cache = self.share_of_the_cache(&system, cache)?;
+            let small = self.drive_text().replace("[rated]\n", "[rated]\npseudo_slc = \"1 GB\"\n");
+            self.put("drive.toml", &small)?;
+            system = self.assembled(&name, &[])?;
+        }
+        let mut settings = Vec::new();
+        if self.is_steady() {
+            // Blocks that were never written are spare flash for collection.
+            let filled = (100.0 * self.test.span.get() as f64 / self.capacity).clamp(1.0, 100.0);
+            let set = [format!("drive.state.filled={filled}%")];
+            settings = lanemark_lab::settings(&set).map_err(|error| error.to_string())?;
+            system = self.assembled(&name, &settings)?;
+        }
+        Ok(Prepared { system, name, settings, is_past_the_cache, into_the_cache })
+    }
+
+    /// Returns the share of a whole drive that its cache takes, and the figure while the cache takes it.
+    fn share_of_the_cache(
+        &self,
+        system: &System,
+        cache: f64,
+    ) -> Result<Option<(f64, f64)>, String> {
+        if !recipe::is_of_the_whole_drive(self.row, self.size()) {
+            return Ok(None);
+        }
+        let mut first = self.test.clone();
+        let time = 0.2 * cache / self.baselines.rule_rate() / self.block();
+        first.duration = Some(seconds(time));
+        let figure = figure(self.row, &simulate(system, &first)?);
+        Ok(figure.map(|figure| ((cache / self.size()).min(1.0), figure)))
+    }
+
+    /// Returns the row's test with a ramp and a duration of enough requests.
+    fn timed(&self, system: &System, past_cache: bool) -> Test {
+        let mut test = self.test.clone();
+        let block = self.block();
+        let outstanding = f64::from(test.queue_depth()) * f64::from(test.threads);
+        let guess = self.baselines.rule_rate().max(1.0);
+        let lot = SUPERBLOCKS * superblock_of(system);
+        let counted = if self.is_steady() { lot } else { 0.0 };
+        let requests = REQUESTS_MIN.max(6.0 * outstanding).max(counted / block);
+        let warm = match self.row.text("drive_kind") {
+            // The ramp fills the disk's cache.
+            "hdd" => 64e6,
+            // Collection frees a superblock at a time.
+            _ if self.is_steady() => lot,
+            _ if past_cache => 1.6e9,
+            _ if self.is_sustained() => (2.0 * test.span.get() as f64).min(2e5 * block),
+            _ => 0.0,
+        };
+        let first = match test.read_share().get() < 1.0 {
+            true => warm / block + 2.0 * outstanding,
+            false => outstanding.min(2_000.0),
+        };
+        test.ramp = seconds((first / guess).min(TIME_MAX));
+        test.duration = Some(seconds((requests / guess).min(TIME_MAX)));
+        test
+    }
+
+    fn interval(
+        &self,
+        name: &str,
+        settings: &[Setting],
+        (test, sample): (&Test, &Sample),
+    ) -> Result<Option<Interval>, String> {
+        let predicted = [(test.clone(), sample.iops())];
+        let subject = Subject { library: self.library, name, settings, ranges: &[] };
+        let lab = Lab { pool: Pool::new(NonZeroUsize::MIN), ..Lab::default() };
+        let all = lab.intervals(&subject, &predicted, 1).map_err(|error| error.to_string())?;
+        Ok(all.into_iter().next().flatten().map(|one| {
+            // A higher rate is a lower latency.
+            let (low, high) = match self.row.text("figure").starts_with("latency") {
+                true => (1.0 / one.high_ratio, 1.0 / one.low_ratio),
+                false => (one.low_ratio, one.high_ratio),
+            };
+            let widest = one.widest.map_or(String::new(), |widest| widest.parameter);
+            Interval { low, high, widest }
+        }))
+    }
+}
+
+fn line(row: &Row, comparison: &Comparison) -> String {
+    let Comparison { published, predicted, rule, .. } = comparison;
+    let inside = match comparison.is_covered() {
+        Some(true) => "in",
+        Some(false) => "out",
+        None => "",
+    };
+    let interval = comparison.interval.as_ref();
+    format!(
+        "{:<7} {:<17} {:<26.26} r{:>3} {:>4.4} {:>7} qd{:>3} x{:<3} {:<12} {:>11.1} {:>11.1} {:>+7.1}% rule {:>+7.1}% {inside} {} {}",
+        row.text("id"),
+        comparison.class,
+        row.text("drive"),
+        row.text("read_percent"),
+        row.text("pattern"),
+        row.text("block_bytes"),
+        row.text("queue_depth"),
+        row.text("threads"),
+        row.text("figure"),
+        published,
+        predicted,
+        100.0 * (predicted / published - 1.0),
+        100.0 * (rule / published - 1.0),
+        interval.map_or(String::new(), |one| format!("{:.2}..{:.2}", one.low, one.high)),
+        interval.map_or("", |one| one.widest.as_str()),
+    )
+}
+
+/// Returns the bytes that the first drive's pseudo-SLC cache takes while flash is erased.
+fn cache_of(system: &System) -> f64 {
+    match &system.spec.first().drive.media {
+        MediaSpec::Flash(flash) => flash
+            .translation
+            .pseudo_slc
+            .map_or(0.0, |cache| (cache.capacity + cache.growth).get() as f64),
+        MediaSpec::Disk(_) => 0.0,
+    }
+}
+
+/// Returns the size of a superblock of the first drive in bytes.
+fn superblock_of(system: &System) -> f64 {
+    match &system.spec.first().drive.media {
+        MediaSpec::Flash(flash) => flash.superblock().get() as f64,
+        MediaSpec::Disk(_) => 0.0,
+    }
+}
+
+fn seconds(time: f64) -> Duration {
+    Duration::from_picoseconds((time.max(1e-5) * 1e12) as u64)
+}
+
+fn simulate(system: &System, test: &Test) -> Result<Sample, String> {
+    let key = StreamKey { seed: 1, test: 0, repeat: 0, thread: 0 };
+    let test = test.clone().checked().map_err(|error| error.to_string())?;
+    run_test(&system.spec, &test, key).map_err(|error| error.to_string())
+}
+
+/// Returns the figure of a row in a sample, in the row's unit.
+fn figure(row: &Row, sample: &Sample) -> Option<f64> {
+    let elapsed = sample.elapsed.as_seconds();
+    let of = |one: &Option<DirectionResult>| {
+        one.as_ref().map(|one| one.latency.count() as f64 / elapsed)
+    };
+    let bytes = |one: &Option<DirectionResult>| {
+        one.as_ref().map(|one| one.bytes.get() as f64 / elapsed / 1e6)
+    };
+    let direction = sample.reads.as_ref().or(sample.writes.as_ref());
+    Some(match row.text("figure") {
+        "iops" => sample.iops(),
+        "read_iops" => of(&sample.reads)?,
+        "write_iops" => of(&sample.writes)?,
+        "throughput" => sample.throughput().as_megabytes(),
+        "read_throughput" => bytes(&sample.reads)?,
+        "write_throughput" => bytes(&sample.writes)?,
+        "latency_mean" => direction?.latency.mean_ns() / 1e3,
+        "latency_p50" => direction?.latency.percentile_ns(50.0)? as f64 / 1e3,
+        "latency_p99" => direction?.latency.percentile_ns(99.0)? as f64 / 1e3,
+        "latency_p99.9" => direction?.latency.percentile_ns(99.9)? as f64 / 1e3,
+        _ => return None,
+    })
+}

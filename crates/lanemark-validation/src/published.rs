@@ -1,0 +1,105 @@
+//! The experiment with published measurements: each row of the corpus is predicted and compared with its measurement.
+//!
+//! Scores are computed by class for each half of the corpus, for all rows and for the rows with a known machine. Lines
+//! of single rows are listed for the development half only.
+
+use std::io::Write;
+
+use lanemark_files::private::PrivateFolder;
+use lanemark_lab::Lab;
+use lanemark_study::Library;
+
+use crate::corpus::{Corpus, Half};
+use crate::error::ValidationError;
+use crate::figures::{ALL, Grades, PublishedFigures, PublishedRow, WITHOUT_RESCTL_BENCH};
+use crate::prediction::{Comparison, compare};
+use crate::report;
+use crate::score::Score;
+
+/// The predictions of a corpus.
+#[derive(Clone, Debug)]
+pub struct Predictions {
+    /// The rows that were simulated.
+    pub comparisons: Vec<Comparison>,
+    /// The rows that cannot be simulated, each with the reason.
+    pub skipped: Vec<String>,
+}
+
+impl Predictions {
+    /// Predicts each row of `corpus` on all threads of the laboratory, with its interval if `intervals` is set.
+    ///
+    /// # Errors
+    /// Returns an error if no temporary folder can be made. A row that cannot be simulated is added to `skipped`.
+    pub fn of(corpus: &Corpus, intervals: bool) -> Result<Self, ValidationError> {
+        let scratch = PrivateFolder::new("lanemark-validate-")?;
+        let all = Lab::default().pool.map(corpus.rows.len(), |index| {
+            let row = &corpus.rows[index];
+            let folder = scratch.path().join(index.to_string());
+            let library = Library::built_in();
+            compare(&library, row, corpus.ratings_of(row), &folder, intervals)
+                .map_err(|reason| format!("{}: {reason}", row.text("id")))
+        });
+        let mut predictions = Self { comparisons: Vec::new(), skipped: Vec::new() };
+        for one in all {
+            match one {
+                Ok(comparison) => predictions.comparisons.push(comparison),
+                Err(reason) => predictions.skipped.push(reason),
+            }
+        }
+        Ok(predictions)
+    }
+
+    /// Returns the scores by half, grades and class.
+    pub fn figures(&self) -> PublishedFigures {
+        let mut rows = Vec::new();
+        for half in [Half::Development, Half::Validation] {
+            for grades in [Grades::All, Grades::AAndB] {
+                let own: Vec<&Comparison> = self
+                    .comparisons
+                    .iter()
+                    .filter(|one| one.half == half)
+                    .filter(|one| grades == Grades::All || one.is_of_a_known_machine())
+                    .collect();
+                rows.extend(scores(half, grades, &own));
+            }
+        }
+        PublishedFigures { rows }
+    }
+
+    /// Writes the tables, and with `lines` the rows of the development half.
+    ///
+    /// # Errors
+    /// Returns the error of `out`.
+    pub fn write(&self, out: &mut dyn Write, lines: bool) -> Result<(), ValidationError> {
+        if lines {
+            for one in self.comparisons.iter().filter(|one| one.half == Half::Development) {
+                writeln!(out, "{}", one.line)?;
+            }
+        }
+        writeln!(out, "{} rows compared, {} skipped", self.comparisons.len(), self.skipped.len())?;
+        if lines {
+            for reason in &self.skipped {
+                writeln!(out, "skipped: {reason}")?;
+            }
+        }
+        write!(out, "{}", report::published_text(&self.figures()))?;
+        Ok(())
+    }
+}
+
+/// Returns the scores of each class in alphabetical order, then the scores of the classes together.
+fn scores(half: Half, grades: Grades, own: &[&Comparison]) -> Vec<PublishedRow> {
+    let mut classes: Vec<&str> = own.iter().map(|one| one.class.as_str()).collect();
+    classes.sort_unstable();
+    classes.dedup();
+    let scored = |class: &str| {
+        let belongs = |one: &&&Comparison| match class {
+            ALL => true,
+            WITHOUT_RESCTL_BENCH => !one.is_of_resctl_bench,
+            class => one.class == class,
+        };
+        let rows: Vec<&Comparison> = own.iter().filter(belongs).copied().collect();
+        PublishedRow { half, grades, class: class.to_owned(), score: Score::of(&rows) }
+    };
+    classes.into_iter().chain([WITHOUT_RESCTL_BENCH, ALL]).map(scored).collect()
+}

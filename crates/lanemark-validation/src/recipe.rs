@@ -1,0 +1,289 @@
+//! The recipe by which a row of the corpus becomes a drive file, a platform file and a test. It reads the row and the
+//! drive's ratings, and does not contain a rule for any single drive.
+
+use std::fmt::Write;
+
+use lanemark_schema::units::{Bytes, Duration, Ratio};
+use lanemark_schema::workload::Test;
+
+use crate::corpus::Row;
+use crate::plug::{Plug, drive_plug};
+
+/// Returns the capacity in a drive's name, `512GB`, `7.68TB`, `256 GB`.
+pub fn capacity(name: &str) -> f64 {
+    let text = name.to_uppercase();
+    let mut found: Vec<(bool, f64)> = Vec::new();
+    for (unit, bytes) in [("TB", 1e12), ("GB", 1e9)] {
+        for (at, _) in text.match_indices(unit) {
+            let before = text[..at].trim_end();
+            let from = before.rfind(|c: char| !(c.is_ascii_digit() || c == '.'));
+            let number = &before[from.map_or(0, |from| from + 1)..];
+            let is_separate =
+                from.is_none_or(|from| !before.as_bytes()[from].is_ascii_alphanumeric());
+            if let Ok(number) = number.parse::<f64>() {
+                found.push((is_separate, number * bytes));
+            }
+        }
+    }
+    // A separate number takes precedence over a number in the name of a part: `T253480GB 480GB`.
+    let separate = found.iter().find(|(is_separate, _)| *is_separate);
+    separate.or(found.first()).map_or(1e12, |(_, bytes)| *bytes)
+}
+
+/// Returns the drive file, with only the rated values.
+pub fn drive_file(row: &Row, rated: Option<&Row>) -> String {
+    let plug = drive_plug(row, rated);
+    let kind = if row.text("drive_kind") == "hdd" { "hdd" } else { "ssd" };
+    let capacity = capacity(row.text("drive"));
+    let name = row.text("drive").replace('"', "'");
+    let (protocol, toml) = (plug.protocol(), plug.toml());
+    let mut text = format!(
+        "[drive]\nname = \"{name}\"\nkind = \"{kind}\"\ncapacity = \"{capacity:.0} B\"\n\
+         port = {{ protocol = \"{protocol}\", {toml} }}\n\n[rated]\n"
+    );
+    if kind == "ssd" && is_for_servers(row.text("drive")) {
+        text += "market = \"data-center\"\n";
+    }
+    if row.text("drive_kind") == "optane" {
+        text += "nand = \"3d-xpoint\"\n";
+    }
+    let Some(rated) = rated else { return text };
+    if let Some(year) = rated.number("year") {
+        let _ = writeln!(text, "year = {year:.0}");
+    }
+    let cells = rated.text("nand").to_lowercase();
+    let technology = ["qlc", "tlc", "mlc", "slc"].into_iter().find(|name| cells.contains(name));
+    if let Some(name) = technology.filter(|_| row.text("drive_kind") != "optane" && kind == "ssd") {
+        let _ = writeln!(text, "nand = \"{name}\"");
+    }
+    let memory = rated.text("dram").to_lowercase();
+    if memory.starts_with("no") && kind == "ssd" {
+        let of = if protocol == "nvme" { "host" } else { "none" };
+        let _ = writeln!(text, "memory = \"{of}\"");
+    }
+    if let Some(rpm) = rated.number("rpm") {
+        let _ = writeln!(text, "rpm = {rpm:.0}");
+    }
+    let link = plug.rate() / 1e6;
+    for (column, key) in [("seq_read_mb_s", "read"), ("seq_write_mb_s", "write")] {
+        if let Some(rate) = rated.number(column) {
+            let _ = writeln!(text, "{key} = \"{:.0} MB/s\"", rate.min(link));
+        }
+    }
+    if kind == "ssd" {
+        for (column, key) in
+            [("rand_read_iops", "random_read"), ("rand_write_iops", "random_write")]
+        {
+            if let Some(iops) = rated.number(column) {
+                let _ = writeln!(text, "{key} = {iops:.0}");
+            }
+        }
+        if let Some(latency) = rated.number("latency_us") {
+            let _ = writeln!(text, "read_latency = \"{latency} us\"");
+        }
+    }
+    text
+}
+
+/// Returns whether the drive's name belongs to a series for servers.
+fn is_for_servers(name: &str) -> bool {
+    let name = name.to_lowercase();
+    let series = [
+        "dc ", "dc1", "dc5", "dc6", "pm8", "pm17", "pm983", "pm9a3", "pm16", "sm8", "p4510",
+        "p4610", "cd6", "cd7", "cd8", "cm6", "cm7", "7300", "7400", "7450", "9300", "5300", "5400",
+        "d7-", "d5-", "d3-", "s3", "s4", "p55", "p58", "hgst", "sn6", "sn8",
+    ];
+    let word = |start: &str| name.split([' ', '-', '_']).any(|word| word.starts_with(start.trim()));
+    series.iter().any(|start| word(start))
+        && !name.contains("black")
+        && !name.contains("blue")
+        && !name.contains("sn850")
+        && !name.contains("evo")
+}
+
+/// Returns the platform file: a port for each drive, on the board that the row names.
+pub fn platform_file(row: &Row, (plug, path): (Plug, Plug), drives: usize) -> String {
+    // A SATA or SAS drive downstream of a PCIe adapter is limited by its own connector.
+    let port = match (path, plug) {
+        (Plug::Pcie(..), Plug::Sata(_) | Plug::Sas(..)) => plug,
+        (path, _) => path,
+    };
+    // The same values as in the library's platforms of these boards.
+    let board = row.text("platform").to_lowercase();
+    let is_one_of = |names: [&str; 2]| names.iter().any(|name| board.contains(name));
+    let (payload, completion) = match () {
+        () if is_one_of(["compute module 4", "raspberry pi 4"]) => (128, 64),
+        () if is_one_of(["raspberry pi 5", "compute module 5"]) => (256, 128),
+        () => (256, 256),
+    };
+    let link = |indent: &str, generation, lanes| {
+        format!(
+            "{indent}pcie = {{ generation = {generation}, lanes = {lanes} }}\n{indent}payload_max = \"{payload} B\"\n\
+             {indent}read_request_max = \"512 B\"\n{indent}completion_payload = \"{completion} B\"\n{indent}latency = {{ value = \"150 ns\", assumed = \"as a PCIe switch\" }}\n"
+        )
+    };
+    let mut text = String::from(
+        "[platform]\nname = \"of the row\"\n[cpu]\ncores = 16\nrequest_submit = \"1 us\"\nrequest_complete = \"1 us\"\n",
+    );
+    let memory = "memory_read = { value = \"500 ns\", assumed = \"SIGCOMM 2018\" }";
+    for (table, queues, largest) in [
+        ("ahci", "", "128 KiB"),
+        ("nvme", "queues = 16\nqueue_depth = 1024\n", "1 MiB"),
+        ("sas", "", "256 KiB"),
+        ("uasp", "", "1 MiB"),
+    ] {
+        let _ = write!(
+            text,
+            "[{table}]\n{queues}driver_time = \"2 us\"\nsubmit_share = \"50%\"\ntransfer_max = \"{largest}\"\n{memory}\n"
+        );
+    }
+    let uplink = match port {
+        Plug::Pcie(..) => "",
+        // The controller of a SATA or SAS port.
+        _ => {
+            let of = match path {
+                Plug::Pcie(generation, lanes) => (generation, lanes),
+                // The USB controller of the board is downstream of one lane.
+                Plug::Usb(_) if board.contains("raspberry pi 4") => (2, 1),
+                _ => (3, if drives > 4 { 8 } else { 4 }),
+            };
+            let _ = write!(
+                text,
+                "[[link]]\nname = \"uplink\"\nto = \"controller\"\nlabel = \"uplink\"\n{}",
+                link("", of.0, of.1)
+            );
+            "behind = [\"uplink\"]\n"
+        }
+    };
+    for number in 0..drives {
+        let _ = write!(text, "[[port]]\nname = \"p{number}\"\n{uplink}");
+        match port {
+            Plug::Pcie(generation, lanes) => text += &link("", generation, lanes),
+            other => text += &format!("{}\n", other.toml()),
+        }
+        if let Plug::Usb(_) = port {
+            text += &bridge(plug);
+        }
+    }
+    text
+}
+
+/// Returns the bridge of a USB enclosure, with the values of the library's platforms.
+fn bridge(drive: Plug) -> String {
+    let (beyond, rate) = match drive {
+        Plug::Pcie(..) => {
+            let link = "pcie = { generation = 3, lanes = 2 }\npayload_max = \"256 B\"\nread_request_max = \"512 B\"\n";
+            (link.to_owned(), "1050 MB/s")
+        }
+        other => (format!("{}\n", other.toml()), "460 MB/s"),
+    };
+    format!(
+        "[port.bridge]\nname = \"UASP bridge\"\n{beyond}protocol = \"uasp\"\nlatency = {{ value = \"5 us\", assumed = \"firmware\" }}\n\
+         command_time = {{ value = \"25 us\", assumed = \"about 40,000 commands a second\" }}\n\
+         rate = {{ value = \"{rate}\", assumed = \"as such enclosures are measured\" }}\n"
+    )
+}
+
+/// Returns the library's host for the system that the row names.
+pub fn host(row: &Row) -> &'static str {
+    let os = row.text("os").to_lowercase();
+    let platform = row.text("platform").to_lowercase();
+    let year_of_windows =
+        os.contains("windows 7") || os.contains("windows 8") || os.contains("vista");
+    let is_of = |names: &[&str]| names.iter().any(|name| platform.contains(name));
+    if is_of(&["raspberry pi 5", "compute module 5", "rock 5", "orange pi 5", "rk3588", "rk3576"]) {
+        "single-board-a76"
+    } else if is_of(&["raspberry", "rock", "orange pi", "banana", "odroid", "single-board"]) {
+        "single-board"
+    } else if year_of_windows {
+        "windows-7"
+    } else if os.contains("windows") || row.text("tool").contains("CrystalDiskMark") {
+        "windows-ntfs"
+    } else if row.text("target").starts_with("file") {
+        match row.text("flush").starts_with("fsync after") {
+            true => "linux-fsync",
+            false => "linux-file",
+        }
+    } else {
+        "linux-block"
+    }
+}
+
+/// Returns whether a row states the number of outstanding requests: by its queue depth, by its threads, or by a tool
+/// that submits one request at a time.
+fn states_outstanding(row: &Row) -> bool {
+    let is_stated = ["queue_depth", "threads"].iter().any(|column| row.number(column).is_some());
+    is_stated || row.text("tool").starts_with("PowerShell")
+}
+
+/// Returns whether a row is of sequential writes past the cache whose span and duration are not stated. The test then
+/// has the span of the whole drive.
+fn is_once_the_cache_is_full(row: &Row) -> bool {
+    let is_stated = ["span_bytes", "duration_s"].iter().any(|column| row.number(column).is_some());
+    row.text("class") == "writes-sustained" && row.text("pattern") == "sequential" && !is_stated
+}
+
+/// Returns whether a row is of an old file on the system's drive. This applies to resctl-bench: its manual requires
+/// such a drive, and its program creates the file once for all of its runs, which end with minutes of writes. The file
+/// has left the pseudo-SLC cache by then.
+pub fn is_of_a_system_drive(row: &Row) -> bool {
+    row.text("tool").contains("resctl-bench")
+}
+
+/// Returns whether a row is of a drive that was written from end to end before the test.
+pub fn is_preconditioned(row: &Row) -> bool {
+    row.text("state") == "preconditioned"
+}
+
+/// Returns whether a row is the mean rate of writing a drive from end to end once.
+pub fn is_of_the_whole_drive(row: &Row, drive_capacity: f64) -> bool {
+    let span = row.number("span_bytes").unwrap_or(0.0);
+    row.text("class") == "writes-sustained"
+        && row.text("pattern") == "sequential"
+        && row.text("state") == "fresh"
+        && (span >= 0.9 * drive_capacity || row.text("place").contains("the whole capacity"))
+}
+
+/// Returns the test of the row, or `None` if the row does not state its requests or they are not simulated.
+pub fn test(row: &Row, drive_capacity: f64) -> Option<Test> {
+    if !states_outstanding(row) {
+        return None;
+    }
+    let block = row.number("block_bytes").unwrap_or(match row.text("pattern") {
+        "sequential" => 131_072.0,
+        _ => 4096.0,
+    });
+    let block = Bytes(block as u64);
+    let read = row.number("read_percent")? / 100.0;
+    let mut test = match row.text("pattern") {
+        "sequential" => Test::sequential_read(block),
+        _ => Test::random_read(block),
+    }
+    .span(Bytes(64 << 30))
+    .duration("1 s")
+    .build()
+    .ok()?
+    .into_test();
+    let requests = test.requests_mut()?;
+    requests.read_share = Ratio::new(read)?;
+    requests.queue_depth = row.number("queue_depth").unwrap_or(1.0) as u32;
+    if ["each", "every", "synchronous"].iter().any(|word| row.text("flush").contains(word)) {
+        requests.mix.flush_every = Some(1);
+    }
+    test.threads = row.number("threads").unwrap_or(1.0) as u32;
+    // CrystalDiskMark's file has 1 GiB by default.
+    let usual = match row.text("drive_kind") {
+        _ if row.text("tool").contains("CrystalDiskMark") => f64::from(1 << 30),
+        "hdd" if !row.text("target").contains("file") => drive_capacity,
+        _ if row.text("target") == "device" => drive_capacity,
+        _ if is_once_the_cache_is_full(row) => drive_capacity,
+        _ => 8e9,
+    };
+    let span = row.number("span_bytes").unwrap_or(usual).min(drive_capacity);
+    let lot = block.get() * u64::from(test.threads);
+    test.span = Bytes((span as u64 / lot).max(1) * lot);
+    test.volume = None;
+    test.ramp = Duration::ZERO;
+    test.duration = Some(Duration::from_seconds(1));
+    Some(test)
+}

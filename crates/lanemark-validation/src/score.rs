@@ -1,0 +1,125 @@
+//! Scores of many rows: errors of the model and of both rules, bias, shares and coverage.
+
+use std::cmp::Ordering;
+
+use crate::prediction::Comparison;
+
+/// Difference up to which the model and the rule of thumb predict the same, as a logarithm.
+const TIE: f64 = 0.01;
+
+/// Errors of predictions, each with the same weight.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Errors {
+    /// Median of the relative errors in percent. For an even number, it is the upper of the two in the middle.
+    pub median_percent: f64,
+    /// Mean of the relative errors in percent.
+    pub mean_percent: f64,
+    /// Geometric mean of the factors between prediction and measurement, from 1.
+    pub factor: f64,
+}
+
+/// The figures of a table's row. Percentages refer to the rows of its class.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Score {
+    /// Number of rows.
+    pub rows: usize,
+    /// Errors of the model.
+    pub model: Errors,
+    /// Errors of the rule of thumb.
+    pub rule: Errors,
+    /// Errors of the minimum of link and rating.
+    pub limits: Errors,
+    /// Rows in which the model is nearer to the measurement than the rule of thumb.
+    pub nearer_percent: f64,
+    /// Rows in which both predict the same within 1%.
+    pub tied_percent: f64,
+    /// The other rows.
+    pub rule_nearer_percent: f64,
+    /// Rows whose measurement lies in the 80% interval, of the rows with an interval.
+    pub coverage_percent: Option<f64>,
+    /// Geometric mean of prediction over measurement: above 1 if the model predicts too high a figure.
+    pub bias: Option<f64>,
+    /// Median width of the intervals, high end over low end.
+    pub width: Option<f64>,
+}
+
+/// The result of comparing the model with the rule of thumb by the distance to a published figure. Each row has exactly
+/// one, so that the shares add up to 100%.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Standing {
+    /// The model is nearer.
+    Nearer,
+    /// Both predict the same within 1%: the same rating, or the same link.
+    Tied,
+    /// The rule of thumb is nearer.
+    RuleNearer,
+}
+
+impl Errors {
+    /// Returns the errors of pairs of a prediction and a measurement.
+    pub fn of(pairs: &[(f64, f64)]) -> Self {
+        let errors = pairs.iter().map(|(predicted, measured)| (predicted / measured - 1.0).abs());
+        let (median, mean) = median_and_mean(errors.collect());
+        let logs: f64 = pairs.iter().map(|(one, two)| (one.max(1e-9) / two).ln().abs()).sum();
+        Self {
+            median_percent: 100.0 * median,
+            mean_percent: 100.0 * mean,
+            factor: (logs / pairs.len().max(1) as f64).exp(),
+        }
+    }
+}
+
+impl Standing {
+    /// Returns the standing of a row.
+    pub fn of(one: &Comparison) -> Self {
+        let off = |value: f64| (value.max(1e-9) / one.published).ln().abs();
+        let apart = (one.predicted.max(1e-9) / one.rule).ln().abs();
+        match off(one.predicted).total_cmp(&off(one.rule)) {
+            _ if apart < TIE => Self::Tied,
+            Ordering::Less => Self::Nearer,
+            _ => Self::RuleNearer,
+        }
+    }
+}
+
+impl Score {
+    /// Returns the score of some rows.
+    pub fn of(rows: &[&Comparison]) -> Self {
+        let errors = |of: fn(&Comparison) -> f64| {
+            let pairs: Vec<(f64, f64)> = rows.iter().map(|one| (of(one), one.published)).collect();
+            Errors::of(&pairs)
+        };
+        let standing = |wanted: Standing| {
+            percent(rows.iter().filter(|one| Standing::of(one) == wanted).count(), rows.len())
+        };
+        let covered: Vec<bool> = rows.iter().filter_map(|one| one.is_covered()).collect();
+        let inside = covered.iter().filter(|inside| **inside).count();
+        let ends = rows.iter().filter_map(|one| one.interval.as_ref());
+        let widths: Vec<f64> = ends.map(|ends| ends.high / ends.low).collect();
+        let logs = rows.iter().map(|one| (one.predicted.max(1e-9) / one.published).ln());
+        Self {
+            rows: rows.len(),
+            model: errors(|one| one.predicted),
+            rule: errors(|one| one.rule),
+            limits: errors(|one| one.limits),
+            nearer_percent: standing(Standing::Nearer),
+            tied_percent: standing(Standing::Tied),
+            rule_nearer_percent: standing(Standing::RuleNearer),
+            coverage_percent: (!covered.is_empty()).then(|| percent(inside, covered.len())),
+            bias: (!rows.is_empty()).then(|| (logs.sum::<f64>() / rows.len() as f64).exp()),
+            width: (!widths.is_empty()).then(|| median_and_mean(widths).0),
+        }
+    }
+}
+
+/// Returns median and mean, 0 for no values. The median of an even number is the upper of the two in the middle.
+pub(crate) fn median_and_mean(mut values: Vec<f64>) -> (f64, f64) {
+    values.sort_by(f64::total_cmp);
+    let mean = values.iter().sum::<f64>() / values.len().max(1) as f64;
+    (values.get(values.len() / 2).copied().unwrap_or(0.0), mean)
+}
+
+/// Returns the share of `count` in `all` in percent, 0 if `all` is 0.
+pub(crate) fn percent(count: usize, all: usize) -> f64 {
+    100.0 * count as f64 / all.max(1) as f64
+}

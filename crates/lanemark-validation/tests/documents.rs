@@ -1,0 +1,155 @@
+//! The documents show the saved figures, and each difference is an error with its line and the command to run.
+
+use std::fs;
+use std::path::Path;
+
+use lanemark_validation::documents::{
+    GRIDS_PAGE, PUBLISHED_PAGE, RENDER, TEMPLATE, check, render, save,
+};
+use lanemark_validation::figures::{FiguresFile, GRIDS, GridFigures, PUBLISHED, PublishedFigures};
+use tempfile::TempDir;
+
+const FILES: [&str; 6] = ["README.md", PUBLISHED_PAGE, GRIDS_PAGE, PUBLISHED, GRIDS, TEMPLATE];
+
+fn project() -> &'static Path {
+    Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."))
+}
+
+/// A copy of the documents and their figures.
+fn copied() -> TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    for file in FILES {
+        fs::create_dir_all(folder.path().join(file).parent().unwrap()).unwrap();
+        fs::copy(project().join(file), folder.path().join(file)).unwrap();
+    }
+    folder
+}
+
+fn read(root: &Path, file: &str) -> String {
+    fs::read_to_string(root.join(file)).unwrap()
+}
+
+fn replace(root: &Path, file: &str, from: &str, to: &str) {
+    let text = read(root, file);
+    assert!(text.contains(from), "{file}: {from}");
+    fs::write(root.join(file), text.replacen(from, to, 1)).unwrap();
+}
+
+fn error(root: &Path) -> String {
+    check(root).unwrap_err().to_string()
+}
+
+#[test]
+fn documents_show_the_saved_figures() {
+    if let Err(error) = check(project()) {
+        panic!("{error}");
+    }
+}
+
+#[test]
+fn saved_figures_are_written_as_the_program_writes_them() {
+    let (published, grids) = (read(project(), PUBLISHED), read(project(), GRIDS));
+    assert_eq!(PublishedFigures::parse(&published).unwrap().text(), published);
+    assert_eq!(GridFigures::parse(&grids).unwrap().text(), grids);
+}
+
+#[test]
+fn a_changed_document_is_an_error_with_its_line_and_rendering_restores_it() {
+    let folder = copied();
+    let root = folder.path();
+    let (marker, original) = ("<!-- validate:published -->\n", read(root, PUBLISHED_PAGE));
+    let (_, table) = original.split_once(marker).unwrap();
+    let line = original[..original.len() - table.len()].lines().count() + 3;
+    let row = table.lines().nth(2).unwrap();
+    let changed = row.replacen(" | development", ", a little | development", 1);
+    assert_ne!(row, changed);
+    replace(root, PUBLISHED_PAGE, row, &changed);
+    let said = error(root);
+    for part in [
+        RENDER,
+        &format!("{PUBLISHED_PAGE}, table `published`: "),
+        &format!("line {line} is `{changed}`"),
+        &format!("by {PUBLISHED} it should be `{row}`"),
+    ] {
+        assert!(said.contains(part), "no \"{part}\" in \"{said}\"");
+    }
+    assert_eq!(render(root).unwrap(), [PUBLISHED_PAGE]);
+    assert_eq!(read(root, PUBLISHED_PAGE), original);
+    assert!(render(root).unwrap().is_empty(), "a second rendering changes nothing");
+    check(root).unwrap();
+}
+
+#[test]
+fn a_missing_last_row_is_an_error() {
+    let folder = copied();
+    let text = read(folder.path(), PUBLISHED_PAGE);
+    let (before, _) = text.split_once("\n<!-- end -->").unwrap();
+    let last = before.lines().last().unwrap();
+    replace(folder.path(), PUBLISHED_PAGE, &format!("{last}\n"), "");
+    assert!(error(folder.path()).contains("is ``, and by"), "{}", error(folder.path()));
+}
+
+#[test]
+fn changed_figures_change_every_table_that_shows_them_and_no_other_row() {
+    let folder = copied();
+    let root = folder.path();
+    let text = read(root, PUBLISHED);
+    let line = text.lines().find(|line| line.starts_with("validation,all,all,")).unwrap();
+    let mut cells: Vec<&str> = line.split(',').collect();
+    (cells[3], cells[4], cells[16]) = ("77", "12.3", "99");
+    let file = FiguresFile::reserve(root, PUBLISHED).unwrap();
+    let changed = save(root, &file, &text.replacen(line, &cells.join(","), 1)).unwrap();
+    assert_eq!(changed, ["README.md", PUBLISHED_PAGE]);
+    check(root).unwrap();
+    let readme = read(root, "README.md");
+    assert!(readme.contains("| **unseen**: the half that was not | 77 |"));
+    assert!(readme.contains(" 99% of all"));
+    let lines_of = |text: &str| -> Vec<String> {
+        text.lines().filter(|line| line.contains("seen: study")).map(str::to_owned).collect()
+    };
+    assert!(!lines_of(&readme).is_empty());
+    assert_eq!(lines_of(&readme), lines_of(&read(project(), "README.md")));
+    assert!(read(root, PUBLISHED_PAGE).contains("| all | validation | 77 | 12.3%, "));
+}
+
+#[test]
+fn documents_without_their_markers_are_errors_and_stay_as_they_are() {
+    for (file, from, to, part) in [
+        (GRIDS_PAGE, "<!-- validate:grids -->", "", "table `grids`: there is no marker"),
+        ("README.md", "<!-- end -->", "", "table `headline`: there is no `<!-- end -->`"),
+        (
+            GRIDS_PAGE,
+            "<!-- validate:grids -->\n",
+            "<!-- validate:grids -->\n<!-- end -->\n<!-- validate:grids -->\n",
+            "table `grids`: the marker is there twice",
+        ),
+        ("README.md", "| **unseen**: the half", "| the half", "there is no row `**unseen**"),
+        (TEMPLATE, "{validation.", "{test.", "names no saved figure"),
+        (TEMPLATE, "}", "", "accuracy.template.md:1: "),
+        (PUBLISHED, "validation", "test", "`half` is `test`"),
+        (GRIDS, "before,4,", "before,four,", "grids.csv:2: `drives` is `four`"),
+    ] {
+        let folder = copied();
+        let root = folder.path();
+        replace(root, file, from, to);
+        let before: Vec<String> = FILES.map(|file| read(root, file)).to_vec();
+        let said = error(root);
+        assert!(said.contains(part), "no \"{part}\" in \"{said}\"");
+        assert_eq!(render(root).unwrap_err().to_string(), said);
+        assert_eq!(FILES.map(|file| read(root, file)).to_vec(), before);
+    }
+}
+
+#[test]
+fn figures_are_saved_even_if_a_document_cannot_be_written() {
+    let folder = copied();
+    let root = folder.path();
+    replace(root, GRIDS_PAGE, "<!-- validate:grids -->", "");
+    let text = read(root, GRIDS).replacen("before,4,", "before,5,", 1);
+    let file = FiguresFile::reserve(root, GRIDS).unwrap();
+    assert!(FiguresFile::reserve(root, GRIDS).is_err(), "another run has taken the file");
+    assert!(save(root, &file, &text).unwrap_err().to_string().contains("there is no marker"));
+    assert_eq!(read(root, GRIDS), text);
+    drop(file);
+    assert_eq!(fs::read_dir(root.join("reference/validation")).unwrap().count(), 3);
+}

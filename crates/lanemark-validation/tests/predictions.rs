@@ -1,0 +1,87 @@
+//! Ten rows of invented drives are simulated by the recipe, next to the rules that were computed by hand.
+
+mod ten_rows;
+
+use std::collections::BTreeMap;
+
+use lanemark_validation::corpus::Corpus;
+use lanemark_validation::figures::{ALL, Grades};
+use lanemark_validation::plug::{Plug, drive_plug};
+use lanemark_validation::prediction::Comparison;
+use lanemark_validation::published::Predictions;
+use lanemark_validation::recipe;
+
+fn corpus() -> Corpus {
+    Corpus::parse(&ten_rows::measurements(), ten_rows::RATINGS).unwrap()
+}
+
+#[test]
+fn eight_of_ten_rows_are_predicted_and_the_others_have_a_reason() {
+    let corpus = corpus();
+    let predictions = Predictions::of(&corpus, false).unwrap();
+    let skipped = ["T09: USB 2.0 is not simulated", "T10: its test is not stated"];
+    assert_eq!(predictions.skipped, skipped);
+    assert_eq!(predictions.comparisons.len(), 8);
+    let by_id: BTreeMap<&str, &Comparison> =
+        predictions.comparisons.iter().map(|one| (&one.line[..3], one)).collect();
+    let near = |one: f64, other: f64| assert!((one / other - 1.0).abs() < 1e-9, "{one}, {other}");
+    // The link carries 90% of 600 MB/s, less than the rating of 560 MB/s.
+    near(by_id["T01"].limits, 540.0);
+    // 120 us, and 4096 bytes over 540 MB/s.
+    near(by_id["T02"].rule, 1.0 / (120e-6 + 4096.0 / 540e6));
+    near(by_id["T03"].rule, 120.0 + 4096.0 / 540.0);
+    // Both latencies are below the rating of 500,000 IOPS.
+    near(by_id["T04"].rule, 4.0 / (80e-6 + 4096.0 / (0.9 * 4.0 * 984.6e6)));
+    near(by_id["T05"].rule, 500_000.0);
+    near(by_id["T05"].limits, 500_000.0);
+    near(by_id["T08"].rule, 1.0 / (12e-3 + 4096.0 / 540e6));
+    for (id, one) in &by_id {
+        assert!(one.predicted.is_finite() && one.interval.is_none(), "{id}");
+        let factor = one.predicted / one.rule;
+        assert!((0.2..5.0).contains(&factor), "{id}: {} and {}", one.predicted, one.rule);
+    }
+    // One request at a time: the rate and the mean latency differ only at the ends of the test.
+    let product = by_id["T02"].predicted * by_id["T03"].predicted;
+    assert!((product / 1e6 - 1.0).abs() < 1e-3, "{product}");
+    let figures = predictions.figures();
+    let all = |half| figures.score(half, Grades::All, ALL).map_or(0, |score| score.rows);
+    let halves = predictions.comparisons.iter().map(|one| one.half);
+    let halves: std::collections::BTreeSet<_> = halves.collect();
+    assert_eq!(halves.into_iter().map(all).sum::<usize>(), 8);
+}
+
+#[test]
+fn an_interval_lies_around_its_prediction() {
+    let mut corpus = corpus();
+    corpus.rows.truncate(1);
+    let predictions = Predictions::of(&corpus, true).unwrap();
+    let interval = predictions.comparisons[0].interval.clone().unwrap();
+    assert!(interval.low <= 1.0 && interval.high >= 1.0, "{interval:?}");
+}
+
+#[test]
+fn connectors_are_found_in_text() {
+    assert_eq!(Plug::find("M.2, PCIe 3.0 x4 (CPU)"), Some(Plug::Pcie(3, 4)));
+    assert_eq!(Plug::find("PCIe 4.0"), Some(Plug::Pcie(4, 4)));
+    assert_eq!(Plug::find("SATA 3 Gb/s"), Some(Plug::Sata(3.0)));
+    assert_eq!(Plug::find("SAS 12 Gb/s"), Some(Plug::Sas(12.0, 1)));
+    assert_eq!(Plug::find("a slot"), None);
+    // A generation that does not exist has the rate of the nearest one.
+    assert_eq!(Plug::Pcie(0, 1).rate(), Plug::Pcie(1, 1).rate());
+    assert_eq!(Plug::Pcie(99, 1).rate(), Plug::Pcie(5, 1).rate());
+    let corpus = corpus();
+    let disk = &corpus.rows[7];
+    assert_eq!(drive_plug(disk, corpus.ratings_of(disk)), Plug::Sata(6.0));
+}
+
+#[test]
+fn capacities_are_found_in_names() {
+    for (name, bytes) in [
+        ("Invented 512GB", 512e9),
+        ("Invented 7.68 TB", 7.68e12),
+        ("T253480GB 480GB", 480e9),
+        ("without a number", 1e12),
+    ] {
+        assert_eq!(recipe::capacity(name), bytes, "{name}");
+    }
+}

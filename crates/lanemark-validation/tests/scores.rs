@@ -1,0 +1,138 @@
+//! Known predictions next to known measurements have the scores that were computed by hand.
+
+use lanemark_validation::corpus::Half;
+use lanemark_validation::figures::{ALL, Grades, PublishedFigures, WITHOUT_RESCTL_BENCH};
+use lanemark_validation::prediction::{Comparison, Interval};
+use lanemark_validation::published::Predictions;
+use lanemark_validation::report;
+use lanemark_validation::score::{Errors, Score, Standing};
+
+/// Ten predictions of a measurement of 100.
+const PREDICTED: [f64; 10] = [100.0, 110.0, 90.0, 120.0, 80.0, 150.0, 50.0, 200.0, 100.0, 100.0];
+
+/// The rule of thumb predicts 110 for all, and the limits 200. Eight have an interval of 0.8 to 1.25.
+fn ten() -> Vec<Comparison> {
+    let one = |(index, &predicted): (usize, &f64)| Comparison {
+        class: if index < 6 { "mix" } else { "saturated" }.to_owned(),
+        grade: if index % 2 == 0 { "A" } else { "C" }.to_owned(),
+        is_of_resctl_bench: index == 7,
+        half: if index == 9 { Half::Development } else { Half::Validation },
+        published: 100.0,
+        predicted,
+        interval: (index < 8).then(|| Interval { low: 0.8, high: 1.25, widest: String::new() }),
+        rule: 110.0,
+        limits: 200.0,
+        line: format!("line {index}"),
+    };
+    PREDICTED.iter().enumerate().map(one).collect()
+}
+
+fn near(one: f64, other: f64) {
+    assert!((one - other).abs() < 1e-9, "{one} and {other}");
+}
+
+#[test]
+fn errors_are_those_computed_by_hand() {
+    let rows = ten();
+    let score = Score::of(&rows.iter().collect::<Vec<_>>());
+    assert_eq!(score.rows, 10);
+    // Sorted: 0, 0, 0, 10, 10, 20, 20, 50, 50, 100. The sixth is the upper of the two in the middle.
+    near(score.model.median_percent, 20.0);
+    near(score.model.mean_percent, 26.0);
+    // 1.1 / 0.9 * 1.2 / 0.8 * 1.5 / 0.5 * 2 = 11.
+    near(score.model.factor, 11f64.powf(0.1));
+    // 1.1 * 0.9 * 1.2 * 0.8 * 1.5 * 0.5 * 2 = 1.4256.
+    near(score.bias.unwrap(), 1.4256f64.powf(0.1));
+    near(score.rule.median_percent, 10.0);
+    near(score.rule.mean_percent, 10.0);
+    near(score.rule.factor, 1.1);
+    near(score.limits.factor, 2.0);
+}
+
+#[test]
+fn shares_and_coverage_are_those_computed_by_hand() {
+    let rows = ten();
+    let score = Score::of(&rows.iter().collect::<Vec<_>>());
+    // Exact three times, equal to the rule once.
+    near(score.nearer_percent, 30.0);
+    near(score.tied_percent, 10.0);
+    near(score.rule_nearer_percent, 60.0);
+    // Of the eight with an interval the first five: 100 / 80 is its end, which belongs to it.
+    near(score.coverage_percent.unwrap(), 62.5);
+    near(score.width.unwrap(), 1.5625);
+}
+
+#[test]
+fn a_tie_is_a_difference_of_less_than_one_percent() {
+    let standing = |predicted: f64| {
+        let one = Comparison { predicted, ..ten().swap_remove(0) };
+        Standing::of(&one)
+    };
+    assert_eq!(standing(110.0 * 0.0099f64.exp()), Standing::Tied);
+    assert_eq!(standing(110.0 * 0.0101f64.exp()), Standing::RuleNearer);
+    assert_eq!(standing(110.0 * (-0.0101f64).exp()), Standing::Nearer);
+    assert_eq!(standing(0.0), Standing::RuleNearer);
+}
+
+#[test]
+fn no_rows_have_no_errors_and_no_figure_that_is_not_a_number() {
+    let score = Score::of(&[]);
+    assert_eq!(score.model, Errors { median_percent: 0.0, mean_percent: 0.0, factor: 1.0 });
+    assert_eq!((score.coverage_percent, score.bias, score.width), (None, None, None));
+    let none = Predictions { comparisons: Vec::new(), skipped: Vec::new() };
+    assert!(!none.figures().text().contains("NaN"));
+}
+
+#[test]
+fn scores_are_by_half_grades_and_class() {
+    let predictions = Predictions { comparisons: ten(), skipped: vec!["T99: no value".into()] };
+    let figures = predictions.figures();
+    let rows = |half, grades, class| figures.score(half, grades, class).map(|one| one.rows);
+    let validation = Half::Validation;
+    assert_eq!(rows(validation, Grades::All, "mix"), Some(6));
+    assert_eq!(rows(validation, Grades::All, "saturated"), Some(3));
+    assert_eq!(rows(validation, Grades::All, ALL), Some(9));
+    assert_eq!(rows(validation, Grades::All, WITHOUT_RESCTL_BENCH), Some(8));
+    assert_eq!(rows(validation, Grades::AAndB, ALL), Some(5));
+    assert_eq!(rows(Half::Development, Grades::All, "mix"), None);
+    assert_eq!(rows(Half::Development, Grades::All, ALL), Some(1));
+    let mut out = Vec::new();
+    predictions.write(&mut out, true).unwrap();
+    let text = String::from_utf8(out).unwrap();
+    let head = "line 9\n10 rows compared, 1 skipped\nskipped: T99: no value\n";
+    assert!(text.starts_with(head), "{text}");
+    assert!(!text.contains("line 1\n"), "rows of the validation half are never listed");
+    assert!(text.contains("\nvalidation: 9 rows\n"), "{text}");
+}
+
+#[test]
+fn saved_figures_give_the_tables_of_the_figures_themselves() {
+    let figures = Predictions { comparisons: ten(), skipped: Vec::new() }.figures();
+    let saved = PublishedFigures::parse(&figures.text()).unwrap();
+    assert_eq!(saved.text(), figures.text());
+    let table = report::published_table(&saved);
+    // Without the tenth row: errors 0, 0, 10, 10, 20, 20, 50, 50, 100; 260 / 9; 11 to the ninth root.
+    let all = "| all | validation | 9 | 20.0%, 28.9%, 1.31 | 10.0%, 10.0%, 1.10 | 100.0%, 100.0%, 2.00 | 22% | 11% | 67% | 62% |\n";
+    assert!(table.contains(all), "{table}");
+    let development = "| all | development | 1 | 0.0%, 0.0%, 1.00 | 10.0%, 10.0%, 1.10 | 100.0%, 100.0%, 2.00 | 100% | 0% | 0% | – |\n";
+    assert!(table.contains(development), "{table}");
+    assert!(table.contains("| mix, grades A and B | validation | 3 |"), "{table}");
+}
+
+#[test]
+fn saved_figures_that_are_broken_are_errors_with_their_line() {
+    let text = Predictions { comparisons: ten(), skipped: Vec::new() }.figures().text();
+    let error = |text: &str| PublishedFigures::parse(text).unwrap_err().to_string();
+    assert!(error("").contains("published.csv:1: the columns must be half,grades,class,rows"));
+    let broken = |from: &str, to: &str| {
+        assert!(text.contains(from), "{from}");
+        error(&text.replacen(from, to, 1))
+    };
+    assert!(
+        broken("development,all,saturated,1,", "development,all,saturated,-1,")
+            .contains("`rows` is `-1`")
+    );
+    assert!(broken("development", "test").contains(":2: `half` is `test`, which is not known"));
+    assert!(broken(",0.0,0.0,1.00,", ",NaN,0.0,1.00,").contains("`model_median_percent` is `NaN`"));
+    assert!(error(&format!("{text}{}\n", text.lines().nth(1).unwrap())).contains("were above"));
+}

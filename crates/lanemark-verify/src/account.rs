@@ -1,0 +1,135 @@
+//! Adds up the verdicts on all units: ranges with the same damage, and writes that are present in part.
+
+use lanemark_schema::result::{Damage, DamageKind, Found, RequestCounts, UnitCounts};
+use lanemark_schema::units::Bytes;
+
+use super::history::History;
+use super::judge::{Verdict, Wrong};
+
+/// Maximum number of ranges of each sort that are kept; further ranges are only counted.
+const RANGES_MAX: usize = 65_536;
+
+/// Adjacent units with one verdict.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Range {
+    first: u32,
+    count: u32,
+    wrong: Wrong,
+}
+
+/// The verdicts until now.
+pub(super) struct Account<'a> {
+    history: &'a History,
+    units: UnitCounts,
+    /// Number of units in which each change was found.
+    held: Vec<u32>,
+    wrong: Ranges,
+    unflushed: Ranges,
+}
+
+/// The sum of all verdicts.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Sum {
+    pub(super) units: UnitCounts,
+    pub(super) requests: RequestCounts,
+    pub(super) damage: Vec<Damage>,
+    pub(super) damage_more: u64,
+    pub(super) unflushed: Vec<Damage>,
+}
+
+#[derive(Default)]
+struct Ranges {
+    kept: Vec<Range>,
+    more: u64,
+}
+
+impl<'a> Account<'a> {
+    pub(super) fn new(history: &'a History) -> Self {
+        let held = vec![0; history.changes.len()];
+        let (wrong, unflushed) = (Ranges::default(), Ranges::default());
+        Self { history, units: UnitCounts::default(), held, wrong, unflushed }
+    }
+
+    /// Adds the verdict on the unit with this number; units arrive in order.
+    pub(super) fn take(&mut self, number: u32, verdict: Verdict) {
+        let units = &mut self.units;
+        units.read += 1;
+        match verdict {
+            Verdict::Intact(change) => {
+                units.intact += 1;
+                match change {
+                    Some(change) => self.held[change as usize] += 1,
+                    None => units.mixed += 1,
+                }
+            }
+            Verdict::Unjudged => units.unjudged += 1,
+            Verdict::Unjournalled => units.unjournalled += 1,
+            Verdict::Unflushed(newest, found) => {
+                units.unflushed += 1;
+                let (kind, expected) = (DamageKind::Lost, Some(newest));
+                self.unflushed.add(number, Wrong { kind, expected, found });
+            }
+            Verdict::Wrong(wrong) => {
+                units.wrong += 1;
+                self.wrong.add(number, wrong);
+            }
+        }
+    }
+
+    /// Adds up the verdicts. If a change is present in some units, its missing units are torn.
+    pub(super) fn finish(self) -> Sum {
+        let Self { history, units, held, wrong, unflushed } = self;
+        let torn = |range: Range| {
+            let late = matches!(range.wrong.kind, DamageKind::Lost | DamageKind::Stale);
+            let there = range.wrong.expected.is_some_and(|change| held[change as usize] > 0);
+            let kind = if late && there { DamageKind::Torn } else { range.wrong.kind };
+            Range { wrong: Wrong { kind, ..range.wrong }, ..range }
+        };
+        let told = |range: Range| {
+            let unit = u64::from(history.header.unit);
+            Damage {
+                kind: range.wrong.kind,
+                offset_bytes: Bytes(history.header.from + u64::from(range.first) * unit),
+                length_bytes: Bytes(u64::from(range.count) * unit),
+                expected: range.wrong.expected.map(|change| history.told(change)),
+                found: range.wrong.found,
+            }
+        };
+        Sum {
+            units,
+            requests: history.counts(&held),
+            damage: wrong.kept.into_iter().map(|range| told(torn(range))).collect(),
+            damage_more: wrong.more,
+            unflushed: unflushed.kept.into_iter().map(told).collect(),
+        }
+    }
+}
+
+impl Ranges {
+    fn add(&mut self, number: u32, wrong: Wrong) {
+        let full = self.kept.len() == RANGES_MAX;
+        match self.kept.last_mut() {
+            Some(last) if last.goes_on_with(number, &wrong) => last.count += 1,
+            _ if full => self.more += 1,
+            _ => self.kept.push(Range { first: number, count: 1, wrong }),
+        }
+    }
+}
+
+impl Range {
+    /// Returns whether the unit extends the range.
+    fn goes_on_with(&self, number: u32, wrong: &Wrong) -> bool {
+        let length = u64::from(number - self.first);
+        let alike = match (self.wrong.found, wrong.found) {
+            // In a write at another offset, each unit follows the one before.
+            (
+                Found::Elsewhere { generation: one, .. },
+                Found::Elsewhere { generation: other, .. },
+            ) => one == other,
+            (one, other) => one == other,
+        };
+        u64::from(self.count) == length
+            && alike
+            && (self.wrong.kind, self.wrong.expected) == (wrong.kind, wrong.expected)
+    }
+}

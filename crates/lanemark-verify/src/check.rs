@@ -1,0 +1,436 @@
+//! Reads every unit of the target back and judges it by the journal.
+//!
+//! If a read fails, its units are read one by one, and units that fail again are unreadable.
+
+use std::fs::File;
+use std::io::{self, Seek, SeekFrom};
+use std::os::fd::AsFd;
+use std::os::unix::fs::{FileTypeExt, OpenOptionsExt};
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Instant;
+
+use lanemark_schema::result::{Since, Verified, VerifyDoubt};
+use lanemark_schema::units::Bytes;
+use lanemark_schema::workload::{Average, Operation, Order, Pattern, Test, Workload};
+
+use super::account::Account;
+use super::error::VerifyError;
+use super::history::{History, Reading};
+use super::journal::{boot, read_header, read_records};
+use super::judge::Judge;
+use super::verification::{FILL_DEPTH, FILL_UNITS, VerifyProgress};
+use lanemark_measure::MeasureError;
+use lanemark_measure::parts::Arena;
+use lanemark_measure::parts::POLL_NS;
+use lanemark_measure::parts::PROGRESS_INTERVAL;
+use lanemark_measure::parts::{Allowed, Target};
+use lanemark_measure::parts::{
+    Engine, EngineKind, Null, Ring, RingOptions, Synchronous, Transfer, open_uring,
+};
+
+/// A target to be checked against a journal.
+#[derive(Clone, Copy, Debug)]
+pub struct Check<'a> {
+    /// The written target. It is opened for reading only.
+    pub path: &'a Path,
+    /// Path of the journal.
+    pub journal: &'a Path,
+    /// Event since the run; if it is not given, a power cut is assumed if the machine was restarted.
+    pub since: Option<Since>,
+    /// Engine that submits requests to the kernel.
+    pub engine: EngineKind,
+    /// Set to stop the check early.
+    pub stop: &'a AtomicBool,
+}
+
+impl Check<'_> {
+    /// Reads and judges the target. Returns `None` if stopped. Calls `on` with the progress a few times a second.
+    ///
+    /// # Errors
+    /// Returns the errors that [`VerifyError`] lists. Damage is not an error.
+    pub fn run(&self, on: &mut dyn FnMut(VerifyProgress)) -> Result<Option<Verified>, VerifyError> {
+        let mut file = self.open_journal()?;
+        let header = read_header(&mut file, self.journal)?;
+        let rebooted = header.boot != boot();
+        let since = self.since.unwrap_or(if rebooted { Since::PowerCut } else { Since::Kill });
+        let cut = since == Since::PowerCut;
+        let mut reading = Reading::new(header, self.journal);
+        let end = read_records(&file, self.journal, &header, cut, &mut |position, record| {
+            reading.take(position, record)
+        })?;
+        let history = reading.finish(cut && !header.sync);
+        let mut doubts = Vec::new();
+        if history.tail_missing {
+            doubts.push(VerifyDoubt::JournalNotSynced);
+        }
+        if end.tail > 0 {
+            doubts.push(VerifyDoubt::JournalTail { bytes: Bytes(end.tail) });
+        }
+        if !history.ended {
+            doubts.push(VerifyDoubt::NotEnded);
+        }
+        let volatile_cache = cut && !header.write_through;
+        let judge = Judge { history: &history, volatile: volatile_cache };
+        let mut account = Account::new(&history);
+        // If the target ends before the end of the written range, the units after its end are lost.
+        let held = self.held(&history)?;
+        if held < history.header.units() {
+            let unit = u64::from(history.header.unit);
+            let (held, written) = (Bytes(held * unit), Bytes(history.header.units() * unit));
+            doubts.push(VerifyDoubt::TargetShort { held, written });
+        }
+        let whole = self.read(&history, held, on, &mut |number, bytes| {
+            let verdict = match bytes {
+                Some(bytes) if u64::from(number) < held => judge.judge(number, bytes),
+                Some(zeros) => judge.gone(number, zeros),
+                None => judge.unreadable(number),
+            };
+            account.take(number, verdict);
+        })?;
+        if !whole {
+            return Ok(None);
+        }
+        let sum = account.finish();
+        Ok(Some(Verified {
+            path: self.path.display().to_string(),
+            journal: self.journal.display().to_string(),
+            run: header.run,
+            begun_unix_s: header.begun_unix_ns / 1_000_000_000,
+            unit_bytes: Bytes(header.unit.into()),
+            since,
+            volatile_cache,
+            units: sum.units,
+            requests: sum.requests,
+            damage: sum.damage,
+            damage_more: sum.damage_more,
+            unflushed: sum.unflushed,
+            doubts,
+        }))
+    }
+
+    fn open_journal(&self) -> Result<File, VerifyError> {
+        let failed = |source| VerifyError::journal(self.journal, "opened", source);
+        if !std::fs::metadata(self.journal).map_err(failed)?.is_file() {
+            return Err(VerifyError::NoJournal { path: self.journal.to_owned() });
+        }
+        // Opening a pipe would wait for a writer.
+        let mut options = File::options();
+        let file = options.read(true).custom_flags(libc::O_NONBLOCK).open(self.journal);
+        let file = file.map_err(failed)?;
+        match file.metadata().map_err(failed)?.is_file() {
+            true => Ok(file),
+            false => Err(VerifyError::NoJournal { path: self.journal.to_owned() }),
+        }
+    }
+
+    /// Returns the number of whole written units before the end of the target.
+    fn held(&self, history: &History) -> Result<u64, VerifyError> {
+        let header = &history.header;
+        // A target that cannot be opened, or lacks an end, is reported when it is opened for reading.
+        let size = || {
+            let kind = std::fs::metadata(self.path).ok()?.file_type();
+            (kind.is_file() || kind.is_block_device()).then_some(())?;
+            let mut options = File::options();
+            let file = options.read(true).custom_flags(libc::O_NONBLOCK).open(self.path);
+            file.ok()?.seek(SeekFrom::End(0)).ok()
+        };
+        let size = size();
+        let size = size.map_or(header.to, |size| size.min(header.to));
+        Ok(size.saturating_sub(header.from) / u64::from(header.unit))
+    }
+
+    /// Reads all `held` units of the target, in order. Returns false if stopped.
+    fn read(
+        &self,
+        history: &History,
+        held: u64,
+        on: &mut dyn FnMut(VerifyProgress),
+        take: &mut dyn FnMut(u32, Option<&[u8]>),
+    ) -> Result<bool, VerifyError> {
+        // Opening a missing path would create a file.
+        if !self.path.exists() || self.path.is_dir() {
+            return Err(VerifyError::NoTarget { path: self.path.to_owned() });
+        }
+        let unit = history.header.unit;
+        let gone = |take: &mut dyn FnMut(u32, Option<&[u8]>)| {
+            let nothing = vec![0; unit as usize];
+            (held..history.header.units()).for_each(|number| take(number as u32, Some(&nothing)));
+        };
+        if held == 0 {
+            gone(take);
+            return Ok(true);
+        }
+        let workload = reading(history, held);
+        let target = Target::open(self.path, &workload, Allowed::default(), false)?;
+        let depth = if self.engine == EngineKind::Synchronous { 1 } else { FILL_DEPTH };
+        let block = u64::from(unit) * FILL_UNITS;
+        let arena = Arena::new(depth, block as usize)
+            .map_err(|source| self.error("map buffers to read", source))?;
+        let whole = match self.engine {
+            EngineKind::IoUring => {
+                let uring = open_uring(depth, RingOptions::default());
+                let mut uring = uring.map_err(|source| MeasureError::Ring { source })?;
+                let ring = Ring::new(&mut uring, target.as_fd(), arena, true);
+                self.read_by(ring, depth, history, held, on, take)
+            }
+            EngineKind::Synchronous => {
+                let engine = Synchronous::new(target.as_fd(), arena, false);
+                self.read_by(engine, depth, history, held, on, take)
+            }
+            EngineKind::Null => self.read_by(Null::new(arena), depth, history, held, on, take),
+        }?;
+        target.finish()?;
+        if whole {
+            gone(take);
+        }
+        Ok(whole)
+    }
+
+    /// Keeps `depth` reads in flight and passes their data on in the order of the target.
+    fn read_by(
+        &self,
+        mut engine: impl Engine,
+        depth: u32,
+        history: &History,
+        held: u64,
+        on: &mut dyn FnMut(VerifyProgress),
+        take: &mut dyn FnMut(u32, Option<&[u8]>),
+    ) -> Result<bool, VerifyError> {
+        let header = &history.header;
+        let unit = header.unit as usize;
+        let pieces = held.div_ceil(FILL_UNITS);
+        let slot_of = |piece: u64| (piece % u64::from(depth)) as u32;
+        let mut slots = vec![Piece::default(); depth as usize];
+        let (mut asked, mut taken, mut told) = (0, 0, Instant::now());
+        while taken < pieces {
+            if self.stop.load(Ordering::Relaxed) {
+                return Ok(false);
+            }
+            while asked < pieces && asked - taken < u64::from(depth) {
+                let first = asked * FILL_UNITS;
+                let units = FILL_UNITS.min(held - first);
+                let offset = header.from + first * unit as u64;
+                let piece =
+                    Piece { offset, length: units as u32 * header.unit, done: 0, failed: false };
+                slots[slot_of(asked) as usize] = piece;
+                engine.push(slot_of(asked), piece.left());
+                asked += 1;
+            }
+            let waited = engine.submit_and_wait(Some(POLL_NS));
+            waited.map_err(|source| self.error("read", source))?;
+            self.reap(&mut engine, &mut slots)?;
+            while taken < asked && slots[slot_of(taken) as usize].is_over() {
+                let slot = slot_of(taken);
+                let whole = slots[slot as usize];
+                let first = (taken * FILL_UNITS) as u32;
+                if whole.failed {
+                    for (number, place) in (first..).zip((0..whole.length).step_by(unit)) {
+                        let (done, length) = (place, place + unit as u32);
+                        slots[slot as usize] = Piece { done, length, failed: false, ..whole };
+                        engine.push(slot, slots[slot as usize].left());
+                        while !slots[slot as usize].is_over() {
+                            let waited = engine.submit_and_wait(Some(POLL_NS));
+                            waited.map_err(|source| self.error("read", source))?;
+                            self.reap(&mut engine, &mut slots)?;
+                        }
+                        let bytes = &engine.buffer_mut(slot)[place as usize..][..unit];
+                        take(number, (!slots[slot as usize].failed).then_some(bytes));
+                    }
+                } else {
+                    let bytes = &engine.buffer_mut(slot)[..whole.length as usize];
+                    let units = (first..).zip(bytes.chunks(unit));
+                    units.for_each(|(number, unit)| take(number, Some(unit)));
+                }
+                taken += 1;
+            }
+            if told.elapsed() >= PROGRESS_INTERVAL {
+                told = Instant::now();
+                let done = Bytes((taken * FILL_UNITS).min(held) * unit as u64);
+                let total = Some(Bytes(held * unit as u64));
+                on(VerifyProgress { filling: false, done, total });
+            }
+        }
+        Ok(true)
+    }
+
+    /// Takes the available completions.
+    fn reap(&self, engine: &mut impl Engine, slots: &mut [Piece]) -> Result<(), MeasureError> {
+        while let Some((slot, result)) = engine.next_completion() {
+            let piece = &mut slots[slot as usize];
+            if result == -libc::EIO || result == -libc::ENODATA || result == -libc::EILSEQ {
+                piece.failed = true;
+                continue;
+            }
+            piece.done += self.moved(piece, result)?;
+            if piece.done < piece.length {
+                engine.push(slot, piece.left());
+            }
+        }
+        Ok(())
+    }
+
+    /// Returns the bytes that a completion reports as read.
+    fn moved(&self, piece: &Piece, result: i32) -> Result<u32, MeasureError> {
+        let (path, operation, offset) =
+            (self.path.to_owned(), Operation::Read, Bytes(piece.offset));
+        match u32::try_from(result) {
+            Ok(0) => Err(MeasureError::Ended { path, operation, offset }),
+            Ok(moved) => Ok(moved),
+            Err(_) if matches!(-result, libc::EINTR | libc::EAGAIN) => Ok(0),
+            Err(_) => {
+                let source = io::Error::from_raw_os_error(-result);
+                let length = Bytes(piece.length.into());
+                Err(MeasureError::Request { path, operation, offset, length, source })
+            }
+        }
+    }
+
+    fn error(&self, action: &'static str, source: io::Error) -> MeasureError {
+        MeasureError::System { path: self.path.to_owned(), action, source }
+    }
+}
+
+/// A read of several units.
+#[derive(Clone, Copy, Default)]
+struct Piece {
+    offset: u64,
+    length: u32,
+    done: u32,
+    /// Whether the device returned an error.
+    failed: bool,
+}
+
+impl Piece {
+    fn is_over(&self) -> bool {
+        self.length > 0 && (self.failed || self.done >= self.length)
+    }
+
+    fn left(&self) -> Transfer {
+        Transfer {
+            operation: Operation::Read,
+            offset: self.offset + u64::from(self.done),
+            skip: self.done,
+            length: self.length - self.done,
+        }
+    }
+}
+
+/// Returns a workload that represents reading back `held` units, for opening the target.
+fn reading(history: &History, held: u64) -> Workload {
+    let header = &history.header;
+    let unit = Bytes(header.unit.into());
+    let test = Test {
+        name: "reading back".to_owned(),
+        span: unit * held,
+        offset: Bytes(header.from),
+        ..Test::of_blocks(unit)
+    }
+    .with(|asked| {
+        asked.pattern = Pattern::Sequential;
+        asked.queue_depth = FILL_DEPTH;
+    });
+    Workload {
+        faults: Vec::new(),
+        id: "check".to_owned(),
+        name: "Check".to_owned(),
+        repeats: 1,
+        average: Average::Mean,
+        order: Order::Listed,
+        tests: vec![test],
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::journal::Header;
+
+    /// An engine in which some reads fail, and completions arrive in another order.
+    struct Failing {
+        bad: Vec<u64>,
+        unit: u32,
+        buffers: Vec<Vec<u8>>,
+        pushed: Vec<(u32, i32)>,
+        ready: Vec<(u32, i32)>,
+    }
+
+    impl Engine for Failing {
+        fn refusal(&self) -> Option<&str> {
+            None
+        }
+        fn outstanding(&self) -> u32 {
+            (self.pushed.len() + self.ready.len()) as u32
+        }
+        fn buffer_mut(&mut self, slot: u32) -> &mut [u8] {
+            &mut self.buffers[slot as usize]
+        }
+        fn push(&mut self, slot: u32, transfer: Transfer) {
+            let Transfer { offset, skip, length, .. } = transfer;
+            let end = offset + u64::from(length);
+            let bad = self.bad.iter().any(|bad| (offset..end).contains(bad));
+            let bytes = &mut self.buffers[slot as usize][skip as usize..][..length as usize];
+            for (number, bytes) in (0..).zip(bytes.chunks_mut(self.unit as usize)) {
+                bytes.fill((offset / u64::from(self.unit) + number) as u8);
+            }
+            // Long reads complete in two parts.
+            let moved = if length > 1024 { length / 2 / 512 * 512 } else { length };
+            self.pushed.push((slot, if bad { -libc::EIO } else { moved as i32 }));
+        }
+        fn submit(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+        fn submit_and_wait(&mut self, _: Option<u64>) -> io::Result<()> {
+            self.ready.append(&mut self.pushed);
+            Ok(())
+        }
+        fn next_completion(&mut self) -> Option<(u32, i32)> {
+            self.ready.pop()
+        }
+    }
+
+    #[test]
+    fn units_that_cannot_be_read_are_told_apart_from_their_neighbours() {
+        let (unit, units) = (512, 3 * FILL_UNITS + 7);
+        let header = Header {
+            run: 1,
+            unit,
+            from: 0,
+            to: units * u64::from(unit),
+            begun_unix_ns: 0,
+            boot: 0,
+            sync: false,
+            write_through: false,
+        };
+        let history = Reading::new(header, Path::new("journal")).finish(false);
+        let bad: Vec<u64> = vec![0, 5, 300, 301, units - 1];
+        let engine = Failing {
+            bad: bad.iter().map(|number| number * u64::from(unit) + 100).collect(),
+            unit,
+            buffers: vec![vec![0; unit as usize * FILL_UNITS as usize]; FILL_DEPTH as usize],
+            pushed: Vec::new(),
+            ready: Vec::new(),
+        };
+        let stop = AtomicBool::new(false);
+        let (path, journal, kind) = (Path::new("t"), Path::new("j"), EngineKind::Null);
+        let check = Check { path, journal, since: None, engine: kind, stop: &stop };
+        let (mut next, mut failed) = (0, Vec::new());
+        let whole = check.read_by(
+            engine,
+            FILL_DEPTH,
+            &history,
+            units,
+            &mut |_| (),
+            &mut |number, bytes| {
+                assert_eq!(number, next, "not in order");
+                next += 1;
+                match bytes {
+                    Some(bytes) => assert!(bytes.iter().all(|&byte| byte == number as u8)),
+                    None => failed.push(u64::from(number)),
+                }
+            },
+        );
+        assert!(whole.unwrap());
+        assert_eq!((u64::from(next), failed), (units, bad));
+    }
+}

@@ -1,0 +1,80 @@
+//! The errors of writing to verify, and of checking.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use lanemark_measure::MeasureError;
+
+/// The error of writing to verify, or of checking.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum VerifyError {
+    /// The target could not be opened, written or read.
+    #[error(transparent)]
+    Target(#[from] MeasureError),
+    /// No test of the workload writes.
+    #[error("workload `{workload}` writes nothing, so there is nothing to verify")]
+    NothingWritten {
+        /// Id of the workload.
+        workload: String,
+    },
+    /// The journal could not be used.
+    #[error("{}: the journal can't be {action}: {source}", path.display())]
+    Journal {
+        /// Path of the journal.
+        path: PathBuf,
+        /// Action that was tried.
+        action: &'static str,
+        /// The kernel's answer.
+        source: io::Error,
+    },
+    /// A journal is never overwritten.
+    #[error("{}: exists, and a journal is never written over another file", path.display())]
+    JournalExists {
+        /// Path of the journal.
+        path: PathBuf,
+    },
+    /// The file is not a journal, or its header was never written.
+    #[error("{}: is no journal of `lanemark verify write`", path.display())]
+    NoJournal {
+        /// Path of the journal.
+        path: PathBuf,
+    },
+    /// The journal itself is damaged in a way that neither a kill nor a power cut explains.
+    #[error(
+        "{}: the journal itself is damaged at record {record}, so nothing can be judged by it",
+        path.display()
+    )]
+    JournalDamaged {
+        /// Path of the journal.
+        path: PathBuf,
+        /// The first invalid record.
+        record: u64,
+    },
+    /// The target to check does not exist.
+    #[error("{}: there is nothing to check", path.display())]
+    NoTarget {
+        /// The target as given.
+        path: PathBuf,
+    },
+}
+
+impl VerifyError {
+    pub(super) fn journal(path: &Path, action: &'static str, source: io::Error) -> Self {
+        Self::Journal { path: path.to_owned(), action, source }
+    }
+
+    /// Returns one line on how to continue, if there is a remedy.
+    pub fn hint(&self) -> Option<String> {
+        let hint = match self {
+            Self::Target(error) => return error.hint(),
+            Self::NothingWritten { .. } => "choose a workload with tests that write",
+            Self::JournalExists { .. } => "give another --journal, or remove it",
+            Self::NoJournal { .. } => "give the file that `lanemark verify write` named",
+            Self::JournalDamaged { .. } => "keep the journal on media that can be trusted",
+            Self::NoTarget { .. } => "name the target that `lanemark verify write` wrote",
+            Self::Journal { .. } => return None,
+        };
+        Some(hint.to_owned())
+    }
+}

@@ -1,0 +1,271 @@
+//! The journal of requests and answers, stored so that it survives a kill or a power cut.
+//!
+//! The journal is a header of 96 bytes, followed by records of 48. It is append-only, under one lock, so that the order
+//! of records is an order of events: a request is recorded before it is submitted, an answer after it arrived. If A's
+//! answer lies before B's request, A had ended when B began. If not, they are assumed to have run at once, which allows
+//! more outcomes and never fewer.
+//!
+//! **A kill** leaves the page cache intact, so a `write(2)` of the records before the request is enough. **A power
+//! cut** does not: with `sync`, one `fdatasync` between the records and the requests serves all threads that wait for
+//! it. Answers are appended with the next batch of requests. If a cut loses an answer, its write is unacknowledged,
+//! which again only allows more outcomes.
+//!
+//! **A torn end** begins at the first position without a valid record, and no later record was acted upon. A valid
+//! record after that position proves damage in two cases: with `sync`, if it states that the invalid record had been
+//! synced; without, if the power was not cut. A damaged journal is refused.
+
+use std::fs::{File, OpenOptions};
+use std::io::{self, BufReader, Read, Write};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use super::error::VerifyError;
+use super::record::{RECORD, Record};
+use super::unit::{SECTOR, UNIT_MAX};
+
+const HEADER: usize = 2 * RECORD;
+const MARK: [u8; 8] = *b"LNMKJRN1";
+
+/// The header of a journal.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Header {
+    pub(super) run: u64,
+    /// The smallest piece that is judged.
+    pub(super) unit: u32,
+    /// Range of the target that is written, in bytes.
+    pub(super) from: u64,
+    pub(super) to: u64,
+    pub(super) begun_unix_ns: u64,
+    /// Boot id of the machine; zero if unknown.
+    pub(super) boot: u128,
+    /// Whether requests waited until their records were on the journal's media.
+    pub(super) sync: bool,
+    /// Whether the target claims to keep acknowledged data without a flush.
+    pub(super) write_through: bool,
+}
+
+impl Header {
+    pub(super) fn encode(&self) -> [u8; HEADER] {
+        let mut bytes = [0; HEADER];
+        bytes[..8].copy_from_slice(&MARK);
+        bytes[8..16].copy_from_slice(&self.run.to_le_bytes());
+        bytes[16..24].copy_from_slice(&self.from.to_le_bytes());
+        bytes[24..32].copy_from_slice(&self.to.to_le_bytes());
+        bytes[32..40].copy_from_slice(&self.begun_unix_ns.to_le_bytes());
+        bytes[40..56].copy_from_slice(&self.boot.to_le_bytes());
+        bytes[56..60].copy_from_slice(&self.unit.to_le_bytes());
+        bytes[60] = u8::from(self.sync);
+        bytes[61] = u8::from(self.write_through);
+        let checksum = crc32fast::hash(&bytes[..HEADER - 4]);
+        bytes[HEADER - 4..].copy_from_slice(&checksum.to_le_bytes());
+        bytes
+    }
+
+    /// Returns the header if its checksum is right and its values are possible.
+    fn decode(bytes: &[u8; HEADER]) -> Option<Self> {
+        let wide = |at: usize| bytes[at..at + 8].try_into().map(u64::from_le_bytes);
+        let checksum = bytes[HEADER - 4..].try_into().map(u32::from_le_bytes).ok()?;
+        if bytes[..8] != MARK || checksum != crc32fast::hash(&bytes[..HEADER - 4]) {
+            return None;
+        }
+        let header = Self {
+            run: wide(8).ok()?,
+            unit: bytes[56..60].try_into().map(u32::from_le_bytes).ok()?,
+            from: wide(16).ok()?,
+            to: wide(24).ok()?,
+            begun_unix_ns: wide(32).ok()?,
+            boot: bytes[40..56].try_into().map(u128::from_le_bytes).ok()?,
+            sync: bytes[60] != 0,
+            write_through: bytes[61] != 0,
+        };
+        let unit = u64::from(header.unit);
+        let fits = (SECTOR as u64..=UNIT_MAX as u64).contains(&unit)
+            && unit.is_multiple_of(SECTOR as u64)
+            && header.from < header.to
+            && header.from.is_multiple_of(SECTOR as u64)
+            && (header.to - header.from).is_multiple_of(unit)
+            && (header.to - header.from) / unit < u64::from(u32::MAX);
+        fits.then_some(header)
+    }
+}
+
+/// A journal being written.
+pub(super) struct Journal {
+    file: File,
+    path: PathBuf,
+    run: u64,
+    sync: bool,
+    written: Mutex<Written>,
+    /// Number of records on the media.
+    synced: Mutex<u64>,
+}
+
+/// The number of records appended, and the state of the file.
+struct Written {
+    records: u64,
+    bytes: Vec<u8>,
+    /// Whether an append failed, so that the next record would begin at a wrong offset.
+    broken: bool,
+}
+
+impl Journal {
+    /// Creates the file `path`, which must not exist.
+    pub(super) fn create(path: &Path, header: &Header) -> Result<Self, VerifyError> {
+        let failed = |source| VerifyError::journal(path, "made", source);
+        let opened = OpenOptions::new().append(true).create_new(true).mode(0o600).open(path);
+        let mut file = match opened {
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
+                return Err(VerifyError::JournalExists { path: path.to_owned() });
+            }
+            other => other.map_err(failed)?,
+        };
+        file.write_all(&header.encode()).and_then(|()| file.sync_all()).map_err(failed)?;
+        Ok(Self {
+            file,
+            path: path.to_owned(),
+            run: header.run,
+            sync: header.sync,
+            written: Mutex::new(Written { records: 0, bytes: Vec::new(), broken: false }),
+            synced: Mutex::new(0),
+        })
+    }
+
+    /// Appends `records` in order. When it returns, they survive a kill, and with `sync` a power cut.
+    pub(super) fn append(&self, records: &[Record]) -> Result<(), VerifyError> {
+        if records.is_empty() {
+            return Ok(());
+        }
+        // The number of synced records is read first: a number that is too low is harmless.
+        let known = *held(&self.synced);
+        let upto = {
+            let mut written = held(&self.written);
+            let Written { records: count, bytes, broken } = &mut *written;
+            if *broken {
+                let source = io::Error::other("an earlier append failed");
+                return Err(VerifyError::journal(&self.path, "written", source));
+            }
+            bytes.clear();
+            for (number, record) in (*count..).zip(records) {
+                bytes.extend_from_slice(&record.encode(self.run, number, known));
+            }
+            if let Err(source) = (&self.file).write_all(bytes) {
+                *broken = true;
+                return Err(VerifyError::journal(&self.path, "written", source));
+            }
+            *count += records.len() as u64;
+            *count
+        };
+        if self.sync { self.sync_to(upto) } else { Ok(()) }
+    }
+
+    /// Waits until `upto` records are on the media; the first caller syncs for all others that wait.
+    fn sync_to(&self, upto: u64) -> Result<(), VerifyError> {
+        let mut synced = held(&self.synced);
+        if *synced < upto {
+            let written = held(&self.written).records;
+            let done = self.file.sync_data();
+            done.map_err(|source| VerifyError::journal(&self.path, "synced", source))?;
+            *synced = written;
+        }
+        Ok(())
+    }
+
+    /// Moves all records to the media.
+    pub(super) fn finish(&self) -> Result<(), VerifyError> {
+        self.sync_to(u64::MAX)
+    }
+
+    pub(super) fn file(&self) -> &File {
+        &self.file
+    }
+}
+
+/// Acquires the lock; a thread that panicked left no incomplete state that is not marked as broken.
+fn held<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// The end of a journal that was read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct End {
+    /// Bytes after the last record.
+    pub(super) tail: u64,
+    /// Number of records.
+    pub(super) records: u64,
+}
+
+/// Reads the header of a journal.
+pub(super) fn read_header(from: &mut impl Read, path: &Path) -> Result<Header, VerifyError> {
+    let mut bytes = [0; HEADER];
+    match from.read_exact(&mut bytes) {
+        Ok(()) => {}
+        Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => {
+            return Err(VerifyError::NoJournal { path: path.to_owned() });
+        }
+        Err(source) => return Err(VerifyError::journal(path, "read", source)),
+    }
+    Header::decode(&bytes).ok_or_else(|| VerifyError::NoJournal { path: path.to_owned() })
+}
+
+/// Reads the records after `header` and passes each to `take`. `cut` states whether the power may have failed since, so
+/// that records may be missing before later ones.
+pub(super) fn read_records(
+    from: impl Read,
+    path: &Path,
+    header: &Header,
+    cut: bool,
+    take: &mut dyn FnMut(u64, Record) -> Result<(), VerifyError>,
+) -> Result<End, VerifyError> {
+    let mut from = BufReader::with_capacity(1 << 16, from);
+    let (mut number, mut bad, mut tail) = (0, None, 0);
+    let mut bytes = [0; RECORD];
+    loop {
+        let length = fill(&mut from, &mut bytes)
+            .map_err(|source| VerifyError::journal(path, "read", source))?;
+        if length < RECORD {
+            tail += length as u64;
+            let records = bad.unwrap_or(number);
+            return Ok(End { tail, records });
+        }
+        let decoded = Record::decode(&bytes, header.run, number);
+        match (decoded, bad) {
+            (Some((record, _)), None) => take(number, record)?,
+            (None, None) => bad = Some(number),
+            // A valid record after an invalid one: with `sync`, no later record was acted upon; without, only a power
+            // cut leaves such a gap.
+            (Some((_, synced)), Some(hole)) => {
+                let damaged = if header.sync { synced > hole } else { !cut };
+                if damaged {
+                    let (path, record) = (path.to_owned(), hole);
+                    return Err(VerifyError::JournalDamaged { path, record });
+                }
+            }
+            (None, Some(_)) => {}
+        }
+        if bad.is_some() {
+            tail += RECORD as u64;
+        }
+        number += 1;
+    }
+}
+
+/// Reads until `bytes` are full or the input ends.
+fn fill(from: &mut impl Read, bytes: &mut [u8]) -> io::Result<usize> {
+    let mut length = 0;
+    while length < bytes.len() {
+        match from.read(&mut bytes[length..]) {
+            Ok(0) => break,
+            Ok(read) => length += read,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(length)
+}
+
+/// Returns the boot id of the machine; zero if the kernel does not report it.
+pub(super) fn boot() -> u128 {
+    let id = std::fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default();
+    u128::from_str_radix(&id.trim().replace('-', ""), 16).unwrap_or(0)
+}

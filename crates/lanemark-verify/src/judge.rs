@@ -1,0 +1,272 @@
+//! The judgement of one unit: the data that it may contain, and the damage if it contains other data.
+//!
+//! Let N be the acknowledged change to a unit that was **requested** last. A change is allowed if it had not ended when
+//! N began: N itself, any change in flight at the same time (either order is allowed), any change that was requested
+//! later, and any open change. A change that was acknowledged before N was requested is not allowed. The content from
+//! before the run is allowed only if no change was acknowledged.
+//!
+//! If a cache may have lost its content, the same rule applies with N among the durable changes only: changes that an
+//! acknowledged flush followed or that were marked durable. Content that is allowed only by this rule is *unflushed*.
+//!
+//! Concurrent requests on one unit may mix in it, sector by sector (512 B), and so may a request that a cut
+//! interrupted. Therefore an incomplete unit is judged by its sectors, each compared with the data that every allowed
+//! change would have written to it.
+//!
+//! A trim leaves zeros, as `fallocate` promises for files and devices. Zeros that no trim explains are *corrupt*: a
+//! file that was created for the run contained zeros once, but so does media that lost its content.
+
+use lanemark_schema::result::{DamageKind, Found};
+use lanemark_schema::units::Bytes;
+
+use super::history::{Change, History};
+use super::unit::{SECTOR, Stamp};
+
+/// The verdict on a unit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Verdict {
+    /// The unit contains allowed data: of the change with this number, or of several changes by sectors.
+    Intact(Option<u32>),
+    /// No content is required of the unit, and its content is unknown.
+    Unjudged,
+    /// The acknowledged change with this number is missing and was never flushed, which is allowed.
+    Unflushed(u32, Found),
+    /// The unit contains a change whose record the journal lost with its end.
+    Unjournalled,
+    /// The unit is damaged.
+    Wrong(Wrong),
+}
+
+/// The damage of a unit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Wrong {
+    pub(super) kind: DamageKind,
+    /// The number of the newest required change.
+    pub(super) expected: Option<u32>,
+    pub(super) found: Found,
+}
+
+/// Judges units by a history.
+pub(super) struct Judge<'a> {
+    pub(super) history: &'a History,
+    /// Whether unflushed changes may be missing.
+    pub(super) volatile: bool,
+}
+
+/// The newest required change, which determines the allowed ones.
+#[derive(Clone, Copy)]
+struct Bar<'a> {
+    newest: Option<(u32, &'a Change)>,
+}
+
+impl Bar<'_> {
+    /// Returns whether a change is allowed.
+    fn allows(&self, change: &Change) -> bool {
+        self.newest.is_none_or(|(_, newest)| !change.is_before(newest))
+    }
+
+    /// Returns whether the content from before the run is allowed.
+    fn allows_former(&self) -> bool {
+        self.newest.is_none()
+    }
+}
+
+impl Judge<'_> {
+    /// Judges the unit with this number, which cannot be read: it is damaged unless no change was required.
+    pub(super) fn unreadable(&self, number: u32) -> Verdict {
+        let unit = Unit { judge: self, number, offset: 0, bytes: &[] };
+        match unit.firm().allows_former() {
+            true => unit.unflushed(Found::Error),
+            false => unit.wrong(DamageKind::Unreadable, Found::Error),
+        }
+    }
+
+    /// Judges the unit with this number, which lies beyond the end of the target: it is lost unless zeros are allowed.
+    pub(super) fn gone(&self, number: u32, zeros: &[u8]) -> Verdict {
+        match self.judge(number, zeros) {
+            Verdict::Wrong(wrong) => Verdict::Wrong(Wrong { kind: DamageKind::Lost, ..wrong }),
+            allowed => allowed,
+        }
+    }
+
+    /// Judges the unit with this number and the content `bytes`.
+    pub(super) fn judge(&self, number: u32, bytes: &[u8]) -> Verdict {
+        let header = &self.history.header;
+        let offset = header.from + u64::from(number) * u64::from(header.unit);
+        let unit = Unit { judge: self, number, offset, bytes };
+        match Stamp::read(bytes) {
+            Some(stamp) if stamp.run != header.run => unit.foreign(stamp),
+            Some(stamp) if stamp.offset != offset => {
+                let (offset_bytes, generation) = (Bytes(stamp.offset), stamp.generation);
+                unit.wrong(DamageKind::Misplaced, Found::Elsewhere { offset_bytes, generation })
+            }
+            Some(stamp) => unit.stamped(stamp),
+            None if bytes.iter().all(|&byte| byte == 0) => unit.zeros(),
+            None => unit.by_sectors(),
+        }
+    }
+}
+
+/// A unit being judged.
+struct Unit<'a> {
+    judge: &'a Judge<'a>,
+    number: u32,
+    offset: u64,
+    bytes: &'a [u8],
+}
+
+impl<'a> Unit<'a> {
+    fn history(&self) -> &'a History {
+        self.judge.history
+    }
+
+    fn changes(&self) -> impl DoubleEndedIterator<Item = (u32, &'a Change)> + Clone {
+        let history = self.history();
+        history.at(self.number).map(|number| (number, history.change(number)))
+    }
+
+    /// Returns the minimum data that is required if no change was lost.
+    fn acknowledged(&self) -> Bar<'a> {
+        Bar { newest: self.changes().rev().find(|(_, change)| change.is_acknowledged()) }
+    }
+
+    /// Returns the minimum data that is required in every case.
+    fn firm(&self) -> Bar<'a> {
+        match self.judge.volatile {
+            false => self.acknowledged(),
+            true => Bar {
+                newest: self.changes().rev().find(|(_, change)| self.history().is_durable(change)),
+            },
+        }
+    }
+
+    /// Returns the data that was allowed right before the newest required change.
+    fn previous(&self) -> Bar<'a> {
+        let Some((last, _)) = self.firm().newest else { return Bar { newest: None } };
+        let mut earlier = self.changes().rev().skip_while(|(number, _)| *number >= last);
+        Bar { newest: earlier.find(|(_, change)| change.is_acknowledged()) }
+    }
+
+    fn wrong(&self, kind: DamageKind, found: Found) -> Verdict {
+        let expected = self.firm().newest.map(|(number, _)| number);
+        Verdict::Wrong(Wrong { kind, expected, found })
+    }
+
+    /// Returns the verdict for a change that is missing without a flush; `firm` has allowed it.
+    fn unflushed(&self, found: Found) -> Verdict {
+        match self.acknowledged().newest {
+            Some((number, _)) => Verdict::Unflushed(number, found),
+            None => Verdict::Unjudged,
+        }
+    }
+
+    /// Judges a whole unit of this run and offset.
+    fn stamped(&self, stamp: Stamp) -> Verdict {
+        let found = Found::Generation(stamp.generation);
+        let same = |change: &Change| change.generation == stamp.generation && !change.trim;
+        let Some((number, change)) = self.changes().find(|(_, change)| same(change)) else {
+            let later = stamp.generation > self.history().generation_last;
+            return match later && self.history().tail_missing {
+                true => Verdict::Unjournalled,
+                false => self.wrong(DamageKind::Unrecorded, found),
+            };
+        };
+        if (stamp.place, stamp.length) != ((self.offset - change.offset) as u32, change.length) {
+            self.wrong(DamageKind::Unrecorded, found)
+        } else if self.acknowledged().allows(change) {
+            Verdict::Intact(Some(number))
+        } else if self.firm().allows(change) {
+            self.unflushed(found)
+        } else if self.previous().allows(change) {
+            self.wrong(DamageKind::Lost, found)
+        } else {
+            self.wrong(DamageKind::Stale, found)
+        }
+    }
+
+    fn zeros(&self) -> Verdict {
+        let mut trims = self.changes().rev().filter(|(_, change)| change.trim);
+        let (acknowledged, firm, previous) = (self.acknowledged(), self.firm(), self.previous());
+        let by = |bar: &Bar<'_>| trims.clone().find(|(_, change)| bar.allows(change));
+        if let Some((number, _)) = by(&acknowledged) {
+            Verdict::Intact(Some(number))
+        } else if acknowledged.allows_former() {
+            Verdict::Unjudged
+        } else if firm.allows_former() || by(&firm).is_some() {
+            self.unflushed(Found::Zeros)
+        } else if previous.allows_former() || by(&previous).is_some() {
+            self.wrong(DamageKind::Lost, Found::Zeros)
+        } else if trims.next().is_some() {
+            self.wrong(DamageKind::Stale, Found::Zeros)
+        } else {
+            self.wrong(DamageKind::Corrupt, Found::Zeros)
+        }
+    }
+
+    fn foreign(&self, stamp: Stamp) -> Verdict {
+        let found = Found::Foreign { run: stamp.run };
+        if self.firm().allows_former() {
+            self.unflushed(found)
+        } else {
+            self.wrong(DamageKind::Foreign, found)
+        }
+    }
+
+    /// Judges an incomplete unit: each sector must come from an allowed change.
+    fn by_sectors(&self) -> Verdict {
+        let sectors = self.bytes.len() / SECTOR;
+        let (acknowledged, firm) = (self.acknowledged(), self.firm());
+        let newest = firm.newest.map(|(number, _)| number);
+        // For each sector: allowed, allowed if unflushed changes may be missing, known.
+        let mut known = vec![[false; 3]; sectors];
+        let mut newest_there = false;
+        let mut expected = vec![0; self.bytes.len()];
+        for (number, change) in self.changes() {
+            self.write_expected(change, &mut expected);
+            let pairs = self.bytes.chunks(SECTOR).zip(expected.chunks(SECTOR));
+            for (known, (found, expected)) in known.iter_mut().zip(pairs) {
+                if found == expected {
+                    known[0] |= acknowledged.allows(change);
+                    known[1] |= firm.allows(change);
+                    known[2] = true;
+                    newest_there |= newest == Some(number);
+                }
+            }
+        }
+        // Content from before the run does not carry this run's mark.
+        let claimed = Stamp::claimed(self.bytes).filter(|one| one.run == self.history().header.run);
+        let changed = claimed.is_some() && !known[0][2];
+        let all = |which: usize| known.iter().all(|sector| sector[which]);
+        if all(0) {
+            Verdict::Intact(None)
+        } else if acknowledged.allows_former() && !changed {
+            Verdict::Unjudged
+        } else if all(1) || (firm.allows_former() && !changed) {
+            self.unflushed(Found::Sectors)
+        } else if all(2) {
+            let kind = if newest_there { DamageKind::Torn } else { DamageKind::Stale };
+            self.wrong(kind, Found::Sectors)
+        } else {
+            let found = claimed.map_or(Found::Unknown, |stamp| {
+                let generation = stamp.generation;
+                Found::Changed { generation }
+            });
+            self.wrong(DamageKind::Corrupt, found)
+        }
+    }
+
+    /// Writes the content of the unit if all of it came from `change`.
+    fn write_expected(&self, change: &Change, bytes: &mut [u8]) {
+        if change.trim {
+            bytes.fill(0);
+            return;
+        }
+        let stamp = Stamp {
+            run: self.history().header.run,
+            offset: self.offset,
+            generation: change.generation,
+            place: (self.offset - change.offset) as u32,
+            length: change.length,
+        };
+        stamp.write(bytes);
+    }
+}

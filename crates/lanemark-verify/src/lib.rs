@@ -1,0 +1,56 @@
+//! Writes data so that all of it can be judged afterwards, and judges it: after a kill, after a power cut, or at rest.
+//!
+//! [`Verification`] runs the writes, trims and flushes of a workload. Every unit of every write carries its identity
+//! (`unit`), and a journal (`journal`, `record`) keeps each request and each answer. [`Check`] reads all units back.
+//! `history` reads the changes of each unit from the journal, `judge` compares them with the unit's content, and
+//! `account` adds the verdicts up. `load` is the loop of one writing thread, over the engines of `lanemark_measure`.
+//!
+//! # Contents that are right
+//!
+//! The journal orders changes to one unit only in part: A came before B if A was answered before B was requested.
+//!
+//! | case | contents that are right |
+//! |---|---|
+//! | one write acknowledged, nothing after it | that write |
+//! | overlapping writes in flight at once, both acknowledged | either, sector by sector |
+//! | a write requested and not acknowledged | that write, the previous contents, or sectors of both |
+//! | a write not acknowledged, and a later one acknowledged | either: the first may have been carried out last |
+//! | a request answered with an error | the same as for a write not acknowledged |
+//! | a trim | zeros, by the same rules |
+//! | a write acknowledged and not flushed, then a kill | that write: the page cache and the device kept it |
+//! | a write acknowledged and not flushed, then a power cut | that write or the previous contents (*unflushed*), unless the device claims to have no volatile cache |
+//! | a write acknowledged and flushed, or marked durable, then a power cut | that write |
+//!
+//! # Contents that are wrong
+//!
+//! The contents themselves distinguish the faults: the previous contents (*lost*), older contents (*stale*), a part of
+//! the write at another offset (*torn*), a unit of another offset (*misplaced*), a unit of another run (*foreign*), a
+//! unit that the journal does not contain (*unrecorded*), an unreadable unit (*unreadable*), anything else (*corrupt*).
+//!
+//! # Limits
+//!
+//! A check cannot detect a write that was lost and then overwritten, decide whether a write without an acknowledgement
+//! was carried out in time, or establish an order that the journal leaves open. The kernel's boot id shows whether the
+//! machine was restarted; the caller can state a power cut.
+//!
+//! Requests follow each other as fast as they are answered. The offsets, sizes, order, depth and threads of a workload
+//! are used; its times (open loop, think time) are not.
+
+mod account;
+mod check;
+#[cfg(test)]
+mod device;
+mod error;
+mod history;
+mod journal;
+mod judge;
+mod load;
+mod record;
+#[cfg(test)]
+mod trials;
+mod unit;
+mod verification;
+
+pub use check::Check;
+pub use error::VerifyError;
+pub use verification::{Verification, VerifyProgress};

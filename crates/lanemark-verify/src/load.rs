@@ -1,0 +1,240 @@
+//! The loop of one thread that writes to be verified. A request is in the journal before it is submitted, and an answer
+//! is in the journal before any request that depends on it.
+
+use std::io;
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::Instant;
+
+use lanemark_schema::units::Bytes;
+use lanemark_schema::workload::{Access, Operation};
+
+use super::error::VerifyError;
+use super::journal::Journal;
+use super::record::{Kind, Record};
+use super::unit::stamp_write;
+use lanemark_measure::MeasureError;
+use lanemark_measure::parts::POLL_NS;
+use lanemark_measure::parts::{Engine, Transfer};
+
+/// Maximum number of requests that one append records: one system call for them, while a drive still has others in
+/// flight.
+const BATCH: usize = 32;
+
+/// The state that all threads of a run share.
+pub(super) struct Shared<'a> {
+    pub(super) path: &'a Path,
+    pub(super) journal: &'a Journal,
+    pub(super) run: u64,
+    pub(super) unit: usize,
+    /// The next generation.
+    pub(super) generation: AtomicU64,
+    pub(super) begun: Instant,
+    /// Set when another thread failed.
+    pub(super) abort: AtomicBool,
+    pub(super) counts: Counts,
+}
+
+/// The number of successful requests.
+#[derive(Default)]
+pub(super) struct Counts {
+    pub(super) writes: AtomicU64,
+    pub(super) written: AtomicU64,
+    pub(super) flushes: AtomicU64,
+    pub(super) trims: AtomicU64,
+    pub(super) reads: AtomicU64,
+}
+
+/// A thread of the load with its engine.
+pub(super) struct Load<'a, E> {
+    shared: &'a Shared<'a>,
+    engine: E,
+    thread: u32,
+    slots: Box<[Slot]>,
+    free: Vec<u32>,
+    /// Slots that are submitted after the next append.
+    prepared: Vec<u32>,
+    records: Vec<Record>,
+}
+
+/// The request of a slot.
+#[derive(Clone, Copy)]
+struct Slot {
+    access: Access,
+    generation: u64,
+    done: u32,
+}
+
+impl<'a, E: Engine> Load<'a, E> {
+    /// Creates a loop with `depth` slots, the number of the engine's slots.
+    pub(super) fn new(shared: &'a Shared<'a>, engine: E, thread: u32, depth: u32) -> Self {
+        let access =
+            Access { operation: Operation::Flush, offset: Bytes::ZERO, length: Bytes::ZERO };
+        Self {
+            shared,
+            engine,
+            thread,
+            slots: vec![Slot { access, generation: 0, done: 0 }; depth as usize].into(),
+            free: (0..depth).rev().collect(),
+            prepared: Vec::with_capacity(BATCH),
+            records: Vec::with_capacity(2 * BATCH),
+        }
+    }
+
+    /// Submits the requests of `source` until it ends or another thread failed, and waits for all of them.
+    pub(super) fn run(
+        mut self,
+        source: &mut dyn FnMut() -> Option<Access>,
+    ) -> Result<(), VerifyError> {
+        let (mut more, mut failed) = (true, None);
+        loop {
+            more &= failed.is_none() && !self.shared.abort.load(Ordering::Relaxed);
+            while more && self.prepared.len() < BATCH {
+                let Some(slot) = self.free.pop() else { break };
+                match source() {
+                    Some(access) => self.prepare(slot, access),
+                    None => {
+                        more = false;
+                        self.free.push(slot);
+                    }
+                }
+            }
+            if let Err(error) = self.shared.journal.append(&self.records) {
+                // Prepared requests are not in the journal, so they must not be submitted.
+                self.prepared.clear();
+                more = false;
+                failed.get_or_insert(error);
+            }
+            self.records.clear();
+            for number in 0..self.prepared.len() {
+                self.push(self.prepared[number]);
+            }
+            self.prepared.clear();
+            if self.engine.outstanding() == 0 {
+                match (more, failed) {
+                    (_, Some(error)) => return Err(error),
+                    (false, None) => return Ok(()),
+                    (true, None) => {}
+                }
+                failed = None;
+                continue;
+            }
+            let submitted = match more && !self.free.is_empty() {
+                true => self.engine.submit(),
+                false => self.engine.submit_and_wait(Some(POLL_NS)),
+            };
+            submitted.map_err(|source| self.engine_error(source))?;
+            if let Err(error) = self.reap() {
+                failed.get_or_insert(error.into());
+            }
+        }
+    }
+
+    /// Gives a request its generation and its data, and records it.
+    fn prepare(&mut self, slot: u32, access: Access) {
+        let kind = match access.operation {
+            Operation::Read => None,
+            Operation::Write => Some(Kind::Write),
+            Operation::Flush => Some(Kind::Flush),
+            Operation::Trim => Some(Kind::Trim),
+        };
+        let generation = kind.map_or(0, |_| self.shared.generation.fetch_add(1, Ordering::Relaxed));
+        if access.operation == Operation::Write {
+            let buffer = &mut self.engine.buffer_mut(slot)[..access.length.get() as usize];
+            let (unit, run) = (self.shared.unit, self.shared.run);
+            stamp_write(buffer, unit, run, access.offset.get(), generation);
+        }
+        self.slots[slot as usize] = Slot { access, generation, done: 0 };
+        if let Some(kind) = kind {
+            self.note(kind, slot);
+        }
+        self.prepared.push(slot);
+    }
+
+    /// Adds a record about the request of a slot.
+    fn note(&mut self, kind: Kind, slot: u32) {
+        let Slot { access, generation, .. } = self.slots[slot as usize];
+        self.records.push(Record {
+            kind,
+            generation,
+            offset: access.offset.get(),
+            length: access.length.get() as u32,
+            thread: self.thread,
+            at_ns: self.shared.begun.elapsed().as_nanos() as u64,
+        });
+    }
+
+    /// Queues the rest of a slot's request.
+    fn push(&mut self, slot: u32) {
+        let Slot { access, done, .. } = self.slots[slot as usize];
+        let offset = access.offset.get() + u64::from(done);
+        let length = access.length.get() as u32 - done;
+        let transfer = Transfer { operation: access.operation, offset, skip: done, length };
+        self.engine.push(slot, transfer);
+    }
+
+    /// Takes the available answers.
+    fn reap(&mut self) -> Result<(), MeasureError> {
+        let mut failed = None;
+        while let Some((slot, result)) = self.engine.next_completion() {
+            match self.is_whole(slot, result) {
+                Ok(false) => self.push(slot),
+                Ok(true) => {
+                    self.count(slot);
+                    self.answered(Kind::Acknowledged, slot);
+                }
+                Err(error) => {
+                    self.answered(Kind::Failed, slot);
+                    failed.get_or_insert(error);
+                }
+            }
+        }
+        failed.map_or(Ok(()), Err)
+    }
+
+    fn answered(&mut self, kind: Kind, slot: u32) {
+        if self.slots[slot as usize].access.operation != Operation::Read {
+            self.note(kind, slot);
+        }
+        self.free.push(slot);
+    }
+
+    fn count(&self, slot: u32) {
+        let (counts, access) = (&self.shared.counts, self.slots[slot as usize].access);
+        let counter = match access.operation {
+            Operation::Read => &counts.reads,
+            Operation::Write => &counts.writes,
+            Operation::Flush => &counts.flushes,
+            Operation::Trim => &counts.trims,
+        };
+        counter.fetch_add(1, Ordering::Relaxed);
+        if access.operation == Operation::Write {
+            counts.written.fetch_add(access.length.get(), Ordering::Relaxed);
+        }
+    }
+
+    /// Returns whether a slot's request is done, or its rest must be requested again.
+    fn is_whole(&mut self, slot: u32, result: i32) -> Result<bool, MeasureError> {
+        let path = || self.shared.path.to_owned();
+        let Slot { access, done, .. } = &mut self.slots[slot as usize];
+        let Access { operation, offset, length } = *access;
+        match u32::try_from(result) {
+            Ok(_) if !operation.moves_data() => Ok(true),
+            Ok(0) => Err(MeasureError::Ended { path: path(), operation, offset }),
+            Ok(moved) => {
+                *done += moved;
+                Ok(u64::from(*done) >= length.get())
+            }
+            Err(_) if matches!(-result, libc::EINTR | libc::EAGAIN) => Ok(false),
+            Err(_) => {
+                let source = io::Error::from_raw_os_error(-result);
+                Err(MeasureError::Request { path: path(), operation, offset, length, source })
+            }
+        }
+    }
+
+    fn engine_error(&self, source: io::Error) -> MeasureError {
+        let path = self.shared.path.to_owned();
+        MeasureError::System { path, action: "submit requests to", source }
+    }
+}

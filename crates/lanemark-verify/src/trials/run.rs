@@ -1,0 +1,280 @@
+//! A run on the device in memory, with its journal and the true course of its changes.
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+
+use lanemark_schema::rng::{Rng, StreamKey};
+
+use crate::device::Device;
+use crate::journal::Header;
+use crate::record::{Kind, Record};
+use crate::unit::stamp_write;
+
+/// The end of a run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum End {
+    Whole,
+    Kill,
+    PowerCut,
+}
+
+/// The true course of a change; times are counts of appends to the journal.
+#[derive(Clone, Debug)]
+pub(super) struct Truth {
+    pub(super) offset: u64,
+    pub(super) length: u32,
+    pub(super) trim: bool,
+    pub(super) durable: bool,
+    pub(super) asked: u64,
+    /// Time at which the change's acknowledgement was in the journal.
+    pub(super) told: Option<u64>,
+}
+
+pub(super) struct Run {
+    pub(super) header: Header,
+    pub(super) device: Device,
+    pub(super) journal: Vec<u8>,
+    pub(super) changes: BTreeMap<u64, Truth>,
+    /// Times at which the flushes with an acknowledgement in the journal were submitted.
+    pub(super) flushes: Vec<u64>,
+    pub(super) seed: u64,
+    pub(super) rng: Rng,
+    records: u64,
+    generation: u64,
+    threads: Vec<Thread>,
+    /// Changes that the device has answered.
+    answered: BTreeSet<u64>,
+    flushes_asked: BTreeMap<u64, u64>,
+}
+
+#[derive(Default)]
+struct Thread {
+    /// Answers that are not in the journal yet.
+    answers: Vec<(Kind, u64)>,
+    outstanding: BTreeSet<u64>,
+    /// Flushes in flight, with the changes that they cover.
+    flushes: Vec<(u64, BTreeSet<u64>)>,
+}
+
+/// The fill before the random requests: writes to all offsets, then a flush with no other request in flight.
+enum Fill {
+    Write(u64, u32),
+    Flush,
+}
+
+impl Run {
+    pub(super) fn new(seed: u64, end: End) -> Self {
+        let mut rng = Rng::new(StreamKey::from_seed(seed));
+        let unit = 512 << rng.below(4);
+        let units = 8 + rng.below(32);
+        let from = 4096 * rng.below(1000);
+        let header = Header {
+            run: rng.next_u64(),
+            unit,
+            from,
+            to: from + units * u64::from(unit),
+            begun_unix_ns: 0,
+            boot: 1,
+            sync: end == End::PowerCut,
+            write_through: false,
+        };
+        let device = Device::new(units as usize * unit as usize, &mut rng);
+        let threads = (0..1 + rng.below(4)).map(|_| Thread::default()).collect();
+        let journal = header.encode().to_vec();
+        let mut run = Self {
+            header,
+            device,
+            journal,
+            changes: BTreeMap::new(),
+            flushes: Vec::new(),
+            seed,
+            rng,
+            records: 0,
+            generation: 1,
+            threads,
+            answered: BTreeSet::new(),
+            flushes_asked: BTreeMap::new(),
+        };
+        run.live(units, end);
+        run
+    }
+
+    fn live(&mut self, units: u64, end: End) {
+        let mut fill: VecDeque<Fill> = (0..units)
+            .step_by(8)
+            .map(|first| Fill::Write(first, (units - first).min(8) as u32))
+            .chain([Fill::Flush])
+            .collect();
+        let depth = 1 + self.rng.below(6) as usize;
+        let steps = 10 + self.rng.below(400);
+        let mut step = 0;
+        while step < steps || (end == End::Whole && !fill.is_empty()) {
+            step += 1;
+            let thread = self.rng.below(self.threads.len() as u64) as usize;
+            let busy = self.threads[thread].outstanding.len() + self.threads[thread].flushes.len();
+            match self.rng.below(10) {
+                0..=3 if busy < depth => match fill.front() {
+                    Some(Fill::Write(first, count)) => {
+                        let (first, count) = (*first, *count);
+                        fill.pop_front();
+                        self.ask(thread, vec![(Kind::Write, first, count)]);
+                    }
+                    Some(Fill::Flush) if self.is_idle() => {
+                        fill.pop_front();
+                        self.ask(thread, vec![(Kind::Flush, 0, 0)]);
+                    }
+                    Some(Fill::Flush) => self.answer(thread),
+                    None => {
+                        let batch = 1 + self.rng.below((depth - busy) as u64) as usize;
+                        let batch = (0..batch).map(|_| self.any_change(units)).collect();
+                        self.ask(thread, batch);
+                    }
+                },
+                4..=5 => {
+                    let Self { device, rng, .. } = self;
+                    device.work(rng);
+                }
+                6 => self.tell(thread),
+                _ => self.answer(thread),
+            }
+        }
+        match end {
+            End::Whole => {
+                while !self.is_idle() {
+                    (0..self.threads.len()).for_each(|thread| self.answer(thread));
+                }
+                self.append(Kind::End, 0, 0, 0);
+            }
+            End::Kill => self.torn_end(units),
+            End::PowerCut => {
+                self.torn_end(units);
+                let Self { device, rng, .. } = self;
+                device.cut_power(rng);
+            }
+        }
+    }
+
+    /// Returns whether all requests are answered and recorded.
+    fn is_idle(&mut self) -> bool {
+        let idle =
+            self.threads.iter().all(|one| one.outstanding.is_empty() && one.flushes.is_empty());
+        if idle {
+            (0..self.threads.len()).for_each(|thread| self.tell(thread));
+        }
+        idle
+    }
+
+    fn any_change(&mut self, units: u64) -> (Kind, u64, u32) {
+        let kind = match self.rng.below(20) {
+            0 => Kind::Flush,
+            1 => Kind::Trim,
+            2 => Kind::DurableWrite,
+            _ => Kind::Write,
+        };
+        let count = 1 + self.rng.below(units.min(8));
+        (kind, self.rng.below(units - count + 1), count as u32)
+    }
+
+    /// Records requests, after the answers that the thread has, and submits them to the device.
+    fn ask(&mut self, thread: usize, batch: Vec<(Kind, u64, u32)>) {
+        self.tell(thread);
+        let unit = u64::from(self.header.unit);
+        let first = self.generation;
+        for (kind, place, count) in &batch {
+            let (offset, length) = (self.header.from + place * unit, count * self.header.unit);
+            let asked = self.records;
+            let generation = self.generation;
+            self.generation += 1;
+            self.append(*kind, generation, offset, length);
+            if *kind == Kind::Flush {
+                self.flushes_asked.insert(generation, asked);
+                continue;
+            }
+            let (trim, durable) = (*kind == Kind::Trim, *kind == Kind::DurableWrite);
+            let truth = Truth { offset, length, trim, durable, asked, told: None };
+            self.changes.insert(generation, truth);
+        }
+        for (generation, (kind, place, count)) in (first..).zip(batch) {
+            if kind == Kind::Flush {
+                self.threads[thread].flushes.push((generation, self.answered.clone()));
+                continue;
+            }
+            let mut data = vec![0; (count * self.header.unit) as usize];
+            if kind != Kind::Trim {
+                let offset = self.header.from + place * unit;
+                let (unit, run) = (self.header.unit as usize, self.header.run);
+                stamp_write(&mut data, unit, run, offset, generation);
+            }
+            self.device.ask(generation, place * unit, data);
+            self.threads[thread].outstanding.insert(generation);
+        }
+    }
+
+    /// Lets the device answer some request of a thread.
+    fn answer(&mut self, thread: usize) {
+        let Self { device, threads, rng, answered, changes, .. } = self;
+        let own = &mut threads[thread];
+        if !own.flushes.is_empty() && (own.outstanding.is_empty() || rng.chance(0.5)) {
+            let (generation, covered) = own.flushes.swap_remove(0);
+            device.keep(&|generation| covered.contains(&generation));
+            own.answers.push((Kind::Acknowledged, generation));
+            return;
+        }
+        if own.outstanding.is_empty() {
+            return;
+        }
+        let chosen = rng.below(own.outstanding.len() as u64) as usize;
+        let Some(&generation) = own.outstanding.iter().nth(chosen) else { return };
+        own.outstanding.remove(&generation);
+        let index = device.under_way.iter().position(|one| one.generation == generation).unwrap();
+        if rng.chance(0.01) {
+            device.give_up(index);
+            own.answers.push((Kind::Failed, generation));
+            return;
+        }
+        device.complete(index, rng);
+        answered.insert(generation);
+        if changes[&generation].durable {
+            device.keep(&|one| one == generation);
+        }
+        own.answers.push((Kind::Acknowledged, generation));
+    }
+
+    /// Records the answers that a thread received.
+    fn tell(&mut self, thread: usize) {
+        for (kind, generation) in std::mem::take(&mut self.threads[thread].answers) {
+            if kind == Kind::Acknowledged {
+                match self.changes.get_mut(&generation) {
+                    Some(change) => change.told = Some(self.records),
+                    None => self.flushes.extend(self.flushes_asked.get(&generation)),
+                }
+            }
+            self.append(kind, generation, 0, 0);
+        }
+    }
+
+    fn append(&mut self, kind: Kind, generation: u64, offset: u64, length: u32) {
+        let record = Record { kind, generation, offset, length, thread: 0, at_ns: self.records };
+        let synced = if self.header.sync { self.records } else { 0 };
+        self.journal.extend(record.encode(self.header.run, self.records, synced));
+        self.records += 1;
+    }
+
+    /// Ends in the middle of an append: requests that were never submitted, and a part of a record.
+    fn torn_end(&mut self, units: u64) {
+        for _ in 0..self.rng.below(3) {
+            let (kind, place, count) = self.any_change(units);
+            let generation = self.generation;
+            self.generation += 1;
+            let offset = self.header.from + place * u64::from(self.header.unit);
+            self.append(kind, generation, offset, count * self.header.unit);
+            if kind != Kind::Flush {
+                let length = count * self.header.unit;
+                let (trim, durable, asked) = (kind == Kind::Trim, false, self.records);
+                let truth = Truth { offset, length, trim, durable, asked, told: None };
+                self.changes.insert(generation, truth);
+            }
+        }
+        let tail = self.rng.below(48);
+        self.journal.extend((0..tail).map(|byte| byte as u8));
+    }
+}

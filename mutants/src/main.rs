@@ -1,0 +1,163 @@
+//! Changes the program in many places, one at a time, and shows which change no test notices.
+//!
+//! `make mutants` runs a sample. All changes of the sample are built once, into a copy of the tree, each with its own
+//! switch: `a < b` becomes `(if crate::switch::is_on(7) { a <= b } else { a < b })`. A first run of every test, with all
+//! switches off, records the switches that the test meets. Then each change is switched on for the tests that meet it,
+//! and for no others, the quickest first, until one fails.
+//!
+//! | file | contents |
+//! |---|---|
+//! | `site` | the places that can be changed, and how |
+//! | `tree` | the copy of the tree with its switches |
+//! | `tests` | the tests, with the time of each and the switches that it meets |
+//! | `trial` | one change after the other |
+//!
+//! A whole run is as many samples as the first line of the output says; each is one `--shard`.
+
+mod site;
+mod tests;
+mod tree;
+mod trial;
+
+use std::collections::HashMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::time::Instant;
+
+use site::Site;
+use tree::Tree;
+
+/// The share of the changes that may go unnoticed.
+const UNNOTICED_MAX: f64 = 0.10;
+
+fn main() -> ExitCode {
+    match run() {
+        Ok(code) => code,
+        Err(error) => {
+            eprintln!("error: {error}");
+            ExitCode::from(2)
+        }
+    }
+}
+
+fn run() -> Result<ExitCode, String> {
+    let arguments: Vec<String> = std::env::args().collect();
+    let number = |name: &str, usual: usize| -> Result<usize, String> {
+        let Some(at) = arguments.iter().position(|argument| argument == name) else {
+            return Ok(usual);
+        };
+        let text = arguments.get(at + 1).ok_or(format!("{name} needs a number"))?;
+        text.parse().map_err(|_| format!("{name} {text}: is no number"))
+    };
+    let (count, shard) = (number("--count", 200)?.max(1), number("--shard", 0)?);
+    let root = std::env::current_dir().map_err(|error| error.to_string())?;
+    let began = Instant::now();
+    let sites = site::all(&root)?;
+    let shards = sites.len().div_ceil(count);
+    println!("{} places can be changed: {shards} samples of {count}", sites.len());
+    let mut tree = Tree::new(&root, sample(sites, count, shard % shards))?;
+    tree.settle(count)?;
+    println!("{} changes are built, after {} s", tree.sites.len(), began.elapsed().as_secs());
+    let suite = tests::record(&mut tree)?;
+    println!(
+        "{} tests meet some of them, after {} s",
+        suite.tests.len(),
+        began.elapsed().as_secs()
+    );
+    let survivors = trial::run_all(&tree, &suite);
+    let code = report(&root, &tree, &survivors)?;
+    println!("{} s in all", began.elapsed().as_secs());
+    Ok(code)
+}
+
+/// Returns the places of a sample, in an order of chance that is the same each time, with some more for those that do
+/// not compile.
+fn sample(mut sites: Vec<Site>, count: usize, shard: usize) -> Vec<Site> {
+    let mut state = 0x1a2e_3a7c_u64;
+    let mut random = move || {
+        // SplitMix64.
+        state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut mixed = state;
+        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        mixed ^ (mixed >> 31)
+    };
+    for last in (1..sites.len()).rev() {
+        sites.swap(last, (random() % (last as u64 + 1)) as usize);
+    }
+    let first = shard * count;
+    let all = sites.len();
+    sites.rotate_left(first.min(all));
+    sites.truncate(count + count / 2);
+    sites
+}
+
+/// Prints what survived, and writes it to `target/mutants/survivors.csv`.
+fn report(root: &Path, tree: &Tree, survivors: &[usize]) -> Result<ExitCode, String> {
+    let reasons = reasons(&root.join("mutants/reasons.csv"))?;
+    let all = tree.sites.len();
+    let share = survivors.len() as f64 / all.max(1) as f64;
+    println!(
+        "\n{} of {all} changes were noticed, {} were not: {:.1}%",
+        all - survivors.len(),
+        survivors.len(),
+        100.0 * share
+    );
+    let mut table = String::from("file,line,change,reason\n");
+    let mut unexplained = 0;
+    for &number in survivors {
+        let site = &tree.sites[number];
+        let key = (site.file.display().to_string(), site.told());
+        let reason = reasons.get(&key).map_or("", String::as_str);
+        unexplained += usize::from(reason.is_empty());
+        println!("  {}:{}  {}  {reason}", key.0, site.line, key.1);
+        table +=
+            &format!("{},{},{},{}\n", quoted(&key.0), site.line, quoted(&key.1), quoted(reason));
+    }
+    let path = root.join("target/mutants/survivors.csv");
+    let new = path.with_extension("new");
+    fs::write(&new, table)
+        .and_then(|()| fs::rename(&new, &path))
+        .map_err(|error| error.to_string())?;
+    if unexplained > 0 {
+        println!(
+            "{unexplained} have no reason: add a test, or a line to mutants/reasons.csv if no test needs to notice it"
+        );
+    }
+    Ok(if share > UNNOTICED_MAX { ExitCode::FAILURE } else { ExitCode::SUCCESS })
+}
+
+/// The reasons for which a change needs no test, by file and change.
+fn reasons(path: &PathBuf) -> Result<HashMap<(String, String), String>, String> {
+    let text = fs::read_to_string(path).map_err(|error| format!("{}: {error}", path.display()))?;
+    let mut all = HashMap::new();
+    for line in text.lines().skip(1) {
+        let cells = cells(line);
+        let [file, change, reason] = &cells[..] else {
+            return Err(format!("{}: `{line}` has {} cells for 3", path.display(), cells.len()));
+        };
+        all.insert((file.clone(), change.clone()), reason.clone());
+    }
+    Ok(all)
+}
+
+/// The cells of a line of CSV, quoted or not.
+fn cells(line: &str) -> Vec<String> {
+    let (mut all, mut cell, mut inside) = (Vec::new(), String::new(), false);
+    let mut letters = line.chars().peekable();
+    while let Some(letter) = letters.next() {
+        match letter {
+            '"' if inside && letters.next_if_eq(&'"').is_some() => cell.push('"'),
+            '"' => inside = !inside,
+            ',' if !inside => all.push(std::mem::take(&mut cell)),
+            letter => cell.push(letter),
+        }
+    }
+    all.push(cell);
+    all
+}
+
+fn quoted(text: &str) -> String {
+    format!("\"{}\"", text.replace('"', "\"\""))
+}

@@ -1,0 +1,368 @@
+//! The places that can be changed, and how.
+//!
+//! The changes follow cargo-mutants 25, so that rates compare with other projects: a function returns a fixed
+//! value at once, a binary operator becomes another one, a unary operator is deleted, a guard is always true or false,
+//! an arm of a match is deleted. Calls also become their siblings (`min` becomes `max`). Tests, constants and patterns
+//! are not changed, since they cannot contain a switch.
+
+use std::fs;
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+
+use syn::spanned::Spanned;
+use syn::visit::{self, Visit};
+use syn::{BinOp, Expr, UnOp};
+
+/// A place in the source with a change.
+#[derive(Clone, Debug)]
+pub struct Site {
+    /// The file, from the root of the tree.
+    pub file: PathBuf,
+    /// The line, counted from one.
+    pub line: usize,
+    /// The bytes that are replaced.
+    pub place: Range<usize>,
+    /// The text there.
+    pub before: String,
+    /// The text in its place.
+    pub after: String,
+    pub kind: Kind,
+}
+
+/// The kind of source text that is changed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// An expression becomes another one.
+    Expression,
+    /// A function returns a value at its opening brace.
+    Body,
+    /// An arm of a match gets a guard that is false.
+    Arm,
+}
+
+impl Site {
+    /// The change in a line, `a < b -> a <= b`.
+    pub fn told(&self) -> String {
+        let short = |text: &str| -> String {
+            let words: Vec<&str> = text.split_whitespace().collect();
+            words.join(" ").chars().take(100).collect()
+        };
+        match self.kind {
+            Kind::Expression => format!("{} -> {}", short(&self.before), short(&self.after)),
+            Kind::Body => short(&self.after),
+            Kind::Arm => format!("without the arm {}", short(&self.after)),
+        }
+    }
+
+    /// The source with both variants; switch `number` selects the change.
+    pub fn switched(&self, number: usize) -> String {
+        let (before, after) = (&self.before, &self.after);
+        match self.kind {
+            Kind::Expression => {
+                format!("(if crate::switch::is_on({number}) {{ {after} }} else {{ {before} }})")
+            }
+            Kind::Body => {
+                let value = after.rsplit_once(" returns ").map_or("", |(_, value)| value);
+                format!("{{ if crate::switch::is_on({number}) {{ return {value}; }}")
+            }
+            Kind::Arm => format!(" if !crate::switch::is_on({number}) "),
+        }
+    }
+}
+
+/// All places of the tree below `root`, by file and place.
+pub fn all(root: &Path) -> Result<Vec<Site>, String> {
+    let mut files = Vec::new();
+    let crates = fs::read_dir(root.join("crates")).map_err(|error| format!("crates: {error}"))?;
+    for folder in crates.flatten() {
+        // What only tests use is tested by them.
+        if folder.file_name() != "lanemark-testbed" {
+            sources(&folder.path().join("src"), &mut files);
+        }
+    }
+    files.sort();
+    let mut all = Vec::new();
+    for path in files {
+        let text =
+            fs::read_to_string(&path).map_err(|error| format!("{}: {error}", path.display()))?;
+        let parsed =
+            syn::parse_file(&text).map_err(|error| format!("{}: {error}", path.display()))?;
+        let file = path.strip_prefix(root).unwrap_or(&path).to_owned();
+        let mut finder = Finder { file, text: &text, sites: Vec::new() };
+        finder.visit_file(&parsed);
+        all.extend(finder.sites);
+    }
+    Ok(all)
+}
+
+/// The files below `folder` that are no tests.
+fn sources(folder: &Path, files: &mut Vec<PathBuf>) {
+    for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+        let path = entry.path();
+        let name = entry.file_name().to_string_lossy().into_owned();
+        let is_test = name == "tests"
+            || name == "tests.rs"
+            || name.trim_end_matches(".rs").ends_with("_tests");
+        if path.is_dir() && !is_test {
+            sources(&path, files);
+        } else if name.ends_with(".rs") && !is_test {
+            files.push(path);
+        }
+    }
+}
+
+struct Finder<'t> {
+    file: PathBuf,
+    text: &'t str,
+    sites: Vec<Site>,
+}
+
+impl Finder<'_> {
+    fn of(&self, node: &impl Spanned) -> String {
+        self.text[node.span().byte_range()].to_owned()
+    }
+
+    fn add(&mut self, node: &impl Spanned, after: String) {
+        let span = node.span();
+        self.push(span.byte_range(), span.start().line, after, Kind::Expression);
+    }
+
+    fn push(&mut self, place: Range<usize>, line: usize, after: String, kind: Kind) {
+        let (file, before) = (self.file.clone(), self.text[place.clone()].to_owned());
+        self.sites.push(Site { file, line, place, before, after, kind });
+    }
+
+    /// A function that returns each fixed value of its type at once.
+    fn body(&mut self, signature: &syn::Signature, block: &syn::Block) {
+        if signature.constness.is_some()
+            || !matches!(signature.safety, syn::Safety::Default)
+            || block.stmts.is_empty()
+        {
+            return;
+        }
+        let values = match &signature.output {
+            syn::ReturnType::Default => vec![String::new()],
+            syn::ReturnType::Type(_, of) => values(of),
+        };
+        let brace = block.brace_token.span.open();
+        for value in values {
+            let after = format!("{} returns {value}", signature.ident);
+            self.push(brace.byte_range(), brace.start().line, after, Kind::Body);
+        }
+    }
+}
+
+/// The fixed values of a type, as cargo-mutants chooses them.
+fn values(of: &syn::Type) -> Vec<String> {
+    let all = |texts: &[&str]| texts.iter().map(|text| (*text).to_owned()).collect::<Vec<_>>();
+    match of {
+        syn::Type::Path(path) => {
+            let Some(last) = path.path.segments.last() else { return Vec::new() };
+            let inner = || match &last.arguments {
+                syn::PathArguments::AngleBracketed(arguments) => match arguments.args.first() {
+                    Some(syn::GenericArgument::Type(of)) => values(of),
+                    _ => Vec::new(),
+                },
+                _ => Vec::new(),
+            };
+            let within =
+                |name: &'static str| inner().into_iter().map(move |one| format!("{name}({one})"));
+            match last.ident.to_string().as_str() {
+                "bool" => all(&["true", "false"]),
+                "u8" | "u16" | "u32" | "u64" | "u128" | "usize" => all(&["0", "1"]),
+                "i8" | "i16" | "i32" | "i64" | "i128" | "isize" => all(&["0", "1", "-1"]),
+                "f32" | "f64" => all(&["0.0", "1.0", "-1.0"]),
+                "String" => all(&["String::new()", "\"xyzzy\".into()"]),
+                "Option" => all(&["None"]).into_iter().chain(within("Some")).collect(),
+                "Result" => within("Ok").collect(),
+                "Vec" => {
+                    let one = inner().into_iter().map(|one| format!("vec![{one}]"));
+                    all(&["vec![]"]).into_iter().chain(one).collect()
+                }
+                _ => all(&["Default::default()"]),
+            }
+        }
+        syn::Type::Tuple(tuple) if tuple.elems.is_empty() => all(&["()"]),
+        syn::Type::Tuple(tuple) => {
+            let parts: Option<Vec<String>> =
+                tuple.elems.iter().map(|one| values(one).into_iter().next()).collect();
+            parts.map(|parts| format!("({})", parts.join(", "))).into_iter().collect()
+        }
+        syn::Type::Reference(reference) if reference.mutability.is_none() => match &*reference.elem
+        {
+            syn::Type::Path(path) if path.path.is_ident("str") => all(&["\"\"", "\"xyzzy\""]),
+            _ => Vec::new(),
+        },
+        _ => Vec::new(),
+    }
+}
+
+/// Whether attributes mark an item as test code, which is not part of the program.
+fn is_test(attributes: &[syn::Attribute]) -> bool {
+    attributes.iter().any(|attribute| {
+        let of_test = |text: String| text.replace(' ', "").contains("(test)");
+        attribute.path().is_ident("test")
+            || attribute.path().is_ident("cfg")
+                && attribute
+                    .meta
+                    .require_list()
+                    .is_ok_and(|list| of_test(format!("({})", list.tokens)))
+    })
+}
+
+/// Whether a condition binds names.
+fn binds(condition: &Expr) -> bool {
+    match condition {
+        Expr::Let(_) => true,
+        Expr::Binary(both) => binds(&both.left) || binds(&both.right),
+        Expr::Paren(inner) => binds(&inner.expr),
+        _ => false,
+    }
+}
+
+/// The operators in the place of another one.
+fn others(operator: &BinOp) -> &'static [&'static str] {
+    match operator {
+        BinOp::Eq(_) => &["!="],
+        BinOp::Ne(_) => &["=="],
+        BinOp::And(_) => &["||"],
+        BinOp::Or(_) => &["&&"],
+        BinOp::Lt(_) => &["==", ">", "<="],
+        BinOp::Gt(_) => &["==", "<", ">="],
+        BinOp::Le(_) => &[">"],
+        BinOp::Ge(_) => &["<"],
+        BinOp::Add(_) => &["-", "*"],
+        BinOp::Sub(_) => &["+", "/"],
+        BinOp::Mul(_) => &["+", "/"],
+        BinOp::Div(_) => &["%", "*"],
+        BinOp::Rem(_) => &["/", "+"],
+        BinOp::Shl(_) => &[">>"],
+        BinOp::Shr(_) => &["<<"],
+        BinOp::BitAnd(_) => &["|", "^"],
+        BinOp::BitOr(_) => &["&", "^"],
+        BinOp::BitXor(_) => &["|", "&"],
+        BinOp::AddAssign(_) => &["-=", "*="],
+        BinOp::SubAssign(_) => &["+=", "/="],
+        BinOp::MulAssign(_) => &["+=", "/="],
+        BinOp::DivAssign(_) => &["%=", "*="],
+        BinOp::BitAndAssign(_) => &["|=", "^="],
+        BinOp::BitOrAssign(_) => &["&=", "^="],
+        _ => &[],
+    }
+}
+
+/// Methods with a sibling that takes and gives the same.
+const SIBLINGS: [(&str, &str); 16] = [
+    ("min", "max"),
+    ("max", "min"),
+    ("any", "all"),
+    ("all", "any"),
+    ("is_some", "is_none"),
+    ("is_none", "is_some"),
+    ("first", "last"),
+    ("last", "first"),
+    ("min_by", "max_by"),
+    ("max_by", "min_by"),
+    ("min_by_key", "max_by_key"),
+    ("max_by_key", "min_by_key"),
+    ("floor", "ceil"),
+    ("ceil", "floor"),
+    ("push_back", "push_front"),
+    ("pop_front", "pop_back"),
+];
+
+impl<'ast> Visit<'ast> for Finder<'_> {
+    fn visit_expr_binary(&mut self, node: &'ast syn::ExprBinary) {
+        if !binds(&node.left) && !binds(&node.right) {
+            for operator in others(&node.op) {
+                let after = format!("{} {operator} {}", self.of(&node.left), self.of(&node.right));
+                self.add(node, after);
+            }
+        }
+        visit::visit_expr_binary(self, node);
+    }
+
+    fn visit_expr_unary(&mut self, node: &'ast syn::ExprUnary) {
+        if matches!(node.op, UnOp::Not(_) | UnOp::Neg(_)) {
+            let after = self.of(&node.expr);
+            self.add(node, after);
+        }
+        visit::visit_expr_unary(self, node);
+    }
+
+    fn visit_expr_match(&mut self, node: &'ast syn::ExprMatch) {
+        let is_wild = |arm: &syn::Arm| matches!(arm.pat, syn::Pat::Wild(_));
+        let wild = node.arms.iter().any(is_wild);
+        for arm in &node.arms {
+            match &arm.pat {
+                syn::Pat::Guard(guarded) if !binds(&guarded.guard) => {
+                    self.add(&*guarded.guard, "true".to_owned());
+                    self.add(&*guarded.guard, "false".to_owned());
+                }
+                syn::Pat::Guard(_) => {}
+                _ if wild && !is_wild(arm) => {
+                    let arrow = arm.fat_arrow_token.span();
+                    let at = arrow.byte_range().start;
+                    let after = self.of(&arm.pat);
+                    self.push(at..at, arrow.start().line, after, Kind::Arm);
+                }
+                _ => {}
+            }
+        }
+        visit::visit_expr_match(self, node);
+    }
+
+    fn visit_expr_method_call(&mut self, node: &'ast syn::ExprMethodCall) {
+        let name = node.method.to_string();
+        if let Some((_, sibling)) = SIBLINGS.iter().find(|(own, _)| *own == name) {
+            let (whole, method) = (node.span().byte_range(), node.method.span().byte_range());
+            let (head, tail) =
+                (&self.text[whole.start..method.start], &self.text[method.end..whole.end]);
+            let after = format!("{head}{sibling}{tail}");
+            self.add(node, after);
+        }
+        visit::visit_expr_method_call(self, node);
+    }
+
+    // A switch is no constant.
+    fn visit_item_const(&mut self, _: &'ast syn::ItemConst) {}
+    fn visit_item_static(&mut self, _: &'ast syn::ItemStatic) {}
+    fn visit_impl_item_const(&mut self, _: &'ast syn::ImplItemConst) {}
+    fn visit_trait_item_const(&mut self, _: &'ast syn::TraitItemConst) {}
+    fn visit_expr_const(&mut self, _: &'ast syn::ExprConst) {}
+    fn visit_type(&mut self, _: &'ast syn::Type) {}
+    fn visit_pat(&mut self, _: &'ast syn::Pat) {}
+    fn visit_attribute(&mut self, _: &'ast syn::Attribute) {}
+    fn visit_generic_argument(&mut self, _: &'ast syn::GenericArgument) {}
+    fn visit_variant(&mut self, _: &'ast syn::Variant) {}
+
+    fn visit_expr_repeat(&mut self, node: &'ast syn::ExprRepeat) {
+        self.visit_expr(&node.expr);
+    }
+
+    fn visit_item_fn(&mut self, node: &'ast syn::ItemFn) {
+        if node.sig.constness.is_none() && !is_test(&node.attrs) {
+            self.body(&node.sig, &node.block);
+            visit::visit_item_fn(self, node);
+        }
+    }
+
+    fn visit_impl_item_fn(&mut self, node: &'ast syn::ImplItemFn) {
+        if node.sig.constness.is_none() && !is_test(&node.attrs) {
+            self.body(&node.sig, &node.block);
+            visit::visit_impl_item_fn(self, node);
+        }
+    }
+
+    fn visit_item_mod(&mut self, node: &'ast syn::ItemMod) {
+        if !is_test(&node.attrs) {
+            visit::visit_item_mod(self, node);
+        }
+    }
+
+    fn visit_item_impl(&mut self, node: &'ast syn::ItemImpl) {
+        if !is_test(&node.attrs) {
+            visit::visit_item_impl(self, node);
+        }
+    }
+}

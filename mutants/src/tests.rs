@@ -1,0 +1,163 @@
+//! The tests: how long each takes, and which switches it meets.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::os::unix::process::CommandExt as _;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
+
+use crate::tree::Tree;
+
+/// Tests that take longer than this are not asked.
+const LIMIT: Duration = Duration::from_secs(20);
+/// Programs of tests that are not asked: they hold whole studies to their digits, or the source to its rules.
+const LEFT_OUT: [&str; 3] = ["golden", "tidy", "ladders"];
+
+/// A program of tests.
+#[derive(Clone, Debug)]
+pub struct Program {
+    pub path: PathBuf,
+    /// The folder of its crate, in which cargo runs it.
+    pub folder: PathBuf,
+}
+
+/// A test that passes and meets some switch.
+#[derive(Clone, Debug)]
+pub struct Test {
+    pub program: usize,
+    pub name: String,
+    pub took: Duration,
+    /// Numbers of the switches, counted from one.
+    pub meets: BTreeSet<usize>,
+}
+
+/// All tests that meet some switch.
+pub struct Suite {
+    pub programs: Vec<Program>,
+    pub tests: Vec<Test>,
+}
+
+/// The end of a run of tests.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ended {
+    Passed,
+    Failed,
+    TimedOut,
+}
+
+/// Builds all tests and runs each separately.
+pub fn record(tree: &mut Tree) -> Result<Suite, String> {
+    let messages =
+        tree.cargo(&["test", "--workspace", "--no-run", "--lib", "--bins", "--tests"])?;
+    let mut programs = Vec::new();
+    for message in messages {
+        if let Some(error) = message["message"]["rendered"].as_str()
+            && message["message"]["level"] == "error"
+        {
+            return Err(format!("the tests do not compile: {error}"));
+        }
+        let (Some(path), Some(manifest)) =
+            (message["executable"].as_str(), message["manifest_path"].as_str())
+        else {
+            continue;
+        };
+        let name = message["target"]["name"].as_str().unwrap_or_default();
+        if message["profile"]["test"] == true && !LEFT_OUT.contains(&name) {
+            let folder = Path::new(manifest).parent().unwrap_or(Path::new("/")).to_owned();
+            programs.push(Program { path: PathBuf::from(path), folder });
+        }
+    }
+    let mut names = Vec::new();
+    for (number, program) in programs.iter().enumerate() {
+        let listed = Command::new(&program.path)
+            .args(["--list", "--format", "terse"])
+            .current_dir(&program.folder)
+            .output()
+            .map_err(|error| format!("{}: {error}", program.path.display()))?;
+        let text = String::from_utf8_lossy(&listed.stdout).into_owned();
+        let tests = text.lines().filter_map(|line| line.strip_suffix(": test"));
+        names.extend(tests.map(|name| (number, name.to_owned())));
+    }
+    let folder = tree.copy.join("../met");
+    let _ = fs::remove_dir_all(&folder);
+    fs::create_dir_all(&folder).map_err(|error| error.to_string())?;
+    let tests = Mutex::new(Vec::new());
+    in_parallel(names.len(), |number| {
+        let (program, name) = &names[number];
+        let met = folder.join(number.to_string());
+        let began = Instant::now();
+        let ended = run(&programs[*program], &[name.as_str()], LIMIT, |command| {
+            command.env("LANEMARK_MUTANT_MET", &met);
+        });
+        let took = began.elapsed();
+        let text = fs::read_to_string(&met).unwrap_or_default();
+        let meets: BTreeSet<usize> = text.lines().filter_map(|line| line.parse().ok()).collect();
+        if ended == Ended::Passed && !meets.is_empty() {
+            let test = Test { program: *program, name: name.clone(), took, meets };
+            tests.lock().unwrap_or_else(|error| error.into_inner()).push(test);
+        }
+    });
+    let mut tests = tests.into_inner().unwrap_or_else(|error| error.into_inner());
+    tests.sort_by(|one, two| one.took.cmp(&two.took).then_with(|| one.name.cmp(&two.name)));
+    Ok(Suite { programs, tests })
+}
+
+/// Does `work` for each number below `count`, on all processors.
+pub fn in_parallel(count: usize, work: impl Fn(usize) + Sync) {
+    let next = AtomicUsize::new(0);
+    let workers = std::thread::available_parallelism().map_or(1, usize::from);
+    std::thread::scope(|scope| {
+        for _ in 0..workers {
+            scope.spawn(|| {
+                loop {
+                    let number = next.fetch_add(1, Ordering::Relaxed);
+                    if number >= count {
+                        return;
+                    }
+                    work(number);
+                }
+            });
+        }
+    });
+}
+
+/// Runs tests of a program in a separate process. After `limit`, ends the process and all processes that it started.
+pub fn run(
+    program: &Program,
+    names: &[&str],
+    limit: Duration,
+    set: impl FnOnce(&mut Command),
+) -> Ended {
+    let mut command = Command::new(&program.path);
+    command
+        .arg("--exact")
+        .args(names)
+        .args(["--test-threads", "1", "--quiet"])
+        .current_dir(&program.folder)
+        .env("CARGO_MANIFEST_DIR", &program.folder)
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .process_group(0);
+    set(&mut command);
+    let Ok(mut child) = command.spawn() else { return Ended::Failed };
+    let began = Instant::now();
+    let mut pause = Duration::from_millis(1);
+    loop {
+        match child.try_wait() {
+            Ok(Some(status)) if status.success() => return Ended::Passed,
+            Ok(Some(_)) | Err(_) => return Ended::Failed,
+            Ok(None) if began.elapsed() > limit => {
+                let group = format!("-{}", child.id());
+                let _ = Command::new("kill").args(["-KILL", "--", &group]).status();
+                let _ = child.wait();
+                return Ended::TimedOut;
+            }
+            Ok(None) => std::thread::sleep(pause),
+        }
+        pause = (pause * 2).min(Duration::from_millis(20));
+    }
+}

@@ -1,0 +1,207 @@
+//! The copy of the tree with its switches, in `target/mutants/tree`.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use serde_json::Value;
+
+use crate::site::Site;
+
+/// The switches, a file that every crate has as its module `switch`.
+const SWITCH: &str = include_str!("switch.rs.txt");
+/// Rounds in which changes that do not compile are taken out.
+const ROUNDS: usize = 40;
+/// Changes beyond the requested number, which replace changes that fail to compile with tests.
+const SPARE: usize = 10;
+
+/// The copy of the tree.
+pub struct Tree {
+    root: PathBuf,
+    pub copy: PathBuf,
+    /// The changes; the number of each is its switch, counted from one.
+    pub sites: Vec<Site>,
+    /// Files as they are without switches.
+    originals: BTreeMap<PathBuf, String>,
+}
+
+impl Tree {
+    /// Copies what git knows of the tree below `root`, and takes out of `sites` those that lie in one another.
+    pub fn new(root: &Path, sites: Vec<Site>) -> Result<Self, String> {
+        let copy = root.join("target/mutants/tree");
+        let _ = fs::remove_dir_all(&copy);
+        let listed = Command::new("git")
+            .args(["ls-files", "-z", "--cached", "--others", "--exclude-standard"])
+            .current_dir(root)
+            .output()
+            .map_err(|error| format!("git ls-files: {error}"))?;
+        for name in listed.stdout.split(|&byte| byte == 0).filter(|name| !name.is_empty()) {
+            let name = String::from_utf8_lossy(name).into_owned();
+            let (from, to) = (root.join(&name), copy.join(&name));
+            let folder = to.parent().unwrap_or(&copy);
+            fs::create_dir_all(folder).map_err(|error| format!("{}: {error}", folder.display()))?;
+            if from.is_file() {
+                fs::copy(&from, &to).map_err(|error| format!("{name}: {error}"))?;
+            }
+        }
+        let mut tree =
+            Self { root: root.to_owned(), copy, sites: Vec::new(), originals: BTreeMap::new() };
+        for site in sites {
+            let apart = |other: &Site| {
+                other.file != site.file
+                    || other.place.end <= site.place.start
+                    || site.place.end <= other.place.start && site.place != other.place
+            };
+            if tree.sites.iter().all(apart) {
+                let path = root.join(&site.file);
+                let text = fs::read_to_string(&path).map_err(|error| error.to_string())?;
+                tree.originals.entry(site.file.clone()).or_insert(text);
+                tree.sites.push(site);
+            }
+        }
+        tree.add_switches()?;
+        Ok(tree)
+    }
+
+    /// Gives every crate its module of switches.
+    fn add_switches(&self) -> Result<(), String> {
+        let switch = self.copy.join("switch.rs");
+        fs::write(&switch, SWITCH).map_err(|error| error.to_string())?;
+        let crates = fs::read_dir(self.copy.join("crates")).map_err(|error| error.to_string())?;
+        for folder in crates.flatten() {
+            for name in ["src/lib.rs", "src/main.rs"] {
+                let path = folder.path().join(name);
+                let Ok(mut text) = fs::read_to_string(&path) else { continue };
+                text += &module(&switch);
+                fs::write(&path, text).map_err(|error| error.to_string())?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Writes the files with their switches. Returns the bytes that each change takes there, by file.
+    fn write(&self) -> Result<BTreeMap<PathBuf, Vec<(Range<usize>, usize)>>, String> {
+        let switch = self.copy.join("switch.rs");
+        let mut all = BTreeMap::new();
+        for (file, original) in &self.originals {
+            let mut own: Vec<(usize, &Site)> =
+                self.sites.iter().enumerate().filter(|(_, site)| site.file == *file).collect();
+            own.sort_by_key(|(_, site)| site.place.start);
+            let (mut text, mut at, mut places) = (String::new(), 0, Vec::new());
+            for (number, site) in own {
+                text += &original[at..site.place.start];
+                let start = text.len();
+                text += &site.switched(number + 1);
+                places.push((start..text.len(), number));
+                at = site.place.end;
+            }
+            text += &original[at..];
+            if file.ends_with("src/lib.rs") || file.ends_with("src/main.rs") {
+                text += &module(&switch);
+            }
+            let path = self.copy.join(file);
+            // An unchanged file is not built again.
+            if fs::read_to_string(&path).ok().as_ref() != Some(&text) {
+                fs::write(&path, text).map_err(|error| error.to_string())?;
+            }
+            all.insert(file.clone(), places);
+        }
+        Ok(all)
+    }
+
+    /// Takes out the changes that do not compile, and those beyond `count`.
+    pub fn settle(&mut self, count: usize) -> Result<(), String> {
+        // Tests enable additional features and take much longer: they are built when all other code compiles.
+        let mut with_tests = false;
+        for _ in 0..ROUNDS {
+            let places = self.write()?;
+            let errors = self.errors(with_tests)?;
+            if errors.is_empty() {
+                if with_tests && self.sites.len() <= count {
+                    return Ok(());
+                }
+                self.sites.truncate(count + if with_tests { 0 } else { SPARE });
+                with_tests = true;
+                continue;
+            }
+            let mut wrong = BTreeSet::new();
+            for (file, place) in &errors {
+                let Some(own) = places.get(file).filter(|own| !own.is_empty()) else { continue };
+                // An error that lies in no change is the next one's.
+                let away = |range: &Range<usize>| {
+                    place.start.saturating_sub(range.end) + range.start.saturating_sub(place.end)
+                };
+                let nearest = own.iter().min_by_key(|(range, _)| away(range));
+                wrong.extend(nearest.map(|(_, number)| *number));
+            }
+            if wrong.is_empty() {
+                return Err(format!("the copy does not compile: {errors:?}"));
+            }
+            let mut number = 0;
+            self.sites.retain(|_| {
+                number += 1;
+                !wrong.contains(&(number - 1))
+            });
+        }
+        Err(format!("the copy does not compile after {ROUNDS} rounds"))
+    }
+
+    /// The locations of code that the compiler rejects.
+    fn errors(&self, with_tests: bool) -> Result<BTreeSet<(PathBuf, Place)>, String> {
+        let mut errors = BTreeSet::new();
+        let mut arguments = vec!["check", "--workspace", "--lib", "--bins", "--keep-going"];
+        if with_tests {
+            arguments.push("--tests");
+        }
+        for message in self.cargo(&arguments)? {
+            let message = &message["message"];
+            if message["level"] != "error" {
+                continue;
+            }
+            for span in message["spans"].as_array().into_iter().flatten() {
+                if span["is_primary"] == true {
+                    let file = span["file_name"].as_str().unwrap_or_default();
+                    let end = |key: &str| span[key].as_u64().unwrap_or(0) as usize;
+                    let place = Place { start: end("byte_start"), end: end("byte_end") };
+                    errors.insert((PathBuf::from(file), place));
+                }
+            }
+        }
+        Ok(errors)
+    }
+
+    /// Runs cargo in the copy, with a separate target folder, and returns its messages. In the target folder of the
+    /// tree, crates with the same name at two paths would overwrite each other.
+    pub fn cargo(&self, arguments: &[&str]) -> Result<Vec<Value>, String> {
+        let output = Command::new("cargo")
+            .args(arguments)
+            .args(["--locked", "--message-format=json", "--quiet"])
+            .current_dir(&self.copy)
+            .env("CARGO_TARGET_DIR", self.root.join("target/mutants/build"))
+            .env("CARGO_INCREMENTAL", "0")
+            .stderr(Stdio::piped())
+            .output()
+            .map_err(|error| format!("cargo: {error}"))?;
+        let text = String::from_utf8_lossy(&output.stdout);
+        let messages: Vec<Value> =
+            text.lines().filter_map(|line| serde_json::from_str(line).ok()).collect();
+        let told = messages.iter().any(|message| message["message"]["level"] == "error");
+        if !output.status.success() && !told {
+            return Err(String::from_utf8_lossy(&output.stderr).into_owned());
+        }
+        Ok(messages)
+    }
+}
+
+/// A part of a file, in bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Place {
+    start: usize,
+    end: usize,
+}
+
+fn module(switch: &Path) -> String {
+    format!("\n#[allow(dead_code)]\n#[path = {:?}]\nmod switch;\n", switch.display().to_string())
+}

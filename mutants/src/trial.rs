@@ -1,0 +1,65 @@
+//! One change after the other, each before the tests that meet it.
+
+use std::sync::Mutex;
+use std::time::Duration;
+
+use crate::tests::{Ended, Suite, Test, in_parallel, run};
+use crate::tree::Tree;
+
+/// Time of tests that run in one process, and their number.
+const TOGETHER: Duration = Duration::from_millis(800);
+const TOGETHER_MOST: usize = 40;
+/// The time that the tests of one change may take as they are.
+const PATIENCE: Duration = Duration::from_secs(120);
+
+/// Returns the numbers of the changes, counted from zero, that no test notices.
+pub fn run_all(tree: &Tree, suite: &Suite) -> Vec<usize> {
+    let survivors = Mutex::new(Vec::new());
+    in_parallel(tree.sites.len(), |number| {
+        if !is_noticed(suite, number + 1) {
+            survivors.lock().unwrap_or_else(|error| error.into_inner()).push(number);
+        }
+    });
+    let mut survivors = survivors.into_inner().unwrap_or_else(|error| error.into_inner());
+    survivors.sort_by_key(|&number| (&tree.sites[number].file, tree.sites[number].line));
+    survivors
+}
+
+fn is_noticed(suite: &Suite, switch: usize) -> bool {
+    let mut left: Vec<&Test> =
+        suite.tests.iter().filter(|test| test.meets.contains(&switch)).collect();
+    let mut spent = Duration::ZERO;
+    while let Some(first) = left.first() {
+        if spent > PATIENCE {
+            return false;
+        }
+        // The quickest, with others of its program.
+        let (program, mut took, mut names) = (first.program, Duration::ZERO, Vec::new());
+        left.retain(|test| {
+            let fits = names.is_empty()
+                || test.program == program
+                    && names.len() < TOGETHER_MOST
+                    && took + test.took < TOGETHER;
+            if fits {
+                took += test.took;
+                names.push(test.name.as_str());
+            }
+            !fits
+        });
+        spent += took;
+        let limit = Duration::from_secs(10) + 8 * took;
+        let once = || {
+            run(&suite.programs[program], &names, limit, |command| {
+                command.env("LANEMARK_MUTANT", switch.to_string());
+            })
+        };
+        // A test that fails now and then by itself has noticed nothing.
+        match once() {
+            Ended::Passed => {}
+            Ended::TimedOut => return true,
+            Ended::Failed if once() != Ended::Passed => return true,
+            Ended::Failed => {}
+        }
+    }
+    false
+}
