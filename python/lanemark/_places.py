@@ -65,6 +65,14 @@ class Place:
             return []
         return sorted(name.rstrip("/").rsplit("/", 1)[-1] for name in system.ls(folder, detail=False))
 
+    def has(self, name: str) -> bool:
+        """Whether the folder holds a file of that name."""
+        if self._local is not None:
+            return (self._local / name).is_file()
+        system, folder = self._remote()
+        system.invalidate_cache()
+        return bool(system.exists(f"{folder}/{name}"))
+
     def read(self, name: str) -> bytes | None:
         """Return the content of a file, ``None`` where there is none.
 

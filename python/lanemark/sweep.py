@@ -166,8 +166,9 @@ def run_chunk(
 ) -> float | None:
     """Run the points from ``first`` to ``last``, write them as the part ``name``, and return the seconds that took.
 
-    It is what each worker does. Anybody may: the part is the same, whoever writes it. ``None`` where ``cancel`` ended it;
-    then nothing is written.
+    Every worker calls it, and any worker may run any chunk, since the part does not depend on who writes it. A part that
+    is already there is not run again: a cluster repeats a chunk whose worker was lost after writing it. ``None`` means that
+    ``cancel`` ended the run, and nothing is written.
 
     Raises:
         RunError: Where this machine's Lanemark or library makes another sweep of ``space``.
@@ -179,10 +180,13 @@ def run_chunk(
             "a worker's Lanemark or library differs from that of whoever began the sweep",
             "install the same version everywhere, and the same library",
         )
+    folder = Place(place)
+    if folder.has(name):
+        return time.perf_counter() - began
     table = sweep.run(first, last, cancel or _lanemark.Cancel())
     if table is None:
         return None
-    Place(place).write(name, _parquet(Table(table), key))
+    folder.write(name, _parquet(Table(table), key))
     return time.perf_counter() - began
 
 

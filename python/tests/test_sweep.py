@@ -26,7 +26,7 @@ from lanemark.sweep import Space, Sweep, SweepProgress, SweepResult, run_chunk
 AXES: dict[str, Any] = {
     "queue_depth": "1..16*2",
     "drive.flash.read": ["40 us", "60 us"],
-    "block": ["4 KiB", "16 KiB", "x"],
+    "block": ["4 KiB", "16 KiB", "1000 B"],
 }
 SPACE = Space(SYSTEM, TEST, AXES, duration="2 ms")
 
@@ -53,7 +53,7 @@ def test_a_sweep_has_all_points_once(whole: SweepResult) -> None:
     whole.check()
     frame = whole.to_polars()
     assert frame["point"].to_list() == list(range(30))
-    wrong = frame.filter(block="x")
+    wrong = frame.filter(block_bytes=1000)
     assert wrong["iops"].null_count() == len(wrong) == 10
     assert wrong["error"].null_count() == 0
     again = SweepResult.open(whole.place)
@@ -90,7 +90,10 @@ def test_what_is_there_is_not_run_again(whole: SweepResult) -> None:
 def test_the_same_chunk_twice_is_there_once(whole: SweepResult) -> None:
     plan = json.loads((Path(whole.place) / "plan.json").read_text())
     first, last = plan["chunks"][0]
-    run_chunk(SPACE, plan["sweep"], first, last, whole.place, Path(whole.parts[0]).name)
+    part = Path(whole.parts[0])
+    written = part.stat().st_mtime_ns
+    run_chunk(SPACE, plan["sweep"], first, last, whole.place, part.name)
+    assert part.stat().st_mtime_ns == written
     whole.check()
 
 
