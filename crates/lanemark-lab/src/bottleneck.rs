@@ -51,7 +51,7 @@ impl Lab {
             |(), place, tell| {
                 let go_on = &mut |_: &Progress| !self.cancel.is_cancelled();
                 if !self.cancel.is_cancelled() {
-                    tell(jobs[place].variant.run_watched(key(&jobs[place]), go_on));
+                    tell(jobs[place].variant.run_watched(key(&jobs[place]), self.length, go_on));
                 }
             },
             |place, outcome| {

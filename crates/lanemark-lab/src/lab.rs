@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use lanemark_schema::result::{Calibration, Provenance, RunResult, Sample, Warning};
 use lanemark_schema::workload::Workload;
-use lanemark_sim::Progress;
+use lanemark_sim::{Progress, RunLength};
 use lanemark_study::system::{NamedAt, SystemName};
 use lanemark_study::{Library, Location, StudyError, System};
 
@@ -29,6 +29,8 @@ pub struct Lab {
     pub pool: Pool,
     /// The flag that cancels running work.
     pub cancel: Cancel,
+    /// How much of each test is simulated. A test that converges runs once, regardless of the workload's repeats.
+    pub length: RunLength,
 }
 
 /// A workload and its system.
@@ -120,6 +122,15 @@ impl Lab {
         Ok(runs.swap_remove(0))
     }
 
+    /// Returns the number of repeats of a test that are run.
+    fn repeats(&self, work: &Work<'_>, test: usize) -> u32 {
+        let converges = self.length == RunLength::Converged;
+        match converges && work.system.may_converge(work.workload, test) {
+            true => work.workload.repeats.min(1),
+            false => work.workload.repeats,
+        }
+    }
+
     /// Runs several workloads, each on its system, and returns their results in the order of `works`.
     ///
     /// # Errors
@@ -141,13 +152,16 @@ impl Lab {
             .flat_map(|run| works[run].workload.groups().into_iter().map(move |group| (run, group)))
             .flat_map(|(run, group)| {
                 let test = group.start;
-                (0..works[run].workload.repeats).map(move |repeat| At { run, test, repeat })
+                (0..self.repeats(&works[run], test)).map(move |repeat| At { run, test, repeat })
             })
             .collect();
         // By run, test and repeat.
         let mut samples: Vec<Vec<Vec<Option<Sample>>>> = works
             .iter()
-            .map(|work| vec![vec![None; work.workload.repeats as usize]; work.workload.tests.len()])
+            .map(|work| {
+                let tests = 0..work.workload.tests.len();
+                tests.map(|test| vec![None; self.repeats(work, test) as usize]).collect()
+            })
             .collect();
         let result = |run: usize, samples: &[Vec<Option<Sample>>]| {
             let whole = samples.iter().map(|test| test.iter().cloned().collect());
@@ -175,7 +189,8 @@ impl Lab {
                     wanted() && (!due || tell(Told::Advanced(*progress)))
                 };
                 let own = (test, repeat);
-                let outcome = work.system.samples(work.workload, own, provenance.seed, &mut watch);
+                let (workload, seed) = (work.workload, provenance.seed);
+                let outcome = work.system.samples(workload, own, seed, self.length, &mut watch);
                 match outcome {
                     Ok(Some(samples)) => tell(Told::Sampled(samples)),
                     // The piece was cancelled.

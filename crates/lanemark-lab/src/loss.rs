@@ -61,7 +61,7 @@ impl Lab {
         }
         let key = StreamKey { seed, test: place as u32, repeat: 0, thread: 0 };
         let go_on = &mut |_: &Progress| !self.cancel.is_cancelled();
-        let sample = lanemark_sim::run_test_watched(&faster, &test, key, go_on);
+        let sample = lanemark_sim::run_length_watched(&faster, &test, key, self.length, go_on);
         let sample = match sample {
             Ok(sample) => sample,
             Err(_) if self.cancel.is_cancelled() => return Ok(None),

@@ -13,7 +13,7 @@ const NVME: &str = "samsung-950-pro-512gb@workstation-z170:pcie-slot";
 const SATA: &str = "samsung-850-pro-1tb@workstation-z170:sata";
 
 fn lab(threads: usize) -> Lab {
-    Lab { pool: Pool::new(threads.try_into().unwrap()), cancel: Cancel::default() }
+    Lab { pool: Pool::new(threads.try_into().unwrap()), ..Lab::default() }
 }
 
 fn system(name: &str) -> System {

@@ -403,6 +403,7 @@ fn sample(threads: Vec<Ended>, opened_ns: u64, rounds: Option<RoundsRun>) -> Sam
         path: None,
         drive: None,
         energy: None,
+        converged: None,
         live: None,
         replay: None,
         complete: !stopped && rule_ended,

@@ -105,6 +105,7 @@ impl Counted {
             path: None,
             drive: None,
             energy: None,
+            converged: None,
             live: None,
             replay: None,
             series: None,

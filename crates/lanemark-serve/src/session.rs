@@ -318,6 +318,7 @@ fn empty() -> Sample {
         series: None,
         steady: None,
         transactions: None,
+        converged: None,
         live: None,
         complete: true,
     }

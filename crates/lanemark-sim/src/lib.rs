@@ -86,7 +86,9 @@ mod tests;
 pub use engine::budget::{Budget, HOPS, Hop};
 pub use fault::Status;
 pub use run::ceiling::{Ceiling, ceilings, over_link};
-pub use run::driver::{run_beside_watched, run_test, run_test_watched};
+pub use run::driver::{
+    RunLength, may_converge, run_beside_watched, run_length_watched, run_test, run_test_watched,
+};
 pub use run::live::Live;
 pub use run::progress::Progress;
 pub use run::{replay, sensitivity};

@@ -9,7 +9,9 @@ use lanemark_schema::units::Bytes;
 use lanemark_schema::workload::{Fault, Test, Workload};
 use lanemark_sim::link::LinkSpec;
 use lanemark_sim::spec::{CheckedSystem, Condition, Content, MediaSpec, ProtocolKind};
-use lanemark_sim::{CHUNK, Progress, SimError, VolumeSpec, run_beside_watched};
+use lanemark_sim::{
+    CHUNK, Progress, RunLength, SimError, VolumeSpec, may_converge, run_beside_watched,
+};
 
 use crate::attached::{Attached, join};
 use crate::document::{Context, Document};
@@ -319,7 +321,8 @@ impl System {
         for group in workload.groups() {
             for repeat in 0..workload.repeats {
                 let watch = &mut |_: &Progress| true;
-                let taken = self.samples(workload, (group.start, repeat), seed, watch)?;
+                let own = (group.start, repeat);
+                let taken = self.samples(workload, own, seed, RunLength::Whole, watch)?;
                 for (test, sample) in group.clone().zip(taken.into_iter().flatten()) {
                     samples[test].push(sample);
                 }
@@ -328,7 +331,15 @@ impl System {
         Ok(self.result(workload, provenance, samples.into_iter().map(Some)))
     }
 
-    /// Simulates one repeat of a test of `workload` and of the tests that run alongside it, by the numbers of the first
+    /// Returns whether a test of `workload`, by its number, may end when its figures have converged. Then its repeats
+    /// would differ only in their random numbers, and one of them suffices.
+    pub fn may_converge(&self, workload: &Workload, test: usize) -> bool {
+        workload.is_alone(test)
+            && workload.faults.is_empty()
+            && may_converge(&self.spec, &workload.tests[test])
+    }
+
+    /// Simulates `length` of one repeat of a test of `workload` and of the tests that run alongside it, by the numbers of the first
     /// test and of the repeat. Returns `None` if `watch` ended it by returning false.
     ///
     /// # Errors
@@ -338,6 +349,7 @@ impl System {
         workload: &Workload,
         (first, repeat): (usize, u32),
         seed: u64,
+        length: RunLength,
         watch: &mut dyn FnMut(&Progress) -> bool,
     ) -> Result<Option<Vec<Sample>>, StudyError> {
         let file = Location::file(&workload.id);
@@ -352,7 +364,7 @@ impl System {
             Ok((test.clone().checked().map_err(wrong)?, key))
         });
         let tests = tests.collect::<Result<Vec<_>, StudyError>>()?;
-        match run_beside_watched(&spec, &tests, watch) {
+        match run_beside_watched(&spec, &tests, length, watch) {
             Err(SimError::Cancelled) => Ok(None),
             outcome => outcome.map(Some).map_err(|error| self.fail(&workload.tests[first], error)),
         }
@@ -366,6 +378,7 @@ impl System {
         provenance: Provenance,
         samples: impl IntoIterator<Item = Option<Vec<Sample>>>,
     ) -> RunResult {
+        let samples: Vec<Option<Vec<Sample>>> = samples.into_iter().collect();
         let mut result = RunResult {
             schema_version: SCHEMA_VERSION,
             inspection: None,
@@ -376,7 +389,9 @@ impl System {
             complete: false,
             warnings: self.warnings.clone(),
         };
-        if workload.repeats < 3 {
+        let one_is_enough =
+            samples.iter().flatten().flatten().any(|sample| sample.converged.is_some());
+        if workload.repeats < 3 && !one_is_enough {
             result.warnings.push(Warning::FewRepeats { repeats: workload.repeats });
         }
         for (test, samples) in workload.tests.iter().zip(samples) {

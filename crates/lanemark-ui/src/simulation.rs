@@ -164,7 +164,7 @@ impl Simulation {
         if !self.asked.faults.is_empty() || rate <= 0.0 {
             return Ok(None);
         }
-        let lab = Lab { pool, cancel: self.cancel.clone() };
+        let lab = Lab { pool, cancel: self.cancel.clone(), ..Lab::default() };
         let name = self.asked.system.target.system.as_str();
         let subject = Subject { library, name, settings: &self.asked.settings, ranges: &[] };
         let test = Test { duration: Some(repeat_time(&self.test, rate)), ..self.test.clone() };

@@ -33,6 +33,7 @@ impl Own {
             path: None,
             drive: None,
             energy: None,
+            converged: None,
             live: None,
             replay: None,
             series: None,

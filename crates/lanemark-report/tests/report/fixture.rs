@@ -330,6 +330,7 @@ fn sample(row: &Row, rate: f64, hops: Option<Hops>) -> Sample {
             .and_then(|_| energy(&test, Duration::from_nanoseconds((elapsed * 1e3) as u64))),
         errors: Default::default(),
         faults: Vec::new(),
+        converged: None,
         live: None,
         replay: None,
         series: None,

@@ -183,6 +183,7 @@ fn sample(at: &At, one: &Sample) -> Checked {
     some(&at.key("series"), one.series.as_ref(), series)?;
     some(&at.key("steady"), one.steady.as_ref(), steady)?;
     some(&at.key("live"), one.live.as_ref(), live)?;
+    one.converged.as_ref().map_or(Ok(()), |converged| converged.check(at))?;
     some(&at.key("transactions"), one.transactions.as_ref(), transactions)
 }
 

@@ -20,6 +20,15 @@ impl DirectionResult {
         Self { bytes: Bytes::ZERO, latency: LatencyHistogram::new() }
     }
 
+    /// Returns the result with `factor`, from 0 to 1, of the requests and of their data.
+    #[must_use]
+    pub fn thinned(&self, factor: f64) -> Self {
+        Self {
+            bytes: Bytes((self.bytes.get() as f64 * factor).round() as u64),
+            latency: self.latency.thinned(factor),
+        }
+    }
+
     /// Counts one request.
     pub fn record(&mut self, length: Bytes, latency: Duration) {
         self.bytes += length;

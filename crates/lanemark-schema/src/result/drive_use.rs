@@ -71,6 +71,22 @@ impl DriveUse {
         }
     }
 
+    /// Returns `factor`, from 0 to 1, of the writes. What fills the buffers is thinned too.
+    #[must_use]
+    pub fn thinned(&self, factor: f64) -> Self {
+        let part = |bytes: Bytes| Bytes((bytes.get() as f64 * factor).round() as u64);
+        Self {
+            host_written: part(self.host_written),
+            moved: part(self.moved),
+            folded: part(self.folded),
+            padded: part(self.padded),
+            map_written: part(self.map_written),
+            superblocks_erased: (self.superblocks_erased as f64 * factor).round() as u64,
+            buffered: part(self.buffered),
+            adapter_cached: part(self.adapter_cached),
+        }
+    }
+
     /// Adds the writes of another drive.
     pub fn add(&mut self, other: &Self) {
         self.host_written += other.host_written;

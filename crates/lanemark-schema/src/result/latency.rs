@@ -211,6 +211,27 @@ impl LatencyHistogram {
         self.max_ns = self.max_ns.max(other.max_ns);
     }
 
+    /// Returns the histogram with each count multiplied by `factor`, from 0 to 1. The counts are rounded so that their
+    /// running sums are exact to half a request.
+    #[must_use]
+    pub fn thinned(&self, factor: f64) -> Self {
+        let mut thinned = Self::new();
+        let (mut before, mut kept) = (0, 0);
+        for bin in self.buckets.iter_recorded() {
+            before += bin.count_at_value();
+            let all = (before as f64 * factor).round() as u64;
+            thinned.buckets.saturating_record_n(bin.value_iterated_to(), all - kept);
+            kept = all;
+        }
+        if kept > 0 {
+            thinned.sum_ns = self.sum_ns * (kept as f64 / before as f64);
+            let (least, most) = (thinned.buckets.min(), thinned.buckets.max());
+            thinned.min_ns = least.max(self.min_ns);
+            thinned.max_ns = most.min(self.max_ns);
+        }
+        thinned
+    }
+
     /// Returns the requests counted since `earlier`, an earlier state of this histogram. Minimum and maximum are those
     /// of the buckets.
     #[must_use]

@@ -6,6 +6,7 @@
 
 mod assumed;
 mod bounds;
+mod converged;
 mod counters;
 mod direction;
 mod drive_use;
@@ -42,6 +43,7 @@ mod warning;
 mod whatif;
 
 pub use assumed::AssumedLimit;
+pub use converged::Converged;
 pub use counters::{Counter, Counters};
 pub use direction::DirectionResult;
 pub use drive_use::{DriveUse, FILLING_MAX};
@@ -256,6 +258,9 @@ pub struct Sample {
     /// The transactions that caused the requests, if a database submitted them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub transactions: Option<TransactionsUse>,
+    /// Where the simulation stopped because the figures had converged; absent if the whole test was simulated.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub converged: Option<Converged>,
     /// Delivery to real programs, if the system was served to programs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub live: Option<LiveUse>,
@@ -324,6 +329,7 @@ impl Sample {
             series: None,
             steady: None,
             transactions: None,
+            converged: None,
             live: None,
             complete: true,
         }

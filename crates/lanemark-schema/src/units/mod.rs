@@ -153,6 +153,12 @@ impl Duration {
         let product = self.0 as u128 * numerator as u128;
         clamped((product + denominator as u128 / 2) / denominator as u128)
     }
+
+    /// Returns the duration multiplied by `factor`, from 0 on, to the nearest picosecond.
+    #[must_use]
+    pub fn times(self, factor: f64) -> Self {
+        Self((self.0 as f64 * factor).round() as u64)
+    }
 }
 
 impl Bytes {

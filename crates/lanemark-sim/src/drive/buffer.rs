@@ -41,6 +41,11 @@ impl Buffer {
         self.capacity - self.free
     }
 
+    /// Returns the bytes of room.
+    pub(crate) fn free(&self) -> Bytes {
+        self.free
+    }
+
     pub(crate) fn release(&mut self, bytes: Bytes) {
         self.free += bytes;
     }

@@ -142,6 +142,15 @@ pub(crate) trait Medium {
     /// Returns the data that the media have written until now.
     fn usage(&self) -> DriveUse;
 
+    /// Appends the reserves that the media use up under load, such as erased flash, each as the amount that is left.
+    /// The media behave differently once a reserve is used up. Their number and order never change.
+    fn reserves(&self, _left: &mut Vec<u64>) {}
+
+    /// Returns the slots that simulated collection has moved. While it moves data, the state of the media drifts.
+    fn collected(&self) -> u64 {
+        0
+    }
+
     /// Returns whether the media have any work.
     fn works(&self, now: Instant) -> bool;
 

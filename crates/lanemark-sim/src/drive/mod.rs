@@ -80,6 +80,17 @@ impl Drive {
         DriveUse { buffered: self.buffer.held(), ..media!(&self.media, media => media.usage()) }
     }
 
+    /// Appends the amounts that are left of the reserves of the drive: room in the buffer, and the reserves of the media.
+    pub(super) fn reserves(&self, left: &mut Vec<u64>) {
+        left.push(self.buffer.free().get());
+        media!(&self.media, media => media.reserves(left));
+    }
+
+    /// Returns the slots that collection has moved in the media until now.
+    pub(super) fn collected(&self) -> u64 {
+        media!(&self.media, media => media.collected())
+    }
+
     /// Adds the busy time of its parts until now.
     pub(super) fn add_busy(&self, now: Instant, busy: &mut [Vec<Duration>; HOPS]) {
         busy[Hop::FrontEnd as usize].extend(self.front_end.busy());

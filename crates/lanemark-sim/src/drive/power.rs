@@ -178,6 +178,24 @@ impl PowerTimes {
         }
     }
 
+    /// Returns the sum of these times and of `factor` times the times of `other`.
+    #[must_use]
+    pub(crate) fn plus(&self, other: &Self, factor: f64) -> Self {
+        let each = |own: &[Duration], other: &[Duration]| {
+            own.iter().zip(other).map(|(own, other)| *own + other.times(factor)).collect()
+        };
+        let reached = self.reached.iter().zip(&other.reached);
+        Self {
+            working: self.working + other.working.times(factor),
+            idle: self.idle + other.idle.times(factor),
+            states: each(&self.states, &other.states),
+            exits: each(&self.exits, &other.exits),
+            reached: reached
+                .map(|(own, other)| own + (*other as f64 * factor).round() as u64)
+                .collect(),
+        }
+    }
+
     /// Returns the sum of all times.
     #[cfg(test)]
     pub(crate) fn total(&self) -> Duration {

@@ -177,6 +177,16 @@ impl BudgetSum {
         }
     }
 
+    /// Returns the sum multiplied by `factor`.
+    pub(crate) fn thinned(&self, factor: f64) -> Self {
+        let mut thinned = self.clone();
+        thinned.settle();
+        for time in thinned.wait.iter_mut().chain(&mut thinned.service) {
+            *time = (*time as f64 * factor).round() as u128;
+        }
+        thinned
+    }
+
     /// Returns the waiting time at a hop, in nanoseconds.
     pub(crate) fn wait_ns(&self, hop: usize) -> f64 {
         (self.wait[hop] + u128::from(self.latest.wait(hop).picoseconds())) as f64 / 1e3

@@ -58,6 +58,11 @@ impl Cache {
         self.spec.size - self.room
     }
 
+    /// Returns the bytes of room.
+    pub(crate) fn free(&self) -> Bytes {
+        self.room
+    }
+
     /// Takes room for `length` bytes, if it is available.
     pub(crate) fn reserve(&mut self, length: Bytes) -> bool {
         let takes = length <= self.room;

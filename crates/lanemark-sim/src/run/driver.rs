@@ -9,6 +9,7 @@
 //! steady, and reports the last five.
 
 mod beside;
+mod convergence;
 mod lane;
 mod open;
 mod tally;
@@ -19,6 +20,7 @@ use crate::simulator::SimError;
 use crate::spec::{CheckedSystem, Content};
 use crate::storage::Storage;
 pub use beside::run_beside_watched;
+pub use convergence::may_converge;
 use lane::{Lane, Place};
 use lanemark_schema::result::Sample;
 use lanemark_schema::rng::StreamKey;
@@ -42,6 +44,17 @@ pub fn run_test(
     run_test_watched(spec, test, key, &mut |_| true)
 }
 
+/// How much of a test is simulated.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum RunLength {
+    /// The whole test.
+    #[default]
+    Whole,
+    /// The test until its figures have converged; the whole test if they do not, or if it is of a kind to which
+    /// [`may_converge`] does not apply.
+    Converged,
+}
+
 /// Runs one repeat of `test` as [`run_test`] does, and reports its progress to `watch` every few thousand events.
 /// `watch` ends the run by returning false.
 ///
@@ -51,6 +64,20 @@ pub fn run_test_watched(
     spec: &CheckedSystem,
     test: &CheckedTest,
     key: StreamKey,
+    watch: &mut dyn FnMut(&Progress) -> bool,
+) -> Result<Sample, SimError> {
+    run_length_watched(spec, test, key, RunLength::Whole, watch)
+}
+
+/// Runs `length` of one repeat of `test` as [`run_test_watched`] does.
+///
+/// # Errors
+/// Returns the errors of [`run_test_watched`].
+pub fn run_length_watched(
+    spec: &CheckedSystem,
+    test: &CheckedTest,
+    key: StreamKey,
+    length: RunLength,
     watch: &mut dyn FnMut(&Progress) -> bool,
 ) -> Result<Sample, SimError> {
     let requests = match &test.asks {
@@ -66,6 +93,10 @@ pub fn run_test_watched(
     let mut lane = Lane::new(spec, test, requests, key, Place::default());
     let mut storage = Storage::new(spec, Content::of(test), key);
     let mut metering = lane.metering(spec, test);
+    let mut convergence = match length {
+        RunLength::Whole => None,
+        RunLength::Converged => lane.convergence(spec, test),
+    };
     lane.fill_queues(&mut storage)?;
     let mut watched = 0;
     let mut past = None;
@@ -83,6 +114,12 @@ pub fn run_test_watched(
         }
         completion.check_end()?;
         lane.count(&mut completion, storage.simulator(), 0);
+        if let Some(rule) = &mut convergence
+            && let Some(steady) =
+                lane.converges(rule, &completion, storage.simulator(), &metering)
+        {
+            return Ok(lane.end_converged(spec, &storage, steady));
+        }
         lane.submit_next(&mut storage, &completion)?;
         if storage.simulator().outstanding() == 0 {
             metering.end(storage.simulator(), completion.completed);
@@ -91,6 +128,9 @@ pub fn run_test_watched(
                 break;
             }
         }
+    }
+    if let Some(rule) = convergence {
+        lane.is_whole(rule, storage.simulator());
     }
     let energy = metering.energy(spec);
     Ok(lane.end(spec, test, &storage, past.as_ref(), None, energy))

@@ -99,6 +99,12 @@ impl Metering {
         }
     }
 
+    /// Returns the readings from the beginning of counting until `at`, if counting has begun and the power is known.
+    pub(crate) fn until(&self, simulator: &Simulator, at: Instant) -> Option<Vec<PowerReading>> {
+        let (begun, now) = (self.begun.as_ref()?, simulator.power(at)?);
+        Some(now.iter().zip(begun).map(|(now, begin)| now.since(begin)).collect())
+    }
+
     /// Returns the energy between the readings.
     pub(crate) fn energy(&self, spec: &SystemSpec) -> Option<EnergyUse> {
         let (Some(begun), Some((at, ended))) = (&self.begun, &self.ended) else { return None };
@@ -214,5 +220,13 @@ impl PowerReading {
         let media = self.media.iter().zip(&earlier.media);
         let media = media.map(|(own, other)| own.saturating_sub(*other)).collect();
         Self { times: self.times.since(&earlier.times), media }
+    }
+
+    /// Returns the sum of this reading and of `factor` times the reading `other`.
+    #[must_use]
+    pub(crate) fn plus(&self, other: &Self, factor: f64) -> Self {
+        let media = self.media.iter().zip(&other.media);
+        let media = media.map(|(own, other)| *own + other.times(factor)).collect();
+        Self { times: self.times.plus(&other.times, factor), media }
     }
 }

@@ -138,9 +138,10 @@ impl Live {
         let elapsed = self.completed.since(Instant::ZERO);
         let operations = self.reads.latency.count() + self.writes.latency.count();
         let bytes = self.reads.bytes + self.writes.bytes;
-        let (simulator, idle) = (self.storage.simulator(), Default::default());
+        let simulator = self.storage.simulator();
+        let busy = simulator.busy();
         let path =
-            path_use(&self.system, simulator, &idle, &self.budget, (operations, bytes, elapsed));
+            path_use(&self.system, simulator, &busy, &self.budget, (operations, bytes, elapsed));
         let known = |direction: &DirectionResult| {
             (direction.latency.count() > 0).then(|| direction.clone())
         };
@@ -167,6 +168,7 @@ impl Live {
             series: None,
             steady: None,
             transactions: None,
+            converged: None,
             live: None,
             complete: true,
         }

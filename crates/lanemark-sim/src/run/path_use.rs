@@ -13,23 +13,36 @@ pub(crate) fn share_of_time(now: Instant, all: Duration) -> f64 {
     (passed / all.picoseconds().max(1) as f64).min(1.0)
 }
 
-/// Returns the use of each hop in `elapsed`, in which `requests` moved `bytes` and spent `budget`. `before` contains
-/// the busy times of the hops at its beginning.
+/// The busy time of each part of each hop.
+pub(crate) type Busy = [Vec<Duration>; HOPS];
+
+/// Returns the busy times since `before`.
+pub(crate) fn busy_since(simulator: &Simulator, before: &Busy) -> Busy {
+    let mut busy = simulator.busy();
+    for (parts, before) in busy.iter_mut().zip(before) {
+        for (part, earlier) in parts.iter_mut().zip(before) {
+            *part = part.saturating_sub(*earlier);
+        }
+    }
+    busy
+}
+
+/// Returns the use of each hop in `elapsed`, in which `requests` moved `bytes`, spent `budget`, and kept the parts of
+/// the hops `busy`.
 pub(crate) fn path_use(
     spec: &SystemSpec,
     simulator: &Simulator,
-    before: &[Vec<Duration>; HOPS],
+    busy: &Busy,
     budget: &BudgetSum,
     (requests, bytes, elapsed): (u64, Bytes, Duration),
 ) -> PathUse {
     let throughput = bytes / elapsed;
-    let busy = simulator.busy();
     let per_request = |total_ns: f64| total_ns / requests.max(1) as f64;
     let hops: Vec<HopUse> = hops::order(spec)
         .into_iter()
         .map(|id| {
             let hop = hops::place(id);
-            let utilisation = utilisation(&busy[hop], &before[hop], elapsed);
+            let utilisation = utilisation(&busy[hop], elapsed);
             HopUse {
                 id,
                 name: hops::name(spec, id),
@@ -45,16 +58,9 @@ pub(crate) fn path_use(
 }
 
 /// Returns the mean busy share over the parts of a hop that were used.
-fn utilisation(busy: &[Duration], before: &[Duration], elapsed: Duration) -> f64 {
-    let shares: Vec<f64> = busy
-        .iter()
-        .enumerate()
-        .map(|(part, total)| {
-            let earlier = before.get(part).copied().unwrap_or_default();
-            total.saturating_sub(earlier).as_seconds()
-        })
-        .filter(|&seconds| seconds > 0.0)
-        .collect();
+fn utilisation(busy: &[Duration], elapsed: Duration) -> f64 {
+    let shares: Vec<f64> =
+        busy.iter().map(|time| time.as_seconds()).filter(|&seconds| seconds > 0.0).collect();
     if shares.is_empty() || elapsed == Duration::ZERO {
         return 0.0;
     }

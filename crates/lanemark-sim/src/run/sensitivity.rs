@@ -21,7 +21,7 @@
 //!
 //! Not covered: two hops at once, fewer bytes or commands, more slots for commands, another policy.
 
-use super::driver::{run_test, run_test_watched};
+use super::driver::{RunLength, run_length_watched, run_test};
 use super::hops::{self, longest};
 use crate::drive::law::{law, law_mut};
 use crate::link::LinkSpec;
@@ -57,19 +57,20 @@ impl Variant {
     /// # Errors
     /// Returns the errors of [`run_test`].
     pub fn run(&self, key: StreamKey) -> Result<Sample, SimError> {
-        self.run_watched(key, &mut |_| true)
+        self.run_watched(key, RunLength::Whole, &mut |_| true)
     }
 
-    /// Runs the variant with the random streams of `key`, until `watch` returns false.
+    /// Runs `length` of the variant with the random streams of `key`, until `watch` returns false.
     ///
     /// # Errors
-    /// Returns the errors of [`run_test_watched`].
+    /// Returns the errors of [`run_length_watched`].
     pub fn run_watched(
         &self,
         key: StreamKey,
+        length: RunLength,
         watch: &mut dyn FnMut(&Progress) -> bool,
     ) -> Result<Sample, SimError> {
-        run_test_watched(&self.spec, &self.test, key, watch)
+        run_length_watched(&self.spec, &self.test, key, length, watch)
     }
 }
 

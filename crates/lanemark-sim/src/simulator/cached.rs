@@ -44,6 +44,20 @@ impl Simulator {
         cache.map_or(Bytes::ZERO, |cache| cache.held())
     }
 
+    /// Returns the amounts that are left of all reserves that a load can use up: room in the adapter's cache and the
+    /// reserves of each drive. Their number and order never change.
+    pub(crate) fn reserves(&self) -> Vec<u64> {
+        let cache = self.adapter.as_ref().and_then(|adapter| adapter.cache.as_ref());
+        let mut left: Vec<u64> = cache.iter().map(|cache| cache.free().get()).collect();
+        self.attachments.iter().for_each(|attachment| attachment.drive.reserves(&mut left));
+        left
+    }
+
+    /// Returns the slots that collection has moved in all drives until now.
+    pub(crate) fn collected(&self) -> u64 {
+        self.attachments.iter().map(|attachment| attachment.drive.collected()).sum()
+    }
+
     fn has_cache(&self, drive: DriveNumber) -> bool {
         self.adapter.as_ref().is_some_and(|adapter| adapter.cache.is_some())
             && self.attachments[usize::from(drive)].protocol.has_adapter()

@@ -12,7 +12,7 @@ mod command;
 mod completion;
 mod data;
 mod faults;
-mod power;
+pub(crate) mod power;
 mod range;
 
 use crate::engine::event::Event;

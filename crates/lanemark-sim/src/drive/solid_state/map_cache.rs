@@ -70,6 +70,13 @@ impl MapCache {
         (first / SLOTS_PER_PAGE) as u32..end.div_ceil(SLOTS_PER_PAGE) as u32
     }
 
+    /// Appends the pages for which the memory of the drive, and of the host, still has room.
+    pub(crate) fn reserves(&self, left: &mut Vec<u64>) {
+        let room = |clock: &Clock| (clock.capacity - clock.pages.len()) as u64;
+        left.push(room(&self.drive));
+        left.extend(self.host.as_ref().map(room));
+    }
+
     /// Looks up `page`, which is in memory from then on, and marks it as changed if `changes`.
     pub(crate) fn look(&mut self, page: u32, changes: bool) -> Look {
         if self.drive.touch(page, changes) {

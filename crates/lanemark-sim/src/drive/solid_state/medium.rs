@@ -286,6 +286,19 @@ impl Medium for SolidState {
         }
     }
 
+    fn reserves(&self, left: &mut Vec<u64>) {
+        self.translation.reserves(left);
+        if let Some(map) = &self.map {
+            map.reserves(left);
+        }
+    }
+
+    fn collected(&self) -> u64 {
+        let written = self.translation.written();
+        let simulated = if self.beside.is_some() { 0 } else { written.moved };
+        simulated + written.folded
+    }
+
     fn works(&self, _: Instant) -> bool {
         !self.flash.is_idle()
     }

@@ -8,7 +8,7 @@
 //! Not modelled: rounds until a figure is steady, and transactions, in parallel with other tests.
 
 use super::lane::{Lane, LaneTag, Place};
-use super::{WATCH_EVENTS, run_test_watched};
+use super::{RunLength, WATCH_EVENTS, run_length_watched};
 use crate::fault::Status;
 use crate::run::progress::Progress;
 use crate::simulator::{Completion, SimError};
@@ -20,20 +20,21 @@ use lanemark_schema::units::Instant;
 use lanemark_schema::workload::{CheckedTest, Requests};
 
 /// Runs one repeat of `tests` in parallel, each with the random streams of its key, and returns their samples in the
-/// same order; a single test runs as [`run_test_watched`] does. The test that reaches furthest determines the content
+/// same order; a single test runs as [`run_length_watched`] does, and tests in parallel are simulated completely. The test that reaches furthest determines the content
 /// of the drives, and random events inside them follow from the first key.
 ///
 /// # Errors
-/// Returns the errors of [`run_test_watched`], and [`SimError::NotSimulated`] if a test cannot run in parallel with
+/// Returns the errors of [`run_length_watched`], and [`SimError::NotSimulated`] if a test cannot run in parallel with
 /// others.
 pub fn run_beside_watched(
     spec: &CheckedSystem,
     tests: &[(CheckedTest, StreamKey)],
+    length: RunLength,
     watch: &mut dyn FnMut(&Progress) -> bool,
 ) -> Result<Vec<Sample>, SimError> {
     let [(first, key), others @ ..] = tests else { return Ok(Vec::new()) };
     if others.is_empty() {
-        return Ok(vec![run_test_watched(spec, first, *key, watch)?]);
+        return Ok(vec![run_length_watched(spec, first, *key, length, watch)?]);
     }
     let mut run = Beside::new(spec, tests)?;
     for lane in run.lanes.iter_mut().flatten() {

@@ -1,10 +1,11 @@
 //! A test's threads on a system that other tests may use too: the requests that they submit, and the counting of them.
 
-use super::super::energy::Metering;
+use super::super::energy::{Metering, energy};
+use super::convergence::{Convergence, Steady, may_converge};
 use super::open::Open;
 use super::tally::{RoundsRun, Tally};
 use crate::fault::Status;
-use crate::run::path_use::{path_use, share_of_time};
+use crate::run::path_use::{Busy, busy_since, path_use, share_of_time};
 use crate::run::progress::Progress;
 use crate::simulator::{Completion, SimError, Simulator};
 use crate::spec::submission::Submission;
@@ -310,6 +311,38 @@ impl Lane {
         }
     }
 
+    /// Returns the rule by which the test may end early, if it may.
+    pub(super) fn convergence(&self, spec: &SystemSpec, test: &Test) -> Option<Convergence> {
+        let outstanding = self.threads.len() as u64 * u64::from(self.queue_depth);
+        may_converge(spec, test).then(|| Convergence::new(outstanding, self.counting_from))
+    }
+
+    /// Counts a completion for `rule`, and returns the run if it has converged.
+    #[inline]
+    pub(super) fn converges(
+        &mut self,
+        rule: &mut Convergence,
+        completion: &Completion,
+        simulator: &Simulator,
+        metering: &Metering,
+    ) -> Option<Steady> {
+        let tally = self.tally.as_mut()?;
+        if !rule.count(completion, simulator) {
+            return None;
+        }
+        let now = completion.completed;
+        let timed = self.deadline < Instant::from_picoseconds(u64::MAX);
+        let time = timed.then(|| self.deadline.since_or_zero(now));
+        let data = (self.volume_left < u64::MAX / 2).then_some(self.volume_left);
+        rule.check(tally, now, simulator, metering, (time, data))
+    }
+
+    /// Returns to counting the whole test, because it has not converged.
+    pub(super) fn is_whole(&mut self, rule: Convergence, simulator: &Simulator) {
+        let rest = self.tally.take().unwrap_or_else(|| Tally::since(simulator));
+        self.tally = Some(rule.whole(rest));
+    }
+
     /// Returns the requests that are in flight at `end`. `past` is the first completion after `end`, which `storage` no
     /// longer has in flight. `tally` holds the counted requests.
     fn in_flight(
@@ -366,36 +399,72 @@ impl Lane {
             None => (tally, all, all, None),
         };
         let in_flight = self.in_flight(storage, past, self.counting_from + all, &tally);
+        let counted = Counted {
+            elapsed,
+            busy: busy_since(simulator, &tally.busy_before),
+            drive: drive.since(&tally.drive_before),
+            energy,
+            tally,
+        };
         // The hops carried the data of all lanes.
-        let carried = moved.map_or(tally.bytes(), |moved| Bytes(moved - self.moved_before));
-        let counted = (tally.requests(), carried, elapsed);
-        let path = path_use(spec, simulator, &tally.busy_before, &tally.budget, counted);
-        let counted =
+        let carried = moved.map(|moved| Bytes(moved - self.moved_before));
+        let series = self.series.take().map(|series| series.finish(all, Some(drive)));
+        Sample { in_flight, series, steady, ..self.sample(spec, simulator, counted, carried) }
+    }
+
+    /// Returns the sample of a test that has converged.
+    pub(super) fn end_converged(
+        mut self,
+        spec: &SystemSpec,
+        storage: &Storage,
+        steady: Steady,
+    ) -> Sample {
+        let Steady { tally, elapsed, busy, drive, power, converged } = steady;
+        let in_flight = self.in_flight(storage, None, self.last, &tally);
+        let energy = power.and_then(|power| energy(spec, power.into_iter(), elapsed));
+        let counted = Counted { tally, elapsed, busy, drive, energy };
+        let sample = self.sample(spec, storage.simulator(), counted, None);
+        Sample { in_flight, converged: Some(converged), ..sample }
+    }
+
+    /// Returns the sample of `counted` requests. The hops carried their data, or `carried` if it is given.
+    fn sample(
+        self,
+        spec: &SystemSpec,
+        simulator: &Simulator,
+        counted: Counted,
+        carried: Option<Bytes>,
+    ) -> Sample {
+        let Counted { tally, elapsed, busy, drive, energy } = counted;
+        let carried = carried.unwrap_or_else(|| tally.bytes());
+        let path =
+            path_use(spec, simulator, &busy, &tally.budget, (tally.requests(), carried, elapsed));
+        let some =
             |direction: DirectionResult| (direction.latency.count() > 0).then_some(direction);
         Sample {
             elapsed,
-            drive: Some(drive.since(&tally.drive_before)),
-            reads: counted(tally.reads),
-            writes: counted(tally.writes),
-            unified: None,
-            cpu: None,
-            evidence: None,
-            flushes: counted(tally.flushes),
-            trims: counted(tally.trims),
-            in_flight,
+            drive: Some(drive),
+            reads: some(tally.reads),
+            writes: some(tally.writes),
+            flushes: some(tally.flushes),
+            trims: some(tally.trims),
             punctuality: self.open.map(Open::finish),
             path: Some(path),
             energy,
             errors: self.errors,
             faults: simulator.fault_uses(),
-            live: None,
-            replay: None,
-            series: self.series.map(|series| series.finish(all, Some(drive))),
-            steady,
-            transactions: None,
-            complete: true,
+            ..Sample::empty()
         }
     }
+}
+
+/// The counted requests of a test, with the use of hops and drives and the energy in the same time.
+struct Counted {
+    tally: Tally,
+    elapsed: Duration,
+    busy: Busy,
+    drive: DriveUse,
+    energy: Option<EnergyUse>,
 }
 
 /// Returns the stream of a thread, counted over all namespaces. Sequential threads share the span of their namespace.

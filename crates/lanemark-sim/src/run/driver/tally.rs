@@ -64,8 +64,21 @@ impl Tally {
         self.reads.bytes + self.writes.bytes
     }
 
+    /// Returns the tally with `factor`, from 0 to 1, of its requests.
+    pub(super) fn thinned(&self, factor: f64) -> Self {
+        Self {
+            reads: self.reads.thinned(factor),
+            writes: self.writes.thinned(factor),
+            flushes: self.flushes.thinned(factor),
+            trims: self.trims.thinned(factor),
+            budget: self.budget.thinned(factor),
+            busy_before: self.busy_before.clone(),
+            drive_before: self.drive_before,
+        }
+    }
+
     /// Appends a later tally to this one.
-    fn and_then(mut self, later: &Self) -> Self {
+    pub(super) fn and_then(mut self, later: &Self) -> Self {
         let pairs = [
             (&mut self.reads, &later.reads),
             (&mut self.writes, &later.writes),

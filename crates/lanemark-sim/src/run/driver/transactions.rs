@@ -24,7 +24,7 @@ use crate::engine::kernel::EventQueue;
 use crate::engine::slab::{Slab, WaitHandle, Waits};
 use crate::engine::station::Servers;
 use crate::fault::Status;
-use crate::run::path_use::{path_use, share_of_time};
+use crate::run::path_use::{busy_since, path_use, share_of_time};
 use crate::run::progress::Progress;
 use crate::simulator::{Completion, SimError};
 use crate::spec::submission::Submission;
@@ -496,7 +496,7 @@ impl<'t> Run<'t> {
         let in_flight = InFlight::of(&ages, tally.longest());
         let drive = simulator.drive_use();
         let counted = (tally.requests(), tally.bytes(), elapsed);
-        let path = path_use(spec, simulator, &tally.busy_before, &tally.budget, counted);
+        let path = path_use(spec, simulator, &busy_since(simulator, &tally.busy_before), &tally.budget, counted);
         let core = simulator.busy()[Hop::Cpu as usize].iter().copied().sum::<Duration>();
         let core_before = tally.busy_before[Hop::Cpu as usize].iter().copied().sum::<Duration>();
         let own = (self.processors.busy() - self.busy_before) * u64::from(self.cores);
@@ -539,6 +539,7 @@ impl<'t> Run<'t> {
             energy: self.metering.energy(spec),
             errors: self.errors,
             faults: self.storage.simulator().fault_uses(),
+            converged: None,
             live: None,
             replay: None,
             series: self.series.map(|series| series.finish(elapsed, Some(drive))),

@@ -224,11 +224,11 @@ impl Run {
         let elapsed = self.completed.since(Instant::ZERO);
         let operations = self.reads.latency.count() + self.writes.latency.count();
         let bytes = self.reads.bytes + self.writes.bytes;
-        let idle = Default::default();
+        let busy = self.storage.simulator().busy();
         let mut path = path_use(
             spec,
             self.storage.simulator(),
-            &idle,
+            &busy,
             &self.budget,
             (operations, bytes, elapsed),
         );
@@ -278,6 +278,7 @@ impl Run {
                 .and_then(|readings| energy(spec, readings.into_iter(), now.since(Instant::ZERO))),
             errors: self.errors,
             faults: self.storage.simulator().fault_uses(),
+            converged: None,
             live: None,
             replay: Some(replay),
             series: None,

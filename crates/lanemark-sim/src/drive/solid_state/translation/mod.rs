@@ -26,6 +26,7 @@ mod placement;
 mod power;
 #[cfg(test)]
 mod power_tests;
+mod reserve;
 mod superblock;
 #[cfg(test)]
 mod tests;

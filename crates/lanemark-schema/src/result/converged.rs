@@ -1,0 +1,44 @@
+//! Samples of which only a part was simulated, because their figures had converged.
+
+use serde::{Deserialize, Serialize};
+
+use super::range::{At, Checked, TIME_MAX_NS, within};
+use crate::units::Duration;
+
+/// A test that was simulated until its figures had converged.
+///
+/// The counts of the sample are those of the simulated part, so a percentile never rests on requests that were not
+/// simulated. The start of the test, before the steady part, has the weight in the sample that it has in the whole test.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Converged {
+    /// Number of simulated requests.
+    pub simulated: u64,
+    /// Number of requests that the whole test is expected to have at this rate.
+    pub requests: u64,
+    /// Length of the whole test.
+    #[serde(rename = "elapsed_ns")]
+    pub elapsed: Duration,
+    /// Start of the steady part, after the start of the sample.
+    #[serde(rename = "steady_from_ns")]
+    pub steady_from: Duration,
+    /// Half of the interval of the rate at 95% confidence, as a share of the rate.
+    pub half_width: f64,
+}
+
+impl Converged {
+    /// Returns how many times longer the whole test is than its simulated part.
+    pub fn factor(&self) -> f64 {
+        self.requests as f64 / self.simulated.max(1) as f64
+    }
+
+    pub(super) fn check(&self, at: &At) -> Checked {
+        let at = at.key("converged");
+        if self.simulated == 0 || self.requests < self.simulated {
+            let bound = format!("from 1 to the requests of the whole test, {}", self.requests);
+            return at.key("simulated").fail(self.simulated, bound);
+        }
+        within(&at.key("elapsed_ns"), self.elapsed.nanoseconds() as f64, TIME_MAX_NS)?;
+        within(&at.key("steady_from_ns"), self.steady_from.nanoseconds() as f64, TIME_MAX_NS)?;
+        within(&at.key("half_width"), self.half_width, 1.0)
+    }
+}

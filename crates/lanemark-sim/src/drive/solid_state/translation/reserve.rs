@@ -1,0 +1,26 @@
+//! The flash that the host can write before the drive behaves differently.
+
+use super::{STREAMS, Stream, Translation};
+
+impl Translation {
+    /// Appends the slots that are left in the pseudo-SLC cache, and the slots of erased flash that the host can fill
+    /// before collection begins.
+    pub(crate) fn reserves(&self, left: &mut Vec<u64>) {
+        let open = |stream: Stream| {
+            let frontier = self.frontiers[stream as usize].as_ref();
+            frontier.map_or(0, |frontier| u64::from(frontier.end - frontier.next))
+        };
+        let erased = self.superblocks.erased() + self.superblocks.coming;
+        let least = self.spec.erased_min as usize;
+        let (used, kept) = (self.pseudo_slc_used, self.pseudo_slc_kept);
+        let lent = self.reserve.saturating_sub(kept).max(least + STREAMS);
+        let own = kept.saturating_sub(used);
+        let cache = match self.pseudo_slc_max {
+            0 => 0,
+            most => own.max(most.saturating_sub(used).min(erased.saturating_sub(lent))),
+        };
+        left.push(cache as u64 * u64::from(self.pseudo_slc_each) + open(Stream::PseudoSlc));
+        let free = erased.saturating_sub(least) as u64 * u64::from(self.slots_per_superblock);
+        left.push(free + open(Stream::Host) + open(Stream::PseudoSlc));
+    }
+}

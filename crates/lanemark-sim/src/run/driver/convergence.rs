@@ -1,0 +1,375 @@
+//! The end of a run whose figures have converged.
+//!
+//! Rule: the procedure of Heidelberger and Welch ("Simulation run length control in the presence of an initial
+//! transient", Operations Research 31, 1983, 1109-1144). Counted requests are grouped into batches. At checkpoints, each
+//! half as long again as the one before, the longest part up to now that may be steady is sought: its start is one of
+//! the checkpoints, and the batches since pass the Cramér-von Mises test of stationarity. The run ends if in that part
+//!
+//! - the interval of the rate at 95% confidence has a half-width of at most [`RATE_HALF_WIDTH`],
+//! - the order statistics that bound the 99th and the 99.9th percentile lie within [`PERCENTILES`] of each other,
+//! - no reserve of the system will be used up before the test ends: room in a buffer or cache, pseudo-SLC, erased flash,
+//! - no simulated collection has moved data, since the state of the flash drifts while it does.
+//!
+//! Otherwise the run continues, at most to the end of the test. The part before the steady one keeps the weight that it
+//! has in the whole test.
+//!
+//! Not converged, and therefore simulated completely: open loops, trims, copies, rounds, requested series, faults, in
+//! order on hard disks (whose zones differ), databases, traces, tests in parallel.
+
+use super::tally::Tally;
+use crate::run::energy::Metering;
+use crate::run::path_use::{Busy, busy_since};
+use crate::simulator::power::PowerReading;
+use crate::simulator::{Completion, Simulator};
+use crate::spec::{MediaSpec, SystemSpec};
+use lanemark_schema::result::{Converged, DirectionResult, DriveUse, LatencyHistogram, student_95};
+use lanemark_schema::units::{Duration, Instant};
+use lanemark_schema::workload::{Load, Test};
+
+/// The maximum half-width of the rate's interval at 95% confidence, as a share of the rate.
+const RATE_HALF_WIDTH: f64 = 0.005;
+/// The percentiles that must be known, each with the largest half-width of its interval as a share of it.
+const PERCENTILES: [(f64, f64); 2] = [(99.0, 0.015), (99.9, 0.025)];
+/// Requests of a whole test beyond a percentile that make it reportable.
+const BEYOND_MIN: f64 = 10.0;
+/// Requests before the first checkpoint, and the minimum of a steady part.
+const FIRST_CHECK: u64 = 4096;
+/// Batches of the tests, and the number of finer batches at which neighbours are merged.
+const GROUPS: usize = 32;
+const BATCHES_MAX: usize = 2048;
+/// Requests of a batch at the start.
+const BATCH: u64 = 32;
+/// The 95th percentile of the Cramér-von Mises statistic of a Brownian bridge (Anderson and Darling, 1952).
+const BRIDGE_95: f64 = 0.461;
+/// A difference between the halves of a part that is negligible, as a share of the rate.
+const NEGLIGIBLE: f64 = 0.000_5;
+
+/// Whether a test of `spec` may end when its figures have converged.
+pub fn may_converge(spec: &SystemSpec, test: &Test) -> bool {
+    let Some(requests) = test.requests() else { return false };
+    let plain = requests.load == Load::Closed
+        && requests.mix.trim_share.is_zero()
+        && requests.mix.copy_to.is_none();
+    let has_disk = spec.drive_specs().any(|drive| matches!(drive.media, MediaSpec::Disk(_)));
+    plain
+        && spec.faults.is_empty()
+        && test.rounds.is_none()
+        && test.interval.is_none()
+        && (test.duration.is_some() || test.volume.is_some())
+        && !(has_disk && test.is_in_order())
+}
+
+/// The batches of a run and its parts between checkpoints.
+pub(super) struct Convergence {
+    requests: u64,
+    /// Requests of a whole batch, and of the present one.
+    batch: u64,
+    in_batch: u64,
+    batches: Vec<Batch>,
+    parts: Vec<Part>,
+    check_at: u64,
+    /// Requests that are outstanding at a time.
+    outstanding: u64,
+    from: Instant,
+}
+
+/// The state at the end of a batch.
+struct Batch {
+    end: Instant,
+    reserves: Vec<u64>,
+    collected: u64,
+}
+
+/// The requests between two checkpoints.
+struct Part {
+    tally: Tally,
+    /// The end of the part, with the requests until then.
+    end: Instant,
+    requests: u64,
+    busy: Busy,
+    drive: DriveUse,
+    power: Option<Vec<PowerReading>>,
+}
+
+/// A run that has converged: its requests, each part with its weight.
+pub(super) struct Steady {
+    pub(super) tally: Tally,
+    pub(super) elapsed: Duration,
+    pub(super) busy: Busy,
+    pub(super) drive: DriveUse,
+    pub(super) power: Option<Vec<PowerReading>>,
+    pub(super) converged: Converged,
+}
+
+impl Convergence {
+    /// Returns the rule for a test that may converge, with `outstanding` requests at a time, counted from `from`.
+    pub(super) fn new(outstanding: u64, from: Instant) -> Self {
+        Self {
+            requests: 0,
+            batch: BATCH,
+            in_batch: 0,
+            batches: Vec::new(),
+            parts: Vec::new(),
+            check_at: FIRST_CHECK,
+            outstanding,
+            from,
+        }
+    }
+
+    /// Counts a request. Returns whether a checkpoint is due.
+    #[inline]
+    pub(super) fn count(&mut self, completion: &Completion, simulator: &Simulator) -> bool {
+        self.requests += 1;
+        self.in_batch += 1;
+        if self.in_batch < self.batch {
+            return false;
+        }
+        self.in_batch = 0;
+        self.batches.push(Batch {
+            end: completion.completed,
+            reserves: simulator.reserves(),
+            collected: simulator.collected(),
+        });
+        if self.batches.len() == BATCHES_MAX {
+            let mut index = 0;
+            self.batches.retain(|_| {
+                index += 1;
+                index % 2 == 0
+            });
+            self.batch *= 2;
+        }
+        self.requests >= self.check_at
+    }
+
+    /// Ends a part at a checkpoint, and returns the run if it has converged. `tally` contains the requests since the
+    /// last checkpoint; `left` is the time until the test ends, if it ends by its time, and the data until then.
+    pub(super) fn check(
+        &mut self,
+        tally: &mut Tally,
+        now: Instant,
+        simulator: &Simulator,
+        metering: &Metering,
+        left: (Option<Duration>, Option<u64>),
+    ) -> Option<Steady> {
+        let done = std::mem::replace(tally, Tally::since(simulator));
+        self.parts.push(Part {
+            end: now,
+            requests: self.requests,
+            busy: busy_since(simulator, &done.busy_before),
+            drive: tally.drive_before.since(&done.drive_before),
+            power: metering.until(simulator, now),
+            tally: done,
+        });
+        self.check_at = self.requests * 3 / 2;
+        let candidates = 0..self.parts.len();
+        let found = candidates.into_iter().find_map(|first| self.steady(first, left))?;
+        self.weigh(found)
+    }
+
+    /// Returns all requests of a run that did not converge; `rest` contains the requests since the last checkpoint.
+    pub(super) fn whole(self, rest: Tally) -> Tally {
+        let mut parts = self.parts.into_iter().map(|part| part.tally);
+        let Some(first) = parts.next() else { return rest };
+        parts.chain([rest]).fold(first, |sum, part| sum.and_then(&part))
+    }
+
+    /// Returns the run as steady from the part `first` on, if it is.
+    fn steady(&self, first: usize, left: (Option<Duration>, Option<u64>)) -> Option<Candidate> {
+        let (from, before) = match first.checked_sub(1) {
+            Some(last) => (self.parts[last].end, self.parts[last].requests),
+            None => (self.from, 0),
+        };
+        let requests = self.requests - before;
+        if requests < FIRST_CHECK.max(self.outstanding * GROUPS as u64 * 2) {
+            return None;
+        }
+        let now = self.parts.last()?.end;
+        let all = now.since(from).as_seconds();
+        let bytes: u64 = self.parts[first..].iter().map(|part| part.tally.bytes().get()).sum();
+        let of_time = left.0.map(|left| left.as_seconds());
+        let of_data = left.1.map(|left| left as f64 / bytes.max(1) as f64 * all);
+        let left = of_time.into_iter().chain(of_data).reduce(f64::min)?;
+        // A short rest is simulated.
+        if all <= 0.0 || left < all / 2.0 {
+            return None;
+        }
+        let groups = self.groups(from)?;
+        let half_width = rate_half_width(&groups.times)?;
+        let more = left / all;
+        let lasting = !groups.collects && groups.reserves.iter().all(|left| lasts(left, more));
+        if half_width > RATE_HALF_WIDTH || !lasting {
+            return None;
+        }
+        let total = requests as f64 * (1.0 + more);
+        let known = |of: fn(&Tally) -> &DirectionResult| {
+            let mut sum = LatencyHistogram::new();
+            self.parts[first..].iter().for_each(|part| sum.merge(&of(&part.tally).latency));
+            percentiles_known(&sum, total / requests as f64)
+        };
+        (known(|tally| &tally.reads) && known(|tally| &tally.writes))
+            .then_some(Candidate { first, from, half_width, more })
+    }
+
+    /// Returns the batches since `from` as groups of equally many, or `None` if there are too few.
+    fn groups(&self, from: Instant) -> Option<Groups> {
+        let since = self.batches.partition_point(|batch| batch.end <= from);
+        let each = (self.batches.len() - since) / GROUPS;
+        if each == 0 {
+            return None;
+        }
+        let begin = self.batches.len() - each * GROUPS;
+        let ends = (0..GROUPS).map(|group| &self.batches[begin + (group + 1) * each - 1]);
+        let before = begin.checked_sub(1).map(|last| &self.batches[last]);
+        let mut start = before.map_or(self.from, |batch| batch.end);
+        let mut times = [0.0; GROUPS];
+        let mut reserves = vec![Vec::with_capacity(GROUPS); self.batches.last()?.reserves.len()];
+        for (time, batch) in times.iter_mut().zip(ends) {
+            *time = batch.end.since(start).as_seconds();
+            start = batch.end;
+            reserves.iter_mut().zip(&batch.reserves).for_each(|(all, &left)| all.push(left as f64));
+        }
+        let collected = before.map_or(0, |batch| batch.collected);
+        Some(Groups {
+            times,
+            collects: self.batches.last()?.collected > collected,
+            reserves,
+        })
+    }
+
+    /// Returns the run with the parts before the steady one at their weight in the whole test.
+    fn weigh(&mut self, found: Candidate) -> Option<Steady> {
+        let Candidate { first, from, half_width, more } = found;
+        let now = self.parts[self.parts.len() - 1].end;
+        let (before, steady) = (from.since(self.from), now.since(from));
+        let weight = 1.0 / (1.0 + more);
+        let earlier = match first.checked_sub(1) {
+            Some(last) => self.parts[last].requests,
+            None => 0,
+        };
+        let rest = (self.requests - earlier) as f64 * more;
+        let power = self.power(first, weight);
+        let mut sum: Option<(Tally, Busy, DriveUse)> = None;
+        for (number, mut part) in std::mem::take(&mut self.parts).into_iter().enumerate() {
+            if number < first {
+                part.tally = part.tally.thinned(weight);
+                part.drive = part.drive.thinned(weight);
+                part.busy.iter_mut().flatten().for_each(|time| *time = time.times(weight));
+            }
+            sum = Some(match sum {
+                None => (part.tally, part.busy, part.drive),
+                Some((tally, mut busy, mut drive)) => {
+                    for (own, later) in busy.iter_mut().zip(part.busy) {
+                        own.resize(own.len().max(later.len()), Duration::ZERO);
+                        own.iter_mut().zip(later).for_each(|(own, later)| *own += later);
+                    }
+                    drive.add(&part.drive);
+                    (tally.and_then(&part.tally), busy, drive)
+                }
+            });
+        }
+        let (tally, busy, drive) = sum?;
+        Some(Steady {
+            tally,
+            elapsed: steady + before.times(weight),
+            busy,
+            drive,
+            power,
+            converged: Converged {
+                simulated: self.requests,
+                requests: self.requests + rest as u64,
+                elapsed: before + steady + steady.times(more),
+                steady_from: before,
+                half_width,
+            },
+        })
+    }
+
+    fn power(&self, first: usize, weight: f64) -> Option<Vec<PowerReading>> {
+        let last = self.parts.last()?.power.as_ref()?;
+        let Some(before) = first.checked_sub(1) else { return Some(last.clone()) };
+        let before = self.parts[before].power.as_ref()?;
+        let each = last.iter().zip(before);
+        Some(each.map(|(now, before)| now.since(before).plus(before, weight)).collect())
+    }
+}
+
+/// A part of a run that may be steady: the number of its first part, its beginning, the half-width of its rate, and how
+/// many times as long the rest of the test is.
+struct Candidate {
+    first: usize,
+    from: Instant,
+    half_width: f64,
+    more: f64,
+}
+
+/// Groups of batches: the time of each, whether collection moved data, and the course of each reserve.
+struct Groups {
+    times: [f64; GROUPS],
+    collects: bool,
+    reserves: Vec<Vec<f64>>,
+}
+
+/// Returns the half-width of the rate's interval at 95% confidence as a share of the rate, or `None` if the times of
+/// equally many requests are not stationary.
+fn rate_half_width(times: &[f64; GROUPS]) -> Option<f64> {
+    let count = GROUPS as f64;
+    let mean = times.iter().sum::<f64>() / count;
+    if mean <= 0.0 {
+        return None;
+    }
+    let (first, second) = times.split_at(GROUPS / 2);
+    // The variance of the second half: a transient in the first would hide itself.
+    let (deviation, difference) = (deviation(second), mean_of(first) - mean_of(second));
+    if difference.abs() > NEGLIGIBLE * mean {
+        let (mut sum, mut squares) = (0.0, 0.0);
+        for time in times {
+            sum += time - mean;
+            squares += sum * sum;
+        }
+        let statistic = squares / (count * count * deviation * deviation);
+        if !(statistic < BRIDGE_95) {
+            return None;
+        }
+    }
+    let quantile = student_95(GROUPS - 1);
+    Some(quantile * deviation / count.sqrt() / mean)
+}
+
+fn mean_of(values: &[f64]) -> f64 {
+    values.iter().sum::<f64>() / values.len() as f64
+}
+
+/// Returns the sample standard deviation.
+fn deviation(values: &[f64]) -> f64 {
+    let mean = mean_of(values);
+    let squares: f64 = values.iter().map(|value| (value - mean) * (value - mean)).sum();
+    (squares / (values.len() as f64 - 1.0)).sqrt()
+}
+
+/// Returns whether a reserve with this course lasts for `more` times its length.
+fn lasts(left: &[f64], more: f64) -> bool {
+    let (first, second) = left.split_at(left.len() / 2);
+    let used = mean_of(first) - mean_of(second);
+    let error = ((deviation(first).powi(2) + deviation(second).powi(2)) / second.len() as f64).sqrt();
+    let Some(&now) = left.last() else { return true };
+    // The halves' means lie half of the course apart.
+    used <= 3.0 * error || now > 2.0 * used * more * 1.05
+}
+
+/// Returns whether the percentiles that the whole test, `factor` times as many requests, can report are known.
+fn percentiles_known(latency: &LatencyHistogram, factor: f64) -> bool {
+    let count = latency.count() as f64;
+    PERCENTILES.iter().all(|&(percent, width)| {
+        let beyond = count * (1.0 - percent / 100.0);
+        if beyond * factor < BEYOND_MIN {
+            return true;
+        }
+        // Three deviations, since the latencies of neighbours are correlated.
+        let margin = 3.0 * beyond.sqrt();
+        let at = |beyond: f64| latency.percentile_ns(100.0 * (1.0 - beyond / count));
+        let (Some(low), Some(high)) = (at(beyond + margin), at(beyond - margin)) else {
+            return false;
+        };
+        (high - low) as f64 <= width * (high + low) as f64
+    })
+}

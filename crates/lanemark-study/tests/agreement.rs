@@ -1,0 +1,159 @@
+//! A run that ends when its figures have converged agrees with the whole run: drives of the library, loads and states,
+//! drawn by seed.
+
+use std::path::Path;
+
+use lanemark_schema::result::Sample;
+use lanemark_schema::rng::{Rng, StreamKey};
+use lanemark_schema::units::{Bytes, Ratio};
+use lanemark_schema::workload::{Pattern, Test};
+use lanemark_sim::spec::{Condition, MediaSpec};
+use lanemark_sim::{RunLength, SystemSpec, may_converge, run_length_watched};
+use lanemark_study::library::Kind;
+use lanemark_study::system::{NamedAt, SystemName};
+use lanemark_study::{Library, Location, System};
+
+/// The figures that are compared, each with the difference that is usual at most. No case may differ by more than
+/// [`FAR`] times that, and no more than [`FEW`] of the cases by more than once.
+const FIGURES: [(&str, f64); 3] = [("rate", 0.01), ("p99", 0.03), ("p99.9", 0.05)];
+const FAR: f64 = 3.0;
+const FEW: f64 = 0.05;
+/// Ports for drives of each kind, the first that fits.
+const PORTS: [&str; 4] =
+    ["workstation-z170:sata", "workstation-z170:m2", "server-pcie5:bay", "server-pcie5:sas"];
+/// The loads: block in KiB, pattern, share of reads, queue depth.
+const LOADS: [(u64, Pattern, f64, u32); 12] = [
+    (4, Pattern::Uniform, 1.0, 1),
+    (4, Pattern::Uniform, 1.0, 8),
+    (4, Pattern::Uniform, 1.0, 32),
+    (4, Pattern::Uniform, 0.0, 1),
+    (4, Pattern::Uniform, 0.0, 8),
+    (4, Pattern::Uniform, 0.0, 32),
+    (4, Pattern::Uniform, 0.7, 16),
+    (64, Pattern::Uniform, 1.0, 4),
+    (128, Pattern::Sequential, 1.0, 2),
+    (128, Pattern::Sequential, 0.0, 2),
+    (16, Pattern::Sequential, 1.0, 32),
+    (16, Pattern::Sequential, 0.0, 32),
+];
+const STATES: [Condition; 4] =
+    [Condition::Fresh, Condition::Purged, Condition::Sequential, Condition::Random];
+
+/// The library's drives, each in the first port that takes it.
+fn systems() -> Vec<(String, SystemSpec)> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../library");
+    let library = Library::in_folder(&folder).unwrap();
+    let assembled = |drive: String| {
+        PORTS.iter().find_map(|port| {
+            let name = format!("{drive}@{port}");
+            let parts = SystemName::parse(&name).unwrap();
+            let named_at = NamedAt::all(&Location::file(&name));
+            let system = System::assemble(&library, &parts, &named_at, &name, &[]).ok()?;
+            Some((name, system.spec.into_spec()))
+        })
+    };
+    let mut drives = library.names(Kind::Drive);
+    drives.sort();
+    drives.into_iter().filter_map(assembled).collect()
+}
+
+/// A case: its name, the whole sample, and the converged one.
+struct Case {
+    name: String,
+    whole: Sample,
+    converged: Sample,
+}
+
+impl Case {
+    fn drawn(random: &mut Rng, systems: &[(String, SystemSpec)], requests: u64) -> Option<Self> {
+        let (name, spec) = &systems[random.below(systems.len() as u64) as usize];
+        let (kib, pattern, reads, depth) = &LOADS[random.below(LOADS.len() as u64) as usize];
+        let (kib, reads, depth) = (*kib, *reads, *depth);
+        let state = STATES[random.below(STATES.len() as u64) as usize];
+        let span = Bytes::mebi([1024, 8192, 16384][random.below(3) as usize]);
+        let seed = random.next_u64();
+        let mut spec = spec.clone();
+        match &mut spec.first_mut().drive.media {
+            MediaSpec::Flash(flash) => flash.condition = state,
+            MediaSpec::Disk(_) => {}
+        }
+        let span = span.min(spec.first().drive.capacity);
+        let spec = spec.checked().ok()?;
+        let built = Test::random_read(Bytes::kibi(kib))
+            .pattern(pattern.clone())
+            .read_share(Ratio::new(reads).unwrap())
+            .queue_depth(depth)
+            .span(span)
+            .volume(Bytes::kibi(kib) * requests.min(8 * 1024 * 1024 / kib))
+            .build();
+        let test = built.unwrap();
+        if !may_converge(&spec, &test) {
+            return None;
+        }
+        let run = |length| {
+            let key = StreamKey::from_seed(seed);
+            run_length_watched(&spec, &test, key, length, &mut |_| true).unwrap()
+        };
+        let name = format!("{name} {state:?} {span} {kib} KiB {pattern:?} {reads} reads QD{depth}");
+        Some(Self { name, whole: run(RunLength::Whole), converged: run(RunLength::Converged) })
+    }
+
+    /// Returns the relative difference of each figure that both samples have.
+    fn differences(&self) -> [Option<f64>; FIGURES.len()] {
+        let figures = |sample: &Sample| {
+            let latency = sample.latency();
+            let percentile = |percent| latency.percentile_ns(percent).map(|ns| ns as f64);
+            [Some(sample.iops()), percentile(99.0), percentile(99.9)]
+        };
+        let (whole, converged) = (figures(&self.whole), figures(&self.converged));
+        std::array::from_fn(|at| Some((converged[at]? / whole[at]? - 1.0).abs()))
+    }
+}
+
+fn agree(count: usize, seed: u64, requests: u64) {
+    let systems = systems();
+    let mut random = Rng::new(StreamKey::from_seed(seed));
+    let (mut cases, mut ended, mut simulated, mut all) = (0, 0, 0, 0);
+    let mut beyond = [0; FIGURES.len()];
+    let mut far = Vec::new();
+    while cases < count {
+        let Some(case) = Case::drawn(&mut random, &systems, requests) else { continue };
+        cases += 1;
+        let (whole, part) = (case.whole.operations(), case.converged.converged);
+        all += whole;
+        simulated += part.map_or(whole, |part| part.simulated);
+        ended += usize::from(part.is_some());
+        for ((index, difference), (figure, usual)) in
+            case.differences().iter().enumerate().zip(FIGURES)
+        {
+            let Some(difference) = *difference else { continue };
+            beyond[index] += usize::from(difference > usual);
+            if difference > usual {
+                let line = format!("{}: {figure} {:.2}% off, {part:?}", case.name, difference * 100.0);
+                println!("{line}");
+                if difference > FAR * usual {
+                    far.push(line);
+                }
+            }
+        }
+    }
+    println!(
+        "{cases} cases, {ended} ended early, {simulated} of {all} requests; beyond {FIGURES:?}: {beyond:?}"
+    );
+    assert!(ended * 3 > cases, "only {ended} of {cases} cases ended early");
+    assert!(far.is_empty(), "{} are far off:\n{}", far.len(), far.join("\n"));
+    for (count, (figure, usual)) in beyond.iter().zip(FIGURES) {
+        let share = *count as f64 / cases as f64;
+        assert!(share <= FEW, "{figure}: {:.1}% of cases differ by more than {usual}", share * 100.0);
+    }
+}
+
+#[test]
+fn a_converged_run_agrees_with_the_whole_run() {
+    // `make agreement` draws 2,880 cases: 60 drives, 12 loads, 4 states.
+    let cases = std::env::var("LANEMARK_AGREEMENT").ok().and_then(|text| text.parse().ok());
+    match cases {
+        Some(cases) => agree(cases, 2, 300_000),
+        None => agree(24, 1, 60_000),
+    }
+}
