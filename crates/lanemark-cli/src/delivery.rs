@@ -30,7 +30,7 @@ struct Places {
     series: Option<Outlet>,
     shown: Shown,
     so_far: Mutex<Option<RunResult>>,
-    /// Whether the user has seen that saving failed.
+    /// Whether a message about failed saving was printed.
     told: AtomicBool,
 }
 

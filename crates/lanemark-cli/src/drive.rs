@@ -37,7 +37,7 @@ fn new(args: &DriveNewArgs) -> Result<Outcome, Failure> {
     // The user may have edited an existing file.
     if path.symlink_metadata().is_ok() {
         let message = format!("{}: already exists", path.display());
-        return Err(Failure::from(LabError::refused(message).hint("give another --out")));
+        return Err(Failure::from(LabError::refused(message).hint("give another file to --out")));
     }
     if let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty()) {
         std::fs::create_dir_all(folder).map_err(|error| {

@@ -114,7 +114,7 @@ fn kernel(program: &Path) -> PathBuf {
 fn why(ended: &ExactRun) -> Failure {
     let why = ended.why.clone().unwrap_or_else(|| match ended.ended {
         Some(status) => format!("its kernel ended with {status}"),
-        None => "it did not end by itself".to_owned(),
+        None => "it did not end".to_owned(),
     });
     let said = ended.said.trim_end();
     let said = if said.is_empty() { "nothing".to_owned() } else { format!("\n{said}") };

@@ -68,6 +68,7 @@ pub(crate) fn tell(opened: &Opened, buffered: bool) {
         tell!("note: the page cache is used, because direct I/O requires multiples of 512 B");
     }
 }
+
 /// Returns the result in another program's format; `None` for our own formats.
 pub(crate) fn foreign(result: &RunResult, format: Option<OutputFormat>) -> Option<String> {
     match format? {

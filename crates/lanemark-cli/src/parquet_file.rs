@@ -27,7 +27,7 @@ pub(crate) fn refuse_other(path: &Path) -> Result<(), Failure> {
     let ours = old.starts_with(b"PAR1") && old.windows(8).any(|part| part == b"lanemark");
     if std::fs::symlink_metadata(path).is_ok() && !ours {
         let message = format!("{}: exists and is not a Parquet file of Lanemark", path.display());
-        return Err(Failure::refused(message).hint("give another --out"));
+        return Err(Failure::refused(message).hint("give another file to --out"));
     }
     Ok(())
 }

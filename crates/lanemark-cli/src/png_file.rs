@@ -26,7 +26,7 @@ pub(crate) fn refuse_other(path: &Path) -> Result<(), Failure> {
         && head.windows(mark.len()).any(|part| part == mark.as_bytes());
     if std::fs::symlink_metadata(path).is_ok() && !ours {
         let message = format!("{}: exists and is not a drawing of Lanemark", path.display());
-        return Err(Failure::refused(message).hint("give another --out"));
+        return Err(Failure::refused(message).hint("give another file to --out"));
     }
     Ok(())
 }

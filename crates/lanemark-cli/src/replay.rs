@@ -196,7 +196,7 @@ fn way_out(fault: &RequestFault) -> &'static str {
             "use --as-fast-as-possible; an iolog of version 2 has times only after its first wait"
         }
         RequestFault::TooLate => "use a higher --speed",
-        RequestFault::NoDrive { .. } => "use --device",
+        RequestFault::NoDrive { .. } => "select a device with --device",
         RequestFault::OutOfRange { .. } => "use --wrap, or a drive as large as the recorded one",
         RequestFault::TooLong { .. } => "check that the lengths are in the unit of the format",
     }
@@ -204,7 +204,7 @@ fn way_out(fault: &RequestFault) -> &'static str {
 
 /// Returns the failure of a trace without a matching request; `others` and `actions` are its devices and events.
 pub(crate) fn nothing(trace: &str, others: &[String], actions: &[(char, &str)]) -> Failure {
-    let failure = Failure::input(format!("{trace}: there is no request to replay"));
+    let failure = Failure::input(format!("{trace}: contains no request to replay"));
     match (others, actions) {
         ([], []) => failure,
         ([], [.., (last, _)]) => {

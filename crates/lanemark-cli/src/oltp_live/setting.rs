@@ -1,13 +1,13 @@
 //! The values that are set before the measurement: buffer, time scale and the time that users spend elsewhere. Each
 //! depends only on the first system of the study, as in the study itself.
 //!
-//! - **Time scale.** A machine has fewer processors than the study's server. So the drives become slower by a factor:
-//!   the rate that the study's processors reach when all are busy, divided by the rate that this machine's processors
-//!   reach. The first rate is published: the transaction rate over the busy share of processors. The second follows from
-//!   the processor time of a transaction on this machine, of the server and the users. A first measurement uses a disk
-//!   without latency. Trials on the slowed disk follow, because sessions that sleep and wake take more processor time, and
-//!   because the disk's server uses processors that the study's drives do not use. They set the time scale so that at the
-//!   published rate the remaining processors are as busy as published.
+//! - **Time scale.** A machine has fewer processors than the study's server. So the drives become slower by a
+//!   factor: the rate that the study's processors reach when all are busy, divided by the rate that this machine's
+//!   processors reach. The first rate is published: the transaction rate over the busy share of processors. The second
+//!   is calculated from the processor time of a transaction on this machine, in the server and the users. A first
+//!   measurement uses a disk without latency. Trials on the slowed disk follow, because sessions that sleep and wake
+//!   take more processor time, and because the disk's server uses processors that the study's drives do not use. The
+//!   trials set the time scale so that at the published rate the remaining processors are as busy as published.
 //! - **Buffer.** It begins with the study's share of the pages in use. Probes then find the size at which a transaction
 //!   reads as much from the disk as the simulated one, because another type of database spreads the same rows over other
 //!   pages.
@@ -159,7 +159,7 @@ impl Setting<'_> {
                 let alone = Cost { database_us: processor_us, disk_us: 0.0, busy: 0.0 };
                 rounded(rate / alone.rate(cores(), busy))
             }
-            (None, None) => return Err(Failure::input("the study determines no time scale")),
+            (None, None) => return Err(Failure::input("the study has no figures for a time scale")),
         };
         let pause = Duration::from_secs_f64(self.asked.elsewhere.as_seconds() * scale);
         Ok(Set { scale, pause, loaded, processor_us })
