@@ -58,16 +58,19 @@ use crate::formats::OutputFormat;
 #[cfg(feature = "oltp")]
 use crate::oltp_args::OltpArgs;
 
-/// How much of a drive's speed reaches the application, where the rest is lost, and what another path
-/// would give.
+/// Measure, simulate and explain storage paths: how much of a drive's speed reaches the application, where the rest is
+/// lost, and what another path would give.
 #[derive(Debug, Parser)]
 #[command(
     name = "lanemark",
     version,
     after_help = "\
 Exit codes:
-  0 done; 1 the run failed or a check found damage; 2 something in the input is wrong;
-  3 a target was refused so that nothing is lost; 130 interrupted, what had ended is saved",
+  0    success
+  1    the run failed, or a check found damage
+  2    the input is invalid
+  3    a target was refused, to protect existing data
+  130  interrupted (SIGINT); the completed tests are saved",
     max_term_width = 100
 )]
 pub(crate) struct Args {
@@ -77,34 +80,34 @@ pub(crate) struct Args {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
-    /// Run a study: modelled systems held against published figures
+    /// Run a study: compare modelled systems with published figures
     Study(StudyArgs),
     /// Simulate a workload on a modelled drive in a port of a modelled platform
     Sim(SimArgs),
-    /// Simulate one test over ranges of any parameters, into a CSV file with curves
+    /// Simulate one test over ranges of parameters, write the points as CSV, and draw curves
     Sweep(SweepArgs),
     /// Replay a recorded trace on a modelled system
     Replay(ReplayArgs),
-    /// Show the hops of a modelled system with what each can carry, and draw its platform
+    /// Show each hop of a modelled system with its ceiling, and draw the platform
     Path(PathArgs),
-    /// Show the storage paths of this machine, link by link, and what limits them
+    /// Show the storage paths of this machine link by link, with the limit of each path
     Inspect(InspectArgs),
     /// Measure a workload on a real file, folder or block device
     Bench(BenchArgs),
-    /// Make a result of what fio has measured
+    /// Convert output of fio to saved results
     Import(ImportArgs),
     /// Write a saved result in another program's format
     Export(ExportArgs),
-    /// Write what can be judged later, and judge it: after a kill, after a power cut
+    /// Write data with a journal, and check the data after a kill or a power cut
     Verify(VerifyArgs),
-    /// Fit a drive's model to measured results, and write it as a drive of the library
+    /// Fit a drive's model to measured results, and write a drive file
     Fit(FitArgs),
-    /// Write a drive file from what its box says, or show what a drive's values follow from
+    /// Write a drive file from the ratings on a box, or show the origin of a drive's values
     Drive(DriveArgs),
-    /// Say what the same work would do on another path: port, platform, drive or queue depth
+    /// Predict the same work on another path: another port, platform, drive or queue depth
     #[command(name = "whatif")]
     WhatIf(WhatIfArgs),
-    /// List what was run and saved
+    /// List saved results
     Results(ResultsArgs),
     /// Compare two results test by test
     Compare(CompareArgs),
@@ -112,22 +115,22 @@ pub(crate) enum Command {
     Report(ReportArgs),
     /// Draw one chart of saved results, as SVG or PNG
     Plot(PlotArgs),
-    /// Work out battery life, the rate of a stream, or how many servers a load takes
+    /// Calculate battery life, the rate of a stream, or the number of servers for a load
     Plan(PlanArgs),
     /// Load, run, check and compare a TPC-C-derived workload on a real database
     #[cfg(feature = "oltp")]
     Oltp(OltpArgs),
-    /// List the drives, platforms and workloads that can be named, or show one
+    /// List the drives, platforms, hosts and workloads of the library, or show one
     Library(LibraryListArgs),
-    /// Print completions for a shell, or write manual pages
+    /// Print shell completions, or write manual pages
     Completions(CompletionsArgs),
     /// Serve a modelled system as a block device with real data, over NBD
     #[cfg(feature = "serve")]
     Serve(Box<ServeArgs>),
-    /// Command a server: its status, faults, a power cut
+    /// Control a running server: print its status, inject a fault, cut its power, or stop it
     #[cfg(feature = "serve")]
     ServeControl(ServeControlArgs),
-    /// Run a command in a kernel of its own, whose clock is the simulator's and whose disk is the modelled drive
+    /// Run a command in a separate kernel whose clock is the simulator's and whose disk is the modelled drive
     #[cfg(feature = "serve")]
     Exact(Box<ExactArgs>),
     /// Open the laboratory in a browser on this machine
@@ -137,18 +140,18 @@ pub(crate) enum Command {
 
 #[derive(Debug, ClapArgs)]
 pub(crate) struct StudyArgs {
-    /// The study's file, studies/NAME.toml
+    /// Study file, such as studies/NAME.toml
     pub(crate) file: PathBuf,
-    /// A saved result of `lanemark bench` to show beside it
+    /// Saved result of `lanemark bench` to show next to the simulated figures
     #[arg(long, value_name = "RESULT")]
     pub(crate) measured: Option<PathBuf>,
-    /// Also write one HTML page
+    /// Also write an HTML page to this file
     #[arg(long, value_name = "FILE")]
     pub(crate) html: Option<PathBuf>,
-    /// Say what limits each test, by running it again with one hop twice as fast (about a dozen runs)
+    /// Find the bottleneck of each test by rerunning it with one hop at a time twice as fast (about a dozen runs)
     #[arg(long)]
     pub(crate) bottleneck: bool,
-    /// Leave out the 80% intervals, for which short versions of each test run with the uncertain values changed
+    /// Skip the 80% intervals, which need more short simulations with the uncertain values varied
     #[arg(long)]
     pub(crate) no_interval: bool,
     #[command(flatten)]
@@ -159,24 +162,24 @@ pub(crate) struct StudyArgs {
 const SYSTEMS: &str = "\
 Systems:
   DRIVE@PLATFORM:PORT              one drive in a port
-  DRIVE@PLATFORM:PORT|PORT         a drive with two ports, by both
-  DRIVE@PLATFORM:PORT+PORT         two drives, each with a test of its own
-  DRIVE@PLATFORM:PORT+OTHER:PORT   two drives of two kinds
-  stripe-64KiB:DRIVE@PLATFORM:PORT+PORT   all of them as one volume, striped by chunks of 64 KiB
-                                   (stripe: is 512 KiB)
-  mirror:DRIVE@PLATFORM:PORT+PORT  all of them as one volume, mirrored";
+  DRIVE@PLATFORM:PORT|PORT         one drive, connected through both of its ports
+  DRIVE@PLATFORM:PORT+PORT         two drives, each of which runs the test
+  DRIVE@PLATFORM:PORT+OTHER:PORT   two different drives
+  stripe-64KiB:DRIVE@PLATFORM:PORT+PORT   all drives as one volume, striped in chunks of 64 KiB
+                                   (stripe: means 512 KiB)
+  mirror:DRIVE@PLATFORM:PORT+PORT  all drives as one volume, mirrored";
 
 #[derive(Debug, ClapArgs)]
 #[command(after_help = SYSTEMS)]
 pub(crate) struct SimArgs {
-    /// The system, written DRIVE@PLATFORM:PORT, or as below
+    /// System, written DRIVE@PLATFORM:PORT or in another form below
     pub(crate) system: String,
-    /// The workload's name or file, also fio's .fio and Iometer's .icf; WORKLOAD:TEST for one of its tests
+    /// Workload name or file, including fio's .fio and Iometer's .icf; WORKLOAD:TEST selects one test
     pub(crate) workload: String,
-    /// Set a model value for this run, drive.flash.read="60 us"
+    /// Override a model value for this run, such as drive.flash.read="60 us" (repeatable)
     #[arg(long, value_name = "PARAMETER=VALUE")]
     pub(crate) set: Vec<String>,
-    /// Let something go wrong in each test, "power-cut at=2s boot=5s"; may be given again
+    /// Inject a fault into each test, such as "power-cut at=2s boot=5s" (repeatable)
     #[arg(long, value_name = "FAULT")]
     pub(crate) fault: Vec<String>,
     /// Show the time budget of every test
@@ -184,13 +187,13 @@ pub(crate) struct SimArgs {
     pub(crate) detail: bool,
     #[command(flatten)]
     pub(crate) over_time: OverTimeArgs,
-    /// Say what limits each test, by running it again with one hop twice as fast (about a dozen runs)
+    /// Find the bottleneck of each test by rerunning it with one hop at a time twice as fast (about a dozen runs)
     #[arg(long)]
     pub(crate) bottleneck: bool,
-    /// Leave out the 80% intervals, for which short versions of each test run with the uncertain values changed
+    /// Skip the 80% intervals, which need more short simulations with the uncertain values varied
     #[arg(long)]
     pub(crate) no_interval: bool,
-    /// Format of the result on stdout [default: table]
+    /// Output format on stdout [default: table]
     #[arg(long, value_name = "FORMAT", conflicts_with = "json")]
     pub(crate) output_format: Option<OutputFormat>,
     #[command(flatten)]
@@ -201,62 +204,63 @@ pub(crate) struct SimArgs {
 
 #[derive(Debug, ClapArgs)]
 #[command(after_help = "\
-Formats, told from a trace's first line:
+Formats, detected from the first line of a trace:
   msr       MSR Cambridge: Timestamp,Hostname,DiskNumber,Type,Offset,Size,ResponseTime
-  blkparse  the text that blkparse prints by default of a blktrace recording
+  blkparse  the text that blkparse prints by default for a blktrace recording
   iolog     fio's write_iolog, version 2 or 3
   mqsim     arrival in ns, device, first sector, sectors, 0 for a write or 1 for a read
-  csv       any columns named time_us (or _ns, _ms, _s), operation, offset, length,
-            and where there are any device, thread
+  csv       columns in any order, named time_us (or _ns, _ms, _s), operation, offset, length,
+            and optionally device and thread
 
-Requests come at their recorded times, and latency counts from those, unless
---as-fast-as-possible is given. An iolog of version 2 has times only where it has waits.
-Traces packed by gzip or Zstandard are read as they are; others from a pipe, /dev/stdin.")]
+Requests are submitted at their recorded times, from which latency is measured, unless
+--as-fast-as-possible is given. An iolog of version 2 has times only if it has waits.
+Traces compressed with gzip or Zstandard are read directly. Decompress other formats into a pipe,
+and give /dev/stdin as the trace.")]
 pub(crate) struct ReplayArgs {
-    /// The system, written DRIVE@PLATFORM:PORT; further ports after + for traces of several devices, and
-    /// stripe-64KiB: or mirror: before it for one volume over all of them
+    /// System, written DRIVE@PLATFORM:PORT; for a trace of several devices, add ports after +, or write stripe-64KiB:
+    /// or mirror: before the system for one volume over all drives
     pub(crate) system: String,
-    /// The trace's file
+    /// Trace file
     pub(crate) trace: PathBuf,
-    /// The trace's format: msr, blkparse, iolog, mqsim, disksim or csv [default: told from its first lines]
+    /// Trace format: msr, blkparse, iolog, mqsim, disksim or csv [default: detected from the first lines]
     #[arg(long)]
     pub(crate) format: Option<Format>,
-    /// How many times as fast as recorded, "2x" or "0.5x" [default: 1x]
+    /// Replay speed relative to the recording, "2x" or "0.5x" [default: 1x]
     #[arg(long, value_name = "FACTOR")]
     pub(crate) speed: Option<Speed>,
-    /// Submit the next request when one is complete, whatever the recorded times
+    /// Submit the next request when one completes, regardless of the recorded times
     #[arg(long, conflicts_with = "speed")]
     pub(crate) as_fast_as_possible: bool,
-    /// Requests outstanding with --as-fast-as-possible
+    /// Number of outstanding requests with --as-fast-as-possible
     #[arg(long, value_name = "N", requires = "as_fast_as_possible", default_value_t = 32)]
     #[arg(value_parser = clap::value_parser!(u32).range(1..=i64::from(OUTSTANDING_MAX)))]
     pub(crate) queue_depth: u32,
-    /// Replay this device or file of the trace, by its name there; again for the system's next drive
-    /// [default: all, the first to appear on the first drive]
+    /// Replay only this device or file of the trace, by its name there; repeat the option for the system's next drive
+    /// [default: all devices, on the drives in order of their first request]
     #[arg(long, value_name = "NAME")]
     pub(crate) device: Vec<String>,
-    /// Put the requests of all these devices on one drive, at the places that they have on their own
+    /// Replay the requests of all these devices on one drive, at their original offsets
     #[arg(long)]
     pub(crate) as_one: bool,
-    /// Replay so many requests and leave out the rest
+    /// Replay only the first N requests
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     pub(crate) limit: Option<u64>,
-    /// Move requests behind the end of the drive into it, by the remainder of their offset
+    /// Move requests beyond the end of the drive into it, to the remainder of their offset
     #[arg(long)]
     pub(crate) wrap: bool,
-    /// Which of blkparse's events to replay: Q, G, I, D or C [default: Q, queued]
+    /// blkparse event to replay: Q, G, I, D or C [default: Q, queued]
     #[arg(long, value_name = "LETTER")]
     pub(crate) action: Option<Action>,
-    /// How much of each drive lies written when the replay begins, "100GB" [default: all]
+    /// Size of the part of each drive that is written before the replay begins, "100GB" [default: all]
     #[arg(long, value_name = "SIZE")]
     pub(crate) filled: Option<Bytes>,
-    /// The seed of what happens by chance inside the drives
+    /// Seed of random events inside the drives
     #[arg(long, default_value_t = 1)]
     pub(crate) seed: u64,
-    /// Set a model value for this run, drive.flash.read="60 us"
+    /// Override a model value for this run, such as drive.flash.read="60 us" (repeatable)
     #[arg(long, value_name = "PARAMETER=VALUE")]
     pub(crate) set: Vec<String>,
-    /// Let something go wrong, "media-error range=1GiB..2GiB at=10s drive=0"; may be given again
+    /// Inject a fault, such as "media-error range=1GiB..2GiB at=10s drive=0" (repeatable)
     #[arg(long, value_name = "FAULT")]
     pub(crate) fault: Vec<String>,
     /// Print the result as JSON instead of tables
@@ -271,23 +275,23 @@ pub(crate) struct ReplayArgs {
 #[derive(Debug, ClapArgs)]
 #[command(after_help = SYSTEMS)]
 pub(crate) struct PathArgs {
-    /// The system, written DRIVE@PLATFORM:PORT, or as below; or a platform alone
+    /// System, written DRIVE@PLATFORM:PORT or in another form below; or only a platform
     pub(crate) system: String,
-    /// The test that the ceilings are for, WORKLOAD:TEST [default: reads of 128 KiB in order]
+    /// Test for which to calculate the ceilings, WORKLOAD:TEST [default: sequential reads of 128 KiB]
     pub(crate) workload: Option<String>,
-    /// Set a model value, platform.link.dmi.latency="1 us"
+    /// Override a model value, such as platform.link.dmi.latency="1 us" (repeatable)
     #[arg(long, value_name = "PARAMETER=VALUE")]
     pub(crate) set: Vec<String>,
-    /// Also draw the platform to this file
+    /// Also draw the platform to this SVG file
     #[arg(long, value_name = "FILE")]
     pub(crate) svg: Option<PathBuf>,
-    /// Leave out the 80% interval, for which short versions of the test run with the uncertain values changed
+    /// Skip the 80% interval, which needs more short simulations with the uncertain values varied
     #[arg(long)]
     pub(crate) no_interval: bool,
-    /// Print the view as JSON instead of text
+    /// Print JSON instead of text
     #[arg(long)]
     pub(crate) json: bool,
-    /// The seed of the run that the ceilings are held against
+    /// Seed of the run that is compared with the ceilings
     #[arg(long, default_value_t = 1)]
     pub(crate) seed: u64,
     #[command(flatten)]
@@ -296,28 +300,28 @@ pub(crate) struct PathArgs {
 
 #[derive(Debug, ClapArgs)]
 pub(crate) struct InspectArgs {
-    /// A block device, `nvme0n1` or `/dev/nvme0n1`, or a path that lies on one [default: all devices]
+    /// Block device, `nvme0n1` or `/dev/nvme0n1`, or a path on one [default: all devices]
     #[arg(value_name = "DEVICE|PATH")]
     pub(crate) target: Option<String>,
-    /// The sysfs tree to read: this machine's, a copy, or a capture, FILE.tar
+    /// sysfs tree to read: this machine's, a copy of one, or a capture FILE.tar
     #[arg(long, value_name = "ROOT", default_value = "/sys")]
     pub(crate) sysfs: PathBuf,
-    /// Also write what is read to this new file, for --sysfs on any machine; it has drives' serial numbers
+    /// Also write the read files to this new archive, for --sysfs on any machine; it contains serial numbers of drives
     #[arg(long, value_name = "FILE.tar")]
     pub(crate) capture: Option<PathBuf>,
-    /// Read what `lspci -vvv` or `lspci -tv` printed, whole or a part of it, as a file or a paste (`-` reads a pipe)
+    /// Read the output of `lspci -vvv` or `lspci -tv`, complete or partial, from this file (`-`: from stdin)
     #[arg(long, value_name = "FILE", conflicts_with_all = ["sysfs", "capture"])]
     pub(crate) lspci: Option<PathBuf>,
-    /// Also tell what each link can carry for this test, WORKLOAD:TEST
+    /// Also show the ceiling of each link for this test, WORKLOAD:TEST
     #[arg(long, value_name = "WORKLOAD:TEST", requires = "target")]
     pub(crate) workload: Option<String>,
-    /// Print the inspection as JSON instead of text
+    /// Print JSON instead of text
     #[arg(long)]
     pub(crate) json: bool,
-    /// Also draw the paths to this file
+    /// Also draw the paths to this SVG file
     #[arg(long, value_name = "FILE")]
     pub(crate) svg: Option<PathBuf>,
-    /// Also write the machine to this file as a platform, with a port for each drive, for `whatif` and `sim`
+    /// Also write the machine to this platform file, with a port for each drive, for `whatif` and `sim`
     #[arg(long, value_name = "FILE")]
     pub(crate) as_platform: Option<PathBuf>,
     #[command(flatten)]
@@ -326,59 +330,59 @@ pub(crate) struct InspectArgs {
 
 #[derive(Debug, ClapArgs)]
 pub(crate) struct BenchArgs {
-    /// A file to create, measure and remove; a folder to do so in; or a block device
+    /// File to create, measure and remove; folder for such a file; or block device
     pub(crate) path: PathBuf,
-    /// The workload's name or file, also fio's .fio and Iometer's .icf; WORKLOAD:TEST for one of its tests
+    /// Workload name or file, including fio's .fio and Iometer's .icf; WORKLOAD:TEST selects one test
     #[arg(long, default_value = "crystaldiskmark-8")]
     pub(crate) workload: String,
-    /// Lets this existing file be overwritten; must name the same file as PATH
+    /// Allow this existing file to be overwritten; must name the same file as PATH
     #[arg(long, value_name = "PATH")]
     pub(crate) overwrite: Option<PathBuf>,
-    /// Format of the result on stdout [default: table]
+    /// Output format on stdout [default: table]
     #[arg(long, value_name = "FORMAT", conflicts_with = "json")]
     pub(crate) output_format: Option<OutputFormat>,
-    /// Lets this block device be written, all of it; must name the same device as PATH
+    /// Allow all of this block device to be overwritten; must name the same device as PATH
     #[arg(long, value_name = "DEVICE")]
     pub(crate) i_will_lose_all_data_on: Option<PathBuf>,
-    /// Bring the device back to new first: discard, secure-discard, or a command of the shell
+    /// Return the device to its fresh state first: discard, secure-discard, or a shell command
     #[arg(long, value_name = "HOW", requires = "i_will_lose_all_data_on")]
     pub(crate) purge: Option<String>,
-    /// Write all of the target twice over first, 128 KiB in order (SNIA)
+    /// Write the whole target twice first, in sequential blocks of 128 KiB (SNIA)
     #[arg(long)]
     pub(crate) precondition: bool,
-    /// Show the run on the full screen while it goes on
+    /// Show the progress of the run on the full screen
     #[arg(long)]
     pub(crate) watch: bool,
-    /// Also try a deeper queue for each test, and say what limited it
+    /// Also try a deeper queue for each test, and report what limited the test
     #[arg(long)]
     pub(crate) explain: bool,
-    /// Also print each test in detail: latencies, the device, the processors
+    /// Also print the details of each test: latencies, device and processors
     #[arg(long)]
     pub(crate) detail: bool,
-    /// How requests are made: io_uring, sync (one at a time), or null (asks nothing of the target)
-    /// [default: as a job file says, else io_uring]
+    /// I/O engine: io_uring, sync (one request at a time), or null (no requests reach the target)
+    /// [default: the engine of a job file, else io_uring]
     #[arg(long, value_name = "NAME")]
     pub(crate) engine: Option<EngineKind>,
-    /// Go through the page cache
+    /// Use the page cache instead of direct I/O
     #[arg(long)]
     pub(crate) buffered: bool,
-    /// Keep each thread on one processor, those beside the device first
+    /// Pin each thread to one processor, beginning with the processors nearest to the device
     #[arg(long)]
     pub(crate) pin: bool,
-    /// Keep the processors out of their idle states (needs root)
+    /// Keep the processors out of idle states (needs root)
     #[arg(long)]
     pub(crate) no_idle: bool,
-    /// Let a thread of the kernel take submissions (io_uring)
+    /// Submit requests through a polling kernel thread (io_uring)
     #[arg(long)]
     pub(crate) sqpoll: bool,
-    /// Look for completions instead of waiting for interrupts (needs a polled queue)
+    /// Poll for completions instead of waiting for interrupts (needs a polled queue)
     #[arg(long)]
     pub(crate) iopoll: bool,
-    /// Register neither buffers nor file with the kernel (io_uring)
+    /// Register neither the buffers nor the file with the kernel (io_uring)
     #[arg(long)]
     pub(crate) unregistered: bool,
-    /// When a request fails, end the run with what there is, or count the failure and go on
-    /// [default: as a job file says, else stop]
+    /// Reaction to a failed request: end the run and keep its results, or count the failure and continue
+    /// [default: the setting of a job file, else stop]
     #[arg(long, value_name = "WHAT")]
     pub(crate) on_error: Option<OnErrorArg>,
     #[command(flatten)]
@@ -394,19 +398,19 @@ pub(crate) struct BenchArgs {
 /// The view of a run over time.
 #[derive(Debug, ClapArgs)]
 pub(crate) struct OverTimeArgs {
-    /// Run every test in rounds of this length, "60s", until they are steady by SNIA's rule
+    /// Run every test in rounds of this length, "60s", until it reaches SNIA's steady state
     #[arg(long, value_name = "ROUND", conflicts_with = "duration")]
     pub(crate) steady: Option<Duration>,
-    /// The figure that must be steady: iops, throughput or latency [default: iops]
+    /// Figure that must be steady: iops, throughput or latency [default: iops]
     #[arg(long, value_name = "FIGURE", requires = "steady")]
     pub(crate) track: Option<Tracked>,
-    /// Record each test in intervals of this length, "1s" [default: a thousand for tests of a minute or more]
+    /// Record each test in intervals of this length, "1s" [default: 1,000 intervals for tests of 1 min or more]
     #[arg(long, value_name = "TIME")]
     pub(crate) interval: Option<Duration>,
-    /// Also write the intervals of the one test, or the last, to this CSV file
+    /// Also write the intervals of the last test to this CSV file
     #[arg(long, value_name = "FILE")]
     pub(crate) series: Option<PathBuf>,
-    /// Also write one HTML page
+    /// Also write an HTML page to this file
     #[arg(long, value_name = "FILE")]
     pub(crate) html: Option<PathBuf>,
 }
@@ -442,7 +446,7 @@ impl From<After> for Since {
 pub(crate) enum OnErrorArg {
     /// End the run
     Stop,
-    /// Count it and go on
+    /// Count the failure and continue
     Continue,
 }
 
@@ -458,7 +462,7 @@ impl From<OnErrorArg> for OnError {
 /// The arguments that all runs have in common.
 #[derive(Debug, ClapArgs)]
 pub(crate) struct RunArgs {
-    /// The seed of all random numbers
+    /// Seed of all random numbers
     #[arg(long, default_value_t = 1)]
     pub(crate) seed: u64,
     /// Print the result as JSON instead of a table
@@ -472,18 +476,18 @@ pub(crate) struct RunArgs {
 
 #[derive(Debug, ClapArgs)]
 pub(crate) struct ExportArgs {
-    /// A saved result; FILE#SYSTEM for one system of a study
+    /// Saved result; FILE#SYSTEM selects one system of a study
     pub(crate) result: String,
-    /// The format
+    /// Output format
     #[arg(long, value_name = "FORMAT", default_value = "fio-json")]
     pub(crate) output_format: OutputFormat,
-    /// The columns of csv and parquet: of tests, of samples (repeats), of hops, of series (over time), or of latencies
+    /// Rows of csv and parquet: tests, samples (repeats), hops, series (over time) or latencies [default: tests]
     #[arg(long, value_name = "TABLE", value_parser = table)]
     pub(crate) table: Option<RunTable>,
-    /// Write to this new file in place of stdout
+    /// Write to this new file instead of stdout
     #[arg(long, value_name = "FILE", conflicts_with = "split")]
     pub(crate) out: Option<PathBuf>,
-    /// Write a file for each test to this folder, as fio-plot needs them, in place of all to stdout
+    /// Write one file for each test to this folder, as fio-plot requires, instead of one text to stdout
     #[arg(long, value_name = "FOLDER")]
     pub(crate) split: Option<PathBuf>,
 }
@@ -492,26 +496,26 @@ pub(crate) struct ExportArgs {
 fn table(text: &str) -> Result<RunTable, String> {
     let found = RunTable::ALL.iter().find(|(name, _)| *name == text);
     let names = RunTable::ALL.map(|(name, _)| name).join(", ");
-    found.map(|(_, table)| *table).ok_or(format!("is none of {names}"))
+    found.map(|(_, table)| *table).ok_or(format!("expected one of {names}"))
 }
 
 #[derive(Debug, ClapArgs)]
 pub(crate) struct CompareArgs {
-    /// A saved result; FILE#SYSTEM for one system of a study
+    /// First saved result; FILE#SYSTEM selects one system of a study
     pub(crate) a: String,
-    /// The result to compare with it
+    /// Saved result to compare with the first
     pub(crate) b: String,
 }
 
 #[derive(Debug, ClapArgs)]
 pub(crate) struct ReportArgs {
-    /// Saved results: at most one study, and any number of runs; or the CSV file of one sweep
+    /// Saved results: up to one study and any number of runs, or the CSV file of one sweep
     #[arg(required = true)]
     pub(crate) results: Vec<PathBuf>,
-    /// The page to write
+    /// HTML page to write
     #[arg(long, value_name = "FILE")]
     pub(crate) html: PathBuf,
-    /// Charts to point at and to zoom, drawn by this library, which `make charts` makes: target/tools/charts.js
+    /// Add interactive charts, drawn by this library, which `make charts` builds: target/tools/charts.js
     #[arg(long, value_name = "LIBRARY")]
     pub(crate) interactive: Option<PathBuf>,
 }

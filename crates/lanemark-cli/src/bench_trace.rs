@@ -65,7 +65,7 @@ impl Recorded {
         };
         let name = path.display();
         if trace.wrap && args.scale.size.is_none() {
-            return Err(Failure::input("--wrap: into how much of the target?").hint("give --size"));
+            return Err(Failure::input("--wrap: requires a size to wrap into").hint("give --size"));
         }
         recorded.wrap = args.scale.size.filter(|_| trace.wrap).map(Bytes::get);
         let found = recorded.look(path)?;
@@ -77,8 +77,8 @@ impl Recorded {
         }
         if Bytes(found.longest) > BLOCK.max {
             let longest = Bytes(found.longest);
-            return Err(Failure::input(format!("{name}: a request of {longest}"))
-                .hint("is the length in the unit that the format has?"));
+            return Err(Failure::input(format!("{name}: a request of {longest} is too long"))
+                .hint("check that the lengths are in the unit of the format"));
         }
         let depth = trace.outstanding.unwrap_or(OUTSTANDING_USUAL);
         recorded.workload.tests.push(found.test(&recorded.workload.name, depth));
@@ -119,8 +119,8 @@ impl Recorded {
         // The file is read twice, so it cannot be a pipe.
         if input::is_piped(path) {
             let message =
-                format!("{name}: a trace for `bench` is read twice, and a pipe only once");
-            return Err(Failure::input(message).hint("save it to a file, and name that"));
+                format!("{name}: `bench` reads a trace twice, but a pipe can be read only once");
+            return Err(Failure::input(message).hint("save the trace to a file, and give the file"));
         }
         let file = input::open(path)
             .map_err(|error| Failure::input(format!("{name}: can't be read: {error}")))?;

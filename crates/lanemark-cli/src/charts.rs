@@ -20,12 +20,12 @@ const LENGTH_MAX: u64 = 4 << 20;
 pub(crate) fn library(path: &Path) -> Result<ChartLibrary, Failure> {
     let wrong = |message: String| {
         Failure::input(message)
-            .hint("`make charts` makes target/tools/charts.js, and `--interactive` takes that file")
+            .hint("build it with `make charts`, and give --interactive target/tools/charts.js")
     };
     let script = input::text(path, LENGTH_MAX).map_err(|error| wrong(error.to_string()))?;
     if opened::hash(script.as_bytes()) != DIGEST {
-        let message = format!("{}: is not the library of charts that pages take", path.display());
+        let message = format!("{}: is not the chart library of this version", path.display());
         return Err(wrong(message));
     }
-    ChartLibrary::new(script).map_err(|end| wrong(format!("{}: has `{end}`", path.display())))
+    ChartLibrary::new(script).map_err(|end| wrong(format!("{}: contains `{end}`", path.display())))
 }

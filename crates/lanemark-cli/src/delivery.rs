@@ -30,7 +30,7 @@ struct Places {
     series: Option<Outlet>,
     shown: Shown,
     so_far: Mutex<Option<RunResult>>,
-    /// Whether the user has seen that saving failed.
+    /// Whether a message about failed saving was printed.
     told: AtomicBool,
 }
 
@@ -70,7 +70,7 @@ impl Delivery {
     pub(crate) fn save_on_the_way(&self, result: &mut RunResult) -> Option<String> {
         let failure = self.save(result).err()?;
         let first = !self.0.told.swap(true, Ordering::Relaxed);
-        first.then(|| format!("{}; the run goes on", failure.to_string().trim_end()))
+        first.then(|| format!("{}; the run continues", failure.to_string().trim_end()))
     }
 
     /// Ends the run and delivers the result to all outputs.
@@ -82,7 +82,7 @@ impl Delivery {
     /// Ends a run that was interrupted before its first sample.
     pub(crate) fn deliver_nothing(&self) {
         stop::ends_itself();
-        tell!("interrupted before anything had ended; nothing is saved");
+        tell!("interrupted before a test was complete; nothing is saved");
     }
 
     fn to_all(&self, result: &mut RunResult) -> Result<(), Failure> {
@@ -116,7 +116,7 @@ impl Delivery {
     /// Delivers the last saved result of an interrupted run.
     fn deliver_so_far(&self) {
         let Some(mut result) = self.so_far().clone() else {
-            return tell!("interrupted before anything had ended; nothing is saved");
+            return tell!("interrupted before a test was complete; nothing is saved");
         };
         if !result.warnings.contains(&Warning::Interrupted) {
             result.warnings.push(Warning::Interrupted);

@@ -30,18 +30,18 @@ fn new(args: &DriveNewArgs) -> Result<Outcome, Failure> {
     let path =
         args.out.clone().unwrap_or_else(|| PathBuf::from(workload::slug(&args.name) + ".toml"));
     if path.extension().is_none_or(|extension| extension != "toml") {
-        let message = format!("--out {}: a drive file ends in .toml", path.display());
+        let message = format!("--out {}: expected a .toml file", path.display());
         return Err(Failure::input(message));
     }
     rated::check(&library, &text)?;
     // The user may have edited an existing file.
     if path.symlink_metadata().is_ok() {
-        let message = format!("{}: is there already", path.display());
-        return Err(Failure::from(LabError::refused(message).hint("give another --out")));
+        let message = format!("{}: already exists", path.display());
+        return Err(Failure::from(LabError::refused(message).hint("give another file to --out")));
     }
     if let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty()) {
         std::fs::create_dir_all(folder).map_err(|error| {
-            Failure::input(format!("{}: can't be made: {error}", folder.display()))
+            Failure::input(format!("{}: can't be created: {error}", folder.display()))
         })?;
     }
     let outlet = Outlet::open(&path, &RATED)?;
@@ -91,21 +91,21 @@ fn text(args: &DriveNewArgs) -> Result<String, Failure> {
         }
     };
     need(args.protocol.is_some(), "--protocol nvme, sata or sas");
-    need(args.capacity.is_some(), "--capacity, as \"2 TB\"");
+    need(args.capacity.is_some(), "--capacity, such as \"2 TB\"");
     match args.protocol {
         Some(Protocol::Nvme) => {
-            need(args.generation.is_some(), "--generation of PCI Express, 1 to 5");
-            need(args.lanes.is_some(), "--lanes of PCI Express");
+            need(args.generation.is_some(), "--generation, the PCI Express generation, 1 to 5");
+            need(args.lanes.is_some(), "--lanes, the number of PCI Express lanes");
         }
-        Some(Protocol::Sata) => need(args.rate.is_some(), "--rate, \"6 Gb/s\" or what it has"),
-        Some(Protocol::Sas) => need(args.rate.is_some(), "--rate, \"12 Gb/s\" or what it has"),
+        Some(Protocol::Sata) => need(args.rate.is_some(), "--rate, such as \"6 Gb/s\""),
+        Some(Protocol::Sas) => need(args.rate.is_some(), "--rate, such as \"12 Gb/s\""),
         None => {}
     }
-    need(args.read.is_some(), "--read, its sequential reads");
+    need(args.read.is_some(), "--read, the rate of sequential reads");
     if args.kind == Media::Hdd {
-        need(args.rpm.is_some(), "--rpm");
+        need(args.rpm.is_some(), "--rpm, the revolutions per minute");
     } else {
-        need(args.write.is_some(), "--write, its sequential writes");
+        need(args.write.is_some(), "--write, the rate of sequential writes");
     }
     let is_nvme = args.protocol == Some(Protocol::Nvme);
     for (given, option) in [
@@ -114,11 +114,11 @@ fn text(args: &DriveNewArgs) -> Result<String, Failure> {
         (args.lanes.is_some() && !is_nvme, "--lanes"),
     ] {
         if given && args.protocol.is_some() {
-            missing.push(format!("{option} is not for that protocol: leave it out"));
+            missing.push(format!("{option} does not apply to that protocol: remove it"));
         }
     }
     if !missing.is_empty() {
-        let message = format!("a drive file needs more:\n  {}", missing.join("\n  "));
+        let message = format!("the options do not describe a drive:\n  {}", missing.join("\n  "));
         return Err(Failure::input(message).hint("`lanemark drive new --help` has an example"));
     }
     let text = |text: &str| FileValue::Text(text.to_owned());
@@ -133,7 +133,7 @@ fn text(args: &DriveNewArgs) -> Result<String, Failure> {
     let rate = |rate: BytesPerSecond| whole(rate.0, (1_000_000, "MB/s"), "B/s");
     let time = |time: Duration| whole(time.picoseconds(), (1_000_000, "us"), "ps");
     let size = |size: Bytes| whole(size.get(), (1_000_000_000, "GB"), "B");
-    let source = args.source.as_deref().unwrap_or("as printed on its box");
+    let source = args.source.as_deref().unwrap_or("as printed on the box");
     let mut drive = vec![
         ("name", text(&args.name)),
         (
@@ -195,7 +195,7 @@ fn text(args: &DriveNewArgs) -> Result<String, Failure> {
     let sizes = [("pseudo_slc", args.pseudo_slc), ("cache", args.cache)];
     rated.extend(sizes.into_iter().filter_map(|(key, value)| Some((key, size(value?)))));
     let head = format!(
-        "{} {}: what its box says, by `lanemark drive new`. What is left out follows from that.\n\n",
+        "{} {}: ratings on its box, by `lanemark drive new`. All else is derived from them.\n\n",
         RATED.mark,
         args.name.replace(['\n', '\r'], " ")
     );

@@ -73,8 +73,8 @@ pub(crate) fn run(args: &ExactArgs) -> Result<Outcome, Failure> {
 /// Reports a guest that has printed nothing for `time`.
 fn silent(time: Duration) {
     tell!(
-        "note: the guest has computed for {} s without a look at its clock, which stands still meanwhile; a program that \
-         waits in a loop for another waits for ever (docs/exact.md); Ctrl-C ends it",
+        "note: the guest has computed for {} s without reading its clock, which does not advance meanwhile; a program that \
+         polls for another program waits forever (see docs/exact.md); Ctrl-C ends the guest",
         time.as_secs()
     );
 }
@@ -84,7 +84,7 @@ fn boot(args: &ExactArgs, folder: &Path) -> Result<Boot, Failure> {
     let memory = args.guest_memory;
     if memory < MEMORY.0 || memory > MEMORY.1 {
         let (least, most) = MEMORY;
-        return Err(Failure::input(format!("--guest-memory {memory}: from {least} to {most}")));
+        return Err(Failure::input(format!("--guest-memory {memory}: expected {least} to {most}")));
     }
     let fail = |error: std::io::Error| Failure::run(format!("the guest can't be started: {error}"));
     let program = std::env::current_exe().map_err(fail)?;
@@ -96,7 +96,7 @@ fn boot(args: &ExactArgs, folder: &Path) -> Result<Boot, Failure> {
     let output = folder.to_owned();
     let plan = InitPlan { output, folder: here, path, words: args.command.clone() };
     Boot::new(kernel, &program, folder, memory.get(), plan).map_err(|why| {
-        Failure::input(why).hint("`make exact` builds the kernel; --kernel names another one")
+        Failure::input(why).hint("build it with `make exact`, or name another one with --kernel")
     })
 }
 
@@ -113,12 +113,12 @@ fn kernel(program: &Path) -> PathBuf {
 /// Returns the failure of a guest that ended without an exit code of its command.
 fn why(ended: &ExactRun) -> Failure {
     let why = ended.why.clone().unwrap_or_else(|| match ended.ended {
-        Some(status) => format!("its kernel ended by itself, {status}"),
-        None => "it did not end by itself".to_owned(),
+        Some(status) => format!("its kernel ended with {status}"),
+        None => "it did not end".to_owned(),
     });
     let said = ended.said.trim_end();
     let said = if said.is_empty() { "nothing".to_owned() } else { format!("\n{said}") };
-    Failure::run(format!("the guest has failed: {why}; its kernel's last words: {said}"))
+    Failure::run(format!("the guest failed: {why}; last output of its kernel: {said}"))
 }
 
 fn deliver(

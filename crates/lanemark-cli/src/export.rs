@@ -18,14 +18,14 @@ pub(crate) fn run(args: &ExportArgs) -> Result<Outcome, Failure> {
     let result = results::load_run(&args.result)?;
     let own = matches!(args.output_format, OutputFormat::Table | OutputFormat::Json);
     if matches!(result.target, Target::Database(_)) && !own {
-        let message = "transactions of a database have no place in another program's format";
+        let message = "another program's format can't represent database transactions";
         return Err(Failure::input(format!("{}: {message}", args.result))
-            .hint("--output-format table or json"));
+            .hint("use --output-format table or json"));
     }
     let of_columns = matches!(args.output_format, OutputFormat::Csv | OutputFormat::Parquet);
     if args.table.is_some() && !of_columns {
-        return Err(Failure::input("--table is of columns")
-            .hint("--output-format csv or parquet, or leave it out"));
+        return Err(Failure::input("--table applies only to csv and parquet")
+            .hint("use --output-format csv or parquet, or remove --table"));
     }
     match (&args.split, &args.out) {
         (Some(folder), _) => split(args, &result, folder),
@@ -71,7 +71,7 @@ fn parquet(args: &ExportArgs, result: &RunResult, place: &Reserved) -> Result<()
 
 #[cfg(not(feature = "full"))]
 fn parquet(_: &ExportArgs, _: &RunResult, _: &Reserved) -> Result<(), Failure> {
-    Err(Failure::input("--output-format parquet: this lanemark writes no Parquet")
+    Err(Failure::input("--output-format parquet: this build can't write Parquet")
         .hint("use --output-format csv, or build with --features full"))
 }
 
@@ -109,6 +109,6 @@ fn refuse_other(path: &Path) -> Result<(), Failure> {
     if std::fs::symlink_metadata(path).is_err() {
         return Ok(());
     }
-    let message = format!("{}: exists", path.display());
-    Err(Failure::refused(message).hint("give another name, or a folder without it"))
+    let message = format!("{}: already exists", path.display());
+    Err(Failure::refused(message).hint("give another name, or another folder"))
 }

@@ -1,5 +1,5 @@
-//! The commands of features that a build may lack. A build without the feature hides the command from its help, and an
-//! attempt to run it fails with the name of the feature.
+//! The commands of features that a build may lack. The help of such a build omits the command, and the error of the
+//! command names the feature.
 
 use std::ffi::OsString;
 

@@ -14,7 +14,7 @@ use crate::{library, output, provenance};
 pub(crate) fn run(args: &FitArgs) -> Result<Outcome, Failure> {
     let library = library::open(&args.library)?;
     let Some((platform, port)) = args.platform.rsplit_once(':') else {
-        let message = format!("--platform {}: is not written as PLATFORM:PORT", args.platform);
+        let message = format!("--platform {}: expected PLATFORM:PORT", args.platform);
         return Err(Failure::input(message).hint("for example --platform workstation-z170:m2"));
     };
     let out = Outlet::of(args.out.as_deref(), &DRIVE)?;

@@ -17,7 +17,7 @@ use crate::output;
 pub(crate) enum OutputFormat {
     /// A table
     Table,
-    /// The result, as it is saved
+    /// The result as JSON, as it is saved
     Json,
     /// The JSON that fio prints with --output-format=json+
     FioJson,
@@ -26,9 +26,9 @@ pub(crate) enum OutputFormat {
     /// The text that CrystalDiskMark copies, with medians
     #[value(name = "crystaldiskmark")]
     CrystalDiskMark,
-    /// Columns, a row for each test
+    /// Columns as CSV, with one row for each test
     Csv,
-    /// Columns as a Parquet file (`lanemark export`, of a build with that feature)
+    /// Columns as a Parquet file (only `lanemark export`, in a build with the feature `full`)
     Parquet,
 }
 
@@ -36,8 +36,8 @@ impl OutputFormat {
     /// Refuses a format that cannot be printed on stdout.
     pub(crate) fn check_printed(format: Option<Self>) -> Result<(), Failure> {
         match format {
-            Some(Self::Parquet) => Err(Failure::input("--output-format parquet: is no text")
-                .hint("lanemark export RESULT --output-format parquet --out FILE.parquet")),
+            Some(Self::Parquet) => Err(Failure::input("--output-format parquet: can't be printed")
+                .hint("use lanemark export RESULT --output-format parquet --out FILE.parquet")),
             _ => Ok(()),
         }
     }
@@ -53,7 +53,7 @@ pub(crate) fn tell_notes(opened: &Opened) {
     names.sort_unstable();
     names.dedup();
     if !names.is_empty() {
-        tell!("note: needless here: {}", names.join(", "));
+        tell!("note: without effect here: {}", names.join(", "));
     }
 }
 
@@ -62,12 +62,13 @@ pub(crate) fn tell_notes(opened: &Opened) {
 pub(crate) fn tell(opened: &Opened, buffered: bool) {
     tell_notes(opened);
     if opened.settings.as_ref().is_some_and(|settings| settings.direct.is_none()) && !buffered {
-        tell!("note: the page cache is bypassed, where fio would use it: --buffered");
+        tell!("note: the page cache is bypassed, but fio would use it; --buffered uses it");
     }
     if opened.needs_page_cache() {
-        tell!("note: the page cache is used, since direct I/O takes only multiples of 512 B");
+        tell!("note: the page cache is used, because direct I/O requires multiples of 512 B");
     }
 }
+
 /// Returns the result in another program's format; `None` for our own formats.
 pub(crate) fn foreign(result: &RunResult, format: Option<OutputFormat>) -> Option<String> {
     match format? {

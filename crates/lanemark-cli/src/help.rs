@@ -188,16 +188,16 @@ const GROUPS: &[(&str, &[&str])] = &[
             "wrap",
         ],
     ),
-    ("Questions", &["explain", "bottleneck", "no_interval", "target", "jobs", "points", "merge"]),
-    ("What may be overwritten", &["overwrite", "i_will_lose_all_data_on"]),
+    ("Analysis", &["explain", "bottleneck", "no_interval", "target", "jobs", "points", "merge"]),
+    ("Permission to overwrite", &["overwrite", "i_will_lose_all_data_on"]),
     ("State of the target", &["purge", "precondition", "no_fill"]),
     (
-        "How requests are made",
+        "Requests",
         &["engine", "buffered", "pin", "no_idle", "sqpoll", "iopoll", "unregistered", "on_error"],
     ),
     ("Database", &["database"]),
     (
-        "Server of its own",
+        "Managed server",
         &["managed", "shared_buffers", "direct_io", "download", "cache", "registry", "remove"],
     ),
     (
@@ -268,7 +268,7 @@ const OWN_GROUPS: &[(&str, &[(&str, &[&str])])] = &[
     (
         "serve",
         &[
-            ("Where the server listens", &["socket", "port", "control", "metrics"]),
+            ("Addresses", &["socket", "port", "control", "metrics"]),
             ("Data", &["size", "data", "memory", "over"]),
             ("Time", &["time_scale", "no_latency"]),
         ],

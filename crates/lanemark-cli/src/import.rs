@@ -24,7 +24,7 @@ const FILES_MAX: usize = 4096;
 
 pub(crate) fn run(args: &ImportArgs) -> Result<Outcome, Failure> {
     if args.span == Some(Bytes::ZERO) {
-        return Err(Failure::input("--span 0 B: must be above 0"));
+        return Err(Failure::input("--span 0 B: expected a size above 0"));
     }
     let (printed, mut hashes) = read_all(&files(&args.files)?)?;
     let supplied = Supplied {
@@ -35,12 +35,12 @@ pub(crate) fn run(args: &ImportArgs) -> Result<Outcome, Failure> {
     let results = fio_json::results(printed, &supplied)?;
     if results.len() > 1 {
         let told: Vec<String> = results.iter().map(target).collect();
-        tell!("note: {} targets, a result each: {}", results.len(), told.join("; "));
+        tell!("note: {} targets, one result for each: {}", results.len(), told.join("; "));
         if let Some(out) = args.save.out()
             && out.extension().is_some_and(|extension| extension == "json")
         {
             let file = out.display();
-            return Err(Failure::input(format!("--out {file}: is one file for several results"))
+            return Err(Failure::input(format!("--out {file}: names one file for several results"))
                 .hint("give a folder, or import the files of one target"));
         }
     }
@@ -52,7 +52,7 @@ pub(crate) fn run(args: &ImportArgs) -> Result<Outcome, Failure> {
 
 /// Returns the named files, and the JSON files of named folders.
 fn files(named: &[PathBuf]) -> Result<Vec<PathBuf>, Failure> {
-    let too_many = || Failure::input(format!("more than {FILES_MAX} files are not read at once"));
+    let too_many = || Failure::input(format!("expected at most {FILES_MAX} files"));
     let mut all: Vec<PathBuf> = Vec::new();
     for path in named {
         if !path.is_dir() {
@@ -71,8 +71,8 @@ fn files(named: &[PathBuf]) -> Result<Vec<PathBuf>, Failure> {
             }
         }
         if inside.is_empty() {
-            return Err(Failure::input(format!("{}: has no .json file", path.display()))
-                .hint("folders below it are not read"));
+            return Err(Failure::input(format!("{}: contains no .json file", path.display()))
+                .hint("subfolders are not read"));
         }
         inside.sort();
         all.extend(inside);
@@ -94,7 +94,7 @@ fn read_all(files: &[PathBuf]) -> Result<(Vec<Printed>, HashMap<String, String>)
     for path in files {
         let file = path.display().to_string();
         if hashes.contains_key(&file) {
-            errors.push(FormatError::file(&file, "is named twice"));
+            errors.push(FormatError::file(&file, "is given twice"));
             continue;
         }
         // The limit for all files together is the limit of one file.

@@ -34,15 +34,15 @@ fn write_platform(
     processors: Option<u32>,
 ) -> Result<(), Failure> {
     if path.extension().is_none_or(|extension| extension != "toml") {
-        let message = format!("--as-platform {}: a platform file ends in .toml", path.display());
+        let message = format!("--as-platform {}: expected a .toml file", path.display());
         return Err(Failure::input(message));
     }
     let outlet = Outlet::open(path, &PLATFORM)?;
     let stem = path.file_stem().unwrap_or_default().to_string_lossy();
     let made = inspected::platform_file(inspection, &stem, processors)?;
     outlet.write(&made.text)?;
-    made.left_out.iter().for_each(|reason| tell!("note: without a port: {reason}"));
-    tell!("wrote {}: ports {}", path.display(), made.ports.join(", "));
+    made.left_out.iter().for_each(|reason| tell!("note: device without a port: {reason}"));
+    tell!("wrote {} with the ports {}", path.display(), made.ports.join(", "));
     Ok(())
 }
 
@@ -58,12 +58,12 @@ fn sysfs(args: &InspectArgs) -> Result<Sysfs, Failure> {
 /// Reserves the name of a capture, which must not exist.
 fn capture_place(path: &Path) -> Result<Reserved, Failure> {
     if path.extension().is_none_or(|extension| extension != "tar") {
-        let message = format!("--capture {}: a capture ends in .tar", path.display());
+        let message = format!("--capture {}: expected a .tar file", path.display());
         return Err(Failure::input(message));
     }
     if path.symlink_metadata().is_ok() {
-        let message = format!("{}: is there already", path.display());
-        return Err(Failure::refused(message).hint("--sysfs reads it; give --capture a new name"));
+        let message = format!("{}: already exists", path.display());
+        return Err(Failure::refused(message).hint("read it with --sysfs, or use a new name"));
     }
     Ok(Reserved::exactly(path)?)
 }
@@ -90,10 +90,10 @@ fn write_capture(
         .map(|one| &one.name)
         .eq(inspection.devices.iter().map(|one| &one.name));
     if !same {
-        return Err(failed(&"the machine changed meanwhile").hint("try again"));
+        return Err(failed(&"the machine changed during the capture").hint("try again"));
     }
     place.write(&bytes)?;
-    tell!("wrote {}: it has the serial numbers of drives", path.display());
+    tell!("wrote {}, which contains the serial numbers of drives", path.display());
     Ok(())
 }
 

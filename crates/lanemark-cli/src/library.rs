@@ -94,8 +94,8 @@ fn media(entry: &DriveEntry) -> &'static str {
 fn list(library: &Library, args: &LibraryListArgs) -> Result<(), Failure> {
     let asked = kinds(args);
     if asked.is_empty() {
-        return Err(Failure::input("--interface, --year and --maker are of drives")
-            .hint("leave --kind out, or give one of drives: drive, ssd, hdd"));
+        return Err(Failure::input("--interface, --year and --maker apply only to drives")
+            .hint("remove --kind, or use --kind drive, ssd or hdd"));
     }
     let words = args.search.as_deref().unwrap_or_default().to_lowercase();
     let words: Vec<&str> = words.split_whitespace().collect();
@@ -133,7 +133,7 @@ fn list(library: &Library, args: &LibraryListArgs) -> Result<(), Failure> {
         return output::print_json(&all);
     }
     match all.is_empty() {
-        true => tell!("nothing in the library fits; `lanemark library` lists all of it"),
+        true => tell!("no entry of the library matches; `lanemark library` lists all entries"),
         false => output::print(&text)?,
     }
     Ok(())

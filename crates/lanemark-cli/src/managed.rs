@@ -11,14 +11,14 @@ use crate::oltp_args::FetchedArgs;
 /// Downloads PostgreSQL's programs unless they are there already, and returns their folder.
 pub(crate) fn fetched(args: &FetchedArgs) -> Result<PathBuf, OltpError> {
     let cache = args.cache.clone().unwrap_or_else(download::cache);
-    download::programs(&cache, &args.registry, &|url| tell!("fetching {url}"))
+    download::programs(&cache, &args.registry, &|url| tell!("downloading {url}"))
 }
 
 /// Returns the failure to start a server.
 pub(crate) fn not_started(error: OltpError) -> Failure {
     match error {
         error @ OltpError::Lacks { .. } => {
-            Failure::from(error).hint("install a newer PostgreSQL, or fetch one: --download")
+            Failure::from(error).hint("install a newer PostgreSQL, or download one with --download")
         }
         error => error.into(),
     }

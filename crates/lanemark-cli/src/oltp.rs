@@ -36,7 +36,7 @@ pub(crate) fn run(args: &OltpArgs) -> Result<Outcome, Failure> {
         OltpCommand::Keep(args) => with_database(&args.database, 1, |database| {
             let seconds = template::keep(database, &args.name, args.overwrite.as_deref())?;
             output::print(&format!(
-                "{}: kept as {} in {seconds:.1} s",
+                "{}: saved a copy as {} in {seconds:.1} s",
                 database.name(),
                 args.name
             ))?;
@@ -45,7 +45,7 @@ pub(crate) fn run(args: &OltpArgs) -> Result<Outcome, Failure> {
         OltpCommand::Restore(args) => with_database(&args.database, 1, |database| {
             let seconds = template::restore(database, &args.name, args.overwrite.as_deref())?;
             let (database, name) = (database.name(), &args.name);
-            output::print(&format!("{database}: restored from {name} in {seconds:.1} s"))?;
+            output::print(&format!("{database}: restored the copy {name} in {seconds:.1} s"))?;
             Ok(Outcome::Done)
         }),
         OltpCommand::Run(args) => {
@@ -75,7 +75,7 @@ fn with_database(
     let Some(folder) = &args.managed else { return act(&args.database) };
     let shared_buffers_mib = args.shared_buffers.0 >> 20;
     if shared_buffers_mib == 0 {
-        return Err(Failure::input("--shared-buffers: is less than 1 MiB"));
+        return Err(Failure::input("--shared-buffers: expected at least 1 MiB"));
     }
     let connections_max = connections.saturating_add(CONNECTIONS_BESIDE);
     let programs = args.download.then(|| managed::fetched(&args.fetched)).transpose()?;
@@ -130,14 +130,14 @@ fn load_database(database: &Database, args: &OltpLoadArgs) -> Result<Outcome, Fa
     drop(progress);
     let report = match outcome {
         Err(OltpError::Stopped) => {
-            tell!("stopped; load again with the same settings to go on");
+            tell!("interrupted; run the same command to continue");
             return Ok(Outcome::Interrupted);
         }
         outcome => outcome?,
     };
     let rate = report.rows as f64 / report.seconds.max(1e-9);
     output::print(&format!(
-        "{}: {} warehouses, {} of them there before; {} rows in {:.1} s, {rate:.0} a second",
+        "{}: {} warehouses, {} of them loaded before; {} rows in {:.1} s, {rate:.0} rows/s",
         database.name(),
         args.warehouses,
         report.kept,
@@ -162,7 +162,7 @@ fn run_users(database: &Database, args: &OltpRunArgs) -> Result<Outcome, Failure
     };
     options.check(&scale)?;
     if options.duration.is_zero() {
-        return Err(Failure::input("--duration: there is nothing to count in no time"));
+        return Err(Failure::input("--duration: expected a time above 0 s"));
     }
     let stop = stop::on_signal();
     let (target, data) = outcome::target(database)?;
@@ -202,11 +202,11 @@ fn run_users(database: &Database, args: &OltpRunArgs) -> Result<Outcome, Failure
     }
     let Some(result) = result else {
         drop(progress);
-        tell!("interrupted before anything had counted for a second; nothing is saved");
+        tell!("interrupted before 1 s was counted; nothing is saved");
         return Ok(ending);
     };
     if saved.is_ok() {
-        progress.note(&format!("saved: {}", place.path().display()));
+        progress.note(&format!("saved {}", place.path().display()));
     }
     if args.json {
         output::print_json(&result)?;
@@ -242,7 +242,7 @@ fn check_database(database: &Database) -> Result<Outcome, Failure> {
     match conditions.iter().filter(|condition| condition.broken > 0).count() {
         0 => Ok(Outcome::Done),
         broken => Err(Failure::run(format!(
-            "{}: {broken} of {} conditions are broken",
+            "{}: {broken} of {} conditions are violated",
             database.name(),
             conditions.len()
         ))),
@@ -255,7 +255,7 @@ fn check_text(conditions: &[Condition]) -> String {
     for condition in conditions {
         let outcome = match condition.broken {
             0 => "holds".to_owned(),
-            broken => format!("BROKEN in {broken}"),
+            broken => format!("VIOLATED in {broken}"),
         };
         let source = condition.source.to_string();
         let _ = writeln!(text, "{source:<11}{:<72}{outcome}", condition.text);
@@ -284,13 +284,13 @@ fn compare_runs(args: &OltpCompareArgs) -> Result<Outcome, Failure> {
     output::print(text.trim_end())?;
     output::print("")?;
     let Some(saved) = saved else {
-        let nothing = "No difference in tpm is shown, so nothing is said of servers.";
+        let nothing = "The runs show no difference in tpm, so no number of servers is calculated.";
         output::print(lanemark_report::wrapped(nothing, 0).trim_end())?;
         return Ok(Outcome::Done);
     };
     output::print(&lanemark_report::plan_text(&saved.plan, &[], &output::style()))?;
-    let least = format!("By the repeats that speak least for B: {}", saved.least.answer);
-    let most = format!("By those that speak most for it: {}", saved.greatest.answer);
+    let least = format!("By the repeats least favourable to B: {}", saved.least.answer);
+    let most = format!("By the repeats most favourable to B: {}", saved.greatest.answer);
     let bounds = lanemark_report::wrapped(&least, 2) + &lanemark_report::wrapped(&most, 2);
     output::print(bounds.trim_end())?;
     Ok(Outcome::Done)

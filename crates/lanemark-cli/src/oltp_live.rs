@@ -68,10 +68,10 @@ impl Sizes {
             },
         };
         if sizes.duration < Duration::from_secs(1) {
-            return Err(Failure::input("--duration: must be at least 1 s"));
+            return Err(Failure::input("--duration: expected at least 1 s"));
         }
         if sizes.scale.warehouses < least {
-            let why = format!("--warehouses: {users} users need at least {least}");
+            let why = format!("--warehouses: expected at least {least} for {users} users");
             return Err(Failure::input(why));
         }
         Ok(sizes)
@@ -105,8 +105,8 @@ pub(crate) fn run(args: &OltpLiveArgs) -> Result<Outcome, Failure> {
     }
     if args.time_scale.is_none() && asked.published(&simulated).is_none() {
         let why =
-            "the study has no published transactions and processor use to set the time scale by";
-        return Err(Failure::input(why).hint("give a --time-scale"));
+            "the study has no published transactions and processor use to determine the time scale";
+        return Err(Failure::input(why).hint("give --time-scale"));
     }
     stop::patient(END);
     let folder = folder(args.folder.as_deref())?;
@@ -145,7 +145,7 @@ pub(crate) fn run(args: &OltpLiveArgs) -> Result<Outcome, Failure> {
     drop(folder);
     drop(progress);
     let Some(found) = ran? else {
-        tell!("interrupted before both systems had a turn; nothing is saved");
+        tell!("interrupted before both systems completed a turn; nothing is saved");
         return Ok(Outcome::Interrupted);
     };
     let complete = found.turns == sizes.turns as usize;
@@ -164,13 +164,13 @@ struct Found {
 /// Checks the machine's requirements before anything starts.
 fn machine() -> Result<(), Failure> {
     if !rustix::process::geteuid().is_root() {
-        return Err(Failure::input("a disk and its file system need root")
-            .hint("sudo, or lanemark exact, which needs no rights"));
+        return Err(Failure::input("mounting a served disk requires root")
+            .hint("use sudo, or `lanemark exact`, which needs no privileges"));
     }
     for (path, module) in [("/dev/fuse", "fuse"), ("/dev/loop-control", "loop")] {
         if !Path::new(path).exists() {
             return Err(
-                Failure::input(format!("there is no {path}")).hint(format!("modprobe {module}"))
+                Failure::input(format!("{path}: does not exist")).hint(format!("modprobe {module}"))
             );
         }
     }
@@ -183,8 +183,8 @@ fn machine() -> Result<(), Failure> {
         ("chrt", "util-linux"),
     ] {
         if !folders.iter().any(|folder| folder.join(program).is_file()) {
-            return Err(Failure::input(format!("there is no program {program}"))
-                .hint(format!("install the package {package}; /usr/sbin has to be in PATH")));
+            return Err(Failure::input(format!("the program {program} is not in PATH"))
+                .hint(format!("install the package {package}, and add /usr/sbin to PATH")));
         }
     }
     Ok(())
@@ -197,7 +197,7 @@ fn programs(args: &OltpLiveArgs) -> Result<Option<PathBuf>, Failure> {
     }
     match managed::programs() {
         Some(_) => Ok(None),
-        None => Err(Failure::from(OltpError::NoPrograms).or_hint("fetch them: --download")),
+        None => Err(Failure::from(OltpError::NoPrograms).or_hint("download them with --download")),
     }
 }
 
@@ -205,8 +205,8 @@ fn programs(args: &OltpLiveArgs) -> Result<Option<PathBuf>, Failure> {
 fn folder(within: Option<&Path>) -> Result<PrivateFolder, Failure> {
     let within = within.map_or_else(std::env::temp_dir, Path::to_owned);
     let folder = PrivateFolder::within(&within, "lanemark-live-").map_err(|error| {
-        Failure::input(format!("{}: no folder can be made there: {error}", within.display()))
-            .hint("name another --folder")
+        Failure::input(format!("{}: can't create a folder there: {error}", within.display()))
+            .hint("give another --folder")
     })?;
     managed::let_server_enter(folder.path())?;
     Ok(folder)
@@ -287,7 +287,7 @@ fn deliver(
     }
     let drawn = csv.map_or(Ok(()), |csv| csv.write(&beside.csv()));
     output::print(&format!(
-        "{} users on PostgreSQL, a buffer of {} MiB, {} warehouses of 1/{}; time scale {}; {} turns of {} s",
+        "{} users on PostgreSQL, buffer of {} MiB, {} warehouses of 1/{} size, time scale {}, {} turns of {} s",
         asked.users,
         found.set.loaded.buffer_mib,
         sizes.scale.warehouses,
@@ -299,10 +299,10 @@ fn deliver(
     output::print(&beside.text())?;
     output::print(lanemark_report::wrapped(&remarks(found), 0).trim_end())?;
     if args.short {
-        output::print("A short run: its figures mean nothing.")?;
+        output::print("This is a short run: its figures are meaningless.")?;
     }
     saved?;
-    places.iter().for_each(|place| tell!("saved: {}", place.path().display()));
+    places.iter().for_each(|place| tell!("saved {}", place.path().display()));
     drawn?;
     if let Some(csv) = csv {
         tell!("wrote {}", csv.path().display());
@@ -324,11 +324,12 @@ fn remarks(found: &Found) -> String {
     let writes = both(&|took| took.sample.transactions.as_ref()?.page_writes);
     let log = both(&|took| took.sample.transactions.as_ref()?.log_writes);
     format!(
-        "Measured figures are in the study's time: rates times {scale}, latencies over it. A transaction took PostgreSQL and \
-         its users {:.0} and {:.0} us of processors ({:.0} without latency), and with the kernel and all else {:.0} and {:.0} \
-         us. The servers of the disks, which stand for processors of the drives and are not among those that are told to be \
-         busy, took {:.0} and {:.0} us more. It had {:.2} and {:.2} reads, {:.2} and {:.2} writes of pages, {:.2} and {:.2} of \
-         the log. This workload is derived from TPC-C and is no TPC result.",
+        "Measured figures are in the study's time: rates are multiplied by {scale}, latencies divided by it. Each pair \
+         of figures is for the two systems in turn. A transaction took {:.0} and {:.0} us of processor time in \
+         PostgreSQL and its users ({:.0} us without latency), and {:.0} and {:.0} us including the kernel and all \
+         other work. The disk servers took another {:.0} and {:.0} us; they represent the processors of the drives \
+         and are not counted as busy. A transaction made {:.2} and {:.2} page reads, {:.2} and {:.2} page writes, and \
+         {:.2} and {:.2} log writes. This workload is derived from TPC-C; its figures are not TPC results.",
         times[0],
         times[1],
         found.set.processor_us,

@@ -26,8 +26,8 @@ pub(crate) fn refuse_other(path: &Path) -> Result<(), Failure> {
     let old = input::bytes(path, input::RESULT_MAX).unwrap_or_default();
     let ours = old.starts_with(b"PAR1") && old.windows(8).any(|part| part == b"lanemark");
     if std::fs::symlink_metadata(path).is_ok() && !ours {
-        let message = format!("{}: exists and is no Parquet file of Lanemark", path.display());
-        return Err(Failure::refused(message).hint("give another --out"));
+        let message = format!("{}: exists and is not a Parquet file of Lanemark", path.display());
+        return Err(Failure::refused(message).hint("give another file to --out"));
     }
     Ok(())
 }

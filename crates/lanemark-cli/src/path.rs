@@ -76,8 +76,8 @@ fn platform(
     settings: &[(Calibration, Location)],
 ) -> Result<Outcome, Failure> {
     if args.workload.is_some() {
-        return Err(Failure::input(format!("{}: a platform alone runs no test", args.system))
-            .hint("name a system, DRIVE@PLATFORM:PORT, or leave the test out"));
+        return Err(Failure::input(format!("{}: a test needs a drive in a port", args.system))
+            .hint("name a system, DRIVE@PLATFORM:PORT, or remove the test"));
     }
     let drawing = Outlet::of(args.svg.as_deref(), &DRAWING)?;
     let platform = PlatformEntry::read(library, &args.system, settings)?;

@@ -85,8 +85,8 @@ fn watts(option: &str, text: &str) -> Result<(f64, Option<TestResult>), Failure>
     }
     let test = run.tests.remove(0);
     let power = test.power_mean_watts().ok_or_else(|| {
-        Failure::input(format!("{option} {text}: the result does not know its power"))
-            .hint("simulate a drive whose file has [power], or give the power itself, \"1.4 W\"")
+        Failure::input(format!("{option} {text}: the result has no power figure"))
+            .hint("simulate a drive whose file has [power], or give the power, \"1.4 W\"")
     })?;
     Ok((power.value, Some(test)))
 }
@@ -111,7 +111,7 @@ fn same_test(
     match asks(own) == asks(other) {
         true => Ok(()),
         false => Err(Failure::input(format!(
-            "{option} is a result of {}, and {to} one of {}: these are different tests",
+            "{option} and {to} are results of different tests: {} and {}",
             own.test.name, other.test.name
         ))
         .hint("give two results of the same test")),
@@ -131,9 +131,9 @@ fn same_rate(
         return Ok(());
     }
     Err(Failure::input(format!(
-        "{option} did {a:.0} requests a second and {to} {b:.0}: that is not the same work in the same time"
+        "{option} reached {a:.0} requests/s and {to} {b:.0}: the drives did not do the same work in the same time"
     ))
-    .hint("give the test one rate for both, `rate = \"5000/s\"`, so that each drive idles for the rest"))
+    .hint("set `rate = \"5000/s\"` in the test, so that both drives do the same work in its time"))
 }
 
 fn bandwidth(args: &BandwidthArgs) -> Result<(Plan, Vec<Carrier>), Failure> {
@@ -143,7 +143,8 @@ fn bandwidth(args: &BandwidthArgs) -> Result<(Plan, Vec<Carrier>), Failure> {
         .split_once('x')
         .and_then(|(width, height)| Some((width.parse().ok()?, height.parse().ok()?)))
         .ok_or_else(|| {
-            Failure::input(format!("--video {size}: is no size")).hint("write 3840x2160")
+            Failure::input(format!("--video {size}: expected WIDTHxHEIGHT"))
+                .hint("for example 3840x2160")
         })?;
     let bits = examples.or("--bits", args.bits, "12", 12);
     let rate = examples.or("--frames", args.frames, "24", 24.0);
@@ -162,7 +163,7 @@ fn fleet(args: &FleetArgs) -> Result<Plan, Failure> {
     let unit = match ran.as_ref().or(others.as_ref()) {
         Some(test) if test.has_transactions() => "tpm",
         Some(_) => "requests a second",
-        None => "a second or a minute, as the rates are",
+        None => "per second or minute, as given",
     };
     if let Some((own, other)) = ran.zip(others) {
         same_test(("--present", &own), ("--other", &other))?;

@@ -21,8 +21,8 @@ pub(crate) fn run(args: &PlotArgs) -> Result<Outcome, Failure> {
         }
         "png" => png(args, out)?,
         _ => {
-            return Err(Failure::input(format!("--out {}: is no SVG and no PNG", out.display()))
-                .hint("name it *.svg or *.png"));
+            return Err(Failure::input(format!("--out {}: expected .svg or .png", out.display()))
+                .hint("for example --out chart.svg"));
         }
     }
     tell!("wrote {}", out.display());
@@ -36,10 +36,10 @@ fn drawn(args: &PlotArgs) -> Result<Plot, Failure> {
     let chart = Chart::from(args.chart);
     lanemark_report::plot(study.as_ref(), &runs, chart, args.panel.as_deref(), style).ok_or_else(
         || {
-            let failure = Failure::input(format!("--chart {}: not in these results", args.chart));
+            let failure = Failure::input(format!("--chart {}: no data in the results", args.chart));
             match &args.panel {
                 Some(panel) => {
-                    failure.hint(format!("no panel has `{panel}` in its title, or none is there"))
+                    failure.hint(format!("no panel has a title that contains `{panel}`"))
                 }
                 None => failure.hint(args.chart.needs()),
             }
@@ -49,8 +49,8 @@ fn drawn(args: &PlotArgs) -> Result<Plot, Failure> {
 
 #[cfg(not(feature = "full"))]
 fn png(_: &PlotArgs, out: &Path) -> Result<(), Failure> {
-    Err(Failure::input(format!("--out {}: this lanemark writes no PNG", out.display()))
-        .hint("name it *.svg, or build with --features full"))
+    Err(Failure::input(format!("--out {}: this build can't write PNG", out.display()))
+        .hint("write *.svg, or build with --features full"))
 }
 
 #[cfg(feature = "full")]

@@ -25,31 +25,31 @@ pub(crate) fn refuse_other(path: &Path) -> Result<(), Failure> {
     let ours = head.starts_with(b"\x89PNG")
         && head.windows(mark.len()).any(|part| part == mark.as_bytes());
     if std::fs::symlink_metadata(path).is_ok() && !ours {
-        let message = format!("{}: exists and is no drawing of Lanemark", path.display());
-        return Err(Failure::refused(message).hint("give another --out"));
+        let message = format!("{}: exists and is not a drawing of Lanemark", path.display());
+        return Err(Failure::refused(message).hint("give another file to --out"));
     }
     Ok(())
 }
 
 /// Returns the drawing as PNG, with `scale` pixels for each pixel of the drawing.
 pub(crate) fn bytes(plot: &Plot, scale: f32) -> Result<Vec<u8>, Failure> {
-    let failed = |why: String| Failure::run(format!("the drawing can't be made a PNG: {why}"));
+    let failed = |why: String| Failure::run(format!("can't convert the drawing to PNG: {why}"));
     let (width, height) = (plot.width * f64::from(scale), plot.height * f64::from(scale));
     if width * height > PIXELS_MAX {
-        let pixels = format!("{width:.0} x {height:.0} pixels");
-        return Err(Failure::input(format!("--scale {scale}: makes {pixels}, beyond 64 million"))
-            .hint("give less, choose panels by --panel, or write *.svg"));
+        let pixels = format!("{width:.0} x {height:.0}");
+        return Err(Failure::input(format!("--scale {scale}: {pixels} exceed 64 million pixels"))
+            .hint("use a smaller scale, select panels with --panel, or write *.svg"));
     }
     let mut fonts = fontdb::Database::new();
     fonts.load_system_fonts();
     if fonts.is_empty() {
-        return Err(Failure::input("no font is installed to write with")
+        return Err(Failure::input("no font is installed for the text of a PNG")
             .hint("install one (Debian: fonts-dejavu-core), or write *.svg"));
     }
     let options = Options { fontdb: Arc::new(fonts), ..Options::default() };
     let tree = Tree::from_str(&plot.svg, &options).map_err(|error| failed(error.to_string()))?;
     let mut pixels = Pixmap::new(width.ceil() as u32, height.ceil() as u32)
-        .ok_or_else(|| failed("it has no size".to_owned()))?;
+        .ok_or_else(|| failed("it is empty".to_owned()))?;
     resvg::render(&tree, Transform::from_scale(scale, scale), &mut pixels.as_mut());
     encoded(&pixels).map_err(|error| failed(error.to_string()))
 }

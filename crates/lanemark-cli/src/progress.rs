@@ -75,7 +75,7 @@ pub(crate) struct LabLine {
     drawing: Option<Instant>,
 }
 
-/// Number of ended simulations and of all: a simulation is one repeat of a test.
+/// Numbers of completed simulations and of all simulations. A simulation is one repeat of a test.
 struct Counted {
     ended: usize,
     total: usize,
@@ -92,17 +92,17 @@ impl Counted {
                 String::new()
             }
             Event::Advanced(at, so_far) => {
-                let share = so_far.share.map(|share| format!(", {:.0}% of it", share * 100.0));
+                let share = so_far.share.map(|share| format!(", {:.0}% done", share * 100.0));
                 let seconds = so_far.now.picoseconds() as f64 / 1e12;
                 let (number, share) = (at.test + 1, share.unwrap_or_default());
                 format!("; test {number}: {seconds:.1} s simulated{share}")
             }
             Event::Asked { ended, total } => {
-                return Some(format!("{ended} of {total} simulations, for what would help"));
+                return Some(format!("{ended} of {total} simulations to find the bottleneck"));
             }
             Event::Drawn { ended, total } => {
                 return Some(format!(
-                    "{ended} of {total} short simulations with uncertain values drawn, for 80% intervals: {:.0} s",
+                    "{ended} of {total} short simulations with varied values for 80% intervals: {:.0} s",
                     drawing.as_secs_f64()
                 ));
             }
@@ -145,7 +145,7 @@ impl LabLine {
 
     /// Shows that drives run separately, to measure the loss on shared links.
     pub(crate) fn draw_losses(&mut self) {
-        self.progress.keep_moving("simulating each drive alone, for what shared links cost");
+        self.progress.keep_moving("simulating each drive separately, for the loss on shared links");
     }
 
     /// Removes the line and prints a permanent line.
@@ -171,7 +171,7 @@ mod tests {
         let now = SimulatedInstant::from_picoseconds(1_500_000_000_000);
         let progress = lanemark_sim::Progress { requests: 1, now, share: Some(0.25) };
         let going = told(&Event::Advanced(at, progress)).unwrap();
-        assert_eq!(going, "0 of 6 simulations; test 2: 1.5 s simulated, 25% of it");
+        assert_eq!(going, "0 of 6 simulations; test 2: 1.5 s simulated, 25% done");
         let drawn = told(&Event::Drawn { ended: 4, total: 33 }).unwrap();
         assert!(
             drawn.starts_with("4 of 33 short simulations") && drawn.ends_with(": 2 s"),

@@ -175,8 +175,8 @@ fn failure(error: ReplayError<TraceError>, trace: &str, devices: &[String]) -> F
                 RequestFault::NoDrive { device, .. } => {
                     let name = devices.get(device as usize).map_or("", String::as_str);
                     failure.hint(format!(
-                        "--as-one puts all on one drive; --device {} replays one, here comes `{name}`; or name a \
-                         port for each in SYSTEM, DRIVE@PLATFORM:PORT+PORT",
+                        "the request is for the device `{name}`: --as-one replays all devices on one drive, \
+                         --device {} only one; or give SYSTEM a port for each, DRIVE@PLATFORM:PORT+PORT",
                         devices.first().map_or("NAME", String::as_str),
                     ))
                 }
@@ -193,26 +193,26 @@ fn failure(error: ReplayError<TraceError>, trace: &str, devices: &[String]) -> F
 fn way_out(fault: &RequestFault) -> &'static str {
     match fault {
         RequestFault::Untimed => {
-            "use --as-fast-as-possible; an iolog of version 2 has times from its first wait on"
+            "use --as-fast-as-possible; an iolog of version 2 has times only after its first wait"
         }
         RequestFault::TooLate => "use a higher --speed",
-        RequestFault::NoDrive { .. } => "use --device",
+        RequestFault::NoDrive { .. } => "select a device with --device",
         RequestFault::OutOfRange { .. } => "use --wrap, or a drive as large as the recorded one",
-        RequestFault::TooLong { .. } => "is the length in the unit that the format has?",
+        RequestFault::TooLong { .. } => "check that the lengths are in the unit of the format",
     }
 }
 
 /// Returns the failure of a trace without a matching request; `others` and `actions` are its devices and events.
 pub(crate) fn nothing(trace: &str, others: &[String], actions: &[(char, &str)]) -> Failure {
-    let failure = Failure::input(format!("{trace}: there is no request to replay"));
+    let failure = Failure::input(format!("{trace}: contains no request to replay"));
     match (others, actions) {
         ([], []) => failure,
         ([], [.., (last, _)]) => {
             let met: Vec<String> =
                 actions.iter().map(|(letter, word)| format!("{letter} ({word})")).collect();
             let met = met.join(", ");
-            failure.hint(format!("its events are {met}, not those asked for: add --action {last}"))
+            failure.hint(format!("the trace has the events {met}: add --action {last}"))
         }
-        (others, _) => failure.hint(format!("there are requests of {}", others.join(", "))),
+        (others, _) => failure.hint(format!("the trace has requests of {}", others.join(", "))),
     }
 }

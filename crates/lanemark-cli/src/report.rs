@@ -19,8 +19,8 @@ pub(crate) fn run(args: &ReportArgs) -> Result<Outcome, Failure> {
         && path.extension().is_some_and(|extension| extension == "csv")
     {
         if args.interactive.is_some() {
-            return Err(Failure::input("--interactive: not for the page of a sweep")
-                .hint("the page of runs and studies has charts to point at"));
+            return Err(Failure::input("--interactive: does not apply to the page of a sweep")
+                .hint("remove it; only pages of runs and studies have interactive charts"));
         }
         let sweep = results::load_sweep(path)?;
         page.write(&lanemark_report::sweep_html(&sweep, provenance::of(path).as_ref()))?;
@@ -43,14 +43,14 @@ pub(crate) fn load(paths: &[PathBuf]) -> Result<(Option<StudyOutcome>, Vec<RunRe
     let mut runs: Vec<RunResult> = Vec::new();
     for (place, path) in paths.iter().enumerate() {
         if paths[..place].contains(path) {
-            tell!("note: {} is given twice, and shown once", path.display());
+            tell!("note: {} is given twice, but shown once", path.display());
             continue;
         }
         match results::load(path)? {
             Saved::Run(run) => runs.push(*run),
             Saved::Study(_) if study.is_some() => {
                 return Err(Failure::input(format!("{}: is a second study", path.display()))
-                    .hint("a page or drawing shows one study and any number of runs"));
+                    .hint("a page or drawing shows up to one study and any number of runs"));
             }
             Saved::Study(outcome) => study = Some(*outcome),
         }

@@ -10,7 +10,7 @@ use crate::output;
 
 pub(crate) fn run(args: &ResultsArgs) -> Result<Outcome, Failure> {
     let mut all = results::list(&args.folder).map_err(|error| {
-        Failure::from(error).hint("runs are saved in ./results; --out names another folder")
+        Failure::from(error).hint("runs are saved in ./results, unless --out names another folder")
     })?;
     let words = args.search.as_deref().unwrap_or_default().to_lowercase();
     let words: Vec<&str> = words.split_whitespace().collect();
@@ -23,7 +23,7 @@ pub(crate) fn run(args: &ResultsArgs) -> Result<Outcome, Failure> {
         return Ok(Outcome::Done);
     }
     if all.is_empty() {
-        tell!("{}: there is no such result", args.folder.display());
+        tell!("{}: no result matches", args.folder.display());
         return Ok(Outcome::Done);
     }
     let text: String = all.iter().map(line).collect();

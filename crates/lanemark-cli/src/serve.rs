@@ -116,7 +116,7 @@ pub(crate) fn run(args: &ServeArgs) -> Result<Outcome, Failure> {
     let is_broken = session.is_broken();
     drop(desks);
     let Some(session) = Arc::into_inner(session) else {
-        return Err(Failure::run("a part of the server is still at work"));
+        return Err(Failure::run("a part of the server is still running"));
     };
     let (figures, closed) = session.end();
     figures.lost.iter().chain(&figures.told).for_each(|line| tell!("note: {line}"));
@@ -124,9 +124,7 @@ pub(crate) fn run(args: &ServeArgs) -> Result<Outcome, Failure> {
     closed.map_err(|error| Failure::run(format!("the data could not be stored: {error}")))?;
     saved?;
     if is_broken {
-        return Err(Failure::run(
-            "the engine of the server has failed, and the server ended with it",
-        ));
+        return Err(Failure::run("the engine of the server failed, which ended the server"));
     }
     Ok(if stop::requested(&signal) { Outcome::Interrupted } else { Outcome::Done })
 }
@@ -144,8 +142,8 @@ fn tls(args: &ServeArgs) -> Result<Option<lanemark_serve::tls::Tls>, Failure> {
         (Some(authorities), _) => Clients::Of(read("--tls-clients", authorities)?),
         (None, true) => Clients::Any,
         (None, false) => {
-            return Err(Failure::input("--listen: it is not said who may read and write")
-                .hint("--tls-clients FILE, with the authorities of clients, or --tls-anyone"));
+            return Err(Failure::input("--listen: no permitted clients are given")
+                .hint("give --tls-clients FILE with the clients' authorities, or --tls-anyone"));
         }
     };
     let own = (read("--tls-cert", certificate)?, read("--tls-key", key)?);
@@ -184,8 +182,8 @@ fn mounted(args: &ServeArgs, session: &mut Session) -> Result<Vec<String>, Failu
 pub(crate) fn one_target(system: &System, name: &str) -> Result<(), Failure> {
     match system.spec.targets().len() {
         1 => Ok(()),
-        targets => Err(Failure::input(format!("{name}: one block device is served, and these are {targets}"))
-            .hint("write stripe:… or mirror:… for one volume of several drives, or start a server for each")),
+        targets => Err(Failure::input(format!("{name}: expected one block device, found {targets}"))
+            .hint("write stripe:… or mirror:… for one volume of several drives, or start one server for each drive")),
     }
 }
 
@@ -196,7 +194,7 @@ fn planned(args: &ServeArgs) -> Result<(Vec<Fault>, Location), Failure> {
     let name = path.display().to_string();
     let fail = |why: String| Failure::input(format!("--scenario {name}: {why}"));
     let bytes = input::bytes(path, SCENARIO_MAX).map_err(|error| fail(error.to_string()))?;
-    let text = String::from_utf8(bytes).map_err(|_| fail("is no text in UTF-8".to_owned()))?;
+    let text = String::from_utf8(bytes).map_err(|_| fail("is not UTF-8 text".to_owned()))?;
     planned.extend(lanemark_study::workload::scenario(&name, &text)?);
     Ok((planned, Location::file(&name)))
 }
@@ -206,9 +204,9 @@ pub(crate) fn servable(system: &System, fault: &Fault) -> Result<(), Failure> {
     let of_one = fault.drive.is_some() && matches!(fault.kind, FaultKind::PowerCut { .. });
     match of_one && system.spec.drives() > 1 {
         true => Err(Failure::input(format!(
-            "{fault}: one drive of a volume can't lose its power alone here"
+            "{fault}: a server can't cut the power of one drive of a volume"
         ))
-        .hint("leave `drive` out")),
+        .hint("remove `drive` to cut the power of all drives")),
         false => Ok(()),
     }
 }
@@ -225,10 +223,10 @@ pub(crate) fn size(
     let size = asked.or(image).unwrap_or(capacity);
     let wrong = |why: String| Err(Failure::input(format!("--size {size}: {why}")));
     if size > capacity {
-        return wrong(format!("the drive has {capacity}"));
+        return wrong(format!("the drive has only {capacity}"));
     }
     if size == Bytes::ZERO || !size.get().is_multiple_of(SECTOR) {
-        return wrong(format!("a multiple of {SECTOR} bytes"));
+        return wrong(format!("expected a multiple of {SECTOR} bytes, above 0"));
     }
     Ok(size.get())
 }
@@ -255,7 +253,7 @@ fn desks(
         let port = listener.port().unwrap_or(port);
         let answer = move |head: &str| http(head, || metrics::text(&session.figures()));
         desks.push(Desk::open(listener, Ends::Head, answer).map_err(fail)?);
-        tell!("note: figures are at http://127.0.0.1:{port}/metrics");
+        tell!("note: figures are published at http://127.0.0.1:{port}/metrics");
     }
     Ok(desks)
 }
@@ -269,7 +267,7 @@ fn answer(question: &str, session: &Session, system: &System, stop: &AtomicBool)
         _ => usize::MAX,
     };
     if let Some(more) = rest.split_whitespace().nth(takes) {
-        return format!("error: {command}: `{more}` is one word too many\n");
+        return format!("error: {command}: unexpected word `{more}`\n");
     }
     let fault = match command {
         "status" => return metrics::text(&session.figures()),
@@ -284,7 +282,7 @@ fn answer(question: &str, session: &Session, system: &System, stop: &AtomicBool)
         // Faults of a plan have a time; the default here is now.
         "fault" if rest.split(' ').any(|word| word.starts_with("at=")) => rest.to_owned(),
         "fault" => format!("{rest} at=0s"),
-        _ => return format!("error: `{command}` is none of status, fault, power-cut, stop\n"),
+        _ => return format!("error: `{command}`: expected status, fault, power-cut or stop\n"),
     };
     let added = fault.parse::<Fault>().map_err(|error| error.to_string()).and_then(|fault| {
         servable(system, &fault).map_err(|failure| failure.to_string())?;
@@ -374,7 +372,7 @@ impl From<DataError> for Failure {
 pub(crate) fn control(args: &ServeControlArgs) -> Result<Outcome, Failure> {
     let answer = ask(&args.socket, &args.command.join(" ")).map_err(|error| {
         Failure::run(format!("{}: {error}", args.socket.display()))
-            .hint("name the socket that the server has for --control")
+            .hint("give the socket of the server's --control")
     })?;
     match answer.strip_prefix("error: ") {
         Some(error) => Err(Failure::input(error.trim_end())),

@@ -39,7 +39,7 @@ pub(crate) fn run(args: &StudyArgs) -> Result<Outcome, Failure> {
     let mut outcome = lab.study(&study, &provenance, extras, watch)?;
     drop(line);
     if outcome.systems.is_empty() && lab.cancel.is_cancelled() {
-        tell!("interrupted before any test had ended; nothing is saved");
+        tell!("interrupted before a test was complete; nothing is saved");
         return Ok(Outcome::Interrupted);
     }
     // Files are first; the outcome is printed even if saving fails.

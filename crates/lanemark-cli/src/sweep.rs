@@ -45,7 +45,7 @@ pub(crate) fn run(args: &SweepArgs) -> Result<Outcome, Failure> {
     let file = SweepFile::open(&views.csv, &sweep, args.points.clone(), own)?;
     let (mut ended, total, told) = (file.before(), file.total(), views.csv.display().to_string());
     if ended > 0 {
-        tell!("{ended} of {total} points are in {told} already");
+        tell!("{told} already contains {ended} of {total} points");
     }
     let mut line = LabLine::of_points(sweep.repeats());
     let outcome = lab.sweep(library, file, &mut |event| {
@@ -57,7 +57,7 @@ pub(crate) fn run(args: &SweepArgs) -> Result<Outcome, Failure> {
     drop(line);
     match (outcome, &args.points) {
         (None, _) => {
-            tell!("saved {ended} of {total} points to {told}; the same command goes on");
+            tell!("saved {ended} of {total} points to {told}; run the same command to continue");
             return Ok(Outcome::Interrupted);
         }
         (Some(outcome), None) => {
@@ -68,7 +68,7 @@ pub(crate) fn run(args: &SweepArgs) -> Result<Outcome, Failure> {
             let (held, all) = (outcome.points.len(), sweep.points());
             let kinds = columns::axis_kinds(sweep.axis_values());
             views.write_parquet(&outcome, Some(&kinds))?;
-            tell!("saved {told}, which holds {held} of the sweep's {all} points");
+            tell!("saved {told}, which contains {held} of the sweep's {all} points");
         }
     }
     Ok(Outcome::Done)
@@ -79,8 +79,8 @@ fn has_figures(sweep: &SweepResult, file: &str) -> Result<(), Failure> {
     let reasons = sweep.points.iter().map(|point| point.outcome.as_ref().err());
     match reasons.collect::<Option<Vec<_>>>().and_then(|reasons| reasons.first().copied()) {
         None => Ok(()),
-        Some(reason) => Err(Failure::input(format!("no point has figures; the first: {reason}"))
-            .hint(format!("the reason of each is the last column of {file}"))),
+        Some(reason) => Err(Failure::input(format!("no point has figures; first reason: {reason}"))
+            .hint(format!("the last column of {file} has the reason of each point"))),
     }
 }
 
@@ -156,13 +156,13 @@ fn files(out: PathBuf) -> Result<(PathBuf, Option<Reserved>), Failure> {
         }
         #[cfg(not(feature = "full"))]
         Some("parquet") => {
-            let message = format!("--out {}: this lanemark writes no Parquet", out.display());
+            let message = format!("--out {}: this build can't write Parquet", out.display());
             Err(Failure::input(message)
                 .hint("give a file that ends in .csv, or build with --features full"))
         }
         _ => {
             let message = format!("--out {}: a sweep is written as CSV", out.display());
-            Err(Failure::input(message).hint("give a file that ends in .csv"))
+            Err(Failure::input(message).hint("give a file name that ends in .csv"))
         }
     }
 }
@@ -192,10 +192,9 @@ fn sweep(args: &SweepArgs, system: &str, library: &Library) -> Result<Sweep, Fai
         if definition.axes.is_empty() {
             definition.axes.push(Axis::parse(DEPTHS)?);
         } else if !definition.axes.iter().any(|axis| LOADS.contains(&axis.name.as_str())) {
-            let message =
-                "--target asks how much load gives a share of the most, and no axis is one of load";
+            let message = "--target requires an axis of load: queue_depth or threads";
             return Err(Failure::input(message)
-                .hint("add --axis queue_depth=1..256*2, or leave --axis out"));
+                .hint("add --axis queue_depth=1..256*2, or remove all --axis options"));
         }
     }
     definition.settings.extend(settings(&args.set)?);

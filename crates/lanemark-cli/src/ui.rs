@@ -23,14 +23,14 @@ pub(crate) fn run(args: &UiArgs) -> Result<Outcome, Failure> {
     let library = library::open(&args.library)?;
     let ui = Ui::new(args.port, library).map_err(|error| {
         let failure = Failure::input(format!("--port {}: {error}", args.port));
-        failure.hint("leave --port out to take any port that is free")
+        failure.hint("remove --port to use a free port")
     })?;
     output::print(ui.address())?;
-    tell!("note: Ctrl-C ends the laboratory");
+    tell!("note: Ctrl-C ends the server");
     let file = if args.no_open { None } else { open(ui.address()) };
     let outcome = ui.run(&cancel);
     drop(file);
-    outcome.map_err(|error| Failure::run(format!("the server ended: {error}")))?;
+    outcome.map_err(|error| Failure::run(format!("the server failed: {error}")))?;
     Ok(Outcome::Interrupted)
 }
 
@@ -48,7 +48,7 @@ fn open(address: &str) -> Option<PrivateFile> {
     let mut browser = Command::new("xdg-open");
     browser.arg(&file).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
     if browser.spawn().is_err() {
-        tell!("note: no browser could be opened; open the address by hand");
+        tell!("note: no browser could be started; open the address in a browser");
     }
     Some(lead)
 }

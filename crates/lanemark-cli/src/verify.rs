@@ -1,4 +1,4 @@
-//! `lanemark verify`: writes data so that all of it can be judged afterwards, and judges it.
+//! `lanemark verify`: writes data with a journal, and checks them after a kill or a power cut.
 
 use std::fs::File;
 use std::io::Read;

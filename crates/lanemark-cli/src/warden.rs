@@ -37,9 +37,7 @@ impl Warden {
     /// Returns an error if the process cannot be started.
     pub(crate) fn of(folder: &Path) -> Result<Self, Failure> {
         Self::start(folder).map_err(|error| {
-            Failure::run(format!(
-                "the process that clears away after this one can't be started: {error}"
-            ))
+            Failure::run(format!("the clean-up process can't be started: {error}"))
         })
     }
 

@@ -98,7 +98,7 @@ impl Watch {
             running.test.duration.map_or(String::new(), |all| format!(" of {all}")),
         );
         let _ = writeln!(page, "  throughput  {:>10.1} MB/s", moment.bytes_per_second / 1e6);
-        let _ = writeln!(page, "  requests    {:>10.0} a second", moment.iops);
+        let _ = writeln!(page, "  requests    {:>10.0} /s", moment.iops);
         for (percentile, name) in [(50.0, "p50"), (99.0, "p99"), (99.9, "p99.9")] {
             let told = moment.latency.as_ref().and_then(|one| one.percentile_ns(percentile));
             let told = told.map_or("–".to_owned(), |ns| format!("{:.1}", ns as f64 / 1e3));
@@ -108,7 +108,7 @@ impl Watch {
             let _ = writeln!(page, "  device busy {:>10.0} %", busy * 100.0);
         }
         let _ = writeln!(page, "\n  {}", curve(&self.rates));
-        let _ = write!(page, "\nCtrl-C ends the run and keeps what it has.\n");
+        let _ = write!(page, "\nCtrl-C ends the run and keeps its results.\n");
         page
     }
 }

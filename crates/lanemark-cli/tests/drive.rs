@@ -44,7 +44,7 @@ fn a_drive_of_its_box_is_predicted_in_a_port() {
     let shown = text(&made.stdout);
     for part in [
         "drive.flash.read",
-        "follows from 3400 MB/s of sequential reads",
+        "derived from 3400 MB/s of sequential reads",
         "assumed:",
         "sequential reads",
     ] {
@@ -135,7 +135,7 @@ fn another_file_is_not_written_over_and_odd_names_are_quoted() {
     assert!(lanemark(folder.path(), &BOX).status.success());
     let written = fs::read_to_string(&path).unwrap();
     let again = lanemark(folder.path(), &BOX);
-    assert!(text(&again.stderr).contains("is there already"), "{}", text(&again.stderr));
+    assert!(text(&again.stderr).contains("already exists"), "{}", text(&again.stderr));
     assert_eq!(fs::read_to_string(&path).unwrap(), written);
     fs::remove_file(&path).unwrap();
     let mut fine = BOX;

@@ -244,7 +244,7 @@ fn bars_tell_values_and_a_print_has_all_pictures() {
 fn another_script_and_the_page_of_a_sweep_are_refused_before_anything_is_written() {
     let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
     fs::write(folder.path().join("other.js"), "alert(1)").unwrap();
-    for (library, told) in [("other.js", "is not the library"), ("none.js", "none.js")] {
+    for (library, told) in [("other.js", "is not the chart library"), ("none.js", "none.js")] {
         let arguments = ["report", "run.json", "--html", "page.html", "--interactive", library];
         let refused = lanemark(folder.path(), &arguments);
         let errors = String::from_utf8_lossy(&refused.stderr);

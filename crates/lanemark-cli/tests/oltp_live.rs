@@ -77,7 +77,7 @@ fn a_short_run_sets_three_columns_side_by_side_and_leaves_nothing() {
     // A study of something else, and a disk without room, are told before anything is loaded.
     let output = command(here, &[OTHER, "--short"]).output().unwrap();
     assert_eq!(output.status.code(), Some(2), "{}", said(&output));
-    assert!(said(&output).contains("its tests are no database's"), "{}", said(&output));
+    assert!(said(&output).contains("its tests are not of a database"), "{}", said(&output));
     fs::write(here.join("mine.csv"), "mine").unwrap();
     let output = command(here, &[&common[..], &["--csv", "mine.csv"]].concat()).output().unwrap();
     assert_eq!(output.status.code(), Some(3), "{}", said(&output));
@@ -189,6 +189,6 @@ fn without_root_it_says_so_before_anything_is_started() {
         Err(error) => return skipped(&format!("the program as another user: {error}")),
     };
     assert_eq!(output.status.code(), Some(2), "{}", said(&output));
-    assert!(said(&output).contains("need root"), "{}", said(&output));
+    assert!(said(&output).contains("requires root"), "{}", said(&output));
     assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
 }

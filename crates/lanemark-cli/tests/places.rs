@@ -212,7 +212,7 @@ fn what_cannot_be_saved_any_more_is_printed() {
     let said = String::from_utf8(output.stderr).unwrap();
     assert_eq!(output.status.code(), Some(1), "{said}");
     assert!(told.contains("RND4K Q32T1 write") && !told.contains("interrupted"), "{told}");
-    assert_eq!(said.matches("the run goes on").count(), 1, "{said}");
+    assert_eq!(said.matches("the run continues").count(), 1, "{said}");
     assert!(!said.contains("\nsaved"), "{said}");
 }
 

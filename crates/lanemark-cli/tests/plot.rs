@@ -97,14 +97,14 @@ fn what_cannot_be_drawn_is_told_and_nothing_is_written_over() {
         assert!(!ran.status.success() && said(&ran).contains(expected), "{all:?}: {}", said(&ran));
     };
     fails(&["depths.json", "--out", "mine.svg"], "mine.svg: exists and");
-    fails(&["depths.json", "--out", "x.gif"], "name it *.svg or *.png");
-    fails(&["depths.json", "--panel", "none", "--out", "x.svg"], "no panel has `none`");
+    fails(&["depths.json", "--out", "x.gif"], "expected .svg or .png");
+    fails(&["depths.json", "--panel", "none", "--out", "x.svg"], "that contains `none`");
     fails(&["absent.json", "--out", "x.svg"], "absent.json");
     fails(&["depths.toml", "--out", "x.svg"], "depths.toml");
     fails(&["depths.json", "--columns", "0", "--out", "x.svg"], "columns");
     fails(&["depths.json", "--scale", "nan", "--out", "x.png"], "scale");
     match cfg!(feature = "full") {
-        true => fails(&["depths.json", "--out", "mine.png"], "mine.png: exists and is no drawing"),
+        true => fails(&["depths.json", "--out", "mine.png"], "mine.png: exists and is not"),
         false => fails(&["depths.json", "--out", "x.png"], "build with --features full"),
     }
     assert_eq!(fs::read_to_string(path.join("mine.svg")).unwrap(), "<svg>mine</svg>");

@@ -144,7 +144,7 @@ fn several_devices_are_put_on_one_drive_where_asked() {
     let folder = folder();
     let out = folder.path().to_str().unwrap();
     let said = fails(&[NVME, &sample("mqsim.trace"), "--out", out], 2);
-    assert!(said.contains("hint: --as-one puts all on one drive"), "{said}");
+    assert!(said.contains("--as-one replays all devices on one drive"), "{said}");
     let told = json(&[NVME, &sample("mqsim.trace"), "--as-one", "--out", out]);
     assert_eq!(told["tests"][0]["samples"][0]["replay"]["requests"], 3);
 }
@@ -175,7 +175,7 @@ fn a_trace_that_is_piped_in_is_read_and_a_bench_says_that_it_reads_twice() {
     let target = folder.path().join("target.dat");
     let output = given(&["bench", target.to_str().unwrap(), "--trace", "-", "--out", out]);
     assert_eq!(output.status.code(), Some(2));
-    assert!(stderr(&output).contains("read twice"), "{}", stderr(&output));
+    assert!(stderr(&output).contains("reads a trace twice"), "{}", stderr(&output));
 }
 
 #[test]
@@ -186,7 +186,7 @@ fn a_trace_without_the_events_that_are_replayed_is_told_with_those_that_it_has()
     fs::write(&path, line).unwrap();
     let (out, path) = (folder.path().to_str().unwrap(), path.to_str().unwrap());
     let said = fails(&[NVME, path, "--out", out], 2);
-    assert!(said.contains("its events are C (complete)"), "{said}");
+    assert!(said.contains("the trace has the events C (complete)"), "{said}");
     assert!(said.contains("add --action C"), "{said}");
     succeeds(&[NVME, path, "--action", "C", "--out", out]);
 }
@@ -242,7 +242,7 @@ fn wrong_input_is_told_with_its_line_and_exits_with_2() {
         ),
         (&[NVME, "nothing.csv"], "nothing.csv: can't be read"),
         (&[NVME, &msr], "msr.csv:3: the request is of the trace's device number 2"),
-        (&[NVME, &msr, "--device", "usr,1"], "there are requests of usr,0, src1,1"),
+        (&[NVME, &msr, "--device", "usr,1"], "the trace has requests of usr,0, src1,1"),
         (&[NVME, &iolog, "--device", "/dev/sda"], "iolog-2.log:5: the request has no time"),
         (&[NVME, bad, "--speed", "2"], "write it as a factor"),
         (&[NVME, bad, "--speed", "2x", "--as-fast-as-possible"], "cannot be used with"),

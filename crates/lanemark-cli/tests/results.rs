@@ -93,9 +93,9 @@ fn columns_are_exported_and_a_parquet_file_is_no_text() {
     assert_eq!(written.lines().count(), 4);
     assert!(refused(folder.path(), &samples, 3).contains("exists"));
     let told = refused(folder.path(), &["export", "one.json", "--table", "hops"], 2);
-    assert!(told.contains("--table is of columns"), "{told}");
+    assert!(told.contains("--table applies only to csv and parquet"), "{told}");
     let parquet = ["export", "one.json", "--output-format", "parquet"];
-    assert!(refused(folder.path(), &parquet, 2).contains("is no text"));
+    assert!(refused(folder.path(), &parquet, 2).contains("can't be printed"));
     let told = lanemark(folder.path(), &[&parquet[..], &["--out", "one.parquet"]].concat());
     // A build with the feature writes it; any other says how to get one, and leaves nothing.
     let there = folder.path().join("one.parquet").exists();
@@ -161,7 +161,7 @@ fn a_target_is_answered_with_the_least_depth_that_gives_it() {
     for (more, told) in [
         (&["--target", "0%"][..], "above 0%"),
         (&["--target", "110%"], "above 0%"),
-        (&["--target", "90%", "--axis", "block=4KiB,8KiB"], "no axis is one of load"),
+        (&["--target", "90%", "--axis", "block=4KiB,8KiB"], "an axis of load"),
     ] {
         let told_here = refused(folder.path(), &[&usual[..7], &["x.csv"], more].concat(), 2);
         assert!(told_here.contains(told), "{told_here}");

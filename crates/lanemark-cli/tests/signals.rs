@@ -151,7 +151,7 @@ fn a_sweep_keeps_its_points_and_goes_on() {
     let rows = || fs::read_to_string(folder.path().join("s.csv")).unwrap_or_default();
     wait_for("row", || rows().lines().count() > 1);
     let output = ends(child, "-INT", 130);
-    assert!(String::from_utf8_lossy(&output.stderr).contains("the same command goes on"));
+    assert!(String::from_utf8_lossy(&output.stderr).contains("run the same command to continue"));
     assert!(rows().ends_with('\n') && rows().lines().count() > 1);
 }
 

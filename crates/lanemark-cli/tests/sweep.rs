@@ -82,7 +82,7 @@ fn a_sweep_that_is_killed_goes_on_and_comes_to_the_same_bytes() {
     assert_eq!(rows(&killed).len(), 120);
     // Complete: nothing is run, and nothing changes.
     let again = sweep(&killed, &MANY).output().unwrap();
-    assert!(stderr(&again).contains("120 of 120 points are in"), "{}", stderr(&again));
+    assert!(stderr(&again).contains("already contains 120 of 120 points"), "{}", stderr(&again));
     assert_eq!(fs::read(&killed).unwrap(), fs::read(&whole).unwrap());
 }
 
@@ -133,7 +133,7 @@ fn what_is_torn_or_missing_is_run_again_and_nothing_else() {
         fs::write(&torn, &bytes[..cut]).unwrap();
         let output = sweep(&torn, &few).output().unwrap();
         let lines = bytes[..cut].iter().filter(|&&byte| byte == b'\n').count();
-        let told = format!("{} of 6 points are in", lines.saturating_sub(1));
+        let told = format!("already contains {} of 6 points", lines.saturating_sub(1));
         assert_eq!(stderr(&output).contains(&told), lines > 1, "{cut}: {}", stderr(&output));
         assert_eq!(fs::read(&torn).unwrap(), bytes, "cut at {cut}");
     }
@@ -362,6 +362,6 @@ fn a_file_of_anything_else_is_left_alone() {
     fails(&folder.path().join("sweep.txt"), &depths, 2, "as CSV", ".csv");
     if cfg!(not(feature = "full")) {
         let hint = "--features full";
-        fails(&folder.path().join("sweep.parquet"), &depths, 2, "no Parquet", hint);
+        fails(&folder.path().join("sweep.parquet"), &depths, 2, "can't write Parquet", hint);
     }
 }

@@ -256,7 +256,7 @@ fn a_battery_is_not_planned_by_results_of_different_work() {
     };
     assert_eq!(refused(1.01, 4096), None);
     let told = refused(2.0, 4096).unwrap();
-    assert!(told.contains("not the same work in the same time"), "{told}");
+    assert!(told.contains("did not do the same work in the same time"), "{told}");
     let told = refused(1.0, 8192).unwrap();
     assert!(told.contains("different tests"), "{told}");
 }

@@ -12,15 +12,15 @@ pub(crate) struct CompletionsArgs {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum CompletionsCommand {
-    /// Print the completions of bash
+    /// Print completions for bash
     Bash,
-    /// Print the completions of zsh
+    /// Print completions for zsh
     Zsh,
-    /// Print the completions of fish
+    /// Print completions for fish
     Fish,
-    /// Write the manual pages, one for each command
+    /// Write manual pages, one for each command
     Man {
-        /// The folder, which is made where it is not there
+        /// Folder for the pages; it is created if it does not exist
         folder: PathBuf,
     },
 }

@@ -15,15 +15,15 @@ pub(crate) struct DriveArgs {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum DriveCommand {
-    /// Write a drive file of what is printed on a drive's box; all else follows or is assumed, and is told
+    /// Write a drive file from the ratings on a drive's box; all other values are derived or assumed, and listed
     New(Box<DriveNewArgs>),
-    /// Show each value of a drive with where it comes from, and its ratings beside what the model says
+    /// Show the origin of each value of a drive, and compare its ratings with the model
     Show(DriveShowArgs),
 }
 
 #[derive(Debug, ClapArgs)]
 pub(crate) struct DriveShowArgs {
-    /// The drive's name in the library, or its file
+    /// Drive name in the library, or drive file
     pub(crate) drive: String,
     #[command(flatten)]
     pub(crate) library: LibraryArgs,
@@ -46,99 +46,99 @@ pub(crate) enum Media {
     /// Flash or 3D XPoint
     #[default]
     Ssd,
-    /// Platters
+    /// Magnetic platters
     Hdd,
 }
 
 #[derive(Debug, ClapArgs)]
 pub(crate) struct DriveNewArgs {
-    /// The drive's name for people
+    /// Display name of the drive
     pub(crate) name: String,
-    /// Protocol that the drive speaks
+    /// Protocol of the drive
     #[arg(long)]
     pub(crate) protocol: Option<Protocol>,
-    /// The media
+    /// Media of the drive
     #[arg(long, value_name = "KIND", default_value = "ssd")]
     pub(crate) kind: Media,
-    /// Capacity that the host can address
+    /// Capacity that the host can address, "2 TB"
     #[arg(long)]
     pub(crate) capacity: Option<Bytes>,
     /// PCI Express generation, 1 to 5
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=5))]
     pub(crate) generation: Option<u32>,
-    /// PCI Express lanes
+    /// Number of PCI Express lanes
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=16))]
     pub(crate) lanes: Option<u32>,
     /// Line rate of SATA or SAS, "6 Gb/s"
     #[arg(long)]
     pub(crate) rate: Option<BitsPerSecond>,
-    /// SAS phys
+    /// Number of SAS phys
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=8))]
     pub(crate) phys: u32,
-    /// Year in which the drive appeared
+    /// Year of release
     #[arg(long, value_parser = clap::value_parser!(u32).range(1990..=2100))]
     pub(crate) year: Option<u32>,
-    /// Technology of the cells: slc, mlc, tlc, qlc or 3d-xpoint
+    /// Cell technology: slc, mlc, tlc, qlc or 3d-xpoint
     #[arg(long, value_name = "CELLS")]
     pub(crate) nand: Option<String>,
-    /// Memory that holds the map: dram, host or none
+    /// Memory for the mapping table: dram, host or none
     #[arg(long)]
     pub(crate) memory: Option<String>,
-    /// Market of the drive: client, or data-center, whose random writes are rated steady
+    /// Market of the drive: client or data-center; data-center drives rate random writes in steady state
     #[arg(long)]
     pub(crate) market: Option<String>,
-    /// Sequential reads, "7450 MB/s"
+    /// Rate of sequential reads, "7450 MB/s"
     #[arg(long)]
     pub(crate) read: Option<BytesPerSecond>,
-    /// Sequential writes
+    /// Rate of sequential writes
     #[arg(long)]
     pub(crate) write: Option<BytesPerSecond>,
-    /// Random reads of 4 KiB a second, with as many outstanding as it takes
+    /// Random 4 KiB reads per second, at the queue depth that saturates the drive
     #[arg(long, value_name = "IOPS")]
     pub(crate) random_read: Option<u32>,
-    /// Random writes of 4 KiB a second
+    /// Random 4 KiB writes per second
     #[arg(long, value_name = "IOPS")]
     pub(crate) random_write: Option<u32>,
-    /// Random reads of 4 KiB a second, one at a time
+    /// Random 4 KiB reads per second at queue depth 1
     #[arg(long, value_name = "IOPS", conflicts_with = "read_latency")]
     pub(crate) random_read_qd1: Option<u32>,
-    /// Random writes of 4 KiB a second, one at a time
+    /// Random 4 KiB writes per second at queue depth 1
     #[arg(long, value_name = "IOPS", conflicts_with = "write_latency")]
     pub(crate) random_write_qd1: Option<u32>,
-    /// Latency of a read, one at a time
+    /// Latency of a 4 KiB read at queue depth 1
     #[arg(long, value_name = "TIME")]
     pub(crate) read_latency: Option<Duration>,
-    /// Latency of a write, one at a time
+    /// Latency of a 4 KiB write at queue depth 1
     #[arg(long, value_name = "TIME")]
     pub(crate) write_latency: Option<Duration>,
-    /// Sequential writes when no cache takes them any more
+    /// Rate of sequential writes after all caches are full
     #[arg(long, value_name = "RATE")]
     pub(crate) steady_write: Option<BytesPerSecond>,
-    /// Random writes of 4 KiB a second when nothing changes any more
+    /// Random 4 KiB writes per second in steady state
     #[arg(long, value_name = "IOPS")]
     pub(crate) steady_random_write: Option<u32>,
-    /// Data that the pseudo-SLC cache takes
+    /// Capacity of the pseudo-SLC cache
     #[arg(long, value_name = "SIZE")]
     pub(crate) pseudo_slc: Option<Bytes>,
-    /// Revolutions a minute of a hard disk
+    /// Revolutions per minute of a hard disk
     #[arg(long, value_name = "N")]
     pub(crate) rpm: Option<u32>,
-    /// Heads of a hard disk
+    /// Number of heads of a hard disk
     #[arg(long, value_name = "N")]
     pub(crate) heads: Option<u32>,
-    /// Average read seek of a hard disk
+    /// Average seek time of a hard disk for reads
     #[arg(long, value_name = "TIME")]
     pub(crate) average_seek: Option<Duration>,
-    /// Seek of a hard disk to the next track
+    /// Seek time of a hard disk to the next track
     #[arg(long, value_name = "TIME")]
     pub(crate) track_to_track: Option<Duration>,
-    /// Cache of a hard disk
+    /// Cache size of a hard disk
     #[arg(long, value_name = "SIZE")]
     pub(crate) cache: Option<Bytes>,
     /// Source of the ratings
     #[arg(long, value_name = "TEXT")]
     pub(crate) source: Option<String>,
-    /// The file [default: the name in lower case, here]
+    /// Drive file to write [default: a name from the display name, in the current folder]
     #[arg(long, value_name = "FILE")]
     pub(crate) out: Option<PathBuf>,
     #[command(flatten)]

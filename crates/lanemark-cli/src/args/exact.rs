@@ -10,40 +10,41 @@ use super::LibraryArgs;
 
 #[derive(Debug, ClapArgs)]
 #[command(after_help = "\
-The command runs in user-mode Linux, whose kernel `make exact` builds. Its root is this machine's, and what it
-writes there is forgotten when it ends; the drive is /dev/vda. Its exit code and output are the command's own.
-Its processor takes no time, so that all the time that passes is the drive's and the program's own waits.")]
+The command runs in user-mode Linux, whose kernel `make exact` builds. Its root file system is
+this machine's; writes to it are discarded at the end. The drive is /dev/vda. The exit code and
+output are those of the command. The guest's processor takes no time, so all time that passes is
+spent by the drive or in the program's own waits.")]
 pub(crate) struct ExactArgs {
-    /// The system, written DRIVE@PLATFORM:PORT, or a volume, stripe:DRIVE@PLATFORM:PORT+PORT
+    /// System, written DRIVE@PLATFORM:PORT, or a volume, stripe:DRIVE@PLATFORM:PORT+PORT
     pub(crate) system: String,
-    /// The command with its arguments, behind --
+    /// Command with its arguments, after --
     #[arg(required = true, last = true, value_name = "COMMAND")]
     pub(crate) command: Vec<OsString>,
-    /// Length of the disk, "8GiB" [default: the drive's capacity]
+    /// Size of the disk, "8GiB" [default: the drive's capacity]
     #[arg(long)]
     pub(crate) size: Option<Bytes>,
-    /// Keep the data in this sparse file, with a journal beside it [default: memory]
+    /// Keep the data in this sparse file, with a journal next to it [default: in memory]
     #[arg(long, value_name = "FILE")]
     pub(crate) data: Option<PathBuf>,
-    /// Let this image show through where nothing was written; it is only read
+    /// Read unwritten sectors from this image, which is opened read-only
     #[arg(long, value_name = "IMAGE")]
     pub(crate) over: Option<PathBuf>,
-    /// The guest's kernel [default: target/exact/linux here, or beside this program's folder]
+    /// Guest kernel [default: target/exact/linux here, or exact/linux next to this program's folder]
     #[arg(long, value_name = "FILE", env = "LANEMARK_EXACT_KERNEL")]
     pub(crate) kernel: Option<PathBuf>,
-    /// Memory of the guest, "1GiB", which its page cache and what it writes besides the drive take
+    /// Memory of the guest, "1GiB", including its page cache and the files that it writes outside the drive
     #[arg(long, value_name = "SIZE", default_value = "512MiB")]
     pub(crate) guest_memory: Bytes,
-    /// The seed of all that happens by chance
+    /// Seed of all random events
     #[arg(long, default_value_t = 1)]
     pub(crate) seed: u64,
-    /// Set a model value, drive.flash.read="60 us"
+    /// Override a model value, such as drive.flash.read="60 us" (repeatable)
     #[arg(long, value_name = "PARAMETER=VALUE")]
     pub(crate) set: Vec<String>,
-    /// Let something go wrong, "power-cut at=20s boot=5s"; times count from the guest's start
+    /// Inject a fault, such as "power-cut at=20s boot=5s"; times count from the guest's start (repeatable)
     #[arg(long, value_name = "FAULT")]
     pub(crate) fault: Vec<String>,
-    /// The result's file, or the folder for it
+    /// Result file, or folder for it
     #[arg(long, value_name = "PATH", default_value = "results")]
     pub(crate) out: PathBuf,
     #[command(flatten)]

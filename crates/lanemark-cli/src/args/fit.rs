@@ -8,28 +8,28 @@ use super::LibraryArgs;
 
 #[derive(Debug, ClapArgs)]
 #[command(after_help = "\
-`lanemark bench PATH --workload fit` measures what is needed in less than five minutes. The drive
-that is written can be named wherever a library's drive can.")]
+`lanemark bench PATH --workload fit` takes the required measurements in less than five minutes.
+Other commands accept the written drive file in place of the name of a library drive.")]
 pub(crate) struct FitArgs {
-    /// Saved results of one drive; FILE#SYSTEM for one system of a study
+    /// Saved results of one drive; FILE#SYSTEM selects one system of a study
     #[arg(required = true, value_name = "RESULT")]
     pub(crate) results: Vec<String>,
-    /// The platform and the port that it was measured in
+    /// Platform and port in which the drive was measured
     #[arg(long, value_name = "PLATFORM:PORT")]
     pub(crate) platform: String,
-    /// A drive like it: what the results do not tell is as there [default: a generic one of the port's protocol]
+    /// Similar drive, for values that the results do not determine [default: a generic drive of the port's protocol]
     #[arg(long, value_name = "DRIVE")]
     pub(crate) like: Option<String>,
-    /// Set a model value, which is not fitted then, drive.port.pcie.generation=3
+    /// Override a model value, which is then not fitted, such as drive.port.pcie.generation=3 (repeatable)
     #[arg(long, value_name = "PARAMETER=VALUE")]
     pub(crate) set: Vec<String>,
-    /// Write the drive to this file
+    /// Write the fitted drive to this file
     #[arg(long, value_name = "FILE")]
     pub(crate) out: Option<PathBuf>,
-    /// Print what was found as JSON instead of tables
+    /// Print the fit as JSON instead of tables
     #[arg(long)]
     pub(crate) json: bool,
-    /// The seed of all random numbers
+    /// Seed of all random numbers
     #[arg(long, default_value_t = 1)]
     pub(crate) seed: u64,
     #[command(flatten)]

@@ -11,16 +11,16 @@ use super::save::SaveArgs;
 
 #[derive(Debug, ClapArgs)]
 pub(crate) struct ImportArgs {
-    /// Files that fio printed with --output-format=json+ or json, and folders, of which each .json is read
+    /// Output files of fio (--output-format=json+ or json), or folders, whose .json files are all read
     #[arg(required = true, value_name = "FILE|FOLDER")]
     pub(crate) files: Vec<PathBuf>,
-    /// The size of the file or device, for tests that do not tell how much of it they used
+    /// Size of the file or device, for tests that do not state the span that they used
     #[arg(long, value_name = "SIZE")]
     pub(crate) span: Option<Bytes>,
-    /// The access pattern of tests that do not state theirs
+    /// Access pattern, for tests that do not state it
     #[arg(long, value_name = "PATTERN")]
     pub(crate) pattern: Option<ImportPattern>,
-    /// The queue depth of tests that do not state theirs
+    /// Queue depth, for tests that do not state it
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(QUEUE_DEPTH.range()))]
     pub(crate) queue_depth: Option<u32>,
     /// Print the result as JSON instead of a table
@@ -33,14 +33,14 @@ pub(crate) struct ImportArgs {
 /// An access pattern that a user supplies for an imported test.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub(crate) enum ImportPattern {
-    /// In order
+    /// Sequential access
     Sequential,
-    /// At random
+    /// Uniformly random access
     Random,
 }
 
 impl ImportPattern {
-    /// The pattern of the workload.
+    /// Returns the pattern of the workload.
     pub(crate) fn pattern(self) -> Pattern {
         match self {
             Self::Sequential => Pattern::Sequential,

@@ -8,31 +8,31 @@ use lanemark_sim::spec::ProtocolKind;
 
 #[derive(Debug, ClapArgs)]
 pub(crate) struct LibraryArgs {
-    /// The library's folder [default: ./library where there is one, else the one built in]
+    /// Library folder [default: ./library if it exists, else the built-in library]
     #[arg(long, value_name = "FOLDER", env = "LANEMARK_LIBRARY", hide_env = true)]
     pub(crate) library: Option<PathBuf>,
 }
 
 #[derive(Debug, ClapArgs)]
 #[command(after_help = "\
-Filters are joined by \"and\". --interface, --year and --maker are of drives, and list drives alone.")]
+An entry is listed if it matches all filters. --interface, --year and --maker list only drives.")]
 pub(crate) struct LibraryListArgs {
-    /// Show this drive, platform, host or workload, by its name or file [default: list all]
+    /// Drive, platform, host or workload to show, by name or file [default: list all]
     #[arg(conflicts_with_all = ["search", "interface", "year", "maker"])]
     pub(crate) name: Option<String>,
-    /// List what has all these words in its name
+    /// List entries whose name contains all these words
     #[arg(long, value_name = "WORDS")]
     pub(crate) search: Option<String>,
-    /// List drives of this interface
+    /// List drives with this interface
     #[arg(long)]
     pub(crate) interface: Option<Interface>,
-    /// List drives of this year or these years, 2012 or 2012..2018
+    /// List drives of this year or range of years, 2012 or 2012..2018
     #[arg(long, value_name = "YEAR|A..B", value_parser = years)]
     pub(crate) year: Option<RangeInclusive<u16>>,
-    /// List drives of this maker
+    /// List drives of this manufacturer
     #[arg(long)]
     pub(crate) maker: Option<String>,
-    /// List, or look NAME up among, this kind alone
+    /// List entries of this kind only, or find NAME among them
     #[arg(long)]
     pub(crate) kind: Option<EntryKind>,
     /// Print JSON instead of text
@@ -78,9 +78,9 @@ impl Interface {
 pub(crate) enum EntryKind {
     /// Drives
     Drive,
-    /// Drives of flash or 3D XPoint
+    /// Solid-state drives (flash or 3D XPoint)
     Ssd,
-    /// Drives with platters
+    /// Hard disks
     Hdd,
     /// Platforms
     Platform,
@@ -94,9 +94,9 @@ pub(crate) enum EntryKind {
 fn years(text: &str) -> Result<RangeInclusive<u16>, String> {
     let (from, to) = text.split_once("..").unwrap_or((text, text));
     let year = |text: &str| text.parse().ok().filter(|year| (1980..=2100).contains(year));
-    let ends = year(from).zip(year(to)).ok_or("write a year, 2015, or years, 2012..2018")?;
+    let ends = year(from).zip(year(to)).ok_or("expected a year, 2015, or a range, 2012..2018")?;
     match ends.0 <= ends.1 {
         true => Ok(ends.0..=ends.1),
-        false => Err("the first year comes after the last".to_owned()),
+        false => Err("the first year is after the last year".to_owned()),
     }
 }

@@ -14,46 +14,46 @@ pub(crate) struct PlanArgs {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum PlanCommand {
-    /// Work out how much longer a battery lasts with another drive
+    /// Calculate how much longer a battery lasts with another drive
     Battery(BatteryArgs),
-    /// Work out the rate of uncompressed video, and which interfaces carry it
+    /// Calculate the rate of uncompressed video, and list the interfaces that carry it
     Bandwidth(BandwidthArgs),
-    /// Work out how many servers a load takes with one drive and with another, and their cost
+    /// Calculate the number of servers for a load with each of two drives, and their cost
     Fleet(FleetArgs),
 }
 
 #[derive(Debug, ClapArgs)]
 pub(crate) struct BatteryArgs {
-    /// Power of the whole computer with the first drive [default: 9.6 W, of the document's example]
+    /// Power of the whole computer with the first drive [default: 9.6 W, from the document's example]
     #[arg(long, value_name = "POWER")]
     pub(crate) system: Option<Watts>,
-    /// Time that the battery lasts with the first drive [default: 5.2 h, of the document's example]
+    /// Battery life with the first drive [default: 5.2 h, from the document's example]
     #[arg(long, value_name = "TIME")]
     pub(crate) lasts: Option<Duration>,
-    /// Mean power of the first drive, or a saved result of one simulated test [default: 1.4 W, of the document's
+    /// Mean power of the first drive, or a saved result of one simulated test [default: 1.4 W, from the document's
     /// example]
     #[arg(long, value_name = "POWER|RESULT")]
     pub(crate) drive: Option<String>,
-    /// Mean power of the other drive for the same work in the same time [default: 1.1 W, of the document's example]
+    /// Mean power of the other drive for the same work in the same time [default: 1.1 W, from the document's example]
     #[arg(long, value_name = "POWER|RESULT")]
     pub(crate) other: Option<String>,
 }
 
 #[derive(Debug, ClapArgs)]
 pub(crate) struct BandwidthArgs {
-    /// Pixels in a line and lines [default: 3840x2160, of the document's example]
+    /// Pixels per line, and lines [default: 3840x2160, from the document's example]
     #[arg(long, value_name = "WIDTHxHEIGHT")]
     pub(crate) video: Option<String>,
-    /// Bits of a sample [default: 12, of the document's example]
+    /// Bits per sample [default: 12, from the document's example]
     #[arg(long, value_name = "N")]
     pub(crate) bits: Option<u32>,
-    /// Samples of a pixel: 3 for RGB, 2 for 4:2:2, 1.5 for 4:2:0
+    /// Samples per pixel: 3 for RGB, 2 for 4:2:2, 1.5 for 4:2:0
     #[arg(long, value_name = "N", default_value_t = 3.0)]
     pub(crate) samples: f64,
-    /// Frames a second [default: 24, of the document's example]
+    /// Frames per second [default: 24, from the document's example]
     #[arg(long, value_name = "N")]
     pub(crate) frames: Option<f64>,
-    /// Streams at once
+    /// Number of simultaneous streams
     #[arg(long, value_name = "N", default_value_t = 1)]
     #[arg(value_parser = clap::value_parser!(u32).range(1..=100_000))]
     pub(crate) streams: u32,
@@ -61,27 +61,27 @@ pub(crate) struct BandwidthArgs {
 
 #[derive(Debug, ClapArgs)]
 pub(crate) struct FleetArgs {
-    /// Rate of a server with the present drive: NAME=RATE, or a saved result of one test, of which the transactions a
-    /// minute count, or else the requests a second [default: SATA=1.37e6, of the document's example]
+    /// Rate of a server with the present drive: NAME=RATE, or a saved result of one test, which supplies its
+    /// transactions per minute, or else its requests per second [default: SATA=1.37e6, from the document's example]
     #[arg(long, value_name = "NAME=RATE|RESULT")]
     pub(crate) present: Option<String>,
-    /// Rate of a server with the other drive [default: SAS=1.71e6, of the document's example]
+    /// Rate of a server with the other drive [default: SAS=1.71e6, from the document's example]
     #[arg(long, value_name = "NAME=RATE|RESULT")]
     pub(crate) other: Option<String>,
-    /// Rate that all servers have to reach [default: the rate of --nodes servers with the present drive]
+    /// Rate that all servers must reach together [default: the rate of --nodes servers with the present drive]
     #[arg(long, value_name = "RATE")]
     pub(crate) demand: Option<f64>,
-    /// Servers that are there [default: 5, of the document's example]
+    /// Number of present servers [default: 5, from the document's example]
     #[arg(long, value_name = "N")]
     #[arg(value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) nodes: Option<u32>,
-    /// The share of each server that is kept free, 0.2
+    /// Share of each server's rate to keep in reserve, 0.2
     #[arg(long, value_name = "SHARE", default_value_t = 0.0)]
     pub(crate) spare_share: f64,
-    /// Servers that are there for those that fail
+    /// Number of spare servers to replace failed ones
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub(crate) spare_nodes: u32,
-    /// Drives in a server
+    /// Number of drives in a server
     #[arg(long, value_name = "N", default_value_t = 4)]
     pub(crate) drives: u32,
     /// Power of a server, in W
@@ -90,25 +90,25 @@ pub(crate) struct FleetArgs {
     /// Power of a server with the other drive, in W [default: the same]
     #[arg(long, value_name = "WATTS")]
     pub(crate) other_watts: Option<f64>,
-    /// The price of a drive
+    /// Price of a drive
     #[arg(long, value_name = "PRICE", default_value_t = 0.0)]
     pub(crate) drive_price: f64,
-    /// The price of the other drive [default: the same]
+    /// Price of the other drive [default: the same]
     #[arg(long, value_name = "PRICE")]
     pub(crate) other_drive_price: Option<f64>,
-    /// The price of a server without drives
+    /// Price of a server without drives
     #[arg(long, value_name = "PRICE", default_value_t = 0.0)]
     pub(crate) server_price: f64,
-    /// Licences and support of a server over the whole time
+    /// Price of licences and support for a server over the whole time
     #[arg(long, value_name = "PRICE", default_value_t = 0.0)]
     pub(crate) licence_price: f64,
-    /// How long they run
+    /// Time that the servers run, in years
     #[arg(long, value_name = "YEARS", default_value_t = 3.0)]
     pub(crate) years: f64,
-    /// The price of a kilowatt hour
+    /// Price of a kilowatt-hour
     #[arg(long, value_name = "PRICE", default_value_t = 0.0)]
     pub(crate) energy_price: f64,
-    /// Power that the building takes for each watt of a server (PUE)
+    /// Power of the building for each watt of a server (PUE)
     #[arg(long, value_name = "FACTOR", default_value_t = 1.0)]
     pub(crate) overhead: f64,
 }

@@ -8,25 +8,25 @@ use lanemark_report::Chart;
 
 #[derive(Debug, Args)]
 pub(crate) struct PlotArgs {
-    /// Saved results: at most one study, and any number of runs
+    /// Saved results: up to one study and any number of runs
     #[arg(required = true)]
     pub(crate) results: Vec<PathBuf>,
-    /// The chart to draw
+    /// Chart to draw
     #[arg(long, value_enum, default_value_t = ChartArg::Throughput)]
     pub(crate) chart: ChartArg,
-    /// Draw only panels whose title contains this
+    /// Draw only panels whose title contains this text
     #[arg(long, value_name = "TEXT")]
     pub(crate) panel: Option<String>,
-    /// The drawing to write, *.svg or *.png
+    /// Drawing to write, *.svg or *.png
     #[arg(long, value_name = "FILE")]
     pub(crate) out: PathBuf,
-    /// Panels beside each other
+    /// Number of panels side by side
     #[arg(long, value_name = "NUMBER", default_value_t = 2, value_parser = clap::value_parser!(u8).range(1..=16))]
     pub(crate) columns: u8,
-    /// Light marks on a dark ground
+    /// Draw light marks on a dark background
     #[arg(long)]
     pub(crate) dark: bool,
-    /// Pixels of a PNG to each of the drawing, 1 to 8
+    /// Pixels of a PNG for each pixel of the drawing, 1 to 8
     #[arg(long, value_name = "NUMBER", default_value_t = 2.0, value_parser = scale)]
     pub(crate) scale: f32,
 }
@@ -38,9 +38,9 @@ pub(crate) enum ChartArg {
     Throughput,
     /// Latency by percentile
     Percentiles,
-    /// Share of the requests that took no longer
+    /// Cumulative share of requests by latency
     Cumulative,
-    /// Latency over requests a second
+    /// Latency over requests per second
     Load,
     /// Rate and latencies over time
     Time,
@@ -49,14 +49,16 @@ pub(crate) enum ChartArg {
 }
 
 impl ChartArg {
-    /// Says which results the chart can be drawn of.
+    /// Returns the data that the chart requires, as a hint.
     pub(crate) fn needs(self) -> &'static str {
         match self {
-            Self::Throughput => "a result has tests that ended",
-            Self::Percentiles | Self::Cumulative => "tests count the latencies of several requests",
-            Self::Load => "at least four tests differ in queue depth alone",
-            Self::Time => "a run of a minute, or with --interval, has a series",
-            Self::Budget => "simulated runs have a time budget",
+            Self::Throughput => "the chart requires a result with completed tests",
+            Self::Percentiles | Self::Cumulative => {
+                "the chart requires the latencies of several requests"
+            }
+            Self::Load => "the chart requires at least four tests that differ only in queue depth",
+            Self::Time => "the chart requires a run of 1 min or more, or with --interval",
+            Self::Budget => "the chart requires a simulated run",
         }
     }
 }
@@ -82,9 +84,9 @@ impl fmt::Display for ChartArg {
 }
 
 fn scale(text: &str) -> Result<f32, String> {
-    let scale: f32 = text.parse().map_err(|_| "is no number".to_owned())?;
+    let scale: f32 = text.parse().map_err(|_| "expected a number".to_owned())?;
     match (1.0..=8.0).contains(&scale) {
         true => Ok(scale),
-        false => Err("must be from 1 to 8".to_owned()),
+        false => Err("expected a number from 1 to 8".to_owned()),
     }
 }

@@ -6,10 +6,10 @@ use clap::Args as ClapArgs;
 
 #[derive(Debug, ClapArgs)]
 pub(crate) struct ResultsArgs {
-    /// The folder that results were saved in
+    /// Folder of the saved results
     #[arg(default_value = "results")]
     pub(crate) folder: PathBuf,
-    /// List what has all these words in its title, its command or its file's name
+    /// List results whose title, command or file name contains all these words
     #[arg(long, value_name = "WORDS")]
     pub(crate) search: Option<String>,
     /// Print JSON instead of text

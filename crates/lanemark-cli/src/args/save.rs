@@ -4,19 +4,19 @@ use std::path::{Path, PathBuf};
 
 use clap::Args as ClapArgs;
 
-/// Where a result is saved.
+/// The location of a saved result.
 #[derive(Debug, ClapArgs)]
 pub(crate) struct SaveArgs {
-    /// Folder to save the result in, or a file that ends in .json
+    /// Folder for the result, or a file name that ends in .json
     #[arg(long, value_name = "PATH", default_value = "results")]
     out: PathBuf,
-    /// Print the result, and save it nowhere
+    /// Print the result without saving it
     #[arg(long, conflicts_with = "out")]
     no_save: bool,
 }
 
 impl SaveArgs {
-    /// Returns the folder or file; none where nothing is to be saved.
+    /// Returns the folder or file; `None` if the result is not saved.
     pub(crate) fn out(&self) -> Option<&Path> {
         (!self.no_save).then_some(self.out.as_path())
     }

@@ -9,19 +9,19 @@ use super::LibraryArgs;
 /// Changes to a workload for this run.
 #[derive(Debug, ClapArgs)]
 pub(crate) struct ScaleArgs {
-    /// Use this much of the target in every test, "256MiB"; volumes shrink or grow with it
+    /// Use this much of the target in every test, "256MiB"; volumes scale with it
     #[arg(long)]
     pub(crate) size: Option<Bytes>,
-    /// Run every test for this time, "1s", whatever its volume
+    /// Run every test for this time, "1s", regardless of its volume
     #[arg(long)]
     pub(crate) duration: Option<Duration>,
-    /// Run every test so often
+    /// Number of repeats of every test
     #[arg(long, value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub(crate) repeats: Option<u32>,
 }
 
 impl ScaleArgs {
-    /// The changes as the laboratory takes them.
+    /// Returns the changes in the form that the laboratory uses.
     pub(crate) fn scale(&self) -> Scale {
         Scale { size: self.size, duration: self.duration, repeats: self.repeats }
     }
@@ -30,7 +30,7 @@ impl ScaleArgs {
 /// The seed of a run, its changes to the workload, and the library that it reads.
 #[derive(Debug, ClapArgs)]
 pub(crate) struct SeededArgs {
-    /// The seed of all random numbers
+    /// Seed of all random numbers
     #[arg(long, default_value_t = 1)]
     pub(crate) seed: u64,
     #[command(flatten)]

@@ -14,36 +14,36 @@ pub(crate) struct TraceArgs {
     /// Replay this recorded trace instead of a workload
     #[arg(long, value_name = "FILE", conflicts_with_all = ["workload", "duration", "repeats"])]
     pub(crate) trace: Option<PathBuf>,
-    /// The trace's format: msr, blkparse, iolog, mqsim, disksim or csv [default: told from its first lines]
+    /// Trace format: msr, blkparse, iolog, mqsim, disksim or csv [default: detected from the first lines]
     #[arg(long, value_name = "FORMAT", requires = "trace")]
     pub(crate) trace_format: Option<Format>,
-    /// How many times as fast as recorded, "2x" or "0.5x" [default: 1x]
+    /// Replay speed relative to the recording, "2x" or "0.5x" [default: 1x]
     #[arg(long, value_name = "FACTOR", requires = "trace")]
     pub(crate) speed: Option<Speed>,
-    /// Submit the next request when one is complete, whatever the recorded times
+    /// Submit the next request when one completes, regardless of the recorded times
     #[arg(long, requires = "trace", conflicts_with = "speed")]
     pub(crate) as_fast_as_possible: bool,
-    /// The most requests outstanding [default: 128]
+    /// Maximum number of outstanding requests [default: 128]
     #[arg(long, value_name = "N", requires = "trace")]
     #[arg(value_parser = clap::value_parser!(u32).range(1..=32_768))]
     pub(crate) outstanding: Option<u32>,
-    /// Replay this device or file of the trace, by its name there [default: all, as one]
+    /// Replay only this device or file of the trace, by its name there [default: all, as one device]
     #[arg(long, value_name = "NAME", requires = "trace")]
     pub(crate) trace_device: Option<String>,
-    /// Which of blkparse's events to replay: Q, G, I, D or C [default: Q, queued]
+    /// blkparse event to replay: Q, G, I, D or C [default: Q, queued]
     #[arg(long, value_name = "LETTER", requires = "trace")]
     pub(crate) action: Option<Action>,
-    /// Replay so many requests and leave out the rest
+    /// Replay only the first N requests
     #[arg(long, value_name = "N", requires = "trace", value_parser = clap::value_parser!(u64).range(1..))]
     pub(crate) limit: Option<u64>,
-    /// Move requests behind --size into it, by the remainder of their offset
+    /// Move requests beyond --size into it, to the remainder of their offset
     #[arg(long, requires = "trace")]
     pub(crate) wrap: bool,
 }
 
 impl TraceArgs {
-    /// Refuses options of a trace where none is given. The parser does not, beside a workload: what conflicts with the
-    /// missing `--trace` is there, and with that it takes nothing as required.
+    /// Refuses options of a trace if there is no trace. The parser does not refuse them if a workload is given: clap
+    /// does not require an option (`--trace`) that conflicts with a given option.
     pub(crate) fn check(&self) -> Result<(), Failure> {
         if self.trace.is_some() {
             return Ok(());
@@ -61,8 +61,8 @@ impl TraceArgs {
         match given.into_iter().find(|(_, is_given)| *is_given) {
             None => Ok(()),
             Some((option, _)) => {
-                Err(Failure::input(format!("{option} is about a trace, and none is replayed"))
-                    .hint("add --trace FILE, or leave it out"))
+                Err(Failure::input(format!("{option} applies only together with --trace"))
+                    .hint("add --trace FILE, or remove the option"))
             }
         }
     }

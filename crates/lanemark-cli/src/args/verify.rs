@@ -15,41 +15,41 @@ pub(crate) struct VerifyArgs {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum VerifyCommand {
-    /// Run a workload's writes with data that says what it is, and keep a journal of them
+    /// Run the writes of a workload with self-describing data, and record them in a journal
     Write(VerifyWriteArgs),
-    /// Read everything back and say what is lost, stale, torn, misplaced or corrupt
+    /// Read all data back, and report lost, stale, torn, misplaced and corrupt data
     Check(VerifyCheckArgs),
 }
 
 #[derive(Debug, ClapArgs)]
 pub(crate) struct VerifyWriteArgs {
-    /// A file to create and keep, or a block device
+    /// File to create and keep, or block device
     pub(crate) path: PathBuf,
-    /// The workload's name or file; WORKLOAD:TEST for one of its tests
+    /// Workload name or file; WORKLOAD:TEST selects one test
     #[arg(long, default_value = "crystaldiskmark-8")]
     pub(crate) workload: String,
-    /// The journal, a new file on another device [default: ./NAME.journal]
+    /// Journal, a new file on another device [default: ./NAME.journal]
     #[arg(long, value_name = "FILE")]
     pub(crate) journal: Option<PathBuf>,
-    /// Sync the journal before every request, so that it outlasts a power cut
+    /// Sync the journal before every request, so that it survives a power cut
     #[arg(long)]
     pub(crate) journal_sync: bool,
-    /// Leave out writing and flushing all of the span first
+    /// Skip writing and flushing the whole span first
     #[arg(long)]
     pub(crate) no_fill: bool,
-    /// Lets this existing file be overwritten; must name the same file as PATH
+    /// Allow this existing file to be overwritten; must name the same file as PATH
     #[arg(long, value_name = "PATH")]
     pub(crate) overwrite: Option<PathBuf>,
-    /// Lets this block device be written, all of it; must name the same device as PATH
+    /// Allow all of this block device to be overwritten; must name the same device as PATH
     #[arg(long, value_name = "DEVICE")]
     pub(crate) i_will_lose_all_data_on: Option<PathBuf>,
-    /// How requests are made: io_uring, or sync (one at a time)
+    /// I/O engine: io_uring, or sync (one request at a time)
     #[arg(long, default_value = "io_uring", value_name = "NAME")]
     pub(crate) engine: EngineKind,
-    /// Go through the page cache
+    /// Use the page cache instead of direct I/O
     #[arg(long)]
     pub(crate) buffered: bool,
-    /// Print what was written as JSON
+    /// Print the outcome as JSON instead of text
     #[arg(long)]
     pub(crate) json: bool,
     #[command(flatten)]
@@ -58,18 +58,18 @@ pub(crate) struct VerifyWriteArgs {
 
 #[derive(Debug, ClapArgs)]
 pub(crate) struct VerifyCheckArgs {
-    /// File or device that was written; it is only read
+    /// File or device to check; it is opened read-only
     pub(crate) path: PathBuf,
-    /// The journal of it [default: ./NAME.journal]
+    /// Journal of the writes [default: ./NAME.journal]
     #[arg(long, value_name = "FILE")]
     pub(crate) journal: Option<PathBuf>,
-    /// Event since the writing: kill or power-cut [default: power-cut if the machine was started anew]
+    /// Event after the writes: kill or power-cut [default: power-cut if the machine has restarted since]
     #[arg(long, value_name = "WHAT")]
     pub(crate) after: Option<After>,
-    /// How requests are made: io_uring, or sync (one at a time)
+    /// I/O engine: io_uring, or sync (one request at a time)
     #[arg(long, default_value = "io_uring", value_name = "NAME")]
     pub(crate) engine: EngineKind,
-    /// Print what was found as JSON
+    /// Print the outcome as JSON instead of text
     #[arg(long)]
     pub(crate) json: bool,
 }

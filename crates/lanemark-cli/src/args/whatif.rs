@@ -9,37 +9,37 @@ use super::SeededArgs;
 
 #[derive(Debug, ClapArgs)]
 pub(crate) struct WhatIfArgs {
-    /// Present system, DRIVE@PLATFORM:PORT, or a saved result
+    /// Present system, DRIVE@PLATFORM:PORT, or saved result
     #[arg(value_name = "SYSTEM|RESULT")]
     pub(crate) from: String,
-    /// The model that stands for the drive of a measured result, DRIVE@PLATFORM:PORT
+    /// Model of the system of a measured result, DRIVE@PLATFORM:PORT
     #[arg(long, value_name = "SYSTEM")]
     pub(crate) model: Option<String>,
-    /// The other port
+    /// Other port
     #[arg(long, value_name = "PORT")]
     pub(crate) port: Option<String>,
-    /// The other platform
+    /// Other platform
     #[arg(long, value_name = "NAME")]
     pub(crate) platform: Option<String>,
-    /// The other drive
+    /// Other drive
     #[arg(long, value_name = "NAME")]
     pub(crate) drive: Option<String>,
-    /// The other queue depth, for all tests
+    /// Other queue depth, for all tests
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(QUEUE_DEPTH.range()))]
     pub(crate) queue_depth: Option<u32>,
-    /// Set a model value of the other system, platform.link.dmi.pcie.lanes=1
+    /// Override a model value of the other system, such as platform.link.dmi.pcie.lanes=1 (repeatable)
     #[arg(long, value_name = "PARAMETER=VALUE")]
     pub(crate) set: Vec<String>,
-    /// The fit that the drive's model came from, as `lanemark fit --json` prints it: its ranges enter the intervals
+    /// Fit that produced the drive's model, as printed by `lanemark fit --json`; its ranges enter the intervals
     #[arg(long, value_name = "FILE")]
     pub(crate) fit: Option<PathBuf>,
-    /// The tests [default: those of the result, else data-sheet]
+    /// Tests to run [default: the tests of the result, else data-sheet]
     #[arg(long, value_name = "WORKLOAD[:TEST]")]
     pub(crate) workload: Option<String>,
-    /// Leave out the 80% intervals, for which short versions of each test run with the uncertain values changed
+    /// Skip the 80% intervals, which need more short simulations with the uncertain values varied
     #[arg(long)]
     pub(crate) no_interval: bool,
-    /// Print both as JSON
+    /// Print both runs as JSON instead of text
     #[arg(long)]
     pub(crate) json: bool,
     #[command(flatten)]

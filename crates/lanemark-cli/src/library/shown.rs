@@ -73,8 +73,8 @@ fn kind_of(library: &Library, name: &str, kinds: &[(&str, Kind)]) -> Result<Kind
         let tables = ["drive", "platform", "host", "workload"];
         let kind = KINDS.iter().zip(tables).find(|(_, table)| file.has_table(table));
         return kind.map(|((_, kind), _)| *kind).ok_or_else(|| {
-            Failure::input(format!("{name}: is no file of a library"))
-                .hint("it has none of [drive], [platform], [host] and [workload]")
+            Failure::input(format!("{name}: is not a library file"))
+                .hint("a library file has a table [drive], [platform], [host] or [workload]")
         });
     }
     // A platform name may name another host after a comma.
@@ -86,7 +86,7 @@ fn kind_of(library: &Library, name: &str, kinds: &[(&str, Kind)]) -> Result<Kind
     let known: Vec<String> = kinds.iter().flat_map(|(_, kind)| library.names(*kind)).collect();
     let known = known.iter().map(String::as_str);
     let unknown = StudyError::unknown(Location::file("library"), "entry", name, known);
-    let message = format!("{}; --search looks for words in all names", unknown.message);
+    let message = format!("{}; --search finds entries by words of their names", unknown.message);
     Err(StudyError { message, ..unknown }.into())
 }
 
@@ -121,7 +121,7 @@ fn show_drive(library: &Library, id: &str, json: bool) -> Result<(), Failure> {
     let values: Vec<DriveValue> = values.iter().map(shown_value).collect();
     let mut text = drive_text(&head, &values, &[], 0.0, &output::style());
     if !id.ends_with(".toml") {
-        text += &format!("\nlanemark drive show {id} holds the model against its ratings.\n");
+        text += &format!("\n`lanemark drive show {id}` compares the model with its ratings.\n");
     }
     output::print(&text)
 }
@@ -168,7 +168,7 @@ fn show_workload(library: &Library, id: &str, json: bool) -> Result<(), Failure>
 fn test(test: &Test) -> EntryTest {
     let time = test.duration.map(|time: Duration| time.to_string());
     let pattern = match test.pattern() {
-        Some(_) if test.is_in_order() => "in order",
+        Some(_) if test.is_in_order() => "sequential",
         Some(_) => "random",
         None if test.is_trace() => "trace",
         None if !test.unstated().is_empty() => "not stated",

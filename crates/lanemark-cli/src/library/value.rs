@@ -7,7 +7,7 @@ use lanemark_study::{Origin, Record};
 pub(crate) fn shown_value(record: &Record) -> DriveValue {
     let origin = match &record.origin {
         Origin::Sourced(text) => text.clone(),
-        Origin::Derived(text) => format!("follows from {text}"),
+        Origin::Derived(text) => format!("derived from {text}"),
         Origin::Assumed(Some(text)) => format!("assumed: {text}"),
         Origin::Assumed(None) => String::new(),
         Origin::Overridden => "set".to_owned(),

@@ -40,7 +40,7 @@ impl Asked {
         // Only the names are needed; the study has not run.
         let answer = study.outcome(own, []).comparison;
         let answer = answer.ok_or_else(|| {
-            fail("compares no two systems").hint("name them in [answer], compare and with")
+            fail("compares no systems").hint("name two systems in [answer], compare and with")
         })?;
         let (base, other) = (answer.base, answer.system);
         let column = |name: &str| study.systems().position(|(own, ..)| own == name);
@@ -60,7 +60,7 @@ impl Asked {
         let (_, system, workload) =
             study.systems().nth(at).ok_or_else(|| fail("has no systems"))?;
         let of_database =
-            || fail("its tests are no database's").hint("give a study of users' transactions");
+            || fail("its tests are not of a database").hint("give a study of transactions");
         let (test, transactions) = asked(workload).ok_or_else(of_database)?;
         let in_use: f64 = transactions.pages.iter().map(|class| class.size.get() as f64).sum();
         let in_use = (in_use * transactions.in_use.get()).max(1.0);

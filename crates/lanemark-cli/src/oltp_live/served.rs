@@ -35,7 +35,7 @@ const TRIES: u32 = 100;
 
 /// Moves this command into its own mount namespace. Returns the previous namespace.
 pub(super) fn own_mounts() -> Result<File, Failure> {
-    let fail = |error| Failure::run(format!("mounts of its own: {error}"));
+    let fail = |error| Failure::run(format!("a mount namespace can't be created: {error}"));
     let outside = File::open("/proc/thread-self/ns/mnt")
         .map_err(|error| Failure::run(format!("/proc/thread-self/ns/mnt: {error}")))?;
     // SAFETY: the flag affects mounts only; the table of open files, which other code may rely on, stays shared.

@@ -1,20 +1,18 @@
 //! The values that are set before the measurement: buffer, time scale and the time that users spend elsewhere. Each
 //! depends only on the first system of the study, as in the study itself.
 //!
-//! - **Time scale.** A machine has fewer processors than the study's server. So the drives become slower by a factor:
-//!   the
-//!   rate that the study's processors reach when all are busy, divided by the rate that this machine's reach. The first
-//!   rate is published: the transaction rate over the busy share of processors. The second follows from the processor
-//!   time of a transaction on this machine, of the server and the users. A first measurement uses a disk without latency.
-//!   Trials on the slowed disk follow, because sessions that sleep and wake take more processor time, and because the
-//!   disk's server uses processors that the study's drives do not use. They set the time scale so that at the published
-//!   rate the remaining processors are as busy as published.
+//! - **Time scale.** A machine has fewer processors than the study's server. So the drives become slower by a
+//!   factor: the rate that the study's processors reach when all are busy, divided by the rate that this machine's
+//!   processors reach. The first rate is published: the transaction rate over the busy share of processors. The second
+//!   is calculated from the processor time of a transaction on this machine, in the server and the users. A first
+//!   measurement uses a disk without latency. Trials on the slowed disk follow, because sessions that sleep and wake
+//!   take more processor time, and because the disk's server uses processors that the study's drives do not use. The
+//!   trials set the time scale so that at the published rate the remaining processors are as busy as published.
 //! - **Buffer.** It begins with the study's share of the pages in use. Probes then find the size at which a transaction
 //!   reads as much from the disk as the simulated one, because another type of database spreads the same rows over other
 //!   pages.
 //! - **Time elsewhere.** It begins with the study's value. A trial then sets it to the published time of a transaction
-//!   less
-//!   the time at processors, disk and locks here.
+//!   minus the time at processors, disk and locks here.
 
 use std::time::Duration;
 
@@ -78,8 +76,8 @@ impl Setting<'_> {
             cost = Cost::of(&took, cores()).ok_or_else(unknown)?;
             self.adjust(&mut set, &took, cost);
             progress.note(&format!(
-                "trial {number}, at a time scale of {:.2}: {:.1} us of processors a transaction, {:.1} without latency, and \
-                 {:.1} of the disk's server; users pause {:.1} ms, not {:.1}",
+                "trial {number}, at a time scale of {:.2}: a transaction takes {:.1} us of processor time ({:.1} us \
+                 without latency), and {:.1} us in the disk's server; users now pause {:.1} ms instead of {:.1} ms",
                 before.scale,
                 cost.database_us,
                 time,
@@ -93,9 +91,9 @@ impl Setting<'_> {
         }
         if let Some((rate, busy)) = self.asked.published(self.simulated) {
             progress.note(&format!(
-                "time scale {:.2}: published are {:.3} M transactions a minute with {:.0}% of {} processors busy, {:.1} us of \
-                 them each; here each takes {:.1} us, and {:.1} of the disk's server, so with as much of what that leaves of {} \
-                 processors {:.3} M are done",
+                "time scale {:.2}: the study's {:.3} M transactions per minute keep {:.0}% of {} processors busy, \
+                 {:.1} us for each; here a transaction takes {:.1} us, and {:.1} us in the disk's server, so {} \
+                 processors reach {:.3} M when the processors that the server leaves are as busy",
                 set.scale,
                 rate / 1e6,
                 100.0 * busy,
@@ -134,7 +132,7 @@ impl Setting<'_> {
                 return Ok(Some((loaded, time)));
             };
             progress.note(&format!(
-                "a buffer of {} MiB: {reads:.2} reads a transaction, simulated are {wanted:.2}",
+                "a buffer of {} MiB: {reads:.2} reads per transaction, simulated {wanted:.2}",
                 loaded.buffer_mib
             ));
             if probe >= PROBES || (reads / wanted - 1.0).abs() < NEAR {
@@ -161,7 +159,7 @@ impl Setting<'_> {
                 let alone = Cost { database_us: processor_us, disk_us: 0.0, busy: 0.0 };
                 rounded(rate / alone.rate(cores(), busy))
             }
-            (None, None) => return Err(Failure::input("there is nothing to set a time scale by")),
+            (None, None) => return Err(Failure::input("the study has no figures for a time scale")),
         };
         let pause = Duration::from_secs_f64(self.asked.elsewhere.as_seconds() * scale);
         Ok(Set { scale, pause, loaded, processor_us })
@@ -242,5 +240,5 @@ fn time_of(took: &Took) -> Result<f64, Failure> {
 }
 
 fn unknown() -> Failure {
-    Failure::run("the processor time of PostgreSQL is not known here")
+    Failure::run("the processor time of PostgreSQL is unknown on this machine")
 }

@@ -159,7 +159,7 @@ impl Bench {
         drop(connection);
         let (_, data) = database.cache_and_data()?;
         let Some(&Value::Int(in_use)) = rows.first().and_then(|row| row.first()) else {
-            return Err(Failure::run("PostgreSQL does not tell the sizes of its tables"));
+            return Err(Failure::run("PostgreSQL does not report the sizes of its tables"));
         };
         drop(server);
         served.end()?;
@@ -273,12 +273,12 @@ fn room(folder: &Path, needed: u64) -> Result<(), Failure> {
     let free = there.f_bavail.saturating_mul(there.f_frsize);
     match free < needed {
         true => Err(Failure::input(format!(
-            "{}: has room for {} MiB, and the loaded database needs {}",
+            "{}: has {} MiB free, but the loaded database needs {} MiB",
             folder.display(),
             free >> 20,
             needed >> 20
         ))
-        .hint("name another --folder, fewer --warehouses or a larger --scale")),
+        .hint("give another --folder, fewer --warehouses or a larger --scale")),
         false => Ok(()),
     }
 }

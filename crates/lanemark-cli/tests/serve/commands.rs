@@ -27,10 +27,10 @@ fn a_server_tells_where_it_is_takes_commands_and_saves_what_it_did() {
     for (words, wanted) in [
         (&["fault", "nonsense"][..], "there is no fault"),
         (&["fault", "latency", "extra=1ms", "drive=3"], "drives 0 to 0"),
-        (&["dance"], "is none of"),
-        (&["status", "quickly"], "`quickly` is one word too many"),
-        (&["stop", "it"], "`it` is one word too many"),
-        (&["power-cut", "5s", "at=9s"], "`at=9s` is one word too many"),
+        (&["dance"], "`dance`: expected status"),
+        (&["status", "quickly"], "unexpected word `quickly`"),
+        (&["stop", "it"], "unexpected word `it`"),
+        (&["power-cut", "5s", "at=9s"], "unexpected word `at=9s`"),
     ] {
         let output = server.control(words);
         assert_eq!(output.status.code(), Some(2));
