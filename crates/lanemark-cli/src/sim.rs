@@ -2,7 +2,7 @@
 
 use lanemark_lab::interval::Subject;
 use lanemark_lab::scale::{faults, scaled, watched};
-use lanemark_lab::{Event, Lab, assemble, opened, settings};
+use lanemark_lab::{Event, Lab, RunLength, Work, assemble, opened, settings};
 use lanemark_schema::result::{RunResult, Target};
 use lanemark_study::system::SystemName;
 use lanemark_study::{Location, workload};
@@ -17,7 +17,8 @@ use crate::{formats, library, provenance, stop};
 
 pub(crate) fn run(args: &SimArgs) -> Result<Outcome, Failure> {
     OutputFormat::check_printed(args.output_format)?;
-    let lab = Lab { cancel: stop::on_signal().into(), ..Lab::default() };
+    let length = RunLength::of(args.converged);
+    let lab = Lab { cancel: stop::on_signal().into(), length, ..Lab::default() };
     let library = library::open(&args.run.library)?;
     let settings = settings(&args.set)?;
     let system = assemble(&library, &args.system, &settings)?;
@@ -41,7 +42,8 @@ pub(crate) fn run(args: &SimArgs) -> Result<Outcome, Failure> {
     let (out, over_time) = (args.run.save.out(), Some(&args.over_time));
     let delivery = Delivery::open(out, &what, &provenance.started_at, over_time, shown)?;
 
-    let mut line = LabLine::new(workload.tests.len() * workload.repeats as usize);
+    let work = Work { system: &system, workload: &workload };
+    let mut line = LabLine::new(lab.samples(&work));
     let mut result = lab.run(&system, &workload, &provenance, &mut |event| {
         line.draw(&event);
         if let Event::TestEnded { so_far, .. } = event

@@ -1,6 +1,6 @@
 //! `lanemark study`: compares modelled systems with published figures.
 
-use lanemark_lab::Lab;
+use lanemark_lab::{Lab, RunLength, Work};
 use lanemark_lab::results::{self, Outlet, Place};
 use lanemark_lab::study::Extras;
 use lanemark_report::{bottlenecks, html, study_table};
@@ -15,7 +15,8 @@ use crate::progress::LabLine;
 use crate::{library, output, provenance, stop};
 
 pub(crate) fn run(args: &StudyArgs) -> Result<Outcome, Failure> {
-    let lab = Lab { cancel: stop::on_signal().into(), ..Lab::default() };
+    let length = RunLength::of(args.converged);
+    let lab = Lab { cancel: stop::on_signal().into(), length, ..Lab::default() };
     let library = library::open(&args.run.library)?;
     let study = Study::open(&library, &args.file)?;
     let measured: Option<RunResult> = match &args.measured {
@@ -31,7 +32,7 @@ pub(crate) fn run(args: &StudyArgs) -> Result<Outcome, Failure> {
 
     let systems = study.systems().count();
     let simulations =
-        study.systems().map(|(_, _, work)| work.tests.len() * work.repeats as usize).sum();
+        study.systems().map(|(_, system, workload)| lab.samples(&Work { system, workload })).sum();
     let mut line = LabLine::new(simulations);
     let watch = &mut |event: lanemark_lab::Event<'_>| line.draw(&event);
     let intervals = (!args.no_interval).then_some(&library);

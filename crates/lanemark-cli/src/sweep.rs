@@ -35,6 +35,7 @@ pub(crate) fn run(args: &SweepArgs) -> Result<Outcome, Failure> {
     let lab = Lab {
         pool: args.jobs.map_or_else(Pool::default, Pool::new),
         cancel: stop::on_signal().into(),
+        ..Lab::default()
     };
     let library = library::open(&args.run.library)?;
     let sweep = sweep(args, system, &library)?;

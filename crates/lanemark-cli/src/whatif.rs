@@ -1,6 +1,6 @@
 //! `lanemark whatif`: runs the same work on another path.
 
-use lanemark_lab::Lab;
+use lanemark_lab::{Lab, RunLength};
 use lanemark_lab::whatif::WhatIfAsked;
 
 use crate::args::WhatIfArgs;
@@ -26,7 +26,8 @@ pub(crate) fn run(args: &WhatIfArgs) -> Result<Outcome, Failure> {
     };
     let line = std::cell::RefCell::new(None);
     let begun = &mut |simulations| drop(line.replace(Some(LabLine::new(simulations))));
-    let lab = Lab { cancel: stop::on_signal().into(), ..Lab::default() };
+    let length = RunLength::of(args.converged);
+    let lab = Lab { cancel: stop::on_signal().into(), length, ..Lab::default() };
     let outcome = lab.what_if_asked(&library, &asked, begun, &mut |event| {
         line.borrow_mut().iter_mut().for_each(|line| line.draw(&event));
     });

@@ -122,6 +122,11 @@ impl Lab {
         Ok(runs.swap_remove(0))
     }
 
+    /// Returns the number of samples that a workload on a system yields.
+    pub fn samples(&self, work: &Work<'_>) -> usize {
+        (0..work.workload.tests.len()).map(|test| self.repeats(work, test) as usize).sum()
+    }
+
     /// Returns the number of repeats of a test that are run.
     fn repeats(&self, work: &Work<'_>, test: usize) -> u32 {
         let converges = self.length == RunLength::Converged;

@@ -71,6 +71,7 @@ pub use cancel::Cancel;
 pub use error::{Cause, LabError};
 pub use event::{At, Event, Watch};
 pub use lab::{Lab, Work, assemble, open_library, setting, settings};
+pub use lanemark_sim::RunLength;
 pub use pool::Pool;
 pub use sweep::{Chunks, SweepFile, merge};
 pub use whatif::{Side, WhatIfJob};

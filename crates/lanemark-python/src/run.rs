@@ -6,7 +6,7 @@ use std::sync::OnceLock;
 use lanemark_lab::columns::RunTable;
 use lanemark_lab::interval::Subject;
 use lanemark_lab::results::{self, Place};
-use lanemark_lab::{Lab, LabError, Pool, json};
+use lanemark_lab::{Lab, LabError, Pool, Work, json};
 use lanemark_report::{Style, bottlenecks, html, run_table, test_details};
 use lanemark_schema::result::{Machine, Provenance, RunResult};
 use lanemark_study::Location;
@@ -85,7 +85,7 @@ pub(crate) fn simulate(
     let mut provenance = provenance(command, seed);
     provenance.inputs.clone_from(&system.inputs);
     provenance.inputs.extend(workload.inputs.clone());
-    let progress = Progress::of(asked.tests.len() * asked.repeats as usize);
+    let progress = Progress::of(lab.samples(&Work { system: &system.system, workload: asked }));
     let on_progress = on_progress.as_ref();
     let mut result = py.detach(|| {
         let mut look = Look::new(&lab.cancel, &progress, on_progress);

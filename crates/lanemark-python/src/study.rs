@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use lanemark_lab::results::{self, Place, Saved};
 use lanemark_lab::study::Extras as Asked;
-use lanemark_lab::{Event, Lab, columns};
+use lanemark_lab::{Event, Lab, Work, columns};
 use lanemark_report::{html, study_table};
 use lanemark_schema::result::StudyOutcome;
 use pyo3::prelude::*;
@@ -82,7 +82,7 @@ impl Study {
         let repeats = self
             .study
             .systems()
-            .map(|(_, _, workload)| workload.tests.len() * workload.repeats as usize);
+            .map(|(_, system, workload)| lab.samples(&Work { system, workload }));
         let progress = Progress::of(repeats.sum());
         let (study, at_work, told) = (&self.study, &lab, &progress);
         let run = move || {

@@ -113,11 +113,14 @@ pub(crate) fn known(statistic: &Statistic) -> Option<f64> {
     (statistic.count > 0 && statistic.value.is_finite()).then_some(statistic.value)
 }
 
-/// Formats the spread of a figure over its repeats, `±1.2%`; absent below two repeats, which have no spread.
+/// Formats the spread of a figure, `±1.2%`; absent if neither repeats nor an interval give one.
 pub(crate) fn spread(statistic: &Statistic) -> String {
-    let told = statistic.count > 1 && statistic.value != 0.0;
+    let told = statistic.has_range() && statistic.value != 0.0;
     or_absent(told.then(|| statistic.spread()).filter(|spread| spread.is_finite()), |spread| {
-        format!("±{}", percent(spread))
+        match percent(spread).as_str() {
+            "0.0%" => "±<0.1%".to_owned(),
+            percent => format!("±{percent}"),
+        }
     })
 }
 

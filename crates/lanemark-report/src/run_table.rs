@@ -15,8 +15,8 @@ use crate::beside;
 use crate::durable;
 use crate::explanation;
 use crate::number::{
-    ABSENT, LatencyUnit, fixed, has_latency, interval_text, is_wide, known, or_absent, significant,
-    spread,
+    ABSENT, LatencyUnit, fixed, grouped, has_latency, interval_text, is_wide, known, or_absent,
+    percent, significant, spread,
 };
 use crate::table::{Cell, Column, Ink, Table};
 use crate::target;
@@ -52,7 +52,7 @@ pub fn run_table(run: &RunResult, style: &Style) -> String {
         }
     }
     sheet.blank();
-    if let Some(sentence) = statistic(run) {
+    for sentence in statistic(run).into_iter().chain(converged(run)) {
         sheet.paragraph(&sentence);
     }
     sheet.paragraph(&target::sentence(run));
@@ -245,6 +245,45 @@ fn columns(several: bool, unit: LatencyUnit) -> Vec<Column> {
     columns
 }
 
+/// Formats the spread over repeats. The rate of a test that has converged has none, and its interval is in a sentence.
+fn repeated(result: &TestResult) -> String {
+    match result.samples.iter().any(|sample| sample.converged.is_some()) {
+        true => ABSENT.to_owned(),
+        false => spread(&result.throughput_bytes_per_second),
+    }
+}
+
+/// States how much of the tests was simulated, and how well the rates are known, if tests converged.
+pub(crate) fn converged(run: &RunResult) -> Option<String> {
+    let all = || run.tests.iter().flat_map(|test| &test.samples).filter_map(|one| one.converged);
+    let half_width = all().map(|one| one.half_width).reduce(f64::max)?;
+    let (simulated, requests) = all().fold((0, 0), |(simulated, requests), one| {
+        (simulated + one.simulated, requests + one.requests)
+    });
+    let of = match (all().count(), run.tests.len()) {
+        (count, tests) if count == tests => String::new(),
+        (count, tests) => format!(" in {count} of {tests} tests"),
+    };
+    let within = match half_width {
+        half_width if half_width < 0.0005 => "0.1%".to_owned(),
+        half_width => percent(half_width),
+    };
+    Some(format!(
+        "Converged after {} of {} requests{of}: rates within ±{within} at 95% confidence.",
+        rounded(simulated),
+        rounded(requests)
+    ))
+}
+
+/// Formats a number of requests with two or three digits, `21,000` or `1.4 million`.
+fn rounded(count: u64) -> String {
+    let significant = significant(count as f64 / 1e6);
+    match count {
+        0..1_000_000 => grouped(&format!("{}", (count as f64 / 1e3).round() * 1e3)),
+        _ => format!("{} million", grouped(&significant)),
+    }
+}
+
 /// Returns the cells of a row; the latencies of a test that reads and writes are in the rows of its directions.
 fn figure_cells(result: &TestResult, unit: LatencyUnit, with_latencies: bool) -> Vec<Cell> {
     let latency = if with_latencies { result.latency() } else { Default::default() };
@@ -255,7 +294,7 @@ fn figure_cells(result: &TestResult, unit: LatencyUnit, with_latencies: bool) ->
     let mut cells = vec![
         Cell::strong(or_absent(known(throughput), |bytes| significant(bytes / 1e6))),
         Cell::plain(interval(result)),
-        Cell::inked(spread(throughput), Ink::Faint),
+        Cell::inked(repeated(result), Ink::Faint),
         Cell::plain(or_absent(known(&result.iops), |iops| match iops {
             iops if iops < 100.0 => significant(iops),
             iops => fixed(iops, 0),

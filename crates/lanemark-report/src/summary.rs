@@ -116,7 +116,7 @@ fn compared(runs: &[(&str, &RunResult)]) -> Option<String> {
 fn is_ahead(rates: &[&Statistic], one: usize) -> bool {
     let own = rates[one];
     rates.iter().enumerate().filter(|(other, _)| *other != one).all(|(_, other)| {
-        let least = match own.count > 1 && other.count > 1 {
+        let least = match own.has_range() && other.has_range() {
             true => own.ratio_range(other).0,
             false => own.value / other.value / ALONE,
         };

@@ -23,7 +23,7 @@ use lanemark_schema::result::{
 };
 use lanemark_schema::rng::StreamKey;
 use lanemark_schema::workload::{Test, Workload};
-use lanemark_sim::{Progress, RunLength, SimError, run_length_watched};
+use lanemark_sim::{Progress, SimError, run_test_watched};
 use sha2::{Digest, Sha256};
 
 use crate::document::Section;
@@ -377,7 +377,7 @@ impl Sweep {
         let spec = spec.map_err(|error| error.to_string())?;
         let samples = (0..self.workload.repeats).map(|repeat| {
             let key = StreamKey { seed: self.seed, test: 0, repeat, thread: 0 };
-            run_length_watched(&spec, test, key, RunLength::Converged, watch)
+            run_test_watched(&spec, test, key, watch)
         });
         let samples: Vec<Sample> = match samples.collect() {
             Err(SimError::Cancelled) => return Ok(None),

@@ -42,6 +42,9 @@ pub(crate) struct WhatIfArgs {
     /// Print both runs as JSON instead of text
     #[arg(long)]
     pub(crate) json: bool,
+    /// Stop each test when its figures have converged, instead of simulating it and its repeats completely
+    #[arg(long)]
+    pub(crate) converged: bool,
     #[command(flatten)]
     pub(crate) run: SeededArgs,
 }

@@ -11,7 +11,7 @@ use super::{Side, WhatIfJob, fitted_ranges};
 use crate::error::LabError;
 use crate::event::Watch;
 use crate::interval::Subject;
-use crate::lab::{Lab, assemble, settings};
+use crate::lab::{Lab, Work, assemble, settings};
 use crate::scale::{Scale, scaled};
 use crate::{input, opened, results};
 
@@ -116,8 +116,10 @@ impl Lab {
         if let Some(depth) = args.queue_depth {
             other.name += &format!(" at queue depth {depth}");
         }
-        let tests = present.workload.tests.len() + other.workload.tests.len();
-        begun(tests * present.workload.repeats as usize);
+        let samples = |side: &Side| {
+            self.samples(&Work { system: &side.system, workload: &side.workload })
+        };
+        begun(samples(&present) + samples(&other));
         let measured = from.measured().map(|run| (args.from, run));
         let subjects = args.intervals.then_some(subjects);
         let changed = changed(args, &from.system, &present.system, &set)?;

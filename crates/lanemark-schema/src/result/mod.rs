@@ -407,9 +407,18 @@ impl TestResult {
         // For a database without a known device, the requests are unknown.
         let asked =
             |sample: &&Sample| !sample.is_counted_by_device() || sample.counted_device().is_some();
+        // A rate and the mean latency of a closed loop have the same relative interval (Little's law).
+        let half_width = match samples.as_slice() {
+            [one] => one.converged.map(|converged| converged.half_width),
+            _ => None,
+        };
+        let within = |figure: Statistic| match half_width {
+            Some(half_width) => figure.with_half_width(half_width),
+            None => figure,
+        };
         let over = |value: fn(&Sample) -> f64| {
             let values: Vec<f64> = samples.iter().filter(asked).map(value).collect();
-            Statistic::of(&values, workload.average)
+            within(Statistic::of(&values, workload.average))
         };
         let latencies: Vec<f64> = (samples.iter().filter(asked))
             .filter(|sample| !sample.lacks_latencies())
@@ -419,7 +428,7 @@ impl TestResult {
             test: test.clone(),
             throughput_bytes_per_second: over(|sample| sample.throughput().0 as f64),
             iops: over(Sample::iops),
-            latency_mean_ns: Statistic::of(&latencies, workload.average),
+            latency_mean_ns: within(Statistic::of(&latencies, workload.average)),
             samples,
             queue_probe: None,
             explanation: None,

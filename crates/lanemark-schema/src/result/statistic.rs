@@ -50,6 +50,19 @@ impl Statistic {
         }
     }
 
+    /// Returns the figure of one simulated repeat whose interval at 95% confidence is known: its half-width is the share
+    /// `half_width` of the value.
+    #[must_use]
+    pub fn with_half_width(self, half_width: f64) -> Self {
+        let (min, max) = (self.value * (1.0 - half_width), self.value * (1.0 + half_width));
+        Self { min, max, interval_95: Some((min, max)), ..self }
+    }
+
+    /// Returns whether the figure has a range: from several repeats, or from the interval of a simulated one.
+    pub fn has_range(&self) -> bool {
+        self.count > 1 || self.count > 0 && self.interval_95.is_some()
+    }
+
     /// Returns half the range over the value: the spread in its usual notation, `± 3%`.
     pub fn spread(&self) -> f64 {
         if self.value == 0.0 { 0.0 } else { (self.max - self.min) / 2.0 / self.value }

@@ -55,6 +55,13 @@ pub enum RunLength {
     Converged,
 }
 
+impl RunLength {
+    /// Returns whether a run may end when its figures have converged, as the length of the run.
+    pub fn of(converged: bool) -> Self {
+        if converged { Self::Converged } else { Self::Whole }
+    }
+}
+
 /// Runs one repeat of `test` as [`run_test`] does, and reports its progress to `watch` every few thousand events.
 /// `watch` ends the run by returning false.
 ///

@@ -14,14 +14,14 @@
 //! has in the whole test.
 //!
 //! Not converged, and therefore simulated completely: open loops, trims, copies, rounds, requested series, faults, in
-//! order on hard disks (whose zones differ), databases, traces, tests in parallel.
+//! order on hard disks (whose zones differ), reads and writes of a purged drive (whose data grows), databases, traces, tests in parallel.
 
 use super::tally::Tally;
 use crate::run::energy::Metering;
 use crate::run::path_use::{Busy, busy_since};
 use crate::simulator::power::PowerReading;
 use crate::simulator::{Completion, Simulator};
-use crate::spec::{MediaSpec, SystemSpec};
+use crate::spec::{Condition, DriveSpec, MediaSpec, SystemSpec};
 use lanemark_schema::result::{Converged, DirectionResult, DriveUse, LatencyHistogram, student_95};
 use lanemark_schema::units::{Duration, Instant};
 use lanemark_schema::workload::{Load, Test};
@@ -41,6 +41,8 @@ const BATCHES_MAX: usize = 2048;
 const BATCH: u64 = 32;
 /// The 95th percentile of the Cramér-von Mises statistic of a Brownian bridge (Anderson and Darling, 1952).
 const BRIDGE_95: f64 = 0.461;
+/// The largest difference between the halves of a part in the use of a reserve that is used up steadily.
+const STEADY_USE: f64 = 0.25;
 /// A difference between the halves of a part that is negligible, as a share of the rate.
 const NEGLIGIBLE: f64 = 0.000_5;
 
@@ -51,7 +53,14 @@ pub fn may_converge(spec: &SystemSpec, test: &Test) -> bool {
         && requests.mix.trim_share.is_zero()
         && requests.mix.copy_to.is_none();
     let has_disk = spec.drive_specs().any(|drive| matches!(drive.media, MediaSpec::Disk(_)));
+    // Reads of a purged drive meet more and more of the data that the test writes.
+    let purged = |drive: &DriveSpec| match &drive.media {
+        MediaSpec::Flash(flash) => flash.condition == Condition::Purged,
+        MediaSpec::Disk(_) => false,
+    };
+    let fills = test.reads() && test.writes() && spec.drive_specs().any(purged);
     plain
+        && !fills
         && spec.faults.is_empty()
         && test.rounds.is_none()
         && test.interval.is_none()
@@ -346,14 +355,19 @@ fn deviation(values: &[f64]) -> f64 {
     (squares / (values.len() as f64 - 1.0)).sqrt()
 }
 
-/// Returns whether a reserve with this course lasts for `more` times its length.
+/// Returns whether a reserve with this course is used up steadily, and lasts for `more` times its length.
 fn lasts(left: &[f64], more: f64) -> bool {
     let (first, second) = left.split_at(left.len() / 2);
     let used = mean_of(first) - mean_of(second);
     let error = ((deviation(first).powi(2) + deviation(second).powi(2)) / second.len() as f64).sqrt();
-    let Some(&now) = left.last() else { return true };
+    if used <= 3.0 * error {
+        return true;
+    }
+    let of_half = |half: &[f64]| half[0] - half[half.len() - 1];
+    let (one, other) = (of_half(first), of_half(second));
+    let is_steady = (one - other).abs() <= STEADY_USE * one.max(other);
     // The halves' means lie half of the course apart.
-    used <= 3.0 * error || now > 2.0 * used * more * 1.05
+    is_steady && left[left.len() - 1] > 2.0 * used * more * 1.05
 }
 
 /// Returns whether the percentiles that the whole test, `factor` times as many requests, can report are known.
