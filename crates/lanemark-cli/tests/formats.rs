@@ -95,7 +95,7 @@ fn what_fio_measured_is_imported_and_exported_again() {
     let printed = printed.display().to_string();
     let again = folder.path().join("again.json").display().to_string();
     let (table, err) = succeeds(&["import", &printed, "--out", &again]);
-    assert!(table.contains("q16") && err.contains("skipped 1 line that is no JSON"), "{err}");
+    assert!(table.contains("q16") && err.contains("skipped 1 line that is not JSON"), "{err}");
     let (compared, _) = succeeds(&["compare", &saved, &again]);
     assert!(compared.contains("q32"), "{compared}");
 }
@@ -174,7 +174,7 @@ fn what_a_job_file_has_wrong_is_told_with_its_line_and_a_hint() {
     let err = fails(&["sim", NVME, "lost.icf"], 2);
     assert!(err.contains("lost.icf: can't be read"), "{err}");
     let err = fails(&["import", &job], 2);
-    assert!(err.contains("there is no JSON in it") && err.contains("hint:"), "{err}");
+    assert!(err.contains("it contains no JSON") && err.contains("hint:"), "{err}");
 }
 
 /// Returns the path at which `make tools` puts fio-plot.

@@ -214,7 +214,7 @@ fn a_text_that_cannot_be_used_is_refused_with_the_way_to_a_better_one() {
         (
             bare.to_owned(),
             LspciProblem::NoStorage { functions: 2 },
-            "the whole of `sudo lspci -vvv`",
+            "the whole output of `sudo lspci -vvv`",
         ),
         (stripped, LspciProblem::BrokenTree, "lspci -tv > lspci.txt"),
         (flat, LspciProblem::BrokenTree, "lspci -tv > lspci.txt"),
