@@ -256,7 +256,7 @@ fn wrong_input_is_told_and_exits_with_2() {
         (&["sim", NVME, "crystaldiskmark-5", "--size", "1TB"], "ends behind the drive's 512 GB"),
         (&["sim", NVME, "crystaldiskmark-5", "--size", "4KiB"], "span = 4 KiB: at least 1 MiB"),
         (&["sim", NVME, "crystaldiskmark-5", "--set", "drive.flash.read"], "PARAMETER=VALUE"),
-        (&["compare", "README.md", "README.md"], "is no JSON"),
+        (&["compare", "README.md", "README.md"], "is not valid JSON"),
     ];
     for (arguments, expected) in cases {
         let mut arguments = arguments.to_vec();
@@ -478,7 +478,7 @@ fn rounds_go_on_until_they_are_steady() {
     let notes = path("notes.csv");
     fs::write(&notes, "my,notes").unwrap();
     let said = fails(&["sim", QVO, "random-write-24h", "--series", &notes, "--out", &out], 3);
-    assert!(said.contains("is no Lanemark series"), "{said}");
+    assert!(said.contains("is not a Lanemark series"), "{said}");
     assert_eq!(fs::read_to_string(&notes).unwrap(), "my,notes");
 }
 

@@ -280,7 +280,7 @@ fn a_log_that_writes_no_whole_sectors_is_measured_and_simulated() {
     assert!(begins.starts_with("99% of the flushes (fdatasync) took at most"), "{shown}");
     assert!(shown.contains("the 10 ms that etcd asks for"), "{shown}");
     let words = shown.split_whitespace().collect::<Vec<_>>().join(" ");
-    assert!(words.contains("goes as whole pages of 4 KiB"), "{shown}");
+    assert!(words.contains("are rounded to whole pages of 4 KiB"), "{shown}");
     let saved: Value = serde_json::from_str(&fs::read_to_string(out).unwrap()).unwrap();
     assert_eq!(assumed(&saved)["whole_pages"], true);
     // About as many requests as were measured, each of one or two pages: which of them is drawn, so that 456 requests of
@@ -312,12 +312,12 @@ fn a_simulated_job_without_direct_says_what_is_assumed_of_the_page_cache() {
     let depth = |saved: &Value| saved["tests"][0]["test"]["queue_depth"].as_u64().unwrap();
     let (shown, saved) = run(text);
     assert_eq!(depth(&saved), 1, "libaio waits for each buffered read");
-    assert!(shown.contains("! the requests would go through the page cache"), "{shown}");
+    assert!(shown.contains("! the requests would use the page cache"), "{shown}");
     assert!(shown.contains("one request outstanding per thread"), "{shown}");
     assert_eq!(assumed(&saved)["tests_at_depth_one"], 1);
     // io_uring does not wait, and direct I/O has no page cache.
     let (shown, saved) = run(&text.replace("libaio", "io_uring"));
-    assert!(depth(&saved) == 32 && shown.contains("would go through the page cache"), "{shown}");
+    assert!(depth(&saved) == 32 && shown.contains("would use the page cache"), "{shown}");
     let (shown, saved) = run(&format!("{text}direct=1\n"));
     assert!(depth(&saved) == 32 && !shown.contains("page cache"), "{shown}");
 }

@@ -219,7 +219,7 @@ fn what_is_in_doubt_is_told() {
     fs::write(&path, "op,offset,size\nread,9000000000000,4096\nread,0,0\n").unwrap();
     let far = path.to_str().unwrap();
     let text = succeeds(&[NVME, far, "--as-fast-as-possible", "--wrap", "--out", out]);
-    assert!(text.contains("! one request lay behind the end of the drive"), "{text}");
+    assert!(text.contains("! one request lay beyond the end of the drive"), "{text}");
     assert!(text.contains("! one request had no length"), "{text}");
 }
 

@@ -95,7 +95,7 @@ fn columns_are_exported_and_a_parquet_file_is_no_text() {
     let told = refused(folder.path(), &["export", "one.json", "--table", "hops"], 2);
     assert!(told.contains("--table is of columns"), "{told}");
     let parquet = ["export", "one.json", "--output-format", "parquet"];
-    assert!(refused(folder.path(), &parquet, 2).contains("is no text"));
+    assert!(refused(folder.path(), &parquet, 2).contains("is not text"));
     let told = lanemark(folder.path(), &[&parquet[..], &["--out", "one.parquet"]].concat());
     // A build with the feature writes it; any other says how to get one, and leaves nothing.
     let there = folder.path().join("one.parquet").exists();

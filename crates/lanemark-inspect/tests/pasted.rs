@@ -35,8 +35,8 @@ const PORT: &str = "\
 \tKernel driver in use: pcieport
 ";
 
-const SLOW: &str = "the link to 0001:01:00.0 runs at PCIe 2.0 x1, and the device can do PCIe 3.0 x4; what its \
-                    port can do is not known";
+const SLOW: &str = "the link to 0001:01:00.0 runs at PCIe 2.0 x1, but the device supports PCIe 3.0 \
+                    x4; the capability of its port is not known";
 
 fn read(text: &str) -> Result<Inspection, InspectError> {
     inspect(&Sysfs::of_lspci(text, Path::new("lspci.txt"))?, None)
@@ -67,10 +67,13 @@ fn one_end_of_a_link_is_enough_to_see_that_it_is_slow() {
     assert!(text.contains("Advice: `sudo lspci -vvv`, whole,"), "{text}");
     assert!(!text.contains("Nothing was found"), "{text}");
     assert!(!text.contains("prog-if"), "the model is the name without lspci's remarks: {text}");
-    assert!(inspection_svg(&inspection).contains("what its port can do is not known"));
+    assert!(inspection_svg(&inspection).contains("the capability of its port is not known"));
     // With the port it is the slot.
     let both = said(&format!("{PORT}\n{DRIVE}"));
-    assert!(both.contains("can do PCIe 3.0 x4, and its port 0001:00:00.0 PCIe 2.0 x1"), "{both}");
+    assert!(
+        both.contains("supports PCIe 3.0 x4, but its port 0001:00:00.0 only PCIe 2.0 x1"),
+        "{both}"
+    );
     assert!(!both.contains("not known") && !both.contains("Nothing"), "{both}");
 }
 
@@ -126,7 +129,7 @@ fn the_words_of_pciutils_2_are_read() {
 \t\tLink: Speed 2.5Gb/s, Width x4
 ";
     let said = said(text);
-    assert!(said.contains("runs at PCIe 1.0 x4, and the device can do PCIe 1.0 x8"), "{said}");
+    assert!(said.contains("runs at PCIe 1.0 x4, but the device supports PCIe 1.0 x8"), "{said}");
 }
 
 #[test]

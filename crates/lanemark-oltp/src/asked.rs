@@ -141,7 +141,7 @@ pub fn workload(result: &RunResult) -> Result<String, OltpError> {
     let part = |sessions: u64| sessions as f64 / found.all.max(1) as f64;
     let (storage_us, storage) = match found.all {
         0 => (device_us, "the drive's time for its requests"),
-        _ => (cycle_us * part(found.storage), "waits for data and log, as sessions told them"),
+        _ => (cycle_us * part(found.storage), "waits for data and log, as sessions reported them"),
     };
     let locks_us = cycle_us * part(found.locks);
     // A session that holds a lock is working or waiting for storage.
@@ -172,8 +172,8 @@ pub fn workload(result: &RunResult) -> Result<String, OltpError> {
          [transactions.log]\n\
          share       = {{ value = \"{percent:.2}%\", derived = \"transactions that changed something\" }}\n\
          record      = {{ value = \"{record} B\", derived = \"bytes logged by each of them\" }}\n\
-         write_max   = {{ value = \"{write_max} B\", assumed = \"what goes with one write\" }}\n\
-         outstanding = {{ value = 1, source = \"{kind}: one writes the log while the others wait\" }}\n\
+         write_max   = {{ value = \"{write_max} B\", assumed = \"the maximum of one write\" }}\n\
+         outstanding = {{ value = 1, source = \"{kind}: one session writes the log while the others wait\" }}\n\
          flush       = {{ value = \"{flush}\", derived = \"{flush_count} flushes of the device in the run\" }}\n\
          area        = {{ value = \"{LOG_AREA} B\", assumed = \"files of the log that are used again\" }}\n\n\
          [[test]]\nname     = \"{users} users\"\nthreads  = {users}\nblock    = \"8 KiB\"\n\

@@ -338,7 +338,7 @@ fn fetched_programs_serve_with_direct_io_and_older_ones_say_what_they_lack() {
     if let Some(installed) = programs_of_another_version() {
         let older = ServerOptions { programs: Some(installed), ..ServerOptions::default() };
         let error = ManagedServer::start(&own, &older).unwrap_err();
-        assert!(error.to_string().contains("holds data of PostgreSQL 17"), "{error}");
+        assert!(error.to_string().contains("contains data of PostgreSQL 17"), "{error}");
         let error = ManagedServer::start(&own, &ServerOptions { direct_io: true, ..older });
         assert!(matches!(error.unwrap_err(), OltpError::Lacks { .. }));
     }

@@ -188,7 +188,10 @@ fn what_cannot_be_run_says_why() {
     assert!(matches!(error, OltpError::Unreachable { .. }), "{error}");
     let database = loaded(folder.path(), SCALE);
     let error = run(&database, SCALE, &running(11), 0, &STOP).unwrap_err();
-    assert_eq!(error.to_string(), "11 users need 2 warehouses, ten users each, and there are 1");
+    assert_eq!(
+        error.to_string(),
+        "11 users need 2 warehouses (one for ten users), but there are 1"
+    );
     let later = "UPDATE lanemark_oltp SET value = 99 WHERE key = 'version'";
     database.connect().unwrap().script(later).unwrap();
     assert!(matches!(database.loaded(), Err(OltpError::Version { found: 99, .. })));

@@ -219,6 +219,6 @@ fn what_is_no_regular_file_is_not_replaced_even_where_it_is_named() {
     let database = Database::sqlite(path.clone());
     let named = LoadOptions { overwrite: Some("pipe.db".to_owned()), ..options() };
     let error = load(&database, &named, &STOP, &|_, _| ()).unwrap_err();
-    assert!(error.to_string().contains("is no regular file"), "{error}");
+    assert!(error.to_string().contains("is not a regular file"), "{error}");
     assert!(std::os::unix::fs::FileTypeExt::is_fifo(&path.metadata().unwrap().file_type()));
 }

@@ -446,7 +446,7 @@ fn a_workload_that_cannot_be_run_is_told_with_its_place() {
     };
     add("track = \"iops\"", "there are no rounds whose figure could be followed");
     add("round = \"1 s\"\ntrack = \"iop\"", "unknown track `iop`");
-    add("round = \"1 s\"", "none beside round");
+    add("round = \"1 s\"", "not together with `round`");
     add(
         "interval = \"often\"",
         "interval = often: must be a time such as \"1 s\", or \"automatic\"",

@@ -86,7 +86,7 @@ fn a_rate_that_is_none_is_told() {
         ("i", "rate = \"0/s\"", "rate = 0: above 0 and at most 1,000,000,000 a second"),
         ("j", "arrivals = \"poisson\"", "there is no rate at which requests could arrive"),
         ("k", "rate = \"5/s\"\narrivals = \"often\"", "arrivals"),
-        ("l", "rate = \"5/s\"\nthink = \"1 ms\"", "none beside rate"),
+        ("l", "rate = \"5/s\"\nthink = \"1 ms\"", "not together with `rate`"),
     ] {
         says(name, &format!("{PLAIN}\n{keys}"), expected);
     }
@@ -115,7 +115,7 @@ fn a_copy_says_where_it_goes() {
     for (name, more, expected) in [
         ("copy-1", "copy_to = \"32 MiB\"", "outside of the span that is copied"),
         ("copy-2", "copy_to = \"64 MiB\"\nread = \"100%\"", "each block is read and written"),
-        ("copy-3", "copy_to = \"64 MiB\"\nflush_every = 3", "none in a copy"),
+        ("copy-3", "copy_to = \"64 MiB\"\nflush_every = 3", "not allowed in a copy"),
     ] {
         says(name, &format!("{keys}\n{more}"), expected);
     }

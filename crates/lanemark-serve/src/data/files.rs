@@ -137,7 +137,7 @@ pub(super) fn lock(file: &File, kind: FlockOperation, path: &Path) -> Result<(),
     match flock(file, kind) {
         Err(Errno::WOULDBLOCK) => Err(DataError::Refused {
             path: path.to_owned(),
-            why: "another program has locked it".to_owned(),
+            why: "is locked by another program".to_owned(),
             hint: "end the other server, or name another file".to_owned(),
         }),
         _ => Ok(()),

@@ -478,13 +478,13 @@ mod tests {
         let both = DataPlan { over: Some(image.clone()), ..plan(&link) };
         assert!(refusal(&both).contains("is the image of --over too"));
         let writer = theirs.open(CACHE, 1).unwrap();
-        assert!(refusal(&ours).contains("another program has locked it"));
+        assert!(refusal(&ours).contains("is locked by another program"));
         drop(writer);
         let readers = [ours.open(CACHE, 1).unwrap(), {
             let place = Place::Memory;
             DataPlan { place, ..ours.clone() }.open(CACHE, 1).unwrap()
         }];
-        assert!(refusal(&theirs).contains("another program has locked it"));
+        assert!(refusal(&theirs).contains("is locked by another program"));
         drop(readers);
         assert!(theirs.open(CACHE, 1).is_ok());
     }
