@@ -175,7 +175,7 @@ fn one_simulated_test_tells_where_its_time_goes() {
     let folder = folder();
     let out = folder.path().to_str().unwrap();
     let text = succeeds(&["sim", SATA, "crystaldiskmark-5:4k-read", "--out", out]);
-    for word in ["SATA 6 Gb/s", "AHCI", "DMI 3.0", "mean latency", "goes to flash dies"] {
+    for word in ["SATA 6 Gb/s", "AHCI", "DMI 3.0", "mean latency", "is in flash dies"] {
         assert!(text.contains(word), "no `{word}` in\n{text}");
     }
     assert_eq!(fs::read_dir(out).unwrap().count(), 1, "one result is saved");
@@ -191,7 +191,7 @@ fn a_path_is_shown_with_its_ceilings_and_drawn() {
     let system = "crucial-c300-256gb@intel-x58:card-in-ich-x1";
     let text =
         succeeds(&["path", system, "iometer-2mb-4k-qd3:2mb-sequential-read", "--svg", drawing]);
-    assert!(text.contains("The narrowest hop is Marvell, PCIe 1.0 x1"), "{text}");
+    assert!(text.contains("The bottleneck is Marvell, PCIe 1.0 x1"), "{text}");
     assert!(text.contains("ICH10") && text.contains("port card-in-x16"), "{text}");
     assert!(fs::read_to_string(&svg).unwrap().starts_with("<svg"));
     succeeds(&["path", system, "--svg", drawing]);

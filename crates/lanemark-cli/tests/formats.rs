@@ -278,7 +278,7 @@ fn a_log_that_writes_no_whole_sectors_is_measured_and_simulated() {
     let (shown, _) = succeeds(&["sim", NVME, job, "--no-interval", "--out", out]);
     let begins = shown.lines().nth(2).unwrap();
     assert!(begins.starts_with("99% of the flushes (fdatasync) took at most"), "{shown}");
-    assert!(shown.contains("the 10 ms that etcd asks for"), "{shown}");
+    assert!(shown.contains("the 10 ms that etcd requires"), "{shown}");
     let words = shown.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(words.contains("are rounded to whole pages of 4 KiB"), "{shown}");
     let saved: Value = serde_json::from_str(&fs::read_to_string(out).unwrap()).unwrap();

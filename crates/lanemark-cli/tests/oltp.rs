@@ -53,7 +53,7 @@ fn what_is_loaded_runs_is_consistent_and_is_compared() {
             "tpm, all transactions",
             "NOPM",
             "Stock-Level",
-            "no TPC result",
+            "not a TPC result",
             "device time",
             "buffer hits, %",
             "time of a transaction, ms, by its user's thread",
@@ -91,11 +91,11 @@ fn what_is_loaded_runs_is_consistent_and_is_compared() {
     let by_procedures = text.replace(r#""procedures":false"#, r#""procedures":true"#);
     std::fs::write(here.join("c.json"), by_procedures).unwrap();
     let compared = stdout(&lanemark(here, &["compare", "a.json", "c.json"]));
-    let doubt = "doubt: what transactions are differs: statements and";
+    let doubt = "doubt: how transactions are executed differs: statements and";
     assert!(compared.contains(doubt), "{compared}");
     let (code, told) = failure(&lanemark(here, &["run", "--procedures"]));
     assert_eq!(code, Some(2), "{told}");
-    assert!(told.contains("procedures: SQLite has none here"), "{told}");
+    assert!(told.contains("procedures: SQLite lacks them"), "{told}");
     let written = failure(&lanemark(here, &["compare", "a.json", "oltp.db"]));
     assert_eq!(written.0, Some(2), "{}", written.1);
 }

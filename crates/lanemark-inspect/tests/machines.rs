@@ -374,7 +374,7 @@ fn where_no_link_tells_anything_nothing_is_said_of_limits() {
     let function = "devices/pci0000:00/0000:00:02.0";
     tree.pci(function, "0x010000", "0x1af4", "virtio-pci");
     tree.block(&format!("{function}/virtio0/block/vda"), 100);
-    let (nothing, unknown) = ("Nothing was found", "No link to vda tells what it carries");
+    let (nothing, unknown) = ("No limits were found", "No link to vda reports its rate");
     let text = tree.text();
     assert!(!text.contains(nothing) && text.contains(unknown), "{text}");
     // Beside a drive that tells: each is named.
@@ -383,7 +383,7 @@ fn where_no_link_tells_anything_nothing_is_said_of_limits() {
     let controller = tree.nvme(&drive, "nvme0", "NVME");
     tree.block(&format!("{controller}/nvme0n1"), 100);
     let text = tree.text();
-    assert!(text.contains("Nothing was found that limits nvme0n1."), "{text}");
+    assert!(text.contains("No limits were found for nvme0n1."), "{text}");
     assert!(text.contains(unknown), "{text}");
     for end in ["devices/pci0000:00/0000:00:06.0", &drive] {
         for file in ["current_link_speed", "current_link_width", "max_link_speed"] {

@@ -89,7 +89,7 @@ fn a_simulation_is_told_in_lines_and_ends_with_an_interval() {
     let mean = of(last, "latency_mean_us");
     assert!((total / mean - 1.0).abs() < 0.05, "{total} of {mean}");
     assert!(hops.iter().any(|hop| hop["is_narrowest"] == json!(true)));
-    assert!(last["narrowest"].as_str().unwrap().contains("narrowest hop"));
+    assert!(last["narrowest"].as_str().unwrap().contains("bottleneck"));
     assert_eq!(lines[7]["stage"], json!("done"));
 }
 

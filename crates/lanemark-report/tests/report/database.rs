@@ -227,9 +227,9 @@ fn a_difference_is_shown_by_intervals_that_are_apart_and_by_nothing_that_others_
     }
     assert!(!text(&calm).contains("! "), "{}", text(&calm));
     let told = doubts(&calm, &disturbed);
-    assert_eq!(told, ["B: others had up to 48% of the processors"]);
+    assert_eq!(told, ["B: other programs used up to 48% of the processors"]);
     let shown = compared(&calm, &disturbed);
-    assert!(shown.contains("not shown: others were on the processors"), "{shown}");
+    assert!(shown.contains("not shown: other programs used the processors"), "{shown}");
     let shown = compared(&calm, &close);
     assert!(shown.contains("; no difference shown"), "{shown}");
     // Slower servers: more of them, and no number below nothing.
