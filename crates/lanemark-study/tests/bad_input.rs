@@ -100,7 +100,7 @@ fn what_no_hard_disk_can_be_is_told_with_its_place_and_its_bound() {
     says(
         "value = 1950,",
         "value = 1900,",
-        "drive.capacity = 1 TB: at most 986.628 GB, what the tracks hold",
+        "drive.capacity = 1 TB: at most 986.628 GB, the capacity of the tracks",
     );
     says("kind     = \"hdd\"", "kind     = \"hd\"", "unknown kind `hd` | did you mean `hdd`?");
 }

@@ -139,7 +139,7 @@ fn a_test_that_does_not_fit_a_namespace_is_told_with_it() {
     let system = spoilt.system(NVME).unwrap();
     let error = system.run(&workload, Provenance::default()).unwrap_err();
     let seen = spoilt.shown(&error);
-    assert!(seen.contains("ends behind the 128 MiB of namespace 2 | use a smaller span"), "{seen}");
+    assert!(seen.contains("ends beyond the 128 MiB of namespace 2 | use a smaller span"), "{seen}");
 }
 
 const KIOXIA: &str = "library/drives/kioxia-rm5-960gb.toml";

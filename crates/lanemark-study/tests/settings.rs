@@ -127,7 +127,7 @@ fn a_share_beside_collection_is_a_share_of_a_drive_that_is_not_simulated_to_coll
     let system = "samsung-950-pro-512gb@workstation-z170:m2";
     let random = [("drive.state.condition", "random")];
     let fresh = &[][..];
-    let of_fresh = "of fresh and purged drives";
+    let of_fresh = "for fresh and purged drives";
     for (before, value, wanted) in [
         (fresh, "25%", ""),
         (fresh, "100%", ""),
@@ -146,7 +146,7 @@ fn a_share_beside_collection_is_a_share_of_a_drive_that_is_not_simulated_to_coll
     }
     let share = [("drive.translation.beside_collection", "25%")];
     let seen = settings_say("intel-optane-905p-960gb@workstation-z170:m2", &share);
-    assert!(seen.contains("not of 3D XPoint"), "{seen}");
+    assert!(seen.contains("not for 3D XPoint"), "{seen}");
 }
 
 #[test]

@@ -241,7 +241,7 @@ fn what_is_wrong_is_told_with_line_column_value_and_hint() {
         (format!("{columns}1,r,0\n"), "t:2:6: the line ends before length"),
         (format!("{columns}1,q,0,1\n"), "t:2:3: operation is `q`; expected read, write, flush"),
         (format!("{columns}1e9,r,0,1\n"), "t:2:1: time is `1e9`; expected a number"),
-        ("what is this\n".to_owned(), "t:1: `what is this` begins no known format"),
+        ("what is this\n".to_owned(), "t:1: `what is this` is not the beginning of a known format"),
         ("\n# nothing\n\n".to_owned(), "t: the trace is empty"),
     ];
     for (text, expected) in cases {

@@ -82,7 +82,7 @@ pub fn read(bytes: Vec<u8>) -> Result<FileTold, LabError> {
     let text = String::from_utf8(bytes).map_err(|error| {
         let at = error.utf8_error().valid_up_to();
         LabError::input(format!("{NAME}: is not text: byte {at} is not valid UTF-8"))
-            .hint("drop the .json file that `lanemark bench`, `sim` or `study` saved")
+            .hint("use a .json file that `lanemark bench`, `sim` or `study` saved")
     })?;
     weight::check(NAME, &text, HISTOGRAMS_MAX)?;
     let (title, runs) = match results::read_text(NAME, &text)? {
@@ -96,7 +96,7 @@ pub fn read(bytes: Vec<u8>) -> Result<FileTold, LabError> {
     let tests: Vec<TestTold> =
         runs.iter().flat_map(|(label, run)| told(label.as_deref(), run)).take(TESTS_MAX).collect();
     if tests.is_empty() {
-        return Err(LabError::input(format!("{NAME}: has no test that ended")));
+        return Err(LabError::input(format!("{NAME}: contains no test that ended")));
     }
     Ok(FileTold { title, left_out: all - tests.len(), tests })
 }

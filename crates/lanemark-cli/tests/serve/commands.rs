@@ -192,5 +192,5 @@ fn a_kill_loses_nothing_that_was_flushed() {
     assert!(round > 2 && unflushed > 0, "{round} rounds, {unflushed}");
     let server = Server::start(folder, modelled);
     let (_, output) = server.stop();
-    assert!(said(&output).contains("did not end by itself"), "{}", said(&output));
+    assert!(said(&output).contains("did not shut down cleanly"), "{}", said(&output));
 }

@@ -418,10 +418,10 @@ fn faults_that_a_system_cannot_have_are_told_all_at_once() {
         [
             "fault = pause at=0ps for=1s drive=3: the system has drives 0 to 0",
             "fault = media-error range=1GiB..2GiB recovery=7s at=0ps: the drive ends at 64 MiB",
-            "fault = port-loss port=1 at=0ps: the drive has 1 port(s), from 0",
+            "fault = port-loss port=1 at=0ps: a port of the drive, which has 1, counted from 0",
             "fault = retrain lanes=2 at=0ps: `SATA 6 Gb/s` trains to a speed of 1.5, 3 or 6 Gb/s",
             "fault = retrain link=0 lanes=3 at=0ps: `PCIe 3.0 x4` trains to lanes of 1, 2, 4, 8 or 16, and a generation",
-            "fault = link-errors rate=1e-9 link=7 recovery=1ms at=0ps: the way has links 0 to 1",
+            "fault = link-errors rate=1e-9 link=7 recovery=1ms at=0ps: the path has links 0 to 1",
         ]
     );
     assert_eq!(SystemSpec { faults, ..base }.checked().unwrap_err().to_string(), errors[0]);

@@ -47,7 +47,7 @@ fn long_reads_over_sata_gain_from_the_link_alone() {
     assert_eq!(depth.throughput_gain, 0.0);
     // Twice as many wait twice as long.
     assert!((depth.latency_gain + 1.0).abs() < 0.05, "{depth:?}");
-    assert_eq!(depth.change, "64 in place of 32");
+    assert_eq!(depth.change, "64 instead of 32");
 }
 
 /// One read at a time waits for nobody: it is as long as its stages are, and the die is the longest.

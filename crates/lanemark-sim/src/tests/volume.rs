@@ -199,7 +199,7 @@ fn volumes_that_cannot_be_are_told() {
     }
     let mut system = apart(&small_drive(), 2, VolumeSpec::Mirror);
     system.attachments[0].namespaces = vec![Bytes::mebi(8); 2];
-    says(system, "volume = 2 namespaces: a mirror takes whole drives");
+    says(system, "volume = 2 namespaces: a mirror uses whole drives");
 }
 
 fn any_volume() -> impl Strategy<Value = (usize, VolumeSpec)> {
