@@ -48,15 +48,15 @@ fn sizes_stand_in_place_of_a_block() {
 fn sizes_that_are_none_are_told() {
     let sizes = |list: &str| format!("pattern = \"random\"\nsizes = {list}");
     for (name, list, expected) in [
-        ("a", "[\"4 KiB\"]", "`4 KiB` is no size with a share | write both, \"4 KiB 67%\""),
-        ("b", "[\"4 KiB x\"]", "`4 KiB x` is no size with a share"),
+        ("a", "[\"4 KiB\"]", "`4 KiB` is not a size with a share | write both, \"4 KiB 67%\""),
+        ("b", "[\"4 KiB x\"]", "`4 KiB x` is not a size with a share"),
         ("c", "[\"1000 B 50%\"]", "block = 1 kB: a multiple of 512 B from 512 B to 64 MiB"),
         ("d", "[\"4 KiB 0%\"]", "shares above 0%"),
     ] {
         says(name, &sizes(list), expected);
     }
     let both = format!("{PLAIN}\nsizes = [\"4 KiB 50%\"]");
-    says("e", &both, "block: the test has sizes already");
+    says("e", &both, "block: the test already has sizes");
 }
 
 #[test]

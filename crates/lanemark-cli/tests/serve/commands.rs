@@ -95,7 +95,7 @@ fn a_file_that_is_no_scenario_is_refused_with_its_reason() {
     let long = "# a comment\n".repeat(100_000);
     let good = "[[fault]]\nkind = \"retrain\"\nat = \"1 s\"\n";
     for (content, wanted) in [
-        ("", "nothing goes wrong in it"),
+        ("", "it contains no faults"),
         ("[[fault]]\nkind = \"dance\"\nat = \"1 s\"", "dance"),
         ("[[fault]]\nkind = \"pause\"\nat = \"1 s\"\nfor = \"1 banana\"", "scenario:4"),
         ("[[fault\n", "scenario:1"),
