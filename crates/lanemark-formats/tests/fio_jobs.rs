@@ -1,4 +1,4 @@
-//! Job files of our own that have every option: what is read becomes a test, what is not is told.
+//! Job files of our own with every option: supported options become a test, and unsupported options are reported.
 
 use std::collections::BTreeSet;
 
@@ -114,7 +114,7 @@ fn clones_with_parts_that_adjoin_are_threads_of_one_test() {
     let test = only(&format!("{base}rw=read\nsize=16m\n"));
     assert_eq!((test.threads, test.span, test.offset), (4, Bytes::mebi(64), Bytes::ZERO));
     assert_eq!(test.volume, Some(Bytes::mebi(64)));
-    // A clone without a size goes on to the end of the file, as fio's do: 64, 48, 32 and 16 MiB.
+    // A clone without a size continues to the end of the file, as in fio: 64, 48, 32 and 16 MiB.
     let jobs = read(&format!("{base}rw=read\n"));
     let parts: Vec<_> = jobs.workload.tests.iter().map(|test| (test.offset, test.span)).collect();
     let mebi = Bytes::mebi;

@@ -183,7 +183,7 @@ fn requests_that_failed_are_written_and_read_back() {
     let written = fio_json::write(&run, 0);
     assert!(written.contains("\"error\" : 61"));
     assert!(!read(&written).result.complete);
-    // fio without continue_on_error tells the number alone.
+    // fio without continue_on_error prints only the number.
     let ended =
         fio_json::write(&read(PLUS).result, 0).replacen("\"error\" : 0", "\"error\" : 5", 1);
     assert_eq!(read(&ended).result.tests[0].errors().to_string(), "1 other error (EIO)");
@@ -300,7 +300,7 @@ fn a_span_is_the_targets_and_not_what_was_moved() {
     assert_eq!(with(r#", "offset" : "1g""#, Some(tib)), (gib, rest, tib, 1));
     // An option that is not known keeps none of the others from telling it.
     assert_eq!(with(r#", "size" : "1g", "odd" : "7""#, None), (Bytes::ZERO, gib, gib, 1));
-    // One file tells the size for those beside it.
+    // One file states the size for the files next to it.
     let told = OLD.replace(r#""iodepth" : "8""#, r#""iodepth" : "8", "size" : "1g""#);
     let both = import(&[("a.json", OLD), ("b.json", &told)], None).unwrap().remove(0).result;
     assert_eq!(both.tests[0].test.span, gib);

@@ -59,7 +59,7 @@ fn places_that_are_long_are_captured_whole() {
     assert_eq!(read(&capture(&tree)).unwrap(), tree.all());
 }
 
-/// A tar file of entries as they are, whatever their names.
+/// Returns a tar file of the given entries, with any names.
 fn tar(entries: &[(&str, EntryType, &[u8])]) -> Vec<u8> {
     let mut builder = Builder::new(Vec::new());
     for (name, kind, content) in entries {

@@ -303,7 +303,7 @@ fn a_parallel_cable_is_told_from_a_serial_link_by_the_class_of_its_host() {
     for (class, driver, link) in [
         ("0x010180", "ata_piix", Some("PATA, Ultra DMA 2, 33.3 MB/s raw")),
         ("0x010601", "ahci", Some("SATA link")),
-        // Nobody says which it is.
+        // The class and the mode are unknown.
         ("", "ata_piix", None),
         ("", "pata_via", Some("PATA, Ultra DMA 2, 33.3 MB/s raw")),
     ] {
@@ -377,7 +377,7 @@ fn where_no_link_tells_anything_nothing_is_said_of_limits() {
     let (nothing, unknown) = ("No limits were found", "No link to vda reports its rate");
     let text = tree.text();
     assert!(!text.contains(nothing) && text.contains(unknown), "{text}");
-    // Beside a drive that tells: each is named.
+    // Next to a drive with known limits, each gap is named.
     let four = (GEN4, 4);
     let drive = tree.slot("0000:00:06.0", "0000:01:00.0", NVME, "nvme", four, [four, four]);
     let controller = tree.nvme(&drive, "nvme0", "NVME");

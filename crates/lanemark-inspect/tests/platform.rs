@@ -1,4 +1,4 @@
-//! Inspected machines as platform files: what sysfs tells is in them, and each port takes a drive.
+//! Inspected machines as platform files: they contain the values of sysfs, and each port accepts a drive.
 
 mod tree;
 

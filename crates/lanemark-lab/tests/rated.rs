@@ -1,4 +1,4 @@
-//! Drives of their ratings: what follows meets the ratings, and what cannot be is told.
+//! Rated drives: the completed drive meets its ratings, and impossible ratings are reported.
 
 use lanemark_lab::interval::Subject;
 use lanemark_lab::{Lab, assemble};

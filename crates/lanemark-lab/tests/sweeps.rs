@@ -75,7 +75,7 @@ fn parts_come_to_the_bytes_of_one_run() {
     // Once more, over the same sweep's file; and a whole is a part too.
     assert_eq!(place.merged(&[&a, &b, &c]).unwrap(), bytes);
     assert_eq!(place.merged(&[&whole]).unwrap(), bytes);
-    // A merged file goes on as any other: nothing is left to run.
+    // A merged file continues like any other: no points are left to run.
     let library = Library::built_in();
     let sweep = sweep(&library, 1);
     let file =

@@ -274,7 +274,7 @@ fn after_an_error_the_file_is_removed() {
     };
     let outcome = bench
         .run(&mut |event| {
-            // Somebody empties the file under the run: the next read moves nothing.
+            // Another program empties the file during the run: the next read transfers no data.
             if matches!(event, Event::Running { .. }) {
                 fs::File::options().write(true).open(&path).unwrap().set_len(0).unwrap();
             }

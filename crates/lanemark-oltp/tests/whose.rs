@@ -48,7 +48,7 @@ fn assert_untouched(folder: &Path) {
     }
 }
 
-/// A file of somebody's in a folder whose name could mean something in a URI.
+/// A foreign file in a folder whose name has a meaning in a URI.
 fn made(script: &str) -> (tempfile::TempDir, PathBuf, rusqlite::Connection) {
     let folder = tempfile::Builder::new().prefix("who?se #1%41 ").tempdir().unwrap();
     let path = folder.path().join("foreign.db");

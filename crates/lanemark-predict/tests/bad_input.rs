@@ -1,4 +1,4 @@
-//! Wrong input to a fit is told in words that help.
+//! Wrong input to a fit is reported with a helpful message.
 
 mod laboratory;
 

@@ -1,4 +1,4 @@
-//! Whatever is wrong in a file is told with its place and with what would be right.
+//! Every error in a file is reported with its position and with a correction.
 
 use std::fs;
 use std::path::Path;

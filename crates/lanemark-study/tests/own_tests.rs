@@ -1,4 +1,4 @@
-//! Studies with tests of their own, faults of one system, and no publication.
+//! Studies with their own tests, faults of one system, and no publication.
 
 use lanemark_study::{Library, Study, StudyError};
 

@@ -1,4 +1,4 @@
-//! A sample of each format is read as it says; what is wrong is told with its place; nothing panics.
+//! A sample of each format is read correctly; each error is reported with its position; no input panics.
 
 use lanemark_schema::units::{Bytes, Duration, Instant};
 use lanemark_schema::workload::{Access, Arrival, Operation};
@@ -20,7 +20,7 @@ fn open<'t>(text: &'t [u8], options: &Options) -> Result<Reader<&'t [u8]>, Trace
     Reader::new("t", text, options)
 }
 
-/// Reads all of `text`, whose format its first line tells.
+/// Reads all of `text`, whose first line determines its format.
 fn read(text: &str) -> Result<Vec<Arrival>, TraceError> {
     open(text.as_bytes(), &Options::default())?.collect()
 }

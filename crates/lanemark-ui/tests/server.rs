@@ -1,4 +1,4 @@
-//! The server as a program sees it that speaks HTTP: whom it lets in, what it refuses, and that it goes on.
+//! The server as an HTTP client sees it: the clients it accepts, the requests it refuses, and that it continues.
 
 mod client;
 

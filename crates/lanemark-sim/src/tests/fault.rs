@@ -1,4 +1,4 @@
-//! Faults against closed forms: how many requests fail, what the host sees of the others, and when it goes on.
+//! Faults against closed forms: how many requests fail, what the host sees of the others, and when it continues.
 
 use crate::fault::LINK_RETRIES;
 use crate::fault::Status;
@@ -346,7 +346,7 @@ fn a_power_cut_fails_what_is_outstanding_and_the_load_goes_on_after_the_start() 
     }
 }
 
-/// Writes, a flush where asked for, and a cut when the host has all answers but dies have not stored all.
+/// Writes, an optional flush, and a cut when the host has all answers but dies have not stored all.
 fn lost_after(cache: WriteCache, flush: bool, count: u64) -> (Bytes, Bytes) {
     let mut drive = small_drive();
     drive.write_cache = cache;
@@ -430,7 +430,7 @@ fn faults_that_a_system_cannot_have_are_told_all_at_once() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(48))]
 
-    /// Whatever goes wrong when: every request comes back once, its budget adds up, and the same seed gives the same.
+    /// For any faults at any time, every request comes back once, its budget adds up, and a seed gives the same result.
     #[test]
     fn every_request_comes_back_whatever_goes_wrong(
         texts in proptest::collection::vec((0usize..10, 0u64..4_000, 1u64..3_000), 1..5),
