@@ -241,7 +241,7 @@ fn a_run_becomes_a_workload_of_the_simulator() {
     std::fs::write(here.join("b.json"), run.to_string()).unwrap();
     let (code, told) = failure(&lanemark(here, &["workload", "b.json"]));
     assert_eq!(code, Some(2), "{told}");
-    assert!(told.contains("does not know what its device"), "{told}");
+    assert!(told.contains("does not contain the work of its device"), "{told}");
     std::fs::write(here.join("mine.toml"), "precious").unwrap();
     let (code, _) = failure(&lanemark(here, &["workload", "a.json", "--out", "mine.toml"]));
     assert_eq!(code, Some(3));

@@ -94,7 +94,7 @@ fn bad_settings_are_told_with_their_line() {
         assert!(error.to_string().starts_with(told), "{error}");
     }
     let error = iometer::read(SETTINGS, "mixed.icf", None).unwrap_err();
-    assert!(error.to_string().contains("the size is not known"), "{error}");
+    assert!(error.to_string().contains("whose size is not known"), "{error}");
     assert!(settings("").is_err());
 }
 

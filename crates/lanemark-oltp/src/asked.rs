@@ -109,19 +109,19 @@ impl Sums {
 pub fn workload(result: &RunResult) -> Result<String, OltpError> {
     let unknown = |what: &'static str| OltpError::Unknown { what };
     let (Target::Database(database), [test]) = (&result.target, result.tests.as_slice()) else {
-        return Err(unknown("what a database was asked for"));
+        return Err(unknown("the requests of a database's users"));
     };
     let Asks::Database(asked) = &test.test.asks else {
-        return Err(unknown("who asked its database"));
+        return Err(unknown("the users of its database"));
     };
     let users = test.test.threads;
     let mut sums = Sums::default();
     for sample in &test.samples {
-        sums.add(sample).ok_or(unknown("what its device and processors did"))?;
+        sums.add(sample).ok_or(unknown("the work of its device and processors"))?;
     }
-    let wal_bytes = sums.wal_bytes.ok_or(unknown("how much it logged"))?;
+    let wal_bytes = sums.wal_bytes.ok_or(unknown("the amount of log that it wrote"))?;
     if sums.transactions == 0 || sums.changing == 0 {
-        return Err(unknown("any transaction that changed something"));
+        return Err(unknown("transactions that changed data"));
     }
     let all = sums.transactions as f64;
     let each = |sum: u64| sum as f64 / all;
@@ -170,7 +170,7 @@ pub fn workload(result: &RunResult) -> Result<String, OltpError> {
          writes       = {{ value = {writes:.4}, derived = \"{counted_writes} writes of the device in the run, {log_writes} of them the log's\" }}\n\
          awaited      = {{ value = {awaited:.4}, derived = \"sessions that waited for a page to be written, over {write_us:.0} us of the drive for a write\" }}\n\n\
          [transactions.log]\n\
-         share       = {{ value = \"{percent:.2}%\", derived = \"transactions that changed something\" }}\n\
+         share       = {{ value = \"{percent:.2}%\", derived = \"transactions that changed data\" }}\n\
          record      = {{ value = \"{record} B\", derived = \"bytes logged by each of them\" }}\n\
          write_max   = {{ value = \"{write_max} B\", assumed = \"the maximum of one write\" }}\n\
          outstanding = {{ value = 1, source = \"{kind}: one session writes the log while the others wait\" }}\n\

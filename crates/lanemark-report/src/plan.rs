@@ -41,7 +41,7 @@ pub fn plan_text(plan: &Plan, carriers: &[Carrier], style: &Style) -> String {
         }
         sheet.blank();
     }
-    sheet.paragraph("Left out:");
+    sheet.paragraph("Not included:");
     for one in &plan.left_out {
         sheet.item("- ", one, Ink::Faint);
     }

@@ -144,7 +144,7 @@ fn patterns_that_are_none_are_told() {
         ("t", "\"sideways\"", "pattern"),
         ("u", "{ pareto = 1.5 }", "above 0 and below 1"),
         ("v", "{ normal = \"0%\" }", "normal"),
-        ("w", "{ zones = [\"50%\"] }", "`50%` is no zone | write the share of requests"),
+        ("w", "{ zones = [\"50%\"] }", "`50%` is not a zone | write the share of requests"),
         ("x", "{ zones = [] }", "zones"),
         ("y", "{ zipf = 0.9, theta = 2 }", "unknown key `theta`"),
     ] {

@@ -414,7 +414,7 @@ mod tests {
             ("link-errors rate=-1e-9", "not a share of wrong bits"),
             ("pause at=1s", "needs `for`"),
             ("pause for=0s", "longer than 0 s"),
-            ("power-cut for=1s", "`boot` says"),
+            ("power-cut for=1s", "`boot` sets"),
             ("power-cut at=4801h", "at most 1000 h"),
             ("retrain at=1s", "needs `lanes`"),
             ("stuck then=wait", "neither"),
