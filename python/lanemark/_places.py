@@ -32,7 +32,7 @@ def content_of(path: Path) -> bytes:
         raise InputError(f"{path}: can't be read: {error}") from error
     with file:
         if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
-            raise InputError(f"{path}: is no regular file")
+            raise InputError(f"{path}: is not a regular file")
         content = file.read(READ_MOST + 1)
     return _bounded(path, content)
 
@@ -77,7 +77,7 @@ class Place:
         """Return the content of a file, ``None`` where there is none.
 
         Raises:
-            InputError: Where it is no regular file, or longer than ``READ_MOST``.
+            InputError: Where it is not a regular file, or longer than ``READ_MOST``.
         """
         try:
             if self._local is not None:

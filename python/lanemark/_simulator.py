@@ -78,7 +78,7 @@ class Simulator:
             namespace: The namespace on the drive.
 
         Raises:
-            InputError: A request that ends behind the end of the drive, a time in the past, a value out of bounds.
+            InputError: A request that ends beyond the end of the drive, a time in the past, a value out of bounds.
         """
         self._inner.submit(
             operation,

@@ -317,7 +317,7 @@ class Sweep:
         plan = Plan.of(text, place)
         if (plan.key, plan.points) != (self.key, self.points):
             raise InputError(
-                f"{place}: holds points of another sweep: system, workload, library, seed, settings, axes or version "
+                f"{place}: contains points of another sweep: system, workload, library, seed, settings, axes or version "
                 "differ",
                 "give another folder",
             )

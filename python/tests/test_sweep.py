@@ -99,7 +99,7 @@ def test_the_same_chunk_twice_is_there_once(whole: SweepResult) -> None:
 
 def test_another_sweep_is_refused(whole: SweepResult, tmp_path: Path) -> None:
     other = Sweep(Space(SYSTEM, TEST, AXES, duration="3 ms"))
-    with pytest.raises(InputError, match="holds points of another sweep"):
+    with pytest.raises(InputError, match="contains points of another sweep"):
         other.run(whole.place)
     with pytest.raises(RunError, match="differs from that of whoever began"):
         run_chunk(SPACE, other.key, 0, 0, str(tmp_path), "part")
@@ -138,7 +138,7 @@ def test_a_spoilt_plan_is_told(text: str, tmp_path: Path) -> None:
 def test_a_plan_that_is_no_regular_file_or_endless_is_told(tmp_path: Path) -> None:
     plan = tmp_path / "plan.json"
     os.mkfifo(plan)
-    with pytest.raises(InputError, match=r"plan\.json: is no regular file"):
+    with pytest.raises(InputError, match=r"plan\.json: is not a regular file"):
         SweepResult.open(tmp_path)
     plan.unlink()
     with plan.open("wb") as file:

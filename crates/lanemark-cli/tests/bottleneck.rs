@@ -93,7 +93,7 @@ fn hops_that_no_path_has_are_told() {
     let with = |hops: &str| SAVED.replace(r#"{"id":"link0","name":"DMI 3.0","#, hops);
     let of = |text: String| serde_json::from_str::<RunResult>(&text);
     let error = of(with(r#"{"id":"link999","name":"DMI 3.0","#)).unwrap_err().to_string();
-    assert!(error.contains("`link999` is no hop"), "{error}");
+    assert!(error.contains("`link999` is not a hop"), "{error}");
     let twice = of(with(r#"{"id":"cpu","name":"DMI 3.0","#)).unwrap().check().unwrap_err();
     let told = twice.to_string();
     assert!(told.contains("hops") && told.contains("cpu"), "{told}");

@@ -175,7 +175,7 @@ fn one_simulated_test_tells_where_its_time_goes() {
     let folder = folder();
     let out = folder.path().to_str().unwrap();
     let text = succeeds(&["sim", SATA, "crystaldiskmark-5:4k-read", "--out", out]);
-    for word in ["SATA 6 Gb/s", "AHCI", "DMI 3.0", "mean latency", "goes to flash dies"] {
+    for word in ["SATA 6 Gb/s", "AHCI", "DMI 3.0", "mean latency", "is in flash dies"] {
         assert!(text.contains(word), "no `{word}` in\n{text}");
     }
     assert_eq!(fs::read_dir(out).unwrap().count(), 1, "one result is saved");
@@ -191,7 +191,7 @@ fn a_path_is_shown_with_its_ceilings_and_drawn() {
     let system = "crucial-c300-256gb@intel-x58:card-in-ich-x1";
     let text =
         succeeds(&["path", system, "iometer-2mb-4k-qd3:2mb-sequential-read", "--svg", drawing]);
-    assert!(text.contains("The narrowest hop is Marvell, PCIe 1.0 x1"), "{text}");
+    assert!(text.contains("The bottleneck is Marvell, PCIe 1.0 x1"), "{text}");
     assert!(text.contains("ICH10") && text.contains("port card-in-x16"), "{text}");
     assert!(fs::read_to_string(&svg).unwrap().starts_with("<svg"));
     succeeds(&["path", system, "--svg", drawing]);
@@ -253,10 +253,10 @@ fn wrong_input_is_told_and_exits_with_2() {
             "did you mean `crystaldiskmark-5` or `crystaldiskmark-8`?",
         ),
         (&["sim", NVME, "crystaldiskmark-5", "--size", "1PB"], "is not a unit of data"),
-        (&["sim", NVME, "crystaldiskmark-5", "--size", "1TB"], "ends behind the drive's 512 GB"),
+        (&["sim", NVME, "crystaldiskmark-5", "--size", "1TB"], "ends beyond the drive's 512 GB"),
         (&["sim", NVME, "crystaldiskmark-5", "--size", "4KiB"], "span = 4 KiB: at least 1 MiB"),
         (&["sim", NVME, "crystaldiskmark-5", "--set", "drive.flash.read"], "PARAMETER=VALUE"),
-        (&["compare", "README.md", "README.md"], "is no JSON"),
+        (&["compare", "README.md", "README.md"], "is not valid JSON"),
     ];
     for (arguments, expected) in cases {
         let mut arguments = arguments.to_vec();
@@ -478,7 +478,7 @@ fn rounds_go_on_until_they_are_steady() {
     let notes = path("notes.csv");
     fs::write(&notes, "my,notes").unwrap();
     let said = fails(&["sim", QVO, "random-write-24h", "--series", &notes, "--out", &out], 3);
-    assert!(said.contains("is no Lanemark series"), "{said}");
+    assert!(said.contains("is not a Lanemark series"), "{said}");
     assert_eq!(fs::read_to_string(&notes).unwrap(), "my,notes");
 }
 

@@ -95,7 +95,7 @@ fn what_fio_measured_is_imported_and_exported_again() {
     let printed = printed.display().to_string();
     let again = folder.path().join("again.json").display().to_string();
     let (table, err) = succeeds(&["import", &printed, "--out", &again]);
-    assert!(table.contains("q16") && err.contains("skipped 1 line that is no JSON"), "{err}");
+    assert!(table.contains("q16") && err.contains("skipped 1 line that is not JSON"), "{err}");
     let (compared, _) = succeeds(&["compare", &saved, &again]);
     assert!(compared.contains("q32"), "{compared}");
 }
@@ -177,7 +177,7 @@ fn what_a_job_file_has_wrong_is_told_with_its_line_and_a_hint() {
     let err = fails(&["sim", NVME, "lost.icf"], 2);
     assert!(err.contains("lost.icf: can't be read"), "{err}");
     let err = fails(&["import", &job], 2);
-    assert!(err.contains("there is no JSON in it") && err.contains("hint:"), "{err}");
+    assert!(err.contains("it contains no JSON") && err.contains("hint:"), "{err}");
 }
 
 /// Returns the path at which `make tools` puts fio-plot.
@@ -281,9 +281,9 @@ fn a_log_that_writes_no_whole_sectors_is_measured_and_simulated() {
     let (shown, _) = succeeds(&["sim", NVME, job, "--no-interval", "--out", out]);
     let begins = shown.lines().nth(2).unwrap();
     assert!(begins.starts_with("99% of the flushes (fdatasync) took at most"), "{shown}");
-    assert!(shown.contains("the 10 ms that etcd asks for"), "{shown}");
+    assert!(shown.contains("the 10 ms that etcd requires"), "{shown}");
     let words = shown.split_whitespace().collect::<Vec<_>>().join(" ");
-    assert!(words.contains("goes as whole pages of 4 KiB"), "{shown}");
+    assert!(words.contains("are rounded to whole pages of 4 KiB"), "{shown}");
     let saved: Value = serde_json::from_str(&fs::read_to_string(out).unwrap()).unwrap();
     assert_eq!(assumed(&saved)["whole_pages"], true);
     // About as many requests as were measured, each of one or two pages: which of them is drawn, so that 456 requests of
@@ -315,12 +315,12 @@ fn a_simulated_job_without_direct_says_what_is_assumed_of_the_page_cache() {
     let depth = |saved: &Value| saved["tests"][0]["test"]["queue_depth"].as_u64().unwrap();
     let (shown, saved) = run(text);
     assert_eq!(depth(&saved), 1, "libaio waits for each buffered read");
-    assert!(shown.contains("! the requests would go through the page cache"), "{shown}");
+    assert!(shown.contains("! the requests would use the page cache"), "{shown}");
     assert!(shown.contains("one request outstanding per thread"), "{shown}");
     assert_eq!(assumed(&saved)["tests_at_depth_one"], 1);
     // io_uring does not wait, and direct I/O has no page cache.
     let (shown, saved) = run(&text.replace("libaio", "io_uring"));
-    assert!(depth(&saved) == 32 && shown.contains("would go through the page cache"), "{shown}");
+    assert!(depth(&saved) == 32 && shown.contains("would use the page cache"), "{shown}");
     let (shown, saved) = run(&format!("{text}direct=1\n"));
     assert!(depth(&saved) == 32 && !shown.contains("page cache"), "{shown}");
 }

@@ -138,7 +138,7 @@ fn texts_of_lspci_are_read() {
     let output = inspect(&["--lspci", file.to_str().unwrap()]);
     assert_eq!(output.status.code(), Some(2));
     assert!(
-        text(&output.stderr).contains("hint: give what `sudo lspci -vvv`"),
+        text(&output.stderr).contains("hint: give the whole output of `sudo lspci -vvv`"),
         "{}",
         text(&output.stderr)
     );
@@ -165,7 +165,7 @@ fn a_text_of_lspci_may_be_piped_in_and_a_bad_one_says_what_to_give() {
         assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
         let shown = text(&output.stdout);
         assert!(
-            shown.contains("runs at PCIe 2.0 x1, and the device can do PCIe 3.0 x4"),
+            shown.contains("runs at PCIe 2.0 x1, but the device supports PCIe 3.0 x4"),
             "{shown}"
         );
     }
@@ -173,13 +173,13 @@ fn a_text_of_lspci_may_be_piped_in_and_a_bad_one_says_what_to_give() {
     assert_eq!(output.status.code(), Some(2));
     let said = text(&output.stderr);
     assert!(said.contains("-: there is no storage controller among its 1 PCI function"), "{said}");
-    assert!(said.contains("hint: give the whole of `sudo lspci -vvv`"), "{said}");
+    assert!(said.contains("hint: give the whole output of `sudo lspci -vvv`"), "{said}");
     // The other commands that read a named file.
     for (arguments, says) in [
-        (["compare", "-", "/dev/stdin"].as_slice(), "-: is no Lanemark result"),
+        (["compare", "-", "/dev/stdin"].as_slice(), "-: is not a Lanemark result"),
         (&["report", "/dev/stdin", "--html", "/nowhere/x.html"], "/nowhere"),
         (&["import", "-"], "-"),
-        (&["whatif", "-", "--queue-depth", "2"], "-: is no Lanemark result"),
+        (&["whatif", "-", "--queue-depth", "2"], "-: is not a Lanemark result"),
     ] {
         let output = given(arguments, "{}");
         assert_ne!(output.status.code(), Some(0), "{arguments:?}");

@@ -53,7 +53,7 @@ fn what_is_loaded_runs_is_consistent_and_is_compared() {
             "tpm, all transactions",
             "NOPM",
             "Stock-Level",
-            "no TPC result",
+            "not a TPC result",
             "device time",
             "buffer hits, %",
             "time of a transaction, ms, by its user's thread",
@@ -91,11 +91,11 @@ fn what_is_loaded_runs_is_consistent_and_is_compared() {
     let by_procedures = text.replace(r#""procedures":false"#, r#""procedures":true"#);
     std::fs::write(here.join("c.json"), by_procedures).unwrap();
     let compared = stdout(&lanemark(here, &["compare", "a.json", "c.json"]));
-    let doubt = "doubt: what transactions are differs: statements and";
+    let doubt = "doubt: how transactions are executed differs: statements and";
     assert!(compared.contains(doubt), "{compared}");
     let (code, told) = failure(&lanemark(here, &["run", "--procedures"]));
     assert_eq!(code, Some(2), "{told}");
-    assert!(told.contains("procedures: SQLite has none here"), "{told}");
+    assert!(told.contains("procedures: SQLite lacks them"), "{told}");
     let written = failure(&lanemark(here, &["compare", "a.json", "oltp.db"]));
     assert_eq!(written.0, Some(2), "{}", written.1);
 }
@@ -117,7 +117,7 @@ fn what_is_wrong_is_told_with_a_way_on() {
     assert!(told.contains("48 users need 5 warehouses"), "{told}");
     let (code, told) = failure(&lanemark(here, &["check", "--database", "oracle://x"]));
     assert_eq!(code, Some(2), "{told}");
-    assert!(told.contains("names no database"), "{told}");
+    assert!(told.contains("does not name a database"), "{told}");
 }
 
 #[test]
@@ -226,7 +226,7 @@ fn a_run_becomes_a_workload_of_the_simulator() {
         });
     }
     let (after, cycle, line) = elsewhere(&run);
-    assert!(line.contains("as sessions told them"), "{line}");
+    assert!(line.contains("as sessions reported them"), "{line}");
     assert!((before - after - 0.2 * cycle).abs() < 1.0 || after == 0.0, "{before} {after} {cycle}");
     assert!(after < before, "{before} {after}");
     // Locks go with the time that transactions take: those that waited for one, for each at work or at the drive.
@@ -241,7 +241,7 @@ fn a_run_becomes_a_workload_of_the_simulator() {
     std::fs::write(here.join("b.json"), run.to_string()).unwrap();
     let (code, told) = failure(&lanemark(here, &["workload", "b.json"]));
     assert_eq!(code, Some(2), "{told}");
-    assert!(told.contains("does not know what its device"), "{told}");
+    assert!(told.contains("does not contain the work of its device"), "{told}");
     std::fs::write(here.join("mine.toml"), "precious").unwrap();
     let (code, _) = failure(&lanemark(here, &["workload", "a.json", "--out", "mine.toml"]));
     assert_eq!(code, Some(3));
@@ -316,7 +316,7 @@ fn runs_on_databases_are_results_as_all_others_are() {
     std::fs::write(here.join("newer.json"), newer).unwrap();
     let (code, told) = failure(&command(here, &["report", "newer.json", "--html", "x.html"]));
     assert_eq!(code, Some(2), "{told}");
-    assert!(told.contains("has schema version 2, and this program reads version 1"), "{told}");
+    assert!(told.contains("has schema version 2, but this program reads version 1"), "{told}");
 }
 
 fn json_of(folder: &Path, file: &str, change: impl Fn(&mut serde_json::Value)) -> String {

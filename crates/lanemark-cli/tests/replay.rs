@@ -219,7 +219,7 @@ fn what_is_in_doubt_is_told() {
     fs::write(&path, "op,offset,size\nread,9000000000000,4096\nread,0,0\n").unwrap();
     let far = path.to_str().unwrap();
     let text = succeeds(&[NVME, far, "--as-fast-as-possible", "--wrap", "--out", out]);
-    assert!(text.contains("! one request lay behind the end of the drive"), "{text}");
+    assert!(text.contains("! one request lay beyond the end of the drive"), "{text}");
     assert!(text.contains("! one request had no length"), "{text}");
 }
 
@@ -238,13 +238,13 @@ fn wrong_input_is_told_with_its_line_and_exits_with_2() {
         (&[NVME, readme, "--format", "csv"], "names no column operation"),
         (
             &[NVME, readme, "--format", "cvs"],
-            "use one of msr, blkparse, iolog, mqsim, disksim, csv",
+            "expected one of msr, blkparse, iolog, mqsim, disksim, csv",
         ),
         (&[NVME, "nothing.csv"], "nothing.csv: can't be read"),
-        (&[NVME, &msr], "msr.csv:3: the request is of the trace's device number 2"),
+        (&[NVME, &msr], "msr.csv:3: the request belongs to the trace's device number 2"),
         (&[NVME, &msr, "--device", "usr,1"], "the trace has requests of usr,0, src1,1"),
         (&[NVME, &iolog, "--device", "/dev/sda"], "iolog-2.log:5: the request has no time"),
-        (&[NVME, bad, "--speed", "2"], "write it as a factor"),
+        (&[NVME, bad, "--speed", "2"], "expected a factor"),
         (&[NVME, bad, "--speed", "2x", "--as-fast-as-possible"], "cannot be used with"),
         (&[NVME, bad, "--queue-depth", "4"], "--as-fast-as-possible"),
         (&["nonsense", bad], "drive@platform:port"),

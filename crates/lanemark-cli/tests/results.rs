@@ -129,10 +129,10 @@ fn percentiles_are_compared_with_intervals_and_differences_are_named() {
     for part in ["Percentiles of latency", "p50", "p99.9", "95% in", "–"] {
         assert!(text.contains(part), "no {part} in\n{text}");
     }
-    let told = "not asked the same: RND4K Q32T1 read (span 1 GiB and 512 MiB";
+    let told = "different settings: RND4K Q32T1 read (span 1 GiB and 512 MiB";
     assert!(text.contains(told), "{text}");
     let same = printed(folder.path(), &["compare", "one.json", "one.json"]);
-    assert!(!same.contains("not asked the same"), "{same}");
+    assert!(!same.contains("different settings"), "{same}");
 }
 
 #[test]

@@ -118,7 +118,7 @@ fn who_made_a_sweep_lies_beside_it_and_is_the_same_when_it_goes_on() {
     assert!(page.contains("<h2>Provenance</h2>") && page.contains(drive.as_str().unwrap()));
     // Somebody's file is not taken.
     fs::write(provenance(&out), "mine").unwrap();
-    fails(&out, &axis, 3, "is no provenance of a sweep", "give another --out");
+    fails(&out, &axis, 3, "is not the provenance of a sweep", "give another --out");
     assert_eq!(fs::read(provenance(&out)).unwrap(), b"mine");
 }
 
@@ -357,7 +357,7 @@ fn a_file_of_anything_else_is_left_alone() {
     fails(&out, &["--duration", "2ms", "--axis", "threads=1,2"], 3, "other axes", "--out");
     assert_eq!(fs::read(&out).unwrap(), before);
     fs::write(&out, "important\n").unwrap();
-    fails(&out, &depths, 3, "no Lanemark sweep", "--out");
+    fails(&out, &depths, 3, "not a Lanemark sweep", "--out");
     assert_eq!(fs::read(&out).unwrap(), b"important\n");
     fails(&folder.path().join("sweep.txt"), &depths, 2, "as CSV", ".csv");
     if cfg!(not(feature = "full")) {

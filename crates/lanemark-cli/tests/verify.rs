@@ -161,7 +161,7 @@ fn wrong_input_is_told_from_damage() {
     // What single requests a database makes depends on the drive, so none of them is written.
     let users = ["write", "new", "--workload", "oltp-hammerdb-1000", "--journal", "new-journal"];
     let (_, refused) = place.ends(&users, 2);
-    assert!(refused.contains("is of a database's transactions"), "{refused}");
+    assert!(refused.contains("consists of a database's transactions"), "{refused}");
     assert!(!place.path("new").exists() && !place.path("new-journal").exists());
     // A journal that was damaged itself judges nothing.
     let journal = File::options().write(true).open(place.path("journal")).unwrap();
@@ -190,7 +190,7 @@ fn a_file_that_was_cut_off_has_lost_data() {
         assert!(doubts.contains(&format!("\"held_bytes\":{}", length / 4096 * 4096)), "{doubts}");
         let (told, _) = place.ends(&["check", "target", "--journal", "journal"], 1);
         let told = told.split_whitespace().collect::<Vec<_>>().join(" ");
-        assert!(told.contains("what lay behind is gone"), "{told}");
+        assert!(told.contains("the data after that is lost"), "{told}");
     }
 }
 

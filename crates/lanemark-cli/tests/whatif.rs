@@ -150,7 +150,7 @@ fn an_answer_in_words_says_what_was_changed_gained_lost_and_why() {
     let text = told(&[&[NVME][..], &random].concat());
     assert!(text.contains("Changed: queue depth 4 for all tests"), "{text}");
     assert!(text.contains(" IOPS ") && text.contains("you lose 7"), "{text}");
-    assert!(text.contains("with 4 requests outstanding the latency is the limit"), "{text}");
+    assert!(text.contains("with 4 requests outstanding, latency is the limit"), "{text}");
 }
 
 #[test]

@@ -75,7 +75,7 @@ pub fn open(path: &Path, mark: &[u8]) -> Result<Companion, CompanionError> {
             opened => return opened,
         }
     }
-    Err(system(io::Error::other("other programs create and remove it all the time")))
+    Err(system(io::Error::other("other programs create and remove it at any time")))
 }
 
 /// Opens an existing companion.
@@ -89,7 +89,7 @@ fn existing(path: &Path, mark: &[u8]) -> Result<Companion, CompanionError> {
         return Err(foreign("is a symbolic link, which is not followed"));
     }
     if !kind.is_file() {
-        return Err(foreign("is no regular file"));
+        return Err(foreign("is not a regular file"));
     }
     let mut options = OpenOptions::new();
     let flags = (OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC).bits().cast_signed();
@@ -101,10 +101,10 @@ fn existing(path: &Path, mark: &[u8]) -> Result<Companion, CompanionError> {
     };
     let there = file.metadata().map_err(system)?;
     if !there.is_file() {
-        return Err(foreign("is no regular file"));
+        return Err(foreign("is not a regular file"));
     }
     if there.nlink() > 1 {
-        return Err(foreign("has another name too"));
+        return Err(foreign("also has another name"));
     }
     if there.len() == 0 {
         return Ok(Companion { file, is_empty: true });
@@ -142,7 +142,7 @@ pub fn part(named: &Path) -> io::Result<(File, PathBuf)> {
             made => return made.map(|file| (file, name)),
         }
     }
-    Err(io::Error::other("no name next to it is free"))
+    Err(io::Error::other("no free name is available next to it"))
 }
 
 #[cfg(test)]
@@ -196,7 +196,7 @@ mod tests {
         assert!(!in_folder("new").exists());
         assert!(foreign(&in_folder("second")).contains("another name"));
         fs::create_dir(in_folder("folder")).unwrap();
-        assert!(foreign(&in_folder("folder")).contains("no regular file"));
+        assert!(foreign(&in_folder("folder")).contains("not a regular file"));
         rustix::fs::mknodat(
             rustix::fs::CWD,
             in_folder("pipe"),
@@ -205,7 +205,7 @@ mod tests {
             0,
         )
         .unwrap();
-        assert!(foreign(&in_folder("pipe")).contains("no regular file"));
+        assert!(foreign(&in_folder("pipe")).contains("not a regular file"));
     }
 
     #[test]

@@ -64,7 +64,7 @@ pub fn read(text: &str, around: &Surroundings<'_>) -> Result<FioJobs, FormatErro
     let jobs = job::jobs(&sections, &mut found);
     if jobs.is_empty() && found.faults.is_empty() {
         let error = FormatError::file(around.file, "the file has no jobs");
-        return Err(error.hint("add at least one section besides [global]").into());
+        return Err(error.hint("add at least one section in addition to [global]").into());
     }
     let mut settings = settings(&jobs, &mut found);
     let tests = tests(&jobs, around, &mut settings, &mut found);
@@ -98,8 +98,7 @@ fn settings(jobs: &[Job], found: &mut Findings) -> FioSettings {
                         job.note("ioengine", found, Kept::Nearly, reason);
                     }
                     if all.engine.is_some_and(|other| other != engine) {
-                        let reason =
-                            "all jobs run on one engine; those that wait have a depth of 1";
+                        let reason = "all jobs run on one engine; jobs with a synchronous engine have a depth of 1";
                         job.note("ioengine", found, Kept::Nearly, reason);
                     }
                     all.engine = match all.engine {
@@ -124,8 +123,9 @@ fn settings(jobs: &[Job], found: &mut Findings) -> FioSettings {
         if all.direct.is_some_and(|other| other != direct) && cached {
             let name =
                 if job.has("buffered") && !job.has("direct") { "buffered" } else { "direct" };
-            let error = job.error(name, "the same in all jobs: the target is opened once");
-            found.fault(error.hint("write a job file for each"));
+            let error =
+                job.error(name, "the same value in all jobs, because the target is opened once");
+            found.fault(error.hint("write a separate job file for each value"));
         }
         if cached {
             all.direct = Some(direct);
@@ -141,17 +141,12 @@ fn settings(jobs: &[Job], found: &mut Findings) -> FioSettings {
         goes_on(job, &mut all, found);
         let checked = job.text("verify").filter(|method| !matches!(*method, "0" | "null"));
         if checked.is_some() {
-            job.note(
-                "verify",
-                found,
-                Kept::Nearly,
-                "what was written is not read back and compared",
-            );
+            job.note("verify", found, Kept::Nearly, "written data is not read back and compared");
             job.note(
                 "do_verify",
                 found,
                 Kept::Nearly,
-                "what was written is not read back and compared",
+                "written data is not read back and compared",
             );
         }
         all.verify = all.verify.take().or(checked.map(str::to_owned));
@@ -178,9 +173,9 @@ fn goes_on(job: &Job, all: &mut FioSettings, found: &mut Findings) {
     const NAME: &str = "continue_on_error";
     let wanted = job.parsed(NAME, found, |text| match text {
         "" | "1" | "all" | "io" => Ok((true, None)),
-        "read" | "write" => Ok((true, Some("the run goes on behind errors of any request"))),
+        "read" | "write" => Ok((true, Some("the run continues after an error of any request"))),
         "0" | "none" => Ok((false, None)),
-        "verify" => Ok((false, Some("what was written is not read back and compared"))),
+        "verify" => Ok((false, Some("written data is not read back and compared"))),
         _ => Err("none, read, write, io, verify or all"),
     });
     let Some((goes_on, told)) = wanted else { return };
@@ -188,7 +183,7 @@ fn goes_on(job: &Job, all: &mut FioSettings, found: &mut Findings) {
         job.note(NAME, found, Kept::Nearly, reason);
     }
     if all.goes_on.is_some_and(|other| other != goes_on) {
-        job.note(NAME, found, Kept::Nearly, "all jobs go on behind errors where one does");
+        job.note(NAME, found, Kept::Nearly, "all jobs continue after errors if one job does");
     }
     all.goes_on = Some(goes_on || all.goes_on == Some(true));
 }
@@ -242,7 +237,7 @@ fn tests(
         }
     }
     if tests.len() >= TESTS_MAX {
-        let error = FormatError::file(around.file, "the jobs and their clones are too many");
+        let error = FormatError::file(around.file, "there are too many jobs and clones");
         found.fault(error.hint("at most 4,096"));
     }
     tests
@@ -263,7 +258,7 @@ fn out_of_bounds(job: &Job, error: &TestError) -> FormatError {
     let (file, line) = given.map_or((&job.file, job.line), |line| (&line.file, line.line));
     let found = FormatError::at(file, line, format!("job `{}`: {error}", job.name));
     match error.bound.contains("multiple of 512 B") {
-        true => found.hint("without direct=1 the page cache takes any size, as fio's does"),
+        true => found.hint("without direct=1 the page cache accepts any size, as in fio"),
         false => found,
     }
 }
@@ -281,12 +276,12 @@ fn waits(job: &Job, before: &[Job], found: &mut Findings) -> bool {
     let walled = job.flag("stonewall", found).unwrap_or(false);
     let Some(name) = job.text("wait_for") else { return walled };
     let Some(at) = before.iter().rposition(|other| other.name == name) else {
-        let error = job.error("wait_for", "the name of a job before it");
+        let error = job.error("wait_for", "the name of an earlier job");
         found.fault(error);
         return walled;
     };
     if at + 1 < before.len() {
-        job.note("wait_for", found, Kept::Nearly, "it waits for all jobs before it");
+        job.note("wait_for", found, Kept::Nearly, "the job waits for all earlier jobs");
     }
     true
 }
@@ -330,11 +325,10 @@ fn test(job: &Job, placed: &Placed, found: &mut Findings) -> Option<Test> {
         };
     });
     if placed.parted && !test.is_in_order() {
-        let reason = "the clones draw their places from all their parts together";
+        let reason = "all clones draw their offsets from the combined range of their parts";
         job.note("offset_increment", found, Kept::Nearly, reason);
     } else if placed.threads > 1 && test.is_in_order() && job.has("filename") && !placed.parted {
-        let reason =
-            "each clone has an equal part of the file, and does not go over the whole of it";
+        let reason = "each clone accesses an equal part of the file instead of the whole file";
         job.note("numjobs", found, Kept::Nearly, reason);
     }
     test.start.delay = delay(job, found);
@@ -365,7 +359,7 @@ fn read_share(job: &Job, direction: Direction, found: &mut Findings) -> Ratio {
                     "rwmixwrite",
                     found,
                     Kept::Nearly,
-                    "rwmixread is taken, and the rest writes",
+                    "rwmixread applies, and the remaining requests are writes",
                 );
             }
             reads.or(rest).unwrap_or(Ratio::HALF)
@@ -380,7 +374,7 @@ fn trim_share(job: &Job, direction: Direction, found: &mut Findings) -> Ratio {
         (false, _) => Ratio::ZERO,
         (true, false) => Ratio::ONE,
         (true, true) => {
-            let reason = "half of the requests trim and half write, at places of their own";
+            let reason = "half of the requests trim and half write, at independent offsets";
             job.note("rw", found, Kept::Nearly, reason);
             Ratio::HALF
         }
@@ -396,7 +390,7 @@ fn flushes(job: &Job, direction: Direction, found: &mut Findings) -> Option<u32>
         }
     }
     if job.has("fdatasync") {
-        job.note("fdatasync", found, Kept::Nearly, "a flush, as fsync");
+        job.note("fdatasync", found, Kept::Nearly, "a flush, as for fsync");
     }
     let synchronous =
         job.text("sync").map_or(job.has("sync"), |text| !matches!(text, "0" | "none"));
@@ -416,7 +410,7 @@ fn depth(job: &Job, found: &mut Findings) -> Option<u32> {
     let engine = job.text("ioengine").map_or(Ok((Engine::Sync, None)), settings::engine);
     if depth > 1 && matches!(engine, Ok((Engine::Sync, _))) {
         let reason =
-            "1, for the engine waits for each request (fio's is psync where none is given)";
+            "1, because the engine waits for each request (the default engine of fio is psync)";
         job.note("iodepth", found, Kept::Nearly, reason);
         return Some(1);
     }
@@ -437,7 +431,7 @@ fn compressibility(job: &Job, found: &mut Findings) -> Ratio {
             "buffer_pattern",
             found,
             Kept::Nearly,
-            "zeros, which compress as any pattern does",
+            "zeros, which compress like any other pattern",
         );
         return Ratio::ONE;
     }
@@ -446,7 +440,7 @@ fn compressibility(job: &Job, found: &mut Findings) -> Ratio {
 
 fn delay(job: &Job, found: &mut Findings) -> Duration {
     if job.text("startdelay").is_some_and(|text| text.contains('-')) {
-        job.note("startdelay", found, Kept::Nearly, "the least of the range, without chance");
+        job.note("startdelay", found, Kept::Nearly, "the minimum of the range, without randomness");
     }
     let least = |text: &str| number::time(text.split('-').next().unwrap_or(text), Unit::Seconds);
     job.parsed("startdelay", found, least).unwrap_or(Duration::ZERO)

@@ -86,7 +86,7 @@ fn places_in_order_are_the_same_one_by_one() {
         // Of gaps fio goes over the file again with what is left; once through is compared.
         let once = fio.len().min(if name == "gaps" { 64 } else { usize::MAX });
         assert!(once > 30, "{name}: {once}");
-        // Backward fio begins at 0, and goes on from the end.
+        // Backward fio begins at 0, and continues from the end.
         let from = usize::from(name == "backward");
         assert_eq!(fio[from..once], by_us(options, once)[from..], "{name}");
     }
@@ -149,7 +149,7 @@ fn distributions_send_as_much_to_as_little() {
         let Some(fio) = by_fio(name, &options) else { return };
         let ours = by_us(&options, 51_200);
         assert_eq!(fio.len(), ours.len());
-        // The share of requests that go to the most popular places, so many per cent of them.
+        // The share of requests to the most popular offsets, for this percentage of them.
         for percent in [1, 5, 20, 50] {
             let to_most = |requests: &[Request]| {
                 let mut counts = vec![0usize; 16_384];

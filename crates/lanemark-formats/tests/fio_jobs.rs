@@ -1,4 +1,4 @@
-//! Job files of our own that have every option: what is read becomes a test, what is not is told.
+//! Job files of our own with every option: supported options become a test, and unsupported options are reported.
 
 use std::collections::BTreeSet;
 
@@ -114,7 +114,7 @@ fn clones_with_parts_that_adjoin_are_threads_of_one_test() {
     let test = only(&format!("{base}rw=read\nsize=16m\n"));
     assert_eq!((test.threads, test.span, test.offset), (4, Bytes::mebi(64), Bytes::ZERO));
     assert_eq!(test.volume, Some(Bytes::mebi(64)));
-    // A clone without a size goes on to the end of the file, as fio's do: 64, 48, 32 and 16 MiB.
+    // A clone without a size continues to the end of the file, as in fio: 64, 48, 32 and 16 MiB.
     let jobs = read(&format!("{base}rw=read\n"));
     let parts: Vec<_> = jobs.workload.tests.iter().map(|test| (test.offset, test.span)).collect();
     let mebi = Bytes::mebi;
@@ -262,26 +262,26 @@ fn bad_input_is_told_with_its_place() {
     for (text, told) in [
         ("", "jobs.fio: the file has no jobs"),
         ("[global]\nsize=1m\n", "jobs.fio: the file has no jobs"),
-        ("rw=read\n", "jobs.fio:1: `rw=read` stands before the first section"),
-        ("[a\n", "jobs.fio:1: `[a` has no end"),
+        ("rw=read\n", "jobs.fio:1: `rw=read` is before the first section"),
+        ("[a\n", "jobs.fio:1: `[a` is not terminated"),
         ("[a]\nsize=1m\nrw=reed\n", "jobs.fio:3: rw=reed: expected read, write"),
         ("[a]\nsize=1q\n", "jobs.fio:2: size=1q: expected a size"),
         ("[a]\nsize=1m\nruntime=10min\n", "jobs.fio:3: runtime=10min: expected a time"),
-        ("[a]\nsize=1m\niodept=4\n", "jobs.fio:3: `iodept` is no option of fio"),
-        ("[a]\nsize=${NOWHERE}\n", "jobs.fio:2: the environment has no NOWHERE"),
-        ("[a]\nsize=${X\n", "jobs.fio:2: `${X` has no end"),
+        ("[a]\nsize=1m\niodept=4\n", "jobs.fio:3: `iodept` is not a known option"),
+        ("[a]\nsize=${NOWHERE}\n", "jobs.fio:2: the environment variable NOWHERE is"),
+        ("[a]\nsize=${X\n", "jobs.fio:2: `${X` is not terminated"),
         ("[a]\nioengine=rbd\nsize=1m\n", "jobs.fio:2: ioengine=rbd: expected an engine for local"),
-        ("[a]\nsize=1m\nwait_for=b\n", "jobs.fio:3: wait_for=b: expected the name of a job"),
+        ("[a]\nsize=1m\nwait_for=b\n", "jobs.fio:3: wait_for=b: expected the name of an"),
         ("[a]\nsize=1m\ndirect=1\nbs=1000\n", "jobs.fio:4: job `a`: block"),
         ("[a]\nsize=1m\nrw=trim\nbs=1000\n", "jobs.fio:4: job `a`: block"),
         ("[a]\nsize=1m\nbs=0\n", "jobs.fio:3: job `a`: block"),
         ("[a]\nsize=1m\nnumjobs=0\n", "jobs.fio:3: numjobs=0: expected from 1 to 1024"),
         ("[a]\nsize=1m\niodepth=-1\n", "jobs.fio:3: iodepth=-1: expected a whole number"),
         ("include lost.fio\n", "jobs.fio:1: include lost.fio: no such file"),
-        ("include again.fio\n", "again.fio:1: include again.fio: the files include each other"),
+        ("include again.fio\n", "again.fio:1: include again.fio: the includes are nested"),
         ("[a]\nsize=0\n", "jobs.fio:2: size=0: expected a size above 0"),
         ("[a]\nsize=1m\nrw=read:-4k\n", "jobs.fio:3: rw=read:-4k: expected a step back"),
-        ("[a]\nsize=1m\nrate=1m\nthinktime=5\n", "jobs.fio:4: thinktime=5: expected none"),
+        ("[a]\nsize=1m\nrate=1m\nthinktime=5\n", "jobs.fio:4: thinktime=5: expected no"),
         ("[a]\nsize=1m\ndirect=1\n[b]\nsize=1m\n", "jobs.fio:4: job `b` has no direct"),
     ] {
         let error = first_error(text);

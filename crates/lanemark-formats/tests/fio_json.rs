@@ -95,7 +95,7 @@ fn bins_are_whole_and_percentiles_are_a_doubt() {
     let plain = read(PLAIN);
     assert_eq!(doubtful(&plain.result), 2);
     assert!(
-        plain.notes[0].starts_with("out.json: skipped 1 line that is no JSON: fio: this platform")
+        plain.notes[0].starts_with("out.json: skipped 1 line that is not JSON: fio: this platform")
     );
 }
 
@@ -183,7 +183,7 @@ fn requests_that_failed_are_written_and_read_back() {
     let written = fio_json::write(&run, 0);
     assert!(written.contains("\"error\" : 61"));
     assert!(!read(&written).result.complete);
-    // fio without continue_on_error tells the number alone.
+    // fio without continue_on_error prints only the number.
     let ended =
         fio_json::write(&read(PLUS).result, 0).replacen("\"error\" : 0", "\"error\" : 5", 1);
     assert_eq!(read(&ended).result.tests[0].errors().to_string(), "1 other error (EIO)");
@@ -194,22 +194,22 @@ fn requests_that_failed_are_written_and_read_back() {
 #[test]
 fn what_is_no_output_of_fio_is_refused() {
     for (text, told) in [
-        ("", "out.json: there is no JSON in it"),
-        ("fio: failed\n", "out.json: there is no JSON in it"),
-        ("{", "out.json:1: is no JSON"),
-        ("note\n\n{\n  \"a\" : 1,,\n}", "out.json:4: is no JSON"),
-        ("{}", "out.json: there is no `fio version` in it"),
-        (r#"{"fio version":"fio-1.59"}"#, "out.json: `fio-1.59` is no version"),
-        (r#"{"fio version":"fio-3.1"}"#, "out.json: there is no list `jobs`"),
+        ("", "out.json: it contains no JSON"),
+        ("fio: failed\n", "out.json: it contains no JSON"),
+        ("{", "out.json:1: is not valid JSON"),
+        ("note\n\n{\n  \"a\" : 1,,\n}", "out.json:4: is not valid JSON"),
+        ("{}", "out.json: `fio version` is missing"),
+        (r#"{"fio version":"fio-1.59"}"#, "out.json: `fio-1.59` is not a known"),
+        (r#"{"fio version":"fio-3.1"}"#, "out.json: the list `jobs` is"),
         (r#"{"fio version":"fio-3.1","jobs":[]}"#, "out.json: its list of jobs is empty"),
-        (r#"{"fio version":"fio-3.1","jobs":[{}]}"#, "out.json: entry 1 of its jobs: there is no"),
+        (r#"{"fio version":"fio-3.1","jobs":[{}]}"#, "out.json: entry 1 of its jobs: `jobname`"),
         (
             r#"{"fio version":"fio-3.1","jobs":[{"jobname":"a","read":{"total_ios":-1}}]}"#,
-            "out.json: entry 1 of its jobs: job `a`: read: total_ios: -1 is no count",
+            "out.json: entry 1 of its jobs: job `a`: read: total_ios: -1 is not a count",
         ),
         (
             r#"{"fio version":"fio-3.1","jobs":[{"jobname":"a","read":{"total_ios":5}}]}"#,
-            "out.json: entry 1 of its jobs: job `a`: read: there is no io_bytes",
+            "out.json: entry 1 of its jobs: job `a`: read: `io_bytes` is missing",
         ),
     ] {
         let error = read_any(text).expect_err(text).0.remove(0);
@@ -219,7 +219,7 @@ fn what_is_no_output_of_fio_is_refused() {
     let in_no_time = read_any(&OLD.replace("10000", "0")).unwrap_err().to_string();
     assert!(in_no_time.contains("elapsed_ns is 0"), "{in_no_time}");
     let vast = OLD.replace("40960,", "9007199254740992,");
-    assert!(read_any(&vast).unwrap_err().to_string().contains("more than can be"));
+    assert!(read_any(&vast).unwrap_err().to_string().contains("impossibly large"));
     let deep = format!("{{\"fio version\":{}", "[".repeat(100_000));
     assert!(read_any(&deep).is_err());
 }
@@ -300,7 +300,7 @@ fn a_span_is_the_targets_and_not_what_was_moved() {
     assert_eq!(with(r#", "offset" : "1g""#, Some(tib)), (gib, rest, tib, 1));
     // An option that is not known keeps none of the others from telling it.
     assert_eq!(with(r#", "size" : "1g", "odd" : "7""#, None), (Bytes::ZERO, gib, gib, 1));
-    // One file tells the size for those beside it.
+    // One file states the size for the files next to it.
     let told = OLD.replace(r#""iodepth" : "8""#, r#""iodepth" : "8", "size" : "1g""#);
     let both = import(&[("a.json", OLD), ("b.json", &told)], None).unwrap().remove(0).result;
     assert_eq!(both.tests[0].test.span, gib);

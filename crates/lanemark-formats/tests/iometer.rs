@@ -78,7 +78,7 @@ fn bad_settings_are_told_with_their_line() {
         ("0          1          30", "0 0 0", "mixed.icf: the run time is 0"),
         ("\tNORMAL", "\tCYCLE_TARGETS", "mixed.icf:16: test type CYCLE_TARGETS: is not supported"),
         ("65536,40,80,100", "65536,40,80,50", "mixed.icf:24: % random: 50 is neither 0 nor 100"),
-        ("65536,40,80,100", "65536,40,x,100", "mixed.icf:24: % reads: `x` is no whole number"),
+        ("65536,40,80,100", "65536,40,x,100", "mixed.icf:24: % reads: `x` is not a whole number"),
         ("65536,40,80,100,0,1,0,0", "1,2", "mixed.icf:24: `1,2`: expected size"),
         ("\t4 KiB reads\n'End", "\tlost\n'End", "mixed.icf:94: there is no access specification"),
         ("DISK\n'Default", "NETWORK,TCP\n'Default", "mixed.icf:42: a worker of the type NETWORK"),
@@ -94,7 +94,7 @@ fn bad_settings_are_told_with_their_line() {
         assert!(error.to_string().starts_with(told), "{error}");
     }
     let error = iometer::read(SETTINGS, "mixed.icf", None).unwrap_err();
-    assert!(error.to_string().contains("the size is not known"), "{error}");
+    assert!(error.to_string().contains("whose size is not known"), "{error}");
     assert!(settings("").is_err());
 }
 
@@ -171,5 +171,5 @@ fn a_specification_that_no_worker_is_given_is_told() {
     let told: Vec<_> = with.notes.iter().filter(|note| !plain.notes.contains(note)).collect();
     let told: Vec<_> = told.iter().filter(|note| note.option == "access specification").collect();
     assert_eq!(told.len(), 1, "{:?}", with.notes);
-    assert_eq!(told[0].reason, "`Spare` is assigned to no worker, and is not run");
+    assert_eq!(told[0].reason, "`Spare` is not assigned to any worker and is not run");
 }

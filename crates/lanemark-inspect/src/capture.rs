@@ -118,7 +118,7 @@ pub(crate) fn unpack(input: impl Read) -> io::Result<PrivateFolder> {
                 EntryType::Directory => made(&full)?,
                 EntryType::Symlink => {
                     let target =
-                        entry.link_name()?.ok_or_else(|| wrong("a link without its end"))?;
+                        entry.link_name()?.ok_or_else(|| wrong("a link without a target"))?;
                     std::os::unix::fs::symlink(target, &full)?;
                 }
                 EntryType::Regular | EntryType::Continuous => {
@@ -127,7 +127,7 @@ pub(crate) fn unpack(input: impl Read) -> io::Result<PrivateFolder> {
                     bytes += content.len() as u64;
                     if content.len() as u64 > FILE_MAX || bytes > BYTES_MAX {
                         let message = format!(
-                            "{}: more than {FILE_MAX} bytes, or than {BYTES_MAX} of all",
+                            "{}: has more than {FILE_MAX} bytes, or all files have more than {BYTES_MAX}",
                             place.display()
                         );
                         return Err(wrong(&message));
@@ -137,7 +137,7 @@ pub(crate) fn unpack(input: impl Read) -> io::Result<PrivateFolder> {
                         .and_then(|mut file| io::Write::write_all(&mut file, &content))?;
                 }
                 _ => {
-                    let message = format!("{}: is no folder, link or file", place.display());
+                    let message = format!("{}: is not a folder, link or file", place.display());
                     return Err(wrong(&message));
                 }
             }
@@ -157,11 +157,11 @@ fn place(path: &Path) -> io::Result<Option<PathBuf>> {
         match component {
             Component::Normal(name) => place.push(name),
             Component::CurDir => {}
-            _ => return Err(wrong(&format!("{}: leads out of it", path.display()))),
+            _ => return Err(wrong(&format!("{}: leads out of the capture", path.display()))),
         }
     }
     if place.components().count() > DEPTH_MAX {
-        return Err(wrong("its folders lie too deep"));
+        return Err(wrong("its folders are nested too deeply"));
     }
     Ok((!place.as_os_str().is_empty()).then_some(place))
 }
@@ -179,11 +179,11 @@ fn made_above(root: &Path, place: &Path) -> io::Result<PathBuf> {
 fn made(folder: &Path) -> io::Result<()> {
     match fs::symlink_metadata(folder) {
         Ok(metadata) if metadata.is_dir() => Ok(()),
-        Ok(_) => Err(wrong("an entry lies below a link or a file")),
+        Ok(_) => Err(wrong("an entry is below a link or a file")),
         Err(_) => fs::create_dir(folder),
     }
 }
 
 fn wrong(message: &str) -> io::Error {
-    io::Error::new(io::ErrorKind::InvalidData, format!("is no capture: {message}"))
+    io::Error::new(io::ErrorKind::InvalidData, format!("is not a capture: {message}"))
 }

@@ -26,7 +26,7 @@ pub enum InspectError {
         problem: LspciProblem,
     },
     /// The root contains no block devices.
-    #[error("{}: there are no block devices in it", root.display())]
+    #[error("{}: contains no block devices", root.display())]
     NoDevices {
         /// The root as given.
         root: PathBuf,
@@ -40,7 +40,7 @@ pub enum InspectError {
         nearest: Vec<String>,
     },
     /// A path was given, and the tree is not this machine's.
-    #[error("{}: a path means nothing in the tree {}", path.display(), root.display())]
+    #[error("{}: a path is not valid in the tree {}", path.display(), root.display())]
     ForeignPath {
         /// The path as given.
         path: PathBuf,
@@ -56,7 +56,7 @@ pub enum InspectError {
         source: io::Error,
     },
     /// The path does not lie on a block device.
-    #[error("{}: it lies on no block device{}", path.display(), told(file_system))]
+    #[error("{}: is not on a block device{}", path.display(), told(file_system))]
     NoDevice {
         /// The path as given.
         path: PathBuf,
@@ -75,15 +75,15 @@ impl InspectError {
             }
             Self::Lspci { problem, .. } => lspci_hint(*problem).to_owned(),
             Self::UnknownDevice { nearest, .. } if nearest.is_empty() => {
-                "leave it out to see all devices".to_owned()
+                "omit the name to see all devices".to_owned()
             }
             Self::UnknownDevice { nearest, .. } => {
-                format!("the nearest names are {}; leave it out to see all", nearest.join(", "))
+                format!("the nearest names are {}; omit the name to see all devices", nearest.join(", "))
             }
             Self::ForeignPath { .. } => "name a device of that tree, such as nvme0n1".to_owned(),
             Self::Path { .. } => "name a device such as nvme0n1, or a path that exists".to_owned(),
             Self::NoDevice { .. } => {
-                "name a path on a local disk: network, memory and overlay file systems have none"
+                "name a path on a local disk; network, memory and overlay file systems lack one"
                     .to_owned()
             }
         }
@@ -95,11 +95,11 @@ fn lspci(problem: LspciProblem) -> String {
         LspciProblem::Empty => "is empty".to_owned(),
         LspciProblem::NotLspci => "names no PCI function".to_owned(),
         LspciProblem::LinksOnly => {
-            "has lines of links (LnkCap, LnkSta) and not the lines that say which function they belong to"
+            "has lines of links (LnkCap, LnkSta) but not the lines that name their functions"
                 .to_owned()
         }
         LspciProblem::MachineReadable => {
-            "is of `lspci -vmm`, which prints no links".to_owned()
+            "is output of `lspci -vmm`, which does not print links".to_owned()
         }
         LspciProblem::BrokenTree => {
             "the tree of `lspci -tv` has lost its line breaks or indentation".to_owned()
@@ -114,18 +114,18 @@ fn lspci(problem: LspciProblem) -> String {
 fn lspci_hint(problem: LspciProblem) -> &'static str {
     match problem {
         LspciProblem::Empty | LspciProblem::NotLspci | LspciProblem::MachineReadable => {
-            "give what `sudo lspci -vvv` printed, whole, or the tree of `lspci -tv`"
+            "give the whole output of `sudo lspci -vvv`, or the tree of `lspci -tv`"
         }
         LspciProblem::LinksOnly => {
-            "give the function's first line too, such as `01:00.0 Non-Volatile memory controller: …`; best is the \
-             whole of `sudo lspci -vvv`"
+            "also give the function's first line, such as `01:00.0 Non-Volatile memory controller: \
+             …`, or better the whole output of `sudo lspci -vvv`"
         }
         LspciProblem::BrokenTree => {
             "save it by `lspci -tv > lspci.txt`, or give `sudo lspci -vvv`, which needs no columns"
         }
         LspciProblem::NoStorage { .. } => {
-            "give the whole of `sudo lspci -vvv`; drives on no PCI controller, such as eMMC, UFS or SD cards, are shown by \
-             `lanemark inspect` on the machine itself"
+            "give the whole output of `sudo lspci -vvv`; drives without a PCI controller, such as \
+             eMMC, UFS or SD cards, are shown by `lanemark inspect` on the machine itself"
         }
     }
 }

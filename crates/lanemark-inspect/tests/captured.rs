@@ -59,7 +59,7 @@ fn places_that_are_long_are_captured_whole() {
     assert_eq!(read(&capture(&tree)).unwrap(), tree.all());
 }
 
-/// A tar file of entries as they are, whatever their names.
+/// Returns a tar file of the given entries, with any names.
 fn tar(entries: &[(&str, EntryType, &[u8])]) -> Vec<u8> {
     let mut builder = Builder::new(Vec::new());
     for (name, kind, content) in entries {
@@ -88,9 +88,9 @@ fn a_hostile_capture_is_refused_and_writes_nothing_outside() {
         (&[("../evil", file, b"x")], "leads out"),
         (&[("/evil", file, b"x")], "leads out"),
         (&[("a", EntryType::Symlink, &target), ("a/evil", file, b"x")], "below a link"),
-        (&[("a", EntryType::Fifo, b"")], "no folder, link or file"),
-        (&[("a", EntryType::Block, b"")], "no folder, link or file"),
-        (&[("a", EntryType::Link, b"")], "no folder, link or file"),
+        (&[("a", EntryType::Fifo, b"")], "not a folder, link or file"),
+        (&[("a", EntryType::Block, b"")], "not a folder, link or file"),
+        (&[("a", EntryType::Link, b"")], "not a folder, link or file"),
         (&[("a", file, &long)], "more than 65536 bytes"),
         (&[("a", file, b"x"), ("a", file, b"y")], "File exists"),
     ];
@@ -193,7 +193,7 @@ fn lspci_tells_the_links_of_controllers_without_telling_what_hangs_on_them() {
     let raid = links(&inspection, "raid-0000:05:00.0");
     assert_eq!(raid.iter().map(|link| link.current).collect::<Vec<_>>(), [rate(4), rate(1)]);
     let model = device(&inspection, "sas-0000:02:00.0").identity.model.clone().unwrap();
-    assert!(model.starts_with("not told by lspci, on Broadcom / LSI SAS3008"), "{model}");
+    assert!(model.starts_with("not shown by lspci, on Broadcom / LSI SAS3008"), "{model}");
     let told = found(&inspection).join("\n");
     assert!(told.contains("0000:05:00.0") && told.contains("PCIe 3.0 x1"), "{told}");
 }

@@ -358,7 +358,7 @@ proptest! {
         devices in prop::collection::vec((prop::sample::select(&NAMES[..39]), path()), 1..6)
     ) {
         let tree = Tree::new();
-        // What does not fit with what is there already is left out. All folders are made before the
+        // Entries that conflict with existing ones are skipped. All folders are made before the
         // first link, so that nothing is made through a link, which may lead out of the tree.
         let plain = |path: &str| !path.split('/').any(|name| name == "..");
         for path in files.iter().map(|(path, _)| path).chain(links.iter().map(|(path, ..)| path)) {

@@ -36,7 +36,7 @@ CPU, NUMA node 0
       └─ nvme0n1  blocks of 512 B in 4 KiB, scheduler none, write back
          └─ nvme0n1p1  1.07 GB
 
-· nvme0n1: the link to 0000:01:00.0 carries 256 B in a packet, and both ends can do 512 B.
+· nvme0n1: the link to 0000:01:00.0 carries 256 B in a packet, but both ends support 512 B.
   Advice: set the maximum payload in the firmware setup, or boot with pci=pcie_bus_perf.
 "
     );
@@ -53,12 +53,14 @@ fn a_link_that_trained_down_and_a_slot_that_is_narrow_are_told_apart() {
     let trained = laptop((GEN3, 2), [(GEN4, 4), (GEN4, 4)]);
     assert_eq!(
         found(&trained.all()),
-        ["nvme0n1: the link to 0000:01:00.0 runs at PCIe 3.0 x2, and both ends can do PCIe 4.0 x4"]
+        [
+            "nvme0n1: the link to 0000:01:00.0 runs at PCIe 3.0 x2, but both ends support PCIe 4.0 x4"
+        ]
     );
     let narrow = laptop((GEN3, 2), [(GEN3, 2), (GEN4, 4)]);
     assert_eq!(
         found(&narrow.all()),
-        ["nvme0n1: 0000:01:00.0 can do PCIe 4.0 x4, and its port 0000:00:06.0 PCIe 3.0 x2"]
+        ["nvme0n1: 0000:01:00.0 supports PCIe 4.0 x4, but its port 0000:00:06.0 only PCIe 3.0 x2"]
     );
 }
 
@@ -106,14 +108,14 @@ fn a_desktop_has_a_drive_in_a_slow_port_and_one_that_fell_back() {
     assert_eq!(
         found(&inspection),
         [
-            "sdb: the drive can do 6 Gb/s, and its port ata2 3 Gb/s",
-            "sdc: ata3 runs at 1.5 Gb/s, and port and drive can do 6 Gb/s",
-            "sde: the drive is given 1 command at a time, and says that it can queue",
-            "sde: the write cache is off, so that every write waits for the media",
-            "sde: the scheduler of a hard disk is none; mq-deadline or bfq suits it",
+            "sdb: the drive supports 6 Gb/s, but its port ata2 only 3 Gb/s",
+            "sdc: ata3 runs at 1.5 Gb/s, but port and drive support 6 Gb/s",
+            "sde: the drive receives 1 command at a time, but reports that it supports queueing",
+            "sde: the write cache is off, so every write waits for the media",
+            "sde: the scheduler of a hard disk is none; mq-deadline or bfq is better",
             "sde: sde1 begins 3584 B off a physical block of 4 KiB",
-            "sdd: ata4 runs at 3 Gb/s, and its port can do 6 Gb/s: an older drive, or a link that \
-             fell back",
+            "sdd: ata4 runs at 3 Gb/s, but its port supports 6 Gb/s: the drive is older, or the \
+             link fell back",
         ]
     );
     let Some(InspectedLink::Sata(link)) = &device(&inspection, "sda").ways[0].hops[2].link else {
@@ -251,7 +253,7 @@ CPU, NUMA node 0
          └─ sdx  blocks of 512 B in 4 KiB, scheduler none, write back, queue depth 1
 
 ! sdx: 1-3 runs at 480 Mb/s.
-  Advice: use a port and a cable of USB 3: a port for 5 Gb/s is often blue or marked SS.
+  Advice: use a USB 3 port and cable: a port for 5 Gb/s is often blue or marked SS.
 "
     );
 }
@@ -301,7 +303,7 @@ fn a_parallel_cable_is_told_from_a_serial_link_by_the_class_of_its_host() {
     for (class, driver, link) in [
         ("0x010180", "ata_piix", Some("PATA, Ultra DMA 2, 33.3 MB/s raw")),
         ("0x010601", "ahci", Some("SATA link")),
-        // Nobody says which it is.
+        // The class and the mode are unknown.
         ("", "ata_piix", None),
         ("", "pata_via", Some("PATA, Ultra DMA 2, 33.3 MB/s raw")),
     ] {
@@ -372,16 +374,16 @@ fn where_no_link_tells_anything_nothing_is_said_of_limits() {
     let function = "devices/pci0000:00/0000:00:02.0";
     tree.pci(function, "0x010000", "0x1af4", "virtio-pci");
     tree.block(&format!("{function}/virtio0/block/vda"), 100);
-    let (nothing, unknown) = ("Nothing was found", "No link to vda tells what it carries");
+    let (nothing, unknown) = ("No limits were found", "No link to vda reports its rate");
     let text = tree.text();
     assert!(!text.contains(nothing) && text.contains(unknown), "{text}");
-    // Beside a drive that tells: each is named.
+    // Next to a drive with known limits, each gap is named.
     let four = (GEN4, 4);
     let drive = tree.slot("0000:00:06.0", "0000:01:00.0", NVME, "nvme", four, [four, four]);
     let controller = tree.nvme(&drive, "nvme0", "NVME");
     tree.block(&format!("{controller}/nvme0n1"), 100);
     let text = tree.text();
-    assert!(text.contains("Nothing was found that limits nvme0n1."), "{text}");
+    assert!(text.contains("No limits were found for nvme0n1."), "{text}");
     assert!(text.contains(unknown), "{text}");
     for end in ["devices/pci0000:00/0000:00:06.0", &drive] {
         for file in ["current_link_speed", "current_link_width", "max_link_speed"] {

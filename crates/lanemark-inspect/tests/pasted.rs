@@ -35,8 +35,8 @@ const PORT: &str = "\
 \tKernel driver in use: pcieport
 ";
 
-const SLOW: &str = "the link to 0001:01:00.0 runs at PCIe 2.0 x1, and the device can do PCIe 3.0 x4; what its \
-                    port can do is not known";
+const SLOW: &str = "the link to 0001:01:00.0 runs at PCIe 2.0 x1, but the device supports PCIe 3.0 \
+                    x4; the capability of its port is not known";
 
 fn read(text: &str) -> Result<Inspection, InspectError> {
     inspect(&Sysfs::of_lspci(text, Path::new("lspci.txt"))?, None)
@@ -65,12 +65,15 @@ fn one_end_of_a_link_is_enough_to_see_that_it_is_slow() {
     let text = shown(&inspection);
     assert!(text.contains(&format!("! nvme0n1: {SLOW}.")), "{text}");
     assert!(text.contains("Advice: `sudo lspci -vvv`, whole,"), "{text}");
-    assert!(!text.contains("Nothing was found"), "{text}");
+    assert!(!text.contains("No limits were found"), "{text}");
     assert!(!text.contains("prog-if"), "the model is the name without lspci's remarks: {text}");
-    assert!(inspection_svg(&inspection).contains("what its port can do is not known"));
+    assert!(inspection_svg(&inspection).contains("the capability of its port is not known"));
     // With the port it is the slot.
     let both = said(&format!("{PORT}\n{DRIVE}"));
-    assert!(both.contains("can do PCIe 3.0 x4, and its port 0001:00:00.0 PCIe 2.0 x1"), "{both}");
+    assert!(
+        both.contains("supports PCIe 3.0 x4, but its port 0001:00:00.0 only PCIe 2.0 x1"),
+        "{both}"
+    );
     assert!(!both.contains("not known") && !both.contains("Nothing"), "{both}");
 }
 
@@ -126,7 +129,7 @@ fn the_words_of_pciutils_2_are_read() {
 \t\tLink: Speed 2.5Gb/s, Width x4
 ";
     let said = said(text);
-    assert!(said.contains("runs at PCIe 1.0 x4, and the device can do PCIe 1.0 x8"), "{said}");
+    assert!(said.contains("runs at PCIe 1.0 x4, but the device supports PCIe 1.0 x8"), "{said}");
 }
 
 #[test]
@@ -135,8 +138,8 @@ fn nothing_limits_only_where_both_ends_of_every_link_are_known() {
         |text: &str| text.replace("5GT/s (downgraded)", "8GT/s").replace("x1 (downgraded)", "x4");
     // At full speed, and the port is not in the text.
     let alone = said(&same(DRIVE));
-    assert!(!alone.contains("Nothing was found"), "{alone}");
-    assert!(alone.contains("runs at PCIe 3.0 x4, which is all that the device can do"), "{alone}");
+    assert!(!alone.contains("No limits were found"), "{alone}");
+    assert!(alone.contains("runs at PCIe 3.0 x4, the maximum of the device"), "{alone}");
     assert!(alone.contains("`sudo lspci -vvv` of the whole machine"), "{alone}");
     // What the link can do, and not what it does.
     let untrained: String = DRIVE
@@ -145,8 +148,11 @@ fn nothing_limits_only_where_both_ends_of_every_link_are_known() {
         .map(|line| format!("{line}\n"))
         .collect();
     let untrained = said(&untrained);
-    assert!(untrained.contains("what the link to 0001:01:00.0 trained to"), "{untrained}");
-    assert!(!untrained.contains("Nothing was found"), "{untrained}");
+    assert!(
+        untrained.contains("the trained rate of the link to 0001:01:00.0 (LnkSta)"),
+        "{untrained}"
+    );
+    assert!(!untrained.contains("No limits were found"), "{untrained}");
     // What it does, and not what it can.
     let incapable: String = DRIVE
         .lines()
@@ -154,19 +160,25 @@ fn nothing_limits_only_where_both_ends_of_every_link_are_known() {
         .map(|line| format!("{line}\n"))
         .collect();
     let incapable = said(&incapable);
-    assert!(incapable.contains("what 0001:01:00.0 can do (LnkCap) is not known"), "{incapable}");
+    assert!(
+        incapable.contains("the capability of 0001:01:00.0 (LnkCap) is not known"),
+        "{incapable}"
+    );
     // Both ends, at the same speed.
     let port = PORT.replace("5GT/s", "8GT/s").replace("Width x1", "Width x4");
     let both = said(&same(&format!("{port}\n{DRIVE}")));
-    assert!(both.contains("Nothing was found that limits these devices."), "{both}");
+    assert!(both.contains("No limits were found for these devices."), "{both}");
     // A controller whose own link is known, and not those of its drives.
     let sata = "01:00.0 SATA controller: Maker AHCI\n\t\tLnkCap:\tSpeed 8GT/s, Width x2\n\t\tLnkSta:\tSpeed \
                 8GT/s, Width x2\n";
     let port = "00:01.0 PCI bridge: Maker Port\n\tBus: primary=00, secondary=01, subordinate=01\n\t\tLnkCap:\tSpeed \
                 8GT/s, Width x2\n\t\tLnkSta:\tSpeed 8GT/s, Width x2\n";
     let hosted = said(&format!("{port}{sata}"));
-    assert!(hosted.contains("what the links behind 0000:01:00.0 carry is not known"), "{hosted}");
-    assert!(!hosted.contains("Nothing was found"), "{hosted}");
+    assert!(
+        hosted.contains("the rates of the links behind 0000:01:00.0 are not known"),
+        "{hosted}"
+    );
+    assert!(!hosted.contains("No limits were found"), "{hosted}");
 }
 
 #[test]
@@ -178,9 +190,9 @@ fn without_privileges_the_reader_learns_which_command_shows_the_links() {
     let denied: Vec<&UnreadReason> = inspection.unread.iter().map(|one| &one.reason).collect();
     assert_eq!(denied, [&UnreadReason::Permission]);
     let said = shown(&inspection);
-    assert!(said.contains("No link to nvme0n1 tells what it carries"), "{said}");
+    assert!(said.contains("No link to nvme0n1 reports its rate"), "{said}");
     assert!(said.contains("`sudo lspci -vvv` shows the links"), "{said}");
-    assert!(!said.contains("Nothing was found"), "{said}");
+    assert!(!said.contains("No limits were found"), "{said}");
 }
 
 #[test]
@@ -214,7 +226,7 @@ fn a_text_that_cannot_be_used_is_refused_with_the_way_to_a_better_one() {
         (
             bare.to_owned(),
             LspciProblem::NoStorage { functions: 2 },
-            "the whole of `sudo lspci -vvv`",
+            "the whole output of `sudo lspci -vvv`",
         ),
         (stripped, LspciProblem::BrokenTree, "lspci -tv > lspci.txt"),
         (flat, LspciProblem::BrokenTree, "lspci -tv > lspci.txt"),

@@ -1,4 +1,4 @@
-//! Inspected machines as platform files: what sysfs tells is in them, and each port takes a drive.
+//! Inspected machines as platform files: they contain the values of sysfs, and each port accepts a drive.
 
 mod tree;
 
@@ -72,7 +72,7 @@ fn what_hangs_on_a_switch_or_an_adapter_is_behind_its_link() {
         "{text}"
     );
     let shared = "name = \"0000-01-00-0\"\nto = \"0000:01:00.0\"\nlabel = \"link to 0000:01:00.0\"\n\
-                  pcie = { generation = 4, lanes = 8, source = \"sysfs: what the link trained to\" }";
+                  pcie = { generation = 4, lanes = 8, source = \"sysfs: the trained rate of the link\" }";
     let told = |part: &str| text.matches(part).count();
     assert_eq!(told(shared), 1, "{text}");
     assert_eq!(told("[[link]]"), 2, "{text}");

@@ -67,9 +67,9 @@ fn drives_that_outrun_their_wide_port_and_a_slow_phy_are_found() {
     assert_eq!(
         found(&sas_server().all()),
         [
-            "sdf: the link to 0:0:5:0 runs at 6 Gb/s a phy, and could at 12 Gb/s",
-            "sda sdb sdc sdd sde sdf: the link to expander-0:0 carries 4635 MB/s, and those below it \
-             6373 MB/s in all",
+            "sdf: the link to 0:0:5:0 runs at 6 Gb/s a phy, but supports 12 Gb/s",
+            "sda sdb sdc sdd sde sdf: the link to expander-0:0 carries 4635 MB/s, and the links \
+             below it 6373 MB/s in all",
         ]
     );
 }
@@ -110,10 +110,8 @@ fn a_switch_has_no_link_between_its_own_ports() {
     );
     assert_eq!(
         found(&tree.all()),
-        [
-            "nvme0n1 nvme1n1 nvme2n1 nvme3n1: the link to 0000:01:00.0 carries at most 15621 MB/s, and \
-             those below it at least 26464 MB/s in all"
-        ]
+        ["nvme0n1 nvme1n1 nvme2n1 nvme3n1: the link to 0000:01:00.0 carries at most 15621 MB/s, \
+             and the links below it at least 26464 MB/s in all"]
     );
 }
 

@@ -2,7 +2,7 @@
 //! slow file system.
 //!
 //! All but the busy loops need a processor that others leave alone, so a run that was crowded is taken again. Where the
-//! machine is busy all the time the verdict must be that nothing can be told, which is asserted instead.
+//! machine is busy all the time, the test asserts instead that the verdict is undecided.
 
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
@@ -73,8 +73,8 @@ fn explained(path: &Path, test: Test, engine: EngineKind) -> (Explanation, Vec<W
     (run.tests[0].explanation.take().unwrap(), done.warnings)
 }
 
-/// The verdict is `wanted` as soon as nobody else is on the processors, and until then nothing can be told where others
-/// may be the cause.
+/// Checks that the verdict is `wanted` once no other program uses the processors, and undecided until then, because
+/// other programs may be the cause.
 fn is(wanted: Verdict, mut take: impl FnMut() -> Explanation) {
     for _ in 0..TRIES {
         let explanation = take();

@@ -1,5 +1,5 @@
 //! A run from a program of Rust: `one_run SYSTEM WORKLOAD DURATION SEED` prints the tests of its result as JSON, and with
-//! a number behind it the seconds that each of so many runs took.
+//! a number after them the seconds that each of this many runs took.
 //!
 //! The tests of the Python package hold it, the command and the package against each other; its bench holds their times.
 

@@ -83,7 +83,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     alone(&library, only.map(String::as_str))
 }
 
-/// Tells of each drive that is made of its ratings alone which of them its model reaches.
+/// Prints for each drive that has only ratings which of them its model reaches.
 fn alone(library: &Library, only: Option<&str>) -> Result<(), Box<dyn Error>> {
     println!("\n{ALONE}");
     let (mut reached, mut all, mut lines) = (0, 0, Vec::new());

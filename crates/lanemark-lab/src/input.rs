@@ -99,7 +99,7 @@ pub fn text(path: &Path, most: u64) -> Result<String, LabError> {
         .map_err(|error| LabError::input(format!("{name}: can't be read: {error}")))?;
     String::from_utf8(bytes).map_err(|error| {
         let at = error.utf8_error().valid_up_to();
-        LabError::input(format!("{name}: is no text: byte {at} is no UTF-8"))
+        LabError::input(format!("{name}: is not text: byte {at} is not valid UTF-8"))
     })
 }
 

@@ -85,7 +85,7 @@ pub fn assemble(
 /// Returns an error if `text` has another form.
 pub fn setting(text: &str) -> Result<(Calibration, Location), LabError> {
     let Some((parameter, value)) = text.split_once('=') else {
-        return Err(LabError::input(format!("--set {text}: is not written as PARAMETER=VALUE"))
+        return Err(LabError::input(format!("--set {text}: expected PARAMETER=VALUE"))
             .hint("for example --set drive.flash.read=\"60 us\""));
     };
     let calibration = Calibration {
@@ -151,7 +151,7 @@ impl Lab {
             let message =
                 format!("test `{}`: block = {}: a multiple of 512 B", test.name, test.block);
             return Err(LabError::input(message)
-                .hint("only the page cache takes such requests: simulate a job file of fio, or round them"));
+                .hint("only the page cache accepts such requests: simulate a job file of fio, or round the size"));
         }
         let pieces: Vec<At> = (0..works.len())
             .flat_map(|run| works[run].workload.groups().into_iter().map(move |group| (run, group)))

@@ -98,10 +98,10 @@ fn included(folder: &Path, path: &str) -> Result<String, String> {
         false => PathBuf::new(),
     };
     if !inside || !found.starts_with(folder.canonicalize().map_err(unread)?) {
-        return Err("lies outside the job file's folder".to_owned());
+        return Err("is outside the job file's folder".to_owned());
     }
     let bytes = input::bytes(&found, input::JOB_MAX).map_err(unread)?;
-    String::from_utf8(bytes).map_err(|_| "is no text".to_owned())
+    String::from_utf8(bytes).map_err(|_| "is not text".to_owned())
 }
 
 /// Removes all tests of a workload except one.

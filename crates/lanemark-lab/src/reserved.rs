@@ -51,8 +51,10 @@ impl Reserved {
         let lock = lock.ok_or_else(|| {
             let lock = beside(path, ".lock").unwrap_or_default();
             let (path, lock) = (path.display(), lock.display());
-            LabError::input(format!("{path}: another run writes it, by its lock {lock}"))
-                .hint("wait for it, or give another file")
+            LabError::input(format!(
+                "{path}: another run is writing it, according to its lock {lock}"
+            ))
+            .hint("wait for it, or give another file")
         })?;
         let (path, made, written) = (path.to_owned(), Vec::new(), AtomicBool::new(false));
         Ok(Self { path, lock, made, written, fresh: false })
@@ -214,7 +216,7 @@ pub fn replace(path: &Path, bytes: &[u8], first: bool) -> io::Result<()> {
         // The temporary name is gone. A file that has it now belongs to another run.
         return Ok(());
     }
-    Err(io::Error::other("no name beside it is free"))
+    Err(io::Error::other("no free name is available next to it"))
 }
 
 /// Renames a file if the new name is free.
@@ -296,8 +298,9 @@ fn make_folders(folder: &Path) -> Result<Vec<PathBuf>, LabError> {
     let missing = |folder: &&Path| !folder.as_os_str().is_empty() && !folder.exists();
     let made: Vec<PathBuf> =
         folder.ancestors().take_while(missing).map(Path::to_path_buf).collect();
-    fs::create_dir_all(folder)
-        .map_err(|error| LabError::run(format!("{}: can't be made: {error}", folder.display())))?;
+    fs::create_dir_all(folder).map_err(|error| {
+        LabError::run(format!("{}: can't be created: {error}", folder.display()))
+    })?;
     let mut alive = ALIVE.lock().unwrap_or_else(PoisonError::into_inner);
     alive.extend(made.iter().rev().cloned());
     Ok(made)
@@ -372,7 +375,7 @@ mod tests {
         let own = Reserved::exactly(&path).unwrap();
         assert_eq!(fs::read(&path).unwrap(), b"old", "what is there stays until it is replaced");
         let said = Reserved::exactly(&path).unwrap_err().to_string();
-        assert!(said.contains("another run writes it"), "{said}");
+        assert!(said.contains("another run is writing it"), "{said}");
         own.write(b"new").unwrap();
         assert!(Reserved::exactly(&path).is_err());
         drop(own);

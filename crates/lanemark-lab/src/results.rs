@@ -75,7 +75,7 @@ pub fn now() -> String {
 
 /// Returns the error for a result that no reader would accept.
 fn unreadable(error: &OutOfRange) -> LabError {
-    LabError::run(format!("the result can't be saved, since it could not be read: {error}"))
+    LabError::run(format!("the result can't be saved, because it could not be read back: {error}"))
 }
 
 /// A saved result, described by the head of its file.
@@ -172,16 +172,16 @@ pub fn load(path: &Path) -> Result<Saved, LabError> {
 pub fn read_text(name: &str, text: &str) -> Result<Saved, LabError> {
     let head = head(name, text)?.filter(|head| head.schema_version.is_some());
     let Some(head) = head else {
-        return Err(LabError::input(format!("{name}: is no Lanemark result"))
+        return Err(LabError::input(format!("{name}: is not a Lanemark result"))
             .hint("give a file that `lanemark bench`, `sim` or `study` saved"));
     };
     weight::check(name, text, weight::HISTOGRAMS_MAX)?;
     let version = head.schema_version.unwrap_or_default();
     if version != u64::from(SCHEMA_VERSION) {
         return Err(LabError::input(format!(
-            "{name}: has schema version {version}, and this program reads version {SCHEMA_VERSION}"
+            "{name}: has schema version {version}, but this program reads version {SCHEMA_VERSION}"
         ))
-        .hint("use the lanemark that wrote it, or a newer one"));
+        .hint("use the version of lanemark that wrote it, or a newer one"));
     }
     let damaged = |error: OutOfRange| {
         LabError::input(format!("{name}: is a damaged Lanemark result: {error}"))
@@ -205,14 +205,14 @@ fn head(name: &str, text: &str) -> Result<Option<Head>, LabError> {
     match serde_json::from_str(text) {
         Ok(head) => Ok(Some(head)),
         Err(error) if error.is_data() => Ok(None),
-        Err(error) => Err(LabError::input(format!("{name}: is no JSON: {error}"))),
+        Err(error) => Err(LabError::input(format!("{name}: is not valid JSON: {error}"))),
     }
 }
 
 /// Reads the result of a run on a real database.
 pub fn load_oltp(path: &Path) -> Result<RunResult, LabError> {
     let other = || {
-        LabError::input(format!("{}: is no result of an OLTP run", path.display()))
+        LabError::input(format!("{}: is not a result of an OLTP run", path.display()))
             .hint("give a file that `lanemark oltp run` saved")
     };
     match load(path)? {
@@ -226,8 +226,8 @@ pub fn load_sweep(path: &Path) -> Result<Sweep, LabError> {
     let name = path.display();
     let text = input::text(path, input::RESULT_MAX)?;
     let sweep = rows::read(&text).map_err(|line| {
-        LabError::input(format!("{name}:{line}: is no row of a sweep"))
-            .hint("give a file that `lanemark sweep` wrote, alone")
+        LabError::input(format!("{name}:{line}: is not a row of a sweep"))
+            .hint("give only one file, written by `lanemark sweep`")
     })?;
     sweep.check().map_err(|error| LabError::input(format!("{name}: {error}")))?;
     Ok(sweep)
@@ -238,8 +238,8 @@ pub fn read_fit(path: &Path) -> Result<FittedDrive, LabError> {
     let name = path.display();
     let text = input::text(path, input::RESULT_MAX)?;
     serde_json::from_str(&text).map_err(|error| {
-        LabError::input(format!("{name}: is no fit of a drive: {error}"))
-            .hint("save what `lanemark fit … --json` prints")
+        LabError::input(format!("{name}: is not a fit of a drive: {error}"))
+            .hint("save the output of `lanemark fit … --json`")
     })
 }
 
@@ -252,7 +252,7 @@ pub fn load_run(name: &str) -> Result<RunResult, LabError> {
     match (load(Path::new(file))?, system) {
         (Saved::Run(run), None) => Ok(*run),
         (Saved::Run(_), Some(_)) => {
-            Err(LabError::input(format!("{file}: is a single run, and has no systems")))
+            Err(LabError::input(format!("{file}: is a single run and has no systems")))
         }
         (Saved::Study(study), system) => {
             let names: Vec<&str> = study.systems.iter().map(|one| one.name.as_str()).collect();
@@ -322,7 +322,7 @@ impl Kind {
         if String::from_utf8_lossy(&head).contains(self.mark) {
             return Ok(());
         }
-        let message = format!("{}: exists and is no Lanemark {}", path.display(), self.word);
+        let message = format!("{}: exists and is not a Lanemark {}", path.display(), self.word);
         Err(LabError::refused(message).hint(format!("give another {}", self.option)))
     }
 }
@@ -337,6 +337,6 @@ fn refuse_other_file(path: &Path) -> Result<(), LabError> {
     if std::fs::symlink_metadata(path).is_err() || load(path).is_ok() {
         return Ok(());
     }
-    let message = format!("{}: exists and is no Lanemark result", path.display());
+    let message = format!("{}: exists and is not a Lanemark result", path.display());
     Err(LabError::refused(message).hint("give another --out"))
 }

@@ -110,7 +110,7 @@ pub fn faults(texts: &[String]) -> Result<Vec<Fault>, LabError> {
 pub fn real_without_faults(workload: &Workload) -> Result<(), LabError> {
     match workload.faults.is_empty() {
         true => Ok(()),
-        false => Err(LabError::input(format!("{}: its faults can only be simulated", workload.id))
-            .hint("leave its [[fault]] tables out, or run it with lanemark sim")),
+        false => Err(LabError::input(format!("{}: faults can only be simulated", workload.id))
+            .hint("remove its [[fault]] tables, or run it with lanemark sim")),
     }
 }

@@ -119,6 +119,6 @@ impl Lab {
         let outcome = rows::read(&text);
         outcome
             .map(Some)
-            .map_err(|line| LabError::run(format!("{path}:{line}: is no row of a sweep")))
+            .map_err(|line| LabError::run(format!("{path}:{line}: is not a row of a sweep")))
     }
 }

@@ -24,7 +24,7 @@ pub fn check(name: &str, text: &str, most: usize) -> Result<(), LabError> {
     let _ = Weigh(&mut seen).deserialize(&mut reader);
     if seen.histograms > most {
         return Err(LabError::input(format!("{name}: has more than {most} samples of latencies"))
-            .hint("no run has so many: give results one by one"));
+            .hint("no run has this many: give the results one by one"));
     }
     if seen.is_mixed {
         let message =

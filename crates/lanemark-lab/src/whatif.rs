@@ -63,8 +63,11 @@ impl Side {
             return Ok(());
         };
         let (end, name) = (test.end(), &self.name);
-        Err(LabError::input(format!("{name}: test `{}` reaches to {end} of {capacity}", test.name))
-            .hint("use a smaller --size"))
+        Err(LabError::input(format!(
+            "{name}: test `{}` reaches {end}, but the capacity is {capacity}",
+            test.name
+        ))
+        .hint("use a smaller --size"))
     }
 
     fn work(&self) -> Work<'_> {

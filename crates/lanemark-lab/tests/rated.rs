@@ -1,4 +1,4 @@
-//! Drives of their ratings: what follows meets the ratings, and what cannot be is told.
+//! Rated drives: the completed drive meets its ratings, and impossible ratings are reported.
 
 use lanemark_lab::interval::Subject;
 use lanemark_lab::{Lab, assemble};
@@ -131,7 +131,7 @@ fn ratings_that_cannot_be_are_told_all_at_once() {
         "PCIe 4.0 x4 carries at most 7877 MB/s",
         "more than write = 500 MB/s",
         "more than random_read = 10",
-        "`rpm` is nothing to a solid-state drive",
+        "`rpm` has no effect on a solid-state drive",
     ] {
         assert!(all.contains(part), "{part}: {all}");
     }
@@ -140,7 +140,7 @@ fn ratings_that_cannot_be_are_told_all_at_once() {
         assert!(nand.contains(part), "{part}: {nand}");
     }
     let twice = wrong("read_latency = \"50 us\"\nrandom_read_qd1 = 20000\n");
-    assert!(twice.contains("rate one thing twice"), "{twice}");
+    assert!(twice.contains("rate the same property"), "{twice}");
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! Runs by value: the same bytes on any number of threads, events in order, and an end when it is asked for.
+//! Runs by value: the same bytes on any number of threads, events in order, and an end on request.
 
 use std::path::Path;
 use std::time::Instant;
@@ -20,7 +20,7 @@ fn system(name: &str) -> System {
     assemble(&Library::built_in(), name, &[]).unwrap()
 }
 
-/// Four tests of so many milliseconds, three times each.
+/// Four tests of this many milliseconds, three times each.
 fn short(milliseconds: u64) -> Workload {
     let mut workload = workload::open(&Library::built_in(), "crystaldiskmark-8").unwrap();
     workload.tests.truncate(4);

@@ -75,7 +75,7 @@ fn parts_come_to_the_bytes_of_one_run() {
     // Once more, over the same sweep's file; and a whole is a part too.
     assert_eq!(place.merged(&[&a, &b, &c]).unwrap(), bytes);
     assert_eq!(place.merged(&[&whole]).unwrap(), bytes);
-    // A merged file goes on as any other: nothing is left to run.
+    // A merged file continues like any other: no points are left to run.
     let library = Library::built_in();
     let sweep = sweep(&library, 1);
     let file =
@@ -135,8 +135,8 @@ fn parts_that_do_not_make_one_sweep_are_refused() {
     let b = place.part("b.csv", (4, 11), 1);
     let c = place.part("c.csv", (7, 9), 1);
     let other = place.part("other.csv", (5, 11), 2);
-    place.refuses(&[&a, &b], "point 4 is in");
-    place.refuses(&[&a, &a], "point 0 is in");
+    place.refuses(&[&a, &b], "point 4 is also in");
+    place.refuses(&[&a, &a], "point 0 is also in");
     place.refuses(&[&a, &c], "no part has the points 5..6, 10..11 of 0..11");
     place.refuses(&[&a, &other], "different sweeps");
     place.refuses(&[], "no parts");
@@ -162,27 +162,27 @@ fn spoilt_parts_are_told_and_never_taken() {
         good.replacen(from, to, 1)
     };
     for (text, told) in [
-        (String::new(), "is no part of a sweep"),
-        ("a,b\n1,2\n".to_owned(), "is no part of a sweep"),
-        (head.to_owned(), "is no part of a sweep"),
+        (String::new(), "is not a part of a sweep"),
+        ("a,b\n1,2\n".to_owned(), "is not a part of a sweep"),
+        (head.to_owned(), "is not a part of a sweep"),
         (spoilt("queue_depth", "block"), ":1: has other axes"),
-        (spoilt(",utilisation,", ",use,"), "is no part of a sweep"),
+        (spoilt(",utilisation,", ",use,"), "is not a part of a sweep"),
         (
             format!("{head}\n{}\n{rest}", first.replacen("0,", "3,", 1)),
-            ":2: is no point of this sweep",
+            ":2: is not a point of this sweep",
         ),
         (
             format!("{head}\n{}\n{rest}", first.replacen("0,", "99999999999,", 1)),
-            ":2: is no point of this sweep",
+            ":2: is not a point of this sweep",
         ),
         (
             format!("{head}\n{}\n{rest}", first.replacen("40", "41", 1)),
-            ":2: is no point of this sweep",
+            ":2: is not a point of this sweep",
         ),
-        (format!("{head}\n{first},\n{rest}"), ":2: is no row of a sweep"),
-        (format!("{head}\n\"{first}\n{rest}"), ":2: is no row of a sweep"),
+        (format!("{head}\n{first},\n{rest}"), ":2: is not a row of a sweep"),
+        (format!("{head}\n\"{first}\n{rest}"), ":2: is not a row of a sweep"),
         (good[..good.len() - 1].to_owned(), "no part has the points 11..11"),
-        (good.clone() + &rest[..rest.find('\n').unwrap() + 1], "point 1 is in"),
+        (good.clone() + &rest[..rest.find('\n').unwrap() + 1], "point 1 is also in"),
     ] {
         fs::write(&part, &text).unwrap();
         place.refuses(&[&part], told);
@@ -197,12 +197,12 @@ fn spoilt_parts_are_told_and_never_taken() {
         &beside.replace("\"points\": 12", "\"points\": -1"),
     ] {
         fs::write(&noted, text).unwrap();
-        place.refuses(&[&part], "does not tell of which sweep");
+        place.refuses(&[&part], "does not state the sweep of the part");
     }
     fs::write(&noted, beside.replace("\"points\": 12", "\"points\": 13")).unwrap();
     place.refuses(&[&part], "no part has the points 12..12");
     fs::remove_file(&noted).unwrap();
-    place.refuses(&[&part], "does not tell of which sweep");
+    place.refuses(&[&part], "does not state the sweep of the part");
     for none in [place.0.path(), Path::new("/dev/zero"), &place.path("gone.csv")] {
         let error = place.merged(&[none]).unwrap_err();
         assert!(error.message.contains("can't be read"), "{error}");

@@ -39,7 +39,7 @@ fn workload() -> Workload {
     workload
 }
 
-/// The what-if of `measured`, where that is told.
+/// Returns the what-if, compared with `measured` if it is given.
 fn what_if(measured: Option<&RunResult>) -> WhatIf {
     let library = Library::built_in();
     let side = |name: &str| {

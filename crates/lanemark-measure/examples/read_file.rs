@@ -21,7 +21,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         return Err("usage: read_file PATH random|sequential BLOCK DEPTH TIME".into());
     };
     let block: Bytes = block.parse()?;
-    // A block device tells its size only so.
+    // This is the only way to read the size of a block device.
     let end = File::open(path)?.seek(SeekFrom::End(0))?;
     let sequential = pattern == "sequential";
     let depth: u32 = depth.parse()?;

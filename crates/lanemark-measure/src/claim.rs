@@ -90,7 +90,10 @@ fn claim(
         Errno::BUSY => {
             // For a disk, these also include its other partitions.
             let mut uses = uses(device, device);
-            uses.push(format!("the kernel says that {} or a part of it is claimed", device.name));
+            uses.push(format!(
+                "the kernel reports that {} or a part of it is claimed",
+                device.name
+            ));
             MeasureError::DeviceInUse { path: path.to_owned(), uses }
         }
         Errno::ACCESS | Errno::PERM => {
@@ -214,7 +217,7 @@ fn signatures(device: &Device) -> Vec<String> {
         Ok(output) if output.status.code() == Some(8) => {
             vec![format!("{name} holds several signatures at once")]
         }
-        _ => vec![format!("{name}: blkid could not look what lies there")],
+        _ => vec![format!("{name}: blkid could not examine its contents")],
     }
 }
 

@@ -259,7 +259,7 @@ pub(crate) fn reserve(path: &Path, file: BorrowedFd<'_>, size: u64) -> Result<()
 /// Refuses a size that the file system of `place` lacks room for.
 pub(crate) fn check_space(path: &Path, place: impl AsFd, size: u64) -> Result<(), MeasureError> {
     let space = rustix::fs::fstatvfs(place)
-        .map_err(|error| system(path, "ask the free space of", error))?;
+        .map_err(|error| system(path, "query the free space of", error))?;
     // A file system without a size (some tmpfs and network ones) reports no free space; the write itself shows it.
     if space.f_blocks > 0 && free(&space) < size {
         let path = path.to_owned();

@@ -140,7 +140,7 @@ fn cache_below(name: &str) -> Option<String> {
     let bus = ["virtio", "vmbus", "xen"].iter().find(|bus| {
         link.components().any(|part| part.as_os_str().to_string_lossy().starts_with(**bus))
     })?;
-    Some(format!("{name} is a virtual disk ({bus}), and its host may cache what it holds"))
+    Some(format!("{name} is a virtual disk ({bus}), and its host may cache its data"))
 }
 
 /// The conditions in which a sample was taken.

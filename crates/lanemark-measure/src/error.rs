@@ -20,27 +20,31 @@ pub enum MeasureError {
         workload: String,
     },
     /// A test of rounds is concurrent with another test.
-    #[error("test `{test}` runs in rounds until it is steady, and beside another test it cannot")]
+    #[error(
+        "test `{test}` runs in rounds until it is steady, which is not possible next to another test"
+    )]
     RoundsBeside {
         /// Name of the test.
         test: String,
     },
     /// A test copies the data that it reads.
-    #[error("test `{test}` is a copy, whose writes wait for its reads: that is simulated only")]
+    #[error(
+        "test `{test}` is a copy, whose writes wait for its reads: copies can only be simulated"
+    )]
     Copies {
         /// Name of the test.
         test: String,
     },
     /// A test consists of a database's transactions.
     #[error(
-        "test `{test}` is of a database's transactions: what single requests it makes depends on the drive"
+        "test `{test}` consists of a database's transactions, whose requests depend on the drive"
     )]
     Transactions {
         /// Name of the test.
         test: String,
     },
     /// A test summarizes a trace, and the trace is missing.
-    #[error("test `{test}` sums up a recorded trace, and the requests are in the trace alone")]
+    #[error("test `{test}` summarises a recorded trace, and only the trace contains the requests")]
     TraceAlone {
         /// Name of the test.
         test: String,
@@ -82,7 +86,7 @@ pub enum MeasureError {
         test: String,
     },
     /// A symbolic link whose target does not exist: no file is created through it.
-    #[error("{}: a symbolic link to something that is not there", path.display())]
+    #[error("{}: a symbolic link to a target that does not exist", path.display())]
     DanglingLink {
         /// The target as given.
         path: PathBuf,
@@ -99,7 +103,7 @@ pub enum MeasureError {
         overwrite: PathBuf,
     },
     /// The file is the medium of a loop device, on which a file system may be mounted.
-    #[error("{}: it is in use as the medium of {device}", path.display())]
+    #[error("{}: is in use as the medium of {device}", path.display())]
     InUse {
         /// The target as given.
         path: PathBuf,
@@ -107,7 +111,7 @@ pub enum MeasureError {
         device: String,
     },
     /// Another program has locked the file: it serves, measures or otherwise uses it.
-    #[error("{}: another program has locked it", path.display())]
+    #[error("{}: is locked by another program", path.display())]
     Locked {
         /// The target as given.
         path: PathBuf,
@@ -148,7 +152,7 @@ pub enum MeasureError {
         reason: String,
     },
     /// Only block devices can be purged.
-    #[error("{}: only a block device can be purged, and only one that is written", path.display())]
+    #[error("{}: only a block device that the run may overwrite can be purged", path.display())]
     NothingToPurge {
         /// The target as given.
         path: PathBuf,
@@ -168,13 +172,13 @@ pub enum MeasureError {
         kind: &'static str,
     },
     /// The path named another file after it was opened.
-    #[error("{}: it was replaced by another file while it was being opened", path.display())]
+    #[error("{}: was replaced by another file while it was being opened", path.display())]
     Replaced {
         /// The target as given.
         path: PathBuf,
     },
     /// The workload reaches beyond the target's end.
-    #[error("{}: it holds {size}, and test `{test}` needs {needed}", path.display())]
+    #[error("{}: has {size}, but test `{test}` needs {needed}", path.display())]
     TargetTooSmall {
         /// The target as given.
         path: PathBuf,
@@ -186,7 +190,7 @@ pub enum MeasureError {
         test: String,
     },
     /// The file system lacks room for the file.
-    #[error("{}: the file system has {free} free and the workload needs {needed}", path.display())]
+    #[error("{}: the file system has {free} free, but the workload needs {needed}", path.display())]
     NoSpace {
         /// The target as given.
         path: PathBuf,
@@ -197,7 +201,7 @@ pub enum MeasureError {
     },
     /// Direct I/O requires coarser steps than a test makes.
     #[error(
-        "{}: direct I/O works in steps of {step} there, and test `{test}` has {field} = {value}",
+        "{}: direct I/O needs multiples of {step}, but test `{test}` has {field} = {value}",
         path.display()
     )]
     Misaligned {
@@ -214,7 +218,7 @@ pub enum MeasureError {
     },
     /// A test has more outstanding requests than one ring supports.
     #[error(
-        "test `{test}` has queue_depth = {queue_depth}: {engine} takes at most {most} a thread"
+        "test `{test}` has queue_depth = {queue_depth}: {engine} accepts at most {most} for each thread"
     )]
     QueueDepth {
         /// Name of the test.
@@ -227,7 +231,7 @@ pub enum MeasureError {
         most: u32,
     },
     /// The buffers of a test do not fit into memory.
-    #[error("the buffers of test `{test}` take {needed}, and {available} of memory are available")]
+    #[error("the buffers of test `{test}` need {needed}, but {available} of memory are available")]
     Memory {
         /// Name of the test.
         test: String,
@@ -270,7 +274,7 @@ pub enum MeasureError {
         source: io::Error,
     },
     /// Requests fail without any success in between, and the settings allow failures.
-    #[error("{last}; it was the last of {requests} in a row that failed")]
+    #[error("{last}; it was the last of {requests} consecutive failed requests")]
     NothingElse {
         /// Number of failures in a row.
         requests: u32,
@@ -279,7 +283,7 @@ pub enum MeasureError {
     },
     /// A request moved no data: the target ended, for example because another process truncated it.
     #[error(
-        "{}: {} at offset {} moved no data: the target became smaller",
+        "{}: {} at offset {} transferred no data: the target became smaller",
         path.display(), name(*operation), offset.get()
     )]
     Ended {
@@ -326,46 +330,55 @@ impl MeasureError {
             Self::NoFolder { folder, .. } => {
                 let there = folder.ancestors().find(|one| one.symlink_metadata().is_ok());
                 match there.filter(|one| !one.is_dir()) {
-                    Some(file) => format!("{} is no folder: name a path in one", file.display()),
+                    Some(file) => {
+                        format!("{} is not a folder: name a path in a folder", file.display())
+                    }
                     None => format!("create it: mkdir -p {}", folder.display()),
                 }
             }
-            Self::Permission { .. } => "choose a path of your own, or run as root".to_owned(),
+            Self::Permission { .. } => {
+                "choose a path that you may write, or run as root".to_owned()
+            }
             Self::Exists { path, .. } => format!(
-                "name a path that does not exist, or say `--overwrite {}` if its content may go",
+                "name a path that does not exist, or give `--overwrite {}` if its content may be lost",
                 path.display()
             ),
             Self::DanglingLink { .. } => {
-                "name the file itself; links are not created through".into()
+                "name the file itself; a file is not created through a link".into()
             }
             Self::OverwriteMismatch { .. } => {
-                "name the same existing file twice, or leave `--overwrite` out".to_owned()
+                "name the same existing file twice, or omit `--overwrite`".to_owned()
             }
-            Self::InUse { device, .. } => format!("end that first: losetup -d /dev/{device}"),
+            Self::InUse { device, .. } => {
+                format!("detach the device first: losetup -d /dev/{device}")
+            }
             Self::Locked { .. } => {
                 "end that program first (`lanemark serve` locks its data), or name another file"
                     .into()
             }
             Self::DeviceInUse { .. } => {
-                "end that use first, or name a file or folder on a file system of that device"
+                "end these uses first, or name a file or folder on a file system of that device"
                     .into()
             }
             Self::DeviceNotOffered { path, .. } => {
-                format!("say `--i-will-lose-all-data-on {}` if all of that may go", path.display())
+                format!(
+                    "give `--i-will-lose-all-data-on {}` if all of this may be lost",
+                    path.display()
+                )
             }
             Self::OfferMismatch { .. } => {
-                "name the device twice, or leave `--i-will-lose-all-data-on` out".to_owned()
+                "name the device twice, or omit `--i-will-lose-all-data-on`".to_owned()
             }
             Self::Purge { .. } => {
-                "give a command that can, --purge \"nvme format $LANEMARK_DEVICE\"".into()
+                "give a command that works, such as --purge \"nvme format $LANEMARK_DEVICE\"".into()
             }
-            Self::NoIdle { .. } => "leave `--no-idle` out, or run as root".to_owned(),
-            Self::NothingToPurge { .. } => "leave `--purge` out".to_owned(),
+            Self::NoIdle { .. } => "omit `--no-idle`, or run as root".to_owned(),
+            Self::NothingToPurge { .. } => "omit `--purge`".to_owned(),
             Self::NoDevice { .. } => {
-                "below /dev only block devices are measured; `lsblk` lists them".to_owned()
+                "under /dev only block devices can be measured; `lsblk` lists them".to_owned()
             }
             Self::WrongKind { .. } => "name a file, a folder or a block device".to_owned(),
-            Self::Replaced { .. } => "run again when nothing else changes that path".to_owned(),
+            Self::Replaced { .. } => "run again when no other program changes that path".to_owned(),
             Self::TargetTooSmall { .. } => {
                 "use a smaller size, or a path that does not exist yet".to_owned()
             }
@@ -379,7 +392,7 @@ impl MeasureError {
             }
             Self::TraceAlone { .. } => "replay the trace with --trace FILE".to_owned(),
             Self::Copies { .. } => {
-                "give a test of reads and, beside it, one of writes: `start = \"beside\"`"
+                "give a test of reads and a concurrent test of writes: `start = \"beside\"`"
                     .to_owned()
             }
             Self::RoundsBeside { .. } => "give a duration instead of rounds".to_owned(),
@@ -388,7 +401,9 @@ impl MeasureError {
             Self::Start { .. } => "use fewer threads, or raise `ulimit -n` and `ulimit -u`".into(),
             Self::Request { source, .. } => return request_hint(source),
             Self::NothingElse { last, .. } => return last.hint(),
-            Self::Ended { .. } => "let nothing else change the target during a run".to_owned(),
+            Self::Ended { .. } => {
+                "make sure that no other program changes the target during a run".to_owned()
+            }
             Self::NotRemoved { path, .. } => format!("remove it: rm {}", path.display()),
             Self::NothingToRun { .. } | Self::System { .. } => return None,
         };
@@ -419,7 +434,7 @@ fn request_hint(source: &io::Error) -> Option<String> {
             Some("the device may need larger steps: use a block and alignment of 4 KiB".to_owned())
         }
         Some(libc::EIO) => Some(
-            "look at `dmesg`: the device reports an error; --on-error continue goes on behind it"
+            "look at `dmesg`: the device reports an error; --on-error continue continues after it"
                 .to_owned(),
         ),
         Some(libc::ENOSPC | libc::EDQUOT) => {

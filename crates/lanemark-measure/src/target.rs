@@ -227,7 +227,7 @@ impl Target {
 
     /// Enables direct I/O, or records why it is not available.
     fn bypass_page_cache(mut self, path: &Path, buffered: bool) -> Result<Self, MeasureError> {
-        let asked = buffered.then(|| "that was asked for".to_owned());
+        let asked = buffered.then(|| "as requested".to_owned());
         self.page_cache = asked.or_else(|| self.memory_file_system());
         if self.page_cache.is_none() {
             match self.set_direct() {
@@ -235,7 +235,7 @@ impl Target {
                 Err(Errno::INVAL) => {
                     self.page_cache = Some("the file system refuses O_DIRECT".to_owned());
                 }
-                Err(error) => return Err(system(path, "ask for direct I/O on", error)),
+                Err(error) => return Err(system(path, "enable direct I/O on", error)),
             }
         }
         // Clears the O_NONBLOCK of the opening: requests would fail instead of waiting.
@@ -331,7 +331,8 @@ fn is_among_devices(path: &Path) -> bool {
 }
 
 fn device_size(path: &Path, file: &OwnedFd) -> Result<u64, MeasureError> {
-    rustix::fs::seek(file, SeekFrom::End(0)).map_err(|error| system(path, "ask the size of", error))
+    rustix::fs::seek(file, SeekFrom::End(0))
+        .map_err(|error| system(path, "query the size of", error))
 }
 
 /// Refuses a target that ends before the workload does.

@@ -430,7 +430,7 @@ fn a_dead_device_is_asked_a_thousand_times_a_second_and_ten_seconds_at_most() {
     let done = run_as(&volume(10), script, OnError::Continue, |_| ());
     let Ended { errors, failure, tally, .. } = &done.ended;
     let told = failure.as_ref().unwrap().to_string();
-    assert!(told.ends_with("it was the last of 10000 in a row that failed"), "{told}");
+    assert!(told.ends_with("it was the last of 10000 consecutive failed requests"), "{told}");
     assert!(errors.total() < u64::from(IN_A_ROW) + 16 && tally.requests() == 0);
     assert!((9 * SECOND..11 * SECOND).contains(&(done.over_ns - BEGUN)), "{}", done.over_ns);
 }

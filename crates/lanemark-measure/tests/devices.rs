@@ -1,6 +1,6 @@
-//! Block devices are written only where they are offered and nobody uses them, by whatever name they are called.
+//! Block devices are written only if they are offered and not in use, under any of their names.
 //!
-//! Each test makes loop devices over files of its own and needs root for that. What is refused must be the same,
+//! Each test makes loop devices over its own files and needs root for that. Refused devices must be unchanged,
 //! byte for byte, afterwards.
 
 mod workloads;
@@ -20,7 +20,7 @@ use workloads::{content, read, workload, write};
 
 const MIB: usize = 1 << 20;
 
-/// A loop device over a file of its own.
+/// A loop device over a separate file.
 struct LoopDevice {
     folder: tempfile::TempDir,
     node: PathBuf,
@@ -133,7 +133,7 @@ fn a_disk_with_a_mounted_partition_is_refused_and_so_are_its_other_partitions() 
     disk[510..512].copy_from_slice(&[0x55, 0xaa]);
     let Some(device) = LoopDevice::holding(&disk) else { return };
     let part = |number: &str| PathBuf::from(format!("{}p{number}", text(&device.node)));
-    // A kernel without a reader of such tables is told.
+    // A kernel that cannot read such tables is reported.
     for (number, first) in [("1", "2048"), ("2", "40960")] {
         if !part(number).exists() {
             tool("addpart", &[text(&device.node), number, first, "32768"]);
@@ -146,7 +146,7 @@ fn a_disk_with_a_mounted_partition_is_refused_and_so_are_its_other_partitions() 
     let Some(mounted) = Mounted::with(&[text(&part("1"))]) else { return };
     is_in_use(&device.node, "is mounted on");
     is_in_use(&part("1"), "is mounted on");
-    // Nobody uses the second, but the kernel does not give its disk away; whose doing that is stands in the error.
+    // The second is not in use, but the kernel does not give its disk away; the error names the cause.
     is_in_use(&part("2"), "p1 is mounted on");
     drop(mounted);
     let error = bench(&device.node, write(), None).unwrap_err().to_string();

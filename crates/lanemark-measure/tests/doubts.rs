@@ -334,7 +334,7 @@ fn processors_that_are_kept_awake_need_no_waking() {
         let used = sample.evidence.as_ref().unwrap().processors.unwrap();
         let wakes = used.wakes.unwrap() / sample.iops();
         let is_doubted = has(&outcome, |w| matches!(w, Warning::Asleep { .. }));
-        // A machine of its own may sleep; only below a hypervisor does a wake take long.
+        // A physical machine may sleep; a wake only takes long below a hypervisor.
         assert!(!is_doubted || used.is_virtual && wakes >= 0.5, "{wakes}: {:?}", outcome.warnings);
         wakes
     };

@@ -66,7 +66,7 @@ fn an_open_loop_keeps_its_rate_and_tells_how_late_it_was() {
 
 #[test]
 fn what_an_overloaded_target_holds_back_counts_as_latency() {
-    // One request at a time, each behind a flush to the medium, asked for far faster than that goes.
+    // One request at a time, each followed by a flush to the medium, at a rate that is far too high.
     let load = Load::Open { rate_per_second: 1e6, process: Process::Even };
     let test = timed(write(), 300).with(|asked| {
         asked.load = load;

@@ -193,7 +193,7 @@ fn a_file_too_small_to_be_read_is_refused_with_both_sizes() {
     let test = Test { span: Bytes::mebi(3), ..read() };
     let error = run(&path, &workload([read(), test]), None).unwrap_err();
     let text = error.to_string();
-    assert!(text.contains("it holds 2 MiB, and test `read` needs 3 MiB"), "{text}");
+    assert!(text.contains("has 2 MiB, but test `read` needs 3 MiB"), "{text}");
     assert_eq!(fs::read(&path).unwrap(), before);
 }
 
@@ -213,8 +213,8 @@ fn a_test_without_requests_of_its_own_is_refused_before_a_file_is_made() {
         pause: lanemark_schema::units::Duration::ZERO,
     };
     for (asks, expected) in [
-        (Asks::Trace(summary), "the requests are in the trace alone"),
-        (Asks::Database(users), "is of a database's transactions"),
+        (Asks::Trace(summary), "only the trace contains the requests"),
+        (Asks::Database(users), "consists of a database's transactions"),
     ] {
         let mut workload = workload([read()]);
         workload.tests[0].asks = asks;
@@ -234,7 +234,7 @@ fn without_room_nothing_is_created() {
     for path in [&path, folder.path()] {
         let error = run(path, &workload([vast.clone()]), None).unwrap_err();
         assert!(matches!(error, MeasureError::NoSpace { .. }), "{error}");
-        assert!(error.to_string().contains("free and the workload needs"), "{error}");
+        assert!(error.to_string().contains("free, but the workload needs"), "{error}");
         assert_eq!(entries(folder.path()), [] as [PathBuf; 0]);
     }
     let existing = folder.path().join("existing");
@@ -274,7 +274,7 @@ fn after_an_error_the_file_is_removed() {
     };
     let outcome = bench
         .run(&mut |event| {
-            // Somebody empties the file under the run: the next read moves nothing.
+            // Another program empties the file during the run: the next read transfers no data.
             if matches!(event, Event::Running { .. }) {
                 fs::File::options().write(true).open(&path).unwrap().set_len(0).unwrap();
             }
@@ -364,7 +364,7 @@ fn a_missing_folder_is_named() {
     for path in [file.path().join("new"), file.path().join("more/new")] {
         let error = run(&path, &workload([write()]), None).unwrap_err();
         let hint = error.hint().unwrap();
-        assert!(hint.contains("is no folder") && !hint.contains("mkdir"), "{error}: {hint}");
+        assert!(hint.contains("is not a folder") && !hint.contains("mkdir"), "{error}: {hint}");
     }
     assert_eq!(entries(folder.path()), [] as [PathBuf; 0]);
 }
@@ -381,7 +381,7 @@ fn what_the_machine_cannot_hold_is_refused_before_anything_is_created() {
     let folder = tempfile::tempdir().unwrap();
     let deep = read().with(|asked| asked.queue_depth = 40_000);
     let error = run(folder.path(), &workload([deep]), None).unwrap_err();
-    assert!(error.to_string().contains("queue_depth = 40000: io_uring takes at most 32768"));
+    assert!(error.to_string().contains("queue_depth = 40000: io_uring accepts at most 32768"));
     let block = Bytes::mebi(64);
     let wide = Test { threads: 1024, block, span: block, ..read() }
         .with(|asked| asked.queue_depth = 32_768);

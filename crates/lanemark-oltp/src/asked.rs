@@ -109,19 +109,19 @@ impl Sums {
 pub fn workload(result: &RunResult) -> Result<String, OltpError> {
     let unknown = |what: &'static str| OltpError::Unknown { what };
     let (Target::Database(database), [test]) = (&result.target, result.tests.as_slice()) else {
-        return Err(unknown("what a database was asked for"));
+        return Err(unknown("the requests of a database's users"));
     };
     let Asks::Database(asked) = &test.test.asks else {
-        return Err(unknown("who asked its database"));
+        return Err(unknown("the users of its database"));
     };
     let users = test.test.threads;
     let mut sums = Sums::default();
     for sample in &test.samples {
-        sums.add(sample).ok_or(unknown("what its device and processors did"))?;
+        sums.add(sample).ok_or(unknown("the work of its device and processors"))?;
     }
-    let wal_bytes = sums.wal_bytes.ok_or(unknown("how much it logged"))?;
+    let wal_bytes = sums.wal_bytes.ok_or(unknown("the amount of log that it wrote"))?;
     if sums.transactions == 0 || sums.changing == 0 {
-        return Err(unknown("any transaction that changed something"));
+        return Err(unknown("transactions that changed data"));
     }
     let all = sums.transactions as f64;
     let each = |sum: u64| sum as f64 / all;
@@ -141,7 +141,7 @@ pub fn workload(result: &RunResult) -> Result<String, OltpError> {
     let part = |sessions: u64| sessions as f64 / found.all.max(1) as f64;
     let (storage_us, storage) = match found.all {
         0 => (device_us, "the drive's time for its requests"),
-        _ => (cycle_us * part(found.storage), "waits for data and log, as sessions told them"),
+        _ => (cycle_us * part(found.storage), "waits for data and log, as sessions reported them"),
     };
     let locks_us = cycle_us * part(found.locks);
     // A session that holds a lock is working or waiting for storage.
@@ -170,10 +170,10 @@ pub fn workload(result: &RunResult) -> Result<String, OltpError> {
          writes       = {{ value = {writes:.4}, derived = \"{counted_writes} writes of the device in the run, {log_writes} of them the log's\" }}\n\
          awaited      = {{ value = {awaited:.4}, derived = \"sessions that waited for a page to be written, over {write_us:.0} us of the drive for a write\" }}\n\n\
          [transactions.log]\n\
-         share       = {{ value = \"{percent:.2}%\", derived = \"transactions that changed something\" }}\n\
+         share       = {{ value = \"{percent:.2}%\", derived = \"transactions that changed data\" }}\n\
          record      = {{ value = \"{record} B\", derived = \"bytes logged by each of them\" }}\n\
-         write_max   = {{ value = \"{write_max} B\", assumed = \"what goes with one write\" }}\n\
-         outstanding = {{ value = 1, source = \"{kind}: one writes the log while the others wait\" }}\n\
+         write_max   = {{ value = \"{write_max} B\", assumed = \"the maximum of one write\" }}\n\
+         outstanding = {{ value = 1, source = \"{kind}: one session writes the log while the others wait\" }}\n\
          flush       = {{ value = \"{flush}\", derived = \"{flush_count} flushes of the device in the run\" }}\n\
          area        = {{ value = \"{LOG_AREA} B\", assumed = \"files of the log that are used again\" }}\n\n\
          [[test]]\nname     = \"{users} users\"\nthreads  = {users}\nblock    = \"8 KiB\"\n\

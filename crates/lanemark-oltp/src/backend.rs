@@ -96,7 +96,7 @@ pub(crate) trait Backend: Send + Sync {
 
     /// Opens a connection whose transactions are procedures of the server.
     fn open_procedures(&self) -> Result<Box<dyn Connection>, OltpError> {
-        Err(self.lacks("procedures", "has none here; PostgreSQL does"))
+        Err(self.lacks("procedures", "lacks them; PostgreSQL has them"))
     }
 
     /// Returns SQL for the keys and indexes that are made after all rows are loaded.

@@ -79,7 +79,7 @@ fn statements(loaded: &Loaded) -> [(&'static str, String); 12] {
             format!("SELECT COUNT(*) FROM {OPEN} WHERE high_id - low_id + 1 <> opened"),
         ),
         (
-            "a district has as many lines as its orders say",
+            "a district has as many lines as its orders state",
             "SELECT COUNT(*) FROM (SELECT o_w_id, o_d_id, SUM(o_ol_cnt) AS said FROM orders \
              GROUP BY o_w_id, o_d_id) AS s LEFT JOIN (SELECT ol_w_id, ol_d_id, COUNT(*) AS seen \
              FROM order_line GROUP BY ol_w_id, ol_d_id) AS l ON ol_w_id = o_w_id \
@@ -94,7 +94,7 @@ fn statements(loaded: &Loaded) -> [(&'static str, String); 12] {
                 .to_owned(),
         ),
         (
-            "an order has as many lines as it says",
+            "an order has as many lines as it states",
             "SELECT COUNT(*) FROM orders LEFT JOIN (SELECT ol_w_id, ol_d_id, ol_o_id, \
              COUNT(*) AS seen FROM order_line GROUP BY ol_w_id, ol_d_id, ol_o_id) AS l \
              ON ol_w_id = o_w_id AND ol_d_id = o_d_id AND ol_o_id = o_id \

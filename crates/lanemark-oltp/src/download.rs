@@ -74,7 +74,8 @@ pub fn programs(cache: &Path, registry: &str, say: &dyn Fn(&str)) -> Result<Path
     let found = said(Command::new("sha256sum").arg(&packed))?;
     let found = found.split(' ').next().unwrap_or_default();
     if found != archive.sha256 {
-        let reason = format!("its SHA-256 is {found}, not {}: not unpacked", archive.sha256);
+        let reason =
+            format!("its SHA-256 is {found} instead of {}, so it is not unpacked", archive.sha256);
         return Err(failed(&url, reason));
     }
     unpack(&packed, work.path())?;
@@ -96,7 +97,7 @@ fn fetch(url: &str, to: &Path) -> Result<(), OltpError> {
     curl.args(["-fsSL", "--retry", "2", "--connect-timeout", "20", "-o"]).arg(to).arg(url);
     let mut wget = Command::new("wget");
     wget.args(["-q", "--tries=3", "--timeout=60", "-O"]).arg(to).arg(url);
-    let fetched = first_of([curl, wget], "to fetch it, curl or wget is needed");
+    let fetched = first_of([curl, wget], "curl or wget is required to download it");
     fetched.map_err(|error| match error {
         OltpError::System { reason, .. } => failed(url, reason),
         error => error,
@@ -109,13 +110,13 @@ fn unpack(packed: &Path, work: &Path) -> Result<(), OltpError> {
     unzip.arg("-qo").arg(packed).arg("-d").arg(work);
     let mut python = Command::new("python3");
     python.args(["-m", "zipfile", "-e"]).arg(packed).arg(work);
-    first_of([unzip, python], "to unpack it, unzip or python3 is needed")?;
+    first_of([unzip, python], "unzip or python3 is required to unpack it")?;
     let entries = fs::read_dir(work).map_err(|error| at(work, &error))?;
     let tar = entries
         .flatten()
         .map(|entry| entry.path())
         .find(|path| path.extension().is_some_and(|ending| ending == "txz"))
-        .ok_or_else(|| failed(&packed.display().to_string(), "holds no .txz".to_owned()))?;
+        .ok_or_else(|| failed(&packed.display().to_string(), "contains no .txz".to_owned()))?;
     let mut unpack = Command::new("tar");
     unpack.args(["--no-same-owner", "-xJf"]).arg(tar);
     said(unpack.arg("-C").arg(work.join("unpacked"))).map(|_| ())

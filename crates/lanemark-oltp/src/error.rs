@@ -19,19 +19,19 @@ pub enum OltpError {
         max: i64,
     },
     /// A run that does not contain a required setting.
-    #[error("the run does not know {what}")]
+    #[error("the run does not contain {what}")]
     Unknown {
         /// Name of the missing setting.
         what: &'static str,
     },
     /// A name that is no database's name.
-    #[error("{0}: names no database")]
+    #[error("{0}: does not name a database")]
     Name(String),
     /// PostgreSQL's programs are not installed.
     #[error("PostgreSQL: its programs initdb and postgres are not installed")]
     NoPrograms,
     /// A database that this build does not support.
-    #[error("{database}: not in this build; one made with --features {feature} has it")]
+    #[error("{database}: not in this build; build with --features {feature}")]
     NotBuiltIn {
         /// Name of the given database.
         database: &'static str,
@@ -47,7 +47,7 @@ pub enum OltpError {
         reason: String,
     },
     /// The account or file lacks rights.
-    #[error("{database}: no rights: {reason}")]
+    #[error("{database}: permission denied: {reason}")]
     Rights {
         /// The database.
         database: String,
@@ -58,7 +58,7 @@ pub enum OltpError {
     #[error("{0}: exists and was not made by Lanemark")]
     Foreign(String),
     /// A database that Lanemark loaded with other settings.
-    #[error("{database}: holds {found}, not {wanted}")]
+    #[error("{database}: contains {found}, not {wanted}")]
     Different {
         /// The database.
         database: String,
@@ -76,7 +76,7 @@ pub enum OltpError {
         name: String,
     },
     /// A database of Lanemark's that also contains foreign data.
-    #[error("{database}: also holds what Lanemark did not make: {what}")]
+    #[error("{database}: also contains data that Lanemark did not create: {what}")]
     Beside {
         /// The database.
         database: String,
@@ -87,10 +87,10 @@ pub enum OltpError {
     #[error("in use: {0}")]
     InUse(String),
     /// A template name that is not valid.
-    #[error("{0:?}: names nothing that could be kept")]
+    #[error("{0:?}: is not a valid name for a kept database")]
     KeptName(String),
     /// A template name that is already taken.
-    #[error("{database}: something is kept as {name}")]
+    #[error("{database}: a database is already kept as {name}")]
     Kept {
         /// The database.
         database: String,
@@ -98,7 +98,7 @@ pub enum OltpError {
         name: String,
     },
     /// No template has this name.
-    #[error("{database}: nothing is kept as {name}")]
+    #[error("{database}: no database is kept as {name}")]
     NotKept {
         /// The database.
         database: String,
@@ -108,7 +108,7 @@ pub enum OltpError {
         kept: Vec<String>,
     },
     /// The database contains no data of Lanemark's.
-    #[error("{0}: has no data of Lanemark's")]
+    #[error("{0}: contains no data of Lanemark")]
     NotLoaded(String),
     /// An interrupted load.
     #[error("{database}: loading is not complete: {loaded} of {warehouses} warehouses")]
@@ -121,7 +121,9 @@ pub enum OltpError {
         warehouses: i64,
     },
     /// Data of another version.
-    #[error("{database}: has data of version {found}, and this program reads {DATA_VERSION}")]
+    #[error(
+        "{database}: has data of version {found}, but this program reads version {DATA_VERSION}"
+    )]
     Version {
         /// The database.
         database: String,
@@ -129,7 +131,7 @@ pub enum OltpError {
         found: i64,
     },
     /// More users than terminals.
-    #[error("{users} users need {} warehouses, ten users each, and there are {warehouses}", (users + 9) / 10)]
+    #[error("{users} users need {} warehouses (one for ten users), but there are {warehouses}", (users + 9) / 10)]
     Users {
         /// Requested users.
         users: i64,
@@ -145,11 +147,11 @@ pub enum OltpError {
         reason: String,
     },
     /// A conflict with another transaction; a retry may succeed.
-    #[error("a transaction was in another's way: {0}")]
+    #[error("a transaction conflicted with another: {0}")]
     Conflict(String),
     /// A load that does not fit on the file system.
     #[error(
-        "{database}: loading takes at least {:.1} GB, and {:.1} GB are free below {}",
+        "{database}: loading needs at least {:.1} GB, but {:.1} GB are free in {}",
         *.needed as f64 / 1e9, *.free as f64 / 1e9, below.display()
     )]
     NoRoom {
@@ -163,7 +165,7 @@ pub enum OltpError {
         below: std::path::PathBuf,
     },
     /// The file system is full.
-    #[error("no room is left: {0}")]
+    #[error("no space is left: {0}")]
     Full(String),
     /// Any other error of the database.
     #[error("the database: {0}")]
@@ -225,22 +227,22 @@ impl OltpError {
         Some(match self {
             Self::Name(_) => format!("write {NAMES}"),
             Self::NoPrograms => {
-                "install the package postgresql, or fetch the programs: --download".to_owned()
+                "install the package postgresql, or download the programs: --download".to_owned()
             }
             Self::Unreachable { .. } => {
-                "is the server running, and are host, port, name and password right?".to_owned()
+                "check that the server is running, and that host, port, name and password are correct".to_owned()
             }
-            Self::Rights { .. } => "give an account that may make a schema there".to_owned(),
+            Self::Rights { .. } => "give an account that may create a schema there".to_owned(),
             Self::Foreign(name) => format!("to replace it: --overwrite {}", base_name(name)),
             Self::Different { database, .. } => {
                 format!("to replace it: --overwrite {}", base_name(database))
             }
             Self::Unknown { .. } => {
-                "run it again on a database whose server and device are of this machine".to_owned()
+                "run it again on a database whose server and device are on this machine".to_owned()
             }
-            Self::Beside { .. } => "give Lanemark a database of its own".to_owned(),
-            Self::InUse(_) => "end what else uses it".to_owned(),
-            Self::KeptName(_) => "take up to 40 small letters, digits and underscores".to_owned(),
+            Self::Beside { .. } => "give Lanemark a separate database".to_owned(),
+            Self::InUse(_) => "end the other program that uses it".to_owned(),
+            Self::KeptName(_) => "use up to 40 lower-case letters, digits and underscores".to_owned(),
             Self::Kept { name, .. } => format!("to replace it: --overwrite {name}"),
             Self::NotKept { kept, .. } if kept.is_empty() => {
                 "keep it first: lanemark oltp keep NAME".to_owned()
@@ -248,14 +250,14 @@ impl OltpError {
             Self::NotKept { kept, .. } => format!("there is {}", kept.join(", ")),
             Self::NotLoaded(_) => "load first: lanemark oltp load".to_owned(),
             Self::Incomplete { .. } => {
-                "load again with the same settings; what is there is kept".to_owned()
+                "load again with the same settings; existing data is kept".to_owned()
             }
-            Self::Version { .. } => "load it anew".to_owned(),
-            Self::Users { .. } => "take fewer --users, or load more --warehouses".to_owned(),
-            Self::NoRoom { .. } => "load fewer --warehouses, or make room".to_owned(),
-            Self::Full(_) => "make room, then load again: what is there is kept".to_owned(),
+            Self::Version { .. } => "load it again".to_owned(),
+            Self::Users { .. } => "use fewer --users, or load more --warehouses".to_owned(),
+            Self::NoRoom { .. } => "load fewer --warehouses, or free some space".to_owned(),
+            Self::Full(_) => "free some space, then load again: existing data is kept".to_owned(),
             Self::System { reason, .. } if reason.contains("No space left on device") => {
-                "make room, then do it again: what is there is kept".to_owned()
+                "free some space, then try again: existing data is kept".to_owned()
             }
             _ => return None,
         })

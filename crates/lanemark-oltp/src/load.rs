@@ -143,7 +143,7 @@ fn make_room(database: &Database, options: &LoadOptions) -> Result<(), OltpError
 
 /// Returns the error for data that another process has loaded meanwhile.
 fn loaded_twice(name: &str) -> OltpError {
-    OltpError::InUse(format!("{name}: another load goes on there"))
+    OltpError::InUse(format!("{name}: another load is running"))
 }
 
 /// Loads and records one part; returns its number of rows.

@@ -28,7 +28,7 @@ use crate::session::Connection as _;
 /// The file that marks a folder as Lanemark's.
 const MARK: &str = "lanemark-managed";
 /// Content of the mark.
-const MARK_TEXT: &[u8] = b"A PostgreSQL server that Lanemark made.\n";
+const MARK_TEXT: &[u8] = b"A PostgreSQL server that Lanemark created.\n";
 /// Maximum time until a server answers, including its recovery after a crash.
 const START_MAX: Duration = Duration::from_secs(120);
 /// Maximum length of the socket folder's path; the system allows 107 bytes including the socket's name.
@@ -98,15 +98,16 @@ impl ManagedServer {
         let account = account()?;
         let version = version(&programs, account)?;
         if options.direct_io && version < DIRECT_IO_MIN {
-            let reason = format!("PostgreSQL {version} has none; it came with {DIRECT_IO_MIN}");
+            let reason = format!("PostgreSQL {version} lacks it; it was added in {DIRECT_IO_MIN}");
             return Err(OltpError::Lacks { what: "direct I/O".to_owned(), reason });
         }
         let lock = claim(folder, account)?;
         let folder = folder.canonicalize().map_err(|error| at(folder, &error))?;
         let sockets = folder.join("socket");
         if sockets.as_os_str().len() > SOCKET_PATH_MAX || sockets.to_str().is_none() {
-            let reason =
-                format!("is too long or odd a path for a socket; {SOCKET_PATH_MAX} bytes go");
+            let reason = format!(
+                "is not usable as the path of a socket; at most {SOCKET_PATH_MAX} bytes are allowed"
+            );
             return Err(OltpError::System { what: sockets.display().to_string(), reason });
         }
         let data = folder.join("data");
@@ -114,7 +115,8 @@ impl ManagedServer {
             let held = held.trim();
             if held.parse() != Ok(version) {
                 let programs = programs.display();
-                let reason = format!("holds data of PostgreSQL {held}; {programs} has {version}");
+                let reason =
+                    format!("contains data of PostgreSQL {held}, but {programs} has {version}");
                 return Err(OltpError::System { what: folder.display().to_string(), reason });
             }
         } else {
@@ -260,7 +262,9 @@ fn claim(folder: &Path, account: Option<(u32, u32)>) -> Result<File, OltpError> 
         Ok(()) => {}
         Err(rustix::io::Errno::WOULDBLOCK) => {
             let folder = folder.display();
-            return Err(OltpError::InUse(format!("{folder}: another lanemark runs its server")));
+            return Err(OltpError::InUse(format!(
+                "{folder}: another lanemark is running its server"
+            )));
         }
         Err(error) => return Err(made(error.into())),
     }
@@ -344,7 +348,8 @@ fn account() -> Result<Option<(u32, u32)>, OltpError> {
     let found = ACCOUNTS.iter().find_map(|name| account_of(&text, name));
     found.map(Some).ok_or_else(|| OltpError::System {
         what: "PostgreSQL".to_owned(),
-        reason: "must not run as root, and there is no account postgres or nobody".to_owned(),
+        reason: "must not run as root, and the accounts postgres and nobody do not exist"
+            .to_owned(),
     })
 }
 
@@ -371,7 +376,7 @@ fn version(programs: &Path, account: Option<(u32, u32)>) -> Result<u32, OltpErro
     // Example: postgres (PostgreSQL) 15.14 (Debian 15.14-0+deb12u1)
     let version = told.split(' ').nth(2).map(|version| version.split(['.', '\n']).next());
     let number = version.flatten().and_then(|number| number.trim().parse().ok());
-    number.ok_or_else(|| failed(format!("tells no version: {}", told.trim())))
+    number.ok_or_else(|| failed(format!("does not print its version: {}", told.trim())))
 }
 
 fn command(program: &Path, account: Option<(u32, u32)>) -> Command {

@@ -101,7 +101,8 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let room = Room::of(&Database::sqlite(folder.path().join("absent.db")));
         let told = room.explain(OltpError::Full("database or disk is full".to_owned())).to_string();
-        for part in ["absent.db: database or disk is full", "MiB are free below", "no room is left"]
+        for part in
+            ["absent.db: database or disk is full", "MiB are free below", "no space is left"]
         {
             assert!(told.contains(part), "{part}: {told}");
         }
@@ -111,7 +112,7 @@ mod tests {
             what: "initdb".to_owned(),
             reason: "could not write: No space left on device".to_owned(),
         };
-        assert!(server.hint().unwrap().starts_with("make room"));
+        assert!(server.hint().unwrap().starts_with("free some space"));
         let free = left(folder.path()).unwrap().free;
         let lost = room.explain(OltpError::Database("connection closed".to_owned()));
         assert_eq!(matches!(lost, OltpError::Full(_)), free < LEAST, "{lost}");

@@ -138,7 +138,9 @@ fn customer_number<C: Connection + ?Sized>(
             let keys = values![warehouse, district, name.as_str()];
             let rows = connection.query(S::CustomersByName, &keys)?;
             let row = middle(&rows).ok_or_else(|| {
-                OltpError::Damaged(format!("nobody in {warehouse}/{district} is called {name}"))
+                OltpError::Damaged(format!(
+                    "no customer in {warehouse}/{district} is called {name}"
+                ))
             })?;
             Ok(row[0].int())
         }

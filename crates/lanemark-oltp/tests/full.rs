@@ -54,11 +54,11 @@ fn load_into(
 fn assert_told(error: &OltpError, path: &Path) {
     assert!(matches!(error, OltpError::Full(_)), "{error}");
     let told = error.to_string();
-    for part in ["no room is left", "MiB are free below", path.to_str().unwrap()] {
+    for part in ["no space is left", "MiB are free below", path.to_str().unwrap()] {
         assert!(told.contains(part), "{part}: {told}");
     }
     let hint = error.hint().unwrap();
-    assert_eq!(hint, "make room, then load again: what is there is kept");
+    assert_eq!(hint, "free some space, then load again: existing data is kept");
 }
 
 fn assert_consistent(database: &Database) {
@@ -86,7 +86,7 @@ fn filling(path: &Path) -> impl Fn(i64, i64) + Sync {
 fn assert_refused(database: &Database, warehouses: i64) {
     let error = load_into(database, warehouses, &|_, _| ()).unwrap_err();
     assert!(matches!(error, OltpError::NoRoom { .. }) && error.is_input(), "{error}");
-    assert!(error.to_string().contains("GB are free below"), "{error}");
+    assert!(error.to_string().contains("GB are free in"), "{error}");
     assert_eq!(database.holding().unwrap(), Holding::Nothing);
 }
 

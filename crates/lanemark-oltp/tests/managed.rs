@@ -1,4 +1,4 @@
-//! A server of our own: whose it is, and that it goes with its driver. Skipped, with a message, where none is
+//! A server that Lanemark starts: its owner, and its end with its driver. Skipped, with a message, if PostgreSQL is not
 //! installed.
 
 use std::io::{BufRead, BufReader, Read};

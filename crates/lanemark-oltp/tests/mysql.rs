@@ -1,4 +1,4 @@
-//! The workload on a MariaDB server of its own; skipped, with a message, where none is installed.
+//! The workload on a dedicated MariaDB server; skipped, with a message, if MariaDB is not installed.
 #![cfg(feature = "full")]
 
 use std::os::unix::fs::{PermissionsExt, chown};
@@ -163,7 +163,7 @@ fn what_was_not_made_here_is_refused_unless_it_is_named() {
     named.overwrite = Some("oltp".to_owned());
     load(&database, &named, &STOP, &|_, _| ()).unwrap();
     assert_consistent(&database);
-    // A statement in the midst of a script fails, and is told.
+    // A statement in the middle of a script fails, and the error is reported.
     let mut connection = database.connect().unwrap();
     assert!(connection.script("SELECT 1; SELECT nothing; SELECT 2").is_err());
     connection.script("UPDATE lanemark_oltp SET value = 99 WHERE \"key\" = 'version'").unwrap();

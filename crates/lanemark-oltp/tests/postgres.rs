@@ -1,4 +1,4 @@
-//! The workload on a PostgreSQL server of its own; skipped, with a message, where none is installed.
+//! The workload on a dedicated PostgreSQL server; skipped, with a message, if PostgreSQL is not installed.
 
 use std::os::unix::fs::PermissionsExt;
 use std::time::Duration;
@@ -40,7 +40,7 @@ fn server() -> Option<(tempfile::TempDir, ManagedServer)> {
     Some((folder, server))
 }
 
-/// Panics where what the server tells of itself is not what was done.
+/// Panics if the server's counters differ from the executed work.
 fn assert_server_tells(repeat: &TransactionsUse, users: u64) {
     let told = |counter| repeat.counters.get(counter).unwrap();
     let retries: u64 = repeat.kinds.values().map(|one| one.retries).sum();
@@ -148,7 +148,7 @@ fn a_procedure_returns_what_the_statements_return() {
     let delivery = inputs.delivery(1);
     let [a, b] = users.each_mut().map(|user| user.delivery(&delivery).unwrap());
     assert_eq!((a, a.delivered), (b, 10));
-    // An order of a customer who is nobody.
+    // An order of a customer who does not exist.
     let mut nobody = inputs.payment(1);
     nobody.customer = CustomerKey::LastName("NOBODY".to_owned());
     for user in &mut users {
@@ -168,7 +168,7 @@ fn procedures_of_users_at_once_meet_and_try_again() {
     let repeat = sample.transactions.unwrap();
     assert!(repeat.per_minute > 0.0);
     assert_consistent(&database);
-    // Two deliveries of one warehouse want the same orders; whoever comes second is told to try again.
+    // Two deliveries of one warehouse select the same orders; the second must try again.
     let mut first = database.connect().unwrap();
     first.begin(true).unwrap();
     first.script("DELETE FROM new_order WHERE no_w_id = 1").unwrap();
@@ -338,7 +338,7 @@ fn fetched_programs_serve_with_direct_io_and_older_ones_say_what_they_lack() {
     if let Some(installed) = programs_of_another_version() {
         let older = ServerOptions { programs: Some(installed), ..ServerOptions::default() };
         let error = ManagedServer::start(&own, &older).unwrap_err();
-        assert!(error.to_string().contains("holds data of PostgreSQL 17"), "{error}");
+        assert!(error.to_string().contains("contains data of PostgreSQL 17"), "{error}");
         let error = ManagedServer::start(&own, &ServerOptions { direct_io: true, ..older });
         assert!(matches!(error.unwrap_err(), OltpError::Lacks { .. }));
     }

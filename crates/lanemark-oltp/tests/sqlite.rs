@@ -94,7 +94,7 @@ fn a_run_counts_what_it_did_and_users_at_once_stay_consistent() {
     for one in repeat.kinds.values() {
         assert_eq!(one.latency.count(), one.count);
     }
-    // What is told while it goes on: the ramp first, and at the end nearly all that counted.
+    // Reports during the run: first the ramp, and at the end nearly all that counted.
     assert!(!looks[0].counts && looks.last().unwrap().counts, "{looks:?}");
     let last = looks.last().unwrap().transactions;
     assert!(last.abs_diff(all) <= 2 * 4, "{last} were shown and {all} counted");
@@ -188,7 +188,10 @@ fn what_cannot_be_run_says_why() {
     assert!(matches!(error, OltpError::Unreachable { .. }), "{error}");
     let database = loaded(folder.path(), SCALE);
     let error = run(&database, SCALE, &running(11), 0, &STOP).unwrap_err();
-    assert_eq!(error.to_string(), "11 users need 2 warehouses, ten users each, and there are 1");
+    assert_eq!(
+        error.to_string(),
+        "11 users need 2 warehouses (one for ten users), but there are 1"
+    );
     let later = "UPDATE lanemark_oltp SET value = 99 WHERE key = 'version'";
     database.connect().unwrap().script(later).unwrap();
     assert!(matches!(database.loaded(), Err(OltpError::Version { found: 99, .. })));
@@ -208,7 +211,7 @@ fn what_was_kept_comes_back_and_replaces_nothing_else() {
         user.perform(TransactionKind::Payment).unwrap();
     }
     assert_ne!(held(), fresh);
-    // Somebody is connected.
+    // Another user is connected.
     let error = restore(&database, "fresh", None).unwrap_err();
     assert!(matches!(error, OltpError::InUse(_)), "{error}");
     drop(user);
@@ -230,7 +233,7 @@ fn what_was_kept_comes_back_and_replaces_nothing_else() {
     let error = restore(&database, "stale", None).unwrap_err();
     assert_eq!(error.hint().unwrap(), "there is fresh");
     assert!(matches!(restore(&database, "../x", None), Err(OltpError::KeptName(_))));
-    // A table of somebody's, contents of another seed, a letter: none is lost unless it is named.
+    // A foreign table, contents of another seed, a letter: each is lost only if it is named.
     database.connect().unwrap().script("CREATE TABLE letter (text TEXT)").unwrap();
     assert!(matches!(restore(&database, "fresh", None), Err(OltpError::Beside { .. })));
     assert!(matches!(keep(&database, "more", None), Err(OltpError::Beside { .. })));

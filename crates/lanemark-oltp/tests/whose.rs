@@ -48,7 +48,7 @@ fn assert_untouched(folder: &Path) {
     }
 }
 
-/// A file of somebody's in a folder whose name could mean something in a URI.
+/// A foreign file in a folder whose name has a meaning in a URI.
 fn made(script: &str) -> (tempfile::TempDir, PathBuf, rusqlite::Connection) {
     let folder = tempfile::Builder::new().prefix("who?se #1%41 ").tempdir().unwrap();
     let path = folder.path().join("foreign.db");
@@ -219,6 +219,6 @@ fn what_is_no_regular_file_is_not_replaced_even_where_it_is_named() {
     let database = Database::sqlite(path.clone());
     let named = LoadOptions { overwrite: Some("pipe.db".to_owned()), ..options() };
     let error = load(&database, &named, &STOP, &|_, _| ()).unwrap_err();
-    assert!(error.to_string().contains("is no regular file"), "{error}");
+    assert!(error.to_string().contains("is not a regular file"), "{error}");
     assert!(std::os::unix::fs::FileTypeExt::is_fifo(&path.metadata().unwrap().file_type()));
 }

@@ -80,8 +80,8 @@ impl Video {
             false => format!("{} MB/s, {} TB an hour.", told(rate), told(hour)),
         };
         plan.leave_out(&[
-            "sound, and the frame around the data that a file format adds",
-            "what drives behind the interface can keep up for hours",
+            "sound, and the overhead of a file format",
+            "the rate that drives behind the interface sustain for hours",
         ]);
         Ok((plan, Stream { bytes_per_second: rate * 1e6, streams: 1 }))
     }

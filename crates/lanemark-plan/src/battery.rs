@@ -27,7 +27,7 @@ impl Battery {
         let other = not_negative("power of the other drive", self.other_watts)?;
         if drive >= system {
             let value = drive.to_string();
-            let bound = "less than the system takes with it";
+            let bound = "less than the system's power, which includes it";
             return Err(PlanError { input: "power of the drive", value, bound });
         }
         let mut plan = Plan::new("How much longer does a battery last with another drive?");
@@ -63,8 +63,8 @@ impl Battery {
             if gain < 0.0 { "less" } else { "more" }
         );
         plan.leave_out(&[
-            "that a faster drive lets the rest of the computer go to sleep sooner, too",
-            "what converters lose, and that a battery gives less when more is drawn",
+            "earlier sleep of the rest of the computer with a faster drive",
+            "losses of converters, and the lower capacity of a battery at a higher load",
             "the power of the link: a link that wakes slowly keeps the processor from deep states",
         ]);
         Ok(plan)

@@ -95,7 +95,7 @@ impl Fleet {
         let even = (drives > 0.0).then(|| (present_cost - other_fixed) / drives);
         if let Some(dearer) = even.filter(|&even| even < 0.0) {
             plan.step(
-                "too dear, were drives free, by",
+                "too expensive, even with free drives, by",
                 format!("({other_fixed:.0} - {present_cost:.0}) / {drives} drives"),
                 -dearer,
                 "a drive",
@@ -112,10 +112,10 @@ impl Fleet {
         plan.answer = format!("{saved}, cost {other_cost:.0} instead of {present_cost:.0}.");
         let _ = present_fixed;
         plan.leave_out(&[
-            "that a load may not divide: one database does not become a fifth smaller on each server",
-            "host adapters, cables and the work of changing",
-            "that both drives last equally long and fail equally often",
-            "the processor share that rises with the rate, unless the rates were taken at a bound of it",
+            "loads that cannot be divided: one database does not become a fifth smaller on each server",
+            "host adapters, cables and the work of the change",
+            "differences of the drives' endurance and failure rate",
+            "the processor share, which rises with the rate unless the rates were measured at its limit",
         ]);
         Ok(plan)
     }
@@ -139,7 +139,7 @@ impl Fleet {
         let other_nodes = self.nodes(&mut plan, other)?;
         servers_saved(&mut plan, present_nodes, other_nodes);
         plan.answer = format!("{}.", self.saved(present_nodes, other_nodes));
-        plan.leave_out(&["that a load may not divide", "prices, licences and energy"]);
+        plan.leave_out(&["loads that cannot be divided", "prices, licences and energy"]);
         Ok(plan)
     }
 

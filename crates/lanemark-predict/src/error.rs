@@ -24,7 +24,7 @@ pub enum PredictError {
         all: usize,
     },
     /// The runs measured different drives.
-    #[error("{one_result} is of {one}, and {other_result} of {other}")]
+    #[error("{one_result} is a result of {one}, and {other_result} of {other}")]
     SeveralDrives {
         /// Name of a result.
         one_result: String,
@@ -67,7 +67,7 @@ pub enum PredictError {
     },
     /// Every read was too fast to come from flash.
     #[error(
-        "test `{test}`: reads took {read_us:.0} us, where flash takes {least_us:.0} us at least, and there is no other test of small random requests"
+        "test `{test}`: reads took {read_us:.0} us, but flash takes at least {least_us:.0} us, and there is no other test of small random requests"
     )]
     WithoutFlash {
         /// Name of the test.
@@ -79,7 +79,7 @@ pub enum PredictError {
     },
     /// The template is a hard disk and the drive is not, or the reverse.
     #[error(
-        "test `{test}`: reads took {read_ms:.2} ms one at a time, as of a {}, and {template} is a {}",
+        "test `{test}`: reads took {read_ms:.2} ms one at a time, like those of a {}, but {template} is a {}",
         if *.is_disk { "solid-state drive" } else { "hard disk" },
         if *.is_disk { "hard disk" } else { "solid-state drive" }
     )]
@@ -94,7 +94,7 @@ pub enum PredictError {
         is_disk: bool,
     },
     /// The search reached a system or a test that is not valid.
-    #[error("the search came to what cannot be simulated: {0}")]
+    #[error("the search reached a system that cannot be simulated: {0}")]
     Unfit(String),
     /// The simulator refused a test.
     #[error("test `{test}`: {error}")]
@@ -112,22 +112,22 @@ impl PredictError {
         let hint = match self {
             Self::Study(error) => return error.hint.clone(),
             Self::NoResults | Self::Missing { .. } => {
-                "`lanemark bench PATH --workload fit` measures all that is needed"
+                "`lanemark bench PATH --workload fit` measures all required tests"
             }
             Self::NotStated { option, .. } => {
                 return Some(format!("import the files again with {option}"));
             }
-            Self::CutShort { .. } => "run it again, and let it end",
+            Self::CutShort { .. } => "run it again to its end",
             Self::SeveralDrives { .. } => "fit each drive to its own results",
-            Self::Figure { .. } => "run that test again: nothing moved in it",
+            Self::Figure { .. } => "run that test again: it transferred no data",
             Self::WithoutFlash { .. } => {
                 "write the whole span before it is measured (`lanemark bench --precondition`), or give the drive's kind with --like"
             }
             Self::OtherMedia { is_disk: true, .. } => "give a solid-state drive with --like",
             Self::OtherMedia { .. } => {
-                "give a hard disk of its speed with --like, such as seagate-barracuda-1tb or a file that `lanemark drive new --rpm` makes"
+                "give a hard disk of the same speed with --like, such as seagate-barracuda-1tb or a file created by `lanemark drive new --rpm`"
             }
-            Self::Unfit(_) => "give a template that is more like the drive with --like",
+            Self::Unfit(_) => "give a template that is closer to the drive with --like",
             Self::Refused { .. } => "use a smaller span, or a template as large as the drive",
         };
         Some(hint.to_owned())

@@ -1,4 +1,4 @@
-//! Wrong input to a fit is told in words that help.
+//! Wrong input to a fit is reported with a helpful message.
 
 mod laboratory;
 
@@ -73,7 +73,7 @@ fn reads_that_met_no_flash_are_left_out_and_say_so() {
     let reads = |name: &str| name.ends_with("read");
     let (message, hint) = told(&[unwritten("generic-nvme", &reads)], None);
     assert!(message.starts_with("test `RND4K Q1T1 read`: reads took "), "{message}");
-    assert!(message.contains("where flash takes 28 us at least"), "{message}");
+    assert!(message.contains("but flash takes at least 28 us"), "{message}");
     assert!(hint.contains("write the whole span"), "{hint}");
     // Writes are as good as ever.
     let fitted = outcome(&[unwritten("generic-nvme", &|_| true)], None).unwrap().drive;
@@ -94,7 +94,7 @@ fn several_drives_are_not_mixed() {
     let one = measured("generic-nvme", |name| name.contains("read"));
     let other = measured("samsung-980-pro-1tb", |name| name.contains("read"));
     let (message, hint) = told(&[one, other], None);
-    let both = "1.json is of Generic NVMe SSD (template) in m2, and 2.json of Samsung";
+    let both = "1.json is a result of Generic NVMe SSD (template) in m2, and 2.json of Samsung";
     assert!(message.starts_with(both), "{message}");
     assert_eq!(hint, "fit each drive to its own results");
 }

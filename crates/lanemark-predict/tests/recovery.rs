@@ -6,7 +6,7 @@ mod laboratory;
 use laboratory::{fitted, library, noisy, number, run, short_workload, system};
 use lanemark_schema::result::Standing;
 
-/// Greatest relative error of a recovered value.
+/// Maximum relative error of a recovered value.
 const WITHIN: f64 = 0.05;
 
 /// A drive, where it is measured, what is unlike the library's, and which values must at least be identified.

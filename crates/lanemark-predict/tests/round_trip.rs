@@ -14,10 +14,10 @@ use lanemark_study::library::Kind;
 /// Drives that are no drives, or none of flash that is written in superblocks.
 const LEFT_OUT: [&str; 6] =
     ["unlimited", "generic", "imft", "eight-channels", "intel-optane", "seagate"];
-/// Platforms that are hosts of their own kind.
+/// Platforms with their own kind of host.
 const NO_HOSTS: [&str; 2] = ["ml505", "link-table"];
 
-/// Values that are changed, with the least and the greatest factor.
+/// Changed values, with the minimum and maximum factor.
 const CHANGED: [(&str, &str, f64, f64); 6] = [
     ("drive.front_end.read_time", "us", 0.6, 1.6),
     ("drive.front_end.write_time", "us", 0.6, 1.6),
@@ -85,7 +85,7 @@ fn places(library: &Library, truth: &Truth) -> Vec<Place> {
     places
 }
 
-/// The generic drive of a drive's protocol, and its plug, which `lanemark inspect` tells of a real one.
+/// The generic drive of a drive's protocol, and its plug, which `lanemark inspect` shows for a real drive.
 fn plug(library: &Library, drive: &str) -> (&'static str, Vec<(String, String)>) {
     let document = library.open(Kind::Drive, drive).unwrap();
     let root = document.root("drive", None);

@@ -126,7 +126,7 @@ pub(crate) fn what_if(
         at_work.what_if_asked(&own, &asked, begun, &mut |event| told.note(&event))
     };
     let outcome = watched(py, &lab.cancel, &progress, on_progress.as_ref(), run)?;
-    let ended = || LabError::run("it was ended before it was over");
+    let ended = || LabError::run("the run was stopped before its end");
     let outcome = outcome.and_then(|outcome| outcome.ok_or_else(ended));
     Ok(Answer::of_what_if(&outcome.map_err(Failure::from)?)?)
 }

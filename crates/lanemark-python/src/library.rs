@@ -29,8 +29,11 @@ impl Library {
 
 fn kind(name: &str) -> Result<Kind, Failure> {
     let found = KINDS.iter().find(|(known, _)| *known == name);
-    let unknown =
-        || input(format!("`{name}` is no kind: drives, platforms, hosts and workloads are"));
+    let unknown = || {
+        input(format!(
+            "`{name}` is not a library kind: expected drives, platforms, hosts or workloads"
+        ))
+    };
     found.map(|(_, kind)| *kind).ok_or_else(unknown)
 }
 

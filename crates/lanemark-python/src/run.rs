@@ -131,7 +131,7 @@ impl Run {
     #[staticmethod]
     fn of_json(text: &str) -> Result<Self, Failure> {
         let run = serde_json::from_str(text);
-        Ok(Self(run.map_err(|error| input(format!("this is no result of a run: {error}")))?))
+        Ok(Self(run.map_err(|error| input(format!("this is not a result of a run: {error}")))?))
     }
 
     /// Returns the result as the command prints it with `--json`.
@@ -142,8 +142,9 @@ impl Run {
     fn table(&self, name: &str) -> Result<Table, Failure> {
         let found = RunTable::ALL.iter().find(|(known, _)| *known == name);
         let known = RunTable::ALL.map(|(name, _)| name).join(", ");
-        let (_, table) =
-            found.ok_or_else(|| input(format!("`{name}` is no table of a run: {known} are")))?;
+        let (_, table) = found.ok_or_else(|| {
+            input(format!("`{name}` is not a table of a run: expected one of {known}"))
+        })?;
         Table::new(table.columns(&self.0))
     }
 

@@ -58,14 +58,16 @@ pub(crate) struct Completion(lanemark_sim::Completion);
 /// Returns an instant that is given as text or in picoseconds; `None` if neither is given.
 fn instant(name: &str, text: Option<&str>, ps: Option<u64>) -> Result<Option<Instant>, Failure> {
     let at = match (text, ps) {
-        (Some(_), Some(_)) => return Err(input(format!("{name} and {name}_ps: give one of both"))),
+        (Some(_), Some(_)) => {
+            return Err(input(format!("{name} and {name}_ps: give only one of them")));
+        }
         (Some(_), None) => quantity::<Duration>(name, text)?.map(|time| time.picoseconds()),
         (None, ps) => ps,
     };
     let end = Instant::END.since(Instant::ZERO);
     match at.map(Instant::from_picoseconds) {
         Some(at) if at > Instant::END => {
-            Err(input(format!("{name}: lies after the end of simulated time, {end}")))
+            Err(input(format!("{name}: is after the end of simulated time, {end}")))
         }
         at => Ok(at),
     }
@@ -74,7 +76,7 @@ fn instant(name: &str, text: Option<&str>, ps: Option<u64>) -> Result<Option<Ins
 /// Returns a size that is given as text or in bytes; zero if neither is given.
 fn size(name: &str, text: Option<&str>, bytes: Option<u64>) -> Result<Bytes, Failure> {
     match (text, bytes) {
-        (Some(_), Some(_)) => Err(input(format!("{name} and {name}_bytes: give one of both"))),
+        (Some(_), Some(_)) => Err(input(format!("{name} and {name}_bytes: give only one of them"))),
         (Some(_), None) => Ok(quantity(name, text)?.unwrap_or_default()),
         (None, bytes) => Ok(Bytes(bytes.unwrap_or_default())),
     }
@@ -102,7 +104,7 @@ impl Simulator {
         let written = quantity::<Bytes>("written", written)?.unwrap_or(capacity);
         if written > capacity {
             return Err(input(format!(
-                "written = {written}: is more than the {capacity} that there are"
+                "written = {written}: is more than the capacity of {capacity}"
             )));
         }
         let content = Content { compressibility: ratio, ..Content::from(written) };
@@ -143,7 +145,7 @@ impl Simulator {
     ) -> Result<(), Failure> {
         let found = OPERATIONS.iter().find(|(name, _)| *name == operation);
         let (_, operation) = *found.ok_or_else(|| {
-            input(format!("operation = {operation}: is none of read, write, flush and trim"))
+            input(format!("operation = {operation}: expected read, write, flush or trim"))
         })?;
         let offset = size("offset", offset, offset_bytes)?;
         let length = size("length", length, length_bytes)?;
@@ -164,14 +166,14 @@ impl Simulator {
         let mut own = self.at_work();
         if own.outstanding >= OUTSTANDING_MAX {
             return Err(input(format!(
-                "{OUTSTANDING_MAX} requests are outstanding, the most that can be"
+                "{OUTSTANDING_MAX} requests are outstanding, which is the maximum"
             )));
         }
         let now = own.storage.now();
         let at = at.unwrap_or(now);
         if at < now {
             let (at, now) = (at.since(Instant::ZERO), now.since(Instant::ZERO));
-            return Err(input(format!("at = {at}: the simulation is at {now} already")));
+            return Err(input(format!("at = {at}: the simulation is already at {now}")));
         }
         let access = Access { operation, offset, length };
         let target = Target { drive, namespace };

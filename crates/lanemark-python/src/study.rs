@@ -113,7 +113,9 @@ impl StudyRun {
     #[staticmethod]
     fn of_json(text: &str) -> Result<Self, Failure> {
         let study = serde_json::from_str(text);
-        Ok(Self(study.map_err(|error| input(format!("this is no outcome of a study: {error}")))?))
+        Ok(Self(
+            study.map_err(|error| input(format!("this is not an outcome of a study: {error}")))?,
+        ))
     }
 
     /// The figures, each with the simulated value.

@@ -60,7 +60,10 @@ impl System {
             None => &usual,
             Some([test]) => test,
             Some(tests) => {
-                return Err(input(format!("a path is of one test, and these are {}", tests.len())));
+                return Err(input(format!(
+                    "a path belongs to one test, but there are {}",
+                    tests.len()
+                )));
             }
         };
         let view = path::view(&self.system, test, None);

@@ -23,7 +23,7 @@ use crate::failure::{Failure, input};
 pub(crate) struct Table(RecordBatch);
 
 fn failed(error: &ArrowError) -> Failure {
-    LabError::run(format!("the result can't be made an array of Arrow: {error}")).into()
+    LabError::run(format!("the result can't be converted to an Arrow array: {error}")).into()
 }
 
 /// A column's name, kind and values.
@@ -90,7 +90,7 @@ impl Table {
                 "whole" => Values::Whole(values.extract()?),
                 "numbers" => Values::Numbers(values.extract()?),
                 "texts" => Values::Texts(values.extract()?),
-                _ => return Err(input(format!("`{kind}` is no kind of a column")).into()),
+                _ => return Err(input(format!("`{kind}` is not a column type")).into()),
             };
             Ok(Column { name, values })
         };

@@ -98,7 +98,9 @@ impl Workload {
         fault: Vec<String>,
     ) -> Result<Self, Failure> {
         if let Some(repeats) = repeats.filter(|repeats| !(1..=1000).contains(repeats)) {
-            return Err(LabError::input(format!("repeats = {repeats}: is not in 1 to 1000")).into());
+            return Err(
+                LabError::input(format!("repeats = {repeats}: is not from 1 to 1000")).into()
+            );
         }
         let scale = Scale {
             size: quantity("size", size)?,

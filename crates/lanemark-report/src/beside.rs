@@ -19,7 +19,7 @@ fn together(run: &RunResult, group: Range<usize>) -> String {
         run.workload.tests[group].iter().map(|test| test.name.as_str()).collect();
     let names = names.join(", ");
     format!(
-        "Run beside each other, each counted apart: {names}. What drives and hops did is of all of them."
+        "Run at the same time, each counted separately: {names}. The figures of drives and hops include all of them."
     )
 }
 

@@ -43,7 +43,7 @@ pub fn compare_table(a: (&str, &RunResult), b: (&str, &RunResult), style: &Style
     sheet.item("   ", &target::sentence(b.1), Ink::Faint);
     if a.1 == b.1 {
         sheet.blank();
-        sheet.paragraph("A and B are one and the same result.");
+        sheet.paragraph("A and B are the same result.");
     }
     let mut shared: Vec<(&TestResult, &TestResult)> =
         a.1.tests.iter().filter_map(|test| Some((test, b.1.test(&test.test.name)?))).collect();
@@ -68,7 +68,7 @@ pub fn compare_table(a: (&str, &RunResult), b: (&str, &RunResult), style: &Style
     }
     if shared.is_empty() {
         sheet.blank();
-        sheet.paragraph("The runs have no test of the same name.");
+        sheet.paragraph("The runs have no tests with the same name.");
     } else {
         block(&mut sheet, "Throughput, MB/s = 10^6 bytes a second", Metric::Throughput, &rates);
         block(&mut sheet, "Mean latency, us", Metric::Latency, &latencies);
@@ -216,10 +216,10 @@ impl Verdict {
             (Self::Lower, Metric::Latency | Metric::ReadLatency | Metric::WriteLatency) => {
                 "B quicker"
             }
-            (Self::Higher, Metric::ProcessorUse) => "B keeps processors busier",
-            (Self::Lower, Metric::ProcessorUse) => "B leaves more of the processors",
-            (Self::Higher, Metric::Power) => "B takes more",
-            (Self::Lower, Metric::Power) => "B takes less",
+            (Self::Higher, Metric::ProcessorUse) => "B uses more of the processors",
+            (Self::Lower, Metric::ProcessorUse) => "B uses less of the processors",
+            (Self::Higher, Metric::Power) => "B uses more",
+            (Self::Lower, Metric::Power) => "B uses less",
             (Self::Higher, Metric::BatteryLife) => "B lasts longer",
             (Self::Lower, Metric::BatteryLife) => "B lasts shorter",
             (Self::Higher, _) => "B faster",
@@ -264,7 +264,7 @@ fn summary(verdicts: &[Verdict], metric: Metric) -> String {
     let parts: Vec<String> = [
         told(better, better.text(metric)),
         told(worse, worse.text(metric)),
-        told(Verdict::WithinSpread, "no difference beyond the spread"),
+        told(Verdict::WithinSpread, "no difference larger than the spread"),
         told(Verdict::NoSpread, "spread unknown (a single repeat)"),
         told(Verdict::Unknown, "nothing to compare"),
     ]
@@ -370,7 +370,7 @@ fn differences(a: &Test, b: &Test) -> Vec<String> {
         differ.map(|((what, own), (_, other))| format!("{what} {own} and {other}")).collect();
     if told.is_empty() {
         // Rounds, intervals, mixes and loads have no short description.
-        told.push("how load or record goes over time".to_owned());
+        told.push("how load or recording changes over time".to_owned());
     }
     told
 }
@@ -394,7 +394,7 @@ fn leftovers(
     let lists = [
         ("Only in A: ", alone(a, b)),
         ("Only in B: ", alone(b, a)),
-        ("Same name, but not asked the same: ", unlike),
+        ("Same name, but different settings: ", unlike),
     ];
     let lists: Vec<_> = lists.into_iter().filter(|(_, names)| !names.is_empty()).collect();
     if !lists.is_empty() {

@@ -75,8 +75,8 @@ pub fn drive_text(
     if !missed.is_empty() {
         sheet.blank();
         let text = format!(
-            "{}: the model does not come to it with flash, link and protocol as they are taken to be: see what they follow \
-             from above, or set them in the file",
+            "{}: the model does not reach this rating with the assumed flash, link and protocol: \
+             check their origins above, or set them in the file",
             missed.join(", ")
         );
         sheet.item("! ", &text, Ink::Doubt);

@@ -38,7 +38,7 @@ fn sentence(result: &TestResult) -> Option<String> {
     let unit = LatencyUnit::fitting(std::iter::once(p99 as f64));
     let verdict = if p99 < BOUND_NS { "below" } else { "not below" };
     Some(format!(
-        "99% of the flushes (fdatasync) took at most {} {}, {verdict} the 10 ms that etcd asks for.",
+        "99% of the flushes (fdatasync) took at most {} {}, {verdict} the 10 ms that etcd requires.",
         significant(unit.of(p99 as f64)),
         unit.name()
     ))

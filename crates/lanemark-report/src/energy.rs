@@ -13,8 +13,8 @@ pub(crate) fn sentence(test: &TestResult) -> Option<String> {
     let energy = energies(test).next()?;
     let watts = significant(known(&test.power_mean_watts()?)?);
     let who = match energy.drives {
-        1 => "The drive takes".to_owned(),
-        count => format!("The {count} drives take"),
+        1 => "The drive uses".to_owned(),
+        count => format!("The {count} drives use"),
     };
     let per_byte = test.joules_per_gigabyte().and_then(|joules| known(&joules));
     let per_watt = test.iops_per_watt().and_then(|iops| known(&iops));
@@ -27,7 +27,7 @@ pub(crate) fn sentence(test: &TestResult) -> Option<String> {
         _ => String::new(),
     };
     let battery = energy.platform.map_or(String::new(), |platform| {
-        let base = format!(" The platform takes {} W besides", significant(platform.base_watts));
+        let base = format!(" The platform uses another {} W", significant(platform.base_watts));
         match test.battery_hours().and_then(|hours| known(&hours)) {
             Some(hours) => format!("{base}, and its battery lasts {} hours.", significant(hours)),
             None => format!("{base}."),

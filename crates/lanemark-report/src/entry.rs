@@ -141,8 +141,10 @@ pub fn workload_text(head: &str, id: &str, tests: &[EntryTest], style: &Style) -
     sheet.table(&table.without_empty_columns());
     if let Some(first) = tests.first() {
         sheet.blank();
-        sheet
-            .paragraph(&format!("A test alone: {id}:{}, which is \"{}\".", first.slug, first.name));
+        sheet.paragraph(&format!(
+            "A single test: {id}:{}, which is \"{}\".",
+            first.slug, first.name
+        ));
     }
     sheet.finish()
 }

@@ -115,8 +115,8 @@ impl<'a> ErrorSummary<'a> {
 
     fn meaning(&self) -> &'static str {
         match self.role {
-            Role::Predicted => "the model stands or falls by these.",
-            Role::Calibrated => "a model value was set from each, so they prove nothing.",
+            Role::Predicted => "these test the model.",
+            Role::Calibrated => "each of these set a model value, so they do not test the model.",
         }
     }
 }

@@ -13,7 +13,7 @@ pub fn ceilings_text(test: &str, ceilings: &[HopCeiling], style: &Style) -> Stri
     sheet.heading(&format!("Ceilings for {test}"));
     sheet.blank();
     if ceilings.is_empty() {
-        sheet.paragraph("No link of this path tells what it trained to, so none has a ceiling.");
+        sheet.paragraph("No link of this path reports its trained rate, so no link has a ceiling.");
         return sheet.finish();
     }
     let mut table = Table::new(vec![
@@ -27,8 +27,8 @@ pub fn ceilings_text(test: &str, ceilings: &[HopCeiling], style: &Style) -> Stri
     sheet.table(&table);
     if ceilings.iter().any(|one| one.rate_most.is_some()) {
         sheet.paragraph(
-            "A range: the size of that link's packets was not read, which takes root; 128 B of data in each, the \
-             least, to 4 KiB, the most.",
+            "A range: the packet size of that link was not read, which requires root. The range is \
+             from 128 B of data in each packet, the minimum, to 4 KiB, the maximum.",
         );
     }
     sheet.finish()
@@ -51,7 +51,7 @@ pub(crate) fn closest(run: &RunResult) -> Option<String> {
     let explanation = test.explanation.as_ref()?;
     let narrowest = explanation.ceilings.get(explanation.narrowest?)?;
     Some(format!(
-        "{}: measured {} MB/s = {} of the narrowest link's ceiling ({} to {}, {} MB/s).",
+        "{}: measured {} MB/s = {} of the bottleneck's ceiling ({} to {}, {} MB/s).",
         test.test.name,
         significant(test.megabytes_per_second()),
         share_of(narrowest, explanation.ceiling_share?),
@@ -88,20 +88,20 @@ pub(crate) fn lines(sheet: &mut Sheet, test: &TestResult) {
 
 fn verdict(explanation: &Explanation) -> String {
     let why = match explanation.verdict {
-        Verdict::LinkBound => "the narrowest link of the path was full",
-        Verdict::DriveBound => "the device had no more to give",
+        Verdict::LinkBound => "the path's slowest link was full",
+        Verdict::DriveBound => "the device was at its limit",
         Verdict::CpuBound => "the processors had no time left",
-        Verdict::QueueStarved => "more requests outstanding give more",
-        Verdict::FileSystemBound => "most of a request's time passed before the device had it",
-        Verdict::HeldBack => "a limit of a control group was met",
+        Verdict::QueueStarved => "more outstanding requests give more",
+        Verdict::FileSystemBound => "most of a request's time passed before it reached the device",
+        Verdict::HeldBack => "a limit of a control group was reached",
         Verdict::Undecided if explanation.evidence.contains(&Sign::Crowded) => {
-            "others on the processors could explain what was seen"
+            "other programs on the processors could explain the result"
         }
         Verdict::Undecided => {
             let probed = !explanation.evidence.contains(&Sign::NoQueueProbe);
             match probed {
-                true => "nothing that was seen was at its limit",
-                false => "--explain tries a deeper queue, which may decide it",
+                true => "no observed part was at its limit",
+                false => "--explain tries a deeper queue, which may find the limit",
             }
         }
     };
@@ -124,7 +124,7 @@ fn told(sign: &Sign) -> String {
             percent_whole(*share)
         ),
         Sign::NoDevice => {
-            "the requests, or a part of them, were answered before any device".to_owned()
+            "some or all of the requests were answered before they reached a device".to_owned()
         }
         Sign::CoreWait { share } => {
             format!("a thread waited for a core {} of the time", percent_whole(*share))
@@ -132,8 +132,8 @@ fn told(sign: &Sign) -> String {
         Sign::OthersBusy { used, cores } => {
             format!("other programs used {} of {cores} cores", fixed(*used, 2))
         }
-        Sign::Crowded => "what others took of the processors could explain it".to_owned(),
-        Sign::NoCeiling => "no link of the path tells what it trained to".to_owned(),
+        Sign::Crowded => "the processor use of other programs could explain the result".to_owned(),
+        Sign::NoCeiling => "no link of the path reports its trained rate".to_owned(),
         Sign::ThreadBusy { share } => {
             format!("the busiest thread took {} of a core", percent_whole(share.min(1.0)))
         }
@@ -141,10 +141,10 @@ fn told(sign: &Sign) -> String {
             format!("the machine used {} of {cores} cores", fixed(*used, 2))
         }
         Sign::DeviceBusy { device, share } => {
-            format!("{device} had something to do {} of the time", percent_whole(*share))
+            format!("{device} was busy {} of the time", percent_whole(*share))
         }
         Sign::DeviceTime { device_ns, request_ns } => format!(
-            "a request took {} us at the device, of {} us as the program saw it",
+            "a request took {} us at the device, out of {} us for the program",
             us(device_ns),
             us(request_ns)
         ),

@@ -41,7 +41,7 @@ fn sentence(repeats: &[&FaultUse]) -> String {
     };
     let fault = fault.join(" ");
     format!(
-        "{at}, {fault}: requests failed: {failed}; commands held up or sent again: {held}{lost}; {recovery}."
+        "{at}, {fault}: requests failed: {failed}; commands delayed or sent again: {held}{lost}; {recovery}."
     )
 }
 
@@ -89,8 +89,8 @@ mod tests {
         };
         assert_eq!(
             sentence(&[&one]),
-            "At 2 s, power-cut boot=5s: requests failed: 1; commands held up or sent again: 0; acknowledged data lost: \
-             64 KiB; first success of a later request after 5 s."
+            "At 2 s, power-cut boot=5s: requests failed: 1; commands delayed or sent again: 0; \
+             acknowledged data lost: 64 KiB; first success of a later request after 5 s."
         );
         let other =
             FaultUse { failed: 3, recovery: Some(Duration::from_seconds(6)), ..one.clone() };
@@ -103,8 +103,8 @@ mod tests {
         (one.failed, one.lost, one.recovery) = (2, Bytes::ZERO, None);
         assert_eq!(
             sentence(&[&one]),
-            "From the start, power-cut boot=5s: requests failed: 2; commands held up or sent again: 0; no later request \
-             succeeded."
+            "From the start, power-cut boot=5s: requests failed: 2; commands delayed or sent \
+             again: 0; no later request succeeded."
         );
     }
 }

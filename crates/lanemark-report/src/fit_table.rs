@@ -26,7 +26,7 @@ pub fn fit_table(fitted: &FittedDrive, style: &Style) -> String {
         sheet.item("- ", &format!("{parameter} = {value}: {reason}"), Ink::Faint);
     }
     sheet.blank();
-    sheet.heading("Measured, and what the fitted model says");
+    sheet.heading("Measured, and predicted by the fitted model");
     sheet.blank();
     sheet.table(&figures(fitted));
     sheet.blank();
@@ -53,7 +53,7 @@ fn values(fitted: &FittedDrive) -> Table {
         let (low, high) = range_80.clone().unwrap_or_else(|| (absent(), absent()));
         let (ink, told) = match standing {
             Standing::Identified => (Ink::Strong, ""),
-            Standing::Open { kept_template: true, .. } => (Ink::Faint, "no: the template's"),
+            Standing::Open { kept_template: true, .. } => (Ink::Faint, "no: template value"),
             Standing::Open { .. } => (Ink::Plain, "as a bound"),
         };
         let none = || "no limit".to_owned();
@@ -136,10 +136,10 @@ fn error(figure: Option<&FittedFigure>) -> Cell {
 fn errors(fitted: &FittedDrive) -> String {
     let errors = fitted.errors();
     let (Some(middle), Some(most)) = (errors.get(errors.len() / 2), errors.last()) else {
-        return "No figure is left to hold the model against.".to_owned();
+        return "No figure is left to compare the model with.".to_owned();
     };
     format!(
-        "Throughput is within {} for half of the {} tests, and within {} for all. {} short simulations.",
+        "The throughput error is at most {} in half of the {} tests, and at most {} in all. {} short simulations.",
         percent(*middle),
         errors.len(),
         percent(*most),
@@ -150,16 +150,16 @@ fn errors(fitted: &FittedDrive) -> String {
 /// Writes the undetermined values, with the measurements that would determine them.
 fn open(sheet: &mut Sheet, fitted: &FittedDrive) {
     sheet.blank();
-    sheet.heading("Not told by these measurements");
+    sheet.heading("Not determined by these measurements");
     for parameter in &fitted.parameters {
         let Standing::Open { kept_template, with, needs } = &parameter.standing else { continue };
         let value = parameter.value.as_deref().unwrap_or("no limit");
-        let kept = if *kept_template { "the template's" } else { "the nearest that fits" };
-        let goes = with.as_ref().map(|with| format!(", goes with {with}")).unwrap_or_default();
+        let kept = if *kept_template { "the template's" } else { "the closest value that fits" };
+        let goes = with.as_ref().map(|with| format!(", tied to {with}")).unwrap_or_default();
         let name = &parameter.parameter;
         sheet.item(
             "- ",
-            &format!("{name}: {value} is {kept}{goes}. It takes {needs}."),
+            &format!("{name}: {value} is {kept}{goes}. It requires {needs}."),
             Ink::Plain,
         );
     }

@@ -87,7 +87,7 @@ fn spread(window: &Window, last: usize, tracked: Tracked) -> String {
     };
     let verb = if window.slope < 0.0 { "falls" } else { "rises" };
     format!(
-        "in rounds {} to {last} the {what} lie {} of their mean apart, and their best-fit line {verb} by {}",
+        "in rounds {} to {last} the {what} span {} of their mean, and their best-fit line {verb} by {}",
         window.first_round,
         percent(window.range),
         percent(window.slope_range)

@@ -35,13 +35,13 @@ pub fn plan_text(plan: &Plan, carriers: &[Carrier], style: &Style) -> String {
     sheet.paragraph(&plan.answer);
     sheet.blank();
     if !plan.of_example.is_empty() {
-        sheet.paragraph("Not given, and taken from the document's example:");
+        sheet.paragraph("Not given, so the document's example is used:");
         for one in &plan.of_example {
             sheet.item("- ", one, Ink::Faint);
         }
         sheet.blank();
     }
-    sheet.paragraph("Left out:");
+    sheet.paragraph("Not included:");
     for one in &plan.left_out {
         sheet.item("- ", one, Ink::Faint);
     }

@@ -209,7 +209,7 @@ pub(crate) fn widest_of<'i>(
         ),
     };
     Some(format!(
-        "80% of the systems that the values leave open lie in the intervals. {parameter} widens that of {of} most.{wide}"
+        "The intervals cover 80% of the systems that the values allow. {parameter} widens the interval of {of} most.{wide}"
     ))
 }
 

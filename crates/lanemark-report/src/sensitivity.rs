@@ -28,7 +28,7 @@ pub fn bottlenecks(systems: &[(&str, &RunResult)], style: &Style) -> String {
             table.push(vec![
                 Cell::plain(*label).repeating(repeated),
                 Cell::plain(&test.test.name),
-                Cell::strong(most.map_or("none alone", |gain| &gain.hop)),
+                Cell::strong(most.map_or("no single hop", |gain| &gain.hop)),
                 Cell::plain(or_absent(most.and_then(|gain| gain.utilisation), percent_whole)),
                 Cell::plain(or_absent(most.map(|gain| gain.throughput_gain), signed)),
                 Cell::plain(or_absent(depth.map(|gain| gain.throughput_gain), signed)),
@@ -40,7 +40,7 @@ pub fn bottlenecks(systems: &[(&str, &RunResult)], style: &Style) -> String {
         return String::new();
     }
     let mut sheet = Sheet::new(style);
-    sheet.heading("Bottlenecks: what one hop at twice its speed would give");
+    sheet.heading("Bottlenecks: the gain from one hop at twice its speed");
     sheet.blank();
     sheet.table(&table);
     sheet.finish()
@@ -66,7 +66,7 @@ pub(crate) fn sentence(asked: &Sensitivity) -> String {
     };
     let Some(most) = asked.bottleneck() else {
         return format!(
-            "No hop alone is the bottleneck: none at twice its speed would give 1%{load}."
+            "No single hop is the bottleneck: no hop at twice its speed would gain 1%{load}."
         );
     };
     let busy =
@@ -161,7 +161,7 @@ mod tests {
             "SATA 6 Gb/s, 97% busy: a link twice as fast would take 46% off the latency."
         );
         let none = sentence(&Sensitivity::new(vec![depth]));
-        assert!(none.starts_with("No hop alone"), "{none}");
+        assert!(none.starts_with("No single hop"), "{none}");
     }
 
     #[test]

@@ -59,7 +59,7 @@ fn device(evidence: &[&Evidence]) -> Option<String> {
     ];
     let parts: Vec<String> = parts.into_iter().flatten().collect();
     let parts =
-        if parts.is_empty() { "nothing was asked of it".to_owned() } else { parts.join("; ") };
+        if parts.is_empty() { "it received no requests".to_owned() } else { parts.join("; ") };
     let hot = evidence.iter().rev().find_map(|one| one.temperature_celsius);
     let hot =
         hot.map_or(String::new(), |degrees| format!(", at {} °C at the end", fixed(degrees, 0)));
@@ -71,13 +71,13 @@ fn health(evidence: &[&Evidence]) -> Option<String> {
     let health = evidence.iter().rev().find_map(|one| one.health.as_ref())?;
     let doubts = match (health.warnings, health.media_errors) {
         (0, 0) => String::new(),
-        (0, errors) => format!(" It could not give data back {errors} times."),
+        (0, errors) => format!(" It failed to return data {errors} times."),
         (bits, errors) => {
             format!(" It warns (critical warning {bits:#04x}); {errors} media errors.")
         }
     };
     Some(format!(
-        "The drive says that {}% of its life is used and {}% of its spare is left; {} TB were written to it.{doubts}",
+        "The drive reports that {}% of its life is used and {}% of its spare is left; {} TB were written to it.{doubts}",
         health.used_percent,
         health.spare_percent,
         significant(health.written.get() as f64 / 1e12),
@@ -129,7 +129,7 @@ fn punctuality(kept: &[&Punctuality]) -> Option<String> {
     let left: u64 = kept.iter().map(|one| one.unsubmitted).sum();
     let left = match left {
         0 => String::new(),
-        left => format!(" {left} more were due and never submitted, and are in no figure."),
+        left => format!(" {left} more were due and never submitted, and no figure includes them."),
     };
     Some(format!(
         "Requests were submitted {} us after their time at the median; {held_back} of {} had to wait for \

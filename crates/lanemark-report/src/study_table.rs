@@ -53,7 +53,7 @@ pub fn study_table(outcome: &StudyOutcome, measured: Option<&RunResult>, style: 
     }
     if !outcome.not_modelled.is_empty() {
         sheet.blank();
-        sheet.heading("Published figures that no run here speaks to");
+        sheet.heading("Published figures that no run here covers");
         for entry in &outcome.not_modelled {
             let line = format!("{}: {}", entry.figures.join(", "), entry.reason);
             sheet.item("- ", &line, Ink::Plain);
@@ -66,7 +66,7 @@ pub fn study_table(outcome: &StudyOutcome, measured: Option<&RunResult>, style: 
         .collect();
     if !told.is_empty() {
         sheet.blank();
-        sheet.heading("Copies and tests beside each other");
+        sheet.heading("Copies and concurrent tests");
         told.iter().for_each(|sentence| sheet.item("- ", sentence, Ink::Plain));
     }
     if !outcome.notes.is_empty() {
@@ -87,7 +87,7 @@ fn calibrations(sheet: &mut Sheet, settings: &[Setting<'_>]) {
         return;
     }
     sheet.blank();
-    sheet.heading("Calibrations: values set otherwise than in the library");
+    sheet.heading("Calibrations: values that differ from the library");
     for Setting { calibration, systems, figure } in settings {
         let figure = figure.as_deref().unwrap_or("no figure, a what-if");
         let reason =

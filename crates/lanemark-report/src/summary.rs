@@ -33,7 +33,7 @@ fn alone(run: &RunResult) -> Option<String> {
         run.tests.iter().filter_map(|test| Some((median(test)?, test))).min_by_key(|one| one.0);
     if let Some((median, test)) = prompt {
         told += &format!(
-            "; {} answers soonest: half of its requests within {}",
+            "; {} answers fastest: half of its requests within {}",
             test.test.name,
             time(median)
         );
@@ -93,10 +93,10 @@ fn compared(runs: &[(&str, &RunResult)]) -> Option<String> {
     let even = match ties {
         0 => String::new(),
         ties if ties == tests => {
-            return Some(format!("No run is ahead beyond its repeats in any of {common}."));
+            return Some(format!("No run leads by more than its spread in any of {common}."));
         }
-        1 => "; in one no run is ahead beyond its repeats".to_owned(),
-        ties => format!("; in {ties} no run is ahead beyond its repeats"),
+        1 => "; in one, no run leads by more than its spread".to_owned(),
+        ties => format!("; in {ties}, no run leads by more than its spread"),
     };
     let most = *wins.iter().max()?;
     match told.as_slice() {
@@ -106,7 +106,7 @@ fn compared(runs: &[(&str, &RunResult)]) -> Option<String> {
             Some(format!("{one}{common}, {other}{even}."))
         }
         several => Some(format!(
-            "{} runs move the most data in some of {common}, none in more than {most}{even}.",
+            "{} runs move the most data in some of {common}, and no run in more than {most}{even}.",
             several.len()
         )),
     }

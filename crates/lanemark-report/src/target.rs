@@ -63,8 +63,8 @@ pub(crate) fn sentence(run: &RunResult) -> String {
 pub(crate) fn values(target: &SimulatedTarget) -> String {
     let set = match target.overrides.len() {
         0 => String::new(),
-        1 => ", 1 set otherwise than in the library".to_owned(),
-        count => format!(", {count} set otherwise than in the library"),
+        1 => ", 1 that differs from the library".to_owned(),
+        count => format!(", {count} that differ from the library"),
     };
     format!(
         "of its values {} are sourced, {} derived, {} assumed{set}",

@@ -81,7 +81,7 @@ fn body(sheet: &mut Sheet, run: &RunResult, test: &TestResult) {
     sheet.blank();
     let latency = test.latency();
     if test.samples.iter().any(Sample::is_counted_by_device) {
-        sheet.paragraph("Of single requests nothing is known: the device counted them.");
+        sheet.paragraph("Single requests are not known: only the device counted them.");
     } else if latency.count() == 0 {
         sheet.paragraph("No request was completed.");
     } else {
@@ -101,7 +101,7 @@ fn body(sheet: &mut Sheet, run: &RunResult, test: &TestResult) {
         }
         None => match shown::sentences(test) {
             told if told.is_empty() => {
-                sheet.paragraph("No time budget: only a simulated path knows its hops.");
+                sheet.paragraph("No time budget: only a simulated path has one.");
             }
             told => told.iter().for_each(|sentence| sheet.paragraph(sentence)),
         },
@@ -161,15 +161,15 @@ fn limit_of(hop: &HopShare, budget: &Budget, own_time: bool, population: u64) ->
         return busiest(hop);
     };
     let limit = match (own_time, population) {
-        (true, _) => "the requests come in their own time".to_owned(),
-        (false, 1) => "with 1 request outstanding the latency is the limit".to_owned(),
+        (true, _) => "the requests arrive at given times".to_owned(),
+        (false, 1) => "with 1 request outstanding, latency is the limit".to_owned(),
         (false, population) => {
-            format!("with {population} requests outstanding the latency is the limit")
+            format!("with {population} requests outstanding, latency is the limit")
         }
     };
     let of = if limit.ends_with("limit") { "it" } else { "their latency" };
     format!(
-        "No hop is busy ({}, the most, {}): {limit}, and most of {of}, {}, goes to {}",
+        "No hop is busy (busiest: {}, {}): {limit}, and the largest part of {of}, {}, is in {}",
         hop.label(),
         percent_whole(hop.utilisation),
         percent(longest.total_ns() / total),

@@ -31,7 +31,7 @@ pub fn written_text(written: &WrittenToVerify, style: &Style) -> String {
         significant(rate),
     ));
     if !written.complete {
-        sheet.paragraph("It was stopped early; what was written can be checked all the same.");
+        sheet.paragraph("The load was stopped early; the written data can still be checked.");
     }
     sheet.paragraph(&format!(
         "Check it with: lanemark verify check {} --journal {}",
@@ -57,7 +57,7 @@ pub fn verified_text(verified: &Verified, style: &Style) -> String {
     }
     if !verified.unflushed.is_empty() {
         sheet.table(&ranges(&verified.unflushed));
-        sheet.aside("Acknowledged, never flushed and gone: a power cut may do that.");
+        sheet.aside("Acknowledged, never flushed and lost, as a power cut may do:");
         sheet.blank();
     }
     sheet.paragraph(&units(verified));
@@ -68,12 +68,12 @@ pub fn verified_text(verified: &Verified, style: &Style) -> String {
 
 fn verdict(verified: &Verified) -> String {
     let since = match verified.since {
-        Since::Kill => "nothing that was acknowledged may be missing",
+        Since::Kill => "no acknowledged data may be missing",
         Since::PowerCut if verified.volatile_cache => {
-            "after a power cut, what was acknowledged and not flushed may be missing"
+            "after a power cut, data that was acknowledged and not flushed may be missing"
         }
         Since::PowerCut => {
-            "after a power cut; the device claims no volatile cache, so nothing acknowledged may be missing"
+            "after a power cut; the device claims to lack a volatile cache, so no acknowledged data may be missing"
         }
     };
     match verified.is_intact() {
@@ -130,14 +130,14 @@ fn found(found: Found) -> String {
 /// Explains the types of damage in the table.
 fn kinds(damage: &[Damage]) -> String {
     let meaning = |kind| match kind {
-        DamageKind::Lost => "what was there right before the last acknowledged write",
+        DamageKind::Lost => "the data from right before the last acknowledged write",
         DamageKind::Stale => "older than that",
-        DamageKind::Torn => "only a part of the last acknowledged write is there",
+        DamageKind::Torn => "only a part of the last acknowledged write is present",
         DamageKind::Misplaced => "data that belongs elsewhere",
-        DamageKind::Corrupt => "nothing that was ever written",
+        DamageKind::Corrupt => "data that was never written",
         DamageKind::Foreign => "data of another run",
-        DamageKind::Unrecorded => "a write that the journal does not know",
-        DamageKind::Unreadable => "the device gives an error",
+        DamageKind::Unrecorded => "a write that the journal does not contain",
+        DamageKind::Unreadable => "the device reports an error",
     };
     let there = DamageKind::ALL.iter().filter(|kind| damage.iter().any(|one| one.kind == **kind));
     let told: Vec<String> =
@@ -148,14 +148,14 @@ fn kinds(damage: &[Damage]) -> String {
 fn units(verified: &Verified) -> String {
     let units = &verified.units;
     let mut text = format!(
-        "Of {} units of {} B, {} are as they must be",
+        "Of {} units of {} B, {} are correct",
         units.read,
         verified.unit_bytes.get(),
         units.intact
     );
     for (count, what) in [
         (units.mixed, "of them mixed by writes that ran at once"),
-        (units.unflushed, "gone without a flush, which is allowed"),
+        (units.unflushed, "lost without a flush, which is allowed"),
         (units.unjournalled, "of writes that the journal lost with its end"),
         (units.unjudged, "where nothing was acknowledged"),
         (units.wrong, "wrong"),
@@ -176,7 +176,7 @@ fn requests(verified: &Verified) -> String {
     );
     if open > 0 {
         text += &format!(
-            "; of {open} not acknowledged, {} are there whole, {} in part, {} not at all",
+            "; of {open} not acknowledged, {} are present in full, {} in part, {} not at all",
             requests.unacknowledged_whole,
             requests.unacknowledged_partly,
             requests.unacknowledged_absent

@@ -52,12 +52,13 @@ pub fn whatif_text(whatif: &WhatIf, style: &Style) -> String {
         let scaled = |test: &&WhatIfTest| test.carried.is_some();
         sheet.blank();
         sheet.paragraph(&match whatif.tests.iter().filter(scaled).count() {
-            0 => format!("The limit of every test moves to where nothing was measured, so \"then\" is the model's figure and not the measured one ({name})."),
+            0 => format!("The limit of every test moves to a part that was not measured, so \"then\" is the model's figure and does not use the measured one ({name})."),
             _ => format!(
-                "\"then\" is the model's figure times measured ({name}) over modelled now, which takes out the error of the \
-                 present system's model, and at most what the other links carry. Of five or more tests that differ only in depth \
-                 and threads this goes as a smooth mean. Where the limit moves to a part of the path that limited no such \
-                 test, it is the model's figure."
+                "\"then\" is the model's figure times measured ({name}) over modelled now, which \
+                 removes the error of the present system's model, limited by the other links. For \
+                 five or more tests that differ only in depth and threads, this correction is a \
+                 smooth mean. If the limit moves to a part of the path that limited no such test, \
+                 \"then\" is the model's figure."
             ),
         });
     }
@@ -69,7 +70,7 @@ pub fn whatif_text(whatif: &WhatIf, style: &Style) -> String {
     if let Some(most) = shortened.clone().max() {
         let (count, all) = (shortened.count(), whatif.tests.len());
         sheet.paragraph(&format!(
-            "{count} of {all} tests were simulated shortened, to at most {most} requests that count."
+            "{count} of {all} tests were simulated in shortened form, with at most {most} counted requests."
         ));
     }
     sheet.finish()
@@ -137,7 +138,7 @@ fn told(test: &WhatIfTest) -> String {
     }
     for (when, outlook) in [("Now", &test.present), ("Then", &test.other)] {
         let limit = outlook.path.as_ref().and_then(path_limit);
-        let limit = limit.unwrap_or_else(|| "nothing is known of its hops".to_owned());
+        let limit = limit.unwrap_or_else(|| "its hops are not known".to_owned());
         text += &format!(" {when}: {limit}.");
     }
     if let Some(loss) = test.other.path.as_ref().and_then(|path| path.loss.as_ref()) {

@@ -24,7 +24,7 @@ pub(crate) fn sentence(test: &TestResult) -> Option<String> {
     let (amplified, erased) = (fixed(amplified, 2), sum.superblocks_erased);
     Some(match (parts.is_empty(), erased) {
         (true, 0) => return None,
-        (true, _) => format!("Nothing had to be moved; {erased} superblocks were erased."),
+        (true, _) => format!("No data had to be moved; {erased} superblocks were erased."),
         (false, _) => format!(
             "Flash took {amplified} bytes for each that the host wrote: {}; {erased} superblocks were erased.",
             parts.join(", ")

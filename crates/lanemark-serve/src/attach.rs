@@ -100,7 +100,7 @@ impl Free {
         let control = OpenOptions::new().read(true).write(true).open("/dev/loop-control");
         let control = control.map_err(|error| match error.kind() {
             io::ErrorKind::PermissionDenied => {
-                io::Error::new(error.kind(), "only root may make a disk of it")
+                io::Error::new(error.kind(), "only root may attach a disk")
             }
             io::ErrorKind::NotFound => {
                 io::Error::new(error.kind(), "the kernel has no loop devices; modprobe loop")
@@ -209,7 +209,7 @@ fn with_flushes(node: &Path) -> io::Result<()> {
         Err(error) => error.to_string(),
     };
     let (node, switch) = (node.display(), switch.display());
-    let message = format!("{node} would get no flushes: {switch}: {why}");
+    let message = format!("{node} would not receive flushes: {switch}: {why}");
     Err(io::Error::other(message))
 }
 

@@ -47,14 +47,19 @@ pub fn text(figures: &Figures) -> String {
         for (name, one) in [("read", &live.reads), ("write", &live.writes)] {
             summary(&mut out, "delivered_latency_seconds", name, one.as_ref());
         }
-        head(&mut out, "lateness_seconds", "summary", "Delay of answers behind the model.");
+        head(
+            &mut out,
+            "lateness_seconds",
+            "summary",
+            "Delay of answers after the modelled instant.",
+        );
         quantiles(&mut out, "lateness_seconds", "", &live.lateness);
         head(&mut out, "within_bounds", "gauge", "1 while lateness is within its bounds.");
         line(&mut out, "within_bounds", "", f64::from(u8::from(live.holds())));
         head(&mut out, "processor_seconds", "counter", "Processor time of the server.");
         line(&mut out, "processor_seconds_total", "", live.processor_s);
     }
-    head(&mut out, "outstanding", "gauge", "Requests under way.");
+    head(&mut out, "outstanding", "gauge", "Requests in progress.");
     line(&mut out, "outstanding", "", *outstanding as f64);
     head(&mut out, "connections", "gauge", "Connections that are open.");
     line(&mut out, "connections", "", *connections as f64);
@@ -103,7 +108,8 @@ pub fn line_of(figures: &Figures, before: &Figures, seconds: f64) -> String {
     if let Some((name, busy)) = busiest(&figures.sample) {
         let _ = write!(line, ", {name} busy {:.0}%", busy * 100.0);
     }
-    let _ = write!(line, ", {} under way, {} connected", figures.outstanding, figures.connections);
+    let _ =
+        write!(line, ", {} in progress, {} connected", figures.outstanding, figures.connections);
     line
 }
 

@@ -132,7 +132,7 @@ fn remove_dead(path: &Path) -> io::Result<()> {
         there => there?,
     };
     if !there.file_type().is_socket() {
-        return Err(io::Error::other("a file that is no socket has this name"));
+        return Err(io::Error::other("a file that is not a socket has this name"));
     }
     match UnixStream::connect(path) {
         Err(error) if error.kind() == io::ErrorKind::ConnectionRefused => fs::remove_file(path),

@@ -341,7 +341,7 @@ fn hostile_clients_end_and_others_are_served() {
         assert!(told.contains("with TLS"), "{told}");
     }
     assert!(began.elapsed() < Duration::from_secs(5), "others wait for nobody");
-    // All are gone when their time for the handshake is over, and the server ends whatever is open.
+    // All connections end when their time for the handshake is over, and the server ends despite open connections.
     let until = Instant::now() + Duration::from_secs(20);
     while session.figures().connections > 0 && Instant::now() < until {
         std::thread::sleep(Duration::from_millis(50));

@@ -43,7 +43,7 @@ fn tree() -> Bytes {
     PAGE * PAGES.iter().sum()
 }
 
-/// Makes ten thousand lookups by so many users.
+/// Makes ten thousand lookups by this many users.
 fn look_up(mut simulator: Simulator, users: usize) -> Result<Told, SimError> {
     let mut random = Rng::new(StreamKey::from_seed(7));
     let mut all = vec![User::default(); users];

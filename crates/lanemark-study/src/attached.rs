@@ -67,9 +67,9 @@ impl Attached {
             Some((one, other)) if drive.second.is_none() => {
                 let (drive, platform) = (&drive.name, &platform.name);
                 let message = format!(
-                    "{drive} has one port and cannot stand in `{one}` and `{other}` of {platform}"
+                    "{drive} has one port and cannot be in `{one}` and `{other}` of {platform}"
                 );
-                return Err(fail(message).hint("a drive has two with `ports = 2` in its `port`"));
+                return Err(fail(message).hint("a drive with `ports = 2` in its `port` has two"));
             }
             Some((one, other)) => {
                 let half = Drive { plug: drive.plug.half(), ..drive.clone() };
@@ -78,7 +78,7 @@ impl Attached {
             }
         };
         attached.check_failing(platform).map_err(|message| {
-            fail(message).hint("a drive with two ports goes on if one of their ways works")
+            fail(message).hint("a drive with two ports continues if one of its paths works")
         })?;
         Ok(attached)
     }
@@ -90,13 +90,13 @@ impl Attached {
         let (name, platform) = (&self.drive.name, &platform.name);
         match &self.second {
             None => Err(format!(
-                "port `{port}` of {platform} fails after {time}, and {name} has no other way"
+                "port `{port}` of {platform} fails after {time}, and {name} has no other path"
             )),
             Some(second) => match after(second) {
                 None => Ok(()),
                 Some((other, later)) => Err(format!(
-                    "port `{port}` of {platform} fails after {time} and `{other}` after {later}, which leaves {name} \
-                     no way"
+                    "port `{port}` of {platform} fails after {time} and `{other}` after {later}, \
+                     which leaves {name} without a path"
                 )),
             },
         }

@@ -227,7 +227,7 @@ impl Drive {
         if let Some(size) = frame_fifo
             && spec.data_path_read.or(spec.data_path_write).is_none()
         {
-            let message = format!("frame_fifo = {size}: no rate of [data_path] is given");
+            let message = format!("frame_fifo = {size}: the rates of [data_path] are missing");
             return Err(drive
                 .table("port")?
                 .error("frame_fifo", message)
@@ -308,10 +308,10 @@ fn namespaces(
         return Ok(Vec::new());
     }
     if protocol != ProtocolKind::Nvme {
-        let message = format!("`{key}`: {} has none, only NVMe", protocol.name());
+        let message = format!("`{key}`: {} has no namespaces, only NVMe", protocol.name());
         return Err(drive
             .error(key, message)
-            .hint("leave it out: the drive is one of all its capacity"));
+            .hint("omit it: the drive is one namespace with all its capacity"));
     }
     let texts = drive.texts(key)?;
     if texts.is_empty() || texts.len() > NAMESPACES_MAX {
@@ -331,7 +331,7 @@ fn namespaces(
     }
     let end = extents(&lengths, capacity).last().map_or(Bytes::ZERO, Extent::end);
     if end > capacity {
-        let message = format!("{key} take {end} together: must be at most {capacity}");
+        let message = format!("{key} need {end} together: must be at most {capacity}");
         let hint = format!("make one shorter; each begins at a multiple of {SLOT}");
         return Err(drive.error(key, message).hint(hint));
     }
@@ -349,7 +349,9 @@ fn commands(port: &Section<'_>, plug: Plug) -> Result<SataCommands, StudyError> 
         false => SataCommands::Queued,
     };
     if commands == PIO && !matches!(plug, Plug::Sata(_)) {
-        return Err(port.error("commands", format!("PIO is SATA's and does not run over {plug}")));
+        return Err(
+            port.error("commands", format!("PIO is a mode of SATA and does not run over {plug}"))
+        );
     }
     let Some(block) = port.optional_quantity::<Bytes>("pio_block")? else { return Ok(commands) };
     if commands != PIO {
@@ -376,7 +378,7 @@ fn second(port: &Section<'_>, plug: Plug) -> Result<Option<Second>, StudyError> 
     if ports == 1 {
         for key in ["multipath", "path_timeout"] {
             if port.has(key) {
-                let message = format!("`{key}` is nothing to a drive with one port");
+                let message = format!("`{key}` has no effect on a drive with one port");
                 return Err(port.error(key, message).hint("add `ports = 2`"));
             }
         }
@@ -399,7 +401,7 @@ fn frame_fifo(port: &Section<'_>, plug: Plug) -> Result<Option<Bytes>, StudyErro
     let key = "frame_fifo";
     let Some(size) = port.optional_quantity::<Bytes>(key)? else { return Ok(None) };
     if !matches!(plug, Plug::Sata(_)) {
-        return Err(port.error(key, format!("{key} = {size}: frames over {plug} are never held")));
+        return Err(port.error(key, format!("{key} = {size}: frames over {plug} are never paused")));
     }
     if !size.get().is_multiple_of(4) || !(FRAME_FIFO_MIN..=PIO_BLOCK_MAX).contains(&size) {
         let bound = format!("a multiple of 4 B from {FRAME_FIFO_MIN} to {PIO_BLOCK_MAX}");
@@ -436,7 +438,7 @@ fn plug_with(
         }
         (None, None, Some(sas)) => sas_width(&sas),
         (None, None, None) => {
-            let message = "none of `sata`, `pcie` and `sas` is given";
+            let message = "one of `sata`, `pcie` and `sas` is required";
             Err(StudyError::new(port.location(), message)
                 .hint("write sata = \"6 Gb/s\" or pcie = { generation = 3, lanes = 4 }"))
         }

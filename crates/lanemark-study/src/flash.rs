@@ -97,12 +97,12 @@ fn pages(section: &Section<'_>, spec: &mut FlashSpec) -> Result<(), StudyError> 
 }
 
 fn share(section: &Section<'_>, key: &str) -> Result<Option<Ratio>, StudyError> {
-    section.optional_parsed(key, "per cent, from \"0%\" to \"100%\"", per_cent)
+    section.optional_parsed(key, "a percentage from \"0%\" to \"100%\"", per_cent)
 }
 
 /// Reads a share of a hundredth or more.
 fn share_above_nought(section: &Section<'_>, key: &str) -> Result<Option<Ratio>, StudyError> {
-    section.optional_parsed(key, "per cent, from \"1%\" to \"100%\"", |text| {
+    section.optional_parsed(key, "a percentage from \"1%\" to \"100%\"", |text| {
         per_cent(text).filter(|share| share.get() >= 0.01)
     })
 }
@@ -118,7 +118,7 @@ fn filled(state: &Section<'_>, condition: Condition) -> Result<Option<Ratio>, St
     let filled = share_above_nought(state, "filled")?;
     match condition {
         Condition::Fresh | Condition::Purged if filled.is_some() => {
-            let message = "is of a drive whose condition is `sequential` or `random`";
+            let message = "is only for a drive whose condition is `sequential` or `random`";
             Err(state.error("filled", message))
         }
         _ => Ok(filled),

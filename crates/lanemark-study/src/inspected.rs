@@ -74,7 +74,7 @@ pub fn platform_file(
         }
     }
     if ways.is_empty() {
-        let message = format!("no device is behind a link that a port could stand for{}", {
+        let message = format!("no device is behind a link that a port could represent{}", {
             let told = left_out.join("; ");
             if told.is_empty() { told } else { format!(" ({told})") }
         });
@@ -149,7 +149,7 @@ fn head(
     };
     let cores = match cores.filter(|cores| (1..=1024).contains(cores)) {
         Some(cores) => format!("{{ value = {cores}, source = \"sysfs: processors online\" }}"),
-        None => "{ value = 8, assumed = \"not told by sysfs\" }".to_owned(),
+        None => "{ value = 8, assumed = \"not shown by sysfs\" }".to_owned(),
     };
     let memory = "{ value = \"500 ns\", assumed = \"Neugebauer et al., SIGCOMM 2018: a 64 B DMA read, there and back\" }";
     let of = |pcie: bool, sas: bool| {
@@ -165,7 +165,9 @@ fn head(
                 size.get() / 1024
             ),
             None => {
-                format!("{{ value = \"{usual}\", assumed = \"usual, as sysfs does not tell it\" }}")
+                format!(
+                    "{{ value = \"{usual}\", assumed = \"usual, because sysfs does not show it\" }}"
+                )
             }
         }
     };
@@ -180,7 +182,9 @@ fn head(
         .filter(|value| (1..=most).contains(value))
     {
         Some(value) => format!("{{ value = {value}, source = \"sysfs: {attribute}\" }}"),
-        None => format!("{{ value = {usual}, assumed = \"usual, as sysfs does not tell it\" }}"),
+        None => {
+            format!("{{ value = {usual}, assumed = \"usual, because sysfs does not show it\" }}")
+        }
     };
     let queues = told(queues, 65_535, 8, "queue_count");
     let depth =
@@ -192,7 +196,7 @@ fn head(
         (half(50, "half before, half after"), half(60, "register reads, and half of the rest"));
     let _ = write!(
         file,
-        "{INSPECTED_MARK} written by `lanemark inspect --as-platform`: a port for each drive that the machine has.\n\
+        "{INSPECTED_MARK} written by `lanemark inspect --as-platform`: one port for each drive of the machine.\n\
          # Processor times are those of library/hosts/{host}.toml.\n\n\
          [platform]\nname = {name}\n\n\
          [cpu]\ncores = {cores}\n{}\n\
@@ -225,26 +229,28 @@ impl<'i> Way<'i> {
             |hop: &InspectedHop| matches!(hop.part, HopPart::Pci { role: PciRole::Nvme, .. });
         if let Some(end) = hops.iter().position(nvme) {
             let Some(InspectedLink::Pcie(link)) = &hops[end].link else {
-                return Err("sysfs tells nothing of its link".to_owned());
+                return Err("sysfs shows nothing about its link".to_owned());
             };
-            let (rate, source) = port_rate(link).ok_or("sysfs tells no generation and lanes")?;
+            let (rate, source) =
+                port_rate(link).ok_or("sysfs does not show generation and lanes")?;
             return Ok(made(end, pcie(rate, source), Some(link), false));
         }
         let told = |hop: &InspectedHop| {
             hop.link.is_some() && !matches!(hop.part, HopPart::SasExpander { .. })
         };
         let last = hops.iter().rposition(told);
-        let end = last.ok_or("sysfs tells of no link to it")?;
+        let end = last.ok_or("sysfs shows no link to it")?;
         match &hops[end].link {
             Some(InspectedLink::Sata(link)) => {
-                let (rate, source) = sata_rate(link).ok_or("sysfs tells no rate of its link")?;
+                let (rate, source) =
+                    sata_rate(link).ok_or("sysfs does not show the rate of its link")?;
                 let plug =
                     format!("sata = {{ value = \"{}\", source = \"{source}\" }}", gigabits(rate));
                 Ok(made(end, plug, None, false))
             }
             Some(InspectedLink::Sas(link)) => {
                 let rate = link.capable_bits_per_second.or(link.negotiated_bits_per_second);
-                let rate = rate.ok_or("sysfs tells no rate of its link")?;
+                let rate = rate.ok_or("sysfs does not show the rate of its link")?;
                 let phys = link.phys.clamp(1, 8).next_power_of_two();
                 let phys = if phys > link.phys.max(1) { phys / 2 } else { phys };
                 let plug = format!(
@@ -255,7 +261,7 @@ impl<'i> Way<'i> {
             }
             Some(InspectedLink::Usb(_)) => Err("is behind USB".to_owned()),
             Some(InspectedLink::Pata(_)) => Err("is on a parallel cable".to_owned()),
-            _ => Err("sysfs tells of no link to it".to_owned()),
+            _ => Err("sysfs shows no link to it".to_owned()),
         }
     }
 
@@ -304,7 +310,7 @@ impl<'i> Way<'i> {
             let host = before.iter().rev().find(|hop| matches!(hop.part, HopPart::Pci { .. }));
             let host = host.map_or("host", |hop| hop.name.as_str());
             let plug =
-                assumed("the way to a controller inside of a processor, which sysfs does not show");
+                assumed("the path to a controller inside a processor, which sysfs does not show");
             link(&mut behind, slug(host), host, &plug, &setup(None));
         }
         behind
@@ -337,7 +343,7 @@ fn setup(link: Option<&PcieLink>) -> String {
                 format!("{{ value = \"{} B\", source = \"sysfs: {attribute}\" }}", size.get())
             }
             None => format!(
-                "{{ value = \"{usual} B\", assumed = \"usual; sysfs tells it to the superuser\" }}"
+                "{{ value = \"{usual} B\", assumed = \"usual; sysfs shows it only to root\" }}"
             ),
         }
     };
@@ -349,7 +355,8 @@ fn setup(link: Option<&PcieLink>) -> String {
 /// Returns the rate that a port can reach: its own maximum if the other end limited the link, otherwise the trained
 /// rate.
 fn port_rate(link: &PcieLink) -> Option<(PcieRate, &'static str)> {
-    let (trained, most) = ("sysfs: what the link trained to", "sysfs: what the port can do");
+    let (trained, most) =
+        ("sysfs: the trained rate of the link", "sysfs: the capability of the port");
     let (rate, source) = match (link.current, link.upper_max, link.lower_max) {
         (Some(current), Some(upper), Some(lower)) => {
             let pick =
@@ -369,7 +376,7 @@ fn port_rate(link: &PcieLink) -> Option<(PcieRate, &'static str)> {
 
 /// Returns the trained rate of a link inside the machine, whose device cannot be exchanged.
 fn link_rate(link: &PcieLink) -> Option<(PcieRate, &'static str)> {
-    let trained = link.current.map(|rate| (lawful(rate), "sysfs: what the link trained to"));
+    let trained = link.current.map(|rate| (lawful(rate), "sysfs: the trained rate of the link"));
     trained.or_else(|| port_rate(link))
 }
 
@@ -384,10 +391,10 @@ fn sata_rate(link: &SataLink) -> Option<(u64, &'static str)> {
         (link.negotiated_bits_per_second, link.port_bits_per_second, link.drive_bits_per_second);
     match (now, own) {
         (Some(now), Some(own)) if drive.is_none_or(|drive| now == drive) && own > now => {
-            Some((own, "sysfs: what the port can do"))
+            Some((own, "sysfs: the capability of the port"))
         }
-        (Some(now), _) => Some((now, "sysfs: what the link trained to")),
-        (None, own) => own.map(|own| (own, "sysfs: what the port can do")),
+        (Some(now), _) => Some((now, "sysfs: the trained rate of the link")),
+        (None, own) => own.map(|own| (own, "sysfs: the capability of the port")),
     }
 }
 

@@ -77,7 +77,7 @@ impl Library {
     pub fn in_folder(folder: &Path) -> Result<Self, StudyError> {
         if !folder.join("drives").is_dir() {
             let location = Location::file(folder.display().to_string());
-            return Err(StudyError::new(location, "is no library")
+            return Err(StudyError::new(location, "is not a library")
                 .hint("a library is a folder with `drives`, `platforms` and `workloads`"));
         }
         Ok(Self { folder: Some(folder.to_owned()), ..Self::default() })
@@ -212,14 +212,14 @@ pub fn open_file(path: &Path) -> Result<Document, StudyError> {
     let metadata =
         std::fs::metadata(path).map_err(|error| fail(format!("can't be read: {error}")))?;
     if !metadata.is_file() {
-        return Err(fail("is no file".to_owned()));
+        return Err(fail("is not a file".to_owned()));
     }
     if metadata.len() > FILE_MAX {
         return Err(fail(format!("has {} bytes; at most {FILE_MAX} are read", metadata.len())));
     }
     let bytes = std::fs::read(path).map_err(|error| fail(format!("can't be read: {error}")))?;
     let text = String::from_utf8(bytes).map_err(|error| {
-        fail(format!("is no UTF-8 text: byte {} is wrong", error.utf8_error().valid_up_to()))
+        fail(format!("is not UTF-8 text: byte {} is not valid", error.utf8_error().valid_up_to()))
     })?;
     Document::parse(&name, &text)
 }

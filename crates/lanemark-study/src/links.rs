@@ -88,7 +88,9 @@ fn round_trip(section: &Section<'_>, bounded: bool) -> Result<Option<Duration>, 
         }
         Some(time) if !bounded => {
             let message = format!("{key} = {time}: neither `tags` nor `posted_credits` is given");
-            Err(section.error(key, message).hint("give what may be under way for that time"))
+            Err(section
+                .error(key, message)
+                .hint("give the amount that may be in flight for that time"))
         }
         _ => Ok(round_trip),
     }

@@ -49,17 +49,17 @@ impl Range {
     /// Returns a message that describes the error in the ends.
     pub(crate) fn read(value: &str, ends: &[String; 2]) -> Result<Self, String> {
         let number = |text: &str| {
-            magnitude(text).ok_or_else(|| format!("{text}: is no quantity above zero"))
+            magnitude(text).ok_or_else(|| format!("{text}: is not a quantity above zero"))
         };
         let ((middle, kind), [low, high]) =
             (number(value)?, [number(&ends[0])?, number(&ends[1])?]);
         if low.1 != kind || high.1 != kind {
-            return Err(format!("{} and {} are not of one kind with {value}", ends[0], ends[1]));
+            return Err(format!("{} and {} do not have the unit of {value}", ends[0], ends[1]));
         }
         let range = Self { low: low.0 / middle, high: high.0 / middle };
         match range.low <= 1.0 + 1e-9 && range.high >= 1.0 - 1e-9 {
             true => Ok(range),
-            false => Err(format!("{value} does not lie from {} to {}", ends[0], ends[1])),
+            false => Err(format!("{value} is not from {} to {}", ends[0], ends[1])),
         }
     }
 }

@@ -112,7 +112,7 @@ impl Platform {
         let ports = root.each("port", |section, ports: &[Port]| {
             let port = port(section, &links)?;
             if ports.iter().any(|other| other.name == port.name) {
-                return Err(section.error("name", format!("port `{}` is there twice", port.name)));
+                return Err(section.error("name", format!("port `{}` is defined twice", port.name)));
             }
             let fail = |message| section.error("behind", message);
             topology::check_way(&port.name, &port.behind, ports, fail)?;
@@ -230,7 +230,7 @@ fn arbitration(section: &Section<'_>, queues: u32) -> Result<ArbitrationSpec, St
     for key in ["weights", "classes"] {
         if section.has(key) && !weighted {
             return Err(section
-                .error(key, format!("`{key}` is nothing to round robin"))
+                .error(key, format!("`{key}` has no effect on round robin"))
                 .hint("add `arbitration = \"weighted\"`"));
         }
     }
@@ -243,7 +243,8 @@ fn arbitration(section: &Section<'_>, queues: u32) -> Result<ArbitrationSpec, St
         queue_classes.push(*class);
     }
     if queue_classes.len() > queues as usize {
-        let message = format!("{} classes: must be at most one a queue", queue_classes.len());
+        let message =
+            format!("{} classes: must be at most one for each queue", queue_classes.len());
         return Err(section
             .error("classes", message)
             .hint(format!("there are {queues} queues; those without a class are medium")));
@@ -275,9 +276,9 @@ fn adapter(
         let Crowded { command_time: slow, .. } = crowded;
         let message =
             format!("crowded_time = {slow}: must be at least command_time, {command_time}");
-        return Err(table
-            .error("crowded_time", message)
-            .hint("an adapter with many commands outstanding is slower, or leave `crowded` out"));
+        return Err(table.error("crowded_time", message).hint(
+            "an adapter with many commands outstanding must be slower; otherwise omit `crowded`",
+        ));
     }
     let cache = table.optional_table("cache")?;
     let cache = cache.map(|cache| adapter_cache(&cache, transfer_max)).transpose()?;
@@ -292,7 +293,7 @@ fn adapter_cache(table: &Section<'_>, transfer_max: Bytes) -> Result<AdapterCach
         let message = format!("size = {size}: must be from {transfer_max} to {ADAPTER_CACHE_MAX}");
         return Err(table
             .error("size", message)
-            .hint(format!("the largest command, transfer_max = {transfer_max}, has to fit")));
+            .hint(format!("the largest command, transfer_max = {transfer_max}, must fit")));
     }
     let gather: Bytes = table.quantity("gather")?;
     let lines = gather > Bytes::ZERO && gather.get().is_multiple_of(SLOT.get());
@@ -302,7 +303,7 @@ fn adapter_cache(table: &Section<'_>, transfer_max: Bytes) -> Result<AdapterCach
         );
         return Err(table
             .error("gather", message)
-            .hint("it is the length of the largest write to a drive, into which neighbours go"));
+            .hint("it is the length of the largest write to a drive, which combines neighbours"));
     }
     let depth = table.integer("depth", 1, ADAPTER_CACHE_DEPTH_MAX.into())? as u32;
     table.finish()?;
@@ -327,8 +328,8 @@ fn coalescing(section: &Section<'_>) -> Result<CoalescingSpec, StudyError> {
 fn link(section: &Section<'_>) -> Result<NamedLink, StudyError> {
     if section.has("behind") {
         return Err(section
-            .error("behind", "a link does not say what it is behind: the ports do")
-            .hint("list the links on the way in `behind` of each port, the nearest to the processor first"));
+            .error("behind", "a link does not state its position: the ports do")
+            .hint("list the links on the path in `behind` of each port, the nearest to the processor first"));
     }
     let name = section.text("name")?;
     let to = section.optional_text("to")?.unwrap_or_else(|| name.clone());
@@ -400,7 +401,7 @@ fn port(section: &Section<'_>, links: &[NamedLink]) -> Result<Port, StudyError> 
     let alone = !matches!(plug, Plug::Pcie(..)) && behind.is_empty();
     if alone && controller != ProtocolKind::AtaDma {
         return Err(section
-            .error("name", "a SATA or SAS port stands behind the link of its controller")
+            .error("name", "a SATA or SAS port is behind the link of its controller")
             .hint("name that link in `behind`"));
     }
     let port = Port {

@@ -60,7 +60,7 @@ pub fn plug_in(
         Plug::Pcie(..) if drive.protocol != ProtocolKind::Nvme => {
             let spoken = drive.protocol.name();
             let message = format!(
-                "{} speaks {spoken}, and the bridge of port `{}` NVMe",
+                "{} speaks {spoken}, but the bridge of port `{}` speaks NVMe",
                 drive.name, port.name
             );
             return Err(StudyError::new(named_at.clone(), message));
@@ -163,7 +163,7 @@ fn misfit(
         platform.ports.iter().filter(fits).map(|port| port.name.as_str()).collect();
     let error = StudyError::new(named_at.clone(), message);
     match fitting.is_empty() {
-        true => error.hint("no port of this platform takes the drive"),
+        true => error.hint("no port of this platform accepts the drive"),
         false => error.hint(format!("it fits {}", fitting.join(", "))),
     }
 }

@@ -43,8 +43,8 @@ fn state_of(section: &Section<'_>, spec: &PowerSpec) -> Result<PowerState, Study
     let taken = ["working", "idle", "waking"];
     if taken.contains(&name.as_str()) || spec.states.iter().any(|other| other.name == name) {
         return Err(section
-            .error("name", format!("state `{name}` is there twice"))
-            .hint("`working`, `idle` and `waking` are what a drive is besides its states"));
+            .error("name", format!("state `{name}` is defined twice"))
+            .hint("`working`, `idle` and `waking` are reserved names"));
     }
     let latency = |key| section.optional_quantity::<Duration>(key);
     let state = PowerState {

@@ -79,7 +79,7 @@ impl Study {
         let mut systems = root.each("system", |section, systems: &[Column]| {
             let column = read_system(library, section, &tests, &settings)?;
             if systems.iter().any(|other| other.name == column.name) {
-                let message = format!("system `{}` is there twice", column.name);
+                let message = format!("system `{}` is defined twice", column.name);
                 return Err(section.error("name", message));
             }
             Ok(column)
@@ -96,7 +96,7 @@ impl Study {
         let figures = root.each("figure", |section, figures: &[Figure]| {
             let figure = read_figure(section, &systems, &workload, &settings)?;
             if figures.iter().any(|other| other.id == figure.id) {
-                let message = format!("figure `{}` is there twice", figure.id);
+                let message = format!("figure `{}` is defined twice", figure.id);
                 return Err(section.error("id", message));
             }
             Ok(figure)
@@ -300,8 +300,8 @@ impl<'d> Tests<'d> {
             return Ok(Self::Named(head.text("workload")?));
         }
         if head.has("workload") {
-            let message = "the study has tests of its own, and names a workload";
-            return Err(head.error("workload", message).hint("leave out one of the two"));
+            let message = "the study has its own tests and also names a workload";
+            return Err(head.error("workload", message).hint("omit one of the two"));
         }
         // The workload's reader requests the keys of these tables.
         for key in ["workload", "defaults", "transactions"] {
@@ -454,7 +454,7 @@ fn check_power(section: &Section<'_>, metric: Metric, system: &System) -> Result
     }
     let SimulatedTarget { drive, platform, .. } = &system.target;
     if !system.spec.knows_power() {
-        let message = format!("what {drive} takes is not known");
+        let message = format!("the power of {drive} is not known");
         return Err(section.error("metric", message).hint("add [power] to the drive's file"));
     }
     let battery = system.spec.host_power.and_then(|host| host.battery);

@@ -120,7 +120,7 @@ impl Sweep {
         let parts = SystemName::parse(&system)?;
         if workload.tests.len() != 1 {
             let tests = workload.tests.iter().map(|test| crate::workload::slug(&test.name));
-            let message = format!("has {} tests, and a sweep is of one", workload.tests.len());
+            let message = format!("has {} tests, but a sweep runs one", workload.tests.len());
             return Err(StudyError::new(Location::file(&named), message).hint(format!(
                 "name one of them: {}:{}",
                 workload.id,
@@ -196,7 +196,7 @@ impl Sweep {
                 return Err(StudyError::unknown(place, "parameter", &axis.name, known()));
             }
             if self.axes[..place].iter().any(|other| other.name == axis.name) {
-                let message = format!("axis `{}` is there twice", axis.name);
+                let message = format!("axis `{}` is given twice", axis.name);
                 return Err(StudyError::new(axis.location.clone(), message));
             }
         }
@@ -205,7 +205,7 @@ impl Sweep {
         if points > POINTS_MAX {
             let message = format!("has {points} points; at most {POINTS_MAX} are run");
             return Err(StudyError::new(Location::file("sweep"), message)
-                .hint("take fewer values, or a factor in place of a step: 1..256*2"));
+                .hint("use fewer values, or a factor instead of a step: 1..256*2"));
         }
         Ok(())
     }

@@ -90,7 +90,7 @@ impl SystemName {
     /// Returns an error if `text` has another form.
     pub fn parse(text: &str) -> Result<Self, StudyError> {
         let fail = || {
-            let message = format!("`{text}` is not written as drive@platform:port");
+            let message = format!("`{text}`: expected drive@platform:port");
             StudyError::new(Location::file("SYSTEM"), message)
                 .hint("for example samsung-950-pro-512gb@workstation-z170:pcie-slot")
         };
@@ -506,10 +506,10 @@ impl System {
             SimError::OutOfVolume { .. } => "use a smaller span or offset, or larger drives",
             SimError::NoTarget { .. } => "address a drive and namespace of the system",
             SimError::NeverEnds | SimError::Cancelled => {
-                "ask for less, or for a faster drive: a test ends after its volume or time"
+                "use a smaller volume or time, or a faster drive: a test ends after its volume or time"
             }
             SimError::NotSimulated { .. } => {
-                "give each test beside another a duration or volume, or leave `start = \"beside\"` out"
+                "give each concurrent test a duration or volume, or omit `start = \"beside\"`"
             }
         };
         StudyError::new(location, message).hint(hint)

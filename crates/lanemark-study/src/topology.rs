@@ -18,9 +18,10 @@ const PROCESSOR: &str = "the processor";
 pub(crate) fn check_link(link: &NamedLink, known: &[NamedLink]) -> Result<(), String> {
     match known.iter().find(|other| other.name == link.name) {
         None => Ok(()),
-        Some(other) => {
-            Err(format!("link `{}` is there twice, to {} and to {}", link.name, other.to, link.to))
-        }
+        Some(other) => Err(format!(
+            "link `{}` is defined twice, to {} and to {}",
+            link.name, other.to, link.to
+        )),
     }
 }
 
@@ -38,7 +39,7 @@ pub(crate) fn check_way(
         let parent = parent_of(behind, index);
         if behind[..index].iter().any(|before| before.name == link.name) {
             let message = format!(
-                "the way to port `{name}` goes round in a loop: link `{}` leads from {parent} back to {}",
+                "the path to port `{name}` is a loop: link `{}` leads from {parent} back to {}",
                 link.name, link.to
             );
             return Err(
@@ -51,8 +52,8 @@ pub(crate) fn check_way(
         });
         if let Some((port, other)) = ways.into_iter().find(|(_, other)| *other != parent) {
             let message = format!(
-                "link `{}` to {} would come from two places: from {other} on the way to port `{}` and from {parent} \
-                 on the way to port `{name}`",
+                "link `{}` to {} would have two origins: {other} on the path to port `{}` and \
+                 {parent} on the path to port `{name}`",
                 link.name, link.to, port.name
             );
             return Err(

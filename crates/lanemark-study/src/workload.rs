@@ -75,7 +75,7 @@ pub fn scenario(file: &str, text: &str) -> Result<Vec<Fault>, StudyError> {
     document.read("scenario", None, |root| {
         if !root.has("fault") {
             let location = Location::file(document.file());
-            return Err(StudyError::new(location, "nothing goes wrong in it")
+            return Err(StudyError::new(location, "it contains no faults")
                 .hint("add [[fault]] tables, each with its kind and time"));
         }
         let faults = fault::faults(root)?;
@@ -137,7 +137,7 @@ fn tables(root: &Section<'_>, id: &str) -> Result<Workload, StudyError> {
     let tests = root.each("test", |section, tests: &[Test]| {
         let test = test(section, defaults.as_ref(), transactions.as_ref())?;
         if tests.iter().any(|other| slug(&other.name) == slug(&test.name)) {
-            return Err(section.error("name", format!("test `{}` is there twice", test.name)));
+            return Err(section.error("name", format!("test `{}` is defined twice", test.name)));
         }
         Ok(test)
     })?;
@@ -247,7 +247,7 @@ fn rounds(layers: &Layers<'_, '_>) -> Result<Option<Rounds>, StudyError> {
             Ok(Some(Rounds { length, tracked: tracked.unwrap_or_default() }))
         }
         (None, Some(_)) => Err(section
-            .error("track", "there are no rounds whose figure could be followed".to_owned())
+            .error("track", "there are no rounds whose figure could be tracked".to_owned())
             .hint("give round, \"60 s\" for example")),
         (None, None) => Ok(None),
     }
@@ -291,7 +291,7 @@ boot = \"100 ms\"
     #[test]
     fn what_is_wrong_in_a_scenario_is_told_with_its_place() {
         let told = |text: &str| scenario("a.toml", text).unwrap_err().to_string();
-        assert!(told("").contains("nothing goes wrong"));
+        assert!(told("").contains("it contains no faults"));
         let other = format!("{SCENARIO}\n[workload]\nname = \"x\"\n");
         assert!(told(&other).contains("workload"), "{}", told(&other));
         let late = SCENARIO.replace("5 s", "2 days");

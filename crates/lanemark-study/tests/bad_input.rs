@@ -1,4 +1,4 @@
-//! Whatever is wrong in a file is told with its place and with what would be right.
+//! Every error in a file is reported with its position and with a correction.
 
 use std::fs;
 use std::path::Path;
@@ -100,7 +100,7 @@ fn what_no_hard_disk_can_be_is_told_with_its_place_and_its_bound() {
     says(
         "value = 1950,",
         "value = 1900,",
-        "drive.capacity = 1 TB: at most 986.628 GB, what the tracks hold",
+        "drive.capacity = 1 TB: at most 986.628 GB, the capacity of the tracks",
     );
     says("kind     = \"hdd\"", "kind     = \"hd\"", "unknown kind `hd` | did you mean `hdd`?");
 }
@@ -119,12 +119,12 @@ fn priors_that_no_drive_can_follow_from_are_told_with_their_place() {
     let controller = |from: &str, to: &str, expected: &str| {
         system_says(RATED, "library/priors/controllers.toml", from, to, expected);
     };
-    controller("\"260 MB/s\"", "\"0 MB/s\"", "is no quantity above zero");
+    controller("\"260 MB/s\"", "\"0 MB/s\"", "is not a quantity above zero");
     controller("= \"4 MiB\"", "= \"16 XB\"", "`XB` is not a unit");
     controller("[\"220 MB/s\", \"270 MB/s\"]", "[\"270 MB/s\", \"220 MB/s\"]", "range");
     controller("value = 35000", "value = -35000", "-35000");
     let (emptying, nothing) = ("{ value = \"22%\"", "{ value = \"0%\"");
-    controller(emptying, nothing, "`beside_emptying`: 0%: is no quantity above zero");
+    controller(emptying, nothing, "`beside_emptying`: 0%: is not a quantity above zero");
     let disks = |from: &str, to: &str, expected: &str| {
         system_says(RATED, "library/priors/disks.toml", from, to, expected);
     };
@@ -163,7 +163,7 @@ fn a_setup_that_no_pcie_link_can_have_is_told_with_the_bounds() {
     }
     let expected = "34:14: round_trip = 2 ms: must be from 1 ns to 1 ms";
     says("tags = 32\nround_trip = \"2 ms\"", expected);
-    let expected = "round_trip = 2 us: neither `tags` nor `posted_credits` is given | give what";
+    let expected = "round_trip = 2 us: neither `tags` nor `posted_credits` is given | give the";
     says("round_trip = \"2 us\"", expected);
 }
 
@@ -217,11 +217,11 @@ fn what_nvme_queues_cannot_be_is_told_with_its_place_and_its_bound() {
         ),
         (
             format!("{weights}\n"),
-            format!("{place}11: `weights` is nothing to round robin | add `arbitration"),
+            format!("{place}11: `weights` has no effect on round robin | add `arbitration"),
         ),
         (
             "classes = [\"high\"]".to_owned(),
-            format!("{place}11: `classes` is nothing to round robin"),
+            format!("{place}11: `classes` has no effect on round robin"),
         ),
         (
             format!("classes = [\"hihg\"]\n{weighted}\n{weights}"),
@@ -231,7 +231,9 @@ fn what_nvme_queues_cannot_be_is_told_with_its_place_and_its_bound() {
             format!(
                 "classes = [\"low\", \"low\", \"low\", \"low\", \"low\"]\n{weighted}\n{weights}"
             ),
-            format!("{place}11: 5 classes: must be at most one a queue | there are 4 queues"),
+            format!(
+                "{place}11: 5 classes: must be at most one for each queue | there are 4 queues"
+            ),
         ),
         (
             "coalescing_threshold = 257\ncoalescing_time = \"100 us\"".to_owned(),
@@ -440,13 +442,13 @@ fn a_workload_that_cannot_be_run_is_told_with_its_place() {
         "repeats = 0",
         "repeats = 0: must be a whole number from 1 to 1000",
     );
-    workload_says("\"512K read\"", "\"Seq read\"", "test `Seq read` is there twice");
+    workload_says("\"512K read\"", "\"Seq read\"", "test `Seq read` is defined twice");
     let add = |keys: &str, expected: &str| {
         workload_says("read    = \"100%\"", &format!("read    = \"100%\"\n{keys}"), expected);
     };
-    add("track = \"iops\"", "there are no rounds whose figure could be followed");
+    add("track = \"iops\"", "there are no rounds whose figure could be tracked");
     add("round = \"1 s\"\ntrack = \"iop\"", "unknown track `iop`");
-    add("round = \"1 s\"", "none beside round");
+    add("round = \"1 s\"", "not together with `round`");
     add(
         "interval = \"often\"",
         "interval = often: must be a time such as \"1 s\", or \"automatic\"",
@@ -484,7 +486,7 @@ fn a_study_that_does_not_hang_together_is_told_with_its_place() {
     );
     study_says("system = \"sata\"", "system = \"stat\"", "unknown system `stat`");
     study_says("figure    = \"NV002\"", "figure    = \"NV099\"", "unknown figure `NV099`");
-    study_says("id     = \"NV003\"", "id     = \"NV001\"", "figure `NV001` is there twice");
+    study_says("id     = \"NV003\"", "id     = \"NV001\"", "figure `NV001` is defined twice");
     study_says("value  = \"533 MB/s\"", "value  = \"0 MB/s\"", "must be above zero");
     study_says(
         "[\"sata\", \"nvme\"]",
@@ -520,8 +522,8 @@ fn power_that_cannot_be_is_told_with_its_place() {
     says("\"70 mW\"", "\"70 mWh\"", "`mWh` is not a unit of power; use one of uW, mW, W, kW");
     says("\"70 mW\"", "\"2 W\"", "drive.power.state.power = 2 W: at most 1 W");
     says("\"1.2 s\"", "\"200 ms\"", "drive.power.state.after = 200 ms: at least 275.5 ms");
-    says("name  = \"PS4\"", "name  = \"PS3\"", "state `PS3` is there twice");
-    says("name  = \"PS4\"", "name  = \"idle\"", "what a drive is besides its states");
+    says("name  = \"PS4\"", "name  = \"PS3\"", "state `PS3` is defined twice");
+    says("name  = \"PS4\"", "name  = \"idle\"", "are reserved names");
     says("entry = {", "entrance = {", "unknown key `entrance`");
     let laptop = "samsung-850-pro-1tb@laptop-2014:sata";
     let file = "library/platforms/laptop-2014.toml";

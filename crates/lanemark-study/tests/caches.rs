@@ -1,5 +1,5 @@
 //! Each TLC or QLC client drive of the library states its pseudo-SLC cache: the part that a full drive has too, and the
-//! part that grows while the drive is not full; or that it has none.
+//! part that grows while the drive is not full; or that it lacks a cache.
 
 use lanemark_study::Library;
 use lanemark_study::library::Kind;

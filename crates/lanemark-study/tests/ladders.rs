@@ -35,7 +35,7 @@ const PORTS: [&str; 4] =
 /// The buffer of drives that are written to.
 const BUFFER: Bytes = Bytes::mebi(2);
 
-/// Makes a part so many times as fast.
+/// Makes a part faster by this factor.
 type Faster = fn(&mut SystemSpec, u64);
 
 /// Parts that the ladders make faster.
@@ -157,7 +157,7 @@ fn rungs(spec: &SystemSpec, test: &Test, faster: Faster, seed: u64) -> Vec<f64> 
     RUNGS.iter().map_while(rung).collect()
 }
 
-/// Climbs so many ladders of library drives, chosen from `seed`; how many had two rungs, and what was lost where.
+/// Climbs `count` ladders of library drives, chosen from `seed`; how many had two rungs, and what was lost where.
 fn climb(count: u64, seed: u64, requests: u64) -> (usize, Vec<String>) {
     let systems = systems();
     assert!(systems.len() > 30, "{} drives have a port", systems.len());
@@ -292,7 +292,7 @@ fn part(name: &str) -> Faster {
 }
 
 /// Two requests of two commands each over two phys, reads and writes: as soon as a write is answered before the host has
-/// asked for its next command, another command goes first at the link. A driver of a quarter of the time asks in time, and
+/// requested its next command, another command goes first at the link. A driver of a quarter of the time is early, and
 /// the step that lost loses nothing. Flash that programs at once shows that the media have no part in it.
 #[test]
 fn two_commands_over_two_phys_change_their_order() {

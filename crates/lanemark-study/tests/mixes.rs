@@ -48,15 +48,15 @@ fn sizes_stand_in_place_of_a_block() {
 fn sizes_that_are_none_are_told() {
     let sizes = |list: &str| format!("pattern = \"random\"\nsizes = {list}");
     for (name, list, expected) in [
-        ("a", "[\"4 KiB\"]", "`4 KiB` is no size with a share | write both, \"4 KiB 67%\""),
-        ("b", "[\"4 KiB x\"]", "`4 KiB x` is no size with a share"),
+        ("a", "[\"4 KiB\"]", "`4 KiB` is not a size with a share | write both, \"4 KiB 67%\""),
+        ("b", "[\"4 KiB x\"]", "`4 KiB x` is not a size with a share"),
         ("c", "[\"1000 B 50%\"]", "block = 1 kB: a multiple of 512 B from 512 B to 64 MiB"),
         ("d", "[\"4 KiB 0%\"]", "shares above 0%"),
     ] {
         says(name, &sizes(list), expected);
     }
     let both = format!("{PLAIN}\nsizes = [\"4 KiB 50%\"]");
-    says("e", &both, "block: the test has sizes already");
+    says("e", &both, "block: the test already has sizes");
 }
 
 #[test]
@@ -86,7 +86,7 @@ fn a_rate_that_is_none_is_told() {
         ("i", "rate = \"0/s\"", "rate = 0: above 0 and at most 1,000,000,000 a second"),
         ("j", "arrivals = \"poisson\"", "there is no rate at which requests could arrive"),
         ("k", "rate = \"5/s\"\narrivals = \"often\"", "arrivals"),
-        ("l", "rate = \"5/s\"\nthink = \"1 ms\"", "none beside rate"),
+        ("l", "rate = \"5/s\"\nthink = \"1 ms\"", "not together with `rate`"),
     ] {
         says(name, &format!("{PLAIN}\n{keys}"), expected);
     }
@@ -115,7 +115,7 @@ fn a_copy_says_where_it_goes() {
     for (name, more, expected) in [
         ("copy-1", "copy_to = \"32 MiB\"", "outside of the span that is copied"),
         ("copy-2", "copy_to = \"64 MiB\"\nread = \"100%\"", "each block is read and written"),
-        ("copy-3", "copy_to = \"64 MiB\"\nflush_every = 3", "none in a copy"),
+        ("copy-3", "copy_to = \"64 MiB\"\nflush_every = 3", "not allowed in a copy"),
     ] {
         says(name, &format!("{keys}\n{more}"), expected);
     }
@@ -144,7 +144,7 @@ fn patterns_that_are_none_are_told() {
         ("t", "\"sideways\"", "pattern"),
         ("u", "{ pareto = 1.5 }", "above 0 and below 1"),
         ("v", "{ normal = \"0%\" }", "normal"),
-        ("w", "{ zones = [\"50%\"] }", "`50%` is no zone | write the share of requests"),
+        ("w", "{ zones = [\"50%\"] }", "`50%` is not a zone | write the share of requests"),
         ("x", "{ zones = [] }", "zones"),
         ("y", "{ zipf = 0.9, theta = 2 }", "unknown key `theta`"),
     ] {

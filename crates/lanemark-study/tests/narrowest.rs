@@ -1,4 +1,4 @@
-//! The narrowest hop of drives behind a shared uplink is the same by its law, in the tree and in a run.
+//! The bottleneck of drives behind a shared uplink is the same by its formula, in the tree and in a run.
 
 use std::path::Path;
 
@@ -6,7 +6,7 @@ use lanemark_schema::result::{HopId, PathHop, Provenance, TopologyNode};
 use lanemark_study::system::{NamedAt, SystemName};
 use lanemark_study::{Library, Location, System, path, workload};
 
-/// The links of the tree that are the narrowest hop, each with how many there are.
+/// Collects the links of the tree that are the bottleneck.
 fn marked<'a>(node: &'a TopologyNode, narrow: HopId, found: &mut Vec<&'a str>) {
     found.extend(node.link.as_deref().filter(|_| node.on_path && node.hop == Some(narrow)));
     node.children.iter().for_each(|child| marked(child, narrow, found));

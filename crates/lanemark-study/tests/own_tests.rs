@@ -1,4 +1,4 @@
-//! Studies with tests of their own, faults of one system, and no publication.
+//! Studies with their own tests, faults of one system, and no publication.
 
 use lanemark_study::{Library, Study, StudyError};
 
@@ -42,7 +42,7 @@ fn a_study_may_have_its_tests_in_itself_and_faults_of_one_system() {
 #[test]
 fn what_is_wrong_in_it_is_told_with_its_place() {
     let both = error("question = \"Which?\"", "question = \"Which?\"\nworkload = \"quick\"");
-    assert!(both.to_string().contains("tests of its own"), "{both}");
+    assert!(both.to_string().contains("has its own tests"), "{both}");
     assert!(both.location.position.is_some());
     let block = error("block = \"4 KiB\"", "block = \"4\"");
     assert_eq!(block.location.position.unwrap().0, 16, "{block}");

@@ -40,7 +40,7 @@ fn pio_is_read_as_written_and_only_for_sata() {
     says("commands = \"pio\", pio_block = 1", "pio_block = 1: `1` has no unit");
     let nvme = "library/drives/samsung-950-pro-512gb.toml";
     let to = "protocol = \"nvme\", commands = \"pio\",";
-    let expected = "PIO is SATA's and does not run over PCIe 3.0 x4";
+    let expected = "PIO is a mode of SATA and does not run over PCIe 3.0 x4";
     system_says(NVME, nvme, "protocol = \"nvme\",", to, expected);
 }
 
@@ -51,7 +51,7 @@ fn a_frame_fifo_is_read_as_written_and_needs_a_rate() {
     let unlimited = "library/drives/unlimited-sata.toml";
     let system = "unlimited-sata@workstation-z170:sata";
     let spoilt = Spoilt::new(unlimited, from, &port("\"2 KiB\""));
-    let expected = "frame_fifo = 2 KiB: no rate of [data_path] is given | give the rates";
+    let expected = "frame_fifo = 2 KiB: the rates of [data_path] are missing | give the rates";
     let seen = spoilt.shown(&spoilt.system(system).unwrap_err());
     assert!(seen.contains(expected), "{seen}");
     let path = spoilt.path(unlimited);
@@ -69,7 +69,7 @@ fn a_frame_fifo_is_read_as_written_and_needs_a_rate() {
     says("2048", "frame_fifo = 2048: `2048` has no unit");
     let nvme = "library/drives/samsung-950-pro-512gb.toml";
     let to = "protocol = \"nvme\", frame_fifo = \"2 KiB\",";
-    let expected = "frame_fifo = 2 KiB: frames over PCIe 3.0 x4 are never held";
+    let expected = "frame_fifo = 2 KiB: frames over PCIe 3.0 x4 are never paused";
     system_says(NVME, nvme, "protocol = \"nvme\",", to, expected);
 }
 
@@ -126,7 +126,7 @@ fn namespaces_are_read_as_written_and_only_for_nvme() {
     says("[\"2 TB\"]", "namespaces: 2 TB: must be a multiple of 512 B up to");
     says("[100]", "`namespaces` must be a list of texts");
     says("\"100 GB\"", "`namespaces` must be a list of texts");
-    let expected = "`namespaces`: AHCI has none, only NVMe | leave it out";
+    let expected = "`namespaces`: AHCI has no namespaces, only NVMe | omit it";
     system_says(SATA, DRIVE, from, &to("[\"256 GB\"]"), expected);
 }
 
@@ -139,7 +139,7 @@ fn a_test_that_does_not_fit_a_namespace_is_told_with_it() {
     let system = spoilt.system(NVME).unwrap();
     let error = system.run(&workload, Provenance::default()).unwrap_err();
     let seen = spoilt.shown(&error);
-    assert!(seen.contains("ends behind the 128 MiB of namespace 2 | use a smaller span"), "{seen}");
+    assert!(seen.contains("ends beyond the 128 MiB of namespace 2 | use a smaller span"), "{seen}");
 }
 
 const KIOXIA: &str = "library/drives/kioxia-rm5-960gb.toml";
@@ -195,7 +195,7 @@ fn a_way_that_fails_is_read_and_told() {
     let told = system.warnings.iter().map(ToString::to_string).collect::<Vec<_>>();
     assert_eq!(told, ["port sas fails after 5 ms, and sas-2 takes its commands"]);
     let alone = spoilt.shown(&spoilt.system("kioxia-rm5-960gb@dell-r730xd:sas").unwrap_err());
-    let expected = "port `sas` of Dell PowerEdge R730xd fails after 5 ms, and KIOXIA RM5 960GB has no other way";
+    let expected = "port `sas` of Dell PowerEdge R730xd fails after 5 ms, and KIOXIA RM5 960GB has no other path";
     assert!(alone.contains(expected), "{alone}");
     let file = spoilt.path(DELL);
     let text = fs::read_to_string(&file).unwrap();
@@ -213,8 +213,8 @@ fn two_ports_that_cannot_be_are_told_with_both() {
         let seen = spoilt.shown(&spoilt.system(system).unwrap_err());
         assert!(seen.contains(expected), "\n  seen: {seen}\nwanted: {expected}");
     };
-    let expected = "Intel SSD DC S4500 960GB has one port and cannot stand in `sata` and `sata-2` of Dell PowerEdge \
-                    R730xd | a drive has two with `ports = 2`";
+    let expected = "Intel SSD DC S4500 960GB has one port and cannot be in `sata` and `sata-2` of \
+                    Dell PowerEdge R730xd | a drive with `ports = 2`";
     says("intel-s4500-960gb@dell-r730xd:sata|sata-2", expected);
     let expected =
         "port `sas` of Dell PowerEdge R730xd is taken twice, by both ports of KIOXIA RM5 960GB";
@@ -246,9 +246,9 @@ fn the_keys_of_a_second_port_are_held_to_their_bounds() {
     says("ports = 2, multipath = \"robin\"", "must be \"round-robin\" or \"failover\"");
     says(
         "multipath = \"failover\"",
-        "`multipath` is nothing to a drive with one port | add `ports",
+        "`multipath` has no effect on a drive with one port | add `ports",
     );
-    says("path_timeout = \"5 s\"", "`path_timeout` is nothing to a drive with one port");
+    says("path_timeout = \"5 s\"", "`path_timeout` has no effect on a drive with one port");
     says("ports = 2, path_timeout = 5", "path_timeout = 5: `5` has no unit");
     let expected = "ports = 2: SAS 12 Gb/s cannot be split in two";
     system_says(BOTH, KIOXIA, "phys = 2", "phys = 1", expected);

@@ -1,5 +1,5 @@
 //! The reference of all keys in docs/reference is what the readers ask for, each with its sentence of keys.toml.
-//! `LANEMARK_REFERENCE=write` writes it anew.
+//! `LANEMARK_REFERENCE=write` writes it again.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
@@ -18,12 +18,12 @@ use lanemark_study::{
 use toml::Spanned;
 use toml::de::{DeString, DeTable, DeValue};
 
-/// A sweep's file, of which the tree has none.
+/// A sweep's file, which is not in the tree.
 const SWEEP: &str = "[sweep]\nsystem = \"samsung-950-pro-512gb@workstation-z170:m2\"\n\
     workload = \"quick:rnd4k-q32t1-read\"\n\n[[axis]]\nname = \"queue_depth\"\nrange = \"1..8*2\"\n\n\
     [[axis]]\nname = \"threads\"\nvalues = [1, 2]\n\n\
     [[set]]\nparameter = \"drive.flash.read\"\nvalue = \"50 us\"\n";
-/// A study with tests of its own, as a page saves it.
+/// A study with its own tests, as a page saves it.
 const OWN_TESTS: &str = "[study]\ntitle = \"Own\"\nquestion = \"Which?\"\n\n\
     [workload]\nname = \"Own\"\nrepeats = 1\naverage = \"mean\"\n\n\
     [[test]]\nname = \"a\"\nblock = \"4 KiB\"\npattern = \"random\"\nread = \"100%\"\n\
@@ -156,7 +156,7 @@ fn is_below(root: &str, table: &str) -> bool {
     table.strip_prefix(root).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
 }
 
-/// The kinds of value of a key in one text. Whole numbers whose bounds depend on other values are told once.
+/// The kinds of value of a key in one text. Whole numbers whose bounds depend on other values are listed once.
 fn kinds_of(about: &AskedKey) -> String {
     let high = |kind: &str| {
         let (low, high) = kind.strip_prefix("a whole number from ")?.split_once(" to ")?;

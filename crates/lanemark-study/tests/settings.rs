@@ -109,12 +109,12 @@ fn how_full_a_drive_is_belongs_to_a_condition_that_fills_it() {
     for (before, value, wanted) in [
         (&random[..], "50%", ""),
         (&random, "100%", ""),
-        (&random, "0.5%", "per cent, from \"1%\" to \"100%\""),
-        (&random, "-1%", "per cent, from \"1%\" to \"100%\""),
-        (&random, "nan%", "per cent, from \"1%\" to \"100%\""),
-        (&random, "101%", "per cent, from \"1%\" to \"100%\""),
-        (&random, "half", "per cent, from \"1%\" to \"100%\""),
-        (&[], "50%", "is of a drive whose condition is `sequential` or `random`"),
+        (&random, "0.5%", "a percentage from \"1%\" to \"100%\""),
+        (&random, "-1%", "a percentage from \"1%\" to \"100%\""),
+        (&random, "nan%", "a percentage from \"1%\" to \"100%\""),
+        (&random, "101%", "a percentage from \"1%\" to \"100%\""),
+        (&random, "half", "a percentage from \"1%\" to \"100%\""),
+        (&[], "50%", "is only for a drive whose condition is `sequential` or `random`"),
     ] {
         let all: Vec<_> = before.iter().copied().chain([("drive.state.filled", value)]).collect();
         let seen = settings_say(system, &all);
@@ -127,16 +127,16 @@ fn a_share_beside_collection_is_a_share_of_a_drive_that_is_not_simulated_to_coll
     let system = "samsung-950-pro-512gb@workstation-z170:m2";
     let random = [("drive.state.condition", "random")];
     let fresh = &[][..];
-    let of_fresh = "of fresh and purged drives";
+    let of_fresh = "for fresh and purged drives";
     for (before, value, wanted) in [
         (fresh, "25%", ""),
         (fresh, "100%", ""),
-        (fresh, "0%", "per cent, from \"1%\" to \"100%\""),
-        (fresh, "0.5%", "per cent, from \"1%\" to \"100%\""),
-        (fresh, "-1%", "per cent, from \"1%\" to \"100%\""),
-        (fresh, "nan%", "per cent, from \"1%\" to \"100%\""),
-        (fresh, "150%", "per cent, from \"1%\" to \"100%\""),
-        (fresh, "0.25", "per cent, from \"1%\" to \"100%\""),
+        (fresh, "0%", "a percentage from \"1%\" to \"100%\""),
+        (fresh, "0.5%", "a percentage from \"1%\" to \"100%\""),
+        (fresh, "-1%", "a percentage from \"1%\" to \"100%\""),
+        (fresh, "nan%", "a percentage from \"1%\" to \"100%\""),
+        (fresh, "150%", "a percentage from \"1%\" to \"100%\""),
+        (fresh, "0.25", "a percentage from \"1%\" to \"100%\""),
         (&random, "25%", of_fresh),
     ] {
         let share = ("drive.translation.beside_collection", value);
@@ -146,7 +146,7 @@ fn a_share_beside_collection_is_a_share_of_a_drive_that_is_not_simulated_to_coll
     }
     let share = [("drive.translation.beside_collection", "25%")];
     let seen = settings_say("intel-optane-905p-960gb@workstation-z170:m2", &share);
-    assert!(seen.contains("not of 3D XPoint"), "{seen}");
+    assert!(seen.contains("not for 3D XPoint"), "{seen}");
 }
 
 #[test]

@@ -18,35 +18,37 @@ fn a_port_behind_a_link_that_is_not_there_gets_the_nearest() {
 
 #[test]
 fn a_way_that_goes_round_is_told_with_its_link() {
-    let expected = "dell-r730xd.toml:65:10: the way to port `sas` goes round in a loop: link `dmi` leads from SAS \
-                    adapter (`hba`) back to C610 chipset | name each link once";
+    let expected = "dell-r730xd.toml:65:10: the path to port `sas` is a loop: link `dmi` leads \
+                    from SAS adapter (`hba`) back to C610 chipset | name each link once";
     system_says(SAS, DELL, BEHIND_HBA, "behind = [\"dmi\", \"hba\", \"dmi\"]", expected);
     let platform = "library/platforms/workstation-z170.toml";
     let (from, to) = ("\"pcie-slot\"", "\"pcie-slot\"\nbehind = [\"dmi\", \"dmi\"]");
-    let expected = "round in a loop: link `dmi` leads from Intel Z170 (`dmi`) back to Intel Z170";
+    let expected = "is a loop: link `dmi` leads from Intel Z170 (`dmi`) back to Intel Z170";
     system_says(NVME, platform, from, to, expected);
 }
 
 /// Two links that are each behind the other, on the ways to two ports.
 #[test]
 fn links_behind_each_other_come_from_two_places() {
-    let expected = "dell-r730xd.toml:65:10: link `dmi` to C610 chipset would come from two places: from the processor \
-                    on the way to port `sata` and from SAS adapter (`hba`) on the way to port `sas`";
+    let expected = "dell-r730xd.toml:65:10: link `dmi` to C610 chipset would have two origins: the \
+                    processor on the path to port `sata` and SAS adapter (`hba`) on the path to \
+                    port `sas`";
     system_says(SAS, DELL, BEHIND_HBA, "behind = [\"hba\", \"dmi\"]", expected);
 }
 
 #[test]
 fn a_link_with_two_parents_is_told_with_both() {
     // The first port is behind the chipset, the second behind the processor itself.
-    let expected = "dell-r730xd.toml:70:10: link `hba` to SAS adapter would come from two places: from C610 chipset (`dmi`) \
-                    on the way to port `sas` and from the processor on the way to port `sas-2` (name the links";
+    let expected = "dell-r730xd.toml:70:10: link `hba` to SAS adapter would have two origins: C610 \
+                    chipset (`dmi`) on the path to port `sas` and the processor on the path to \
+                    port `sas-2` (name the links";
     system_says(SAS, DELL, BEHIND_HBA, "behind = [\"dmi\", \"hba\"]", expected);
 }
 
 #[test]
 fn a_link_that_is_there_twice_is_told_with_both_far_ends() {
     let (from, to) = ("name             = \"hba\"", "name             = \"dmi\"");
-    let expected = "link `dmi` is there twice, to C610 chipset and to SAS adapter";
+    let expected = "link `dmi` is defined twice, to C610 chipset and to SAS adapter";
     system_says(SAS, DELL, from, to, expected);
     // A key that is there twice is none of TOML.
     let twice = "behind = [\"hba\"]\nbehind = [\"dmi\"]";
@@ -57,7 +59,7 @@ fn a_link_that_is_there_twice_is_told_with_both_far_ends() {
 fn a_link_that_names_its_parent_is_told_where_ways_are_written() {
     let (from, to) = ("to               = \"SAS", "behind = [\"dmi\"]\nto               = \"SAS");
     let expected =
-        "a link does not say what it is behind: the ports do | list the links on the way in";
+        "a link does not state its position: the ports do | list the links on the path in";
     system_says(SAS, DELL, from, to, expected);
 }
 
@@ -71,7 +73,7 @@ fn a_port_that_is_taken_twice_is_told_with_both_drives() {
     assert!(seen.contains(expected), "{seen}");
     let platform = "library/platforms/workstation-z170.toml";
     let (from, to) = ("name   = \"sata-2\"", "name   = \"sata\"");
-    system_says(SATA, platform, from, to, "port `sata` is there twice");
+    system_says(SATA, platform, from, to, "port `sata` is defined twice");
 }
 
 #[test]

@@ -25,7 +25,7 @@ fn the_library_has_the_papers_database() {
     let load = transactions();
     let sizes: u64 = load.pages.iter().map(|class| class.size.get()).sum();
     assert_eq!(load.buffer, Bytes(10_000_000_000));
-    // Stock and customers are three quarters of the data; the lines of old orders, which nobody visits, are left out.
+    // Stock and customers are three quarters of the data; the lines of old orders, never visited, are omitted.
     assert!((70e9..80e9).contains(&(sizes as f64)), "{sizes}");
     let visits = |name: &str| load.pages.iter().find(|class| class.name == name).unwrap().visits;
     let share = |cards: f64| cards / 23.0;

@@ -76,7 +76,7 @@ fn what_no_usb_port_can_be_is_told() {
 #[test]
 fn a_drive_that_the_bridge_does_not_speak_to_is_told() {
     let nvme = "library/drives/samsung-950-pro-512gb.toml";
-    let expected = "speaks AHCI, and the bridge of port `usb-10g-nvme` NVMe";
+    let expected = "speaks AHCI, but the bridge of port `usb-10g-nvme` speaks NVMe";
     system_says(ENCLOSED_NVME, nvme, "protocol = \"nvme\",", "protocol = \"ahci\",", expected);
 }
 

@@ -89,7 +89,7 @@ fn volumes_that_cannot_be_are_told() {
     says(&format!("mirror-64KiB:{DRIVE}:m2+m2-2"), hint);
     says(&format!("stripe-64:{DRIVE}:m2+m2-2"), "`stripe-64`: `64` has no unit");
     says(&format!("stripe-:{DRIVE}:m2+m2-2"), hint);
-    says(&format!("mirror:{DRIVE}:m2"), "volume = 1 drive: a mirror needs two drives or more");
+    says(&format!("mirror:{DRIVE}:m2"), "volume = 1 drive: a mirror needs at least two drives");
     says(&format!("stripe-6KiB:{DRIVE}:m2+m2-2"), "volume.chunk = 6 KiB: a multiple of 4 KiB");
     says(&format!("stripe-0B:{DRIVE}:m2+m2-2"), "volume.chunk = 0 B: a multiple of 4 KiB");
     says(&format!("stripe-4TiB:{DRIVE}:m2+m2-2"), "the smallest drive");
@@ -101,5 +101,5 @@ fn a_test_behind_the_end_of_a_volume_is_told() {
     let mut workload = workload::open(&Library::built_in(), "data-sheet:rnd4k-q1t1-read").unwrap();
     workload.tests[0].offset = Bytes(1_000_000_000_000);
     let error = system.run(&workload, Provenance::default()).unwrap_err();
-    assert!(error.to_string().contains("behind the volume's"), "{error}");
+    assert!(error.to_string().contains("beyond the volume's"), "{error}");
 }

@@ -110,7 +110,7 @@ impl FromStr for Format {
 
     fn from_str(text: &str) -> Result<Self, String> {
         let known = Self::ALL.into_iter().find(|format| format.name() == text);
-        known.ok_or_else(|| format!("use one of {}", names()))
+        known.ok_or_else(|| format!("expected one of {}", names()))
     }
 }
 

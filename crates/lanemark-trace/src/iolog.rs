@@ -67,7 +67,7 @@ impl Iolog {
             b"wait" => {
                 return Err(action
                     .fault("no wait in version 3")
-                    .hint("remove the line; the timestamps say when requests come"));
+                    .hint("remove the line; the timestamps define the times of requests"));
             }
             _ => {
                 return Err(

@@ -109,7 +109,7 @@ impl<R: Read> Read for Unpacked<R> {
         self.given += read as u64;
         if self.given > FREE && self.given / RATIO > self.taken() {
             let message = format!(
-                "it unpacks to more than {RATIO} times its size, as no recorded trace does; if it is one, unpack it first"
+                "it unpacks to more than {RATIO} times its size, unlike any recorded trace; if it is a trace, unpack it first"
             );
             return Err(io::Error::other(message));
         }

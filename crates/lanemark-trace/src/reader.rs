@@ -172,10 +172,13 @@ impl<R: BufRead> Reader<R> {
                 FirstLine::Of(format) => format,
                 FirstLine::FiveNumbers => self.five_numbers()?,
                 FirstLine::Unknown => {
-                    let fault = Fault::line(format!("`{}` begins no known format", shown(line)));
+                    let fault = Fault::line(format!(
+                        "`{}` is not the beginning of a known format",
+                        shown(line)
+                    ));
                     let mut error = self.error(fault);
                     error.hint = Some(format!(
-                        "if it is one of {}, say so by --format (--trace-format of bench)",
+                        "if it is one of {}, give --format (--trace-format of bench)",
                         names()
                     ));
                     return Err(error);
@@ -204,9 +207,8 @@ impl<R: BufRead> Reader<R> {
             "five whole numbers, {} requests in {span} units of time: MQSim's would be ns, and DiskSim's ms",
             times.len(),
         )));
-        error.hint = Some(
-            "say which by --format mqsim or --format disksim (--trace-format of bench)".to_owned(),
-        );
+        error.hint =
+            Some("give --format mqsim or --format disksim (--trace-format of bench)".to_owned());
         Err(error)
     }
 
@@ -296,7 +298,7 @@ fn place(
         None => None,
         Some(time) => Some(clock.instant(time).ok_or_else(|| {
             Fault::line("the time lies more than 213 days after the first")
-                .hint("is the unit of the times the one of this format?")
+                .hint("check that the times have the unit of this format")
         })?),
     };
     let access = Access {

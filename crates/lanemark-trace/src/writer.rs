@@ -31,7 +31,7 @@ impl<W: Write> IologWriter<W> {
     pub fn new(mut output: W, version: IologVersion, files: Vec<String>) -> io::Result<Self> {
         let bad = |name: &&String| name.is_empty() || name.contains(char::is_whitespace);
         if let Some(name) = files.iter().find(bad) {
-            let message = format!("`{name}`: a name in an iolog is one word");
+            let message = format!("`{name}`: a name in an iolog must be one word");
             return Err(io::Error::new(io::ErrorKind::InvalidInput, message));
         }
         let stamp = match version {

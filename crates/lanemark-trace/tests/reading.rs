@@ -1,4 +1,4 @@
-//! A sample of each format is read as it says; what is wrong is told with its place; nothing panics.
+//! A sample of each format is read correctly; each error is reported with its position; no input panics.
 
 use lanemark_schema::units::{Bytes, Duration, Instant};
 use lanemark_schema::workload::{Access, Arrival, Operation};
@@ -20,7 +20,7 @@ fn open<'t>(text: &'t [u8], options: &Options) -> Result<Reader<&'t [u8]>, Trace
     Reader::new("t", text, options)
 }
 
-/// Reads all of `text`, whose format its first line tells.
+/// Reads all of `text`, whose first line determines its format.
 fn read(text: &str) -> Result<Vec<Arrival>, TraceError> {
     open(text.as_bytes(), &Options::default())?.collect()
 }
@@ -241,7 +241,7 @@ fn what_is_wrong_is_told_with_line_column_value_and_hint() {
         (format!("{columns}1,r,0\n"), "t:2:6: the line ends before length"),
         (format!("{columns}1,q,0,1\n"), "t:2:3: operation is `q`; expected read, write, flush"),
         (format!("{columns}1e9,r,0,1\n"), "t:2:1: time is `1e9`; expected a number"),
-        ("what is this\n".to_owned(), "t:1: `what is this` begins no known format"),
+        ("what is this\n".to_owned(), "t:1: `what is this` is not the beginning of a known format"),
         ("\n# nothing\n\n".to_owned(), "t: the trace is empty"),
     ];
     for (text, expected) in cases {

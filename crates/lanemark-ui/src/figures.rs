@@ -92,7 +92,7 @@ impl Figures {
             let values: Vec<f64> = samples.iter().map(value).collect();
             Statistic::of(&values, Average::Mean)
         };
-        let last = samples.last().ok_or_else(|| LabError::run("no request came to its end"))?;
+        let last = samples.last().ok_or_else(|| LabError::run("no request completed"))?;
         let throughput = over(|sample| sample.throughput().0 as f64);
         let mut latency = LatencyHistogram::new();
         samples.iter().for_each(|sample| latency.merge(&sample.latency()));

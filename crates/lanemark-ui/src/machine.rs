@@ -58,7 +58,7 @@ impl Machine {
         let late = |_| {
             let seconds = PATIENCE.as_secs();
             LabError::run(format!("this machine could not be read within {seconds} s"))
-                .hint("`lanemark inspect` in a terminal shows what it waits for")
+                .hint("run `lanemark inspect` in a terminal to see the cause")
         };
         tokio::time::timeout(PATIENCE, work).await.map_err(late)?
     }

@@ -81,8 +81,8 @@ pub struct IntervalTold {
 pub fn read(bytes: Vec<u8>) -> Result<FileTold, LabError> {
     let text = String::from_utf8(bytes).map_err(|error| {
         let at = error.utf8_error().valid_up_to();
-        LabError::input(format!("{NAME}: is no text: byte {at} is no UTF-8"))
-            .hint("drop the .json file that `lanemark bench`, `sim` or `study` saved")
+        LabError::input(format!("{NAME}: is not text: byte {at} is not valid UTF-8"))
+            .hint("use a .json file that `lanemark bench`, `sim` or `study` saved")
     })?;
     weight::check(NAME, &text, HISTOGRAMS_MAX)?;
     let (title, runs) = match results::read_text(NAME, &text)? {
@@ -96,7 +96,7 @@ pub fn read(bytes: Vec<u8>) -> Result<FileTold, LabError> {
     let tests: Vec<TestTold> =
         runs.iter().flat_map(|(label, run)| told(label.as_deref(), run)).take(TESTS_MAX).collect();
     if tests.is_empty() {
-        return Err(LabError::input(format!("{NAME}: has no test that ended")));
+        return Err(LabError::input(format!("{NAME}: contains no test that ended")));
     }
     Ok(FileTold { title, left_out: all - tests.len(), tests })
 }
@@ -298,14 +298,14 @@ mod tests {
         let deep = "[".repeat(200_000);
         let within = format!("{{\"schema_version\": 1, \"workload\": {deep}");
         let cases = [
-            (Vec::new(), "is no JSON"),
-            (vec![0xff, 0xfe, 0x00], "byte 0 is no UTF-8"),
-            (b"\x00\x01\x02".to_vec(), "is no JSON"),
-            (b"{}".to_vec(), "is no Lanemark result"),
-            (b"[1, 2]".to_vec(), "is no Lanemark result"),
+            (Vec::new(), "is not valid JSON"),
+            (vec![0xff, 0xfe, 0x00], "byte 0 is not valid UTF-8"),
+            (b"\x00\x01\x02".to_vec(), "is not valid JSON"),
+            (b"{}".to_vec(), "is not a Lanemark result"),
+            (b"[1, 2]".to_vec(), "is not a Lanemark result"),
             (br#"{"schema_version": 1, "tests": []}"#.to_vec(), "damaged"),
             (deep.into_bytes(), "is no"),
-            (within.into_bytes(), "is no JSON"),
+            (within.into_bytes(), "is not valid JSON"),
             (serde_json::to_vec(&empty).unwrap(), "no test that ended"),
             (serde_json::to_vec(&newer).unwrap(), "schema version 999"),
             (serde_json::to_vec(&wrong).unwrap(), "damaged"),

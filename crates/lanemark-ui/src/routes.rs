@@ -240,9 +240,10 @@ async fn whole(headers: &HeaderMap, body: Body, most: usize) -> Result<Bytes, Pr
         return Err(wrong(StatusCode::BAD_REQUEST, text));
     }
     let read = tokio::time::timeout(BODY_TIME, to_bytes(body, most)).await;
-    let late = |_| wrong(StatusCode::REQUEST_TIMEOUT, "the question did not come whole in time");
+    let late =
+        |_| wrong(StatusCode::REQUEST_TIMEOUT, "the question did not arrive completely in time");
     let long = |_| {
-        let text = format!("the question broke off, or has more than {most} bytes");
+        let text = format!("the question was cut short, or has more than {most} bytes");
         wrong(StatusCode::PAYLOAD_TOO_LARGE, &text)
     };
     read.map_err(late)?.map_err(long)
@@ -299,7 +300,7 @@ async fn study(
 ) -> Result<Response, Problem> {
     let asked: SaveStudy = question(&headers, body).await?;
     if !(1..=usize::from(SLOTS)).contains(&asked.systems.len()) {
-        let text = format!("a study of a page has 1 to {SLOTS} systems");
+        let text = format!("a study from the page has 1 to {SLOTS} systems");
         return Err(wrong(StatusCode::BAD_REQUEST, &text));
     }
     let library = server.library();
@@ -310,7 +311,7 @@ async fn study(
     });
     let made = made.await;
     drop(permit);
-    let broke = |_| Problem::from(LabError::run("the study could not be made"));
+    let broke = |_| Problem::from(LabError::run("the study could not be created"));
     Ok(json(&StudyTold { text: made.map_err(broke)?? }))
 }
 
@@ -353,7 +354,9 @@ fn asker(page: String, slot: u8) -> Result<(String, u8), Problem> {
     match page.len() <= PAGE_MAX && slot < SLOTS {
         true => Ok((page, slot)),
         false => {
-            let text = format!("page has at most {PAGE_MAX} bytes, and slot is below {SLOTS}");
+            let text = format!(
+                "`page` must have at most {PAGE_MAX} bytes, and `slot` must be below {SLOTS}"
+            );
             Err(Problem(StatusCode::BAD_REQUEST, LabError::input(text)))
         }
     }

@@ -32,7 +32,7 @@ pub fn study(
          title    = {}\nquestion = \"How do these systems compare under one load?\"\n\n",
         match names.iter().any(|(_, is_here)| *is_here) {
             true => format!(
-                "# One is this machine, whose file is made before that: lanemark inspect --as-platform {}\n",
+                "# One system is this machine, whose file must be created first: lanemark inspect --as-platform {}\n",
                 machine::FILE
             ),
             false => String::new(),

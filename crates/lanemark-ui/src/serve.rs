@@ -61,7 +61,8 @@ impl Ui {
 
     fn on(ip: IpAddr, port: u16, library: Library, machine: Machine) -> io::Result<Self> {
         if !ip.is_loopback() {
-            let message = format!("{ip} is not loopback; the laboratory is for this machine alone");
+            let message =
+                format!("{ip} is not a loopback address; the laboratory only serves this machine");
             return Err(io::Error::new(io::ErrorKind::InvalidInput, message));
         }
         let listener = std::net::TcpListener::bind(SocketAddr::new(ip, port))?;

@@ -119,7 +119,7 @@ pub fn begin(
                 }
                 Ok(Ok(None)) => return,
                 Ok(Err(error)) => (Told::from(error), true),
-                Err(_) => (Told::from(LabError::run("the simulation broke off")), true),
+                Err(_) => (Told::from(LabError::run("the simulation stopped unexpectedly")), true),
             };
             let mut line = serde_json::to_vec(&told).unwrap_or_default();
             line.push(b'\n');

@@ -42,7 +42,7 @@ pub fn open(library: &Library, name: &str) -> Result<Workload, LabError> {
     };
     match workload.tests.len() <= TESTS_MAX && workload.tests.iter().enumerate().all(is_plain) {
         true => Ok(workload),
-        false => Err(LabError::input(format!("{name}: is more than a page runs"))
+        false => Err(LabError::input(format!("{name}: is too large for the page"))
             .hint(format!("lanemark sim SYSTEM {name} runs it"))),
     }
 }

@@ -1,4 +1,4 @@
-//! Whatever a page may send, the answer is figures or an error: random names, values, tests and faults.
+//! For any request of a page, the answer is figures or an error: random names, values, tests and faults.
 
 mod client;
 

@@ -1,4 +1,4 @@
-//! The page in a browser: it runs without an error, asks for nothing elsewhere, draws what it was told, and is turned by
+//! The page in a browser: it runs without an error, requests nothing elsewhere, draws the answers, and is operated by
 //! keys.
 //!
 //! Needs Chromium. Where it is missing the tests are skipped, and in CI fail.
@@ -79,7 +79,7 @@ fn the_page_draws_the_systems_of_its_address_and_keys_turn_them() {
     browser.value("document.querySelector('#eight').click()");
     browser.wait("document.querySelectorAll('#eight-table tbody tr').length === 8 && !document.querySelector('#eight').disabled");
 
-    // Whatever can be turned has a name for whoever does not see it, and nothing is wider than a telephone.
+    // Every control has a name for users who cannot see it, and nothing is wider than a telephone.
     let nameless = "[...document.querySelectorAll('input, select, button')].filter((one) => !(one.labels?.length || one.textContent.trim() || one.ariaLabel)).length";
     assert_eq!(browser.value(nameless), json!(0));
     let ids = "(() => { const ids = [...document.querySelectorAll('[id]')].map((one) => one.id); return ids.length - new Set(ids).size; })()";
@@ -171,7 +171,7 @@ fn this_machine_is_chosen_by_keys_and_comes_back_with_the_address() {
     browser.ask("Page.navigate", json!({"url": address}));
     browser.wait(&format!("{SETTLED} && {ports}.value === 'nvme0n1'"));
 
-    // Once it cannot be read, that is told, and the system stays as it was.
+    // Once it cannot be read, the page says so, and the system stays as it was.
     std::fs::remove_dir_all(machine.path()).unwrap();
     let first = platform.replace("nth-child(2)", "nth-child(1)");
     browser.value(&format!("{first}.focus()"));

@@ -1,4 +1,4 @@
-//! The server as a program sees it that speaks HTTP: whom it lets in, what it refuses, and that it goes on.
+//! The server as an HTTP client sees it: the clients it accepts, the requests it refuses, and that it continues.
 
 mod client;
 
@@ -45,7 +45,7 @@ fn the_address_sets_a_cookie_that_only_this_site_sends() {
 fn nothing_but_loopback_is_listened_on() {
     let library = lanemark_study::Library::built_in();
     let error = lanemark_ui::Ui::at("0.0.0.0".parse().unwrap(), 0, library).unwrap_err();
-    assert!(error.to_string().contains("not loopback"), "{error}");
+    assert!(error.to_string().contains("not a loopback"), "{error}");
 }
 
 #[test]
@@ -89,7 +89,7 @@ fn a_simulation_is_told_in_lines_and_ends_with_an_interval() {
     let mean = of(last, "latency_mean_us");
     assert!((total / mean - 1.0).abs() < 0.05, "{total} of {mean}");
     assert!(hops.iter().any(|hop| hop["is_narrowest"] == json!(true)));
-    assert!(last["narrowest"].as_str().unwrap().contains("narrowest hop"));
+    assert!(last["narrowest"].as_str().unwrap().contains("bottleneck"));
     assert_eq!(lines[7]["stage"], json!("done"));
 }
 
@@ -329,7 +329,7 @@ fn a_result_file_is_told_and_what_is_too_long_or_none_is_refused() {
         assert_eq!(told["iops"]["value"], own["iops"]["value"]);
     }
     let (status, text) = client.post_text("/api/result", "nothing of that kind");
-    assert!(status == 422 && text.contains("the file: is no JSON"), "{text}");
+    assert!(status == 422 && text.contains("the file: is not valid JSON"), "{text}");
     // A body that is too long is refused by what its head says, before all of it has come.
     let most = lanemark_ui::result_file::FILE_MAX;
     let head = format!(

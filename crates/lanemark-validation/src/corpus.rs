@@ -99,7 +99,7 @@ pub struct Corpus {
 }
 
 impl Half {
-    /// Returns the half's name in tables and saved figures.
+    /// Returns the half's name in the corpus and in saved figures.
     pub fn name(self) -> &'static str {
         match self {
             Self::Development => "development",
@@ -154,7 +154,7 @@ impl Corpus {
             }
             if !CLASSES.contains(&row.text("class")) {
                 return fault(format!(
-                    "the class `{}` is none of {}",
+                    "the class `{}` is not one of {}",
                     row.text("class"),
                     CLASSES.join(", ")
                 ));

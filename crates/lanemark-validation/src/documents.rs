@@ -127,15 +127,15 @@ impl Block {
         let advice = || format!("put the table between `{}` and `{END}`", marker.trim_end());
         let mut found = text.match_indices(&marker);
         let Some((at, _)) = found.next() else {
-            return Err(self.fault("there is no marker".to_owned(), advice()));
+            return Err(self.fault("the marker is missing".to_owned(), advice()));
         };
         if found.next().is_some() {
-            return Err(self.fault("the marker is there twice".to_owned(), advice()));
+            return Err(self.fault("the marker appears twice".to_owned(), advice()));
         }
         let start = at + marker.len();
         let inside = &text[start..];
         let end = inside.find(END).filter(|end| !inside[..*end].contains("<!-- validate:"));
-        let end = end.ok_or_else(|| self.fault(format!("there is no `{END}`"), advice()))?;
+        let end = end.ok_or_else(|| self.fault(format!("`{END}` is missing"), advice()))?;
         Ok(start..start + end)
     }
 }
@@ -183,7 +183,7 @@ pub fn check(root: &Path) -> Result<(), ValidationError> {
             let first = text[..range.start].lines().count() + 1;
             let (number, is, should) = difference(present, &rendered);
             let reason = format!(
-                "line {} is `{is}`, and by {} it should be `{should}`",
+                "line {} is `{is}`, but by {} it should be `{should}`",
                 first + number,
                 block.figures
             );
@@ -220,7 +220,7 @@ fn filled(template: &str, figures: &PublishedFigures) -> Result<String, Validati
                 after.split_once('}').ok_or_else(|| fault("a `{` without a `}`".to_owned()))?;
             text += before;
             text += &placeholder(name, figures)
-                .ok_or_else(|| fault(format!("`{{{name}}}` names no saved figure")))?;
+                .ok_or_else(|| fault(format!("`{{{name}}}` does not name a saved figure")))?;
             rest = after;
         }
         text += rest;
@@ -265,7 +265,7 @@ pub fn save(
 ) -> Result<Vec<&'static str>, ValidationError> {
     file.write(text)?;
     render(root).map_err(|error| {
-        let hint = format!("the figures are saved; mend this, then run `{RENDER}`");
+        let hint = format!("the figures are saved; correct this, then run `{RENDER}`");
         ValidationError::Lab(LabError::run(error.to_string()).hint(hint))
     })
 }

@@ -37,7 +37,7 @@ enum Command {
 
 #[derive(Args)]
 struct PublishedArguments {
-    /// List the rows of the development half, and the rows that are not simulated
+    /// List the rows of the training set, and the rows that are not simulated
     #[arg(long)]
     rows: bool,
     /// Compute no intervals; nothing is saved

@@ -91,7 +91,7 @@ pub fn compare(
     let Prepared { system, name, settings, is_past_the_cache, into_the_cache } = case.prepared()?;
     let test = case.timed(&system, is_past_the_cache);
     let sample = simulate(&system, &test)?;
-    let mut predicted = figure(row, &sample).ok_or("its figure is not simulated")?;
+    let mut predicted = figure(row, &sample).ok_or("this figure is not simulated")?;
     if let Some((share, cached)) = into_the_cache {
         // The cache takes its share at its own rate, and the flash takes the rest.
         predicted = 1.0 / (share / cached + (1.0 - share) / predicted);

@@ -1,7 +1,7 @@
 //! The experiment with published measurements: each row of the corpus is predicted and compared with its measurement.
 //!
 //! Scores are computed by class for each half of the corpus, for all rows and for the rows with a known machine. Lines
-//! of single rows are listed for the development half only.
+//! of single rows are listed for the training set only.
 
 use std::io::Write;
 
@@ -66,7 +66,7 @@ impl Predictions {
         PublishedFigures { rows }
     }
 
-    /// Writes the tables, and with `lines` the rows of the development half.
+    /// Writes the tables, and with `lines` the rows of the training set.
     ///
     /// # Errors
     /// Returns the error of `out`.

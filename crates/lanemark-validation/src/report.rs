@@ -20,7 +20,7 @@ pub fn published_text(figures: &PublishedFigures) -> String {
             let own = |row: &&PublishedRow| row.half == half && row.grades == grades;
             let rows: Vec<&PublishedRow> = figures.rows.iter().filter(own).collect();
             let count = rows.iter().find(|row| row.class == ALL).map_or(0, |row| row.score.rows);
-            let _ = writeln!(text, "\n{}{name}: {count} rows", half.name());
+            let _ = writeln!(text, "\n{} set{name}: {count} rows", set(half));
             let _ = writeln!(
                 text,
                 "{:<18} {:>4}  {:>22}  {:>22}  {:>22}  {:>6} {:>6} {:>6}  {:>8} {:>6} {:>6}",
@@ -40,6 +40,14 @@ pub fn published_text(figures: &PublishedFigures) -> String {
         }
     }
     text
+}
+
+/// Returns the name of a half of the corpus in tables.
+fn set(half: Half) -> &'static str {
+    match half {
+        Half::Development => "training",
+        Half::Validation => "held-out",
+    }
 }
 
 fn terminal_line(class: &str, score: &Score) -> String {
@@ -63,11 +71,11 @@ fn terminal_line(class: &str, score: &Score) -> String {
     )
 }
 
-/// Returns the table of published measurements for a document: each class for both halves, then the classes of the
-/// validation half for grades A and B.
+/// Returns the table of published measurements for a document: each class for both sets, then the classes of the
+/// held-out set for grades A and B.
 pub fn published_table(figures: &PublishedFigures) -> String {
     let mut text = String::from(
-        "| class | half | rows | model | rule | link and rating | nearer | tied | rule nearer | coverage |\n\
+        "| class | set | rows | model | rule | link and rating | nearer | tied | rule nearer | coverage |\n\
          |---|---|---:|---:|---:|---:|---:|---:|---:|---:|\n",
     );
     let halves = [Half::Development, Half::Validation];
@@ -96,7 +104,7 @@ fn document_line(name: &str, half: Half, score: &Score) -> String {
     };
     format!(
         "| {name} | {} | {} | {} | {} | {} | {:.0}% | {:.0}% | {:.0}% | {} |\n",
-        half.name(),
+        set(half),
         score.rows,
         cell(score.model),
         cell(score.rule),
@@ -165,14 +173,14 @@ pub fn grids_table(figures: &GridFigures) -> String {
 /// Returns the rows of README's table that this crate owns, each with its first cell.
 pub fn headline_rows(figures: &PublishedFigures) -> Vec<(&'static str, String)> {
     let rows = [
+        ("training set: published measurements, box ratings only", Half::Development, Grades::All),
         (
-            "seen: published measurements, drives by their ratings alone, the half that was looked at",
-            Half::Development,
+            "**held-out set**: published measurements, box ratings only",
+            Half::Validation,
             Grades::All,
         ),
-        ("**unseen**: the half that was not", Half::Validation, Grades::All),
         (
-            "**unseen**: of that half those that state their machine (grades A and B)",
+            "**held-out set**, machine fully described (grades A and B)",
             Half::Validation,
             Grades::AAndB,
         ),

@@ -79,7 +79,7 @@ fn rows_of_other_shapes_are_errors_with_their_line() {
     let short = error(&with("iops,9000,IOPS,one-at-a-time,A", "iops,9000"));
     assert!(short.starts_with("measurements.csv:3: "), "{short}");
     let class = error(&with("saturated,C", "tape,C"));
-    assert!(class.contains(": the class `tape` is none of path-limited"), "{class}");
+    assert!(class.contains(": the class `tape` is not one of path-limited"), "{class}");
 }
 
 #[test]

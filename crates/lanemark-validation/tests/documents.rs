@@ -86,7 +86,7 @@ fn a_missing_last_row_is_an_error() {
     let (before, _) = text.split_once("\n<!-- end -->").unwrap();
     let last = before.lines().last().unwrap();
     replace(folder.path(), PUBLISHED_PAGE, &format!("{last}\n"), "");
-    assert!(error(folder.path()).contains("is ``, and by"), "{}", error(folder.path()));
+    assert!(error(folder.path()).contains("is ``, but by"), "{}", error(folder.path()));
 }
 
 #[test]
@@ -102,29 +102,32 @@ fn changed_figures_change_every_table_that_shows_them_and_no_other_row() {
     assert_eq!(changed, ["README.md", PUBLISHED_PAGE]);
     check(root).unwrap();
     let readme = read(root, "README.md");
-    assert!(readme.contains("| **unseen**: the half that was not | 77 |"));
+    assert!(readme.contains("| **held-out set**: published measurements, box ratings only | 77 |"));
     assert!(readme.contains(" 99% of all"));
     let lines_of = |text: &str| -> Vec<String> {
-        text.lines().filter(|line| line.contains("seen: study")).map(str::to_owned).collect()
+        text.lines()
+            .filter(|line| line.contains("training set: study"))
+            .map(str::to_owned)
+            .collect()
     };
     assert!(!lines_of(&readme).is_empty());
     assert_eq!(lines_of(&readme), lines_of(&read(project(), "README.md")));
-    assert!(read(root, PUBLISHED_PAGE).contains("| all | validation | 77 | 12.3%, "));
+    assert!(read(root, PUBLISHED_PAGE).contains("| all | held-out | 77 | 12.3%, "));
 }
 
 #[test]
 fn documents_without_their_markers_are_errors_and_stay_as_they_are() {
     for (file, from, to, part) in [
-        (GRIDS_PAGE, "<!-- validate:grids -->", "", "table `grids`: there is no marker"),
-        ("README.md", "<!-- end -->", "", "table `headline`: there is no `<!-- end -->`"),
+        (GRIDS_PAGE, "<!-- validate:grids -->", "", "table `grids`: the marker is missing"),
+        ("README.md", "<!-- end -->", "", "table `headline`: `<!-- end -->` is missing"),
         (
             GRIDS_PAGE,
             "<!-- validate:grids -->\n",
             "<!-- validate:grids -->\n<!-- end -->\n<!-- validate:grids -->\n",
-            "table `grids`: the marker is there twice",
+            "table `grids`: the marker appears twice",
         ),
-        ("README.md", "| **unseen**: the half", "| the half", "there is no row `**unseen**"),
-        (TEMPLATE, "{validation.", "{test.", "names no saved figure"),
+        ("README.md", "| **held-out set**: p", "| p", "there is no row `**held-out set**: p"),
+        (TEMPLATE, "{validation.", "{test.", "does not name a saved figure"),
         (TEMPLATE, "}", "", "accuracy.template.md:1: "),
         (PUBLISHED, "validation", "test", "`half` is `test`"),
         (GRIDS, "before,4,", "before,four,", "grids.csv:2: `drives` is `four`"),
@@ -148,7 +151,7 @@ fn figures_are_saved_even_if_a_document_cannot_be_written() {
     let text = read(root, GRIDS).replacen("before,4,", "before,5,", 1);
     let file = FiguresFile::reserve(root, GRIDS).unwrap();
     assert!(FiguresFile::reserve(root, GRIDS).is_err(), "another run has taken the file");
-    assert!(save(root, &file, &text).unwrap_err().to_string().contains("there is no marker"));
+    assert!(save(root, &file, &text).unwrap_err().to_string().contains("the marker is missing"));
     assert_eq!(read(root, GRIDS), text);
     drop(file);
     assert_eq!(fs::read_dir(root.join("reference/validation")).unwrap().count(), 3);

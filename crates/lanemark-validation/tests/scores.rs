@@ -101,8 +101,8 @@ fn scores_are_by_half_grades_and_class() {
     let text = String::from_utf8(out).unwrap();
     let head = "line 9\n10 rows compared, 1 skipped\nskipped: T99: no value\n";
     assert!(text.starts_with(head), "{text}");
-    assert!(!text.contains("line 1\n"), "rows of the validation half are never listed");
-    assert!(text.contains("\nvalidation: 9 rows\n"), "{text}");
+    assert!(!text.contains("line 1\n"), "rows of the held-out set are never listed");
+    assert!(text.contains("\nheld-out set: 9 rows\n"), "{text}");
 }
 
 #[test]
@@ -112,11 +112,11 @@ fn saved_figures_give_the_tables_of_the_figures_themselves() {
     assert_eq!(saved.text(), figures.text());
     let table = report::published_table(&saved);
     // Without the tenth row: errors 0, 0, 10, 10, 20, 20, 50, 50, 100; 260 / 9; 11 to the ninth root.
-    let all = "| all | validation | 9 | 20.0%, 28.9%, 1.31 | 10.0%, 10.0%, 1.10 | 100.0%, 100.0%, 2.00 | 22% | 11% | 67% | 62% |\n";
+    let all = "| all | held-out | 9 | 20.0%, 28.9%, 1.31 | 10.0%, 10.0%, 1.10 | 100.0%, 100.0%, 2.00 | 22% | 11% | 67% | 62% |\n";
     assert!(table.contains(all), "{table}");
-    let development = "| all | development | 1 | 0.0%, 0.0%, 1.00 | 10.0%, 10.0%, 1.10 | 100.0%, 100.0%, 2.00 | 100% | 0% | 0% | – |\n";
+    let development = "| all | training | 1 | 0.0%, 0.0%, 1.00 | 10.0%, 10.0%, 1.10 | 100.0%, 100.0%, 2.00 | 100% | 0% | 0% | – |\n";
     assert!(table.contains(development), "{table}");
-    assert!(table.contains("| mix, grades A and B | validation | 3 |"), "{table}");
+    assert!(table.contains("| mix, grades A and B | held-out | 3 |"), "{table}");
 }
 
 #[test]

@@ -29,20 +29,20 @@ pub enum VerifyError {
         source: io::Error,
     },
     /// A journal is never overwritten.
-    #[error("{}: exists, and a journal is never written over another file", path.display())]
+    #[error("{}: exists, and a journal never replaces another file", path.display())]
     JournalExists {
         /// Path of the journal.
         path: PathBuf,
     },
     /// The file is not a journal, or its header was never written.
-    #[error("{}: is no journal of `lanemark verify write`", path.display())]
+    #[error("{}: is not a journal of `lanemark verify write`", path.display())]
     NoJournal {
         /// Path of the journal.
         path: PathBuf,
     },
     /// The journal itself is damaged in a way that neither a kill nor a power cut explains.
     #[error(
-        "{}: the journal itself is damaged at record {record}, so nothing can be judged by it",
+        "{}: the journal is damaged at record {record}, so it cannot be used for a check",
         path.display()
     )]
     JournalDamaged {
@@ -52,7 +52,7 @@ pub enum VerifyError {
         record: u64,
     },
     /// The target to check does not exist.
-    #[error("{}: there is nothing to check", path.display())]
+    #[error("{}: contains nothing to check", path.display())]
     NoTarget {
         /// The target as given.
         path: PathBuf,
@@ -70,9 +70,9 @@ impl VerifyError {
             Self::Target(error) => return error.hint(),
             Self::NothingWritten { .. } => "choose a workload with tests that write",
             Self::JournalExists { .. } => "give another --journal, or remove it",
-            Self::NoJournal { .. } => "give the file that `lanemark verify write` named",
-            Self::JournalDamaged { .. } => "keep the journal on media that can be trusted",
-            Self::NoTarget { .. } => "name the target that `lanemark verify write` wrote",
+            Self::NoJournal { .. } => "give the file that `lanemark verify write` printed",
+            Self::JournalDamaged { .. } => "write the journal to reliable media",
+            Self::NoTarget { .. } => "give the target of `lanemark verify write`",
             Self::Journal { .. } => return None,
         };
         Some(hint.to_owned())

@@ -95,7 +95,7 @@ fn a_file_that_is_no_scenario_is_refused_with_its_reason() {
     let long = "# a comment\n".repeat(100_000);
     let good = "[[fault]]\nkind = \"retrain\"\nat = \"1 s\"\n";
     for (content, wanted) in [
-        ("", "nothing goes wrong in it"),
+        ("", "it contains no faults"),
         ("[[fault]]\nkind = \"dance\"\nat = \"1 s\"", "dance"),
         ("[[fault]]\nkind = \"pause\"\nat = \"1 s\"\nfor = \"1 banana\"", "scenario:4"),
         ("[[fault\n", "scenario:1"),
@@ -192,5 +192,5 @@ fn a_kill_loses_nothing_that_was_flushed() {
     assert!(round > 2 && unflushed > 0, "{round} rounds, {unflushed}");
     let server = Server::start(folder, modelled);
     let (_, output) = server.stop();
-    assert!(said(&output).contains("did not end by itself"), "{}", said(&output));
+    assert!(said(&output).contains("did not shut down cleanly"), "{}", said(&output));
 }

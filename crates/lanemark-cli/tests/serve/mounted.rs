@@ -143,7 +143,7 @@ fn no_exit_leaves_a_mount_and_after_a_kill_the_next_server_says_so() {
     let folder = Server::start(folder, &MOUNTED).kill();
     assert_eq!(mounts(folder.path()), 1);
     let (folder, output) = Server::start(folder, &MOUNTED).stop();
-    assert!(said(&output).contains("its mount was still there"), "{}", said(&output));
+    assert!(said(&output).contains("left its mount behind"), "{}", said(&output));
     assert_eq!(mounts(folder.path()), 0);
 }
 
@@ -171,7 +171,7 @@ fn a_user_without_rights_has_a_file_or_is_told_what_is_missing() {
     out.read_line(&mut place).unwrap();
     if place.is_empty() {
         let told = said(&child.output());
-        assert!(told.contains("users other than root need /dev/fuse"), "{told}");
+        assert!(told.contains("users other than root need access to /dev/fuse"), "{told}");
         return;
     }
     let copy = |arguments: [&str; 2]| {
@@ -192,7 +192,9 @@ fn a_user_without_rights_has_a_file_or_is_told_what_is_missing() {
 fn nothing_that_was_there_is_mounted_over() {
     let folder = folder();
     fs::write(folder.path().join("theirs"), "important").unwrap();
-    for (file, wanted) in [("theirs", "data in it"), (".", "no file"), ("/dev/null", "no file")] {
+    for (file, wanted) in
+        [("theirs", "contains data"), (".", "not a file"), ("/dev/null", "not a file")]
+    {
         let words = ["serve", SATA, "--memory", "--size", "1MiB", "--mount", file];
         let output = command(folder.path(), &words).output().unwrap();
         let told = said(&output);
@@ -260,7 +262,7 @@ fn a_killed_servers_disk_is_gone_though_the_page_cache_held_data_of_it() {
     assert!(!is_attached(&node));
     let Some(next) = start(folder(), &ATTACHED) else { return };
     let (_, output) = next.stop();
-    assert!(said(&output).contains("did not end by themselves"), "{}", said(&output));
+    assert!(said(&output).contains("did not shut down cleanly"), "{}", said(&output));
 }
 
 #[test]

@@ -149,12 +149,12 @@ fn measurement_faults(text: &str) -> Vec<String> {
         let id = row["id"].as_str();
         let mut fault = |what: String| faults.push(format!("measurements.csv: {id}: {what}"));
         if !ids.insert(id) {
-            fault("the id is there twice".to_owned());
+            fault("the id is defined twice".to_owned());
         }
         let of_the_value =
             COLUMNS.iter().filter(|&&key| key != "id" && key != "value").map(|&key| &row[key]);
         if !measured.insert(of_the_value.collect::<Vec<_>>()) {
-            fault("the same figure of the same test is there twice".to_owned());
+            fault("the same figure of the same test is defined twice".to_owned());
         }
         for (key, known) in [
             ("drive_kind", &KINDS[..]),
@@ -237,7 +237,7 @@ fn rating_faults(text: &str, measured: &BTreeSet<&str>) -> Vec<String> {
         let drive = row["drive"].as_str();
         let mut fault = |what: String| faults.push(format!("measured-drives.csv: {drive}: {what}"));
         if !drives.insert(drive) {
-            fault("the drive is there twice".to_owned());
+            fault("the drive is defined twice".to_owned());
         }
         if !measured.contains(drive) {
             fault("no measurement is of this drive".to_owned());

@@ -47,7 +47,7 @@ impl Blocks {
         };
         let mut sizes = combined(&lists, direction, read_share);
         if sizes.is_empty() {
-            found.fault(job.error(option, "sizes with a share above zero"));
+            found.fault(job.error(option, "at least one size with a share above zero"));
             return None;
         }
         let differ = direction.only().is_none() && {
@@ -56,11 +56,11 @@ impl Blocks {
             kinds.any(|other| Some(other) != first)
         };
         if differ {
-            let reason = "reads, writes and trims have all the sizes, in proportion";
+            let reason = "reads, writes and trims each use all sizes, in proportion";
             job.note(option, found, Kept::Nearly, reason);
         }
         if sizes.len() > SIZES.max {
-            let reason = "64 sizes evenly from all in the range";
+            let reason = "64 sizes, evenly spaced in the range";
             job.note(option, found, Kept::Nearly, reason);
             let count = sizes.len();
             sizes = (0..SIZES.max).map(|at| sizes[at * (count - 1) / (SIZES.max - 1)]).collect();
@@ -84,7 +84,12 @@ fn alignment(job: &Job, direction: Direction, found: &mut Findings) -> Option<u6
     let mut asked = direction.kinds().filter_map(|kind| given[kind]);
     let first = asked.next().unwrap_or(BLOCK);
     if asked.any(|other| other != first) {
-        job.note("ba", found, Kept::Nearly, "all requests are aligned as the first kind of them");
+        job.note(
+            "ba",
+            found,
+            Kept::Nearly,
+            "all requests use the alignment of the first direction",
+        );
     }
     Some(first)
 }
@@ -163,7 +168,7 @@ fn split(text: &str, kb_base: u64) -> Result<Vec<SizeShare>, &'static str> {
         return Err(EXPECTED);
     }
     if told > 100.0 + 1e-9 {
-        return Err("percentages of at most 100 together");
+        return Err("percentages that sum to at most 100");
     }
     let untold = sizes.iter().filter(|(_, share)| share.is_none()).count();
     let rest = (100.0 - told) / untold.max(1) as f64;
@@ -202,7 +207,7 @@ mod tests {
         assert_eq!(split("4k/101", 1024), Err("percentages from 0 to 100"));
         assert_eq!(split("4k/-1:8k/50", 1024), Err("percentages from 0 to 100"));
         assert_eq!(split("4k/nan", 1024), Err("percentages from 0 to 100"));
-        assert_eq!(split("4k/60:8k/41", 1024), Err("percentages of at most 100 together"));
+        assert_eq!(split("4k/60:8k/41", 1024), Err("percentages that sum to at most 100"));
     }
 
     #[test]

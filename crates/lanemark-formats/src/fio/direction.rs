@@ -30,7 +30,7 @@ const WORDS: [(&str, [bool; 4]); 11] = [
 ];
 
 const EXPECTED: &str = "read, write, randread, randwrite, rw, randrw, trim, randtrim, trimwrite or \
-                        randtrimwrite, and after a colon how far to go on";
+                        randtrimwrite, optionally followed by a colon and the step";
 
 impl Direction {
     /// Random reads and writes, for which nearly every option has a meaning.
@@ -76,7 +76,7 @@ fn parse(text: &str, kb_base: u64) -> Result<Direction, &'static str> {
     let step = match step {
         None => 0,
         Some(count) if random && count == "1" => 0,
-        Some(_) if random => return Err("a new place for each random request"),
+        Some(_) if random => return Err("a new offset for each random request"),
         Some(step) => {
             let (sign, digits) = step.strip_prefix('-').map_or((1, step), |digits| (-1, digits));
             let bytes = number::bytes(digits.trim_start_matches('+'), kb_base)?;

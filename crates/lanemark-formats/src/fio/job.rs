@@ -92,9 +92,9 @@ fn known(section: &Section, found: &mut Findings) -> BTreeMap<&'static str, Line
     let mut lines = BTreeMap::new();
     for line in &section.lines {
         let Some(known) = option::find(&line.name) else {
-            let message = format!("`{}` is no option of fio that is known", shown(&line.name));
+            let message = format!("`{}` is not a known option of fio", shown(&line.name));
             let mut error = FormatError::at(&line.file, line.line, message);
-            error.hint = option::nearest(&line.name).map(|name| format!("is it {name}?"));
+            error.hint = option::nearest(&line.name).map(|name| format!("did you mean {name}?"));
             found.fault(error);
             continue;
         };
@@ -103,7 +103,7 @@ fn known(section: &Section, found: &mut Findings) -> BTreeMap<&'static str, Line
             Fate::Read => {}
             Fate::Needless(reason) => found.note(line, Kept::Needless, reason),
             Fate::Nearly(_) | Fate::Refused(_) if off => {
-                found.note(line, Kept::Needless, "switched off, as here");
+                found.note(line, Kept::Needless, "switched off, as in Lanemark");
             }
             Fate::Nearly(reason) => found.note(line, Kept::Nearly, reason),
             Fate::Refused(hint) => {
@@ -225,7 +225,7 @@ impl Job {
             }
         }
         if parts.next().is_some() {
-            found.fault(self.error(name, "at most three values: reads, writes, trims"));
+            found.fault(self.error(name, "at most three values, for reads, writes and trims"));
             return None;
         }
         Some(values)

@@ -97,7 +97,8 @@ impl Reader<'_, '_> {
         }
         if let Some(rest) = told.strip_prefix('[') {
             let Some((name, _)) = rest.split_once(']') else {
-                let error = FormatError::at(file, line, format!("`{}` has no end", shown(told)));
+                let error =
+                    FormatError::at(file, line, format!("`{}` is not terminated", shown(told)));
                 return Err(error.hint("write [name]"));
             };
             let (name, file) = (name.trim().to_owned(), file.clone());
@@ -115,7 +116,7 @@ impl Reader<'_, '_> {
             None => (told.trim(), None),
         };
         let Some(section) = self.sections.last_mut() else {
-            let message = format!("`{}` stands before the first section", shown(&told));
+            let message = format!("`{}` is before the first section", shown(&told));
             return Err(FormatError::at(file, line, message).hint("begin with [global] or [name]"));
         };
         section.lines.push(Line {
@@ -135,16 +136,16 @@ impl Reader<'_, '_> {
         depth: u32,
     ) -> Result<(), FormatError> {
         if depth >= INCLUDES_MAX {
-            let message = format!("include {}: the files include each other too deep", shown(path));
-            return Err(FormatError::at(file, line, message).hint("at most 16 deep"));
+            let message = format!("include {}: the includes are nested too deeply", shown(path));
+            return Err(FormatError::at(file, line, message).hint("at most 16 levels"));
         }
         let text = (self.around.include)(path).map_err(|reason| {
             FormatError::at(file, line, format!("include {}: {reason}", shown(path)))
         })?;
         if let Some(line) = foreign_line(&text) {
             // The error does not quote the line, because the include may name any private file.
-            return Err(FormatError::at(path, line, "is no line of a job file")
-                .hint("include a file of sections and options that fio has"));
+            return Err(FormatError::at(path, line, "is not a valid line of a job file")
+                .hint("include a file that contains only sections and options of fio"));
         }
         self.file(&text, &Rc::from(path), depth + 1);
         Ok(())
@@ -157,11 +158,11 @@ impl Reader<'_, '_> {
         while let Some(at) = rest.find("${") {
             out.push_str(&rest[..at]);
             let Some((name, after)) = rest[at + 2..].split_once('}') else {
-                let message = format!("`{}` has no end", shown(&rest[at..]));
+                let message = format!("`{}` is not terminated", shown(&rest[at..]));
                 return Err(FormatError::at(file, line, message).hint("write ${NAME}"));
             };
             out.push_str(&(self.around.environment)(name).ok_or_else(|| {
-                let message = format!("the environment has no {}", shown(name));
+                let message = format!("the environment variable {} is not set", shown(name));
                 FormatError::at(file, line, message).hint(format!("set it: {}=…", shown(name)))
             })?);
             rest = after;

@@ -73,29 +73,29 @@ const fn known(name: &'static str, fate: Fate) -> Known {
     Known { name, aliases: &[], fate }
 }
 
-const ALWAYS: Fate = Needless("times are always taken and recorded whole");
+const ALWAYS: Fate = Needless("all times are always measured and recorded in full");
 const SEEDS: Fate = Needless("the seed of a run is --seed");
-const SHOWN: Fate = Needless("a result has all of it; views choose");
-const LAID: Fate = Needless("the file is laid out before, whole and with random data");
+const SHOWN: Fate = Needless("a result contains all statistics; reports select from them");
+const LAID: Fate = Needless("the whole file is filled with random data before the run");
 const MEMORY: Fate = Needless("buffers are aligned and registered with the kernel");
 const LOG_SHAPE: Fate = Needless("a series has equal intervals in the result's file");
-const PLACED: Fate = Nearly("threads run where the kernel puts them; use taskset or numactl");
+const PLACED: Fate = Nearly("the kernel chooses the processors of threads; use taskset or numactl");
 const URGENCY: Fate = Nearly("requests have the priority of the program; use ionice or nice");
-const CACHED: Fate = Needless("of use only for the page cache");
-const VERIFIED: Fate = Nearly("what was written is not read back and compared");
-const ENDS: Fate = Nearly("each test goes on to its own end");
+const CACHED: Fate = Needless("relevant only to the page cache");
+const VERIFIED: Fate = Nearly("written data is not read back and compared");
+const ENDS: Fate = Nearly("each test continues to its own end");
 const BATCH: Fate = Nearly("requests that are due are submitted together");
-const DEVICE: Fate = Nearly("requests go through the block layer, as the kernel's own");
+const DEVICE: Fate = Nearly("requests go through the block layer, like the kernel's own requests");
 const TRACE: &str = "traces are replayed by `lanemark replay`";
 const ZONED: &str = "zoned block devices are not supported";
-const ORDERED: &str = "the classes and shares of priorities are not supported";
+const ORDERED: &str = "priority classes and shares are not supported";
 const PASSED: &str =
     "NVMe pass-through is not supported; use ioengine=io_uring on the block device";
-const TRIMMED: &str = "trims that are told by verification are not supported; use rw=randtrim";
+const TRIMMED: &str = "trims that depend on verification are not supported; use rw=randtrim";
 
 static OPTIONS: &[Known] = &[
     // The job.
-    known("description", Needless("a workload is named for its file")),
+    known("description", Needless("a workload is named after its file")),
     read("name"),
     read("numjobs"),
     read("loops"),
@@ -105,20 +105,26 @@ static OPTIONS: &[Known] = &[
     also("runtime", &["timeout"], Read),
     read("time_based"),
     read("ramp_time"),
-    known("thread", Needless("threads do what processes would")),
-    known("threads", Needless("threads do what processes would")),
-    known("group_reporting", Needless("the clones of a job are always one figure")),
-    known("new_group", Needless("every job is a figure of its own")),
+    known("thread", Needless("threads are used instead of processes")),
+    known("threads", Needless("threads are used instead of processes")),
+    known("group_reporting", Needless("the clones of a job are always reported as one figure")),
+    known("new_group", Needless("every job is reported separately")),
     known("exitall", ENDS),
     known("exit_what", ENDS),
     known("exitall_on_error", Needless("an error that ends a test ends the run")),
     read("continue_on_error"),
-    known("ignore_error", Nearly("an error counts as one, whatever its number is")),
+    known("ignore_error", Nearly("every error counts, regardless of its number")),
     known("error_dump", Needless("errors are always shown")),
     known("stats", SHOWN),
-    known("profile", Refused("write the jobs of the profile")),
-    known("exec_prerun", Refused("no command of a job file is run; run it before")),
-    known("exec_postrun", Refused("no command of a job file is run; run it afterwards")),
+    known("profile", Refused("write the jobs of the profile in the file")),
+    known(
+        "exec_prerun",
+        Refused("commands of a job file are not executed; run it before the measurement"),
+    ),
+    known(
+        "exec_postrun",
+        Refused("commands of a job file are not executed; run it after the measurement"),
+    ),
     // The target.
     read("filename"),
     read("directory"),
@@ -144,10 +150,10 @@ static OPTIONS: &[Known] = &[
     known("create_fsync", LAID),
     known("create_on_open", LAID),
     known("create_only", Refused("every test makes requests; remove the job")),
-    known("allow_file_create", Needless("what may be written is said on the command line")),
-    known("allow_mounted_write", Needless("what may be written is said on the command line")),
+    known("allow_file_create", Needless("the command line states what may be written")),
+    known("allow_mounted_write", Needless("the command line states what may be written")),
     known("pre_read", CACHED),
-    known("unlink", Needless("a file that was made for a run is removed, another never")),
+    known("unlink", Needless("a file that was created for a run is removed, and no other file")),
     known("unlink_each_loop", Nearly("the file stays for the whole run")),
     known("invalidate", CACHED),
     known("fadvise_hint", CACHED),
@@ -162,17 +168,17 @@ static OPTIONS: &[Known] = &[
     read("rwmixread"),
     read("rwmixwrite"),
     read("norandommap"),
-    known("softrandommap", Needless("the order needs no memory")),
+    known("softrandommap", Needless("the order is computed without a map")),
     read("random_distribution"),
-    known("random_sequence_stride", Refused("a sequence of places is not supported")),
+    known("random_sequence_stride", Refused("a sequence of offsets is not supported")),
     read("percentage_random"),
-    known("rw_sequencer", Refused("each place is drawn, or follows the one before")),
+    known("rw_sequencer", Refused("each offset is random, or follows the previous one")),
     also("randrepeat", &["allrandrepeat"], SEEDS),
     known("randseed", SEEDS),
-    known("random_generator", Nearly("the order of places is our own")),
+    known("random_generator", Nearly("Lanemark generates the order of offsets")),
     known("num_range", Refused("a trim has one range")),
     known("atomic", Nearly("writes are not marked as atomic")),
-    known("write_hint", Nearly("writes carry no hint")),
+    known("write_hint", Nearly("writes are submitted without a hint")),
     // Their submission.
     read("ioengine"),
     read("iodepth"),
@@ -180,7 +186,7 @@ static OPTIONS: &[Known] = &[
     also("iodepth_batch_complete_min", &["iodepth_batch_complete"], BATCH),
     known("iodepth_batch_complete_max", BATCH),
     known("iodepth_low", Nearly("the depth is kept full")),
-    known("serialize_overlap", Nearly("requests on the same place may overlap")),
+    known("serialize_overlap", Nearly("requests may overlap")),
     known("io_submit_mode", Nearly("latency counts from the time at which a request was due")),
     read("direct"),
     read("buffered"),
@@ -191,20 +197,20 @@ static OPTIONS: &[Known] = &[
     known("sync_file_range", Refused("use fsync or fdatasync")),
     known("end_fsync", Nearly("nothing is flushed after a test")),
     known("fsync_on_close", Nearly("nothing is flushed after a test")),
-    known("hipri", Nearly("completions are not polled for")),
-    known("hipri_percentage", Nearly("completions are not polled for")),
-    known("userspace_reap", Needless("completions are always taken from the ring")),
+    known("hipri", Nearly("completions are not polled")),
+    known("hipri_percentage", Nearly("completions are not polled")),
+    known("userspace_reap", Needless("completions are always read from the ring in user space")),
     known("fixedbufs", MEMORY),
     known("registerfiles", MEMORY),
     known("nonvectored", Needless("requests have one buffer")),
-    known("sqthread_poll", Nearly("requests are submitted by a call")),
-    known("sqthread_poll_cpu", Nearly("requests are submitted by a call")),
-    known("force_async", Nearly("the kernel decides which requests its workers get")),
+    known("sqthread_poll", Nearly("requests are submitted by system calls")),
+    known("sqthread_poll_cpu", Nearly("requests are submitted by system calls")),
+    known("force_async", Nearly("the kernel decides which requests its workers execute")),
     known("nowait", Nearly("requests may wait in the kernel")),
     known("uncached", CACHED),
     known("cmd_type", DEVICE),
     known("readfua", Nearly("reads may come from the drive's cache")),
-    known("writefua", Nearly("writes may rest in the drive's cache; use sync=1")),
+    known("writefua", Nearly("writes may remain in the drive's cache; use sync=1")),
     known("sg_write_mode", Refused("SCSI commands other than reads and writes are not supported")),
     known("stream_id", Refused("SCSI streams are not supported")),
     known("write_mode", Refused(PASSED)),
@@ -221,52 +227,43 @@ static OPTIONS: &[Known] = &[
     also("mem", &["iomem"], MEMORY),
     also("iomem_align", &["mem_align"], MEMORY),
     known("hugepage-size", MEMORY),
-    known("lockmem", Nearly("no memory is taken beside the buffers")),
+    known("lockmem", Nearly("no memory is allocated in addition to the buffers")),
     // Data.
     read("zero_buffers"),
     read("buffer_compress_percentage"),
-    known("buffer_compress_chunk", Nearly("the share is kept in each 4 KiB")),
+    known("buffer_compress_chunk", Nearly("each block of 4 KiB has this share")),
     read("buffer_pattern"),
-    known("refill_buffers", Needless("what is written is random")),
-    known("scramble_buffers", Needless("what is written is random")),
-    known("dedupe_percentage", Nearly("no two blocks are written alike")),
-    known("dedupe_mode", Nearly("no two blocks are written alike")),
-    known("dedupe_working_set_percentage", Nearly("no two blocks are written alike")),
-    known("dedupe_global", Nearly("no two blocks are written alike")),
+    known("refill_buffers", Needless("written data is random")),
+    known("scramble_buffers", Needless("written data is random")),
+    known("dedupe_percentage", Nearly("all written blocks differ")),
+    known("dedupe_mode", Nearly("all written blocks differ")),
+    known("dedupe_working_set_percentage", Nearly("all written blocks differ")),
+    known("dedupe_global", Nearly("all written blocks differ")),
     // Their times.
     read("rate"),
     read("rate_iops"),
     read("rate_process"),
-    also("rate_min", &["ratemin"], Nearly("a test that falls below a rate goes on")),
-    known("rate_iops_min", Nearly("a test that falls below a rate goes on")),
-    also("rate_cycle", &["ratecycle"], Nearly("each request has a time of its own")),
+    also("rate_min", &["ratemin"], Nearly("a test that falls below a rate continues")),
+    known("rate_iops_min", Nearly("a test that falls below a rate continues")),
+    also("rate_cycle", &["ratecycle"], Nearly("each request has its own due time")),
     known("rate_ignore_thinktime", Needless("a test has a rate or a think time")),
     read("thinktime"),
-    known("thinktime_spin", Nearly("threads that think do not use the processor")),
+    known("thinktime_spin", Nearly("threads do not use the processor during the think time")),
     read("thinktime_blocks"),
-    known("thinktime_blocks_type", Nearly("a thread thinks after each request")),
+    known("thinktime_blocks_type", Nearly("the think time follows each request")),
     known("thinktime_iotime", Refused("give thinktime_blocks")),
-    known("flow", Nearly("tests that run beside each other find their own shares")),
-    known("flow_id", Nearly("tests that run beside each other find their own shares")),
-    known("flow_watermark", Nearly("tests that run beside each other find their own shares")),
-    known("flow_sleep", Nearly("tests that run beside each other find their own shares")),
+    known("flow", Nearly("concurrent tests do not limit each other's share")),
+    known("flow_id", Nearly("concurrent tests do not limit each other's share")),
+    known("flow_watermark", Nearly("concurrent tests do not limit each other's share")),
+    known("flow_sleep", Nearly("concurrent tests do not limit each other's share")),
     known("max_latency", Nearly("a slow request does not end the test")),
-    known(
-        "latency_target",
-        Refused("the depth for a latency is not searched for; give several depths"),
-    ),
-    known(
-        "latency_window",
-        Refused("the depth for a latency is not searched for; give several depths"),
-    ),
+    known("latency_target", Refused("Lanemark does not search for a depth; give several depths")),
+    known("latency_window", Refused("Lanemark does not search for a depth; give several depths")),
     known(
         "latency_percentile",
-        Refused("the depth for a latency is not searched for; give several depths"),
+        Refused("Lanemark does not search for a depth; give several depths"),
     ),
-    known(
-        "latency_run",
-        Refused("the depth for a latency is not searched for; give several depths"),
-    ),
+    known("latency_run", Refused("Lanemark does not search for a depth; give several depths")),
     also("steadystate", &["ss"], Read),
     also("steadystate_duration", &["ss_dur"], Read),
     also("steadystate_ramp_time", &["ss_ramp"], Read),
@@ -274,7 +271,7 @@ static OPTIONS: &[Known] = &[
     // Verification.
     read("verify"),
     read("do_verify"),
-    known("verify_only", Refused("what lies on the target is not compared")),
+    known("verify_only", Refused("data on the target is not compared")),
     known("verify_interval", VERIFIED),
     known("verify_offset", VERIFIED),
     known("verify_pattern", VERIFIED),
@@ -337,10 +334,13 @@ static OPTIONS: &[Known] = &[
     known("cmdprio_hint", Refused(ORDERED)),
     known("cmdprio", Refused(ORDERED)),
     known("cmdprio_bssplit", Refused(ORDERED)),
-    known("ioscheduler", Nearly("the scheduler of the device stays; set it before")),
-    known("cgroup", Nearly("the run stays in its group; start it in another")),
-    known("cgroup_nodelete", Nearly("the run stays in its group; start it in another")),
-    known("cgroup_weight", Nearly("the run stays in its group; start it in another")),
+    known(
+        "ioscheduler",
+        Nearly("the scheduler of the device is not changed; set it before the run"),
+    ),
+    known("cgroup", Nearly("the run stays in its control group; start it in another one")),
+    known("cgroup_nodelete", Nearly("the run stays in its control group; start it in another one")),
+    known("cgroup_weight", Nearly("the run stays in its control group; start it in another one")),
     known("uid", Refused("start the program as that user")),
     known("gid", Refused("start the program as that group")),
     known("clocksource", ALWAYS),

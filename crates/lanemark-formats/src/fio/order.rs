@@ -25,7 +25,9 @@ pub(crate) fn pattern(
         Some(0) => false,
         Some(100) => direction.random,
         Some(_) => {
-            found.fault(job.error("percentage_random", "0 or 100; give each share a job"));
+            found.fault(
+                job.error("percentage_random", "0 or 100; write a separate job for each share"),
+            );
             return None;
         }
     };
@@ -44,12 +46,11 @@ pub(crate) fn pattern(
     let (word, rest) = text.split_once(':').unwrap_or((text, ""));
     let centred = matches!(word, "zipf" | "pareto" | "normal" | "gauss") && rest.contains(':');
     if centred {
-        let reason =
-            "the places that are asked for most are scattered, or in the middle for normal";
+        let reason = "the most frequent offsets are scattered, or in the middle for normal";
         job.note("random_distribution", found, Kept::Nearly, reason);
     }
     if matches!(word, "normal" | "gauss") {
-        let reason = "a normal distribution proper, with the deviation of fio's sum of draws";
+        let reason = "a true normal distribution, with the deviation of fio's sum of draws";
         job.note("random_distribution", found, Kept::Nearly, reason);
     }
     job.parsed("random_distribution", found, |text| distribution(text, direction, base))
@@ -68,7 +69,7 @@ fn in_order(
         return Some(Pattern::Sequential);
     }
     if !blocks.sizes.is_empty() {
-        found.fault(job.error("rw", "no step where requests have several sizes"));
+        found.fault(job.error("rw", "no step if requests have several sizes"));
         return None;
     }
     if direction.step > 0 {
@@ -78,7 +79,12 @@ fn in_order(
     // The step counts from the end of a request.
     let back = distance.saturating_sub(block);
     if back < block {
-        found.fault(job.error("rw", "a step back of at least two blocks, so that none is twice"));
+        found.fault(
+            job.error(
+                "rw",
+                "a step back of at least two blocks, so that no block is accessed twice",
+            ),
+        );
         return None;
     }
     blocks.alignment = Bytes(back);
@@ -144,7 +150,9 @@ fn zones(
     let mut asked = direction.kinds().map(of);
     let first = asked.next().unwrap_or("");
     if asked.any(|other| other != first) {
-        return Err("the same zones for reads, writes and trims; give each a job");
+        return Err(
+            "the same zones for reads, writes and trims; otherwise a separate job for each",
+        );
     }
     let mut parts: Vec<(Option<f64>, Option<f64>)> = Vec::new();
     for part in first.split(':').filter(|part| !part.trim().is_empty()) {

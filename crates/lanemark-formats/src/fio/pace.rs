@@ -31,7 +31,7 @@ pub(crate) fn limits(job: &Job, placed: &Placed, test: &mut Test, found: &mut Fi
             "number_ios",
             found,
             Kept::Nearly,
-            "as much data as so many requests have on average",
+            "as much data as that number of requests has on average",
         );
     }
     let each = requests.map_or(each, |count| {
@@ -69,19 +69,15 @@ fn steady(job: &Job, test: &mut Test, found: &mut Findings) {
     let ramp = job.time("steadystate_ramp_time", Unit::Seconds, found);
     let Some(tracked) = tracked else { return };
     let Some(window) = window.filter(|&window| window > Duration::ZERO) else {
-        return found.fault(job.error("steadystate_duration", "the time of a window, 30s"));
+        return found
+            .fault(job.error("steadystate_duration", "the length of a window, such as 30s"));
     };
     let reason = "by SNIA's rule: five rounds of a fifth of the window, within 20% and with a slope of at most 10%";
     job.note("steadystate", found, Kept::Nearly, reason);
     test.rounds = Some(Rounds { length: window / WINDOW, tracked });
     test.ramp += ramp.unwrap_or(Duration::ZERO);
     if test.duration.take().is_some() {
-        job.note(
-            "runtime",
-            found,
-            Kept::Nearly,
-            "a test of rounds ends after 25 of them at the latest",
-        );
+        job.note("runtime", found, Kept::Nearly, "a test of rounds ends after at most 25 rounds");
     }
     test.volume = None;
 }
@@ -94,7 +90,7 @@ fn interval(job: &Job, test: &mut Test, found: &mut Findings) {
     let mut asked = false;
     for log in logs.into_iter().filter(|log| job.has(log)) {
         asked = true;
-        let reason = "a series of equal intervals in the result, in place of a file of its own";
+        let reason = "a series of equal intervals in the result instead of a separate file";
         job.note(log, found, Kept::Nearly, reason);
     }
     if asked || step.is_some() {
@@ -138,7 +134,7 @@ pub(crate) fn arrivals(
     {
         requests.read_share = Ratio::new(reads / (reads + writes)).unwrap_or(requests.read_share);
         let name = if job.has("rate_iops") { "rate_iops" } else { "rate" };
-        let reason = "reads and writes are drawn from one stream, in the proportion of their rates";
+        let reason = "reads and writes are drawn from one stream in proportion to their rates";
         job.note(name, found, Kept::Nearly, reason);
         return open(job, name, arrival(reads + writes), requests, found);
     }
@@ -149,7 +145,7 @@ pub(crate) fn arrivals(
     if rate.is_finite() {
         let name = if job.has("rate_iops") { "rate_iops" } else { "rate" };
         if direction.only().is_none() {
-            let reason = "the slower kind holds the others back, so that their shares are kept";
+            let reason = "the slowest direction limits the others, so that the shares are kept";
             job.note(name, found, Kept::Nearly, reason);
         }
         return open(job, name, arrival(rate), requests, found);
@@ -162,7 +158,7 @@ pub(crate) fn arrivals(
 
 /// Makes `requests` an open loop.
 fn open(job: &Job, name: &str, load: Load, requests: &mut Requests, found: &mut Findings) {
-    let reason = "requests have times of their own, from which their latency counts";
+    let reason = "each request has its own due time, from which its latency counts";
     job.note(name, found, Kept::Nearly, reason);
     requests.load = load;
     think(job, requests, found);
@@ -175,11 +171,11 @@ fn think(job: &Job, requests: &mut Requests, found: &mut Findings) {
         return;
     }
     if !requests.load.is_closed() {
-        let error = job.error("thinktime", "none beside a rate");
+        let error = job.error("thinktime", "no think time together with a rate");
         return found.fault(error.hint("remove one of them"));
     }
     if blocks > 1 {
-        let reason = "after each request an equal part of the time";
+        let reason = "each request is followed by an equal part of the think time";
         job.note("thinktime_blocks", found, Kept::Nearly, reason);
     }
     requests.think = think / blocks;

@@ -75,7 +75,7 @@ impl Wanted {
             super::number::bytes(most, job.kb_base())
         });
         if job.text("filesize").is_some_and(|text| text.contains('-')) {
-            job.note("filesize", found, Kept::Nearly, "all files have the greatest size");
+            job.note("filesize", found, Kept::Nearly, "all files have the maximum size");
         }
         let nothing = |size: Option<Size>| size == Some(Size::Bytes(0));
         if nothing(size) || filesize == Some(0) {
@@ -148,7 +148,7 @@ pub(crate) fn place(
             let part = parts.iter().find(|part| part.key == wanted.key)?;
             let Some(length) = part.length else {
                 found.fault(
-                    job.error("size", "size=, for the size of the target is not known").hint(
+                    job.error("size", "size=, because the size of the target is not known").hint(
                         "give size= in the job or --size to the command, or run on a file or device that exists",
                     ),
                 );
@@ -156,7 +156,7 @@ pub(crate) fn place(
             };
             if several || wanted.own && wanted.clones > 1 {
                 let reason = format!(
-                    "the files of job `{}` are a part of one target, from {}",
+                    "the files of job `{}` are a part of one target, from offset {}",
                     job.name,
                     Bytes(part.offset)
                 );
@@ -286,7 +286,7 @@ fn strided(
     let range = job.integer("zonerange", found).unwrap_or(zone).max(zone);
     let stride = range.saturating_add(job.integer("zoneskip", found).unwrap_or(0));
     if wanted.own && wanted.clones > 1 || job.flag("time_based", found).unwrap_or(false) {
-        found.fault(job.error("zonemode", "one clone that ends with the last of its zones"));
+        found.fault(job.error("zonemode", "one clone that ends with its last zone"));
         return None;
     }
     let count = match wanted.size {
@@ -295,11 +295,11 @@ fn strided(
     };
     let count = count.min((room - 1) / stride + 1);
     if count > ZONES_MAX {
-        let expected = "wider strides: each zone is a test, and there are at most 4,095";
+        let expected = "wider strides: each zone is a test, and there can be at most 4,095 zones";
         found.fault(job.error("zoneskip", expected));
         return None;
     }
-    job.note("zonemode", found, Kept::Nearly, "each zone is a test of its own");
+    job.note("zonemode", found, Kept::Nearly, "each zone is a separate test");
     let one = |at: u64| Placed {
         offset: Bytes(begin.saturating_add(at * stride)),
         span: Bytes(zone.min(room - at * stride)),

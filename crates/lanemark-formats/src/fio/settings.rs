@@ -58,8 +58,8 @@ pub enum Sync {
 
 /// Returns the engine with this name in fio and an optional note, or the reason why there is no such engine.
 pub(crate) fn engine(name: &str) -> Result<(Engine, Option<&'static str>), &'static str> {
-    const RINGS: &str = "requests are made by io_uring";
-    const CALLS: &str = "requests are made by read and write calls";
+    const RINGS: &str = "requests are submitted by io_uring";
+    const CALLS: &str = "requests are submitted by read and write calls";
     match name {
         "io_uring" => Ok((Engine::IoUring, None)),
         "libaio" | "posixaio" | "solarisaio" | "windowsaio" => Ok((Engine::IoUring, Some(RINGS))),
@@ -70,19 +70,19 @@ pub(crate) fn engine(name: &str) -> Result<(Engine, Option<&'static str>), &'sta
         "vsync" | "pvsync" | "pvsync2" => Ok((Engine::Sync, Some(CALLS))),
         "sg" => Ok((Engine::Sync, Some("requests go through the block layer, one at a time"))),
         "null" => Ok((Engine::Null, None)),
-        "mmap" | "splice" => Err("it does not make requests of its own; use psync"),
-        "cpuio" => Err("it makes no requests"),
-        "exec" => Err("no command of a job file is run"),
+        "mmap" | "splice" => Err("it does not submit requests itself; use psync"),
+        "cpuio" => Err("it does not submit requests"),
+        "exec" => Err("commands of a job file are not executed"),
         "net" | "netsplice" | "rdma" | "http" | "nfs" | "libhdfs" | "gfapi" | "gfapi_async"
         | "rados" | "rbd" | "nbd" | "libiscsi" | "dfs" | "ime_psync" | "ime_psyncv" | "ime_aio" => {
-            Err("it is for a network, and a target is a local file or block device")
+            Err("it is for a network, but a target is a local file or block device")
         }
         "libcufile" | "libhipfile" => Err("it is for the memory of a graphics card"),
         "dev-dax" | "libpmem" | "pmemblk" | "mtd" | "libzbc" | "libblkio" | "xnvme"
         | "page_fault" => Err("it is for a kind of target that is not supported"),
         "e4defrag" | "falloc" | "ftruncate" | "filecreate" | "filedelete" | "filestat"
         | "filestat_at" | "dircreate" | "dirdelete" | "dirstat" | "fileoperations" => {
-            Err("it tests a file system's own work; use requests on a file")
+            Err("it tests operations of a file system; use requests on a file")
         }
         _ => Err("it is not known"),
     }

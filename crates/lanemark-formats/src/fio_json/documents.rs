@@ -60,13 +60,12 @@ pub(super) fn documents(text: &str, file: &str) -> Result<Documents, FormatError
                     failures += 1;
                     let lines = text[..at].matches('\n').count() + error.line();
                     let damaged =
-                        FormatError::at(file, lines as u64, format!("is no JSON: {error}"));
+                        FormatError::at(file, lines as u64, format!("is not valid JSON: {error}"));
                     // A damaged document of fio is an error, because its result would be lost.
                     let own = rest.char_indices().nth(2000).map_or(rest, |(end, _)| &rest[..end]);
                     if own.contains("\"fio version\"") {
-                        return Err(
-                            damaged.hint("remove the damaged document, or let fio end its run")
-                        );
+                        return Err(damaged
+                            .hint("remove the damaged document, or let fio complete its run"));
                     }
                     // A bracket also begins a section of a job file.
                     if line.trim_start().starts_with('{') {
@@ -82,13 +81,13 @@ pub(super) fn documents(text: &str, file: &str) -> Result<Documents, FormatError
         at += rest.find('\n').map_or(rest.len(), |end| end + 1);
     }
     if all.is_empty() {
-        let none = || FormatError::file(file, "there is no JSON in it").hint(HINT);
+        let none = || FormatError::file(file, "it contains no JSON").hint(HINT);
         return Err(failed.unwrap_or_else(none));
     }
     if let Some(line) = skipped.first() {
         let count = skipped.len();
-        let lines = if count == 1 { "line that is" } else { "lines that are" };
-        notes.push(format!("{file}: skipped {count} {lines} no JSON: {}", shown(line)));
+        let lines = if count == 1 { "line that is not" } else { "lines that are not" };
+        notes.push(format!("{file}: skipped {count} {lines} JSON: {}", shown(line)));
     }
     let before = all.len();
     let documents = last_snapshots(all);
@@ -219,7 +218,7 @@ mod tests {
     fn a_damaged_document_is_an_error_with_its_line() {
         let cut = format!("{}\n{}", run(1, 1, 1), &run(2, 1, 2)[..60]);
         let error = documents(&cut, "f").err().unwrap().to_string();
-        assert!(error.starts_with("f:3: is no JSON"), "{error}");
+        assert!(error.starts_with("f:3: is not valid JSON"), "{error}");
         for text in ["", "\n\n", "no", "[global]\nrw=read", "[1, 2]"] {
             assert!(documents(text, "f").is_err(), "{text}");
         }

@@ -85,7 +85,7 @@ impl Draft {
         global: &[(String, String)],
         clients: bool,
     ) -> Result<Self, String> {
-        let name = entry.get("jobname").and_then(Value::as_str).ok_or("there is no jobname")?;
+        let name = entry.get("jobname").and_then(Value::as_str).ok_or("`jobname` is missing")?;
         let name: String = name.chars().filter(|&letter| is_shown(letter)).take(200).collect();
         let job_name = name.clone();
         let host = entry.get("hostname").and_then(Value::as_str).filter(|_| clients);
@@ -209,16 +209,16 @@ impl Draft {
             |side: &Option<DirectionResult>| side.as_ref().map_or(0, |side| side.latency.count());
         let (reads, writes) = (count(&self.sample.reads), count(&self.sample.writes));
         if reads > 0 && !test.reads() && !test.trims() {
-            return Some(format!("the options request no reads, and {reads} were counted"));
+            return Some(format!("the options request no reads, but {reads} were counted"));
         }
         if writes > 0 && !test.writes() && !test.trims() {
-            return Some(format!("the options request no writes, and {writes} were counted"));
+            return Some(format!("the options request no writes, but {writes} were counted"));
         }
         let (stated, counted) =
             (test.read_share().get(), reads as f64 / (reads + writes).max(1) as f64);
         if reads + writes >= SHARE_FROM && (stated - counted).abs() > SHARE_SLACK && !test.trims() {
             return Some(format!(
-                "the options request {:.0}% reads, and {:.0}% were counted",
+                "the options request {:.0}% reads, but {:.0}% were counted",
                 stated * 100.0,
                 counted * 100.0
             ));
@@ -236,7 +236,7 @@ impl Draft {
             let mean = side.bytes.get() as f64 / side.latency.count() as f64;
             let fits = (least * 0.99..=most * 1.01).contains(&mean);
             (!fits).then(|| {
-                format!("the options request {} a {name}, and {mean:.0} B were counted", test.block)
+                format!("the options request {} a {name}, but {mean:.0} B were counted", test.block)
             })
         })
     }

@@ -45,8 +45,8 @@ fn document(root: &Document, file: &str, mut notes: Vec<String>) -> Result<Print
     let known = ["fio-2", "fio-3", "fio-4"].iter().any(|known| version.starts_with(known));
     if !known {
         let message = match version {
-            "" => "there is no `fio version` in it".to_owned(),
-            version => format!("`{}` is no version of fio that is known", shown(version)),
+            "" => "`fio version` is missing".to_owned(),
+            version => format!("`{}` is not a known version of fio", shown(version)),
         };
         let hint = "give the output of fio 2 or 3 with --output-format=json or json+";
         return Err(FormatError::file(file, message).hint(hint));
@@ -54,14 +54,14 @@ fn document(root: &Document, file: &str, mut notes: Vec<String>) -> Result<Print
     let (entries, clients) = match (root.get("jobs"), root.get("client_stats")) {
         (Some(Value::Array(jobs)), _) => (jobs, false),
         (None, Some(Value::Array(clients))) => (clients, true),
-        _ => return Err(FormatError::file(file, "there is no list `jobs` in it").hint(HINT)),
+        _ => return Err(FormatError::file(file, "the list `jobs` is missing").hint(HINT)),
     };
     let global = options(root.get("global options"));
     let mut drafts: Vec<Draft> = Vec::new();
     for (index, entry) in entries.iter().enumerate() {
         if entry.get("jobname").and_then(Value::as_str) == Some("All clients") {
             notes.push(format!(
-                "{file}: the sum over all clients is left out: it is of the entries before"
+                "{file}: the sum over all clients is skipped, because it repeats the earlier entries"
             ));
             continue;
         }
@@ -71,7 +71,7 @@ fn document(root: &Document, file: &str, mut notes: Vec<String>) -> Result<Print
         match drafts.iter().position(|other| other.same(&draft)) {
             Some(at) => drafts[at].add(&draft),
             None if drafts.len() < TESTS_MAX => drafts.push(draft),
-            None => return Err(FormatError::file(file, "there are more than 10,000 jobs in it")),
+            None => return Err(FormatError::file(file, "it contains more than 10,000 jobs")),
         }
     }
     if drafts.is_empty() {
@@ -86,4 +86,4 @@ fn document(root: &Document, file: &str, mut notes: Vec<String>) -> Result<Print
     Ok(Printed { file, version, timestamp, disks, drafts, notes })
 }
 
-const HINT: &str = "is it whole, and fio's own?";
+const HINT: &str = "check that the file is complete and was written by fio";

@@ -139,16 +139,19 @@ fn imported(group: &[Printed], supplied: &Supplied) -> Result<Imported, FormatEr
         tests.push(TestResult::new(&workload, &test, samples));
         workload.tests.push(test);
     }
-    partly.note(&mut notes, "not all options are known, and the test is told by a few");
+    partly.note(
+        &mut notes,
+        "not all options are known, so the test is described by only a few of them",
+    );
     let begun = "latencies begin when a request is submitted, which took up to";
     submitted.note(&mut notes, &format!("{begun} {:.1} us more on average", submission_ns / 1e3));
     let of_size = match span {
-        Some(_) => format!("taken as {size}, as --span says"),
+        Some(_) => format!("assumed to be {size}, as --span states"),
         None => format!(
-            "taken as {size}, which is used at least; give the size of the file or device with --span"
+            "assumed to be {size}, the minimum that was used; give the size of the file or device with --span"
         ),
     };
-    unplaced.note(&mut notes, &format!("how much of the target was used is not told: {of_size}"));
+    unplaced.note(&mut notes, &format!("the used part of the target is not stated: {of_size}"));
     if workload.repeats < 3 {
         warnings.push(Warning::FewRepeats { repeats: workload.repeats });
     }
@@ -174,7 +177,7 @@ fn imported(group: &[Printed], supplied: &Supplied) -> Result<Imported, FormatEr
     let file = if let [one] = files.as_slice() { one } else { &stem };
     result
         .check()
-        .map_err(|error| FormatError::file(file, format!("tells what cannot be: {error}")))?;
+        .map_err(|error| FormatError::file(file, format!("contains impossible values: {error}")))?;
     let timestamp = group.iter().filter_map(|one| one.timestamp).min();
     Ok(Imported { result, files, timestamp, notes })
 }

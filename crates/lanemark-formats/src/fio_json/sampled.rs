@@ -43,7 +43,7 @@ pub(super) fn read(job: &Value) -> Result<Sampled, String> {
     let unified = side("mixed")?;
     let flushes = flushes(job).map_err(|wrong| format!("sync: {wrong}"))?;
     if ["read", "write", "mixed"].iter().all(|key| job.get(key).is_none()) {
-        return Err("there is neither read nor write in it".to_owned());
+        return Err("it contains neither read nor write".to_owned());
     }
     // With unified_rw_reporting=both fio prints the directions and their sum.
     let unified = unified.filter(|_| reads.is_none() && writes.is_none());
@@ -67,7 +67,9 @@ fn errors(job: &Value) -> Result<RequestErrors, String> {
         None => Ok(0),
         Some(value) => {
             let number = value.as_i64().map(i64::unsigned_abs);
-            number.filter(|number| *number <= COUNT_MAX).ok_or_else(|| format!("{key}: no count"))
+            number
+                .filter(|number| *number <= COUNT_MAX)
+                .ok_or_else(|| format!("{key}: not a count"))
         }
     };
     let (ended, first) = (number("error")?, number("first_error")?);
@@ -131,10 +133,10 @@ fn direction(value: &Value) -> Result<Option<Direction>, String> {
         return Ok(None);
     }
     let kib = value.get("io_kbytes").is_none() && value.get("clat_ns").is_none();
-    let bytes = whole(value, "io_bytes")?.ok_or("there is no io_bytes")?;
+    let bytes = whole(value, "io_bytes")?.ok_or("`io_bytes` is missing")?;
     let bytes = if kib { bytes.saturating_mul(1024) } else { bytes };
     if bytes > BYTES_MAX {
-        return Err("io_bytes: is more than can be".to_owned());
+        return Err("io_bytes: is impossibly large".to_owned());
     }
     let runtime = whole(value, "runtime")?.unwrap_or(0);
     let runtime = runtime.checked_mul(1_000_000_000).ok_or("runtime: is longer than 200 days")?;
@@ -169,12 +171,12 @@ fn latency(value: &Value, count: u64) -> Result<Latency, String> {
     let of = of.or_else(|| kinds.iter().find(|kind| measured(kind)));
     let of = of.or_else(|| kinds.iter().find(|(key, ..)| value.get(key).is_some()));
     let Some(&(key, unit, from_submission)) = of else {
-        return Err("there is no clat_ns, lat_ns, clat or lat".to_owned());
+        return Err("clat_ns, lat_ns, clat and lat are missing".to_owned());
     };
     let part = &value[key];
     let number = |name: &str| {
         let number = part.get(name).and_then(Value::as_f64).filter(|number| *number >= 0.0);
-        number.map(|number| number * unit).ok_or(format!("{key}.{name}: is no time"))
+        number.map(|number| number * unit).ok_or(format!("{key}.{name}: is not a time"))
     };
     let (least, most) = (number("min")? as u64, number("max")? as u64);
     let mean = number("mean")?;
@@ -195,7 +197,7 @@ fn latency(value: &Value, count: u64) -> Result<Latency, String> {
         _ => LatencyHistogram::from_percentiles(stated, count, mean, (least, most)),
     };
     if histogram.count() == 0 {
-        return Err(format!("{key}.bins: is empty, and total_ios is {count}"));
+        return Err(format!("{key}.bins: is empty, but total_ios is {count}"));
     }
     Ok(Latency { histogram, submission_ns })
 }
@@ -211,7 +213,7 @@ fn whole_bins(
     for (latency, count) in bins {
         let read = latency.parse::<u64>().ok().zip(count.as_u64());
         let Some((latency, count)) = read.filter(|(_, count)| *count <= COUNT_MAX) else {
-            let message = format!("{key}.bins: {}: is no latency with a count", shown(latency));
+            let message = format!("{key}.bins: {}: is not a latency with a count", shown(latency));
             return Err(message);
         };
         sum = sum.saturating_add(count);
@@ -219,7 +221,7 @@ fn whole_bins(
     }
     match sum <= COUNT_MAX {
         true => Ok(all),
-        false => Err(format!("{key}.bins: are more requests than can be")),
+        false => Err(format!("{key}.bins: contains impossibly many requests")),
     }
 }
 
@@ -284,7 +286,7 @@ fn whole(value: &Value, key: &str) -> Result<Option<u64>, String> {
         None => Ok(None),
         Some(number) => match number.as_u64().filter(|number| *number <= COUNT_MAX) {
             Some(number) => Ok(Some(number)),
-            None => Err(format!("{key}: {} is no count", shown(&number.to_string()))),
+            None => Err(format!("{key}: {} is not a count", shown(&number.to_string()))),
         },
     }
 }

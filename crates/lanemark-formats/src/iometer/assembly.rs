@@ -25,7 +25,7 @@ impl Reader<'_> {
             }
         };
         if self.run_time.is_none_or(|time| time == Duration::ZERO) {
-            let error = FormatError::file(self.file, "the run time is 0, so that no test ends");
+            let error = FormatError::file(self.file, "the run time is 0, so no test would end");
             return Err(error.hint("set 'Run Time"));
         }
         if self.workers.is_empty() {
@@ -78,7 +78,7 @@ impl Reader<'_> {
             .map(|one| (one.line, one.name.clone()))
             .collect();
         for (line, name) in unassigned {
-            let reason = format!("`{}` is assigned to no worker, and is not run", shown(&name));
+            let reason = format!("`{}` is not assigned to any worker and is not run", shown(&name));
             self.note(line, "access specification", &reason);
         }
     }
@@ -118,7 +118,7 @@ impl Reader<'_> {
                         self.error(line, format!("specification `{}`: {error}", shown(&test.name)))
                     })?;
                     if tests.len() >= TESTS_MAX {
-                        return Err(self.error(line, "these are more than 4,096 tests"));
+                        return Err(self.error(line, "there are more than 4,096 tests"));
                     }
                     tests.push(test);
                 }
@@ -149,16 +149,16 @@ impl Reader<'_> {
         let parts = &specification.parts;
         let first = &parts[0];
         if let Some(other) = parts.iter().find(|part| part.random != first.random) {
-            let error =
-                self.error(other.line, "the specification is random in a part of its lines");
-            return Err(error.hint("make two specifications of it, for workers beside each other"));
+            let error = self.error(other.line, "only some lines of the specification are random");
+            return Err(error.hint("split it into two specifications for concurrent workers"));
         }
         let sum: f64 = parts.iter().map(|part| part.share).sum();
         if sum <= 0.0 {
             return Err(self.error(first.line, "% of size: the lines have no share above 0"));
         }
         if parts.iter().any(|part| part.reads != first.reads || part.delay_ms != first.delay_ms) {
-            let reason = "reads and delays are the same for all sizes, on average";
+            let reason =
+                "all sizes have the same average share of reads and the same average delay";
             self.note(first.line, "% reads", reason);
         }
         let mean = |of: fn(&Part) -> f64| {
@@ -185,7 +185,7 @@ impl Reader<'_> {
             (0, None) => {
                 let error = self.error(
                     worker.line,
-                    "the worker uses the whole target, of which the size is not known",
+                    "the worker uses the whole target, whose size is not known",
                 );
                 return Err(
                     error.hint("run on a file or device that exists, or set a maximum size")
@@ -198,7 +198,7 @@ impl Reader<'_> {
             self.note(
                 worker.line,
                 "target",
-                "all targets of a worker are one, with the requests of all",
+                "all targets of a worker are combined to one, which receives all requests",
             );
         }
         let think_us = mean(|part| part.delay_ms as f64 * 1e3 / part.burst as f64);

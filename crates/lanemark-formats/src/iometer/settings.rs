@@ -235,7 +235,7 @@ impl Reader<'_> {
 
     fn first(&self, text: &str, line: u64, what: &str) -> Result<u64, FormatError> {
         let word = text.split(',').next().unwrap_or("").trim();
-        let bad = || self.error(line, format!("{what}: `{}` is no whole number", shown(word)));
+        let bad = || self.error(line, format!("{what}: `{}` is not a whole number", shown(word)));
         word.parse().map_err(|_| bad())
     }
 
@@ -289,10 +289,10 @@ impl Reader<'_> {
         }
         if random != 0 && random != 100 {
             let error = self.error(line, format!("% random: {random} is neither 0 nor 100"));
-            return Err(error.hint("make two specifications of it, for workers beside each other"));
+            return Err(error.hint("split it into two specifications for concurrent workers"));
         }
         if reply != 0 {
-            let error = self.error(line, "reply: a disk sends none");
+            let error = self.error(line, "reply: a disk does not send replies");
             return Err(error.hint("set it to 0"));
         }
         let percent = |percent: u64| percent as f64 / 100.0;

@@ -118,7 +118,7 @@ pub(crate) fn tree(text: &str) -> io::Result<Result<LspciTree, LspciProblem>> {
                 let block = format!("{kind}-{domain:04x}:{bus:02x}:{rest}");
                 let device = at.join(&block).join("device");
                 fs::create_dir_all(&device)?;
-                write(&device, "model", &format!("not told by lspci, on {}", function.name))?;
+                write(&device, "model", &format!("not shown by lspci, on {}", function.name))?;
                 symlink(format!("../{place}/{block}"), root.join("block").join(block))?;
                 controllers += 1;
             }

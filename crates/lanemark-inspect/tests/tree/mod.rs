@@ -1,4 +1,4 @@
-//! Small sysfs trees of machines that nobody has, made in a temporary folder.
+//! Small sysfs trees of invented machines, made in a temporary folder.
 
 #![allow(dead_code)]
 
@@ -139,7 +139,7 @@ impl Tree {
         at
     }
 
-    /// Adds a PCIe 4.0 switch behind eight lanes, with so many NVMe drives of four lanes.
+    /// Adds a PCIe 4.0 switch with eight lanes upstream, and `drives` NVMe drives of four lanes downstream.
     pub(crate) fn switch(&self, drives: usize) -> &Self {
         const GEN4: &str = "16.0 GT/s PCIe";
         let most = [(GEN4, 16), (GEN4, 8)];

@@ -47,7 +47,8 @@ impl<'s> Chunks<'s> {
             };
             text += &rows::row(&point, &self.sweep.key(number));
         }
-        let unread = |line| LabError::run(format!("line {line} of a chunk is no row of a sweep"));
+        let unread =
+            |line| LabError::run(format!("line {line} of a chunk is not a row of a sweep"));
         rows::read(&text).map(Some).map_err(unread)
     }
 }

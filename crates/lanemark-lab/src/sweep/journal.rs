@@ -97,7 +97,7 @@ pub(super) fn open_locked(path: &Path) -> Result<File, LabError> {
         std::fs::create_dir_all(folder).map_err(fail)?;
     }
     if std::fs::metadata(path).is_ok_and(|there| !there.is_file()) {
-        let message = format!("{}: is no regular file", path.display());
+        let message = format!("{}: is not a regular file", path.display());
         return Err(LabError::input(message).hint("give another --out"));
     }
     // If a pipe took the file's name, opening it would wait.
@@ -111,7 +111,7 @@ pub(super) fn open_locked(path: &Path) -> Result<File, LabError> {
     let open = file.metadata().map_err(fail)?;
     let still = std::fs::metadata(path).is_ok_and(|named| same(&open, &named));
     if !locked || !still {
-        let message = format!("{}: another sweep writes it", path.display());
+        let message = format!("{}: another sweep is writing it", path.display());
         return Err(LabError::input(message).hint("wait for it, or give another --out"));
     }
     Ok(file)
@@ -129,7 +129,7 @@ fn whole_lines(
     let refused =
         |message: String| LabError::refused(message).hint("give another --out, or remove the file");
     if !bytes.starts_with(rows::MARK.as_bytes()) {
-        return Err(refused(format!("{name}: exists and is no Lanemark sweep")));
+        return Err(refused(format!("{name}: exists and is not a Lanemark sweep")));
     }
     if !bytes.starts_with(header.as_bytes()) {
         return Err(refused(format!("{name}: is a sweep over other axes")));
@@ -139,13 +139,13 @@ fn whole_lines(
     for (index, line) in lines.lines().enumerate() {
         let found = rows::id(line, sweep.axes().len());
         let Some(rows::PointId { number, key, .. }) = found else {
-            return Err(refused(format!("{name}:{}: is no row of a sweep", index + 2)));
+            return Err(refused(format!("{name}:{}: is not a row of a sweep", index + 2)));
         };
         let known = number < sweep.points() && sweep.key(number) == key;
         let Some(place) = done.get_mut(number as usize).filter(|_| known) else {
             return Err(refused(format!(
-                "{name}: holds points of another sweep: system, workload, library, seed, settings, axes or \
-                 version differ"
+                "{name}: contains points of another sweep: system, workload, library, seed, \
+                 settings, axes or version differ"
             )));
         };
         *place = true;

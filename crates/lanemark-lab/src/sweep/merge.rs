@@ -61,7 +61,8 @@ pub fn merge(parts: &[PathBuf], out: &Path, provenance: Provenance) -> Result<Sw
         text += line;
         text.push('\n');
     }
-    let spoilt = |line| LabError::run(format!("line {line} of the merged sweep is no row of one"));
+    let spoilt =
+        |line| LabError::run(format!("line {line} of the merged sweep is not a row of a sweep"));
     let merged = rows::read(&text).map_err(spoilt)?;
     merged.check().map_err(|error| LabError::input(format!("the merged sweep: {error}")))?;
     write(out, &text, sweep)?;
@@ -78,19 +79,21 @@ impl<'p> Part<'p> {
         let head = text.split_inclusive('\n').next().unwrap_or_default();
         let axes = head.strip_suffix('\n').and_then(rows::axes);
         if axes.is_none() {
-            return Err(LabError::input(format!("{name}: is no part of a sweep"))
+            return Err(LabError::input(format!("{name}: is not a part of a sweep"))
                 .hint("give files that `lanemark sweep --points` wrote"));
         }
         let noted = provenance::beside(path);
         let beside = provenance::whole(path)
             .filter(|beside| (1..=POINTS_MAX).contains(&beside.points))
             .ok_or_else(|| {
-                let message = format!("{name}: {} does not tell of which sweep", noted.display());
-                LabError::input(message)
-                    .hint("keep the .provenance.json that `lanemark sweep` writes beside each part")
+                let message =
+                    format!("{name}: {} does not state the sweep of the part", noted.display());
+                LabError::input(message).hint(
+                    "keep the .provenance.json that `lanemark sweep` writes next to each part",
+                )
             })?;
         if rows::header(&beside.axes) != head {
-            let message = format!("{name}:1: has other axes than {} tells", noted.display());
+            let message = format!("{name}:1: has other axes than {} states", noted.display());
             return Err(LabError::input(message).hint("run the part again, into another file"));
         }
         Ok(Self { path, text, beside })
@@ -111,18 +114,18 @@ fn lines<'t>(parts: &'t [Part<'_>], points: u64) -> Result<Vec<&'t str>, LabErro
         let whole = part.text.split_inclusive('\n').filter_map(|line| line.strip_suffix('\n'));
         for (index, line) in whole.enumerate().skip(1) {
             let id = rows::id(line, part.beside.axes.len()).ok_or_else(|| {
-                LabError::input(format!("{name}:{}: is no row of a sweep", index + 1))
+                LabError::input(format!("{name}:{}: is not a row of a sweep", index + 1))
                     .hint("run the part again, into another file")
             })?;
             let own = key(&part.beside.sweep, id.number, &id.values) == id.key;
             let Some(place) = held.get_mut(id.number as usize).filter(|_| own) else {
-                let message = format!("{name}:{}: is no point of this sweep", index + 1);
+                let message = format!("{name}:{}: is not a point of this sweep", index + 1);
                 return Err(LabError::input(message).hint("run the part again, into another file"));
             };
             if let Some((other, _)) = place {
                 let (number, other) = (id.number, other.path.display());
-                let message = format!("{name}:{}: point {number} is in {other} too", index + 1);
-                return Err(LabError::input(message).hint("give every point in one part alone"));
+                let message = format!("{name}:{}: point {number} is also in {other}", index + 1);
+                return Err(LabError::input(message).hint("give every point in only one part"));
             }
             *place = Some((part, line));
         }
@@ -160,7 +163,7 @@ fn write(out: &Path, text: &str, sweep: &str) -> Result<(), LabError> {
     let fail = |error: std::io::Error| failed(out, &error);
     let there = std::fs::symlink_metadata(out).is_ok_and(|there| there.len() > 0);
     if there && provenance::whole(out).is_none_or(|beside| beside.sweep != sweep) {
-        let message = format!("{}: exists and is not of this sweep", out.display());
+        let message = format!("{}: exists and belongs to another sweep", out.display());
         return Err(LabError::refused(message).hint("give another --out, or remove the file"));
     }
     let locked = open_locked(out)?;

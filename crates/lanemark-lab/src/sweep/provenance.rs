@@ -43,7 +43,7 @@ pub(super) fn note(
             Some(_) => {}
             None => {
                 let message =
-                    format!("{}: exists and is no provenance of a sweep", beside.display());
+                    format!("{}: exists and is not the provenance of a sweep", beside.display());
                 return Err(
                     LabError::refused(message).hint("give another --out, or remove the file")
                 );

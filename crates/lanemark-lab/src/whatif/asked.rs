@@ -82,9 +82,10 @@ impl Lab {
         if let Some(depth) = args.queue_depth {
             for test in &mut then.tests {
                 let Some(requests) = test.requests_mut() else {
-                    let error = format!("--queue-depth: test `{}` is of transactions", test.name);
+                    let error =
+                        format!("--queue-depth: test `{}` consists of transactions", test.name);
                     return Err(
-                        LabError::input(error).hint("give another workload, or leave it out")
+                        LabError::input(error).hint("give another workload, or omit the option")
                     );
                 };
                 requests.queue_depth = depth;
@@ -183,12 +184,12 @@ impl Present {
             (Target::Simulated(target), None) => target.system.clone(),
             (Target::Database(_), None) => {
                 return Err(LabError::input(format!("{named}: is a run on a real database")).hint(
-                    "`lanemark oltp workload` makes a workload of it, for systems of the simulator",
+                    "`lanemark oltp workload` turns it into a workload for simulated systems",
                 ));
             }
             (Target::Measured(_), None) => {
                 return Err(LabError::input(format!("{named}: was measured on a real drive"))
-                    .hint("say which model stands for it, --model DRIVE@PLATFORM:PORT; lanemark fit makes one"));
+                    .hint("name the model that represents it, --model DRIVE@PLATFORM:PORT; lanemark fit creates one"));
             }
         };
         Ok(Self { system, run: Some(run) })
@@ -244,7 +245,7 @@ fn other(
         (Some(port), _) => port.to_owned(),
         (None, None) => present.rsplit_once(':').map_or(String::new(), |(_, port)| port.to_owned()),
         (None, Some(_)) => {
-            return Err(LabError::input("--platform: in which of its ports?")
+            return Err(LabError::input("--platform: the port is missing")
                 .hint("give --port; `lanemark library NAME` lists them"));
         }
     };
@@ -252,7 +253,7 @@ fn other(
     let unchanged =
         args.drive.is_none() && args.platform.is_none() && args.port.is_none() && set.is_empty();
     if unchanged && args.queue_depth.is_none() {
-        return Err(LabError::input("there is nothing else to compare with")
+        return Err(LabError::input("there is no other system to compare with")
             .hint("give --port, --platform, --drive, --queue-depth or --set"));
     }
     Ok((format!("{drive}@{platform}:{port}"), set))

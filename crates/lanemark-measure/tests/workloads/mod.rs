@@ -25,7 +25,7 @@ pub(crate) fn write() -> Test {
     Test { name: "write".to_owned(), ..read() }.with(|asked| asked.read_share = Ratio::ZERO)
 }
 
-/// `test` for so many milliseconds instead of so much data.
+/// Returns `test` with a duration in milliseconds instead of a volume.
 pub(crate) fn timed(test: Test, milliseconds: u64) -> Test {
     Test { volume: None, duration: Some(Duration::from_microseconds(milliseconds * 1000)), ..test }
 }

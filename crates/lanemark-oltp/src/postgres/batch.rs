@@ -151,7 +151,7 @@ fn customer(
             let keys = keys.call("customers_by_name", &[&warehouse, &district, &name.as_str()]);
             let rows = postgres.send(&keys)?.rows();
             let row = middle(&rows).ok_or_else(|| {
-                damaged(format!("nobody in {warehouse}/{district} is called {name}"))
+                damaged(format!("no customer in {warehouse}/{district} is called {name}"))
             })?;
             Ok((int(row, 0)?, Message::within()))
         }

@@ -155,7 +155,7 @@ impl Answers {
 pub(super) fn int(row: &SimpleQueryRow, at: usize) -> Result<i64, OltpError> {
     let text = row.try_get(at).map_err(from_postgres)?;
     text.and_then(|text| text.parse().ok())
-        .ok_or_else(|| OltpError::Damaged(format!("{text:?} where a number should be")))
+        .ok_or_else(|| OltpError::Damaged(format!("{text:?} instead of a number")))
 }
 
 /// Returns a text of a row; empty for NULL.

@@ -37,7 +37,8 @@ impl Procedures {
     pub(super) fn make(client: &mut Client) -> Result<Self, OltpError> {
         let version = server_version(client)?;
         if version < VERSION_MIN {
-            let reason = format!("the server is PostgreSQL {version}, and they came with 11");
+            let reason =
+                format!("the server is PostgreSQL {version}, and procedures were added in 11");
             return Err(OltpError::Lacks { what: "procedures".to_owned(), reason });
         }
         let hash = client.query_one("SELECT md5($1::TEXT)", &[&SQL]).map_err(from_postgres)?;

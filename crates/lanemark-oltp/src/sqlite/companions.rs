@@ -30,7 +30,7 @@ pub(super) fn check(path: &Path) -> Result<(), OltpError> {
         };
         match fs::symlink_metadata(&file) {
             Err(_) => continue,
-            Ok(there) if !there.is_file() => return Err(foreign("is no regular file")),
+            Ok(there) if !there.is_file() => return Err(foreign("is not a regular file")),
             Ok(there) if there.len() == 0 => continue,
             Ok(_) => {}
         }
@@ -39,7 +39,7 @@ pub(super) fn check(path: &Path) -> Result<(), OltpError> {
             // Another connection has removed it meanwhile.
             Err(error) if error.kind() == ErrorKind::NotFound => {}
             _ if begins.contains(&first.as_slice()) => {}
-            _ => return Err(foreign("is not SQLite's")),
+            _ => return Err(foreign("is not a file of SQLite")),
         }
     }
     Ok(())

@@ -39,7 +39,7 @@ impl Backend for SqliteFile {
     fn remove(&self) -> Result<(), OltpError> {
         // A device, a pipe or a folder is never replaced, regardless of the options.
         if self.0.metadata().is_ok_and(|found| !found.is_file()) {
-            let reason = "is no regular file, and is not replaced".to_owned();
+            let reason = "is not a regular file and is not replaced".to_owned();
             return Err(OltpError::System { what: self.name(), reason });
         }
         companions::check(&self.0)?;

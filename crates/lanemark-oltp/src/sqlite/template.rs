@@ -25,7 +25,7 @@ impl Templates for SqliteFile {
         }
         let is_link = fs::symlink_metadata(&kept).is_ok_and(|there| !there.is_file());
         if kept.exists() && !Sqlite::is_database(&kept) || is_link {
-            let reason = "exists and is no kept database; move it away".to_owned();
+            let reason = "exists and is not a kept database; move it away".to_owned();
             return Err(OltpError::System { what: kept.display().to_string(), reason });
         }
         Sqlite::alone(&self.0, || copy(&self.0, &kept))

@@ -1,4 +1,4 @@
-//! Damage that no condition of the specification tells, and what tells it.
+//! Damage that no consistency condition of the specification finds, and the checks that find it.
 
 use lanemark_oltp::Database;
 use lanemark_oltp::check::{Source, check};
@@ -66,7 +66,7 @@ pub(crate) fn broken(database: &Database, table: Table, text: &str) -> i64 {
 
 /// Panics unless each damage of a fresh database breaks its rule, which holds until then.
 pub(crate) fn assert_found(database: &Database) {
-    // The items' prices are held against lines that were ordered since.
+    // The items' prices are compared with lines that were ordered later.
     let order = "INSERT INTO order_line (ol_w_id, ol_d_id, ol_o_id, ol_number, ol_i_id, ol_supply_w_id, \
         ol_quantity, ol_amount, ol_dist_info) SELECT 1, 1, 31, 1, 2, 1, 3, 3 * i_price, \
         'abcdefghijklmnopqrstuvwx' FROM item WHERE i_id = 2";

@@ -37,7 +37,7 @@ pub(super) const PARAMETERS: [Parameter; 5] = [
         offset: 100.0,
         bounds: (0.0, 20_000.0),
         shows: Shows::Reads,
-        needs: "a data sheet that tells seeks with and without it: from outside it adds up with the seek",
+        needs: "a data sheet that states seeks with and without it: a measurement shows only its sum with the seek",
         get: |drive| Some(disk(drive)?.command_overhead.as_microseconds()),
         set: |drive, us| change(drive, |disk| disk.command_overhead = time(us)),
     },
@@ -89,10 +89,16 @@ pub(super) const PARAMETERS: [Parameter; 5] = [
 
 /// Values of a disk that no workload of a few minutes determines, each with the missing measurement.
 pub(super) const UNSEEN: [(&str, &str); 4] = [
-    ("drive.disk.heads", "from outside a head more and a cylinder less are nearly the same"),
-    ("drive.disk.segments", "reads in order of several readers beside each other"),
-    ("drive.disk.write_cache", "whether `hdparm -W` or `sdparm --get=WCE` says that it is on"),
-    ("drive.buffer.capacity", "a burst of writes after a rest, with --interval 1ms"),
+    (
+        "drive.disk.heads",
+        "for measurements, one more head and one fewer cylinder are nearly the same",
+    ),
+    ("drive.disk.segments", "sequential reads of several concurrent readers"),
+    (
+        "drive.disk.write_cache",
+        "the output of `hdparm -W` or `sdparm --get=WCE`, which shows whether it is on",
+    ),
+    ("drive.buffer.capacity", "a burst of writes after an idle period, with --interval 1ms"),
 ];
 
 /// Returns the values that follow from the fitted ones, of `now` compared with `before`: name, value, the template's

@@ -49,8 +49,8 @@ pub fn drive_file(
         let errors = fitted.errors();
         let middle = errors.get(errors.len() / 2).copied().unwrap_or_default();
         let head = format!(
-            "{FITTED_MARK} to {} ({}) in {} of {}: throughput within {:.1}%\n\
-             # in the middle. What was not told by the measurements is that of {}.\n\n",
+            "{FITTED_MARK} to {} ({}) in {} of {}: median throughput error\n# {:.1}%. Values that \
+             the measurements did not determine are those of {}.\n\n",
             measured_by(&fitted.results),
             fitted.measured,
             fitted.port,
@@ -82,14 +82,14 @@ fn write(document: &mut DocumentMut, fitted: &FittedDrive, parameter: &FittedPar
     let text = match (&parameter.standing, &parameter.interval_95) {
         (Standing::Open { kept_template: true, .. }, _) => {
             let text =
-                format!("the value of {}, in the range that {by} left open", fitted.template);
+                format!("the value of {}, within the range that {by} left open", fitted.template);
             if range.is_some() && table(document, &parameter.parameter).is_some() {
                 put(document, &parameter.parameter, value, ("assumed", &text), range);
             }
             return;
         }
         (Standing::Open { .. }, _) => {
-            format!("fitted to {by}: a bound, since nothing there tells more")
+            format!("fitted to {by}: a bound, because the measurements do not determine the value")
         }
         (Standing::Identified, Some((low, high))) => {
             format!("fitted to {by}, 95%: {low} to {high}")

@@ -277,9 +277,9 @@ fn left_out(test: &Test) -> Option<&'static str> {
     Some(match test {
         test if test.is_trace() => "a trace cannot be run again",
         test if test.rounds.is_some() => "a short simulation has no steady state",
-        test if test.start.beside => "it ran beside another one",
-        test if !test.is_closed() => "its requests came at times of their own",
-        test if !test.mix().is_plain() => "it mixes sizes, flushes or trims",
+        test if test.start.beside => "it ran at the same time as another test",
+        test if !test.is_closed() => "its requests were submitted at given times",
+        test if !test.mix().is_plain() => "it contains several sizes, flushes or trims",
         _ => return None,
     })
 }

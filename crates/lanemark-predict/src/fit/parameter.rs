@@ -60,8 +60,8 @@ const ALL: [Parameter; 11] = [
         offset: 0.0,
         bounds: (0.05, 500.0),
         shows: Shows::Reads,
-        needs: "small random reads by so many threads that the drive's processor is the limit, no core and no link: \
-                RND4K Q32T4 read with more threads, or in a faster port",
+        needs: "small random reads by enough threads that the drive's processor is the limit \
+                instead of a core or link: RND4K Q32T4 read with more threads, or in a faster port",
         get: |drive| Some(drive.front_end.read_time.as_microseconds()),
         set: |drive, us| drive.front_end.read_time = time(us),
     },
@@ -71,8 +71,8 @@ const ALL: [Parameter; 11] = [
         offset: 5.0,
         bounds: (0.0, 2000.0),
         shows: Shows::Reads,
-        needs: "random reads at all depths up to where the dies are the limit, RND4K Q1T1 to Q64T1 read: alone, it adds \
-                up with flash.read",
+        needs: "random reads at all depths until the dies are the limit, RND4K Q1T1 to Q64T1 read: \
+                one depth shows only its sum with flash.read",
         get: |drive| Some(drive.front_end.read_latency.as_microseconds()),
         set: |drive, us| drive.front_end.read_latency = time(us),
     },
@@ -82,7 +82,7 @@ const ALL: [Parameter; 11] = [
         offset: 0.0,
         bounds: (1.0, 3000.0),
         shows: Shows::Reads,
-        needs: "RND4K Q1T1 read, and depths at which reads meet at dies",
+        needs: "RND4K Q1T1 read, and depths at which reads queue at dies",
         get: |drive| Some(flash(drive)?.read.mean().as_microseconds()),
         set: |drive, us| change(drive, |flash| flash.read = PageTimes::alike(time(us))),
     },
@@ -92,7 +92,7 @@ const ALL: [Parameter; 11] = [
         offset: 0.0,
         bounds: (1.0, 3000.0),
         shows: Shows::Reads,
-        needs: "RND4K Q1T1 read, and depths at which reads meet at dies",
+        needs: "RND4K Q1T1 read, and depths at which reads queue at dies",
         get: |drive| Some(flash(drive)?.translation.pseudo_slc?.read.as_microseconds()),
         set: |drive, us| change_cache(drive, |cache| cache.read = time(us)),
     },
@@ -102,7 +102,7 @@ const ALL: [Parameter; 11] = [
         offset: 0.0,
         bounds: (20.0, 20_000.0),
         shows: Shows::Both,
-        needs: "RND16K and RND64K Q1T1 read, where no link takes longer for a byte than a channel",
+        needs: "RND16K and RND64K Q1T1 read, if no link takes longer for a byte than a channel",
         get: |drive| Some(flash(drive)?.channel_rate.as_megabytes()),
         set: |drive, rate| change(drive, |flash| flash.channel_rate = megabytes(rate)),
     },
@@ -122,8 +122,9 @@ const ALL: [Parameter; 11] = [
         offset: 0.0,
         bounds: (0.05, 2000.0),
         shows: Shows::Writes,
-        needs: "small random writes by so many threads that the drive's processor is the limit, no core and no link: \
-                RND4K Q32T4 write with more threads, or in a faster port",
+        needs: "small random writes by enough threads that the drive's processor is the limit \
+                instead of a core or link: RND4K Q32T4 write with more threads, or in a faster \
+                port",
         get: |drive| Some(drive.front_end.write_time.as_microseconds()),
         set: |drive, us| drive.front_end.write_time = time(us),
     },
@@ -143,7 +144,7 @@ const ALL: [Parameter; 11] = [
         offset: 0.0,
         bounds: (2.0, 100_000.0),
         shows: Shows::Writes,
-        needs: "SEQ128K Q32T1 write in a port, and to flash, that take more",
+        needs: "SEQ128K Q32T1 write in a faster port, and to faster flash",
         get: |drive| Some(drive.data_path_write?.as_megabytes()),
         set: |drive, rate| drive.data_path_write = Some(megabytes(rate)),
     },
@@ -153,7 +154,7 @@ const ALL: [Parameter; 11] = [
         offset: 0.0,
         bounds: (5.0, 20_000.0),
         shows: Shows::Writes,
-        needs: "SEQ128K Q32T1 write in a port that carries more than the flash takes",
+        needs: "SEQ128K Q32T1 write in a port that is faster than the flash",
         get: |drive| Some(flash(drive)?.translation.pseudo_slc?.program.as_microseconds()),
         set: |drive, us| change_cache(drive, |cache| cache.program = time(us)),
     },
@@ -163,7 +164,7 @@ const ALL: [Parameter; 11] = [
         offset: 0.0,
         bounds: (5.0, 50_000.0),
         shows: Shows::Writes,
-        needs: "SEQ128K Q32T1 write in a port that carries more than the flash takes",
+        needs: "SEQ128K Q32T1 write in a port that is faster than the flash",
         get: |drive| Some(flash(drive)?.program.mean().as_microseconds()),
         set: |drive, us| change(drive, |flash| flash.program = PageTimes::alike(time(us))),
     },
@@ -176,8 +177,8 @@ pub(super) const COLLECTION: Parameter = Parameter {
     offset: 0.0,
     bounds: (1.0, 100.0),
     shows: Shows::Writes,
-    needs: "random writes of several lengths, RND4K Q32T1 and RND64K Q32T1 write: collection's limit is of bytes, that of \
-            the drive's processor of commands",
+    needs: "random writes of several lengths, RND4K Q32T1 and RND64K Q32T1 write: collection \
+            limits bytes, and the drive's processor limits commands",
     get: |drive| Some(flash(drive)?.translation.beside_collection?.get() * 100.0),
     set: |drive, percent| {
         change(drive, |flash| flash.translation.beside_collection = Ratio::new(percent / 100.0));
@@ -188,21 +189,21 @@ pub(super) const COLLECTION: Parameter = Parameter {
 pub(super) const UNSEEN: [(&str, &str); 5] = [
     (
         "drive.front_end.engines",
-        "the outside sees engines over time: as long as all commands are alike, twice as many of half the speed are \
-         the same but for a read's own latency",
+        "measurements show only engines divided by time: if all commands are alike, twice as many \
+         engines of half the speed differ only in the latency of a single read",
     ),
     (
         "drive.buffer.capacity",
-        "it is full within milliseconds, and rates say nothing of it: a burst of writes after a rest, with --interval 1ms",
+        "it is full within milliseconds, so rates do not show it: a burst of writes after an idle period, with --interval 1ms",
     ),
     (
         "drive.pseudo_slc.capacity",
-        "where the rate drops, of writes in order that go on for longer than the cache: --duration 120s --interval 1s",
+        "sequential writes that exceed the cache, so that the rate drops: --duration 120s --interval 1s",
     ),
     ("drive.flash.erase", "random writes over the whole drive until they are steady: --steady 60s"),
     (
         "drive.translation",
-        "the same; and reads over the whole drive, for a map that is only partly at hand",
+        "the same, and reads over the whole drive, for a map that is only partly in memory",
     ),
 ];
 

@@ -118,12 +118,12 @@ impl Outcome<'_> {
             (
                 &mut dies,
                 self.explored.range(|geometry| geometry.dies),
-                "random reads at depths at which they meet at dies, by several threads: RND4K Q4T1 to Q32T4 read",
+                "random reads by several threads at depths at which they queue at dies: RND4K Q4T1 to Q32T4 read",
             ),
             (
                 &mut unit,
                 self.explored.range(|geometry| geometry.unit),
-                "RND64K Q1T1 and SEQ128K Q1T1 read: how many dies a request meets",
+                "RND64K Q1T1 and SEQ128K Q1T1 read, which show the number of dies for each request",
             ),
         ] {
             // The measurements must exclude a factor of four; a factor of two is the finest step.

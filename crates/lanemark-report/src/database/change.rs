@@ -47,7 +47,7 @@ impl Verdict {
             Self::Shown => None,
             Self::NotShown => Some("no difference shown"),
             Self::NoSpread => Some("no difference shown by one repeat"),
-            Self::Others => Some("not shown: others were on the processors"),
+            Self::Others => Some("not shown: other programs used the processors"),
         }
     }
 }
@@ -100,7 +100,7 @@ fn others(run: &RunResult) -> Option<f64> {
 /// Describes the processor time of other programs, if it is high enough to make the figures uncertain.
 fn disturbed(run: &RunResult) -> Option<String> {
     let share = others(run).filter(|&share| share > OTHERS)?;
-    Some(format!("others had up to {:.0}% of the processors", 100.0 * share))
+    Some(format!("other programs used up to {:.0}% of the processors", 100.0 * share))
 }
 
 /// Returns whether other programs could have made `b` differ from `a`; `more` states whether a larger figure is better.
@@ -227,7 +227,7 @@ pub fn doubts(from: &RunResult, to: &RunResult) -> Vec<String> {
     differ("scale", ours.divisor.to_string(), theirs.divisor.to_string());
     differ("the profile", ours.profile.name().to_owned(), theirs.profile.name().to_owned());
     differ("users", a.test.threads.to_string(), b.test.threads.to_string());
-    differ("what transactions are", transactions_as(ours), transactions_as(theirs));
+    differ("how transactions are executed", transactions_as(ours), transactions_as(theirs));
     differ("think times", ours.think_times.to_string(), theirs.think_times.to_string());
     differ("the pause", ours.pause.to_string(), theirs.pause.to_string());
     differ("the duration", seconds(a), seconds(b));
@@ -236,8 +236,9 @@ pub fn doubts(from: &RunResult, to: &RunResult) -> Vec<String> {
             doubts.push(format!("{side}: fewer than 3 repeats, {}", test.samples.len()));
         }
         match others(run) {
-            None => doubts
-                .push(format!("{side}: it is not known what other programs had of the processors")),
+            None => {
+                doubts.push(format!("{side}: the processor time of other programs is not known"))
+            }
             _ => doubts.extend(disturbed(run).map(|doubt| format!("{side}: {doubt}"))),
         }
     }

@@ -14,7 +14,7 @@ use crate::target::doubts;
 
 /// The disclaimer that every result contains.
 pub(super) const NO_TPC_RESULT: &str =
-    "TPC-C-derived workload; no TPC result, and not comparable with other programs' figures.";
+    "TPC-C-derived workload; not a TPC result, and not comparable with other programs' figures.";
 
 /// Returns the database, the test and its users of a run on a real database; `None` for any other run.
 pub(super) fn parts(run: &RunResult) -> Option<(&DatabaseTarget, &TestResult, &DatabaseUsers)> {
@@ -130,7 +130,7 @@ fn figures(test: &TestResult) -> String {
     let busy = of(|all| all.processor_busy.map(|share| 100.0 * share));
     figure("processors busy, %", busy, 1, "all of the machine");
     let others = of(|all| all.processor_others.map(|share| 100.0 * share));
-    figure("of them by others, %", others, 1, "");
+    figure("by other programs, %", others, 1, "");
     let time = |of: fn(&ServerTime) -> Option<f64>| {
         test.of_transactions(|all| all.each(1e6 * of(all.processor_time.as_ref()?)?))
     };

@@ -46,7 +46,7 @@ pub(super) fn budgets(runs: &[(String, &RunResult)]) -> Option<Markup> {
         let picture = drawn(&panels);
         html! {
             p class="soft" {
-                "Mean latency of a request, along the hops of its path. Pale is waiting for a hop, full colour is service by it. Each panel has its own scale from zero."
+                "Mean latency of a request, along the hops of its path. Pale colour is the wait for a hop, full colour is its service. Each panel has its own scale from zero."
             }
             (picture.legend())
             (picture.panels("panels wide"))

@@ -228,9 +228,9 @@ fn bars_of(panels: &[Panel], metric: Metric, kinds: &[Kind]) -> Picture {
         bars.any(|bar| bar.range.is_some() && bar.predicted == predicted)
     };
     let whiskers = match (ranged(true), ranged(false)) {
-        (true, true) => "80% interval of a simulation, or least to greatest repeat",
+        (true, true) => "80% interval of a simulation, or minimum to maximum repeat",
         (true, false) => "80% interval",
-        (false, true) => "least to greatest repeat",
+        (false, true) => "minimum to maximum repeat",
         (false, false) => "",
     };
     let mut entries: Vec<Entry> =

@@ -63,15 +63,16 @@ fn kinds(runs: &[(&str, &RunResult)]) -> String {
     let mut text = String::new();
     if !real.is_empty() {
         text += &format!(
-            "Real: {}, derived from TPC-C and no TPC result. Requests are those of the whole device below the data, as its \
-             kernel counts them. ",
+            "Real: {}, derived from TPC-C; not a TPC result. Requests are those of the whole \
+             device that holds the data, as its kernel counts them. ",
             real.join(", ")
         );
     }
     if !simulated.is_empty() {
         text +=
-            &format!("Simulated: {}, users of a database in closed loop. ", simulated.join(", "));
+            &format!("Simulated: {}, users of a database in a closed loop. ", simulated.join(", "));
     }
-    text + "Each panel has its own scale from zero, and whiskers from the least to the greatest repeat. The device's share is \
-            the time of all requests over that of all transactions, and passes 100% where requests overlap."
+    text + "Each panel has its own scale from zero, and whiskers from the minimum to the maximum \
+            repeat. The device's share is the time of all requests over the time of all \
+            transactions, and exceeds 100% if requests overlap."
 }

@@ -90,11 +90,11 @@ pub(super) fn models(runs: &[(String, &RunResult)]) -> Option<Markup> {
     (!models.is_empty()).then(|| {
         html! {
             p class="soft" {
-                "Sourced values are published, derived ones follow from those, and nobody published the assumed ones."
+                "Sourced values are published, derived values follow from published ones, and assumed values have no published source."
             }
             (grid(&table, "Model values"))
             (lists("values assumed", models.iter().map(|(label, target, _)| (*label, target.values_assumed.clone()))))
-            (lists("values set otherwise than in the library", models.iter().map(|(label, _, settings)| (*label, settings.clone()))))
+            (lists("values that differ from the library", models.iter().map(|(label, _, settings)| (*label, settings.clone()))))
         }
     })
 }

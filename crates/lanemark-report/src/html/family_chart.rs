@@ -137,8 +137,9 @@ pub(super) fn over_load(runs: &[(String, &RunResult)]) -> Option<Markup> {
     (!picture.figures.is_empty()).then(|| {
         html! {
             p class="soft" {
-                "Half of the requests take no longer than the line says, 99% no longer than the whisker. Each point is a \
-                 queue depth. The upright line is the ceiling: what the path's slowest hop could do alone."
+                "Half of the requests take no longer than the line shows, 99% no longer than the \
+                 whisker. Each point is a queue depth. The vertical line is the ceiling: the \
+                 throughput of the path's slowest hop if it were the only limit."
             }
             (picture.legend())
             (picture.panels("panels pairs"))

@@ -125,7 +125,7 @@ impl Heat {
 pub(super) fn entries() -> Vec<Entry> {
     let lead = Entry {
         swatch: None,
-        name: "Share of the requests of an interval that took so long:".to_owned(),
+        name: "Share of the requests of an interval with this latency:".to_owned(),
     };
     let classes = NAMES.iter().enumerate().map(|(class, name)| {
         let swatch = html! { path class=(format!("q{class}")) stroke-width="12" d="M0 6H22" {} };

@@ -142,7 +142,7 @@
   const application = (place, label) => {
     place.setAttribute('role', 'application');
     place.setAttribute('aria-roledescription', 'chart');
-    place.setAttribute('aria-label', `${label}. Arrow keys tell its values.`);
+    place.setAttribute('aria-label', `${label}. Arrow keys show its values.`);
     place.tabIndex = 0;
   };
   // Bars stay as they are drawn. The nearest one tells its values, and any arrow key goes to the one before or behind.

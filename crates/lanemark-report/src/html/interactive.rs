@@ -30,8 +30,9 @@ const DIGITS: usize = 5;
 const DIGITS_OF_NINES: usize = 9;
 
 /// The page's notice about the library that is packed in it.
-const NOTICE: &str = "Vega, Vega-Lite and vega-interpreter: Copyright (c) 2015-2025, University of Washington Interactive Data Lab \
-    and contributors, BSD-3-Clause. Their whole licence is in the packed script.";
+const NOTICE: &str = "Vega, Vega-Lite and vega-interpreter: Copyright (c) 2015-2025, University of \
+    Washington Interactive Data Lab and contributors, BSD-3-Clause. The packed script contains the \
+    whole licence.";
 
 /// A library of charts, as text that is safe inside a page.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -27,12 +27,12 @@ pub(super) fn distributions(runs: &[(String, &RunResult)]) -> Option<Markup> {
     (!names.is_empty()).then(|| {
         html! {
             p class="soft" {
-                "All repeats together. Left: the latency that a share of the requests did not exceed, up to the last \
-                 percentile that requests support; whiskers from the least to the greatest repeat. Right: the share \
-                 of requests that took no longer."
+                "All repeats together. Left: the latency that a share of the requests did not \
+                 exceed, up to the last percentile that requests support; whiskers from the \
+                 minimum to the maximum repeat. Right: the share of requests that took no longer."
             }
             @if runs.len() > LOOKS {
-                p class="soft" { "Of so many runs, colours and dashes come again from run " (LOOKS + 1) " on, and there are no whiskers." }
+                p class="soft" { "With this many runs, colours and dashes repeat from run " (LOOKS + 1) " on, and there are no whiskers." }
             }
             @if runs.len() > 1 {
                 (legend(runs.iter().enumerate().map(|(index, (label, _))| (index, label.as_str()))))

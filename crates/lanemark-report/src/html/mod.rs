@@ -85,8 +85,9 @@ pub(crate) fn page(title: &str, content: &Markup) -> String {
 }
 
 /// Instructions for the charts of an interactive page.
-const HINT: &str = "Charts tell values to a pointer and, once chosen, to arrow keys. A click chooses a chart: then the wheel zooms it, \
-    dragging moves it, and a double click shows all of it again.";
+const HINT: &str = "Charts show values at the pointer and, once selected, with arrow keys. A click \
+    selects a chart: then the wheel zooms it, dragging moves it, and a double click shows all of \
+    it again.";
 
 fn page_with(title: &str, content: &Markup, live: Option<&Live>) -> String {
     let page = markup! {
@@ -202,14 +203,14 @@ fn figures(study: &StudyOutcome, runs: &[(String, &RunResult)]) -> Markup {
         p class="soft" {
             "Errors in parentheses are of calibrated figures."
             @if !predicted { " Spread is half the range over repeats." }
-            @if !runs.is_empty() { " What was measured here ran on other hardware and has no error." }
+            @if !runs.is_empty() { " Results measured here are from other hardware and have no error." }
         }
     }
 }
 
 fn latencies(runs: &[(&str, &RunResult)]) -> Markup {
     markup! {
-        p class="soft" { "Percentiles are over all repeats together, and absent where too few requests support them." }
+        p class="soft" { "Percentiles are over all repeats together, and absent if too few requests support them." }
         (grid::grid(&run_table::figures(runs), "Throughput and latency"))
     }
 }
@@ -219,7 +220,7 @@ fn power(runs: &[(&str, &RunResult)]) -> Option<Markup> {
     let table = energy::by_test(runs)?;
     Some(markup! {
         p class="soft" {
-            "Simulated: power times time of each state and operation. Of drives whose power nobody published nothing is shown."
+            "Simulated: power times time of each state and operation. Drives without published power figures are not shown."
         }
         (grid::grid(&table, "Power"))
     })
@@ -230,7 +231,7 @@ fn asked(runs: &[(&str, &RunResult)]) -> Option<Markup> {
     let table = transactions::by_test(runs)?;
     Some(markup! {
         p class="soft" {
-            "Simulated: users of a database in closed loop. Reads, writes and all I/O are latencies of the drives, the response is the transaction's."
+            "Simulated: users of a database in a closed loop. Reads, writes and all I/O are latencies of the drives, the response is the transaction's."
         }
         (grid::grid(&table, "Transactions"))
     })

@@ -25,9 +25,9 @@ pub(super) fn delivered(runs: &[(String, &RunResult)]) -> Option<Markup> {
     (!charts.is_empty()).then(|| {
         html! {
             p class="soft" {
-                "What the model says that a request takes, times the time scale, and what it took from its arrival \
-                 at the server to its answer: the latency that a share of the requests did not exceed, up to the \
-                 last percentile that requests support."
+                "The modelled time of a request, times the time scale, and its time from arrival \
+                 at the server to the answer: the latency that a share of the requests did not \
+                 exceed, up to the last percentile that requests support."
             }
             (legend(LINES.iter().map(|(style, name)| (*style, *name))))
             div class="panels pairs" {

@@ -40,7 +40,7 @@ pub fn inspection_svg(inspection: &Inspection) -> String {
     let topology = root.finish();
     Drawing {
         heading: &heading,
-        subtitle: "Links as wide as what they carry one way",
+        subtitle: "Line width: the rate of a link in one direction",
         title: &heading,
         topology: &topology,
         narrow: &|node| doubtful.contains(node.label.split(' ').next().unwrap_or_default()),
@@ -113,7 +113,7 @@ fn said(inspection: &Inspection) -> Vec<(&'static str, String)> {
     let made = inspection.devices.iter().filter(|device| !device.below.is_empty());
     let made = made.map(|device| {
         let text = format!("{} ({})", device.name, words::device(device));
-        ("note", format!("{text} lies on {}.", device.below.join(", ")))
+        ("note", format!("{text} is on {}.", device.below.join(", ")))
     });
     let found = inspection.findings.iter().map(|found| {
         let class = if found.finding.is_note() { "said" } else { "narrowest" };

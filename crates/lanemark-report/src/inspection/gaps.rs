@@ -146,36 +146,36 @@ impl Gap {
             Self::AllLinks { on_pci } => {
                 let how = match on_pci {
                     true => {
-                        " `sudo lspci -vvv` shows the links of PCI Express, and `lanemark inspect` on the machine itself all."
+                        " `sudo lspci -vvv` shows the links of PCI Express, and `lanemark inspect` on the machine itself shows all links."
                     }
                     false => "",
                 };
                 format!(
-                    "No link to {devices} tells what it carries, so that what limits them there is not known.{how}"
+                    "No link to {devices} reports its rate, so the limit there is not known.{how}"
                 )
             }
             Self::Rate(hop) => format!(
-                "{devices}: what the link to {hop} trained to (LnkSta) is not known. {BOTH_ENDS}"
+                "{devices}: the trained rate of the link to {hop} (LnkSta) is not known. {BOTH_ENDS}"
             ),
             Self::Device(hop) => {
-                format!("{devices}: what {hop} can do (LnkCap) is not known. {BOTH_ENDS}")
+                format!("{devices}: the capability of {hop} (LnkCap) is not known. {BOTH_ENDS}")
             }
             Self::Port(hop, Some(full)) => format!(
-                "{devices}: the link to {hop} runs at {full}, which is all that the device can do. Its port and the links above it \
-                 are not known. {BOTH_ENDS}"
+                "{devices}: the link to {hop} runs at {full}, the maximum of the device. Its port \
+                 and the links above it are not known. {BOTH_ENDS}"
             ),
             Self::Port(hop, None) => {
-                format!("{devices}: what the port of {hop} can do is not known. {BOTH_ENDS}")
+                format!("{devices}: the capability of the port of {hop} is not known. {BOTH_ENDS}")
             }
             Self::Ends(hop) => {
-                format!("{devices}: what both ends of the link to {hop} can do is not known.")
+                format!("{devices}: the capability of both ends of the link to {hop} is not known.")
             }
             Self::Behind(hop) => format!(
-                "{devices}: what the links behind {hop} carry is not known. `lanemark inspect` on the machine itself shows \
-                 those of SATA, SAS and USB."
+                "{devices}: the rates of the links behind {hop} are not known. `lanemark inspect` \
+                 on the machine itself shows the links of SATA, SAS and USB."
             ),
             Self::Network(hop) => {
-                format!("{devices}: what the network to {hop} carries is not known.")
+                format!("{devices}: the rate of the network to {hop} is not known.")
             }
         }
     }

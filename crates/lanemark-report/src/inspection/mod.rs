@@ -54,7 +54,7 @@ pub fn inspection_text(inspection: &Inspection, style: &Style) -> String {
             1 => ("1 loop, RAM or compressed device".to_owned(), "is"),
             many => (format!("{many} loop, RAM or compressed devices"), "are"),
         };
-        sheet.aside(&format!("Left out: {count} of size 0, which {verb} empty."));
+        sheet.aside(&format!("Not shown: {count} of size 0, which {verb} empty."));
     }
     sheet.finish()
 }
@@ -84,10 +84,10 @@ fn nothing_found(sheet: &mut Sheet, devices: &[InspectedDevice]) {
     if !known.is_empty() {
         let all = known.len() == whole().count();
         let devices = if all { "these devices".to_owned() } else { named(&known) };
-        sheet.paragraph(&format!("Nothing was found that limits {devices}."));
+        sheet.paragraph(&format!("No limits were found for {devices}."));
     }
     if whole().next().is_none() && !devices.is_empty() {
-        sheet.paragraph("These devices have no hardware of their own to look at.");
+        sheet.paragraph("These devices have no hardware to inspect.");
     }
 }
 
@@ -147,10 +147,10 @@ fn reason(reason: &UnreadReason) -> String {
         }
         UnreadReason::TooLong => "Too long".to_owned(),
         UnreadReason::NotText => "Not text".to_owned(),
-        UnreadReason::Meaningless { value } => format!("Without meaning, `{value}`"),
-        UnreadReason::Outside => "A link out of the tree".to_owned(),
-        UnreadReason::LinkCycle => "Links that go round".to_owned(),
-        UnreadReason::Dangling => "A link to what is not there".to_owned(),
+        UnreadReason::Meaningless { value } => format!("Not understood, `{value}`"),
+        UnreadReason::Outside => "A link that leaves the tree".to_owned(),
+        UnreadReason::LinkCycle => "Circular links".to_owned(),
+        UnreadReason::Dangling => "A link without a target".to_owned(),
         UnreadReason::WrongKind => "Neither file nor folder".to_owned(),
         UnreadReason::TooMany => "Too many entries".to_owned(),
         UnreadReason::System { message } => message.clone(),

@@ -100,10 +100,10 @@ pub(crate) fn sentence(view: &PathView) -> String {
     let named: Vec<&str> = hops().map(|(_, name)| name.as_str()).collect();
     let hop = match (named.as_slice(), ceiling) {
         ([name], Some(ceiling)) => {
-            format!("The narrowest hop is {name}: at most {} of this workload.", told(ceiling))
+            format!("The bottleneck is {name}: at most {} of this workload.", told(ceiling))
         }
         ([before @ .., last], Some(ceiling)) => format!(
-            "The narrowest hops are {} and {last}: at most {} of this workload each.",
+            "The bottlenecks are {} and {last}: at most {} of this workload each.",
             before.join(", "),
             told(ceiling)
         ),
@@ -260,24 +260,20 @@ mod tests {
             (
                 &[("a", Some(500)), ("b", None), ("c", Some(400))],
                 Some(390),
-                "The narrowest hop is c: at most 400 MB/s of this workload. The whole path carries \
+                "The bottleneck is c: at most 400 MB/s of this workload. The whole path carries \
                  390 MB/s in the simulator (98% of it).",
             ),
-            (
-                &[("a", Some(500))],
-                None,
-                "The narrowest hop is a: at most 500 MB/s of this workload.",
-            ),
+            (&[("a", Some(500))], None, "The bottleneck is a: at most 500 MB/s of this workload."),
             (
                 &[("a", Some(400)), ("b", Some(500)), ("a", Some(400))],
                 None,
-                "The narrowest hops are a and a (2): at most 400 MB/s of this workload each.",
+                "The bottlenecks are a and a (2): at most 400 MB/s of this workload each.",
             ),
             (
                 &[("a", Some(0))],
                 Some(1),
-                "The narrowest hop is a: at most 0 MB/s of this workload. The whole path carries \
-                 1.00 MB/s in the simulator.",
+                "The bottleneck is a: at most 0 MB/s of this workload. The whole path carries 1.00 \
+                 MB/s in the simulator.",
             ),
             (&[("a", None)], None, "No hop of the path has a ceiling for this test."),
             (

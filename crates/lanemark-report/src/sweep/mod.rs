@@ -93,7 +93,7 @@ fn told(curves: &Curves, curve: &Curve) -> String {
             let knee = &curve.points[place];
             let share = knee.figures.bytes_per_second / curve.most();
             format!(
-                "knee at {} {}, {} ({} of the most) in {} us; {most}.",
+                "knee at {} {}, {} ({} of the maximum) in {} us; {most}.",
                 curves.x,
                 knee.text,
                 rate(curves, knee),
@@ -124,7 +124,7 @@ fn reached(curves: &Curves, curve: &Curve, share: f64) -> String {
         format!("; {} gives {}", before.text, percent_whole(of(before)))
     });
     format!(
-        "{} {} is the least that gives {} of the most: {} ({}) in {} us on average{p99}{before}.",
+        "{} {} is the minimum that gives {} of the maximum: {} ({}) in {} us on average{p99}{before}.",
         curves.x,
         place.text,
         percent_whole(share),

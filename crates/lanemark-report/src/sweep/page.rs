@@ -92,13 +92,13 @@ fn answer(curves: &Curves) -> Markup {
             div class="answer" { @for sentence in &sentences { p { (sentence) } } }
         } @else {
             details {
-                summary { (sentences.len()) " curves in words" }
+                summary { (sentences.len()) " curves as text" }
                 ul { @for sentence in &sentences { li { (sentence) } } }
             }
         }
         @if curves.over_load() {
             p class="soft" {
-                "The knee is the point of the most throughput over mean latency (Kleinrock's power); a ring marks it."
+                "The knee is the point with the maximum of throughput over mean latency (Kleinrock's power); a ring marks it."
             }
         }
     }

@@ -227,9 +227,9 @@ fn a_difference_is_shown_by_intervals_that_are_apart_and_by_nothing_that_others_
     }
     assert!(!text(&calm).contains("! "), "{}", text(&calm));
     let told = doubts(&calm, &disturbed);
-    assert_eq!(told, ["B: others had up to 48% of the processors"]);
+    assert_eq!(told, ["B: other programs used up to 48% of the processors"]);
     let shown = compared(&calm, &disturbed);
-    assert!(shown.contains("not shown: others were on the processors"), "{shown}");
+    assert!(shown.contains("not shown: other programs used the processors"), "{shown}");
     let shown = compared(&calm, &close);
     assert!(shown.contains("; no difference shown"), "{shown}");
     // Slower servers: more of them, and no number below nothing.
@@ -258,7 +258,7 @@ fn a_run_without_transactions_has_no_latency_and_no_infinite_change() {
 #[test]
 fn a_single_repeat_has_no_spread() {
     let shown = text(&result(vec![repeat(100.0, (1, 1), 0.5)]));
-    // That of samples of sessions is their own, whatever the repeats.
+    // The spread of session samples is independent of the repeats.
     let figures = shown.lines().take_while(|line| !line.starts_with("time of a transaction"));
     assert!(shown.contains("1 repeat of 60 s"), "{shown}");
     assert!(figures.into_iter().all(|line| !line.contains('±')), "{shown}");
@@ -320,7 +320,7 @@ fn a_user_thread_shows_its_own_time_where_the_database_tells_nothing() {
 #[test]
 fn a_real_run_and_its_simulation_stand_side_by_side_in_one_table_and_one_page() {
     let real = three(1.37e6, (440, 290), 0.51);
-    // A name of its own does not part them, nor does another run's share of the page.
+    // Neither another name nor another run's share of the page separates them.
     for simulation in [simulated("48 users"), simulated("another name")] {
         let page = html(None, &[&real, &simulation]);
         let page = page.split("<h2>Transactions</h2>").nth(1).unwrap();
@@ -376,7 +376,7 @@ fn a_run_of_a_database_is_told_by_its_device_and_its_doubts() {
     assert!(table.contains("PostgreSQL 17.11, data in /srv/data; fsync on"), "{table}");
     assert!(table.contains("other programs took 1.90 of 2 cores"), "{table}");
     assert!(text(&real).contains("! 48 users: other programs took 1.90 of 2 cores"));
-    // A device that is not known asks for nothing that is told.
+    // An unknown device adds no lines.
     real.tests[0].samples.iter_mut().for_each(|sample| sample.evidence = None);
     let test = real.tests[0].clone();
     real.tests[0] = TestResult::new(&real.workload, &test.test, test.samples);

@@ -5,7 +5,7 @@
 use lanemark_schema::result::{HopId, PathHop, PathView, TopologyNode};
 use lanemark_schema::units::{BytesPerSecond, Duration};
 
-/// A desktop of 2009 with a SATA controller of its own behind a switch in a slot.
+/// A desktop of 2009 with a separate SATA controller downstream of a switch in a slot.
 pub(crate) fn marvell() -> PathView {
     let at = |link, node| TopologyNode { hop: Some(HopId::Link(link)), ..node };
     let drive = at(3, node("Samsung SSD 850 PRO 1TB", Some(("SATA 6 Gb/s", 600)), true, vec![]));
@@ -151,7 +151,7 @@ pub(crate) fn named(hostile: &str) -> PathView {
     PathView { system: hostile.to_owned(), test: hostile.to_owned(), ..view }
 }
 
-/// Returns all fixtures, with the greatest and least of rates.
+/// Returns all fixtures, with the maximum and minimum of rates.
 pub(crate) fn all() -> Vec<PathView> {
     let mut extreme = marvell();
     extreme.hops[2].ceiling = Some(BytesPerSecond(0));

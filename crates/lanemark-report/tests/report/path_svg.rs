@@ -203,7 +203,7 @@ fn the_path_and_its_narrowest_link_are_highlighted_and_named() {
     let marked: Vec<&str> = text.lines().filter(|line| line.ends_with('◀')).collect();
     assert!(marked.iter().any(|line| line.contains("● Marvell 88SE9123")), "{marked:?}");
     assert_eq!(marked.iter().filter(|line| line.contains('●')).count(), 1, "{marked:?}");
-    assert!(svg.contains("The narrowest hop is PCIe 2.0 x1: at most 412 MB/s"));
+    assert!(svg.contains("The bottleneck is PCIe 2.0 x1: at most 412 MB/s"));
     assert_eq!(path_svg(&unknown()).matches("on narrow\"").count(), 0);
 }
 

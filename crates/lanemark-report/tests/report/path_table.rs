@@ -73,7 +73,7 @@ fn the_narrowest_hop_is_marked_in_its_row_and_told() {
     assert!(marked[1].starts_with("PCIe 2.0 x1 ") && marked[1].contains("412  ◀"), "{shown}");
     assert!(
         unwrapped(&shown).contains(
-            "◀ The narrowest hop is PCIe 2.0 x1: at most 412 MB/s of this workload. The whole path \
+            "◀ The bottleneck is PCIe 2.0 x1: at most 412 MB/s of this workload. The whole path \
              carries 399 MB/s in the simulator (97% of it)."
         ),
         "{shown}"

@@ -177,10 +177,10 @@ fn a_page_begins_with_one_sentence_of_its_runs() {
         (page.find("Seq read moves the most data, 534 MB/s"), page.find("<section"));
     assert!(summary.is_some_and(|at| at < table.unwrap()), "no summary above the sections");
     let page = html(None, &[&fixture::simulated(), &fixture::measured()]);
-    assert!(page.contains("that both runs have") && !page.contains("No run is ahead"));
+    assert!(page.contains("that both runs have") && !page.contains("No run leads"));
     // One result beside itself is ahead in nothing.
     let page = html(None, &[&fixture::simulated(), &fixture::simulated()]);
-    assert!(page.contains("No run is ahead beyond its repeats in any of the "));
+    assert!(page.contains("No run leads by more than its spread in any of the "));
 }
 
 #[test]
@@ -405,14 +405,14 @@ fn a_comparison_tells_a_difference_from_the_spread() {
     b.tests.swap(0, 1);
     b.tests.pop();
     let same = compare_table(("a", &a), ("b", &b), &PLAIN);
-    assert!(same.contains("no difference beyond the spread in 5 tests."), "{same}");
+    assert!(same.contains("no difference larger than the spread in 5 tests."), "{same}");
     assert!(same.contains("Only in A: 4K write"), "{same}");
     let other = compare_table(("a", &a), ("b", &fixture::simulated()), &PLAIN);
     assert!(other.contains("B slower in 6 tests."), "{other}");
     assert!(other.contains("Only in B: 4K QD32 read, 4K QD32 write"), "{other}");
     b.tests[0].test.requests_mut().unwrap().queue_depth = 8;
     let unlike = compare_table(("a", &a), ("b", &b), &PLAIN);
-    assert!(unlike.contains("Same name, but not asked the same: Seq write"), "{unlike}");
+    assert!(unlike.contains("Same name, but different settings: Seq write"), "{unlike}");
     b.tests[0].throughput_bytes_per_second.count = 1;
     let single = compare_table(("a", &a), ("b", &b), &PLAIN);
     assert!(single.contains("spread unknown (a single repeat) in 1 test."), "{single}");
@@ -453,7 +453,7 @@ fn rows_that_would_mislead_have_a_sentence() {
     sample.writes =
         sample.reads.clone().map(|one| DirectionResult { bytes: Bytes(100_000_000), ..one });
     run.tests = vec![TestResult::new(&run.workload, &copy, vec![sample])];
-    let together = "Run beside each other, each counted apart: data, log.";
+    let together = "Run at the same time, each counted separately: data, log.";
     let copied = format!("{}: each block is read and written; 50.0 MB/s were copied.", copy.name);
     for view in [run_table(&run, &PLAIN), html(None, &[&run])] {
         let view = unwrapped(&view);

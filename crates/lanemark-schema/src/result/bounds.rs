@@ -229,7 +229,7 @@ fn errors(at: &At, all: &RequestErrors) -> Checked {
         .all(|pair| (pair[0].kind, pair[0].errno) < (pair[1].kind, pair[1].errno))
     {
         true => Ok(()),
-        false => at.fail("out of order", "in order of kind and error number, each once"),
+        false => at.fail("out of order", "each once, in order of kind and error number"),
     }
 }
 

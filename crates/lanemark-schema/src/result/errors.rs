@@ -51,9 +51,9 @@ impl ErrorKind {
             Self::Link if one => "link error",
             Self::Link => "link errors",
             Self::NoSpace => "without space",
-            Self::DeviceGone => "with the device gone",
+            Self::DeviceGone => "because the device disappeared",
             Self::ReadOnly => "refused as read-only",
-            Self::Ended => "behind the end of the target",
+            Self::Ended => "beyond the end of the target",
             Self::Other if one => "other error",
             Self::Other => "other errors",
         }

@@ -169,58 +169,59 @@ impl Finding {
     pub fn advice(&self) -> &'static str {
         match self {
             Self::PcieBelowCapability { .. } => {
-                "reseat the device, clean its contacts, and look at the slot's speed in the firmware \
-                 setup; some devices train down while they are idle, so look again under load"
+                "reseat the device, clean its contacts, and check the slot's speed in the firmware \
+                 setup; some devices train down while they are idle, so check again under load"
             }
             Self::LinkBelowDevice { .. } => {
-                "`sudo lspci -vvv`, whole, or `lanemark inspect` on the machine shows the port too. If the port can do no \
-                 more, the slot, an adapter or a riser is the limit: use another slot. If it can, look again under \
-                 load, since idle links save power; then reseat the device and clean its contacts"
+                "the whole output of `sudo lspci -vvv`, or `lanemark inspect` on the machine, also \
+                 shows the port. If the port is not faster, the slot, an adapter or a riser is the \
+                 limit: use another slot. If it is, check again under load, because idle links \
+                 save power; then reseat the device and clean its contacts"
             }
             Self::SlotBelowDevice { .. } => {
-                "move it to a slot with as many lanes and as late a generation, and look at how the \
+                "move it to a slot with the device's lanes and generation, and check how the \
                  firmware divides lanes among slots"
             }
             Self::PayloadSmall { .. } => {
                 "set the maximum payload in the firmware setup, or boot with pci=pcie_bus_perf"
             }
             Self::SharedUplink { .. } => {
-                "expect less than the sum when they work at once; spread them over other ports if that \
-                 matters"
+                "expect less than the sum when all devices are busy; spread them over other ports \
+                 if that matters"
             }
             Self::BehindChipset { .. } => {
-                "they share the chipset's uplink with its other devices; look up how wide it is, and \
+                "they share the chipset's uplink with its other devices; look up its width, and \
                  prefer slots of the processor for fast drives"
             }
             Self::SataPortSlow { .. } => "move it to a faster port of the board",
             Self::SataBelowCapability { .. } => {
-                "change the cable or the port, and look in the kernel's log for link errors; a port \
-                 falls back after them"
+                "change the cable or the port, and search the kernel's log for link errors, after \
+                 which a port falls back"
             }
             Self::SasBelowCapability { .. } => {
-                "look at cables, backplane and the drive's own limit: one phy at a lower rate is \
+                "check cables, backplane and the drive's own limit: one phy at a lower rate is \
                  usually a bad contact"
             }
             Self::WithoutQueueing { .. } => {
-                "set the controller to AHCI in the firmware setup, and look in the kernel's log why \
-                 queueing is off"
+                "set the controller to AHCI in the firmware setup, and search the kernel's log for \
+                 the reason why queueing is off"
             }
             Self::DrivesHidden { .. } => {
-                "ask the adapter's own program for the drives, their links and their health: storcli, perccli, \
-                 ssacli or arcconf"
+                "query the drives, their links and their health with the adapter's own program: \
+                 storcli, perccli, ssacli or arcconf"
             }
             Self::WriteCacheOff => {
-                "if the drive is no part of a RAID controller that wants it so and keeps data when the \
-                 power fails, turn it on: hdparm -W1, or sdparm --set WCE"
+                "turn it on with hdparm -W1 or sdparm --set WCE, unless the drive belongs to a \
+                 RAID controller that keeps data when the power fails and requires this setting"
             }
             Self::SchedulerUnsuited { .. } => {
-                "write the suited one to queue/scheduler, and keep it by a udev rule"
+                "write the suitable scheduler to queue/scheduler, and make it permanent with a udev rule"
             }
             Self::PartitionMisaligned { .. } => {
-                "make the partition anew from a multiple of 1 MiB; every write at its edge costs two"
+                "create the partition again at a multiple of 1 MiB; every write across a block's edge costs two writes"
             }
             Self::UsbSlow { .. } => {
-                "use a port and a cable of USB 3: a port for 5 Gb/s is often blue or marked SS"
+                "use a USB 3 port and cable: a port for 5 Gb/s is often blue or marked SS"
             }
         }
     }
@@ -230,26 +231,26 @@ impl fmt::Display for Finding {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::PcieBelowCapability { hop, current, capable } => {
-                write!(f, "the link to {hop} runs at {current}, and both ends can do {capable}")
+                write!(f, "the link to {hop} runs at {current}, but both ends support {capable}")
             }
             Self::LinkBelowDevice { hop, current, device_max } => write!(
                 f,
-                "the link to {hop} runs at {current}, and the device can do {device_max}; what its port can do is not \
-                 known"
+                "the link to {hop} runs at {current}, but the device supports {device_max}; the \
+                 capability of its port is not known"
             ),
             Self::SlotBelowDevice { hop, port, device_max, port_max } => {
-                write!(f, "{hop} can do {device_max}, and its port {port} {port_max}")
+                write!(f, "{hop} supports {device_max}, but its port {port} only {port_max}")
             }
             Self::PayloadSmall { hop, payload, capable } => write!(
                 f,
-                "the link to {hop} carries {payload} in a packet, and both ends can do {capable}"
+                "the link to {hop} carries {payload} in a packet, but both ends support {capable}"
             ),
             Self::SharedUplink { hop, uplink, below, bounds } => {
                 let (most, least) = if *bounds { ("at most ", "at least ") } else { ("", "") };
                 write!(
                     f,
-                    "the link to {hop} carries {most}{:.0} MB/s, and those below it {least}{:.0} MB/s \
-                     in all",
+                    "the link to {hop} carries {most}{:.0} MB/s, and the links below it \
+                     {least}{:.0} MB/s in all",
                     uplink.as_megabytes(),
                     below.as_megabytes()
                 )
@@ -262,7 +263,7 @@ impl fmt::Display for Finding {
             }
             Self::SataPortSlow { hop, drive_bits_per_second, port_bits_per_second } => write!(
                 f,
-                "the drive can do {}, and its port {hop} {}",
+                "the drive supports {}, but its port {hop} only {}",
                 Gigabits(*drive_bits_per_second),
                 Gigabits(*port_bits_per_second)
             ),
@@ -275,11 +276,11 @@ impl fmt::Display for Finding {
                 let (runs, could) =
                     (Gigabits(*negotiated_bits_per_second), Gigabits(*capable_bits_per_second));
                 match drive_known {
-                    true => write!(f, "{hop} runs at {runs}, and port and drive can do {could}"),
+                    true => write!(f, "{hop} runs at {runs}, but port and drive support {could}"),
                     false => write!(
                         f,
-                        "{hop} runs at {runs}, and its port can do {could}: an older drive, or a link \
-                         that fell back"
+                        "{hop} runs at {runs}, but its port supports {could}: the drive is older, \
+                         or the link fell back"
                     ),
                 }
             }
@@ -289,15 +290,15 @@ impl fmt::Display for Finding {
                 capable_bits_per_second,
             } => write!(
                 f,
-                "the link to {hop} runs at {} a phy, and could at {}",
+                "the link to {hop} runs at {} a phy, but supports {}",
                 Gigabits(*negotiated_bits_per_second),
                 Gigabits(*capable_bits_per_second)
             ),
             Self::WithoutQueueing { queue_depth, drive_capable } => {
-                write!(f, "the drive is given {queue_depth} command at a time")?;
+                write!(f, "the drive receives {queue_depth} command at a time")?;
                 match drive_capable {
-                    Some(true) => f.write_str(", and says that it can queue"),
-                    Some(false) => f.write_str(", and says that it cannot queue"),
+                    Some(true) => f.write_str(", but reports that it supports queueing"),
+                    Some(false) => f.write_str(", and reports that it does not support queueing"),
                     None => Ok(()),
                 }
             }
@@ -307,10 +308,10 @@ impl fmt::Display for Finding {
                  and limits are not known"
             ),
             Self::WriteCacheOff => {
-                f.write_str("the write cache is off, so that every write waits for the media")
+                f.write_str("the write cache is off, so every write waits for the media")
             }
             Self::SchedulerUnsuited { scheduler, suited, drive } => {
-                write!(f, "the scheduler of {drive} is {scheduler}; {suited} suits it")
+                write!(f, "the scheduler of {drive} is {scheduler}; {suited} is better")
             }
             Self::PartitionMisaligned { partition, offset_bytes, physical_block } => {
                 match offset_bytes {

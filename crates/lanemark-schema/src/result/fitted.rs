@@ -191,18 +191,22 @@ impl FitDoubt {
             Self::Simulated { .. } => {
                 "the fit is a test of itself; `lanemark bench` measures a real drive"
             }
-            Self::NoWrites => "on a file that may be written, --workload fit has tests that write",
-            Self::LeftOut { .. } => "the other tests stand; the workload `fit` has what is needed",
+            Self::NoWrites => {
+                "--workload fit contains tests that write, on a file that may be written"
+            }
+            Self::LeftOut { .. } => {
+                "the other tests are used; the workload `fit` contains all required tests"
+            }
             Self::WithoutFlash { .. } => {
-                "blocks that were never written or are trimmed are read from no flash, and caches answer for it: write the whole span first, or take a larger one"
+                "blocks that were never written or are trimmed are not read from flash, and caches answer without it: write the whole span first, or use a larger one"
             }
             Self::Misses { .. } => {
-                "the model has no part that does this, or the template is another kind of drive: try another --like"
+                "the model lacks this behaviour, or the template is another kind of drive: try another --like"
             }
             Self::Scatter { .. } => {
-                "the intervals are widened by as much; a template that is more like the drive may help"
+                "the intervals are widened by this factor; a template that is closer to the drive may help"
             }
-            Self::Doubtful { .. } => "`lanemark report` shows them, each with its advice",
+            Self::Doubtful { .. } => "`lanemark report` shows the warnings, each with its advice",
         }
     }
 }
@@ -214,23 +218,26 @@ impl fmt::Display for FitDoubt {
                 write!(f, "the figures are simulated ({system}), not measured")
             }
             Self::NoWrites => {
-                write!(f, "no test writes: all that writing involves is the template's")
+                write!(f, "no test writes: all values of writes are the template's")
             }
-            Self::LeftOut { test, reason } => write!(f, "{test}: left out, {reason}"),
+            Self::LeftOut { test, reason } => write!(f, "{test}: skipped, because {reason}"),
             Self::WithoutFlash { test, read_ns, least_ns, left_out } => write!(
                 f,
-                "{test}: reads took {:.0} us where flash takes {:.0} us at least; {left_out} tests that read there are left out",
+                "{test}: reads took {:.0} us, but flash takes at least {:.0} us; {left_out} tests that read there are skipped",
                 read_ns / 1e3,
                 least_ns / 1e3
             ),
             Self::Misses { test, error } => {
-                write!(f, "{test}: the model misses it by {:+.0}%", error * 100.0)
+                write!(f, "{test}: the model's error is {:+.0}%", error * 100.0)
             }
             Self::Scatter { times } => {
-                write!(f, "figures lie {times:.1} times as far from the model as from each other")
+                write!(
+                    f,
+                    "figures differ {times:.1} times as much from the model as from each other"
+                )
             }
-            Self::Doubtful { warnings: 1 } => write!(f, "the runs carry a doubt"),
-            Self::Doubtful { warnings } => write!(f, "the runs carry {warnings} doubts"),
+            Self::Doubtful { warnings: 1 } => write!(f, "the runs have a warning"),
+            Self::Doubtful { warnings } => write!(f, "the runs have {warnings} warnings"),
         }
     }
 }

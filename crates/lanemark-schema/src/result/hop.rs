@@ -40,7 +40,7 @@ pub enum HopId {
 
 /// A text that is not the name of a hop.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("`{0}` is no hop: `cpu`, `protocol`, `link0`, `second.link0`, `media` and others are")]
+#[error("`{0}` is not a hop: `cpu`, `protocol`, `link0`, `second.link0`, `media` and others are")]
 pub struct NoHop(String);
 
 /// The hops that occur once in a path, as written in results.

@@ -315,7 +315,7 @@ impl LatencyHistogram {
         counted(&at.key("count"), self.count())?;
         let (Some(least), Some(greatest)) = (self.min_ns(), self.max_ns()) else { return Ok(()) };
         if least > greatest {
-            return at.key("min_ns").fail(least, format!("at most the greatest, {greatest}"));
+            return at.key("min_ns").fail(least, format!("at most the maximum, {greatest}"));
         }
         let ascending = self.stated.windows(2).all(|pair| pair[0].0 < pair[1].0);
         let percents = self.stated.iter().all(|(percent, _)| (0.0..=100.0).contains(percent));
@@ -404,7 +404,7 @@ impl<'de> Deserialize<'de> for LatencyHistogram {
         }
         if histogram.count() != stored.count {
             return Err(serde::de::Error::custom(format!(
-                "a latency histogram says {} requests and its bins hold {}",
+                "a latency histogram states {} requests, but its bins contain {}",
                 stored.count,
                 histogram.count()
             )));

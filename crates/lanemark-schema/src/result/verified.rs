@@ -288,10 +288,10 @@ impl VerifyDoubt {
     pub fn text(&self) -> String {
         match self {
             Self::JournalOnTarget { device } => format!(
-                "the journal lies on {device} as the target does, which can lose both; give --journal on another device"
+                "the journal and the target are both on {device}, which can lose both; give --journal on another device"
             ),
             Self::TargetShort { held, written } => format!(
-                "the target ends after {held} of the {written} that were written; what lay behind is gone"
+                "the target ends after {held} of the {written} that were written; the data after that is lost"
             ),
             Self::JournalNotSynced => {
                 "the journal was not synced: after a power cut its end is missing, and the last \
@@ -300,19 +300,19 @@ impl VerifyDoubt {
             }
             Self::JournalTail { bytes } => {
                 format!(
-                    "the last {} B of the journal are no whole record and were left out",
+                    "the last {} B of the journal are not a whole record and were skipped",
                     bytes.get()
                 )
             }
             Self::NotEnded => {
-                "the run did not come to its end: its last requests may or may not be there"
+                "the run did not reach its end: its last requests may or may not have been executed"
                     .to_owned()
             }
             Self::PageCache { reason } => format!(
-                "writes went through the page cache ({reason}), so an acknowledgement says nothing of the device"
+                "writes went through the page cache ({reason}), so an acknowledgement does not show the state of the device"
             ),
             Self::TestsLeftOut { tests } => {
-                format!("tests that only read were left out: {}", tests.join(", "))
+                format!("tests that only read were skipped: {}", tests.join(", "))
             }
         }
     }

@@ -383,69 +383,68 @@ impl Warning {
             }
             Self::FewRepeats { .. } => "use at least three repeats",
             Self::Failed { .. } => {
-                "look at `dmesg` and the drive's log; failed requests are in no other figure"
+                "check `dmesg` and the drive's log; failed requests are not included in other figures"
             }
             Self::ShortSample { .. } => "use a larger size or a longer duration",
             Self::Interrupted => "run again for the missing tests",
             Self::TrainedDown { .. } => "use a port with the drive's lanes and generation",
-            Self::TimesBackward { .. } => "sort the trace by time where the steps are long",
+            Self::TimesBackward { .. } => "sort the trace by time if the steps are long",
             Self::HeldBack { .. } => {
                 "latencies grow with the length of the trace; use a lower --speed or \
                  --as-fast-as-possible"
             }
-            Self::Wrapped { .. } => "use a drive as large as the one that was recorded",
-            Self::EmptyRequests { .. } => "see whether the trace is damaged",
-            Self::NotSteady { .. } => "use longer rounds, or write to the drive before",
+            Self::Wrapped { .. } => "use a drive as large as the recorded one",
+            Self::EmptyRequests { .. } => "check whether the trace is damaged",
+            Self::NotSteady { .. } => "use longer rounds, or precondition the drive",
             Self::Punted { .. } => {
-                "the figures are those of the kernel's threads; use --engine sync, or a block device or \
+                "the figures include the kernel's threads; use --engine sync, or a block device or \
                  file system that submits without waiting (ext4, xfs with direct I/O)"
             }
             Self::NotFromDevice { .. } => {
-                "use direct I/O, a span larger than the caches, and data that was written and does not \
+                "use direct I/O, a span larger than the caches, and written data that does not \
                  compress"
             }
-            Self::OtherUse { .. } => "stop what else uses the device, and run again",
+            Self::OtherUse { .. } => "stop other programs that use the device, and run again",
             Self::WithoutFlash { .. } => {
-                "blocks that were never written or are trimmed are read from no flash, and caches answer for it: \
-                 write the whole span first (--precondition), or take a larger one"
+                "blocks that were never written or are trimmed are not read from flash, and caches \
+                 answer without it: write the whole span first (--precondition), or use a larger \
+                 one"
             }
             Self::Holes { below: None, .. } => {
-                "write the file full first: --overwrite lets a run do so"
+                "fill the file first: --overwrite allows a run to do so"
             }
             Self::Holes { below: Some(_), .. } => {
-                "write the device full first: --i-will-lose-all-data-on lets a run do so"
+                "fill the device first: --i-will-lose-all-data-on allows a run to do so"
             }
             Self::NothingAsked => "use another engine for figures of the target",
             Self::Compresses { .. } => {
-                "figures hold for data that compresses as the workload's does"
+                "the figures apply to data as compressible as the workload's"
             }
             Self::CacheBelow { what } if what.contains("loop device") => {
                 "attach the file with direct I/O: losetup --direct-io=on"
             }
             Self::CacheBelow { .. } => {
-                "read more than the host's memory holds, or measure on the host itself"
+                "read more data than fits in the host's memory, or measure on the host itself"
             }
-            Self::Fresh { .. } => "--precondition writes the device twice over first",
-            Self::Throttled { .. } => {
-                "take the limit away, or read the figures as those of the limit"
-            }
+            Self::Fresh { .. } => "--precondition first writes the device twice",
+            Self::Throttled { .. } => "remove the limit, or read the figures as those of the limit",
             Self::Transient { .. } => "run longer, or until steady: --steady 60s",
             Self::GeneratorBound { .. } => "use more threads, or a larger block",
             Self::Asleep { .. } => {
-                "--no-idle keeps the processors awake: it shows how much of the latency is waking them"
+                "--no-idle keeps the processors awake and shows how much of the latency is their wake-up time"
             }
             Self::BufferFilling { .. } => "give the test a ramp, or a larger volume",
-            Self::Stolen { .. } => "run on a machine whose processors are its own",
-            Self::OthersBusy { .. } => "stop what else runs, and run again",
+            Self::Stolen { .. } => "run on a machine with dedicated processors",
+            Self::OthersBusy { .. } => "stop other programs, and run again",
             Self::CoreWait { .. } => {
-                "leave a core to each thread: stop what else runs, or use fewer"
+                "leave a core for each thread: stop other programs, or use fewer threads"
             }
             Self::NotDelivered { .. } => "use a larger --time-scale, or a quieter machine",
             Self::Late { .. } => "use a lower rate, more threads, or --pin",
             Self::Unaccounted { .. } => {
-                "run longer: what began before the sample or ended after it weighs too much"
+                "run longer: requests that began before the sample or ended after it have too much weight"
             }
-            Self::ClockDrift { .. } => "run again; where it stays, distrust all latencies",
+            Self::ClockDrift { .. } => "run again; if the warning remains, distrust all latencies",
             Self::CacheNotModelled { .. } => {
                 "set direct=1 in the job, for fio too, to load the drive itself; `lanemark bench --buffered` measures \
                  a real page cache"
@@ -454,21 +453,23 @@ impl Warning {
                 "--set drive.state.condition=random shows the steady state"
             }
             Self::Unfinished { .. } => {
-                "run longer: percentiles and maximum are lower bounds, because those requests are in no figure"
+                "run longer: percentiles and maximum are lower bounds, because these requests are not included"
             }
             Self::FromPercentiles { .. } => {
-                "run fio with --output-format=json+ to have all of them"
+                "run fio with --output-format=json+ to record all of them"
             }
             Self::AssumedLimit { limit, .. } => limit.advice(),
             Self::NoLatencies { .. } => "run fio without gtod_reduce, disable_lat and disable_clat",
             Self::OptionsContradict { .. } => {
-                "the entry is a sum of unlike jobs: run fio without group_reporting, or give each job a \
-                 group of its own (new_group)"
+                "the entry is a sum of unlike jobs: run fio without group_reporting, or give each \
+                 job a separate group (new_group)"
             }
             Self::NotStated { .. } => {
-                "it is not guessed: `lanemark import` takes it as an option, and simulations need it"
+                "`lanemark import` accepts it as an option; simulations need it, and it is not guessed"
             }
-            Self::PathFails { .. } => "read the figures as those of both ports and of one, in turn",
+            Self::PathFails { .. } => {
+                "the figures include both the time with two ports and the time with one"
+            }
         }
     }
 }

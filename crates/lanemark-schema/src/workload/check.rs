@@ -63,19 +63,19 @@ impl Test {
             }
             Asks::Transactions(transactions) => transactions.check(self.block, self.span)?,
             Asks::Database(_) => {
-                let bound = "a load of requests; `lanemark oltp workload` makes one of a run";
+                let bound = "a load of requests; `lanemark oltp workload` converts a run to one";
                 return fail("load", "a real database".to_owned(), bound);
             }
             Asks::PartlyStated(stated) => {
                 let Some((what, option)) = stated.missing().first().copied() else {
-                    return fail("requests", "partly stated".to_owned(), "requests of their own");
+                    return fail("requests", "partly stated".to_owned(), "complete requests");
                 };
                 let bound = format!("a stated value: repeat `lanemark import` with {option}");
                 let field = if what == "the queue depth" { "queue_depth" } else { "pattern" };
                 return fail(field, "not stated".to_owned(), &bound);
             }
             Asks::Trace(_) => {
-                let bound = "a pattern whose places can be drawn";
+                let bound = "a pattern whose offsets can be drawn";
                 return fail("pattern", "trace".to_owned(), bound);
             }
         }
@@ -105,10 +105,10 @@ impl Test {
                 return fail("round", length.to_string(), "more than 0 s, at most 168 h");
             }
             (Some(_), Some(volume), _) => {
-                return fail("volume", volume.to_string(), "none beside round");
+                return fail("volume", volume.to_string(), "not together with `round`");
             }
             (Some(_), None, Some(duration)) => {
-                return fail("duration", duration.to_string(), "none beside round");
+                return fail("duration", duration.to_string(), "not together with `round`");
             }
             (None, None, None) => {
                 let bound = "give volume, duration or both: the test never ends";
@@ -159,19 +159,19 @@ impl Requests {
             return fail(
                 "read",
                 self.read_share.to_string(),
-                "50% in a copy: each block is read and written",
+                "50% in a copy, because each block is read and written",
             );
         }
         if self.mix.trim_share > Ratio::ZERO {
-            return fail("trim", self.mix.trim_share.to_string(), "none in a copy");
+            return fail("trim", self.mix.trim_share.to_string(), "not allowed in a copy");
         }
         if let Some(every) = self.mix.flush_every {
-            return fail("flush_every", every.to_string(), "none in a copy");
+            return fail("flush_every", every.to_string(), "not allowed in a copy");
         }
         match self.load {
             Load::Closed => Ok(()),
             Load::Open { rate_per_second, .. } => {
-                fail("rate", rate_per_second.to_string(), "none in a copy")
+                fail("rate", rate_per_second.to_string(), "not allowed in a copy")
             }
         }
     }
@@ -185,7 +185,8 @@ impl Requests {
                 Err(TestError { field: "rate", value: rate_per_second.to_string(), bound })
             }
             Load::Open { .. } if self.think > Duration::ZERO => {
-                let (value, bound) = (self.think.to_string(), "none beside rate".to_owned());
+                let (value, bound) =
+                    (self.think.to_string(), "not together with `rate`".to_owned());
                 Err(TestError { field: "think", value, bound })
             }
             _ => Ok(()),

@@ -112,7 +112,7 @@ impl std::str::FromStr for Profile {
         match text {
             "tpcc" => Ok(Self::Tpcc),
             "hammerdb" => Ok(Self::Hammerdb),
-            _ => Err(format!("{text:?} is no profile; there are tpcc and hammerdb")),
+            _ => Err(format!("{text:?} is not a profile; expected tpcc or hammerdb")),
         }
     }
 }

@@ -139,7 +139,7 @@ impl TryFrom<SavedTest> for Test {
         let trace = |error: &str| TestError {
             field: "pattern",
             value: "trace".to_owned(),
-            bound: format!("none beside a load of {error}"),
+            bound: format!("not together with a load of {error}"),
         };
         let asks = match (saved.pattern.drawn(), saved.load) {
             (pattern, SavedLoad::Closed) if unstated => Asks::PartlyStated(PartlyStated {
@@ -337,7 +337,7 @@ mod tests {
         let spoilt = text.replace("\"uniform\"", "\"trace\"");
         let error = serde_json::from_str::<Test>(&spoilt).unwrap_err().to_string();
         assert!(
-            error.starts_with("pattern = trace: none beside a load of transactions"),
+            error.starts_with("pattern = trace: not together with a load of transactions"),
             "{error}"
         );
         let unknown = text.replace("\"uniform\"", "\"sideways\"");

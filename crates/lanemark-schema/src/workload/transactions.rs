@@ -157,7 +157,7 @@ impl Transactions {
             let whole = page != Bytes::ZERO && self.gather.get().is_multiple_of(page.get());
             if !whole || self.gather > BLOCK.max || self.counted.is_some() {
                 let bound =
-                    "a multiple of the page to 64 MiB, where reads and writes are not counted";
+                    "a multiple of the page up to 64 MiB, if reads and writes are not counted";
                 return fail("gather", self.gather.to_string(), bound);
             }
         }
@@ -166,7 +166,11 @@ impl Transactions {
         }
         let whole = |bytes: Bytes| bytes.get() > 0 && bytes.get().is_multiple_of(512);
         if !whole(log.write_max) || log.write_max > BLOCK.max {
-            return fail("write_max", log.write_max.to_string(), "a multiple of 512 B to 64 MiB");
+            return fail(
+                "write_max",
+                log.write_max.to_string(),
+                "a multiple of 512 B up to 64 MiB",
+            );
         }
         if log.record == Bytes::ZERO || log.record > log.write_max {
             return fail("record", log.record.to_string(), "above 0 and at most write_max");

@@ -93,7 +93,7 @@ impl Backing {
                 || begins != head
             {
                 return Err(io::Error::other(
-                    "it is the map of an export of another length, or was cut",
+                    "it is the map of an export of another length, or was truncated",
                 ));
             }
             kept.read_exact_at(&mut map, MAP_HEAD)?;

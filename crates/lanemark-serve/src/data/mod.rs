@@ -234,7 +234,7 @@ impl Held for std::sync::Arc<Data> {
     fn power_cut(&self) -> String {
         let line = match self.lose() {
             Ok(loss) => told(&loss),
-            Err(error) => format!("power cut: what it takes could not be taken: {error}"),
+            Err(error) => format!("power cut: unflushed data could not be removed: {error}"),
         };
         if let Some(journal) = &self.journal {
             // The loss itself has happened; a failure to write the journal is reported at the end.
@@ -247,7 +247,7 @@ impl Held for std::sync::Arc<Data> {
 /// Describes a loss in a line.
 fn told(loss: &Loss) -> String {
     if loss.writes == 0 {
-        return "power cut: nothing was unflushed, nothing is lost".to_owned();
+        return "power cut: no unflushed data, so no data is lost".to_owned();
     }
     let ranges = loss.ranges.iter().take(8).map(|(at, length)| format!("{at}+{length}"));
     let mut ranges = ranges.collect::<Vec<_>>().join(" ");

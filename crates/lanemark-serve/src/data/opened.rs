@@ -104,7 +104,7 @@ impl DataPlan {
         let mut told = Vec::new();
         if is_gone {
             told.push(format!(
-                "{}: the data that the journal next to it records is gone; it begins empty",
+                "{}: the data that the journal next to it records is missing; the export begins empty",
                 path.display()
             ));
         }
@@ -143,7 +143,7 @@ impl DataPlan {
         lock(&map.file, FlockOperation::NonBlockingLockExclusive, path)?;
         match has_former {
             true if map.is_empty => {
-                let why = "the map of the data is gone: it says which blocks lie in the data and which in the image";
+                let why = "the map of the data is missing: it states which blocks are in the data and which in the image";
                 Err(DataError::Misfit { path: path.to_owned(), why: why.to_owned() })
             }
             true => Ok(map.file),
@@ -173,7 +173,8 @@ impl DataPlan {
                 "name a new file; or --over {0} to leave it as it is; or --overwrite {0}",
                 path.display()
             );
-            let why = "holds data that no server wrote: there is no journal beside it".to_owned();
+            let why =
+                "contains data that no server wrote: there is no journal next to it".to_owned();
             return Err(refused(why, hint));
         }
         let text = read_bounded(&file);
@@ -230,7 +231,7 @@ impl DataPlan {
                 path: path.to_owned(),
                 why,
                 hint: format!(
-                    "bring the files back that the last server had; or --overwrite {} to use them as they are",
+                    "restore the files of the last server; or --overwrite {} to use them as they are",
                     path.display()
                 ),
             }),
@@ -242,12 +243,12 @@ impl DataPlan {
 fn differs(said: Extent, now: Extent, what: &str) -> Option<String> {
     if said.length != now.length {
         return Some(format!(
-            "the journal records {} bytes, and {what} has {}: what is missing would read as zeroes",
+            "the journal records {} bytes, but {what} has {}: missing data would read as zeroes",
             said.length, now.length
         ));
     }
     (said.inode != now.inode)
-        .then(|| format!("{what} is not the one that the last server had: a copy, or another file"))
+        .then(|| format!("{what} is not the file of the last server, but a copy or another file"))
 }
 
 /// Returns lines about the state that the last server left.
@@ -256,11 +257,11 @@ fn left_by(said: &Said) -> Vec<String> {
     match said.state {
         State::Closed => {}
         State::Flushed => told.push(
-            "the last server did not end by itself; everything was flushed, nothing is lost".to_owned(),
+            "the last server did not shut down cleanly; everything was flushed, so no data is lost".to_owned(),
         ),
         State::Unflushed => told.push(
-            "the last server did not end by itself, and some writes were not flushed: a kill of the server lost \
-             none of them, a crash of the machine may have"
+            "the last server did not shut down cleanly, and some writes were not flushed: they are \
+             lost only if the machine crashed"
                 .to_owned(),
         ),
     }
@@ -306,7 +307,7 @@ mod tests {
         data.flush(data.mark()).unwrap();
         drop(data);
         let Opened { data, told } = plan.open(CACHE, 1).unwrap();
-        assert!(told[0].contains("nothing is lost"), "{told:?}");
+        assert!(told[0].contains("no data is lost"), "{told:?}");
         data.close().unwrap();
         drop(data);
         assert!(plan.open(CACHE, 1).unwrap().told.is_empty());
@@ -344,7 +345,7 @@ mod tests {
     fn only_regular_files_are_taken() {
         let folder = tempfile::tempdir().unwrap();
         assert!(refusal(&plan(folder.path())).contains("folder"));
-        assert!(refusal(&plan(Path::new("/dev/null"))).contains("no regular file"));
+        assert!(refusal(&plan(Path::new("/dev/null"))).contains("not a regular file"));
         let disk = Path::new("/dev/vda");
         if disk.exists() {
             assert!(refusal(&plan(disk)).contains("block device"));
@@ -424,7 +425,7 @@ mod tests {
         assert!(plan.open(CACHE, 1).is_ok());
         // A user who removed the file does not need its data.
         std::fs::remove_file(&path).unwrap();
-        assert!(plan.open(CACHE, 1).unwrap().told[0].contains("is gone"));
+        assert!(plan.open(CACHE, 1).unwrap().told[0].contains("is missing"));
     }
 
     #[test]
@@ -435,7 +436,7 @@ mod tests {
         serve_once(&plan, 7);
         std::fs::copy(&path, &copy).unwrap();
         std::fs::rename(&copy, &path).unwrap();
-        assert!(refusal(&plan).contains("not the one that the last server had"));
+        assert!(refusal(&plan).contains("not the file of the last server"));
         let allowed = DataPlan { overwrite: Some(path.clone()), ..plan.clone() };
         let mut bytes = [0; 512];
         allowed.open(CACHE, 1).unwrap().data.read(0, &mut bytes).unwrap();
@@ -463,7 +464,7 @@ mod tests {
             assert!(refused.contains("map"), "{length}: {refused}");
         }
         std::fs::remove_file(companion::path(&path, ".map")).unwrap();
-        assert!(refusal(&plan).contains("the map of the data is gone"));
+        assert!(refusal(&plan).contains("the map of the data is missing"));
     }
 
     #[test]
@@ -476,15 +477,15 @@ mod tests {
         let link = folder.path().join("link");
         std::fs::hard_link(&image, &link).unwrap();
         let both = DataPlan { over: Some(image.clone()), ..plan(&link) };
-        assert!(refusal(&both).contains("is the image of --over too"));
+        assert!(refusal(&both).contains("is also the image of --over"));
         let writer = theirs.open(CACHE, 1).unwrap();
-        assert!(refusal(&ours).contains("another program has locked it"));
+        assert!(refusal(&ours).contains("is locked by another program"));
         drop(writer);
         let readers = [ours.open(CACHE, 1).unwrap(), {
             let place = Place::Memory;
             DataPlan { place, ..ours.clone() }.open(CACHE, 1).unwrap()
         }];
-        assert!(refusal(&theirs).contains("another program has locked it"));
+        assert!(refusal(&theirs).contains("is locked by another program"));
         drop(readers);
         assert!(theirs.open(CACHE, 1).is_ok());
     }
@@ -493,12 +494,12 @@ mod tests {
     fn neither_files_of_the_kernel_nor_ends_of_links_are_taken() {
         let folder = tempfile::tempdir().unwrap();
         let memory = Path::new("/proc/self/mem");
-        assert!(refusal(&plan(memory)).contains("the kernel makes up"));
+        assert!(refusal(&plan(memory)).contains("generated by the kernel"));
         let over = DataPlan { over: Some(memory.to_owned()), place: Place::Memory, ..plan(memory) };
-        assert!(refusal(&over).contains("the kernel makes up"));
+        assert!(refusal(&over).contains("generated by the kernel"));
         let (link, end) = (folder.path().join("link"), folder.path().join("end"));
         std::os::unix::fs::symlink(&end, &link).unwrap();
-        assert!(refusal(&plan(&link)).contains("leads nowhere"));
+        assert!(refusal(&plan(&link)).contains("without a target"));
         assert!(!end.exists());
     }
 }

@@ -50,7 +50,7 @@ impl Boot {
         plan: InitPlan,
     ) -> Result<Self, String> {
         if !kernel.is_file() {
-            return Err(format!("{}: there is no kernel", kernel.display()));
+            return Err(format!("{}: contains no kernel", kernel.display()));
         }
         let kernel = fs::canonicalize(kernel).map_err(|error| error.to_string())?;
         let folder = fs::canonicalize(folder).map_err(|error| error.to_string())?;
@@ -59,7 +59,7 @@ impl Boot {
             || text.contains(|sign: char| sign.is_whitespace() || ":,".contains(sign))
         {
             return Err(format!(
-                "{text}: a folder for sockets has {PATH_MAX} bytes at most, and no blanks, colons or commas"
+                "{text}: the path of a folder for sockets must have at most {PATH_MAX} bytes, without spaces, colons or commas"
             ));
         }
         Ok(Self { kernel, program: program.to_owned(), folder, memory, plan })

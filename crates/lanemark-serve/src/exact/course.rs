@@ -195,7 +195,7 @@ impl Course {
         self.has_more = pulled.has_more;
         pulled.requests.into_iter().for_each(|request| self.core.submit(request));
         match self.device.queue().is_broken() {
-            true => Err(io::Error::other("the guest's disk: an answer has no place in memory")),
+            true => Err(io::Error::other("the guest's disk: there is no memory for an answer")),
             false => Ok(()),
         }
     }
@@ -238,7 +238,7 @@ impl Course {
                     self.now = self.now.max(at.picoseconds().div_ceil(1_000));
                 }
                 None if requested >= NEVER => {
-                    return Err(io::Error::other("the guest waits for what never comes"));
+                    return Err(io::Error::other("the guest waits for an event that never occurs"));
                 }
                 _ => {
                     self.pass(requested)?;
@@ -262,7 +262,7 @@ impl Course {
         while self.order.1 != order {
             let Some(stream) = &self.calendar else { return Ok(()) };
             if !wait_for_one(stream, MESSAGE)? {
-                return Err(io::Error::other("the guest does not take what the calendar says"));
+                return Err(io::Error::other("the guest does not accept the calendar's message"));
             }
             self.hear_calendar()?;
         }
@@ -273,7 +273,7 @@ impl Course {
     fn notify(&mut self) -> io::Result<()> {
         let Some(channel) = self.device.channel.as_ref().map(UnixStream::try_clone).transpose()?
         else {
-            return Err(io::Error::other("the guest's disk has given no channel"));
+            return Err(io::Error::other("the guest's disk has not provided a channel"));
         };
         channel.set_read_timeout(Some(MESSAGE))?;
         (&channel).write_all(&message::call(0))?;
@@ -288,11 +288,11 @@ impl Course {
                 (&channel).read_exact(&mut bytes)?;
                 return match bytes.first_chunk().copied().is_some_and(message::is_call_reply) {
                     true => Ok(()),
-                    false => Err(io::Error::other("the guest's disk: an answer to nothing")),
+                    false => Err(io::Error::other("the guest's disk: an answer without a request")),
                 };
             }
             if !said {
-                return Err(io::Error::other("the guest does not take a notification"));
+                return Err(io::Error::other("the guest does not accept a notification"));
             }
         }
     }

@@ -159,7 +159,7 @@ impl Mounts {
             let node = disk.node().to_owned();
             if disk.end() {
                 told.push(format!(
-                    "{}: still mounted or open; it fails now, and is gone with its last user",
+                    "{}: still mounted or open; its requests now fail, and it disappears when the last program closes it",
                     node.display()
                 ));
             }
@@ -167,7 +167,7 @@ impl Mounts {
         if let Some(file) = self.file.take() {
             let path = file.path().to_owned();
             if file.end() {
-                told.push(format!("{}: still open; its requests fail now", path.display()));
+                told.push(format!("{}: still open; its requests now fail", path.display()));
             }
         }
         told

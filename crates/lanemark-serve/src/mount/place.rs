@@ -49,10 +49,10 @@ impl MountError {
                 lacks("there is no /dev/fuse; modprobe fuse")
             }
             io::ErrorKind::NotFound => {
-                lacks("users other than root need fusermount3, of Debian's package fuse3")
+                lacks("users other than root need fusermount3, from Debian's package fuse3")
             }
             io::ErrorKind::PermissionDenied => {
-                lacks("users other than root need /dev/fuse to be open to them, and fusermount3")
+                lacks("users other than root need access to /dev/fuse, and fusermount3")
             }
             _ => error,
         };
@@ -77,12 +77,14 @@ impl Place {
         let own = absolute(path).map_err(system)?;
         let mut told = None;
         match source_of(&own).map_err(system)? {
-            Some(source) if source != SOURCE => return Err(refused("something is mounted there")),
+            Some(source) if source != SOURCE => {
+                return Err(refused("the path is already a mount point"));
+            }
             Some(_) if !is_dead(&own) => return Err(refused("another server has it mounted")),
             Some(_) => {
                 unmount(&own).map_err(system)?;
                 told = Some(format!(
-                    "{}: its last server did not end by itself, and its mount was still there",
+                    "{}: its last server did not shut down cleanly and left its mount behind",
                     path.display()
                 ));
             }
@@ -96,13 +98,15 @@ impl Place {
         };
         let there = fs::symlink_metadata(&own).map_err(system)?;
         if !there.is_file() {
-            return Err(refused("only an empty file is mounted over, and this is no file"));
+            return Err(refused("only an empty file can be mounted over, and this is not a file"));
         }
         if there.len() > 0 || there.blocks() > 0 {
-            return Err(refused("only an empty file is mounted over, and there is data in it"));
+            return Err(refused(
+                "only an empty file can be mounted over, and this file contains data",
+            ));
         }
         if there.uid() != rustix::process::geteuid().as_raw() {
-            return Err(refused("only a file of one's own is mounted over"));
+            return Err(refused("only your own file can be mounted over"));
         }
         Ok((Self { path: own, is_made }, told))
     }
@@ -134,7 +138,7 @@ pub(super) fn of_disk() -> io::Result<(PathBuf, Option<String>)> {
         }
     }
     let told = format!(
-        "{cleared} servers of disks did not end by themselves; their mounts were still there"
+        "{cleared} servers of disks did not shut down cleanly and left their mounts behind"
     );
     let own = Path::new(DISKS).join(std::process::id().to_string());
     Ok((own, (cleared > 0).then_some(told)))
@@ -247,7 +251,7 @@ mod tests {
         fs::write(path("data"), "x").unwrap();
         fs::write(path("empty"), "").unwrap();
         std::os::unix::fs::symlink(path("empty"), path("link")).unwrap();
-        for (name, wanted) in [("data", "data in it"), ("link", "no file"), ("", "no file")] {
+        for (name, wanted) in [("data", "contains data"), ("link", "no file"), ("", "no file")] {
             let error = Place::take(&path(name)).unwrap_err().to_string();
             assert!(error.contains(wanted), "{error}");
         }

@@ -87,11 +87,11 @@ impl fmt::Display for NbdError {
             Self::Permission => "the drive takes no writes",
             Self::Io => "the drive failed",
             Self::Memory => "no memory",
-            Self::Invalid => "the request makes no sense here",
+            Self::Invalid => "the request is not valid here",
             Self::NoSpace => "beyond the end of the export",
             Self::Overflow => "the reply would be too long",
             Self::Unsupported => "not supported",
-            Self::Shutdown => "the drive is gone",
+            Self::Shutdown => "the drive has disappeared",
         })
     }
 }

@@ -187,7 +187,7 @@ impl<'e> Negotiation<'e> {
             INFO | GO => return self.go(option, data, answer),
             STRUCTURED_REPLY if !data.is_empty() => invalid(answer, option),
             STRUCTURED_REPLY if self.agreed.replies == Replies::Extended => {
-                refuse(answer, option, EXTENDED_REQUIRED, "headers are extended already");
+                refuse(answer, option, EXTENDED_REQUIRED, "headers are already extended");
             }
             STRUCTURED_REPLY => {
                 self.agreed.replies = Replies::Structured;
@@ -231,7 +231,7 @@ impl<'e> Negotiation<'e> {
         };
         if !self.is_export(name) {
             let told = format!(
-                "there is one export, `{}`, and the empty name is it too",
+                "the only export is `{}`, which the empty name also selects",
                 self.export.name
             );
             refuse(answer, option, UNKNOWN, &told);
@@ -270,7 +270,7 @@ impl<'e> Negotiation<'e> {
             self.context_for = None;
         }
         if self.agreed.replies == Replies::Simple {
-            return refuse(answer, option, INVALID, "ask for structured replies before");
+            return refuse(answer, option, INVALID, "negotiate structured replies first");
         }
         let Some((name, queries)) = queries(data) else { return invalid(answer, option) };
         if !self.is_export(name) {
@@ -350,7 +350,7 @@ fn refuse(answer: &mut Vec<u8>, option: u32, kind: u32, text: &str) {
 }
 
 fn invalid(answer: &mut Vec<u8>, option: u32) {
-    refuse(answer, option, INVALID, "the option's data is not written as the protocol says");
+    refuse(answer, option, INVALID, "the option's data does not follow the protocol");
 }
 
 #[cfg(test)]

@@ -89,7 +89,8 @@ impl Queue {
     fn answer(&self, chain: &Chain, bytes: &[u8], outcome: Outcome) {
         let put = || -> io::Result<()> {
             let last = chain.writable().checked_sub(1);
-            let last = last.ok_or_else(|| io::Error::other("a request has no room for its end"))?;
+            let last =
+                last.ok_or_else(|| io::Error::other("a request has no room for its status"))?;
             chain.write(0, bytes)?;
             chain.write(last, &[outcome as u8])?;
             lock(&self.ring).put(chain, (bytes.len() as u64).min(last) as u32 + 1)
@@ -163,7 +164,7 @@ impl Device {
             Message::SetSize(queue, size) => {
                 only(queue)?;
                 let size = u16::try_from(size).ok().filter(|size| (1..=SIZE_MAX).contains(size));
-                let wrong = || io::Error::other("a queue of another length than 1 to 1024");
+                let wrong = || io::Error::other("a queue whose length is not from 1 to 1024");
                 lock(&self.queue.ring).size = size.ok_or_else(wrong)?;
             }
             Message::SetAddresses { queue, descriptors, used, available } => {
@@ -277,7 +278,7 @@ impl Device {
         let first = chain.bytes(0, 2 * HEAD)?;
         let sent = chain.readable().saturating_sub(HEAD);
         let Some(room) = chain.writable().checked_sub(1) else {
-            return Err(io::Error::other("a request has no room for its end"));
+            return Err(io::Error::other("a request has no room for its status"));
         };
         let (asked, range) = match block::read(&first, sent, room, self.around.data.size()) {
             Ok((Asked::Identity, (_, length))) => {

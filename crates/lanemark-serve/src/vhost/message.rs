@@ -111,7 +111,7 @@ pub enum Message {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum MessageError {
     /// Another version, or a reply without a request.
-    #[error("a header with flags {0:#x}: version 1 is spoken")]
+    #[error("a header with flags {0:#x}: expected version 1")]
     Flags(u32),
     /// A payload that is longer than the maximum.
     #[error("a payload of {0} bytes, {PAYLOAD_MAX} at most")]

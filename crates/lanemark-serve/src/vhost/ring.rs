@@ -164,7 +164,7 @@ impl Ring {
                 count = u64::from(length) / DESCRIPTOR;
                 let fits = address.checked_add(u64::from(length)).is_some();
                 if is_indirect || flags & NEXT != 0 || count == 0 || !fits {
-                    return wrong("has a table at a wrong place");
+                    return wrong("has a table at an invalid address");
                 }
                 (table, at, is_indirect) = (address, 0, true);
                 continue;
@@ -184,7 +184,7 @@ impl Ring {
             }
             at = u64::from(next);
         }
-        wrong("has no end")
+        wrong("does not end")
     }
 
     fn u16(&self, address: u64) -> io::Result<u16> {
@@ -307,6 +307,6 @@ pub(crate) mod tests {
         assert!(ring.pop().is_err(), "more than the queue holds");
         let (mut guest, mut ring) = Guest::new();
         guest.offer(8);
-        assert!(ring.pop().is_err(), "a head behind the table");
+        assert!(ring.pop().is_err(), "a head beyond the table");
     }
 }

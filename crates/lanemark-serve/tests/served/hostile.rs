@@ -68,7 +68,7 @@ fn requests_longer_than_32_mib_are_refused_and_the_connection_goes_on() {
         let payload = vec![1; (32 << 20) + 512];
         assert_eq!(client.write(0, &payload, false).unwrap(), Err(28));
         assert_eq!(client.read(0, 512).unwrap().unwrap(), [0; 512]);
-        // One that nobody would send is not waited for.
+        // The server does not wait for the data of an impossible request.
         client.send((0, 1), 0, u32::MAX, &[]).unwrap();
         assert!(client.answer().is_err());
         still_serves(&served);

@@ -1,4 +1,4 @@
-//! Tests of the front end: whatever is booked ahead, the order is that of the arbiter.
+//! Tests of the front end: the order is the arbiter's, regardless of the commands that are booked ahead.
 
 use super::*;
 use crate::engine::slab::Handle;
@@ -139,7 +139,7 @@ fn one_by_one(
     }
 }
 
-/// Arrivals in order, no two instants of which ever meet: each has picoseconds of its own.
+/// Arrivals in order, of which no two instants are equal: each has separate picoseconds.
 fn any_arrivals() -> impl Strategy<Value = Vec<Command>> {
     let arrival = (0u64..30, prop_oneof![3 => Just(0u32), 2 => 0u32..4], 0usize..8, 1u64..5);
     proptest::collection::vec(arrival, 0..120).prop_map(|arrivals| {
@@ -171,7 +171,7 @@ fn any_arrivals() -> impl Strategy<Value = Vec<Command>> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(512))]
 
-    /// Booking ahead, taking back and asking the arbiter late comes to the same as asking it for every command.
+    /// Booking ahead, cancelling and querying the arbiter late equals querying it for every command.
     #[test]
     fn booking_ahead_changes_no_order(
         arrivals in any_arrivals(), engines in 1u32..4, burst in proptest::option::of(1u32..4),

@@ -1,4 +1,4 @@
-//! Links as stations: what waits for what, to the picosecond, and what training anew changes.
+//! Links as stations: the waits between parts, to the picosecond, and the effect of a new training.
 
 use super::*;
 use crate::host::protocol::COMPLETION;

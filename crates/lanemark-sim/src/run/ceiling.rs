@@ -142,7 +142,7 @@ fn protocol(one: &AttachmentSpec, test: &Test) -> Ceiling {
     if let Some(AdapterSpec { command_time, crowded, cache }) = *adapter {
         law += &format!(", {command_time} each");
         if let Some(Crowded { above, command_time }) = crowded {
-            law += &format!(", {command_time} beyond {above} outstanding");
+            law += &format!(", {command_time} with more than {above} outstanding");
         }
         if let Some(cache) = cache {
             law += &format!(", writes into {} of cache", cache.size);
@@ -174,7 +174,7 @@ fn links(spec: &SystemSpec, one: &AttachmentSpec, test: &Test) -> Vec<Ceiling> {
     };
     let (first_note, second_note, times) = match second.multipath {
         Multipath::RoundRobin => (", every other command", ", every other command", 2),
-        Multipath::Failover => ("", ", when the first port fails", 1),
+        Multipath::Failover => ("", ", if the first port fails", 1),
     };
     // A link on both paths carries both halves.
     let both = one.way.trunk.min(second.way.trunk);

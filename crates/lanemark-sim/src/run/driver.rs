@@ -93,7 +93,7 @@ pub fn run_length_watched(
         // A checked test is neither.
         Asks::Database(_) => return Err(SimError::NotSimulated { what: "a real database" }),
         Asks::PartlyStated(_) => {
-            return Err(SimError::NotSimulated { what: "a test that is not completely stated" });
+            return Err(SimError::NotSimulated { what: "a test with missing values" });
         }
         Asks::Trace(_) => return Err(SimError::NotSimulated { what: "a trace without its file" }),
     };

@@ -94,10 +94,10 @@ pub enum RequestFault {
     #[error("the request has no time")]
     Untimed,
     /// A request later than the end of simulated time.
-    #[error("at this speed the request comes later than 200 days after the first")]
+    #[error("at this speed the request is due more than 200 days after the first")]
     TooLate,
     /// A request of a device without a corresponding drive.
-    #[error("the request is of the trace's device number {}, and the system has {drives}", device + 1)]
+    #[error("the request belongs to the trace's device number {}, but the system has {drives}", device + 1)]
     NoDrive {
         /// Number of the device in the trace, from 0.
         device: u32,
@@ -105,7 +105,7 @@ pub enum RequestFault {
         drives: usize,
     },
     /// A request that ends after the end of its drive.
-    #[error("a request at {offset} of {length} ends behind the drive's {capacity}")]
+    #[error("a request at {offset} of {length} ends beyond the drive's {capacity}")]
     OutOfRange {
         /// Offset of the request.
         offset: Bytes,
@@ -144,7 +144,7 @@ impl FromStr for Speed {
 
     /// Reads a factor and an x, `2x` or `0.5x`.
     fn from_str(text: &str) -> Result<Self, String> {
-        let fail = || "write it as a factor from 0.001x to 1000000x, such as 2x or 0.5x".to_owned();
+        let fail = || "expected a factor from 0.001x to 1000000x, such as 2x or 0.5x".to_owned();
         let factor = text.strip_suffix('x').ok_or_else(fail)?;
         let (whole, fraction) = factor.split_once('.').unwrap_or((factor, "0"));
         let digits = |part: &str| !part.is_empty() && part.bytes().all(|b| b.is_ascii_digit());

@@ -146,7 +146,7 @@ fn hops(spec: &CheckedSystem, test: &CheckedTest, base: &Sample) -> Vec<Variant>
         changed(hop, change, &|spec| each_drive(spec, apply))
     };
     if base.path.as_ref().is_some_and(|path| path.hop(HopId::Power).is_some()) {
-        all.push(drives(HopId::Power, "waking in half the time", wake));
+        all.push(drives(HopId::Power, "half the wake-up time", wake));
     }
     all.push(drives(HopId::FrontEnd, "a front end twice as fast", front_end));
     if test.writes() {
@@ -168,7 +168,7 @@ fn hops(spec: &CheckedSystem, test: &CheckedTest, base: &Sample) -> Vec<Variant>
 
 fn more_load(spec: &CheckedSystem, test: &CheckedTest) -> Vec<Variant> {
     let changed = |id: Changed, hop: &str, (from, to): (String, String), test: Test| {
-        let change = format!("{to} in place of {from}");
+        let change = format!("{to} instead of {from}");
         let test = test.checked().ok()?;
         Some(Variant { id, hop: hop.to_owned(), change, spec: spec.clone(), test })
     };
@@ -202,7 +202,7 @@ fn each_protocol(spec: &mut SystemSpec, mut change: impl FnMut(&mut ProtocolSpec
 fn fetching(spec: &SystemSpec) -> &'static str {
     match spec.attachments.iter().any(|one| one.protocol.adapter.is_some()) {
         true => "an adapter twice as fast",
-        false => "commands fetched in half the time",
+        false => "half the time to fetch commands",
     }
 }
 

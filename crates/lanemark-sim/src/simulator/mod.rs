@@ -68,7 +68,7 @@ pub struct Completion {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SimError {
     /// A request that ends after the end of the drive.
-    #[error("a request at {offset} of {length} ends behind the drive's {capacity}")]
+    #[error("a request at {offset} of {length} ends beyond the drive's {capacity}")]
     OutOfRange {
         /// Offset of the request.
         offset: Bytes,
@@ -78,7 +78,7 @@ pub enum SimError {
         capacity: Bytes,
     },
     /// A request that ends after the end of its namespace.
-    #[error("a request at {offset} of {length} ends behind the {capacity} of namespace {}", namespace + 1)]
+    #[error("a request at {offset} of {length} ends beyond the {capacity} of namespace {}", namespace + 1)]
     OutOfNamespace {
         /// Offset of the request.
         offset: Bytes,
@@ -90,7 +90,7 @@ pub enum SimError {
         capacity: Bytes,
     },
     /// A request that ends after the end of the volume.
-    #[error("a request at {offset} of {length} ends behind the volume's {capacity}")]
+    #[error("a request at {offset} of {length} ends beyond the volume's {capacity}")]
     OutOfVolume {
         /// Offset of the request.
         offset: Bytes,
@@ -106,16 +106,16 @@ pub enum SimError {
         target: Target,
     },
     /// A load that only a real target can carry.
-    #[error("{what}: that can be measured, and not simulated")]
+    #[error("{what}: this can be measured but not simulated")]
     NotSimulated {
         /// The requested load.
         what: &'static str,
     },
     /// A test or trace that continues beyond the end of simulated time.
-    #[error("it is not over after {} of simulated time", Instant::END.since(Instant::ZERO))]
+    #[error("it has not ended after {} of simulated time", Instant::END.since(Instant::ZERO))]
     NeverEnds,
     /// A test that the caller ended.
-    #[error("it was ended before it was over")]
+    #[error("it was stopped before its end")]
     Cancelled,
 }
 

@@ -145,7 +145,7 @@ impl DiskSpec {
             return fail("drive.disk.read_ahead", self.read_ahead, bound);
         }
         if capacity < SECTOR || capacity > self.raw_capacity() {
-            let bound = format!("at most {}, what the tracks hold", self.raw_capacity());
+            let bound = format!("at most {}, the capacity of the tracks", self.raw_capacity());
             return fail("drive.capacity", capacity, bound);
         }
         Ok(())

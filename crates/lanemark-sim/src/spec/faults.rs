@@ -46,7 +46,7 @@ impl SystemSpec {
             FaultKind::PortLoss { port, .. } => {
                 let ports = attachment.ways().count();
                 (usize::from(port) >= ports)
-                    .then(|| format!("the drive has {ports} port(s), from 0"))
+                    .then(|| format!("a port of the drive, which has {ports}, counted from 0"))
             }
             FaultKind::LinkErrors { link, .. } => self.link_at(attachment, link).err(),
             FaultKind::Retrain { link, to } => match self.link_at(attachment, link) {
@@ -68,10 +68,11 @@ impl SystemSpec {
     ) -> Result<&'s LinkSpec, String> {
         let ports = one.ways().count();
         let way = one.ways().nth(place.port.into());
-        let way = way.ok_or_else(|| format!("the drive has {ports} port(s), from 0"))?;
+        let way =
+            way.ok_or_else(|| format!("a port of the drive, which has {ports}, counted from 0"))?;
         let links: Vec<&LinkSpec> = self.links(way).collect();
         let number = place.number.map_or(links.len() - 1, usize::from);
         let count = links.len();
-        links.get(number).copied().ok_or_else(|| format!("the way has links 0 to {}", count - 1))
+        links.get(number).copied().ok_or_else(|| format!("the path has links 0 to {}", count - 1))
     }
 }

@@ -333,9 +333,9 @@ impl FlashSpec {
         let Some(share) = self.translation.beside_collection else { return Ok(()) };
         let is_simulated = !matches!(self.condition, Condition::Fresh | Condition::Purged);
         let bound = match share {
-            _ if self.technology.in_place() => "not of 3D XPoint, which is written in place",
+            _ if self.technology.in_place() => "not for 3D XPoint, which is written in place",
             _ if is_simulated => {
-                "of fresh and purged drives: where the condition is `sequential` or `random`, collection is simulated"
+                "for fresh and purged drives: if the condition is `sequential` or `random`, collection is simulated"
             }
             share if share.get() < 0.01 => "from 1% to 100%",
             _ => return Ok(()),
@@ -377,7 +377,7 @@ impl FlashSpec {
             return fail("drive.flash.page", page.to_string(), bound);
         }
         if self.technology.in_place() && self.unit() != SLOT {
-            let bound = "4 KiB and one plane, since 3D XPoint is written in place".to_owned();
+            let bound = "4 KiB and one plane, because 3D XPoint is written in place".to_owned();
             return fail("drive.flash.page", self.unit().to_string(), bound);
         }
         if self.channel_rate.0 < 1_000_000 {

@@ -319,7 +319,7 @@ impl DriveSpec {
     /// # Panics
     /// Panics for other media: call it only if the media are known to be flash.
     pub fn flash(&self) -> &FlashSpec {
-        let MediaSpec::Flash(flash) = &self.media else { panic!("the media are no flash") };
+        let MediaSpec::Flash(flash) = &self.media else { panic!("the media are not flash") };
         flash
     }
 
@@ -328,7 +328,7 @@ impl DriveSpec {
     /// # Panics
     /// Panics for other media.
     pub fn flash_mut(&mut self) -> &mut FlashSpec {
-        let MediaSpec::Flash(flash) = &mut self.media else { panic!("the media are no flash") };
+        let MediaSpec::Flash(flash) = &mut self.media else { panic!("the media are not flash") };
         flash
     }
 }
@@ -410,7 +410,8 @@ impl AttachmentSpec {
         let transfer_max = self.protocol.transfer_max;
         self.protocol.adapter.map_or(Ok(()), |adapter| adapter.check(transfer_max))?;
         if self.second.is_some() && self.protocol.adapter_cache().is_some() {
-            let bound = "a drive at one port: a cache sees what goes through its own adapter";
+            let bound =
+                "a drive at one port: a cache only handles requests through its own adapter";
             return fail("adapter.cache", "a drive at two ports".to_owned(), bound);
         }
         self.drive.front_end.check_times()?;
@@ -463,7 +464,7 @@ impl SystemSpec {
     }
 
     fn check_way(&self, way: &WaySpec) -> Result<(), SpecError> {
-        within("links of the trunk on a way", way.trunk as u64, 0, self.trunk.len() as u64)?;
+        within("links of the trunk on a path", way.trunk as u64, 0, self.trunk.len() as u64)?;
         within("links", (way.trunk + way.links.len()) as u64, 1, LINKS_MAX as u64)?;
         for link in self.links(way) {
             if let LinkLaw::Bridge(Bridge { command_time, rate }) = link.law {

@@ -88,7 +88,7 @@ impl AttachmentSpec {
         };
         let ProtocolSpec { kind, .. } = self.protocol;
         if !self.namespaces.is_empty() && kind != ProtocolKind::Nvme {
-            return fail(kind.name().to_owned(), "NVMe alone has namespaces".to_owned());
+            return fail(kind.name().to_owned(), "only NVMe has namespaces".to_owned());
         }
         if self.namespaces.len() > NAMESPACES_MAX {
             let bound = format!("at most {NAMESPACES_MAX} namespaces");
@@ -208,7 +208,7 @@ mod tests {
         };
         assert_eq!(at(second(0), Bytes::mebi(16) - Bytes::kibi(4)), Ok(()));
         let error = at(Target::from(0), Bytes::mebi(8)).unwrap_err();
-        let expected = "a request at 8 MiB of 4 KiB ends behind the 8 MiB of namespace 1";
+        let expected = "a request at 8 MiB of 4 KiB ends beyond the 8 MiB of namespace 1";
         assert_eq!(error.to_string(), expected);
         assert!(at(second(0), Bytes(u64::MAX - 4096)).is_err());
         for target in [Target { drive: 0, namespace: 2 }, second(1), Target::from(1)] {

@@ -36,11 +36,11 @@ impl VolumeSpec {
     pub(super) fn check(self, capacities: &[Bytes], namespaces: usize) -> Result<(), SpecError> {
         let fail = |field, value: String, bound: String| Err(SpecError { field, value, bound });
         if capacities.len() < 2 {
-            let bound = format!("a {self} needs two drives or more");
+            let bound = format!("a {self} needs at least two drives");
             return fail("volume", format!("{} drive", capacities.len()), bound);
         }
         if namespaces > 0 {
-            let bound = format!("a {self} takes whole drives");
+            let bound = format!("a {self} uses whole drives");
             return fail("volume", format!("{namespaces} namespaces"), bound);
         }
         if let Self::Stripe { chunk } = self {

@@ -23,7 +23,7 @@ fn reads(block: Bytes, depth: u32) -> Test {
     test(block, Pattern::Uniform, true, depth)
 }
 
-/// A copy of 8 MiB to what lies behind it, through so many buffers.
+/// A copy of 8 MiB to the space after it, through this many buffers.
 fn copy(buffers: u32) -> Test {
     let size = Bytes::mebi(8);
     let own = test(Bytes::kibi(64), Pattern::Sequential, true, buffers);

@@ -95,7 +95,7 @@ fn close(seen: f64, expected: f64, within: f64) {
 
 const SMALL: Bytes = Bytes::kibi(4);
 
-/// Time of a 4 KiB read besides the arm and the sectors.
+/// Time of a 4 KiB read without the arm and the sectors.
 fn overhead(system: &SystemSpec, command_overhead: Duration) -> Duration {
     let LinkLaw::Sata(link) = system.attachments[0].way.links[1].law else { unreachable!("SATA") };
     let front_end = &system.attachments[0].drive.front_end;
@@ -417,7 +417,7 @@ proptest! {
         prop_assert_eq!(again, sample);
     }
 
-    /// Whatever arrives whenever, aligned or not, comes back once and in its time.
+    /// Requests at any time and alignment come back once and in their time.
     #[test]
     fn no_request_is_lost_or_doubled(disk in any_disk(), seed: u64, count in 1usize..120, spread in 1u64..400_000) {
         let capacity = disk.raw_capacity();

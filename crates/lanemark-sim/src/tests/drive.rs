@@ -410,7 +410,7 @@ fn xpoint_is_written_in_place() {
         planes: 1,
         page: BLOCK,
         pages_per_block: 512,
-        // All of the flash is the host's: nothing is kept erased, in whatever condition.
+        // All of the flash is the host's: no superblock is kept erased, in any condition.
         blocks_per_plane: 8,
         condition: Condition::Random,
         read: PageTimes::alike(us(2)),

@@ -1,4 +1,4 @@
-//! Faults against closed forms: how many requests fail, what the host sees of the others, and when it goes on.
+//! Faults against closed forms: how many requests fail, what the host sees of the others, and when it continues.
 
 use crate::fault::LINK_RETRIES;
 use crate::fault::Status;
@@ -346,7 +346,7 @@ fn a_power_cut_fails_what_is_outstanding_and_the_load_goes_on_after_the_start() 
     }
 }
 
-/// Writes, a flush where asked for, and a cut when the host has all answers but dies have not stored all.
+/// Writes, an optional flush, and a cut when the host has all answers but dies have not stored all.
 fn lost_after(cache: WriteCache, flush: bool, count: u64) -> (Bytes, Bytes) {
     let mut drive = small_drive();
     drive.write_cache = cache;
@@ -418,10 +418,10 @@ fn faults_that_a_system_cannot_have_are_told_all_at_once() {
         [
             "fault = pause at=0ps for=1s drive=3: the system has drives 0 to 0",
             "fault = media-error range=1GiB..2GiB recovery=7s at=0ps: the drive ends at 64 MiB",
-            "fault = port-loss port=1 at=0ps: the drive has 1 port(s), from 0",
+            "fault = port-loss port=1 at=0ps: a port of the drive, which has 1, counted from 0",
             "fault = retrain lanes=2 at=0ps: `SATA 6 Gb/s` trains to a speed of 1.5, 3 or 6 Gb/s",
             "fault = retrain link=0 lanes=3 at=0ps: `PCIe 3.0 x4` trains to lanes of 1, 2, 4, 8 or 16, and a generation",
-            "fault = link-errors rate=1e-9 link=7 recovery=1ms at=0ps: the way has links 0 to 1",
+            "fault = link-errors rate=1e-9 link=7 recovery=1ms at=0ps: the path has links 0 to 1",
         ]
     );
     assert_eq!(SystemSpec { faults, ..base }.checked().unwrap_err().to_string(), errors[0]);
@@ -430,7 +430,7 @@ fn faults_that_a_system_cannot_have_are_told_all_at_once() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(48))]
 
-    /// Whatever goes wrong when: every request comes back once, its budget adds up, and the same seed gives the same.
+    /// For any faults at any time, every request comes back once, its budget adds up, and a seed gives the same result.
     #[test]
     fn every_request_comes_back_whatever_goes_wrong(
         texts in proptest::collection::vec((0usize..10, 0u64..4_000, 1u64..3_000), 1..5),

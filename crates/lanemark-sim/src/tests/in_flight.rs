@@ -47,7 +47,7 @@ fn a_pause_that_begins_before_the_end_leaves_its_requests_in_flight_with_their_a
     let sample = run(&nvme(small_drive()), &timed(us(100_000), 32));
     let in_flight = sample.in_flight.unwrap();
     assert_eq!((in_flight.requests, in_flight.older_than_counted), (32, 0));
-    // A test that ends by its volume has none.
+    // A test that ends by its volume has no requests in flight at its end.
     let sample = run(&system, &test(Bytes::kibi(4), Pattern::Uniform, true, 32));
     assert_eq!(sample.in_flight, None);
 }
@@ -74,7 +74,7 @@ fn an_open_loop_accounts_for_the_requests_that_were_due_and_had_no_slot() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
-    /// In a closed loop as many requests are outstanding at any time as are asked for: the counted latencies and the ages
+    /// In a closed loop the requested number of requests is outstanding at any time: the counted latencies and the ages
     /// at the end add up to that number times the time, to the nanosecond of each.
     #[test]
     fn latencies_and_ages_add_up_to_what_was_outstanding_all_the_time(

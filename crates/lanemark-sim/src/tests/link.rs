@@ -216,7 +216,7 @@ fn one_pio_read_takes_the_sum_of_its_stages() {
 }
 
 /// The link carries a read's data and nothing else while it does: what one command waits for the drive and host
-/// is left out by a drive and processor that take next to no time.
+/// is removed by a drive and processor that take almost no time.
 #[test]
 fn a_busy_pio_link_carries_its_closed_form_at_every_rate() {
     let length = Bytes::mebi(8);
@@ -316,7 +316,7 @@ fn one_sas_read_takes_the_sum_of_its_stages() {
     }
 }
 
-/// Data, and what goes its way besides, on all phys at once: each generation and width, both ways.
+/// Data, and the other traffic of its direction, on all phys at once: each generation and width, both ways.
 #[test]
 fn a_saturated_sas_port_carries_its_closed_form_at_every_rate_and_width() {
     let block = Bytes::kibi(128);
@@ -371,7 +371,7 @@ fn an_enclosure_carries_what_its_narrower_link_does() {
     }
 }
 
-/// Short commands follow each other out of the bridge as fast as it takes them, whatever the link behind it carries at
+/// Short commands follow each other out of the bridge at its own rate, regardless of the rate of the link behind it at
 /// that time.
 #[test]
 fn a_bridge_limits_commands_and_does_not_hold_data_up() {

@@ -139,7 +139,7 @@ fn latency(states: Vec<PowerState>, think: Duration) -> (f64, Sample) {
     (sample.latency().mean_ns() * 1e3, sample)
 }
 
-/// Time between an answer and the next command's arrival at the drive, besides the pause.
+/// Time between an answer and the next command's arrival at the drive, without the pause.
 fn between() -> Duration {
     let sample = latency(Vec::new(), us(500)).1;
     let seen = energy(&sample);
@@ -180,7 +180,7 @@ fn a_state_is_entered_after_its_time_and_not_a_picosecond_before() {
     assert_eq!(at(think + slack), us(300) * 19);
 }
 
-/// Whatever was written is programmed, and what takes energy for it is each program, in the background too.
+/// All written data is programmed, and each program takes energy, in the background too.
 #[test]
 fn writes_take_their_programs_after_the_last_answer_too() {
     let system = metered(flash_power());
@@ -323,7 +323,7 @@ fn what_no_drive_takes_is_told_with_its_place() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(48))]
 
-    /// Whatever is asked when: the times are the time, the energy is power times time and operations, no part goes
+    /// For any requests at any time, the times add up, the energy is power times time and operations, no part goes
     /// backwards between any two looks, and no die works for longer than there is.
     #[test]
     fn energy_is_conserved(

@@ -236,8 +236,8 @@ prop_compose! {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(96))]
 
-    /// Whatever the queues and interrupts, every request comes back, its stages sum to its latency, and
-    /// it comes to the same again.
+    /// For any queues and interrupts, every request comes back, its stages sum to its latency, and
+    /// a repetition gives the same result.
     #[test]
     fn queues_and_interrupts_lose_nothing(
         system in any_queues(), engines in 1u32..4, front_end in 0u64..30, blocks in 1u64..70,

@@ -27,7 +27,7 @@ fn at_depth(queue_depth: u32) -> Replay {
     Replay { pace: Pace::AsFastAsPossible { queue_depth }, ..RECORDED }
 }
 
-/// A request of the first device, so many microseconds after the first.
+/// A request of the first device, this many microseconds after the first.
 fn arrival(at_us: u64, operation: Operation, offset: u64, length: u64) -> Arrival {
     Arrival {
         at: Some(Instant::ZERO + Duration::from_microseconds(at_us)),

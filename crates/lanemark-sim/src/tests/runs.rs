@@ -39,7 +39,7 @@ pub(crate) fn share(system: &mut SystemSpec, count: usize) {
     way.trunk = count;
 }
 
-/// A system with `count` drives like its first, each on a way of its own behind the trunk.
+/// A system with `count` drives like its first, each on a separate path behind the trunk.
 pub(crate) fn times(mut system: SystemSpec, count: usize) -> SystemSpec {
     system.attachments = vec![system.attachments[0].clone(); count];
     system

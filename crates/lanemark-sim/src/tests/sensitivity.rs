@@ -27,7 +27,7 @@ fn bottleneck(sensitivity: &Sensitivity) -> &str {
     sensitivity.bottleneck().map_or("none", |gain| gain.hop.as_str())
 }
 
-/// Long reads with a deep queue fill the link: half its time is twice the data, whatever else is faster.
+/// Long reads with a deep queue fill the link: half its time is twice the data, regardless of the other parts.
 #[test]
 fn long_reads_over_sata_gain_from_the_link_alone() {
     let system = sata(unlimited());
@@ -47,10 +47,10 @@ fn long_reads_over_sata_gain_from_the_link_alone() {
     assert_eq!(depth.throughput_gain, 0.0);
     // Twice as many wait twice as long.
     assert!((depth.latency_gain + 1.0).abs() < 0.05, "{depth:?}");
-    assert_eq!(depth.change, "64 in place of 32");
+    assert_eq!(depth.change, "64 instead of 32");
 }
 
-/// One read at a time waits for nobody: it is as long as its stages are, and the die is the longest.
+/// One read at a time never waits: it is as long as its stages are, and the die is the longest.
 #[test]
 fn one_read_at_a_time_gains_from_the_die_and_twice_as_much_from_two() {
     let mut drive = small_drive();
@@ -82,7 +82,7 @@ fn a_core_that_is_the_limit_is_found() {
     assert!((gain(&asked, "CPU core").throughput_gain - 1.0).abs() < 0.05);
 }
 
-/// A disk is faster with twice the rotation and half the seeks, in one of its own specification's bounds.
+/// A disk is faster with twice the rotation and half the seeks, within the bounds of its specification.
 #[test]
 fn a_random_read_of_a_disk_gains_from_its_mechanics() {
     let system = sata(disk::one_zone());

@@ -62,7 +62,7 @@ fn a_drive_goes_from_fresh_by_a_transition_to_its_steady_state() {
     within(fresh, dies / 4096.0, 0.05);
     let phases = Phases::of(&series);
     let unmoved = phases.nothing_moved.unwrap();
-    // The flash is full once, whatever was overwritten in it meanwhile.
+    // The flash is full once, regardless of overwritten data.
     let full = flash.capacity().get() as f64 / dies;
     within(unmoved.as_seconds(), full, 0.15);
     for index in 1..(unmoved.as_seconds() / interval.as_seconds()) as usize {
@@ -221,7 +221,7 @@ fn a_test_of_a_minute_is_recorded_by_itself() {
     assert_eq!(simulate(&system, &short, key).unwrap().series, None);
 }
 
-/// The share that a steady drive shows is what a fresh one is told: both then write as fast, and move as much.
+/// The share that a steady drive shows is the setting of a fresh one: both then write as fast, and move as much.
 #[test]
 fn a_measured_share_beside_collection_does_what_simulated_collection_does() {
     for filled in [0.7, 1.0] {

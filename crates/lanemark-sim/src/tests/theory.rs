@@ -63,7 +63,7 @@ fn an_engine_under_poisson_arrivals_keeps_them_waiting_as_m_d_1() {
     }
 }
 
-/// So many customers think, and read lengths that are exponentially distributed over one narrow link. By
+/// Several customers think, and read lengths that are exponentially distributed over one narrow link. By
 /// mean-value analysis (Reiser and Lavenberg, JACM 27(2), 1980) R(n) = S (1 + Q(n - 1)), X = n / (Z + R),
 /// Q = X R: exact for exponential service at the queue and any distribution of the delays.
 #[test]
@@ -154,8 +154,8 @@ fn a_test_in_open_loop_waits_as_m_d_1_and_longer_where_its_queue_is_too_short() 
     assert!((sample.iops() / 80_000.0 - 1.0).abs() < 0.01);
     let kept = sample.punctuality.as_ref().unwrap();
     assert_eq!((kept.held_back, kept.lateness.count()), (0, 400_000));
-    // Stages are in picoseconds, and a latency is kept in whole nanoseconds, half of one off at most: all that wait for
-    // nobody are off by the same part of it.
+    // Stages are in picoseconds, and a latency is kept in whole nanoseconds, half of one off at most: all requests that
+    // never wait are off by the same part of it.
     let staged = |sample: &lanemark_schema::result::Sample| {
         let hops = sample.path.as_ref().unwrap().hops.iter();
         let stages: f64 = hops.map(|hop| hop.wait_ns + hop.service_ns).sum();

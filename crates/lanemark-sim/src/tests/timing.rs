@@ -128,7 +128,7 @@ fn an_interrupt_waits_for_its_threshold_or_its_time() {
     // The second fills the threshold; its own part of the handler comes after that of the first.
     let complete = system.attachments[0].protocol.read_time / 2;
     complete_at(&system, &[read(us(0), 0, 0), read(us(30), 0, 1)], us(30) + alone + complete);
-    // A picosecond too late it begins an interrupt of its own.
+    // A picosecond later it begins a separate interrupt.
     let late = us(100) + Duration::from_picoseconds(1);
     complete_at(&system, &[read(us(0), 0, 0), read(late, 0, 1)], late + alone + us(100));
 }

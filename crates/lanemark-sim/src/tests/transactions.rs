@@ -169,7 +169,7 @@ fn one_user_waits_for_the_sum_of_its_parts() {
     assert!((response / parts - 1.0).abs() < 0.02, "{response} us for {parts}");
 }
 
-/// Requests that were counted are made as often, whatever buffer there is.
+/// Counted requests are made at the counted rate, regardless of the buffer.
 #[test]
 fn counted_requests_are_made_as_counted() {
     let mut own = plain();

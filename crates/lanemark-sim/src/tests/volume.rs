@@ -18,14 +18,14 @@ use proptest::prelude::*;
 
 const STRIPE: VolumeSpec = VolumeSpec::Stripe { chunk: Bytes::kibi(64) };
 
-/// A volume over `count` drives, each on a way of its own.
+/// A volume over `count` drives, each on a separate path.
 pub(crate) fn apart(drive: &DriveSpec, count: usize, volume: VolumeSpec) -> SystemSpec {
     let mut system = nvme(drive.clone());
     system.cpu.cores = 16;
     SystemSpec { volume: Some(volume), ..times(system, count) }
 }
 
-/// Drives behind an uplink of so many PCIe 2.0 lanes.
+/// Drives behind an uplink of this many PCIe 2.0 lanes.
 fn behind(drive: &DriveSpec, count: usize, volume: VolumeSpec, lanes: u32) -> SystemSpec {
     let mut system = apart(drive, count, volume);
     let law = Pcie::new(PcieGeneration::Two, lanes, Bytes(128), Bytes(512));
@@ -68,7 +68,7 @@ fn a_shared_uplink_is_all_that_a_stripe_carries_and_is_named() {
     }
 }
 
-/// The narrowest hop by law alone, with its ceiling in MB/s.
+/// The bottleneck by formulas only, with its ceiling in MB/s.
 fn narrowest(system: &SystemSpec, test: &Test) -> (String, f64) {
     let known = ceilings(system, test).into_iter().filter_map(|hop| Some((hop.name, hop.rate?)));
     let least = known.min_by_key(|(_, rate)| *rate).unwrap();
@@ -137,7 +137,7 @@ fn a_mirror_reads_less_from_a_slower_drive() {
     assert!(ratio > 1.5, "{ratio}");
 }
 
-/// The parts of a request run at once, and what it asked for comes back with what it waited for.
+/// The parts of a request run at once, and all requested data comes back with the time that it waited.
 #[test]
 fn a_request_takes_as_long_as_its_last_part() {
     let system = apart(&small_drive(), 2, STRIPE);
@@ -199,7 +199,7 @@ fn volumes_that_cannot_be_are_told() {
     }
     let mut system = apart(&small_drive(), 2, VolumeSpec::Mirror);
     system.attachments[0].namespaces = vec![Bytes::mebi(8); 2];
-    says(system, "volume = 2 namespaces: a mirror takes whole drives");
+    says(system, "volume = 2 namespaces: a mirror uses whole drives");
 }
 
 fn any_volume() -> impl Strategy<Value = (usize, VolumeSpec)> {
@@ -210,7 +210,7 @@ fn any_volume() -> impl Strategy<Value = (usize, VolumeSpec)> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(24))]
 
-    /// Bytes asked for are bytes told, budgets are latencies, nothing is above its ceiling, and a seed is a run.
+    /// Requested bytes are reported bytes, budgets are latencies, nothing is above its ceiling, and a seed is a run.
     #[test]
     fn any_volume_keeps_the_invariants(
         (count, volume) in any_volume(), lanes in proptest::option::of(1u32..3),

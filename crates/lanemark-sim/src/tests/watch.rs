@@ -1,4 +1,4 @@
-//! Tests that are watched: told in order, ended within a bounded number of events, and otherwise as if nobody looked.
+//! Watched tests: reported in order, ended within a bounded number of events, and otherwise unchanged.
 
 use crate::tests::random_read;
 use crate::tests::runs::{checked, nvme, small_drive};

@@ -245,7 +245,9 @@ impl Section<'_> {
         let text = self.text(key)?;
         let number = text.strip_suffix("%").and_then(|number| number.trim().parse().ok());
         let number = number.filter(|number: &f64| number.is_finite());
-        number.ok_or_else(|| self.error(key, format!("{key} = {text}: must be per cent, \"0.5%\"")))
+        number.ok_or_else(|| {
+            self.error(key, format!("{key} = {text}: must be a percentage, \"0.5%\""))
+        })
     }
 
     /// Reads a quantity with its unit.

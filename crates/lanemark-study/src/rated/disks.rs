@@ -23,10 +23,10 @@ pub(super) fn complete(rated: &Rated, priors: &Priors, out: &mut Completion) {
     let usual = priors.disk(rpm, rated.year);
     out.assumed("front_end.engines", "1".to_owned(), "one processor");
     for place in ["front_end.read_time", "front_end.write_time"] {
-        out.assumed(place, "20 us".to_owned(), "decoding, and looking into the cache");
+        out.assumed(place, "20 us".to_owned(), "decoding, and the cache lookup");
     }
     for place in ["front_end.read_latency", "front_end.write_latency"] {
-        out.assumed(place, "0 us".to_owned(), "what takes longer is command_overhead");
+        out.assumed(place, "0 us".to_owned(), "the remaining time is command_overhead");
     }
     let cache = rated.disk.cache.unwrap_or(usual.cache);
     out.assumed(
@@ -110,11 +110,11 @@ pub(super) fn complete(rated: &Rated, priors: &Priors, out: &mut Completion) {
         out.derived(
             last,
             Unit::Time.text(2.1 * average),
-            "about twice the average, as data sheets have",
+            "about twice the average, as in data sheets",
         );
     }
     for (place, text, why) in [
-        ("disk.command_overhead", "0.2 ms", "data sheets that tell seeks with and without it"),
+        ("disk.command_overhead", "0.2 ms", "data sheets that state seeks with and without it"),
         ("disk.segments", "32", "usual"),
         ("disk.write_cache", "on", "as disks are shipped"),
         ("disk.destage_window", "64", "twice the queue of the link"),

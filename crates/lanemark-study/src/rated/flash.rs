@@ -124,7 +124,7 @@ fn front_end(rated: &Rated, controller: &Controller, out: &mut Completion) {
     out.assumed(
         "front_end.engines",
         "1".to_owned(),
-        "one part of the controller talks to the host",
+        "one part of the controller communicates with the host",
     );
     // The steady random writes of a data center's drive are limited by collection, so its controller can accept more.
     let fresh = rated.random_write.filter(|_| rated.market == Market::Client);
@@ -212,7 +212,7 @@ fn array(
         let spare = spare_for(each, nand.read.value / program_time(rated, write, unit));
         blocks = (used * (1.0 + spare)).ceil() + KEPT_SUPERBLOCKS;
         origin = format!(
-            "{steady:.0} steady random writes a second tell that {:.0}% is spare to collection",
+            "{steady:.0} steady random writes a second show that collection has {:.0}% of spare area",
             100.0 * spare
         );
     }
@@ -337,8 +337,7 @@ fn reads(rated: &Rated, controller: &Controller, nand: &Nand, array: &Array, out
     let known = fixed + sense;
     let rest = (rate(rated.one_read, &controller.one_read) - known).max(0.0);
     let hit = rest.min(HIT_LATENCY);
-    let why =
-        "with it 4 KiB in order, one at a time, come to what two boards measured with six drives";
+    let why = "with it, sequential 4 KiB reads, one at a time, reach the rate that two boards measured with six drives";
     out.assumed("front_end.read_latency", Unit::Time.text(hit), why);
     let place = "front_end.miss_latency";
     further_time(place, (rated.one_read, "read"), &controller.one_read, known + hit, out);
@@ -510,7 +509,7 @@ fn program_time(rated: &Rated, rate: f64, unit: f64) -> f64 {
 
 /// Sets the location of the map.
 fn map(rated: &Rated, out: &mut Completion) {
-    let why = "a drive without DRAM keeps what its controller has room for";
+    let why = "a drive without DRAM keeps as much as its controller can store";
     match rated.memory {
         MapMemory::Dram => {}
         MapMemory::Host => {

@@ -171,8 +171,8 @@ impl Rated {
             (one_write, write_latency, ("random_write_qd1", "write_latency")),
         ] {
             if iops.is_some() && latency.is_some() {
-                let message = format!("`{}` and `{}` rate one thing twice", keys.0, keys.1);
-                wrong.push(section.error(keys.1, message).hint("leave one of them out"));
+                let message = format!("`{}` and `{}` rate the same property", keys.0, keys.1);
+                wrong.push(section.error(keys.1, message).hint("omit one of them"));
             }
         }
         let technology = match section.has("nand") {
@@ -297,7 +297,8 @@ impl Rated {
         if let Some(kept) = self.pseudo_slc_kept
             && self.pseudo_slc.is_none_or(|all| kept > all)
         {
-            let message = "`pseudo_slc_kept` is at most `pseudo_slc`, of which it is a part";
+            let message =
+                "`pseudo_slc_kept` must be at most `pseudo_slc`, because it is a part of it";
             wrong.push(section.error("pseudo_slc_kept", message.to_owned()));
         }
         let (foreign, kind) = match is_disk {
@@ -305,7 +306,7 @@ impl Rated {
             false => (disk.as_slice(), "a solid-state drive"),
         };
         for (key, _) in foreign.iter().filter(|(_, given)| *given) {
-            wrong.push(section.error(key, format!("`{key}` is nothing to {kind}")));
+            wrong.push(section.error(key, format!("`{key}` has no effect on {kind}")));
         }
     }
 }

@@ -342,7 +342,7 @@ fn prior<T: Amount>(row: &Section<'_>, key: &str) -> Result<Prior, StudyError> {
         && !(low <= value && value <= high && low > 0.0)
     {
         let message =
-            format!("range of {key}: the value must lie in it, and its low end come first");
+            format!("range of {key}: it must contain the value and begin with its low end");
         return Err(row.error(key, message));
     }
     Ok(Prior { value, range, why })

@@ -51,7 +51,7 @@ impl Axis {
         let mut sorted: Vec<&String> = values.iter().collect();
         sorted.sort_unstable();
         if let Some(twice) = sorted.windows(2).find(|pair| pair[0] == pair[1]) {
-            return Err(fail(format!("`{}` is there twice", twice[0])));
+            return Err(fail(format!("`{}` is given twice", twice[0])));
         }
         Ok(Self { name: name.to_owned(), values, location })
     }
@@ -63,7 +63,7 @@ impl Axis {
     pub fn parse(text: &str) -> Result<Self, StudyError> {
         let location = Location::file(format!("--axis {text}"));
         let Some((name, values)) = text.split_once('=') else {
-            return Err(StudyError::new(location, "is not written as NAME=VALUES")
+            return Err(StudyError::new(location, "expected NAME=VALUES")
                 .hint("for example --axis queue_depth=1..256*2"));
         };
         let texts: Vec<String> = values.split(',').map(str::to_owned).collect();
@@ -78,7 +78,7 @@ fn expanded(text: &str) -> Result<Vec<String>, String> {
         None => (rest, Step::By(1.0)),
         Some((to, number)) => {
             let (value, unit) = split(number);
-            let value = value.ok_or_else(|| format!("`{text}`: `{number}` is no step"))?;
+            let value = value.ok_or_else(|| format!("`{text}`: `{number}` is not a step"))?;
             match rest.contains('*') {
                 true if unit.is_empty() => (to, Step::Times(value)),
                 true => return Err(format!("`{text}`: a factor has no unit")),

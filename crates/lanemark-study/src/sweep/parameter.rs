@@ -51,14 +51,14 @@ fn some<T: std::str::FromStr<Err: std::fmt::Display>>(
 
 /// Returns the requests of a test. A test of transactions does not have own requests.
 fn requests(test: &mut Test) -> Result<&mut Requests, String> {
-    let bound = "the test is of transactions, whose requests follow from the database";
+    let bound = "the test consists of transactions, whose requests follow from the database";
     test.requests_mut().ok_or_else(|| bound.to_owned())
 }
 
 /// Sets the length of requests. If the offsets were multiples of the old length, they become multiples of the new one.
 fn block(test: &mut Test, text: &str) -> Result<(), String> {
     if !test.mix().sizes.is_empty() {
-        return Err("the test has sizes already".to_owned());
+        return Err("the test already has sizes".to_owned());
     }
     let aligned = test.alignment() == test.block;
     set(&mut test.block, text)?;
@@ -91,7 +91,7 @@ fn duration(test: &mut Test, text: &str) -> Result<(), String> {
 fn rate(test: &mut Test, text: &str) -> Result<(), String> {
     let mean = test.block_mean();
     let Some(asked) = test.requests_mut() else {
-        return Err("transactions come as fast as users ask".to_owned());
+        return Err("the users determine the rate of transactions".to_owned());
     };
     let process = match asked.load {
         Load::Open { process, .. } => process,

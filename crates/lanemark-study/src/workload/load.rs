@@ -15,13 +15,14 @@ pub(super) fn mix(layers: &Layers<'_, '_>) -> Result<Mix, StudyError> {
             Some(SizeShare { block: block.trim().parse::<Bytes>().ok()?, share: share.get() })
         });
         parts.ok_or_else(|| {
-            let error = section.error("sizes", format!("sizes: `{text}` is no size with a share"));
+            let error =
+                section.error("sizes", format!("sizes: `{text}` is not a size with a share"));
             error.hint("write both, \"4 KiB 67%\"")
         })
     };
     let sizes = section.texts("sizes")?.iter().map(size).collect::<Result<Vec<_>, _>>()?;
     if !sizes.is_empty() && layers.own.has("block") {
-        return Err(layers.own.error("block", "block: the test has sizes already"));
+        return Err(layers.own.error("block", "block: the test already has sizes"));
     }
     Ok(Mix {
         sizes,

@@ -56,7 +56,7 @@ fn zone(table: &Section<'_>, text: &str) -> Result<Zone, StudyError> {
     });
     parts.ok_or_else(|| {
         table
-            .error("zones", format!("zones: `{text}` is no zone"))
-            .hint("write the share of requests and that of the span, \"50% in 5%\"")
+            .error("zones", format!("zones: `{text}` is not a zone"))
+            .hint("write the share of requests and the share of the span, \"50% in 5%\"")
     })
 }

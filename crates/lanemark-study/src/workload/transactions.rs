@@ -23,7 +23,7 @@ pub(super) fn read(section: &Section<'_>) -> Result<Transactions, StudyError> {
         (_, _, Some(_)) => {
             return Err(section.error("awaited", "`awaited` is a part of `writes`, with `reads`"));
         }
-        _ => return Err(section.error("reads", "`reads` and `writes` go together")),
+        _ => return Err(section.error("reads", "`reads` and `writes` must be given together")),
     };
     let of_buffer = counted.is_none();
     let transactions = Transactions {

@@ -79,7 +79,7 @@ export function path(figures) {
   figures.hops.forEach((hop, index) => {
     const y = top + index * step, x = left + 14, room = width - x;
     const carries = hop.ceiling_megabytes_per_second;
-    const mark = hop.is_narrowest ? " ◀ narrowest" : "";
+    const mark = hop.is_narrowest ? " ◀ bottleneck" : "";
     const name = shape("text", { x, y: y + 11, class: hop.is_narrowest ? "strong" : "" }, fitted(hop.name + mark, 40));
     const right = shape("text", { x: width, y: y + 11, "text-anchor": "end", class: "soft" },
       `${percent(hop.utilisation)}${carries == null ? "" : ` of ${number(carries)} MB/s`}`);

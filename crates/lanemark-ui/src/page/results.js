@@ -40,7 +40,7 @@ export function results(ask, changed) {
       const box = make("input", { type: "checkbox", id, checked: test.isShown, onchange: (event) => {
         if (event.target.checked && shown().length >= SHOWN_MAX) {
           event.target.checked = false;
-          problem.textContent = `At most ${SHOWN_MAX} tests stand beside the systems.`;
+          problem.textContent = `At most ${SHOWN_MAX} tests can be shown next to the systems.`;
           return;
         }
         test.isShown = event.target.checked;
@@ -55,7 +55,7 @@ export function results(ask, changed) {
       changed();
     } }, "Remove");
     const hows = [...new Set(told.tests.map((test) => test.how))].join(" and ");
-    const rest = told.left_out ? `, and ${told.left_out.toLocaleString("en-US")} more that are too many for a page` : "";
+    const rest = told.left_out ? `, and ${told.left_out.toLocaleString("en-US")} more, too many for a page` : "";
     const made = make("fieldset", { class: "file" },
       make("legend", {}, `${name}: ${told.title}, ${hows}`),
       make("div", { class: "checks" }, ...file.tests.map(check)),

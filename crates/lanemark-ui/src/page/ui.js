@@ -101,10 +101,10 @@ function show(slot, { figures, elapsed_ms }) {
   const how = figures.repeats ? `${figures.repeats} repeat${figures.repeats > 1 ? "s" : ""}` : "a first answer";
   own.result.replaceChildren(...summary(figures),
     ...figures.doubts.map((text) => make("p", { class: "error" }, text)),
-    make("p", {}, figures.narrowest), make("h3", {}, "Path, filled as far as each hop is busy"), path(figures),
+    make("p", {}, figures.narrowest), make("h3", {}, "Path; the filled part of a hop is its busy time"), path(figures),
     make("h3", {}, "Where the time goes ", make("span", { class: "soft" }, make("span", { class: "key" }), " service ", make("span", { class: "key waiting" }), " waiting")),
     budget(figures),
-    make("p", { class: "soft" }, `${how}: ${number(figures.requests)} requests in ${latency(figures.simulated_seconds * 1e6)} of simulated time, ${Math.round(elapsed_ms)} ms here. A longer run, which may fill a cache, is the command line’s.`));
+    make("p", { class: "soft" }, `${how}: ${number(figures.requests)} requests in ${latency(figures.simulated_seconds * 1e6)} of simulated time, ${Math.round(elapsed_ms)} ms here. Use the command line for a longer run, which may fill a cache.`));
   beside();
 }
 
@@ -173,7 +173,7 @@ function beside() {
   const first = columns[0];
   const percentile = (at) => ({ latency_us }) => [latency(latency_us.find(([own]) => own === at)?.[1])];
   const rows = [
-    ["Test", (column) => [column.test]], ["Figures are", (column) => [column.how]], ["Repeats", (column) => [String(column.repeats)]],
+    ["Test", (column) => [column.test]], ["Source", (column) => [column.how]], ["Repeats", (column) => [String(column.repeats)]],
     ["MB/s", figure("megabytes_per_second", number)], ["IOPS", figure("iops", number)],
     ["IOPS × first", (column) => [column.iops && first.iops?.value ? number(column.iops.value / first.iops.value) : "–"]],
     ["Transactions a minute", figure("transactions_per_minute", number), (column) => column.transactions_per_minute],
@@ -200,7 +200,7 @@ function system(slot) {
   own.command = make("pre", { hidden: true, tabindex: "0" });
   const values = make("details", { ontoggle: (event) => { own.open = event.target.open; if (own.open) details(slot); } },
     make("summary", {}, "Values of the drive and its links"), own.values,
-    field("Faults, parted by ;", fault));
+    field("Faults, separated by ;", fault));
   const drawing = make("details", { ontoggle: (event) => { own.drawn = event.target.open; if (own.drawn) details(slot); } },
     make("summary", {}, "The platform’s links"), own.drawing);
   const card = make("article", { class: "system", "aria-labelledby": heading.id },
@@ -271,7 +271,7 @@ function value_field(value, set) {
   made.querySelector("label").prepend(make("code", {}, value.parameter));
   if (value.origin === "set") {
     made.classList.add("is-set");
-    made.append(make("button", { type: "button", "aria-label": `Library value of ${value.parameter}`, onclick: (event) => { event.target.blur(); set(value.parameter, ""); } }, "Back to the library’s"));
+    made.append(make("button", { type: "button", "aria-label": `Library value of ${value.parameter}`, onclick: (event) => { event.target.blur(); set(value.parameter, ""); } }, "Reset to the library value"));
   } else {
     const spread = value.range ? `, ${number(value.range[0])}–${number(value.range[1])} times` : "";
     made.append(make("span", { class: "soft", title: value.note }, `${value.origin}${spread}`));
@@ -301,7 +301,7 @@ async function saveStudy() {
     const link = make("a", { href: url, download: "lanemark-study.toml" });
     link.click();
     setTimeout(() => URL.revokeObjectURL(url), 10_000);
-    const here = state.systems.some(({ system }) => isHere(system)) ? " Before that, in the same folder: lanemark inspect --as-platform this-machine.toml" : "";
+    const here = state.systems.some(({ system }) => isHere(system)) ? " First run in the same folder: lanemark inspect --as-platform this-machine.toml" : "";
     of("study-said").textContent = `Saved. Run it with: lanemark study lanemark-study.toml${here}`;
   } catch (error) {
     of("study-said").textContent = error.hint ? `${error.message}. Hint: ${error.hint}` : error.message;
@@ -348,7 +348,7 @@ async function eight() {
     const tests = slots.map((own) => own.eight).find((own) => own.length) ?? [];
     const count = state.systems.length;
     const rows = tests.map(({ test }, index) => [test, ...slots.slice(0, count).map((own) => number(own.eight[index]?.megabytes_per_second))]);
-    table(of("eight-table"), ["MB/s", ...names()], rows, "CrystalDiskMark 8, each test for a moment");
+    table(of("eight-table"), ["MB/s", ...names()], rows, "CrystalDiskMark 8, each test simulated briefly");
   }
   of("eight-time").textContent = `${Math.round(longest)} ms for a system`;
   button.disabled = false;

@@ -20,7 +20,7 @@ pub(crate) struct Browser {
     from: BufReader<ChildStdout>,
     session: String,
     number: u64,
-    /// Events that the browser told beside its answers.
+    /// Events that the browser sent in addition to its answers.
     pub(crate) events: Vec<Value>,
 }
 
@@ -139,7 +139,7 @@ impl Browser {
         }
     }
 
-    /// Errors that the page's console has, and addresses that were asked for beside those of `own`.
+    /// Errors on the page's console, and requested addresses other than those of `own`.
     pub(crate) fn complaints(&self, own: &str) -> Vec<String> {
         let told = self.events.iter().filter_map(|event| {
             let params = &event["params"];

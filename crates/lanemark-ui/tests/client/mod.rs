@@ -27,7 +27,7 @@ pub(crate) static TEST: LazyLock<Value> = LazyLock::new(|| {
         "threads": 1, "span": "1 GiB"})
 });
 
-/// A server of its own, which ends with it.
+/// A dedicated server, which ends with it.
 pub(crate) struct Client {
     host: String,
     token: String,

@@ -34,9 +34,9 @@ pub(super) fn section(all: &[Shown<'_>], size: Size) -> Markup {
     html! {
         (picture::legend(&entries(all, true)))
         p class="soft" {
-            "Time goes from zero to the time at the right. Each drawing has its own scale from zero, and at the most "
-            (size.steps) " steps, each the mean of its time. Steady is meant by SNIA's rule. A page of fewer runs shows more \
-             of each."
+            "Time goes from zero to the time at the right. Each drawing has its own scale from zero, and up to "
+            (size.steps) " steps, each the mean of its time. Steady is defined by SNIA's rule. A \
+             page of fewer runs shows more of each."
         }
         @for (name, group) in &groups {
             h3 { (name) }

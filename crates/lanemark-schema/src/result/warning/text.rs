@@ -23,16 +23,16 @@ impl fmt::Display for Warning {
             Self::TrainedDown { drive, port } => write!(f, "{drive} drive trained down to {port}"),
             Self::TimesBackward { requests, step_most } => write!(
                 f,
-                "{} earlier than the line above, by at most {step_most}, and the time above was taken",
+                "{} earlier than the line above, by at most {step_most}; the time above was used",
                 counted(*requests, "came")
             ),
             Self::HeldBack { requests, outstanding } => write!(
                 f,
-                "{} to be submitted behind {outstanding} outstanding",
+                "{} to be submitted after {outstanding} outstanding requests",
                 counted(*requests, "had to wait")
             ),
             Self::Wrapped { requests } => {
-                write!(f, "{} behind the end of the drive", counted(*requests, "lay"))
+                write!(f, "{} beyond the end of the drive", counted(*requests, "lay"))
             }
             Self::EmptyRequests { requests } => {
                 write!(f, "{} no length and no effect", counted(*requests, "had"))
@@ -56,7 +56,7 @@ impl fmt::Display for Warning {
                 }
             }
             Self::FromPercentiles { test, known: 0 } => {
-                write!(f, "{test}: of the latencies only mean, minimum and maximum are known")
+                write!(f, "{test}: only mean, minimum and maximum of the latencies are known")
             }
             Self::FromPercentiles { test, known } => {
                 write!(
@@ -80,24 +80,24 @@ impl fmt::Display for Warning {
             ),
             Self::NotFromDevice { test, asked_bytes, device_bytes } => write!(
                 f,
-                "{test}: {} MB were asked for and the device moved {}: something before it answered",
+                "{test}: {} MB were requested, but the device moved {}: a cache before it answered",
                 megabytes(*asked_bytes),
                 megabytes(*device_bytes)
             ),
             Self::OtherUse { test, asked_bytes, device_bytes } => write!(
                 f,
-                "{test}: {} MB were asked for and the device moved {}: others used it, too",
+                "{test}: {} MB were requested, but the device moved {}: other programs used it too",
                 megabytes(*asked_bytes),
                 megabytes(*device_bytes)
             ),
             Self::Holes { share, below } => {
-                write!(f, "{:.0}% of what is read was never written", share * 100.0)?;
+                write!(f, "{:.0}% of the data that is read was never written", share * 100.0)?;
                 below
                     .as_ref()
-                    .map_or(Ok(()), |file| write!(f, " to {file}, which lies below the device"))
+                    .map_or(Ok(()), |file| write!(f, " to {file}, which is below the device"))
             }
             Self::NothingAsked => {
-                f.write_str("nothing was asked of the target: the figures are the program's own")
+                f.write_str("the target received no requests: the figures are those of the program")
             }
             Self::Compresses { what } => write!(f, "{what} compresses or deduplicates"),
             Self::CacheBelow { what } => write!(f, "{what}"),
@@ -111,7 +111,7 @@ impl fmt::Display for Warning {
             }
             Self::CoreWait { test, share } => write!(
                 f,
-                "{test}: a thread that asks waited for a core {:.0}% of the time",
+                "{test}: a requesting thread waited for a core {:.0}% of the time",
                 share * 100.0
             ),
             Self::Transient { test, first_iops, second_iops, temperature_celsius } => {
@@ -132,7 +132,7 @@ impl fmt::Display for Warning {
             ),
             Self::BufferFilling { test, share } => write!(
                 f,
-                "{test}: {:.0}% of what was written only filled the write buffer",
+                "{test}: {:.0}% of the written data only filled the write buffer",
                 share * 100.0
             ),
             Self::Stolen { test, cores } => {
@@ -140,7 +140,7 @@ impl fmt::Display for Warning {
             }
             Self::Asleep { test, wakes } => write!(
                 f,
-                "{test}: {wakes:.1} times a request an idle processor of this virtual machine had to be woken"
+                "{test}: an idle processor of this virtual machine had to be woken {wakes:.1} times for each request"
             ),
             Self::NotDelivered { test, lateness: (p50, p99) } => {
                 write!(f, "{test}: the run is invalid: answers were {p50} late in the median")?;
@@ -154,7 +154,7 @@ impl fmt::Display for Warning {
                 write!(
                     f,
                     "{test}: half of the requests were {lateness_p50} late or more, {held_back} of \
-                     {requests} behind others"
+                     {requests} waited for others"
                 )?;
                 match unsubmitted {
                     0 => Ok(()),
@@ -163,37 +163,37 @@ impl fmt::Display for Warning {
             }
             Self::Unaccounted { test, outstanding, accounted } => write!(
                 f,
-                "{test}: {outstanding:.1} requests were outstanding on average, and throughput times \
-                 latency is {accounted:.1}"
+                "{test}: {outstanding:.1} requests were outstanding on average, but throughput \
+                 times latency is {accounted:.1}"
             ),
             Self::ClockDrift { share } => {
-                write!(f, "two clocks of the machine went {:.3}% apart", share.abs() * 100.0)
+                write!(f, "two clocks of the machine drifted apart by {:.3}%", share.abs() * 100.0)
             }
             Self::WithoutFlash { test, read_ns, least_ns } => write!(
                 f,
-                "{test}: reads took {:.0} us where flash takes {:.0} us at least",
+                "{test}: reads took {:.0} us, but flash takes at least {:.0} us",
                 read_ns / 1e3,
                 least_ns / 1e3
             ),
             Self::CacheNotModelled { tests_at_depth_one, whole_pages } => {
                 f.write_str(
-                    "the requests would go through the page cache, which is not modelled: all go to the drive",
+                    "the requests would use the page cache, which is not modelled: all requests reach the drive",
                 )?;
                 match tests_at_depth_one {
                     0 => {}
                     1 => f.write_str(
-                        "; one test runs with one request outstanding per thread, since libaio waits for each \
-                         buffered read",
+                        "; one test runs with one request outstanding per thread, because libaio \
+                         waits for each buffered read",
                     )?,
                     tests => write!(
                         f,
-                        "; {tests} tests run with one request outstanding per thread, since libaio waits for each \
-                         buffered read"
+                        "; {tests} tests run with one request outstanding per thread, because \
+                         libaio waits for each buffered read"
                     )?,
                 }
                 match whole_pages {
                     true => {
-                        f.write_str("; what is no multiple of 512 B goes as whole pages of 4 KiB")
+                        f.write_str("; requests that are not multiples of 512 B are rounded to whole pages of 4 KiB")
                     }
                     false => Ok(()),
                 }

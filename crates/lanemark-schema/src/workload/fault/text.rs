@@ -110,7 +110,7 @@ impl<'t> Keys<'t> {
         let known = |key: &&str| must.contains(key) || may.contains(key) || ALWAYS.contains(key);
         for (place, (key, _)) in given.iter().enumerate() {
             if given[..place].iter().any(|(other, _)| other == key) {
-                self.fail(key, format!("`{key}` stands there twice"));
+                self.fail(key, format!("`{key}` is given twice"));
             } else if !known(key) {
                 let keys: Vec<&str> = must.iter().chain(may).chain(&ALWAYS).copied().collect();
                 let message = format!("`{kind}` has no key `{key}`; it has {}", keys.join(", "));
@@ -142,7 +142,7 @@ pub fn read(kind: &str, given: &[(&str, &str)]) -> Result<Fault, Vec<FaultError>
         keys.fail("for", "for: a fault lasts longer than 0 s".to_owned());
     }
     if kind == "power-cut" && length.is_some() {
-        keys.fail("for", "`power-cut` has no `for`: `boot` says how long it lasts".to_owned());
+        keys.fail("for", "`power-cut` has no `for`: `boot` sets how long it lasts".to_owned());
     }
     let kind = kind_of(kind, &mut keys);
     match kind {
@@ -220,7 +220,7 @@ fn kind_of(kind: &str, keys: &mut Keys<'_>) -> Option<FaultKind> {
 fn range(text: &str) -> Result<(Bytes, Bytes), String> {
     let (start, end) = text
         .split_once("..")
-        .ok_or_else(|| format!("`{text}` is not written as start..end, such as 1GiB..2GiB"))?;
+        .ok_or_else(|| format!("`{text}`: expected start..end, such as 1GiB..2GiB"))?;
     let bytes = |text: &str| text.parse::<Bytes>().map_err(|error| error.to_string());
     let (start, end) = (bytes(start)?, bytes(end)?);
     match start < end {
@@ -245,7 +245,7 @@ impl FromStr for Fault {
         for word in words {
             match word.split_once('=') {
                 Some((key, value)) if !key.is_empty() => given.push((key, value)),
-                _ => errors.push(format!("`{word}` is not written as key=value, such as at=2s")),
+                _ => errors.push(format!("`{word}`: expected key=value, such as at=2s")),
             }
         }
         match read(kind, &given) {
@@ -398,7 +398,7 @@ mod tests {
         assert_eq!(
             seen,
             [
-                "`at` is not written as key=value, such as at=2s",
+                "`at`: expected key=value, such as at=2s",
                 "`media-error` has no key `boot`; it has range, recovery, at, for, drive",
                 "at: `1` has no unit; write it with one of ps, ns, us, ms, s, min, h",
                 "drive: `-1` is not a whole number from 0 to 32767",
@@ -407,14 +407,14 @@ mod tests {
         );
         for (text, part) in [
             ("latency at=1s", "`latency` needs `extra`"),
-            ("latency extra=1ms extra=2ms", "stands there twice"),
+            ("latency extra=1ms extra=2ms", "is given twice"),
             ("latency extra=2h", "more than"),
             ("link-errors rate=2", "not a share of wrong bits"),
             ("link-errors rate=NaN", "not a share of wrong bits"),
             ("link-errors rate=-1e-9", "not a share of wrong bits"),
             ("pause at=1s", "needs `for`"),
             ("pause for=0s", "longer than 0 s"),
-            ("power-cut for=1s", "`boot` says"),
+            ("power-cut for=1s", "`boot` sets"),
             ("power-cut at=4801h", "at most 1000 h"),
             ("retrain at=1s", "needs `lanes`"),
             ("stuck then=wait", "neither"),

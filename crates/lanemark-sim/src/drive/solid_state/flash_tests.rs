@@ -14,10 +14,10 @@ use crate::spec::{DieSpec, FlashSpec, SuspendSpec};
 use crate::tests::runs::small_drive;
 use lanemark_schema::units::{Bytes, BytesPerSecond, Duration, Instant};
 
-/// An operation that a die is asked for.
+/// An operation requested of a die.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Ask {
-    /// A read of the host, on a plane, with so many attempts that fail.
+    /// A read of the host, on a plane, with this many failed attempts.
     Read(u32, u32),
     /// A read of data that is moved.
     Move,
@@ -34,7 +34,7 @@ fn ps(microseconds: f64) -> u64 {
     (microseconds * 1e6).round() as u64
 }
 
-/// When each of `asks` is done that are asked for at their microseconds, of one die, in ps.
+/// Returns the end of each operation in ps. Each is requested of one die at its time in microseconds.
 fn ends(die: DieSpec, asks: &[(f64, Ask)], until: Option<u64>) -> Vec<Option<u64>> {
     let small = small_drive();
     let spec = FlashSpec {
@@ -221,7 +221,7 @@ fn a_program_whose_data_come_in_is_suspended_when_the_array_begins() {
 fn no_more_reads_suspend_than_may_go_first() {
     let die = DieSpec { reads_first: 2, ..suspending() };
     let asks = [(0.0, Program), (111.0, READ), (301.0, READ), (501.0, READ)];
-    // The third waits for the program, which has 400 us left when it goes on at 391 us.
+    // The third waits for the program, which has 400 us left when it continues at 391 us.
     done_at(die, &asks, &[791.0, 191.0, 381.0, 852.0]);
 }
 

@@ -92,7 +92,7 @@ const LANE_RATES: [f64; 5] = [
 
 /// Every generation, width and MPS, with both headers, with and without ECRC: in one direction the formula without answers,
 /// which go against the data, and where data fills both directions that of pcie-bench over the printed acknowledgement
-/// limits. An interval that answers cut short is not modelled: the square of their share, 0.5% on the narrowest link.
+/// limits. An interval that answers cut short is not modelled: the square of their share, 0.5% on the slowest link.
 #[test]
 fn saturated_throughput_is_the_formula_within_a_thousandth() {
     let block = Bytes::mebi(4);
@@ -133,7 +133,7 @@ fn saturated_throughput_is_the_formula_within_a_thousandth() {
     assert_eq!(checked, 5 * 5 * 3 * 4);
 }
 
-/// Data to the host takes nothing of its own direction but itself, and 16 bytes an interval of the other; data to the drive
+/// Data to the host uses only itself of its direction, and 16 bytes an interval of the other; data to the drive
 /// takes its read requests and those answers of the direction to the host.
 #[test]
 fn answers_go_against_the_data_alone() {

@@ -292,7 +292,7 @@ impl fmt::Display for Sata {
         let setup = if self.read.setup > Duration::ZERO { "PIO, " } else { "" };
         write!(f, "{}, {setup}frames of {}", self.rate.line_rate(), Bytes(self.frame_max))?;
         match self.read.hold.or(self.write.hold) {
-            Some(hold) => write!(f, ", held by a FIFO of {}", Bytes(hold.fifo)),
+            Some(hold) => write!(f, ", paused by a FIFO of {}", Bytes(hold.fifo)),
             None => Ok(()),
         }
     }

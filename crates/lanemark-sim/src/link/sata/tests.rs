@@ -69,7 +69,7 @@ fn everything_takes_twice_as_long_at_half_the_rate() {
 
 const RATES: [SataRate; 3] = [SataRate::Gen1, SataRate::Gen2, SataRate::Gen3];
 
-/// Microseconds of a frame of `dwords` by the law, written out anew: 40 bit times a dword, 256 of them sent
+/// Microseconds of a frame of `dwords` by the formula, written out again: 40 bit times a dword, 256 of them sent
 /// for 254, and a turn-around of 3,000 bit times.
 fn frame_us(rate: SataRate, dwords: f64) -> f64 {
     ((dwords + 3.0) * 40.0 * 256.0 / 254.0 + 3_000.0) / (rate.line_rate().0 as f64 / 1e6)
@@ -127,7 +127,7 @@ const FIFO_RATES: [BytesPerSecond; 2] = [BytesPerSecond(50_000_000), BytesPerSec
 /// Both kinds of commands, each with a FIFO that holds up the frames of both directions.
 fn held(rate: SataRate, fifo: u64, moved: BytesPerSecond) -> [(f64, Sata); 2] {
     let law = |commands| Sata::new(rate, commands).with_fifo(Bytes(fifo), Some(moved), Some(moved));
-    // A queued write is asked for by DMA Activate, one dword; a PIO block has a PIO Setup, five.
+    // DMA Activate, one dword, requests a queued write; a PIO block has a PIO Setup, five.
     [(1.0, law(SataCommands::Queued)), (5.0, law(SataCommands::Pio { block: PIO_BLOCK_MAX }))]
 }
 

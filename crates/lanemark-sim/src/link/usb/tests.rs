@@ -1,4 +1,4 @@
-//! The law of USB, written anew: symbols counted by hand, and rates by the formula.
+//! The formula of USB, written again: symbols counted by hand, and rates by the formula.
 
 use super::*;
 use crate::link::law::{Cost, Law, Phase, Place};
@@ -65,7 +65,7 @@ fn a_read_and_a_write_of_4k_have_the_symbols_that_are_counted_by_hand() {
         let Cost { to_host, to_drive } = link.cost(Phase::Command(Operation::Read));
         assert!((symbols(to_drive) - (command + 32.0 + 16.0)).abs() < 0.01);
         assert!((symbols(to_host) - 36.0).abs() < 0.01);
-        // ERDY with its link commands before the data and before the status, each a packet of its own.
+        // ERDY with its link commands before the data and before the status, each a separate packet.
         let Cost { to_host, to_drive } = link.cost(Phase::ToHost(Bytes::kibi(4), WHOLE));
         let up = 36.0 + 4.0 * 1072.0 + 36.0 + (status + 48.0);
         assert!((symbols(to_host) - up).abs() < 0.01);

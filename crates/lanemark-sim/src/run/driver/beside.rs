@@ -139,8 +139,8 @@ impl<'t> Beside<'t> {
 /// Returns the requests of a test that may run in parallel with others.
 fn requests(test: &CheckedTest) -> Result<&Requests, SimError> {
     if test.rounds.is_some() {
-        return Err(SimError::NotSimulated { what: "rounds until steady beside another test" });
+        return Err(SimError::NotSimulated { what: "rounds until steady next to another test" });
     }
-    let what = "a test that asks for no requests by itself beside another one";
+    let what = "a test without its own requests next to another test";
     test.requests().ok_or(SimError::NotSimulated { what })
 }

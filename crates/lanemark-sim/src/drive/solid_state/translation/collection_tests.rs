@@ -7,7 +7,7 @@ use crate::spec::{Condition, Policy, TranslationSpec};
 use crate::tests::runs::small_drive;
 use proptest::prelude::*;
 
-/// Superblocks of 10 slots with so many valid, all filled in the order in which they stand here.
+/// Superblocks of 10 slots with the given numbers of valid ones, filled in this order.
 fn filled(valid: &[u32]) -> Superblocks {
     Superblocks::new(valid.iter().copied(), valid.len(), 0)
 }

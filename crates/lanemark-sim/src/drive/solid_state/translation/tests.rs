@@ -7,7 +7,7 @@ use lanemark_schema::units::{Duration, Ratio};
 use proptest::prelude::*;
 use std::collections::BTreeMap;
 
-/// A drive of so many superblocks of 64 units of 8 slots, with `spare` superblocks beside its capacity.
+/// A drive of this many superblocks of 64 units of 8 slots, with `spare` superblocks in addition to its capacity.
 pub(super) fn drive(
     superblocks: u32,
     spare: u32,
@@ -25,7 +25,7 @@ pub(super) fn drive(
     drive
 }
 
-/// A translation whose dies work at once, or when they are told to.
+/// A translation whose dies work immediately, or on request.
 pub(super) struct Machine {
     pub(super) translation: Translation,
     /// Programs that have not ended.
@@ -205,7 +205,7 @@ proptest! {
         let slots = u64::from(machine.translation.slots);
         let mut written: BTreeMap<u64, bool> =
             machine.places().into_keys().map(|slot| (slot.into(), true)).collect();
-        // Slots with a version that is stored, whatever happened to later ones.
+        // Slots with a stored version, regardless of later ones.
         let mut trimmed_since_flush = false;
         for step in steps {
             match step {
