@@ -40,8 +40,10 @@ pub(crate) fn run(args: &ImportArgs) -> Result<Outcome, Failure> {
             && out.extension().is_some_and(|extension| extension == "json")
         {
             let file = out.display();
-            return Err(Failure::input(format!("--out {file}: names one file for several results"))
-                .hint("give a folder, or import the files of one target"));
+            return Err(Failure::input(format!(
+                "--out {file}: names one file for several results"
+            ))
+            .hint("give a folder, or import the files of one target"));
         }
     }
     for imported in results {

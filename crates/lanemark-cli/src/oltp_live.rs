@@ -169,9 +169,8 @@ fn machine() -> Result<(), Failure> {
     }
     for (path, module) in [("/dev/fuse", "fuse"), ("/dev/loop-control", "loop")] {
         if !Path::new(path).exists() {
-            return Err(
-                Failure::input(format!("{path}: does not exist")).hint(format!("modprobe {module}"))
-            );
+            return Err(Failure::input(format!("{path}: does not exist"))
+                .hint(format!("modprobe {module}")));
         }
     }
     let folders: Vec<PathBuf> =

@@ -1,8 +1,8 @@
 //! `lanemark study`: compares modelled systems with published figures.
 
-use lanemark_lab::{Lab, RunLength, Work};
 use lanemark_lab::results::{self, Outlet, Place};
 use lanemark_lab::study::Extras;
+use lanemark_lab::{Lab, RunLength, Work};
 use lanemark_report::{bottlenecks, html, study_table};
 use lanemark_schema::result::RunResult;
 use lanemark_study::Study;

@@ -80,8 +80,10 @@ fn has_figures(sweep: &SweepResult, file: &str) -> Result<(), Failure> {
     let reasons = sweep.points.iter().map(|point| point.outcome.as_ref().err());
     match reasons.collect::<Option<Vec<_>>>().and_then(|reasons| reasons.first().copied()) {
         None => Ok(()),
-        Some(reason) => Err(Failure::input(format!("no point has figures; first reason: {reason}"))
-            .hint(format!("the last column of {file} has the reason of each point"))),
+        Some(reason) => {
+            Err(Failure::input(format!("no point has figures; first reason: {reason}"))
+                .hint(format!("the last column of {file} has the reason of each point")))
+        }
     }
 }
 

@@ -1,7 +1,7 @@
 //! `lanemark whatif`: runs the same work on another path.
 
-use lanemark_lab::{Lab, RunLength};
 use lanemark_lab::whatif::WhatIfAsked;
+use lanemark_lab::{Lab, RunLength};
 
 use crate::args::WhatIfArgs;
 use crate::failure::{Failure, Outcome};

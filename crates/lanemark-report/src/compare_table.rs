@@ -175,7 +175,8 @@ impl Pair {
     fn range(&self) -> Option<(f64, f64)> {
         let (a, b) = (self.a.as_ref()?, self.b.as_ref()?);
         let (low, high) = b.ratio_range(a);
-        (a.has_range() && b.has_range() && low.is_finite() && high.is_finite()).then_some((low, high))
+        (a.has_range() && b.has_range() && low.is_finite() && high.is_finite())
+            .then_some((low, high))
     }
 
     fn verdict(&self) -> Verdict {

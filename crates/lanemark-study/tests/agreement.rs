@@ -129,7 +129,8 @@ fn agree(count: usize, seed: u64, requests: u64) {
             let Some(difference) = *difference else { continue };
             beyond[index] += usize::from(difference > usual);
             if difference > usual {
-                let line = format!("{}: {figure} {:.2}% off, {part:?}", case.name, difference * 100.0);
+                let line =
+                    format!("{}: {figure} {:.2}% off, {part:?}", case.name, difference * 100.0);
                 println!("{line}");
                 if difference > FAR * usual {
                     far.push(line);
@@ -144,7 +145,11 @@ fn agree(count: usize, seed: u64, requests: u64) {
     assert!(far.is_empty(), "{} are far off:\n{}", far.len(), far.join("\n"));
     for (count, (figure, usual)) in beyond.iter().zip(FIGURES) {
         let share = *count as f64 / cases as f64;
-        assert!(share <= FEW, "{figure}: {:.1}% of cases differ by more than {usual}", share * 100.0);
+        assert!(
+            share <= FEW,
+            "{figure}: {:.1}% of cases differ by more than {usual}",
+            share * 100.0
+        );
     }
 }
 

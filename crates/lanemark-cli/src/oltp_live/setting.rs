@@ -159,7 +159,9 @@ impl Setting<'_> {
                 let alone = Cost { database_us: processor_us, disk_us: 0.0, busy: 0.0 };
                 rounded(rate / alone.rate(cores(), busy))
             }
-            (None, None) => return Err(Failure::input("the study has no figures for a time scale")),
+            (None, None) => {
+                return Err(Failure::input("the study has no figures for a time scale"));
+            }
         };
         let pause = Duration::from_secs_f64(self.asked.elsewhere.as_seconds() * scale);
         Ok(Set { scale, pause, loaded, processor_us })

@@ -117,9 +117,8 @@ impl Lab {
         if let Some(depth) = args.queue_depth {
             other.name += &format!(" at queue depth {depth}");
         }
-        let samples = |side: &Side| {
-            self.samples(&Work { system: &side.system, workload: &side.workload })
-        };
+        let samples =
+            |side: &Side| self.samples(&Work { system: &side.system, workload: &side.workload });
         begun(samples(&present) + samples(&other));
         let measured = from.measured().map(|run| (args.from, run));
         let subjects = args.intervals.then_some(subjects);

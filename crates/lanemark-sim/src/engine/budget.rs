@@ -179,7 +179,7 @@ impl BudgetSum {
 
     /// Returns the sum multiplied by `factor`.
     pub(crate) fn thinned(&self, factor: f64) -> Self {
-        let mut thinned = self.clone();
+        let mut thinned = *self;
         thinned.settle();
         for time in thinned.wait.iter_mut().chain(&mut thinned.service) {
             *time = (*time as f64 * factor).round() as u128;

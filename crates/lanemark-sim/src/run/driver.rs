@@ -122,8 +122,7 @@ pub fn run_length_watched(
         completion.check_end()?;
         lane.count(&mut completion, storage.simulator(), 0);
         if let Some(rule) = &mut convergence
-            && let Some(steady) =
-                lane.converges(rule, &completion, storage.simulator(), &metering)
+            && let Some(steady) = lane.converges(rule, &completion, storage.simulator(), &metering)
         {
             return Ok(lane.end_converged(spec, &storage, steady));
         }

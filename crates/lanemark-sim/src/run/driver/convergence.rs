@@ -172,7 +172,7 @@ impl Convergence {
         self.check_at = self.requests * 3 / 2;
         let candidates = 0..self.parts.len();
         let found = candidates.into_iter().find_map(|first| self.steady(first, left))?;
-        self.weigh(found)
+        self.weigh(&found)
     }
 
     /// Returns all requests of a run that did not converge; `rest` contains the requests since the last checkpoint.
@@ -215,8 +215,12 @@ impl Convergence {
             self.parts[first..].iter().for_each(|part| sum.merge(&of(&part.tally).latency));
             percentiles_known(&sum, total / requests as f64)
         };
-        (known(|tally| &tally.reads) && known(|tally| &tally.writes))
-            .then_some(Candidate { first, from, half_width, more })
+        (known(|tally| &tally.reads) && known(|tally| &tally.writes)).then_some(Candidate {
+            first,
+            from,
+            half_width,
+            more,
+        })
     }
 
     /// Returns the batches since `from` as groups of equally many, or `None` if there are too few.
@@ -238,16 +242,12 @@ impl Convergence {
             reserves.iter_mut().zip(&batch.reserves).for_each(|(all, &left)| all.push(left as f64));
         }
         let collected = before.map_or(0, |batch| batch.collected);
-        Some(Groups {
-            times,
-            collects: self.batches.last()?.collected > collected,
-            reserves,
-        })
+        Some(Groups { times, collects: self.batches.last()?.collected > collected, reserves })
     }
 
     /// Returns the run with the parts before the steady one at their weight in the whole test.
-    fn weigh(&mut self, found: Candidate) -> Option<Steady> {
-        let Candidate { first, from, half_width, more } = found;
+    fn weigh(&mut self, found: &Candidate) -> Option<Steady> {
+        let &Candidate { first, from, half_width, more } = found;
         let now = self.parts[self.parts.len() - 1].end;
         let (before, steady) = (from.since(self.from), now.since(from));
         let weight = 1.0 / (1.0 + more);
@@ -336,7 +336,7 @@ fn rate_half_width(times: &[f64; GROUPS]) -> Option<f64> {
             squares += sum * sum;
         }
         let statistic = squares / (count * count * deviation * deviation);
-        if !(statistic < BRIDGE_95) {
+        if statistic >= BRIDGE_95 {
             return None;
         }
     }
@@ -359,7 +359,8 @@ fn deviation(values: &[f64]) -> f64 {
 fn lasts(left: &[f64], more: f64) -> bool {
     let (first, second) = left.split_at(left.len() / 2);
     let used = mean_of(first) - mean_of(second);
-    let error = ((deviation(first).powi(2) + deviation(second).powi(2)) / second.len() as f64).sqrt();
+    let error =
+        ((deviation(first).powi(2) + deviation(second).powi(2)) / second.len() as f64).sqrt();
     if used <= 3.0 * error {
         return true;
     }
