@@ -237,7 +237,7 @@ pub fn doubts(from: &RunResult, to: &RunResult) -> Vec<String> {
         }
         match others(run) {
             None => {
-                doubts.push(format!("{side}: the processor time of other programs is not known"))
+                doubts.push(format!("{side}: the processor time of other programs is not known"));
             }
             _ => doubts.extend(disturbed(run).map(|doubt| format!("{side}: {doubt}"))),
         }
