@@ -6,7 +6,7 @@ ENDURANCE := results/endurance
 export CARGO_TERM_COLOR ?= auto
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test axe charts python python-test python-bench wheels mysql serve-soak serve-bench exact exact-build check bench instructions golden mutants ladders validate fuzz library fit grids endurance oltp-kills oltp-live oltp-bench build install tools clean docs
+.PHONY: help demo test axe charts python python-test python-bench wheels mysql serve-soak serve-bench exact exact-build check bench instructions golden mutants agreement ladders validate fuzz library fit grids endurance oltp-kills oltp-live oltp-bench build install tools clean docs
 
 help:            ## this list
 	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -116,6 +116,10 @@ bench: build tools ## speed of the simulator and the readers; the engine's cost 
 
 instructions: tools ## the simulator's instructions a request, counted by valgrind and held against the last ones recorded
 	cargo bench --locked -p lanemark-cli --bench instructions
+
+AGREEMENT := 2880
+agreement:       ## compare runs that end when their figures have converged with whole runs, 2,880 cases (half an hour)
+	LANEMARK_AGREEMENT=$(AGREEMENT) cargo test --locked --release -p lanemark-study --test agreement -- --nocapture
 
 LADDERS := 3000
 ladders:         ## make parts of the library's drives faster step by step, some thousand times: no step may lose throughput

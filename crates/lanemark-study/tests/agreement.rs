@@ -155,7 +155,7 @@ fn agree(count: usize, seed: u64, requests: u64) {
 
 #[test]
 fn a_converged_run_agrees_with_the_whole_run() {
-    // `make agreement` draws 2,880 cases: 60 drives, 12 loads, 4 states.
+    // `make agreement` draws 2,880 cases.
     let cases = std::env::var("LANEMARK_AGREEMENT").ok().and_then(|text| text.parse().ok());
     match cases {
         Some(cases) => agree(cases, 2, 300_000),
