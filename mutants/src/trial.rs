@@ -17,6 +17,9 @@ pub fn run_all(tree: &Tree, suite: &Suite) -> Vec<usize> {
     let survivors = Mutex::new(Vec::new());
     in_parallel(tree.sites.len(), |number| {
         if !is_noticed(suite, number + 1) {
+            // An interrupted run has printed what it found.
+            let site = &tree.sites[number];
+            println!("  not noticed: {}:{}  {}", site.file.display(), site.line, site.told());
             survivors.lock().unwrap_or_else(|error| error.into_inner()).push(number);
         }
     });
