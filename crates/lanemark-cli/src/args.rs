@@ -4,6 +4,7 @@ mod completions;
 mod drive;
 #[cfg(feature = "serve")]
 mod exact;
+mod fio_command;
 mod fit;
 mod import;
 mod library;
@@ -25,6 +26,7 @@ pub(crate) use completions::{CompletionsArgs, CompletionsCommand};
 pub(crate) use drive::{DriveArgs, DriveCommand, DriveNewArgs, Media, Protocol};
 #[cfg(feature = "serve")]
 pub(crate) use exact::ExactArgs;
+pub(crate) use fio_command::FioCommandArgs;
 pub(crate) use fit::FitArgs;
 pub(crate) use import::{ImportArgs, ImportPattern};
 pub(crate) use library::{EntryKind, Interface, LibraryArgs, LibraryListArgs};
@@ -91,7 +93,7 @@ pub(crate) enum Command {
     Inspect(InspectArgs),
     /// Measure a workload on a real file, folder or block device
     Bench(BenchArgs),
-    /// Make a result of what fio has measured
+    /// Make a result of what fio, CrystalDiskMark, KDiskMark, diskspd or Iometer measured
     Import(ImportArgs),
     /// Write a saved result in another program's format
     Export(ExportArgs),
@@ -172,7 +174,8 @@ pub(crate) struct SimArgs {
     /// The system, written DRIVE@PLATFORM:PORT, or as below
     pub(crate) system: String,
     /// The workload's name or file, also fio's .fio and Iometer's .icf; WORKLOAD:TEST for one of its tests
-    pub(crate) workload: String,
+    #[arg(required_unless_present = "fio_command")]
+    pub(crate) workload: Option<String>,
     /// Set a model value for this run, drive.flash.read="60 us"
     #[arg(long, value_name = "PARAMETER=VALUE")]
     pub(crate) set: Vec<String>,
@@ -197,6 +200,8 @@ pub(crate) struct SimArgs {
     pub(crate) scale: ScaleArgs,
     #[command(flatten)]
     pub(crate) run: RunArgs,
+    #[command(flatten)]
+    pub(crate) command: FioCommandArgs,
 }
 
 #[derive(Debug, ClapArgs)]
@@ -296,7 +301,8 @@ pub(crate) struct PathArgs {
 
 #[derive(Debug, ClapArgs)]
 pub(crate) struct InspectArgs {
-    /// A block device, `nvme0n1` or `/dev/nvme0n1`, or a path that lies on one [default: all devices]
+    /// A block device, `nvme0n1` or `/dev/nvme0n1`, or a path that lies on one [default: all devices]; or a list of drives
+    /// that another tool printed, as for --lspci
     #[arg(value_name = "DEVICE|PATH")]
     pub(crate) target: Option<String>,
     /// The sysfs tree to read: this machine's, a copy, or a capture, FILE.tar
@@ -305,7 +311,8 @@ pub(crate) struct InspectArgs {
     /// Also write what is read to this new file, for --sysfs on any machine; it has drives' serial numbers
     #[arg(long, value_name = "FILE.tar")]
     pub(crate) capture: Option<PathBuf>,
-    /// Read what `lspci -vvv` or `lspci -tv` printed, whole or a part of it, as a file or a paste (`-` reads a pipe)
+    /// Read what `lspci -vvv` or `lspci -tv` printed, whole or a part of it, as a file or a paste (`-` reads a pipe); also
+    /// `nvme list`, `smartctl -j -a`, `lsblk -J -O` and `lstopo --of xml`
     #[arg(long, value_name = "FILE", conflicts_with_all = ["sysfs", "capture"])]
     pub(crate) lspci: Option<PathBuf>,
     /// Also tell what each link can carry for this test, WORKLOAD:TEST
@@ -389,6 +396,8 @@ pub(crate) struct BenchArgs {
     pub(crate) scale: ScaleArgs,
     #[command(flatten)]
     pub(crate) run: RunArgs,
+    #[command(flatten)]
+    pub(crate) command: FioCommandArgs,
 }
 
 /// The view of a run over time.

@@ -40,6 +40,10 @@ pub fn read(text: &str, file: &str) -> Result<Vec<ForeignRun>, FormatError> {
             let error = FormatError::file(file, format!("is {}", known.name));
             return Err(error.hint(known.advice));
         }
+        Recognised::Unknown if file.ends_with(".fio") || file.ends_with(".icf") => {
+            let error = FormatError::file(file, "is a workload and no result");
+            return Err(error.hint("give it to `lanemark sim` or `lanemark bench --workload`"));
+        }
         Recognised::Unknown => {
             return Err(FormatError::file(file, "is no result in a known format").hint(READ));
         }

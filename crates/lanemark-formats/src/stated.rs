@@ -151,7 +151,8 @@ impl StatedRun {
             let mut one = one;
             if let Some(what) = one.size_contradiction() {
                 one.block = None;
-                warnings.push(Warning::OptionsContradict { test: name.clone(), what });
+                let note = format!("{name}: {what}, and the counts are used");
+                warnings.push(Warning::Imported { note });
             }
             let sample = one.sample.clone();
             let test = Test { name: name.clone(), ..one.test(size, supplied) };

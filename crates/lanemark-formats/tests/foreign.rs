@@ -315,7 +315,7 @@ fn a_part_of_diskspds_text_has_its_command_line() {
     // A size that the counts contradict is not used.
     let other = result(&text.replace("-b4K", "-b8K"));
     assert_eq!(other.tests[0].test.block, Bytes(4096));
-    assert!(other.warnings.iter().any(|one| matches!(one, Warning::OptionsContradict { .. })));
+    assert!(other.warnings.iter().any(|one| matches!(one, Warning::Imported { .. })));
     // Without -L there are no latencies.
     let bare = text.replace(" | AvgLat | LatStdDev", "").replace(" | 2.5 | 1", "");
     let bare = result(&bare);

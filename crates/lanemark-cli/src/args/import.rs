@@ -11,7 +11,7 @@ use super::save::SaveArgs;
 
 #[derive(Debug, ClapArgs)]
 pub(crate) struct ImportArgs {
-    /// Files that fio printed with --output-format=json+ or json, and folders, of which each .json is read
+    /// Output of fio, CrystalDiskMark, KDiskMark, diskspd or Iometer; and folders, of which each .json is read
     #[arg(required = true, value_name = "FILE|FOLDER")]
     pub(crate) files: Vec<PathBuf>,
     /// The size of the file or device, for tests that do not tell how much of it they used

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::{DescribedDrive, count, device_name, text};
+use super::described::{DescribedDrive, count, device_name, text};
 use crate::words::size;
 
 pub(super) fn read(devices: &Value) -> Vec<DescribedDrive> {

@@ -3,7 +3,7 @@
 //! `pci_link_speed` is the rate of the link above an object in GB/s, all lanes together. Lanes and generation do not
 //! follow from it: four lanes of one generation carry as much as two of the next.
 
-use super::{DRIVES_MAX, DescribedDrive, device_name};
+use super::described::{DRIVES_MAX, DescribedDrive, TEXT_MAX, device_name};
 use crate::xml::{self, Element};
 
 /// Returns whether the text is an XML of hwloc.
@@ -57,7 +57,7 @@ fn block(object: &Element, above: &[(String, Option<f64>)]) -> Option<DescribedD
     };
     let name = object.attribute("name").and_then(device_name).filter(|_| is_block)?;
     let text = |value: Option<&str>| {
-        let text: String = value?.trim().chars().take(200).collect();
+        let text: String = value?.trim().chars().take(TEXT_MAX).collect();
         (!text.is_empty()).then_some(text)
     };
     let kibibytes = info("Size").and_then(|size| size.parse::<u64>().ok());

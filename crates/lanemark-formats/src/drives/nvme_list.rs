@@ -4,7 +4,7 @@
 
 use serde_json::Value;
 
-use super::{DescribedDrive, count, device_name, text};
+use super::described::{DescribedDrive, count, device_name, text};
 
 /// Maximum depth of nested lists.
 const DEPTH_MAX: usize = 8;

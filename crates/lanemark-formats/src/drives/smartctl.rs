@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::{DescribedDrive, count, device_name, text};
+use super::described::{DescribedDrive, count, device_name, text};
 
 pub(super) fn read(root: &Value) -> Vec<DescribedDrive> {
     let at = |path: &[&str]| path.iter().try_fold(root, |value, key| value.get(key));

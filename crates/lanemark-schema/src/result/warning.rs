@@ -483,7 +483,7 @@ impl Warning {
                 "run longer: percentiles and maximum are lower bounds, because those requests are in no figure"
             }
             Self::FromPercentiles { .. } => {
-                "run fio with --output-format=json+ to have all of them"
+                "run fio with --output-format=json+ to have all of them; other programs print no more"
             }
             Self::OnlyMeans { .. } => "no percentile is shown, because the source states none",
             Self::RatesOnly { .. } => {
