@@ -142,6 +142,7 @@ fuzz:            ## hand each reader of foreign files what libFuzzer makes of go
 	@cp crates/lanemark-formats/tests/jobs/*.fio target/fuzz/corpus/fio_job
 	@cp crates/lanemark-formats/tests/samples/*.json target/fuzz/corpus/fio_json
 	@cp crates/lanemark-formats/tests/samples/*.icf target/fuzz/corpus/iometer
+	@cp crates/lanemark-formats/tests/foreign/* target/fuzz/corpus/foreign
 	@cp crates/lanemark-ui/tests/questions/*.json crates/lanemark-cli/tests/saved/*.json target/fuzz/corpus/ui_question
 	@cp crates/lanemark-serve/tests/clients/*.nbd target/fuzz/corpus/nbd
 	@cp crates/lanemark-cli/tests/saved/*.json target/fuzz/corpus/result

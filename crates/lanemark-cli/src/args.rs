@@ -4,6 +4,7 @@ mod completions;
 mod drive;
 #[cfg(feature = "serve")]
 mod exact;
+mod fio_command;
 mod fit;
 mod import;
 mod library;
@@ -25,6 +26,7 @@ pub(crate) use completions::{CompletionsArgs, CompletionsCommand};
 pub(crate) use drive::{DriveArgs, DriveCommand, DriveNewArgs, Media, Protocol};
 #[cfg(feature = "serve")]
 pub(crate) use exact::ExactArgs;
+pub(crate) use fio_command::FioCommandArgs;
 pub(crate) use fit::FitArgs;
 pub(crate) use import::{ImportArgs, ImportPattern};
 pub(crate) use library::{EntryKind, Interface, LibraryArgs, LibraryListArgs};
@@ -94,7 +96,7 @@ pub(crate) enum Command {
     Inspect(InspectArgs),
     /// Measure a workload on a real file, folder or block device
     Bench(BenchArgs),
-    /// Convert output of fio to saved results
+    /// Convert output of fio, CrystalDiskMark, KDiskMark, diskspd or Iometer to saved results
     Import(ImportArgs),
     /// Write a saved result in another program's format
     Export(ExportArgs),
@@ -178,7 +180,8 @@ pub(crate) struct SimArgs {
     /// System, written DRIVE@PLATFORM:PORT or in another form below
     pub(crate) system: String,
     /// Workload name or file, including fio's .fio and Iometer's .icf; WORKLOAD:TEST selects one test
-    pub(crate) workload: String,
+    #[arg(required_unless_present = "fio_command")]
+    pub(crate) workload: Option<String>,
     /// Override a model value for this run, such as drive.flash.read="60 us" (repeatable)
     #[arg(long, value_name = "PARAMETER=VALUE")]
     pub(crate) set: Vec<String>,
@@ -206,6 +209,8 @@ pub(crate) struct SimArgs {
     pub(crate) scale: ScaleArgs,
     #[command(flatten)]
     pub(crate) run: RunArgs,
+    #[command(flatten)]
+    pub(crate) command: FioCommandArgs,
 }
 
 #[derive(Debug, ClapArgs)]
@@ -306,7 +311,8 @@ pub(crate) struct PathArgs {
 
 #[derive(Debug, ClapArgs)]
 pub(crate) struct InspectArgs {
-    /// Block device, `nvme0n1` or `/dev/nvme0n1`, or a path on one [default: all devices]
+    /// Block device, `nvme0n1` or `/dev/nvme0n1`, or a path on one [default: all devices]; or a list of drives that another
+    /// tool printed, as for --lspci
     #[arg(value_name = "DEVICE|PATH")]
     pub(crate) target: Option<String>,
     /// sysfs tree to read: this machine's, a copy of one, or a capture FILE.tar
@@ -315,7 +321,8 @@ pub(crate) struct InspectArgs {
     /// Also write the read files to this new archive, for --sysfs on any machine; it contains serial numbers of drives
     #[arg(long, value_name = "FILE.tar")]
     pub(crate) capture: Option<PathBuf>,
-    /// Read the output of `lspci -vvv` or `lspci -tv`, complete or partial, from this file (`-`: from stdin)
+    /// Read the output of `lspci -vvv` or `lspci -tv`, complete or partial, from this file (`-`: from stdin); also the output
+    /// of `nvme list`, `smartctl -j -a`, `lsblk -J -O` and `lstopo --of xml`
     #[arg(long, value_name = "FILE", conflicts_with_all = ["sysfs", "capture"])]
     pub(crate) lspci: Option<PathBuf>,
     /// Also show the ceiling of each link for this test, WORKLOAD:TEST
@@ -399,6 +406,8 @@ pub(crate) struct BenchArgs {
     pub(crate) scale: ScaleArgs,
     #[command(flatten)]
     pub(crate) run: RunArgs,
+    #[command(flatten)]
+    pub(crate) command: FioCommandArgs,
 }
 
 /// The view of a run over time.

@@ -26,7 +26,8 @@ pub(crate) fn run(args: &BenchArgs) -> Result<Outcome, Failure> {
     let library = library::open(&args.run.library)?;
     args.trace_args.check()?;
     let target_size = opened::size_of(&args.path).or(args.scale.size);
-    let opened = opened::open(&library, &args.workload, target_size)?;
+    let named = args.command.workload(Some(&args.workload))?;
+    let opened = opened::open(&library, &named, target_size)?;
     real_without_faults(&opened.workload)?;
     let settings = settings(args, &opened);
     let recorded = args.trace_args.trace.as_deref();

@@ -58,6 +58,10 @@ fn in_folder(path: &Path) -> String {
 }
 
 fn show(library: &Library, drive: &str) -> Result<Outcome, Failure> {
+    if !drive.ends_with(".toml") && Path::new(drive).is_file() {
+        let hint = format!("`lanemark inspect {drive}` names the drives of another tool's list");
+        return Err(Failure::input(format!("{drive}: is no drive file")).hint(hint));
+    }
     let explained = rated::explain(library, drive)?;
     let ratings = match &explained.rated {
         Some(rated) => Lab::default().ratings_met(library, drive, rated)?,

@@ -4,10 +4,11 @@ use std::collections::HashMap;
 use std::ffi::OsStr;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::time::{Duration, UNIX_EPOCH};
 
-use lanemark_formats::fio_json::{self, Imported, Printed, Supplied};
+use lanemark_formats::fio_json::{Imported, Supplied};
+use lanemark_formats::foreign::{self, ForeignRun};
 use lanemark_formats::{FormatError, FormatErrors};
+use lanemark_lab::foreign::began;
 use lanemark_lab::input;
 use lanemark_lab::opened::hash;
 use lanemark_schema::result::{RunResult, Target};
@@ -32,7 +33,7 @@ pub(crate) fn run(args: &ImportArgs) -> Result<Outcome, Failure> {
         pattern: args.pattern.map(ImportPattern::pattern),
         queue_depth: args.queue_depth,
     };
-    let results = fio_json::results(printed, &supplied)?;
+    let results = foreign::results(printed, &supplied)?;
     if results.len() > 1 {
         let told: Vec<String> = results.iter().map(target).collect();
         tell!("note: {} targets, one result for each: {}", results.len(), told.join("; "));
@@ -90,7 +91,7 @@ fn is_json(path: &Path) -> bool {
 }
 
 /// Reads all files, with their hashes; one error lists all unreadable files.
-fn read_all(files: &[PathBuf]) -> Result<(Vec<Printed>, HashMap<String, String>), Failure> {
+fn read_all(files: &[PathBuf]) -> Result<(Vec<ForeignRun>, HashMap<String, String>), Failure> {
     let (mut printed, mut hashes, mut errors) = (Vec::new(), HashMap::new(), Vec::new());
     let mut room = input::RESULT_MAX;
     for path in files {
@@ -110,7 +111,7 @@ fn read_all(files: &[PathBuf]) -> Result<(Vec<Printed>, HashMap<String, String>)
         };
         room -= text.len() as u64;
         hashes.insert(file.clone(), hash(text.as_bytes()));
-        match fio_json::read(&text, &file) {
+        match foreign::read(&text, &file) {
             Ok(all) => printed.extend(all),
             Err(error) => errors.push(error),
         }
@@ -136,6 +137,7 @@ fn deliver(
     for note in &imported.notes {
         tell!("note: {note}");
     }
+    let started_at = began(&imported);
     let mut result = imported.result;
     result.provenance = provenance::own(0);
     // fio may have run on another machine.
@@ -143,13 +145,8 @@ fn deliver(
     let inputs = imported.files.into_iter();
     let inputs = inputs.filter_map(|file| hashes.remove(&file).map(|hash| (file, hash)));
     result.provenance.inputs.extend(inputs);
-    let began = imported.timestamp.and_then(|seconds| {
-        // Dates after the year 9999 cannot be formatted.
-        let seconds = Some(seconds).filter(|&seconds| seconds < 253_402_300_800)?;
-        UNIX_EPOCH.checked_add(Duration::from_secs(seconds))
-    });
-    if let Some(began) = began {
-        result.provenance.started_at = humantime::format_rfc3339_seconds(began).to_string();
+    if let Some(started_at) = started_at {
+        result.provenance.started_at = started_at;
     }
     let what = format!("import-{}", result.workload.id);
     let (json, started_at) = (args.json, result.provenance.started_at.clone());

@@ -1,4 +1,7 @@
-//! `lanemark inspect`: shows the storage paths of this machine, or of a machine whose sysfs was captured.
+//! `lanemark inspect`: shows the storage paths of this machine, or of a machine whose sysfs was captured; and the drives
+//! that another tool lists.
+
+mod described;
 
 use std::path::Path;
 
@@ -48,9 +51,6 @@ fn write_platform(
 
 /// Returns the sysfs tree to read.
 fn sysfs(args: &InspectArgs) -> Result<Sysfs, Failure> {
-    if let Some(file) = &args.lspci {
-        return Ok(Sysfs::of_lspci(&input::text(file, LSPCI_MAX)?, file)?);
-    }
     let tree = machine::tree(&args.sysfs)?;
     Ok(if args.capture.is_some() { tree.recording() } else { tree })
 }
@@ -100,10 +100,21 @@ fn write_capture(
 pub(crate) fn run(args: &InspectArgs) -> Result<Outcome, Failure> {
     let drawing = Outlet::of(args.svg.as_deref(), &DRAWING)?;
     let capture = args.capture.as_deref().map(capture_place).transpose()?;
-    let sysfs = sysfs(args)?;
-    let inspection = inspect(&sysfs, args.target.as_deref())?;
+    let listed = described::file(args);
+    let target = args.target.as_deref().filter(|target| listed != Some(Path::new(*target)));
+    let sysfs = match listed {
+        None => sysfs(args)?,
+        Some(file) => {
+            let text = input::text(file, LSPCI_MAX)?;
+            if let Some(outcome) = described::show(args, &text, file)? {
+                return Ok(outcome);
+            }
+            Sysfs::of_lspci(&text, file)?
+        }
+    };
+    let inspection = inspect(&sysfs, target)?;
     if let (Some(place), Some(captured)) = (&capture, sysfs.capture()) {
-        write_capture(place, captured, args.target.as_deref(), &inspection)?;
+        write_capture(place, captured, target, &inspection)?;
     }
     if let Some(path) = &args.as_platform {
         write_platform(path, &inspection, sysfs.processors())?;

@@ -1,7 +1,9 @@
 //! `lanemark report`: makes one HTML page from saved results.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
+use lanemark_formats::{Recognised, ResultFormat, recognise};
+use lanemark_lab::input;
 use lanemark_lab::results::{self, Outlet, Saved};
 use lanemark_lab::sweep::provenance;
 use lanemark_schema::result::{RunResult, StudyOutcome};
@@ -17,6 +19,7 @@ pub(crate) fn run(args: &ReportArgs) -> Result<Outcome, Failure> {
     let page = Outlet::open(&args.html, &PAGE)?;
     if let [path] = args.results.as_slice()
         && path.extension().is_some_and(|extension| extension == "csv")
+        && !is_iometer(path)
     {
         if args.interactive.is_some() {
             return Err(Failure::input("--interactive: does not apply to the page of a sweep")
@@ -37,7 +40,15 @@ pub(crate) fn run(args: &ReportArgs) -> Result<Outcome, Failure> {
     Ok(Outcome::Done)
 }
 
-/// Reads saved results: up to one study, and runs.
+/// Returns whether a CSV file is Iometer's results file, and no sweep.
+fn is_iometer(path: &Path) -> bool {
+    // A pipe can be read only once, and is read as a sweep.
+    let text = || String::from_utf8(input::bytes(path, input::RESULT_MAX).ok()?).ok();
+    let format = || Some(recognise(&text()?));
+    !input::is_piped(path) && format() == Some(Recognised::Result(ResultFormat::Iometer))
+}
+
+/// Reads results of Lanemark and of other programs: up to one study, and runs.
 pub(crate) fn load(paths: &[PathBuf]) -> Result<(Option<StudyOutcome>, Vec<RunResult>), Failure> {
     let mut study: Option<StudyOutcome> = None;
     let mut runs: Vec<RunResult> = Vec::new();
@@ -46,7 +57,7 @@ pub(crate) fn load(paths: &[PathBuf]) -> Result<(Option<StudyOutcome>, Vec<RunRe
             tell!("note: {} is given twice, but shown once", path.display());
             continue;
         }
-        match results::load(path)? {
+        match results::load_any(path)? {
             Saved::Run(run) => runs.push(*run),
             Saved::Study(_) if study.is_some() => {
                 return Err(Failure::input(format!("{}: is a second study", path.display()))

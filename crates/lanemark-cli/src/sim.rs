@@ -23,7 +23,8 @@ pub(crate) fn run(args: &SimArgs) -> Result<Outcome, Failure> {
     let settings = settings(&args.set)?;
     let system = assemble(&library, &args.system, &settings)?;
     let target_size = args.scale.size.unwrap_or(system.capacity());
-    let mut opened = opened::open(&library, &args.workload, Some(target_size))?;
+    let named = args.command.workload(args.workload.as_deref())?;
+    let mut opened = opened::open(&library, &named, Some(target_size))?;
     let assumed = opened.simulate();
     formats::tell_notes(&opened);
     let workload = scaled(opened.workload, &args.scale.scale())?;

@@ -131,3 +131,112 @@ fn an_assumed_bottleneck_stands_first_with_its_range() {
     given.extend(["--set", "platform.cpu.request_submit=2us"]);
     assert!(!words(&printed(&given, folder.path())).contains("request_submit = 2 us, 1.43"));
 }
+
+/// Samples of other programs' results, with the first test of each.
+const FOREIGN: [(&str, &str); 6] = [
+    ("crystaldiskmark-3.txt", "Seq read"),
+    ("crystaldiskmark-8.txt", "SEQ1M Q8T1 read"),
+    ("diskspd.txt", "RND8K Q8T4 R75W25"),
+    ("diskspd.xml", "RND8K Q8T4 R75W25"),
+    ("fio-3.txt", "reads"),
+    ("iometer.csv", "4 KiB; 67% read; random"),
+];
+
+fn foreign(name: &str) -> String {
+    let samples = project().join("crates/lanemark-formats/tests/foreign");
+    samples.join(name).to_str().unwrap().to_owned()
+}
+
+#[test]
+fn results_of_other_programs_stand_in_place_of_saved_ones() {
+    let folder = tempfile::tempdir().unwrap();
+    for (name, test) in FOREIGN {
+        let file = foreign(name);
+        let table = printed(&["import", &file, "--out", "saved.json"], folder.path());
+        assert!(table.lines().any(|line| line.starts_with(test)), "{name}: {table}");
+        // The saved result has the same figures as the file itself.
+        let compared = printed(&["compare", &file, "saved.json"], folder.path());
+        assert!(compared.contains(test) && compared.contains("1.00x"), "{name}: {compared}");
+        printed(&["report", &file, "--html", "page.html"], folder.path());
+        let page = std::fs::read_to_string(folder.path().join("page.html")).unwrap();
+        assert!(page.contains(test), "{name}");
+    }
+    let text = foreign("crystaldiskmark-8.txt");
+    let model = "samsung-950-pro-512gb@workstation-z170:m2";
+    let whatif = ["whatif", &text, "--model", model, "--port", "pcie-slot", "--no-interval"];
+    let told = printed(&whatif, folder.path());
+    assert!(told.contains("SEQ1M Q8T1 read") && told.contains("2097"), "{told}");
+    // What a text does not state is refused by name.
+    let terse = foreign("fio-terse-3.txt");
+    let refused = run(&["whatif", &terse, "--model", model, "--port", "pcie-slot"], folder.path());
+    let said = String::from_utf8(refused.stderr).unwrap();
+    assert!(refused.status.code() == Some(2) && said.contains("--pattern"), "{said}");
+}
+
+#[test]
+fn a_pipe_and_the_text_of_powershell_are_read() {
+    let folder = tempfile::tempdir().unwrap();
+    let text = std::fs::read_to_string(foreign("diskspd.txt")).unwrap();
+    let wide: Vec<u8> =
+        [0xff, 0xfe].into_iter().chain(text.encode_utf16().flat_map(u16::to_le_bytes)).collect();
+    std::fs::write(folder.path().join("wide.txt"), wide).unwrap();
+    for path in ["wide.txt", "-", "/dev/stdin"] {
+        let input = std::fs::File::open(foreign("diskspd.txt")).unwrap();
+        let output = Command::new(env!("CARGO_BIN_EXE_lanemark"))
+            .args(["import", path, "--no-save"])
+            .current_dir(folder.path())
+            .stdin(input)
+            .output()
+            .unwrap();
+        let table = String::from_utf8(output.stdout).unwrap();
+        assert!(table.contains("RND8K Q8T4 R75W25"), "{path}: {table}");
+    }
+}
+
+#[test]
+fn a_foreign_file_is_never_overwritten_by_a_result() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("mine.json");
+    std::fs::write(&file, fio(&json!(null))).unwrap();
+    let before = std::fs::read(&file).unwrap();
+    let output = run(&["import", &foreign("fio-3.txt"), "--out", "mine.json"], folder.path());
+    assert_eq!(output.status.code(), Some(3));
+    assert_eq!(std::fs::read(&file).unwrap(), before);
+}
+
+#[test]
+fn a_command_line_of_fio_is_a_workload() {
+    let folder = tempfile::tempdir().unwrap();
+    let system = "samsung-950-pro-512gb@workstation-z170:m2";
+    let fio = [
+        "fio",
+        "--name=a b",
+        "--rw=randread",
+        "--bs=4k",
+        "--iodepth=32",
+        "--ioengine=libaio",
+        "--direct=1",
+        "--size=1g",
+        "--io_size=16m",
+    ];
+    let mut words = vec!["sim", system, "--no-save", "--no-interval", "--json", "--"];
+    words.extend(fio);
+    let result: Value = serde_json::from_str(&printed(&words, folder.path())).unwrap();
+    let test = &result["tests"][0]["test"];
+    assert_eq!((&test["name"], &test["queue_depth"]), (&json!("a b"), &json!(32)));
+    // The same in quotes, as the workload of a command.
+    let line = "fio --name='a b' --rw=randread --bs=4k --iodepth=32 --ioengine=libaio --direct=1 --size=1g --io_size=16m";
+    let quoted = ["sim", system, line, "--no-save", "--no-interval", "--json"];
+    let again: Value = serde_json::from_str(&printed(&quoted, folder.path())).unwrap();
+    assert_eq!(again["tests"], result["tests"]);
+    for (words, says) in [
+        (vec!["sim", system, "--", "fio", "--rw=read", "job.fio"], "fio:3: `job.fio` is no option"),
+        (vec!["sim", system, "--", "dd", "if=x"], "is no command line of fio"),
+        (vec!["sim", system, "quick", "--", "fio", "--rw=read"], "cannot be used with"),
+        (vec!["sim", system, "--", "fio", "--rw=read", "--exec_prerun=true"], "exec_prerun"),
+    ] {
+        let output = run(&words, folder.path());
+        let said = String::from_utf8(output.stderr).unwrap();
+        assert!(output.status.code() == Some(2) && said.contains(says), "{words:?}: {said}");
+    }
+}

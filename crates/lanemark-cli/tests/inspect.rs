@@ -262,3 +262,52 @@ fn the_folder_of_a_capture_is_private_and_goes_with_any_signal() {
         assert_eq!(made(), None, "{signal} leaves it");
     }
 }
+
+#[test]
+fn a_list_of_another_tool_names_the_librarys_drives() {
+    let folder = tempfile::tempdir().unwrap();
+    let command = || Command::new(env!("CARGO_BIN_EXE_lanemark"));
+    let run = |arguments: &[&str]| command().args(arguments).stdin(Stdio::null()).output().unwrap();
+    let piped = |arguments: &[&str], path: &str| {
+        let input = fs::File::open(path).unwrap();
+        command().args(arguments).stdin(input).output().unwrap()
+    };
+    let smart = r#"{"json_format_version": [1, 0], "device": {"name": "/dev/nvme0", "protocol": "NVMe"},
+        "model_name": "WD_BLACK SN850X 1000GB", "user_capacity": {"bytes": 1000204886016},
+        "nvme_smart_health_information_log": {"temperature": 64, "percentage_used": 97, "media_errors": 3}}"#;
+    let list = r#"{"Devices": [{"DevicePath": "/dev/nvme1n1", "ModelNumber": "CT500P2SSD8", "PhysicalSize": 500107862016}]}"#;
+    let disks = r#"{"blockdevices": [{"name": "sda", "type": "disk", "size": 1000204886016, "model": "Samsung SSD 870 EVO 1TB"},
+        {"name": "sdb", "type": "disk", "size": 7, "model": "\u001b[2JUnknown\nthing"}]}"#;
+    for (name, content, says) in [
+        (
+            "smart.json",
+            smart,
+            &["library: wd-black-sn850x-1tb", "97% of the rated endurance", "3 media errors"][..],
+        ),
+        ("list.json", list, &["nvme1n1: CT500P2SSD8, 500.1 GB", "library: crucial-p2-500gb"]),
+        ("disks.json", disks, &["library: samsung-870-evo-1tb", "no drive of this model"]),
+    ] {
+        let path = folder.path().join(name);
+        std::fs::write(&path, content).unwrap();
+        let path = path.to_str().unwrap();
+        for arguments in [vec!["inspect", path], vec!["inspect", "--lspci", path]] {
+            let output = run(&arguments);
+            let shown = text(&output.stdout);
+            assert!(output.status.success(), "{name}: {}", text(&output.stderr));
+            for part in says {
+                assert!(shown.contains(part), "{name}: no {part} in {shown}");
+            }
+            // Nothing that a terminal obeys is shown.
+            assert!(!shown.contains('\u{1b}'), "{shown:?}");
+        }
+        let shown = piped(&["inspect", "-"], path);
+        assert!(text(&shown.stdout).contains(says[0]), "{name}: {}", text(&shown.stderr));
+        let json = run(&["inspect", path, "--json"]);
+        let drives: serde_json::Value = serde_json::from_slice(&json.stdout).unwrap();
+        assert!(drives[0]["model"].is_string(), "{drives}");
+        let refused = run(&["inspect", path, "--svg", "x.svg"]);
+        assert_eq!(refused.status.code(), Some(2), "{}", text(&refused.stderr));
+        let other = run(&["import", path, "--no-save"]);
+        assert!(text(&other.stderr).contains("lanemark inspect FILE"), "{}", text(&other.stderr));
+    }
+}

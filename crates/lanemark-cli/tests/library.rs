@@ -155,3 +155,38 @@ fn a_path_tells_requests_a_second_of_random_tests_and_explains_as_sim_does() {
     let simulated = printed(&["sim", system, test, "--no-interval", "--no-save"]);
     assert!(simulated.contains(explained.trim_end_matches('.')), "{explained}\n{simulated}");
 }
+
+#[test]
+fn a_part_of_a_name_an_alias_and_a_model_are_suggested_with_the_list() {
+    const DRIVE: &str = "samsung-970-evo-1tb";
+    for (system, workload, says) in [
+        ("970evo@workstation-z170:m2", "quick", "did you mean `samsung-970-evo-1tb`"),
+        ("CT1000MX500SSD1@workstation-z170:sata", "quick", "did you mean `crucial-mx500-1tb`?"),
+        ("samsung-970-evo-1tb@z170:m2", "quick", "did you mean `workstation-z170`?"),
+        ("samsung-970-evo-1tb@workstation-z170:m2", "cdm", "`crystaldiskmark-8`"),
+        ("samsung-970-evo-1tb@nowhere:m2", "quick", "lanemark library --kind platform"),
+    ] {
+        let said = refused(&["sim", system, workload]);
+        assert!(
+            said.contains(says) && said.contains("lanemark library --kind"),
+            "{system}: {said}"
+        );
+    }
+    let axis = [
+        "sweep",
+        "samsung-970-evo-1tb@workstation-z170:m2",
+        "--workload",
+        "quick:rnd4k-q32t1-read",
+        "--axis",
+        "qd=1,2",
+    ];
+    assert!(refused(&axis).contains("did you mean `queue_depth`?"));
+    // A drive without a port gets the ports that it fits, and no others.
+    let said = refused(&["sim", &format!("{DRIVE}@workstation-z170"), "quick"]);
+    for port in ["pcie-slot", "m2"] {
+        assert!(said.contains(&format!("{DRIVE}@workstation-z170:{port}")), "{said}");
+    }
+    assert!(!said.contains(":sata"), "{said}");
+    let said = refused(&["sim", "samsung-850-pro-1tb@workstation-z170", "quick"]);
+    assert!(said.contains("workstation-z170:sata") && !said.contains(":m2"), "{said}");
+}

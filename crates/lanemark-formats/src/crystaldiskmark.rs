@@ -6,11 +6,15 @@
 //!
 //! Not written: the comment, the drive's fill and the operating system, which a result does not contain.
 
+mod read;
+
 use std::fmt::Write as _;
 
 use lanemark_schema::result::{RunResult, Sample, Statistic, Target, TestResult};
 use lanemark_schema::text::shown;
 use lanemark_schema::workload::Average;
+
+pub(crate) use read::{is_ours, read};
 
 /// The line ends.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -6,6 +6,7 @@
 //!
 //! | file | contents |
 //! |---|---|
+//! | `command` | a command line as a job file |
 //! | `lines` | sections, comments, includes, the environment |
 //! | `number` | sizes and times |
 //! | `option` | every option with its treatment |
@@ -23,6 +24,7 @@
 //! or block device. All of them are errors.
 
 mod block;
+mod command;
 mod direction;
 mod job;
 mod lines;
@@ -42,6 +44,7 @@ use lanemark_schema::workload::{Average, Mix, Order, Pattern, Test, TestError, W
 
 use crate::error::{FormatError, FormatErrors, Kept};
 use block::Blocks;
+pub use command::{Command, command, is_command, words};
 use direction::Direction;
 use job::{Findings, Job};
 use number::Unit;

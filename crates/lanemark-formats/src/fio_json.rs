@@ -21,7 +21,7 @@ mod options;
 mod own;
 mod read;
 mod results;
-mod sampled;
+pub(crate) mod sampled;
 mod write;
 
 pub use draft::Supplied;

@@ -92,14 +92,44 @@ pub fn head(path: &Path, most: u64) -> io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// Returns the text of a regular file of up to `most` bytes. The file must be UTF-8.
+/// Returns the text of a regular file of up to `most` bytes. The file must be UTF-8, or UTF-16 with a byte order mark, as
+/// PowerShell writes the output of a program.
 pub fn text(path: &Path, most: u64) -> Result<String, LabError> {
     let name = path.display();
     let bytes = bytes(path, most)
         .map_err(|error| LabError::input(format!("{name}: can't be read: {error}")))?;
+    decoded(bytes).map_err(|message| {
+        let error = LabError::input(format!("{name}: {message}"));
+        match message.starts_with("is a picture") {
+            true => error.hint("give the text: CrystalDiskMark copies it with Ctrl+Shift+C"),
+            false => error,
+        }
+    })
+}
+
+/// Returns bytes as text, or the reason why they are none.
+fn decoded(bytes: Vec<u8>) -> Result<String, String> {
+    let mark = bytes.get(..2).map(|mark| (mark[0], mark[1]));
+    if let Some((0xff, 0xfe) | (0xfe, 0xff)) = mark {
+        let unit = |pair: &[u8]| {
+            let pair = [pair[0], pair[1]];
+            match mark {
+                Some((0xff, _)) => u16::from_le_bytes(pair),
+                _ => u16::from_be_bytes(pair),
+            }
+        };
+        return char::decode_utf16(bytes[2..].chunks_exact(2).map(unit))
+            .collect::<Result<String, _>>()
+            .map_err(|_| "is not text: it is not valid UTF-16".to_owned());
+    }
+    if [&b"\x89PNG"[..], b"\xff\xd8\xff", b"GIF8", b"BM"].iter().any(|mark| bytes.starts_with(mark))
+        && std::str::from_utf8(&bytes).is_err()
+    {
+        return Err("is a picture".to_owned());
+    }
     String::from_utf8(bytes).map_err(|error| {
         let at = error.utf8_error().valid_up_to();
-        LabError::input(format!("{name}: is not text: byte {at} is not valid UTF-8"))
+        format!("is not text: byte {at} is not valid UTF-8")
     })
 }
 
@@ -142,6 +172,20 @@ mod tests {
         {
             assert_eq!(is_piped(Path::new(path)), piped, "{path}");
         }
+    }
+
+    #[test]
+    fn text_of_powershell_is_decoded_and_a_picture_is_named() {
+        let wide = |text: &str| text.encode_utf16().flat_map(u16::to_le_bytes).collect::<Vec<u8>>();
+        let marked = [&[0xff, 0xfe][..], &wide("total: 1 µs\r\n")].concat();
+        assert_eq!(decoded(marked).unwrap(), "total: 1 µs\r\n");
+        let big = [0xfe, 0xff, 0x00, b'a', 0x20, 0xac, 0x00];
+        assert_eq!(decoded(big.to_vec()).unwrap(), "a€");
+        // Half a surrogate pair.
+        assert!(decoded(vec![0xff, 0xfe, 0x00, 0xd8]).unwrap_err().contains("UTF-16"));
+        assert_eq!(decoded(b"\x89PNG\r\n\x1a\n".to_vec()).unwrap_err(), "is a picture");
+        assert_eq!(decoded(b"BM is text".to_vec()).unwrap(), "BM is text");
+        assert!(decoded(vec![b'a', 0xff]).unwrap_err().contains("byte 1"));
     }
 
     #[test]

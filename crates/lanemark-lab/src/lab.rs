@@ -11,8 +11,11 @@ use std::time::{Duration, Instant};
 use lanemark_schema::result::{Calibration, Provenance, RunResult, Sample, Warning};
 use lanemark_schema::workload::Workload;
 use lanemark_sim::{Progress, RunLength};
+use lanemark_study::document::Context;
+use lanemark_study::library::Kind;
+use lanemark_study::platform::Platform;
 use lanemark_study::system::{NamedAt, SystemName};
-use lanemark_study::{Library, Location, StudyError, System};
+use lanemark_study::{Ledger, Library, Location, Overrides, StudyError, System};
 
 use crate::cancel::Cancel;
 use crate::error::LabError;
@@ -74,9 +77,42 @@ pub fn assemble(
     name: &str,
     settings: &[(Calibration, Location)],
 ) -> Result<System, LabError> {
-    let parts = SystemName::parse(name)?;
+    let parts = SystemName::parse(name).map_err(|error| without_port(library, name, error))?;
     let named_at = NamedAt::all(&Location::file(name));
     Ok(System::assemble(library, &parts, &named_at, name, settings)?)
+}
+
+/// Returns the error for a system without a port, `drive@platform`, with the ports that the drive fits. Other errors are
+/// returned unchanged.
+fn without_port(library: &Library, name: &str, error: StudyError) -> LabError {
+    let Some((drive, platform)) = name.split_once('@') else { return error.into() };
+    if platform.is_empty() || platform.contains([':', '+', '|']) || drive.contains(':') {
+        return error.into();
+    }
+    let ports = match platform_ports(library, platform) {
+        Ok(ports) => ports,
+        Err(error) => return error.into(),
+    };
+    if let Err(error) = library.open(Kind::Drive, drive) {
+        return error.into();
+    }
+    let fits = |port: &String| assemble(library, &format!("{name}:{port}"), &[]).is_ok();
+    let fitting: Vec<String> = ports.into_iter().filter(fits).collect();
+    let message = format!("`{name}` has no port");
+    LabError::input(message).hint(match fitting.as_slice() {
+        [] => format!("no port of {platform} takes {drive}; give another platform"),
+        ports => {
+            let systems: Vec<String> = ports.iter().map(|port| format!("{name}:{port}")).collect();
+            format!("it fits: {}", systems.join(", "))
+        }
+    })
+}
+
+fn platform_ports(library: &Library, platform: &str) -> Result<Vec<String>, StudyError> {
+    let (ledger, overrides) = (Ledger::default(), Overrides::default());
+    let context = Context { ledger: &ledger, overrides: &overrides };
+    let platform = Platform::read(&library.open(Kind::Platform, platform)?, context)?;
+    Ok(platform.ports.into_iter().map(|port| port.name).collect())
 }
 
 /// Parses a setting, `parameter=value`.

@@ -8,6 +8,7 @@
 //! | [`interfaces`] | the throughput of each SATA, SAS and PCIe interface |
 //! | [`machine`] | a real machine as a platform |
 //! | [`measured`] | the result of a measurement, with the path and the explanation |
+//! | [`foreign`] | results of other programs |
 //! | [`columns`] | results as columns for tabular formats |
 //! | [`interval`] | the uncertainty of a prediction: short runs with values drawn from their ranges |
 //! | [`ratings`] | rated drives compared with their ratings |
@@ -48,6 +49,7 @@ pub mod cancel;
 pub mod columns;
 pub mod error;
 pub mod event;
+pub mod foreign;
 pub mod input;
 pub mod interfaces;
 pub mod interval;

@@ -30,7 +30,8 @@ pub struct Opened {
     pub input: Option<(String, String)>,
 }
 
-/// Opens a workload: one of fio or Iometer if the name has such an extension, otherwise one of the library.
+/// Opens a workload: one of fio or Iometer if the name has such an extension, the jobs of a command line of fio, otherwise
+/// one of the library.
 ///
 /// # Errors
 /// Returns an error if the file or test does not exist, or if the file is invalid.
@@ -39,6 +40,9 @@ pub fn open(library: &Library, name: &str, target_size: Option<Bytes>) -> Result
         Some((file, test)) if is_foreign(file) => (file, Some(test)),
         _ => (name, None),
     };
+    if fio::is_command(name) {
+        return command_line(name, target_size);
+    }
     if !is_foreign(file) {
         let workload = workload::open(library, name)?;
         return Ok(Opened { workload, settings: None, notes: Vec::new(), input: None });
@@ -82,6 +86,16 @@ fn job_file(text: &str, file: &str, target_size: Option<Bytes>) -> Result<Opened
         notes: jobs.notes,
         input: None,
     })
+}
+
+/// Reads a command line of fio. In its errors a line is the number of a word.
+fn command_line(text: &str, target_size: Option<Bytes>) -> Result<Opened, LabError> {
+    const NAME: &str = "fio";
+    let command = fio::command(&fio::words(text, NAME)?, NAME)?;
+    let mut opened = job_file(&command.text, NAME, target_size)?;
+    opened.workload.name = "jobs of a command line of fio".to_owned();
+    opened.notes.extend(command.notes);
+    Ok(opened)
 }
 
 /// Returns the text of a file that a job file includes. The file must be in the job file's folder or below.

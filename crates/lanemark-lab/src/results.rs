@@ -11,9 +11,9 @@ use serde::de::{DeserializeOwned, IgnoredAny};
 use serde::{Deserialize, Serialize};
 
 use crate::error::LabError;
-use crate::input;
 use crate::reserved::Reserved;
 use crate::weight;
+use crate::{foreign, input};
 
 /// A saved result of either kind.
 pub enum Saved {
@@ -165,6 +165,25 @@ pub fn load(path: &Path) -> Result<Saved, LabError> {
     read_text(&path.display().to_string(), &input::text(path, input::RESULT_MAX)?)
 }
 
+/// Reads a saved result, or the result of another program in a format that is read.
+///
+/// # Errors
+/// Returns an error if the file cannot be read, or the error of [`read_any`].
+pub fn load_any(path: &Path) -> Result<Saved, LabError> {
+    read_any(&path.display().to_string(), &input::text(path, input::RESULT_MAX)?)
+}
+
+/// Reads a saved result, or the result of another program, from its text. Errors use the name `name`.
+///
+/// # Errors
+/// Returns the error of [`read_text`], or of the reader of the other program's format.
+pub fn read_any(name: &str, text: &str) -> Result<Saved, LabError> {
+    match foreign::run(name, text)? {
+        Some(run) => Ok(Saved::Run(Box::new(run))),
+        None => read_text(name, text),
+    }
+}
+
 /// Reads a saved result from its text. Errors use the name `name`.
 ///
 /// # Errors
@@ -243,13 +262,13 @@ pub fn read_fit(path: &Path) -> Result<FittedDrive, LabError> {
     })
 }
 
-/// Reads a saved run; `FILE#SYSTEM` is one system of a saved study.
+/// Reads a run, saved or of another program; `FILE#SYSTEM` is one system of a saved study.
 pub fn load_run(name: &str) -> Result<RunResult, LabError> {
     let (file, system) = match name.rsplit_once('#') {
         Some((file, system)) if !Path::new(name).exists() => (file, Some(system)),
         _ => (name, None),
     };
-    match (load(Path::new(file))?, system) {
+    match (load_any(Path::new(file))?, system) {
         (Saved::Run(run), None) => Ok(*run),
         (Saved::Run(_), Some(_)) => {
             Err(LabError::input(format!("{file}: is a single run and has no systems")))

@@ -108,8 +108,25 @@ const LISTED_MAX: usize = 12;
 /// The maximum number of suggested names.
 const SUGGESTED_MAX: usize = 3;
 
+/// Short words of this trade and of other programs, each with the word that names here contain.
+const ALIASES: [(&str, &str); 12] = [
+    ("cdm", "crystaldiskmark"),
+    ("kdm", "kdiskmark"),
+    ("qd", "queue_depth"),
+    ("iodepth", "queue_depth"),
+    ("depth", "queue_depth"),
+    ("numjobs", "threads"),
+    ("bs", "block"),
+    ("blocksize", "block"),
+    ("rw", "pattern"),
+    ("rwmixread", "read"),
+    ("size", "span"),
+    ("runtime", "duration"),
+];
+
 /// Returns up to three names that `name` may mean, the most likely first. These are the names that begin with `name`,
-/// otherwise the names that end in it after a dot, otherwise the names that differ by a few typing errors.
+/// otherwise the names that end in it after a dot, otherwise the names that contain it or all of its words, otherwise
+/// the names of which it is an alias, otherwise the names that differ by a few typing errors.
 pub fn nearest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Vec<&'a str> {
     let known: Vec<&str> = known.into_iter().collect();
     let ranked = |rank: &dyn Fn(&str) -> Option<usize>| {
@@ -131,9 +148,23 @@ pub fn nearest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Vec<
         let distance = strsim::damerau_levenshtein(name, candidate);
         (distance <= candidate.len().max(name.len()) / 2).then_some(distance)
     };
+    let (whole, words) = (letters(name), words(name));
+    let contained = |candidate: &str| {
+        let candidate_letters = letters(candidate);
+        let is_part = whole.len() > 2 && candidate_letters.contains(&whole);
+        let has_words =
+            || words.len() > 1 && words.iter().all(|word| candidate_letters.contains(word));
+        (is_part || has_words()).then_some(candidate.len())
+    };
+    let meant = |candidate: &str| {
+        let (_, word) = ALIASES.iter().find(|(alias, _)| *alias == whole)?;
+        candidate.contains(word).then_some(candidate.len())
+    };
     let mut found = ranked(&begun);
-    if found.is_empty() {
-        found = ranked(&ended);
+    for rank in [&ended as &dyn Fn(&str) -> Option<usize>, &contained, &meant] {
+        if found.is_empty() {
+            found = ranked(rank);
+        }
     }
     if found.is_empty() {
         found = ranked(&slipped);
@@ -142,6 +173,17 @@ pub fn nearest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Vec<
         found.retain(|(distance, _)| *distance <= least + least / 2);
     }
     found.into_iter().take(SUGGESTED_MAX).map(|(_, candidate)| candidate).collect()
+}
+
+/// Returns the letters and digits of a name in lower case, without separators.
+fn letters(name: &str) -> String {
+    name.chars().filter(|letter| letter.is_alphanumeric()).flat_map(char::to_lowercase).collect()
+}
+
+/// Returns the words of a name in lower case, without `ssd`, which models contain and names do not.
+fn words(name: &str) -> Vec<String> {
+    let words = name.split(|letter: char| !letter.is_alphanumeric()).map(letters);
+    words.filter(|word| !word.is_empty() && word != "ssd").collect()
 }
 
 /// Returns "`a`", "`a` or `b`", "`a`, `b` or `c`".
@@ -163,6 +205,20 @@ mod tests {
         let text = "a = 1\nµ = 2\n";
         let offset = text.find('2').unwrap();
         assert_eq!(Location::at("f.toml", text, offset).to_string(), "f.toml:2:5");
+    }
+
+    #[test]
+    fn a_part_of_a_name_its_words_and_an_alias_find_it() {
+        let drives = ["samsung-970-evo-1tb", "samsung-970-evo-plus-1tb", "samsung-980-pro-1tb"];
+        assert_eq!(nearest("970evo", drives), ["samsung-970-evo-1tb", "samsung-970-evo-plus-1tb"]);
+        assert_eq!(nearest("EVO 970 Plus", drives), ["samsung-970-evo-plus-1tb"]);
+        assert_eq!(nearest("980 PRO SSD", drives), ["samsung-980-pro-1tb"]);
+        assert_eq!(nearest("z170", ["workstation-z170", "amd-b450"]), ["workstation-z170"]);
+        let tests = ["crystaldiskmark-8-nvme", "crystaldiskmark-8", "quick"];
+        assert_eq!(nearest("cdm", tests), ["crystaldiskmark-8", "crystaldiskmark-8-nvme"]);
+        assert_eq!(nearest("qd", ["queue_depth", "threads", "block"]), ["queue_depth"]);
+        // Separators alone are no name.
+        assert!(nearest("--", ["a-b-c-d-e-f-g"]).is_empty());
     }
 
     #[test]

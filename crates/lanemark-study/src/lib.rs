@@ -8,6 +8,7 @@
 //! | [`plug`], [`system`] | drives in ports of a platform |
 //! | [`path`] | a system's hops with their ceilings, and its platform's tree |
 //! | [`inspected`] | an inspected machine as a platform file |
+//! | [`model_names`] | drives by the models that they report |
 //! | [`catalogue`] | the heads of library files, for a list of them |
 //! | [`ratings`] | `reference/drive-ratings.toml`: ratings of drives, and the model's figures for them |
 //! | [`sweep`] | one test on one system at many points: axes, points, rows of CSV |
@@ -28,6 +29,7 @@ pub mod host;
 pub mod inspected;
 pub mod library;
 pub mod links;
+pub mod model_names;
 pub mod origin;
 pub mod path;
 pub mod platform;

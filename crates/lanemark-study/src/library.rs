@@ -12,6 +12,7 @@ use include_dir::{Dir, include_dir};
 use crate::document::Document;
 use crate::error::{Location, StudyError};
 use crate::host;
+use crate::model_names::drives_of;
 
 static BUILT_IN: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/../../library");
 
@@ -184,7 +185,19 @@ impl Library {
         if !names.iter().any(|known| known == name) {
             let location = Location::file(format!("library/{folder}"));
             let known = names.iter().map(String::as_str);
-            return Err(StudyError::unknown(location, word, name, known));
+            let mut error = StudyError::unknown(location, word, name, known);
+            if kind == Kind::Drive
+                && let [first, ..] = drives_of(self, name, None).same.as_slice()
+            {
+                error = error.hint(format!("did you mean `{first}`?"));
+            }
+            if kind != Kind::Prior {
+                let end = |hint: &str| if hint.ends_with('?') { " " } else { "; " };
+                let hint = error.hint.take();
+                let hint = hint.map_or(String::new(), |hint| format!("{hint}{}", end(&hint)));
+                error.hint = Some(format!("{hint}`lanemark library --kind {word}` lists all"));
+            }
+            return Err(error);
         }
         let added = self.added.iter().find(|(own, known, _)| *own == kind && known == name);
         if let Some((.., file)) = added {

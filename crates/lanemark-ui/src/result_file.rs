@@ -82,10 +82,10 @@ pub fn read(bytes: Vec<u8>) -> Result<FileTold, LabError> {
     let text = String::from_utf8(bytes).map_err(|error| {
         let at = error.utf8_error().valid_up_to();
         LabError::input(format!("{NAME}: is not text: byte {at} is not valid UTF-8"))
-            .hint("use a .json file that `lanemark bench`, `sim` or `study` saved")
+            .hint("drop a result of Lanemark, fio, CrystalDiskMark, KDiskMark, diskspd or Iometer")
     })?;
     weight::check(NAME, &text, HISTOGRAMS_MAX)?;
-    let (title, runs) = match results::read_text(NAME, &text)? {
+    let (title, runs) = match results::read_any(NAME, &text)? {
         Saved::Run(run) => (run.workload.name.clone(), vec![(None, *run)]),
         Saved::Study(study) => {
             let runs = study.systems.into_iter().map(|one| (Some(one.label), one.run));

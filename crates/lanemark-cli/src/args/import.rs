@@ -11,7 +11,7 @@ use super::save::SaveArgs;
 
 #[derive(Debug, ClapArgs)]
 pub(crate) struct ImportArgs {
-    /// Output files of fio (--output-format=json+ or json), or folders, whose .json files are all read
+    /// Output files of fio, CrystalDiskMark, KDiskMark, diskspd or Iometer, or folders, whose .json files are all read
     #[arg(required = true, value_name = "FILE|FOLDER")]
     pub(crate) files: Vec<PathBuf>,
     /// Size of the file or device, for tests that do not state the span that they used

@@ -85,7 +85,7 @@ fn errors(job: &Value) -> Result<RequestErrors, String> {
 }
 
 /// Adds the figures of a clone.
-pub(super) fn add(sample: &mut Sample, other: &Sample) {
+pub(crate) fn add(sample: &mut Sample, other: &Sample) {
     let operations = (sample.operations() as f64, other.operations() as f64);
     sample.cpu = match (sample.cpu, other.cpu) {
         (Some(a), Some(b)) if operations.0 + operations.1 > 0.0 => {

@@ -173,7 +173,8 @@ struct Present {
 impl Present {
     fn read(args: &WhatIfAsked<'_>) -> Result<Self, LabError> {
         let named = args.from;
-        let is_result = named.ends_with(".json") || named.contains(".json#");
+        let is_file = || !named.contains('@') && Path::new(named).is_file();
+        let is_result = named.ends_with(".json") || named.contains(".json#") || is_file();
         if !is_result && !input::is_piped(Path::new(named)) {
             return Ok(Self { system: named.to_owned(), run: None });
         }

@@ -7,10 +7,11 @@
 //! Other programs print less than a distribution: some percentiles, only a mean, or a number of requests. A histogram
 //! records which of these it was made from ([`Detail`]), and returns no figure that its source does not contain.
 
+mod saved;
 mod steps;
 
 use hdrhistogram::Histogram;
-use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde::{Deserialize, Serialize};
 
 use steps::steps;
 
@@ -32,6 +33,8 @@ pub enum Detail {
     Distribution,
     /// Mean, minimum, maximum and the stated percentiles are known. The list of percentiles may be empty.
     Percentiles,
+    /// The mean is known, and the minimum and the maximum if the source states them.
+    Mean,
     /// Only the number of requests is known: their latencies were not measured.
     Count,
 }
@@ -85,6 +88,14 @@ impl LatencyHistogram {
         Self { detail: Detail::Percentiles, stated, ..histogram }
     }
 
+    /// Creates a histogram of `count` requests whose mean latency is known, in ns, and the minimum and the maximum as far
+    /// as the source states them.
+    pub fn from_mean(count: u64, mean_ns: f64, min_ns: Option<u64>, max_ns: Option<u64>) -> Self {
+        let ends = (min_ns.unwrap_or(u64::MAX), max_ns.unwrap_or(0));
+        let histogram = Self::from_bins([(mean_ns as u64, count)], mean_ns, ends);
+        Self { detail: Detail::Mean, ..histogram }
+    }
+
     /// Creates a histogram of `count` requests whose latencies were not measured.
     pub fn unmeasured(count: u64) -> Self {
         let histogram = Self::from_bins([(1, count)], 0.0, (u64::MAX, 0));
@@ -108,7 +119,7 @@ impl LatencyHistogram {
         &self.stated
     }
 
-    /// Returns whether mean, minimum and maximum are known: there are requests, and their latencies were measured.
+    /// Returns whether the mean is known: there are requests, and their latencies were measured.
     pub fn is_measured(&self) -> bool {
         self.count() > 0 && self.detail != Detail::Count
     }
@@ -145,10 +156,10 @@ impl LatencyHistogram {
     }
 
     /// Returns the bins with requests in ascending order: the middle of each in ns, and its number of requests. For
-    /// stated percentiles these are steps between them; there are no bins if the latencies were not measured.
+    /// stated percentiles these are steps between them; there are no bins if at most the mean is known.
     pub fn bins(&self) -> impl Iterator<Item = (u64, u64)> + '_ {
-        let measured = self.is_measured();
-        self.buckets.iter_recorded().filter(move |_| measured).map(|bin| {
+        let known = self.is_measured() && self.detail != Detail::Mean;
+        self.buckets.iter_recorded().filter(move |_| known).map(|bin| {
             let middle = self.buckets.median_equivalent(bin.value_iterated_to());
             (middle.clamp(self.min_ns, self.max_ns.max(self.min_ns)), bin.count_at_value())
         })
@@ -179,6 +190,7 @@ impl LatencyHistogram {
         }
         let detail = match (self.detail, other.detail) {
             (Detail::Count, _) | (_, Detail::Count) => Detail::Count,
+            (Detail::Mean, _) | (_, Detail::Mean) => Detail::Mean,
             (Detail::Distribution, Detail::Distribution) => Detail::Distribution,
             _ => Detail::Percentiles,
         };
@@ -194,9 +206,15 @@ impl LatencyHistogram {
                 all.dedup();
                 all.into_iter().filter_map(known).collect()
             }
-            Detail::Distribution | Detail::Count => Vec::new(),
+            Detail::Distribution | Detail::Mean | Detail::Count => Vec::new(),
         };
+        let ends = (self.min_ns().zip(other.min_ns()), self.max_ns().zip(other.max_ns()));
         self.merge_counts(other);
+        if detail == Detail::Mean {
+            // An end is known only if both parts state it.
+            self.min_ns = ends.0.map_or(u64::MAX, |(one, other)| one.min(other));
+            self.max_ns = ends.1.map_or(0, |(one, other)| one.max(other));
+        }
         self.detail = detail;
         let mixed = |(percent, (low, high)): (f64, (u64, u64))| {
             (percent, self.buckets.value_at_percentile(percent).clamp(low, high))
@@ -263,14 +281,16 @@ impl LatencyHistogram {
         self.is_measured().then(|| self.sum_ns / self.count() as f64)
     }
 
-    /// Returns the minimum in ns, if any latency was measured.
+    /// Returns the minimum in ns, if any latency was measured and the source states the minimum.
     pub fn min_ns(&self) -> Option<u64> {
-        self.is_measured().then_some(self.min_ns)
+        let known = self.detail != Detail::Mean || self.min_ns != u64::MAX;
+        (self.is_measured() && known).then_some(self.min_ns)
     }
 
-    /// Returns the maximum in ns, if any latency was measured.
+    /// Returns the maximum in ns, if any latency was measured and the source states the maximum.
     pub fn max_ns(&self) -> Option<u64> {
-        self.is_measured().then_some(self.max_ns)
+        let known = self.detail != Detail::Mean || self.max_ns != 0;
+        (self.is_measured() && known).then_some(self.max_ns)
     }
 
     /// Returns the support of a percentile: the number of requests whose latency reaches it. Absent if the percentile
@@ -293,7 +313,7 @@ impl LatencyHistogram {
         {
             return Some(latency);
         }
-        if self.detail == Detail::Count {
+        if matches!(self.detail, Detail::Count | Detail::Mean) {
             return None;
         }
         if self.detail == Detail::Percentiles {
@@ -313,6 +333,10 @@ impl LatencyHistogram {
     /// Checks that minimum, mean and maximum ascend, and that all three are absent if the histogram is empty.
     pub(super) fn check(&self, at: &At) -> Checked {
         counted(&at.key("count"), self.count())?;
+        within(&at.key("sum_ns"), self.mean_ns(), TIME_MAX_NS)?;
+        if let Some(greatest) = self.max_ns() {
+            within(&at.key("max_ns"), greatest as f64, TIME_MAX_NS)?;
+        }
         let (Some(least), Some(greatest)) = (self.min_ns(), self.max_ns()) else { return Ok(()) };
         if least > greatest {
             return at.key("min_ns").fail(least, format!("at most the maximum, {greatest}"));
@@ -326,101 +350,13 @@ impl LatencyHistogram {
         for (_, latency) in &self.stated {
             within(&at.key("stated_percentiles_ns"), *latency as f64, TIME_MAX_NS)?;
         }
-        within(&at.key("max_ns"), greatest as f64, TIME_MAX_NS)?;
-        within(&at.key("sum_ns"), self.mean_ns(), TIME_MAX_NS)
+        Ok(())
     }
 }
 
 impl Default for LatencyHistogram {
     fn default() -> Self {
         Self::new()
-    }
-}
-
-/// The histogram in JSON. The percentiles are for other readers.
-#[derive(Serialize, Deserialize)]
-struct Stored {
-    count: u64,
-    sum_ns: f64,
-    min_ns: Option<u64>,
-    max_ns: Option<u64>,
-    #[serde(skip_deserializing)]
-    mean_ns: f64,
-    #[serde(skip_deserializing)]
-    percentiles_ns: std::collections::BTreeMap<String, u64>,
-    /// Number of requests that support each percentile: the requests whose latency reaches it.
-    #[serde(skip_deserializing)]
-    percentiles_support: std::collections::BTreeMap<String, u64>,
-    /// Pairs of the maximum latency in a bucket and its count.
-    bins: Vec<(u64, u64)>,
-    /// Detail in which the latencies are known.
-    #[serde(default, skip_serializing_if = "Detail::is_distribution")]
-    detail: Detail,
-    /// Percentiles as another program stated them: per cent and ns.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    stated_percentiles_ns: Vec<(f64, u64)>,
-}
-
-/// Maximum number of percentiles that a result states; fio's own bound is 20.
-const STATED_MAX: usize = 1000;
-
-impl Serialize for LatencyHistogram {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let name = |percentile: f64| format!("{percentile:07.4}");
-        let stated = self.stated.iter().map(|(percentile, _)| *percentile);
-        let percentiles = PERCENTILES
-            .into_iter()
-            .chain(stated)
-            .filter_map(|percentile| Some((name(percentile), self.percentile_ns(percentile)?)));
-        let support = PERCENTILES.iter().filter_map(|&percentile| {
-            Some((name(percentile), self.support(percentile).filter(|&support| support > 0)?))
-        });
-        Stored {
-            count: self.count(),
-            sum_ns: self.sum_ns,
-            min_ns: self.min_ns(),
-            max_ns: self.max_ns(),
-            mean_ns: self.mean_ns(),
-            percentiles_ns: percentiles.collect(),
-            percentiles_support: support.collect(),
-            bins: self
-                .buckets
-                .iter_recorded()
-                .map(|bin| (bin.value_iterated_to(), bin.count_at_value()))
-                .collect(),
-            detail: self.detail,
-            stated_percentiles_ns: self.stated.clone(),
-        }
-        .serialize(serializer)
-    }
-}
-
-impl<'de> Deserialize<'de> for LatencyHistogram {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let stored = Stored::deserialize(deserializer)?;
-        let mut histogram = Self::new();
-        for (latency_ns, count) in stored.bins {
-            histogram.buckets.saturating_record_n(latency_ns, count);
-        }
-        if histogram.count() != stored.count {
-            return Err(serde::de::Error::custom(format!(
-                "a latency histogram states {} requests, but its bins contain {}",
-                stored.count,
-                histogram.count()
-            )));
-        }
-        if stored.stated_percentiles_ns.len() > STATED_MAX {
-            return Err(serde::de::Error::custom(format!(
-                "stated_percentiles_ns: more than {STATED_MAX} percentiles"
-            )));
-        }
-        histogram.detail = stored.detail;
-        histogram.stated = stored.stated_percentiles_ns;
-        histogram.sum_ns = stored.sum_ns;
-        histogram.min_ns = stored.min_ns.unwrap_or(u64::MAX);
-        histogram.max_ns = stored.max_ns.unwrap_or(0);
-        histogram.check(&At::of("latency")).map_err(serde::de::Error::custom)?;
-        Ok(histogram)
     }
 }
 
@@ -563,6 +499,30 @@ mod tests {
         assert!(PERCENTILES.iter().all(|&percentile| one.percentile_ns(percentile).is_none()));
         let text = serde_json::to_string(&one).unwrap();
         assert_eq!(serde_json::from_str::<LatencyHistogram>(&text).unwrap(), one);
+    }
+
+    #[test]
+    fn of_a_mean_only_the_mean_and_the_stated_ends_are_known() {
+        let one = LatencyHistogram::from_mean(2_000, 46_780.0, None, Some(900_000));
+        assert_eq!((one.count(), one.bins().count(), one.deviation_ns()), (2_000, 0, 0.0));
+        assert_eq!(
+            (one.mean_known_ns(), one.min_ns(), one.max_ns()),
+            (Some(46_780.0), None, Some(900_000))
+        );
+        assert!(PERCENTILES.iter().all(|&percentile| one.percentile_ns(percentile).is_none()));
+        let text = serde_json::to_string(&one).unwrap();
+        assert_eq!(serde_json::from_str::<LatencyHistogram>(&text).unwrap(), one);
+        // A sum has the mean of both, and no end that one of them lacks.
+        let mut sum = ramp(2_000);
+        sum.merge(&one);
+        assert_eq!(
+            (sum.detail(), sum.min_ns(), sum.max_ns()),
+            (Detail::Mean, None, Some(2_000_000))
+        );
+        assert_eq!(sum.percentile_ns(50.0), None);
+        let hostile = text.replace("93560000.0", "-93560000.0");
+        assert_ne!(hostile, text);
+        assert!(serde_json::from_str::<LatencyHistogram>(&hostile).is_err());
     }
 
     #[test]

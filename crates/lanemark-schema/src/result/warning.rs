@@ -114,6 +114,31 @@ pub enum Warning {
         /// The bottleneck and the value.
         limit: AssumedLimit,
     },
+    /// Another program states only the mean of the latencies of a test, and its ends if at all.
+    OnlyMeans {
+        /// Name of the test.
+        test: String,
+    },
+    /// Another program states rates, and neither the time nor the number of requests.
+    RatesOnly {
+        /// Name of the program.
+        program: String,
+        /// The time whose requests are counted at the stated rates.
+        #[serde(rename = "time_ns")]
+        time: Duration,
+    },
+    /// Each figure of another program is the best of its runs.
+    BestOfRuns {
+        /// Name of the program.
+        program: String,
+        /// Number of runs, if it is stated.
+        runs: Option<u32>,
+    },
+    /// A value of an imported file is not kept, or was computed.
+    Imported {
+        /// The value and what became of it.
+        note: String,
+    },
     /// Another program counted requests and did not measure their latencies.
     NoLatencies {
         /// Name of the test.
@@ -353,6 +378,7 @@ impl Warning {
             | Self::CoreWait { test, .. }
             | Self::NotDelivered { test, .. }
             | Self::NoLatencies { test }
+            | Self::OnlyMeans { test }
             | Self::AssumedLimit { test, .. }
             | Self::OptionsContradict { test, .. }
             | Self::NotStated { test, .. }
@@ -456,7 +482,15 @@ impl Warning {
                 "run longer: percentiles and maximum are lower bounds, because these requests are not included"
             }
             Self::FromPercentiles { .. } => {
-                "run fio with --output-format=json+ to record all of them"
+                "run fio with --output-format=json+ to record all of them; other programs print no more"
+            }
+            Self::OnlyMeans { .. } => "no percentile is shown, because the source states none",
+            Self::RatesOnly { .. } => {
+                "rates and mean latencies are as stated; counts and bytes follow from them"
+            }
+            Self::Imported { .. } => "`lanemark import` has options for values that a file lacks",
+            Self::BestOfRuns { .. } => {
+                "expect a mean or a median of the same drive to be lower, and its latency higher"
             }
             Self::AssumedLimit { limit, .. } => limit.advice(),
             Self::NoLatencies { .. } => "run fio without gtod_reduce, disable_lat and disable_clat",

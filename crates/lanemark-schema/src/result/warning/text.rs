@@ -65,6 +65,19 @@ impl fmt::Display for Warning {
                 )
             }
             Self::AssumedLimit { test, limit } => write!(f, "{test}: {limit}"),
+            Self::OnlyMeans { test } => {
+                write!(f, "{test}: of the latencies at most mean, minimum and maximum are known")
+            }
+            Self::RatesOnly { program, time } => {
+                write!(f, "{program} states rates and no counts: each test counts {time} of them")
+            }
+            Self::Imported { note } => write!(f, "{note}"),
+            Self::BestOfRuns { program, runs: Some(runs) } => {
+                write!(f, "each figure is the best of {program}'s {runs} runs")
+            }
+            Self::BestOfRuns { program, runs: None } => {
+                write!(f, "each figure is the best of {program}'s runs")
+            }
             Self::NoLatencies { test } => write!(f, "{test}: latencies were not measured"),
             Self::OptionsContradict { test, what } => write!(f, "{test}: {what}"),
             Self::NotStated { test, what, option } => {

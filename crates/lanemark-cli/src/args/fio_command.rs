@@ -1,0 +1,38 @@
+//! A command line of fio as the workload, after `--`.
+
+use clap::Args as ClapArgs;
+use lanemark_formats::fio;
+
+use crate::failure::Failure;
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct FioCommandArgs {
+    /// A command line of fio in place of the workload: -- fio --rw=randread --bs=4k
+    #[arg(last = true, value_name = "FIO COMMAND", conflicts_with = "workload")]
+    fio_command: Vec<String>,
+}
+
+impl FioCommandArgs {
+    /// Returns the command line as a workload's name, or else `named`.
+    pub(crate) fn workload(&self, named: Option<&str>) -> Result<String, Failure> {
+        let text = match self.fio_command.as_slice() {
+            [] => return Ok(named.unwrap_or_default().to_owned()),
+            [whole] => whole.clone(),
+            words => words.iter().map(|word| quoted(word)).collect::<Vec<_>>().join(" "),
+        };
+        match fio::is_command(&text) {
+            true => Ok(text),
+            false => Err(Failure::input(format!("`{text}` is no command line of fio"))
+                .hint("write -- fio --rw=randread --bs=4k, or name a workload")),
+        }
+    }
+}
+
+/// Returns a word as a shell reads it back.
+fn quoted(word: &str) -> String {
+    let plain = |letter: char| letter.is_ascii_alphanumeric() || "-_=./:,%+@".contains(letter);
+    match !word.is_empty() && word.chars().all(plain) {
+        true => word.to_owned(),
+        false => format!("'{}'", word.replace('\'', r"'\''")),
+    }
+}

@@ -1,0 +1,349 @@
+//! The texts of CrystalDiskMark 3 and later and of KDiskMark, as a result.
+//!
+//! A line has a kind of test, its size, depth and threads as far as the version prints them, MB/s, and in later versions
+//! requests a second and the mean latency. Versions before 7 name the direction in the line, later ones in a section.
+//! Sizes that a version does not print are those of its documentation: a sequential request has 1 MiB, and 128 KiB with
+//! several queues (versions 4 to 6).
+//!
+//! CrystalDiskMark's MB are 10^6 bytes, and each of its figures is the best of the runs. KDiskMark's MB/s are KiB/s
+//! divided by 1000, so its throughput is computed from its requests a second. In its mixed tests a figure is the mean of
+//! both directions, weighted by their shares, which is no rate of the test; these tests are not read.
+
+use lanemark_schema::result::{LatencyHistogram, Sample, Warning};
+use lanemark_schema::units::{Bytes, Duration, Ratio};
+use lanemark_schema::workload::Pattern;
+
+use crate::error::{FormatError, shown};
+use crate::stated::{RATES_FOR, StatedRun, StatedTest, direction, nanoseconds, of_mean, time};
+use crate::words::{between, number, size, whole};
+
+/// The ratio of the bytes of KDiskMark's requests to its MB/s.
+const KIB_AS_KB: f64 = 1.024;
+/// Difference between MB/s and requests a second that rounding explains.
+const SLACK: f64 = 0.01;
+
+/// The program that wrote a text.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Program {
+    CrystalDiskMark,
+    KDiskMark,
+    Lanemark,
+}
+
+/// A line of figures.
+struct Line<'t> {
+    label: &'t str,
+    megabytes: f64,
+    iops: Option<f64>,
+    latency_us: Option<f64>,
+}
+
+/// The directions of a test.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Directions {
+    Read,
+    Write,
+    /// Both, with the share of reads if it is printed.
+    Mix(Option<Ratio>),
+}
+
+/// Returns whether the text contains a line of figures.
+pub(crate) fn is_ours(text: &str) -> bool {
+    text.lines().take(200).any(|line| figures(line).is_some_and(|line| kind(line.label).is_some()))
+}
+
+/// Reads the text. `file` is its name in errors.
+///
+/// # Errors
+/// Returns an error if a line of figures cannot be read, with its number.
+pub(crate) fn read(text: &str, file: &str) -> Result<StatedRun, FormatError> {
+    let (program, name) = program(text);
+    if program == Program::Lanemark && text.contains("(simulated)]") {
+        let error = FormatError::file(file, "is an export of a simulated result");
+        return Err(error.hint("give the result that it was made from"));
+    }
+    let mut run = StatedRun::new(file, &name);
+    let measured = text.lines().find_map(measure_time);
+    let span = text.lines().find_map(test_size);
+    let old = program == Program::CrystalDiskMark
+        && ["3.", "2.", "1."].iter().any(|major| name.contains(&format!(" {major}")));
+    let mut section = None;
+    let (mut mixed_left, mut by_document, mut from_iops) = (0, false, false);
+    for (index, raw) in text.lines().enumerate() {
+        let line = raw.trim_start_matches(['>', ' ', '\t', '\u{feff}']);
+        if let Some(found) = section_of(line) {
+            section = Some(found);
+            continue;
+        }
+        let Some(line) = figures(line) else { continue };
+        let Some(sequential) = kind(line.label) else { continue };
+        let wrong = |message: String| FormatError::at(file, index as u64 + 1, message);
+        let directions = directions(&line, section)
+            .ok_or_else(|| wrong(format!("`{}`: reads or writes?", shown(line.label))))?;
+        if program == Program::KDiskMark && matches!(directions, Directions::Mix(_)) {
+            mixed_left += 1;
+            continue;
+        }
+        let queues = after(line.label, &["q", "qd"]);
+        let printed = block(line.label);
+        by_document |= printed.is_none();
+        let block = printed.unwrap_or(if queues.unwrap_or(1) > 1 { 131_072 } else { 1 << 20 });
+        let by_requests = line.iops.map(|iops| iops * block as f64);
+        let mut bytes = line.megabytes * 1e6;
+        if let Some(by_requests) = by_requests.filter(|bytes| *bytes > 0.0)
+            && bytes > 0.0
+        {
+            let ratio = by_requests / bytes;
+            if program == Program::KDiskMark && (ratio / KIB_AS_KB - 1.0).abs() < SLACK {
+                bytes = by_requests;
+                from_iops = true;
+            } else if (ratio - 1.0).abs() > SLACK && line.iops.is_some_and(|iops| iops > 20.0) {
+                let (label, percent) = (shown(line.label.trim()), (ratio - 1.0) * 100.0);
+                run.note(&format!(
+                    "{label}: its IOPS give {percent:+.1}% of its MB/s, and both are kept"
+                ));
+            }
+        }
+        let requests = line.iops.unwrap_or(bytes / block as f64);
+        let elapsed = measured.unwrap_or(RATES_FOR);
+        let sample = sample(bytes, requests, &line, directions, elapsed).map_err(wrong)?;
+        run.add(StatedTest {
+            pattern: Some(if sequential { Pattern::Sequential } else { Pattern::Uniform }),
+            block: Some(Bytes(block)),
+            read_share: match directions {
+                Directions::Read => Some(Ratio::ONE),
+                Directions::Write => Some(Ratio::ZERO),
+                Directions::Mix(share) => share,
+            },
+            threads: Some(after(line.label, &["t"]).unwrap_or(1)),
+            queue_depth: Some(queues.unwrap_or(1)),
+            span,
+            duration: measured,
+            ..StatedTest::new(test_name(sequential, block, &line, directions, old), sample)
+        })?;
+    }
+    let runs = text.lines().find_map(runs);
+    if program == Program::CrystalDiskMark {
+        run.warnings.push(Warning::BestOfRuns { program: name.clone(), runs });
+    }
+    let time = measured.unwrap_or(RATES_FOR);
+    run.warnings.push(Warning::RatesOnly { program: name, time });
+    if mixed_left > 0 {
+        run.note(&format!(
+            "{mixed_left} mixed tests are omitted: their figures are means of both directions and no rates"
+        ));
+    }
+    if from_iops {
+        run.note("its MB/s are KiB/s divided by 1000; the throughput is computed from its IOPS");
+    }
+    if by_document {
+        run.note("sizes of sequential requests are those of the program's documentation");
+    }
+    if text.contains("<0Fill>") || text.contains("<All 0x00>") {
+        run.note("its data are zeros, which some drives compress");
+    }
+    let (mut drive, mut date) = (None, None);
+    for line in text.lines() {
+        let Some((key, value)) = line.trim_start_matches(['>', ' ', '\t']).split_once(':') else {
+            continue;
+        };
+        match key.trim() {
+            "Test" => drive = between(value, "[", "]"),
+            "Date" => date = Some(value),
+            _ => {}
+        }
+    }
+    run.path = drive.and_then(|drive| path(drive, program));
+    if let Some(date) = date {
+        run.note_local_time(date);
+    }
+    Ok(run)
+}
+
+/// Returns the program, and its name with the version.
+fn program(text: &str) -> (Program, String) {
+    for line in text.lines().take(20) {
+        let line = line.trim_matches(['>', ' ', '\t', '\u{feff}']);
+        if line.starts_with("Lanemark ") && line.contains("in the layout of CrystalDiskMark") {
+            let name = line.split(',').next().unwrap_or("Lanemark");
+            return (Program::Lanemark, name.to_owned());
+        }
+        if let Some(rest) = line.strip_prefix("KDiskMark") {
+            let version = between(rest, "(", ")").unwrap_or_default();
+            return (Program::KDiskMark, format!("KDiskMark {version}").trim().to_owned());
+        }
+        if let Some(rest) = line.strip_prefix("CrystalDiskMark") {
+            let version = rest.split_whitespace().next().unwrap_or_default();
+            return (
+                Program::CrystalDiskMark,
+                format!("CrystalDiskMark {version}").trim().to_owned(),
+            );
+        }
+    }
+    (Program::CrystalDiskMark, "CrystalDiskMark".to_owned())
+}
+
+/// Reads `LABEL: N MB/s [N IOPS] <N us>`.
+fn figures(line: &str) -> Option<Line<'_>> {
+    let at = line.find(" MB/s")?;
+    let (label, rate) = line[..at].rsplit_once(':')?;
+    let (megabytes, rest) = number(rate)?;
+    if !rest.trim().is_empty() {
+        return None;
+    }
+    let figure = |text: Option<&str>| text.and_then(number).map(|(number, _)| number);
+    let rest = &line[at..];
+    Some(Line {
+        label,
+        megabytes,
+        iops: figure(between(rest, "[", " IOPS]")),
+        latency_us: figure(between(rest, "<", " us>")),
+    })
+}
+
+/// Returns whether the label names a sequential test; `None` if it names no test.
+fn kind(label: &str) -> Option<bool> {
+    let word = label.trim_start_matches(['>', ' ', '\t']).get(..3)?;
+    let sequential = word.eq_ignore_ascii_case("seq");
+    let random = word.eq_ignore_ascii_case("ran") || word.eq_ignore_ascii_case("rnd");
+    (sequential || random).then_some(sequential)
+}
+
+/// Returns the section that a line begins: `[Read]`, `[Mix] Read 70%/Write 30%`.
+fn section_of(line: &str) -> Option<Directions> {
+    let (name, rest) = line.strip_prefix('[')?.split_once(']')?;
+    match name.trim() {
+        "Read" => Some(Directions::Read),
+        "Write" => Some(Directions::Write),
+        "Mix" => {
+            let percent = rest.find(|letter: char| letter.is_ascii_digit());
+            let percent = percent.and_then(|at| number(&rest[at..]));
+            let share = percent.and_then(|(percent, _)| Ratio::new(percent / 100.0));
+            Some(Directions::Mix(share))
+        }
+        _ => None,
+    }
+}
+
+/// Returns the directions of a line in a section.
+fn directions(line: &Line<'_>, section: Option<Directions>) -> Option<Directions> {
+    let label = line.label.to_ascii_lowercase();
+    match section {
+        _ if label.contains("read") => Some(Directions::Read),
+        _ if label.contains("write") => Some(Directions::Write),
+        section => section,
+    }
+}
+
+/// Returns the number after one of `names` and `=`: 32 of `(Q= 32,T= 1)`.
+fn after(label: &str, names: &[&str]) -> Option<u32> {
+    let label = label.to_ascii_lowercase();
+    let mut parts = label.split('=');
+    let mut before = parts.next()?;
+    for part in parts {
+        let name = before.rsplit(|letter: char| !letter.is_ascii_alphabetic()).next()?;
+        if names.contains(&name) {
+            return whole(part).filter(|count| *count > 0);
+        }
+        before = part;
+    }
+    None
+}
+
+/// Returns the size of a label's requests, such as `4KiB`, `1 MiB` or `512KB`.
+fn block(label: &str) -> Option<u64> {
+    let before = label.split('(').next()?;
+    let digit = before.find(|letter: char| letter.is_ascii_digit())?;
+    let (bytes, _) = size(&before[digit..], false)?;
+    let is_sector = |bytes: &u64| *bytes > 0 && bytes.is_multiple_of(512) && *bytes <= 64 << 20;
+    Some(bytes as u64).filter(is_sector)
+}
+
+/// Returns a test's name, as the library's workloads have it.
+fn test_name(
+    sequential: bool,
+    block: u64,
+    line: &Line<'_>,
+    directions: Directions,
+    old: bool,
+) -> String {
+    let direction = match directions {
+        Directions::Read => "read",
+        Directions::Write => "write",
+        Directions::Mix(_) => "mix",
+    };
+    let size = match block {
+        _ if block.is_multiple_of(1 << 20) => format!("{}M", block >> 20),
+        _ => format!("{}K", block as f64 / 1024.0),
+    };
+    let queues = after(line.label, &["q", "qd"]).unwrap_or(1);
+    match (old, sequential, queues) {
+        (true, true, _) => format!("Seq {direction}"),
+        (true, false, 1) => format!("{size} {direction}"),
+        (true, false, queues) => format!("{size} QD{queues} {direction}"),
+        (false, ..) => {
+            let kind = if sequential { "SEQ" } else { "RND" };
+            let threads = after(line.label, &["t"]).unwrap_or(1);
+            format!("{kind}{size} Q{queues}T{threads} {direction}")
+        }
+    }
+}
+
+fn sample(
+    bytes_per_second: f64,
+    requests_per_second: f64,
+    line: &Line<'_>,
+    directions: Directions,
+    elapsed: Duration,
+) -> Result<Sample, String> {
+    let seconds = elapsed.as_seconds();
+    let latency_ns = line.latency_us.and_then(|us| nanoseconds(us, 1e3));
+    let latency = |count: u64| -> LatencyHistogram { of_mean(count, latency_ns, None, None) };
+    let (bytes, requests) = (bytes_per_second * seconds, requests_per_second * seconds);
+    let side = direction(bytes, requests, latency)?;
+    let mut sample = Sample { elapsed, ..Sample::empty() };
+    match directions {
+        Directions::Read => sample.reads = side,
+        Directions::Write => sample.writes = side,
+        Directions::Mix(_) => sample.unified = side,
+    }
+    Ok(sample)
+}
+
+/// Returns the time of a run in a line such as `Time: Measure 5 sec / Interval 5 sec`.
+fn measure_time(line: &str) -> Option<Duration> {
+    let (_, rest) = line.split_once("Measure")?;
+    let (seconds, rest) = number(rest.trim_start_matches([':', ' ']))?;
+    let fits = rest.trim_start().starts_with("sec") && seconds >= 1.0;
+    time(seconds, 1.0).ok().filter(|_| fits)
+}
+
+/// Returns the size of the test's file in a line such as `Test: 1 GiB (x5)`.
+fn test_size(line: &str) -> Option<Bytes> {
+    let (bytes, rest) = size(test_line(line)?, false)?;
+    let fits = rest.trim_start().starts_with(['(', '[']) && (1e6..1e15).contains(&bytes);
+    fits.then_some(Bytes(bytes as u64))
+}
+
+/// Returns the number of runs in a line such as `Test: 1 GiB (x5)`.
+fn runs(line: &str) -> Option<u32> {
+    let (_, rest) = test_line(line)?.split_once("(x")?;
+    whole(rest).filter(|runs| (1..=1000).contains(runs))
+}
+
+fn test_line(line: &str) -> Option<&str> {
+    let rest = line.trim_start_matches(['>', ' ', '\t']).strip_prefix("Test")?;
+    rest.trim_start().strip_prefix(':')
+}
+
+/// Returns the target of a text: a drive letter, or the path of Lanemark's export.
+fn path(text: &str, program: Program) -> Option<String> {
+    match program {
+        Program::Lanemark => Some(text.rsplit_once(", ").map_or(text, |(path, _)| path).to_owned()),
+        Program::CrystalDiskMark => {
+            let letter = text.split_once(':')?.0;
+            (letter.len() == 1).then(|| format!("{letter}:"))
+        }
+        Program::KDiskMark => None,
+    }
+}

@@ -1,0 +1,95 @@
+//! A machine's drives as its administrator's tools list them: models, sizes, wear and temperature.
+//!
+//! | file | contents |
+//! |---|---|
+//! | `described` | a drive, and values of its description |
+//! | `nvme_list` | `nvme list`, its table and `-o json` |
+//! | `smartctl` | `smartctl -j`, of one drive |
+//! | `lsblk` | `lsblk -J` |
+//! | `lstopo` | `lstopo --of xml`, with the PCI bridges above each drive |
+//!
+//! Values that a tool does not print are absent.
+
+mod described;
+mod lsblk;
+mod lstopo;
+mod nvme_list;
+mod smartctl;
+
+use serde_json::Value;
+
+use crate::error::FormatError;
+use described::DRIVES_MAX;
+pub use described::DescribedDrive;
+
+/// Returns whether the text is a list of drives that [`read`] reads.
+pub fn is_ours(text: &str) -> bool {
+    let text = text.trim_start_matches('\u{feff}').trim_start();
+    match text.starts_with('{') {
+        true => ["\"Devices\"", "\"json_format_version\"", "\"blockdevices\""]
+            .iter()
+            .any(|key| text.contains(key)),
+        false => lstopo::is_ours(text) || nvme_list::is_table(text),
+    }
+}
+
+/// Reads the drives in the output of a tool. `file` is its name in errors.
+///
+/// # Errors
+/// Returns an error if the text is no such output, or if it lists no drive.
+pub fn read(text: &str, file: &str) -> Result<Vec<DescribedDrive>, FormatError> {
+    let text = text.trim_start_matches('\u{feff}');
+    let mut drives = if lstopo::is_ours(text) {
+        lstopo::read(text).map_err(|(line, message)| FormatError::at(file, line, message))?
+    } else if nvme_list::is_table(text) {
+        nvme_list::table(text)
+    } else {
+        let root: Value = serde_json::from_str(text).map_err(|error| {
+            FormatError::at(file, error.line() as u64, format!("is no JSON: {error}")).hint(HINT)
+        })?;
+        if let Some(devices) = root.get("blockdevices") {
+            lsblk::read(devices)
+        } else if let Some(devices) = root.get("Devices") {
+            nvme_list::json(devices)
+        } else if root.get("json_format_version").is_some() {
+            smartctl::read(&root)
+        } else {
+            return Err(FormatError::file(file, "lists no drives").hint(HINT));
+        }
+    };
+    if drives.is_empty() {
+        return Err(FormatError::file(file, "lists no drives").hint(HINT));
+    }
+    if drives.len() > DRIVES_MAX {
+        let message = format!("lists {} drives; at most {DRIVES_MAX} are read", drives.len());
+        return Err(FormatError::file(file, message));
+    }
+    drives.iter_mut().for_each(DescribedDrive::judge);
+    Ok(drives)
+}
+
+const HINT: &str = "give the output of `nvme list`, `nvme list -o json`, `smartctl -j -a`, `lsblk -J -O` or `lstopo --of xml`";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_lists_no_drive_is_an_error() {
+        for text in [
+            "",
+            "{}",
+            "{\"Devices\": []}",
+            "{\"Devices\": 7}",
+            "{\"blockdevices\": [{\"name\": 3, \"type\": \"disk\"}, 5, null]}",
+            "{\"json_format_version\": [1, 0], \"smartctl\": {}}",
+            "{\"blockdevices\":",
+            "<topology><object type=\"Machine\"/></topology>",
+            "<topology>",
+        ] {
+            assert!(read(text, "f").is_err(), "{text}");
+        }
+        let deep = format!("{{\"blockdevices\": {}", "[".repeat(100_000));
+        assert!(read(&deep, "f").is_err());
+    }
+}

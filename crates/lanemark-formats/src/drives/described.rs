@@ -1,0 +1,77 @@
+//! A drive as a tool describes it, and the values of such descriptions.
+
+use serde::Serialize;
+use serde_json::Value;
+
+/// Maximum number of drives of a file.
+pub(super) const DRIVES_MAX: usize = 10_000;
+/// Maximum length of a name or model.
+pub(super) const TEXT_MAX: usize = 200;
+
+/// A drive as a tool describes it.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct DescribedDrive {
+    /// The kernel's name, `nvme0n1`.
+    pub name: Option<String>,
+    /// Model that the drive reports.
+    pub model: Option<String>,
+    /// Firmware revision.
+    pub firmware: Option<String>,
+    /// Size of the drive.
+    pub size_bytes: Option<u64>,
+    /// The unit of addressing.
+    pub sector_bytes: Option<u64>,
+    /// Whether the drive has platters.
+    pub rotational: Option<bool>,
+    /// The interface, `nvme`, `sata`, `usb`.
+    pub transport: Option<String>,
+    /// The speed of the link and its maximum, as the tool prints them: `3.0 Gb/s` of `6.0 Gb/s`.
+    pub link: Option<(String, String)>,
+    /// PCI functions and bridges from the processor to the drive, each with the rate of its link in GB/s, 10^9 bytes a
+    /// second.
+    pub pci: Vec<(String, Option<f64>)>,
+    /// Temperature in °C.
+    pub temperature: Option<f64>,
+    /// Used share of the rated endurance in per cent; it may exceed 100.
+    pub endurance_used: Option<f64>,
+    /// Observations that need attention, as text.
+    pub findings: Vec<String>,
+}
+
+impl DescribedDrive {
+    /// Adds the findings that follow from the values of any tool.
+    pub(super) fn judge(&mut self) {
+        if let Some(used) = self.endurance_used.filter(|used| *used >= 90.0) {
+            self.findings.push(format!("{used:.0}% of the rated endurance is used"));
+        }
+        if let Some((now, most)) = &self.link
+            && gigabits(now).zip(gigabits(most)).is_some_and(|(now, most)| now < most)
+        {
+            self.findings.push(format!("the link runs at {now}, and the drive allows {most}"));
+        }
+    }
+}
+
+/// Returns the Gb/s of `6.0 Gb/s`.
+fn gigabits(text: &str) -> Option<f64> {
+    text.split_whitespace().next()?.parse().ok()
+}
+
+/// Returns a text of a JSON value, without surrounding space.
+pub(super) fn text(value: Option<&Value>) -> Option<String> {
+    let text: String = value?.as_str()?.trim().chars().take(TEXT_MAX).collect();
+    (!text.is_empty()).then_some(text)
+}
+
+/// Returns a count of a JSON value; lsblk prints numbers as texts in old versions.
+pub(super) fn count(value: Option<&Value>) -> Option<u64> {
+    let value = value?;
+    value.as_u64().or_else(|| value.as_str()?.trim().parse().ok())
+}
+
+/// Returns the kernel's name of a device's path, `nvme0n1` of `/dev/nvme0n1`.
+pub(super) fn device_name(path: &str) -> Option<String> {
+    let name = path.trim().rsplit('/').next()?;
+    let is_name = |letter: char| letter.is_ascii_alphanumeric() || "-_.!:".contains(letter);
+    (!name.is_empty() && name.len() <= 64 && name.chars().all(is_name)).then(|| name.to_owned())
+}

@@ -1,0 +1,62 @@
+//! `lsblk -J`: a tree of block devices, of which the disks are read. Columns that were not requested are absent.
+
+use serde_json::Value;
+
+use super::described::{DescribedDrive, count, device_name, text};
+use crate::words::size;
+
+pub(super) fn read(devices: &Value) -> Vec<DescribedDrive> {
+    let list = devices.as_array().map_or(&[][..], Vec::as_slice);
+    let disks = list.iter().filter(|one| {
+        let kind = one.get("type").and_then(Value::as_str);
+        // A list without the column of types has the disks at its top.
+        kind.is_none_or(|kind| kind == "disk")
+    });
+    disks.filter_map(disk).collect()
+}
+
+fn disk(one: &Value) -> Option<DescribedDrive> {
+    let name = text(one.get("name").or(one.get("kname"))).and_then(|name| device_name(&name))?;
+    // Bytes with -b, otherwise 931.5G: powers of 1024, rounded.
+    let bytes = one.get("size").and_then(|value| {
+        count(Some(value)).or_else(|| Some(size(value.as_str()?.trim(), false)?.0 as u64))
+    });
+    let flag = |key: &str| match one.get(key)? {
+        Value::Bool(flag) => Some(*flag),
+        Value::String(text) => Some(text == "1"),
+        _ => None,
+    };
+    Some(DescribedDrive {
+        name: Some(name),
+        model: text(one.get("model")),
+        firmware: text(one.get("rev")),
+        size_bytes: bytes.filter(|bytes| *bytes > 0),
+        sector_bytes: count(one.get("log-sec")),
+        rotational: flag("rota"),
+        transport: text(one.get("tran")),
+        ..DescribedDrive::default()
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn disks_are_read_and_their_parts_are_not() {
+        let all = serde_json::json!([
+            {"name": "nvme0n1", "type": "disk", "size": "931.5G", "model": "A 1TB", "rota": false, "tran": "nvme",
+             "children": [{"name": "nvme0n1p1", "type": "part"}]},
+            {"name": "sda", "type": "disk", "size": 4_000_787_030_016_u64, "rota": "1", "log-sec": "512"},
+            {"name": "loop0", "type": "loop", "size": 7}, {"type": "disk"}, "x",
+        ]);
+        let drives = read(&all);
+        assert_eq!(drives.len(), 2);
+        assert_eq!((drives[0].rotational, drives[1].rotational), (Some(false), Some(true)));
+        assert_eq!(drives[0].size_bytes.map(|bytes| bytes >> 30), Some(931));
+        assert_eq!(
+            (drives[1].size_bytes, drives[1].sector_bytes),
+            (Some(4_000_787_030_016), Some(512))
+        );
+    }
+}

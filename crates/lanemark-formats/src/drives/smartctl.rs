@@ -1,0 +1,100 @@
+//! `smartctl -j`: the identity of one drive, and its health as far as it was requested (`-a`).
+
+use serde_json::Value;
+
+use super::described::{DescribedDrive, count, device_name, text};
+
+pub(super) fn read(root: &Value) -> Vec<DescribedDrive> {
+    let at = |path: &[&str]| path.iter().try_fold(root, |value, key| value.get(key));
+    let figure = |path: &[&str]| at(path).and_then(Value::as_f64).filter(|value| *value >= 0.0);
+    let model = text(at(&["model_name"])).or_else(|| text(at(&["scsi_model_name"])));
+    let name = text(at(&["device", "name"])).and_then(|path| device_name(&path));
+    if model.is_none() && name.is_none() {
+        return Vec::new();
+    }
+    const NVME: &str = "nvme_smart_health_information_log";
+    let nvme = |key: &str| figure(&[NVME, key]);
+    let temperature = figure(&["temperature", "current"]).or_else(|| nvme("temperature"));
+    let mut findings = Vec::new();
+    if at(&["smart_status", "passed"]) == Some(&Value::Bool(false)) {
+        findings.push("the drive reports that it is failing".to_owned());
+    }
+    let warned = ["warning", "op_limit_max"].iter().find_map(|key| {
+        figure(&["nvme_composite_temperature_threshold", key]).or(figure(&["temperature", key]))
+    });
+    if let Some((now, limit)) = temperature.zip(warned)
+        && now >= limit
+    {
+        findings.push(format!("{now:.0} °C, and the drive warns from {limit:.0} °C"));
+    }
+    for (key, words) in [
+        ("warning_temp_time", "min above its warning temperature since it was made"),
+        ("critical_comp_time", "min above its critical temperature since it was made"),
+        ("media_errors", "media errors"),
+    ] {
+        if let Some(number) = nvme(key).filter(|number| *number > 0.0) {
+            findings.push(format!("{number:.0} {words}"));
+        }
+    }
+    if let Some((spare, least)) = nvme("available_spare").zip(nvme("available_spare_threshold"))
+        && spare <= least
+    {
+        findings
+            .push(format!("{spare:.0}% of the spare blocks are left, the limit is {least:.0}%"));
+    }
+    let speed = |key: &str| text(at(&["interface_speed", key, "string"]));
+    vec![DescribedDrive {
+        name,
+        model,
+        firmware: text(at(&["firmware_version"])),
+        size_bytes: count(at(&["user_capacity", "bytes"]))
+            .or_else(|| count(at(&["nvme_total_capacity"]))),
+        sector_bytes: count(at(&["logical_block_size"])),
+        rotational: figure(&["rotation_rate"]).map(|rate| rate > 0.0),
+        transport: text(at(&["device", "protocol"])).map(|name| name.to_lowercase()),
+        link: speed("current").zip(speed("max")),
+        pci: Vec::new(),
+        temperature,
+        endurance_used: nvme("percentage_used")
+            .or_else(|| figure(&["endurance_used", "current_percent"])),
+        findings,
+    }]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn heat_wear_and_a_slow_link_are_findings() {
+        let drive = serde_json::json!({
+            "json_format_version": [1, 0], "device": {"name": "/dev/nvme0", "protocol": "NVMe"},
+            "model_name": "A 1TB", "user_capacity": {"bytes": 1_000_204_886_016_u64},
+            "nvme_composite_temperature_threshold": {"warning": 77},
+            "nvme_smart_health_information_log": {
+                "temperature": 78, "percentage_used": 104, "warning_temp_time": 431, "media_errors": 0,
+                "available_spare": 9, "available_spare_threshold": 10},
+        });
+        let one = read(&drive).remove(0);
+        assert_eq!((one.temperature, one.endurance_used), (Some(78.0), Some(104.0)));
+        let all = one.findings.join("\n");
+        for part in ["78 °C", "431 min above its warning", "9% of the spare"] {
+            assert!(all.contains(part), "no {part} in {all}");
+        }
+        assert!(!all.contains("media"));
+        let sata = serde_json::json!({"json_format_version": [1, 0], "model_name": "B", "rotation_rate": 7200,
+            "interface_speed": {"max": {"string": "6.0 Gb/s"}, "current": {"string": "3.0 Gb/s"}}});
+        let one = super::super::read(&sata.to_string(), "f").unwrap().remove(0);
+        assert_eq!((one.rotational, one.findings.len()), (Some(true), 1));
+        assert!(one.findings[0].contains("3.0 Gb/s"));
+    }
+
+    #[test]
+    fn values_of_a_wrong_kind_are_absent() {
+        let drive = serde_json::json!({"json_format_version": 1, "model_name": "A", "temperature": "hot",
+            "nvme_smart_health_information_log": [], "user_capacity": {"bytes": -5}, "rotation_rate": null});
+        let one = read(&drive).remove(0);
+        assert_eq!((one.temperature, one.size_bytes, one.rotational), (None, None, None));
+        assert!(one.findings.is_empty());
+    }
+}

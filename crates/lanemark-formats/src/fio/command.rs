@@ -1,0 +1,218 @@
+//! fio's command line as a job file: `fio --name=a --rw=randread --bs=4k`.
+//!
+//! Options before the first `--name` are global, and each `--name` begins a job. Options of fio itself that change no
+//! request, such as `--output`, are needless. A value follows after `=` or as the next word, with one dash or two before
+//! the name, as fio accepts it. A command line without `--name`, which fio refuses, is one job.
+
+use super::option;
+use crate::error::{FormatError, FormatErrors, Kept, Note, shown};
+
+/// Maximum number of words.
+const WORDS_MAX: usize = 10_000;
+
+/// Options of a job that have no value.
+const FLAGS: [&str; 9] = [
+    "time_based",
+    "stonewall",
+    "wait_for_previous",
+    "group_reporting",
+    "thread",
+    "new_group",
+    "exitall",
+    "exitall_on_error",
+    "norandommap",
+];
+
+/// Options of fio itself that change no request, and whether each has a value.
+const NEEDLESS: [(&str, bool); 16] = [
+    ("output", true),
+    ("output-format", true),
+    ("terse-version", true),
+    ("eta", true),
+    ("eta-interval", true),
+    ("eta-newline", true),
+    ("status-interval", true),
+    ("max-jobs", true),
+    ("alloc-size", true),
+    ("idle-prof", true),
+    ("aux-path", true),
+    ("minimal", false),
+    ("append-terse", false),
+    ("readonly", false),
+    ("bandwidth-log", false),
+    ("warnings-fatal", false),
+];
+
+/// A command line as a job file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Command {
+    /// The job file. The number of a line is the number of the word that it is made of.
+    pub text: String,
+    /// Options of fio itself that have no effect here.
+    pub notes: Vec<Note>,
+}
+
+/// Returns whether the words begin with the program fio, also after `sudo`.
+pub fn is_command(text: &str) -> bool {
+    let mut words = text.split_whitespace().skip_while(|word| *word == "sudo");
+    let first = words.next().unwrap_or_default();
+    (first == "fio" || first.ends_with("/fio")) && words.next().is_some()
+}
+
+/// Reads the words of a command line. `file` is its name in errors, in which a line is the number of a word.
+///
+/// # Errors
+/// Returns an error for each word that is neither an option of fio nor its value.
+pub fn command(words: &[String], file: &str) -> Result<Command, FormatErrors> {
+    let mut faults = Vec::new();
+    let mut notes = Vec::new();
+    let begin = words.iter().position(|word| word != "sudo").unwrap_or(0);
+    if words.len() > WORDS_MAX {
+        let message = format!("has {} words; at most {WORDS_MAX} are read", words.len());
+        return Err(FormatError::file(file, message).into());
+    }
+    let has_name = |word: &String| {
+        let option = word.trim_start_matches('-');
+        word.starts_with('-') && (option == "name" || option.starts_with("name="))
+    };
+    let mut lines = vec![String::new(); words.len().max(begin + 1)];
+    lines[begin] = if words.iter().any(has_name) { "[global]" } else { "[fio]" }.to_owned();
+    let mut at = begin + 1;
+    while at < words.len() {
+        let line = at;
+        let word = &words[at];
+        at += 1;
+        let wrong = |message: String| FormatError::at(file, line as u64 + 1, message);
+        let Some(option) = word.strip_prefix("--").or_else(|| word.strip_prefix('-')) else {
+            faults.push(wrong(format!("`{}` is no option", shown(word))).hint(
+                "a job file is a workload of its own: give its name instead of the command line",
+            ));
+            continue;
+        };
+        let (name, mut value) = match option.split_once('=') {
+            Some((name, value)) => (name, Some(value.to_owned())),
+            None => (option, None),
+        };
+        let own = NEEDLESS.iter().find(|(known, _)| *known == name);
+        let takes = own.map_or(!FLAGS.contains(&name), |(_, takes)| *takes);
+        if value.is_none() && takes && words.get(at).is_some_and(|next| !next.starts_with('-')) {
+            value = Some(words[at].clone());
+            at += 1;
+        }
+        if own.is_some() {
+            notes.push(Note {
+                file: file.to_owned(),
+                line: line as u64 + 1,
+                option: name.to_owned(),
+                kept: Kept::Needless,
+                reason: "it changes no request".to_owned(),
+            });
+            continue;
+        }
+        let unusable = |text: &str| text.contains(['\n', '\r', ';', '#']);
+        if value.as_deref().is_some_and(unusable) {
+            faults.push(wrong(format!("`{}` has a character of comments", shown(word))));
+            continue;
+        }
+        lines[line] = match (name, value) {
+            ("name", Some(name)) if !name.is_empty() && !name.contains([']', '[']) => {
+                format!("[{name}]")
+            }
+            ("name", _) => {
+                faults.push(wrong(format!("`{}`: a job needs a name", shown(word))));
+                continue;
+            }
+            _ if option::find(name).is_none() => {
+                let error = wrong(format!("`--{}` is no option that is known", shown(name)));
+                faults.push(match option::nearest(name) {
+                    Some(near) => error.hint(format!("did you mean --{near}?")),
+                    None => error.hint("`fio --showcmd` of fio does the reverse"),
+                });
+                continue;
+            }
+            (name, Some(value)) => format!("{name}={value}"),
+            (name, None) => name.to_owned(),
+        };
+    }
+    if !faults.is_empty() {
+        return Err(FormatErrors(faults));
+    }
+    Ok(Command { text: lines.join("\n"), notes })
+}
+
+/// Returns the words of a command line as a shell separates them. Quotes, a backslash and continued lines are resolved;
+/// variables and substitutions are not.
+///
+/// # Errors
+/// Returns an error if a quote has no end.
+pub fn words(text: &str, file: &str) -> Result<Vec<String>, FormatError> {
+    let (mut all, mut word, mut quote) = (Vec::new(), None::<String>, None::<char>);
+    let mut letters = text.chars();
+    while let Some(letter) = letters.next() {
+        match (quote, letter) {
+            (Some(end), letter) if letter == end => quote = None,
+            (None, '\'' | '"') => {
+                quote = Some(letter);
+                word.get_or_insert_default();
+            }
+            (None | Some('"'), '\\') => match letters.next() {
+                Some('\n') => {}
+                Some(next) => word.get_or_insert_default().push(next),
+                None => {}
+            },
+            (None, letter) if letter.is_whitespace() => all.extend(word.take()),
+            (_, letter) => word.get_or_insert_default().push(letter),
+        }
+        if all.len() > WORDS_MAX {
+            return Err(FormatError::file(file, format!("has more than {WORDS_MAX} words")));
+        }
+    }
+    if quote.is_some() {
+        return Err(FormatError::file(file, "a quote has no end"));
+    }
+    all.extend(word);
+    Ok(all)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn text(line: &str) -> String {
+        command(&words(line, "fio").unwrap(), "fio").unwrap().text
+    }
+
+    #[test]
+    fn options_before_the_first_name_are_global() {
+        let all =
+            text("fio --bs=4k --direct 1 --name=a --rw=randread --time_based --name b -rw=read");
+        let lines: Vec<&str> = all.lines().filter(|line| !line.is_empty()).collect();
+        assert_eq!(
+            lines,
+            ["[global]", "bs=4k", "direct=1", "[a]", "rw=randread", "time_based", "[b]", "rw=read"]
+        );
+        assert_eq!(text("sudo /usr/bin/fio --rw=read"), "\n[fio]\nrw=read");
+    }
+
+    #[test]
+    fn quotes_and_continued_lines_are_resolved() {
+        let all = words("fio --name='a b' \\\n --filename=\"/dev/x\" c\\ d ''", "fio").unwrap();
+        assert_eq!(all, ["fio", "--name=a b", "--filename=/dev/x", "c d", ""]);
+        assert!(words("fio 'a", "fio").is_err());
+        assert!(is_command("fio --rw=read") && is_command("sudo /opt/fio -rw=read"));
+        assert!(!is_command("fio") && !is_command("fiord --rw=read") && !is_command(""));
+    }
+
+    #[test]
+    fn a_word_that_is_no_option_is_an_error_at_its_number() {
+        let error =
+            |line: &str| command(&words(line, "fio").unwrap(), "fio").unwrap_err().to_string();
+        assert!(error("fio --name=a job.fio").starts_with("fio:3: `job.fio`"));
+        assert!(error("fio --rx=read").starts_with("fio:2: `--rx`"));
+        assert!(error("fio --client=host --rw=read").contains("--client"));
+        assert!(error("fio --name=a;b --rw=read").contains("comments"));
+        assert!(error("fio --name --rw=read").contains("needs a name"));
+        let own = command(&words("fio --output=x.txt --minimal --rw=read", "f").unwrap(), "f");
+        assert_eq!(own.unwrap().notes.len(), 2);
+    }
+}

@@ -1,0 +1,465 @@
+//! fio's normal output: a line for each job with its options, then the figures of each job.
+//!
+//! ```text
+//! a: (g=0): rw=randread, bs=(R) 4096B-4096B, …, ioengine=libaio, iodepth=32
+//! a: (groupid=0, jobs=1): err= 0: pid=1: Mon Jul  3 22:30:33 2023
+//!   read: IOPS=9999, BW=39.1MiB/s (41.0MB/s)(391MiB/10001msec)
+//!     clat (usec): min=60, max=900, avg=95.10, stdev=20.00
+//!     clat percentiles (usec):
+//!      |  1.00th=[   70], 50.00th=[   92]
+//!      issued rwts: total=100000,0,0,0 short=0,0,0,0 dropped=0,0,0,0
+//! ```
+//!
+//! Version 2 prints `read : io=1024.0MB, bw=150208KB/s, iops=37552, runt=  6981msec`, and its KB are 1024 bytes. The
+//! numbers of requests are those of the line `issued`, and the bytes follow from them if all requests have one size.
+//! With `--status-interval` the figures are repeated, and the last ones are the result.
+//!
+//! Not stated: the path and size of the target, whether the page cache was bypassed, and the kind of random offsets, which
+//! are taken as independent.
+
+use std::collections::HashMap;
+
+use lanemark_schema::result::{Sample, Warning};
+use lanemark_schema::units::Duration;
+
+use super::options::Options;
+use super::parts::{Latencies, add_clone, best, errors};
+use crate::error::{FormatError, shown};
+use crate::stated::{StatedRun, StatedTest, cpu, direction, nanoseconds, time};
+use crate::words::{number, size, suffixed, whole};
+
+/// Maximum number of jobs of a run, with their clones.
+const JOBS_MAX: usize = 100_000;
+/// The place of reads and writes together among an entry's directions.
+const MIXED: usize = 3;
+/// Difference between the bytes of all requests and the rounded size in the text that rounding explains.
+const ROUNDED: f64 = 0.02;
+
+/// A direction as printed, before its requests are known.
+#[derive(Clone, Debug, Default)]
+struct Side {
+    bytes: f64,
+    elapsed: Duration,
+    iops: f64,
+    completion: Latencies,
+    whole: Latencies,
+}
+
+/// The kinds of latencies that a line of percentiles belongs to.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Submission,
+    Completion,
+    Whole,
+    Flush,
+}
+
+/// The figures of one entry, `a: (groupid=0, jobs=1): err= 0`.
+#[derive(Debug, Default)]
+struct Entry {
+    line: u64,
+    name: String,
+    group: u32,
+    jobs: u32,
+    errno: u32,
+    date: String,
+    /// Reads, writes, trims, both together.
+    sides: [Option<Side>; 4],
+    flushes: Option<Latencies>,
+    /// Issued reads, writes, trims and flushes.
+    issued: Option<[f64; 4]>,
+    cpu: Option<(f64, f64)>,
+}
+
+/// Returns whether a line begins an entry of the normal output.
+pub(crate) fn is_ours(text: &str) -> bool {
+    text.lines().any(|line| entry(line, 1).is_some())
+}
+
+/// Reads the text. `file` is its name in errors.
+///
+/// # Errors
+/// Returns an error if a figure cannot be read, with its line.
+pub(crate) fn read(text: &str, file: &str) -> Result<StatedRun, FormatError> {
+    let version = text.lines().map(str::trim).find(|line| is_version(line)).unwrap_or("fio");
+    let mut run = StatedRun::new(file, version);
+    let mut reader = Reader::default();
+    for (index, line) in text.lines().enumerate() {
+        reader
+            .line(line.trim_end(), index as u64 + 1, &mut run)
+            .map_err(|(line, message)| FormatError::at(file, line, message))?;
+    }
+    reader.end_run(&mut run).map_err(|(line, message)| FormatError::at(file, line, message))?;
+    if reader.snapshots > 0 {
+        run.note("earlier figures of the same run (--status-interval) are omitted");
+    }
+    if !reader.date.is_empty() {
+        run.note_local_time(&reader.date);
+    }
+    let mut engines = reader.engines;
+    engines.sort();
+    engines.dedup();
+    run.engine = (!engines.is_empty()).then(|| engines.join(" and "));
+    Ok(run)
+}
+
+fn is_version(line: &str) -> bool {
+    line.strip_prefix("fio-").is_some_and(|rest| rest.starts_with(|one: char| one.is_ascii_digit()))
+}
+
+/// An error with its line.
+type Wrong = (u64, String);
+
+#[derive(Default)]
+struct Reader {
+    options: Vec<Options>,
+    /// The finished entries of the run.
+    entries: Vec<Entry>,
+    entry: Option<Entry>,
+    side: Option<usize>,
+    /// Kind and unit in ns of the percentiles that follow.
+    percentiles: Option<(Kind, f64)>,
+    in_flushes: bool,
+    /// Whether the figures of the run have ended once.
+    ended: bool,
+    snapshots: usize,
+    date: String,
+    engines: Vec<String>,
+}
+
+impl Reader {
+    fn line(&mut self, line: &str, at: u64, run: &mut StatedRun) -> Result<(), Wrong> {
+        if let Some(options) = Options::read(line) {
+            // Options after figures begin another run.
+            self.end_entry();
+            if !self.entries.is_empty() {
+                self.end_run(run)?;
+            }
+            if self.options.len() >= JOBS_MAX {
+                return Err((at, format!("more than {JOBS_MAX} jobs")));
+            }
+            self.options.push(options);
+        } else if line.starts_with("Run status group") {
+            self.end_entry();
+            self.ended = true;
+        } else if let Some(entry) = entry(line, at) {
+            self.end_entry();
+            if self.ended {
+                // The same run, printed again.
+                self.entries.clear();
+                self.snapshots += 1;
+                self.ended = false;
+            }
+            if self.entries.len() >= JOBS_MAX {
+                return Err((at, format!("more than {JOBS_MAX} jobs")));
+            }
+            self.entry = Some(entry);
+        } else {
+            self.figures(line.trim_start()).map_err(|message| (at, message))?;
+        }
+        Ok(())
+    }
+
+    /// Reads a line of an entry.
+    fn figures(&mut self, text: &str) -> Result<(), String> {
+        let Some(entry) = &mut self.entry else { return Ok(()) };
+        if let Some((place, side)) = side(text)? {
+            entry.sides[place] = Some(side);
+            (self.side, self.percentiles, self.in_flushes) = (Some(place), None, false);
+        } else if text.starts_with("fsync/fdatasync") {
+            (self.percentiles, self.in_flushes) = (None, true);
+        } else if let Some(head) = percentiles_head(text) {
+            self.percentiles = Some(head);
+        } else if let Some(list) = text.strip_prefix('|') {
+            let Some((kind, unit)) = self.percentiles else { return Ok(()) };
+            if let Some(own) = latencies_of(entry, self.side, self.in_flushes, kind) {
+                own.percentiles.extend(percentiles(list, unit)?);
+                if own.percentiles.len() > 1000 {
+                    return Err("more than 1000 percentiles".to_owned());
+                }
+            }
+        } else if let Some((kind, ends)) = ends(text)? {
+            if let Some(own) = latencies_of(entry, self.side, self.in_flushes, kind) {
+                own.ends = Some(ends);
+            }
+        } else if let Some(rest) = text.strip_prefix("issued") {
+            entry.issued = issued(rest);
+        } else if text.starts_with("cpu ") {
+            let percent = |name: &str| Some(number(text.split_once(name)?.1)?.0);
+            entry.cpu = percent("usr=").zip(percent("sys="));
+        }
+        Ok(())
+    }
+
+    fn end_entry(&mut self) {
+        self.entries.extend(self.entry.take());
+        (self.side, self.percentiles, self.in_flushes) = (None, None, false);
+    }
+
+    /// Makes tests of the entries, and forgets them with their options.
+    fn end_run(&mut self, run: &mut StatedRun) -> Result<(), Wrong> {
+        self.end_entry();
+        let entries = std::mem::take(&mut self.entries);
+        let options = std::mem::take(&mut self.options);
+        self.ended = false;
+        let mut by_name: HashMap<(u32, &str), &Options> = HashMap::new();
+        // The first job of each group, and whether the others are like it.
+        let mut groups: HashMap<u32, (&Options, bool)> = HashMap::new();
+        for one in &options {
+            by_name.entry((one.group, &one.name)).or_insert(one);
+            let (first, alike) = groups.entry(one.group).or_insert((one, true));
+            *alike &= one.is_like(first);
+        }
+        let mut entries_of: HashMap<u32, usize> = HashMap::new();
+        for entry in &entries {
+            *entries_of.entry(entry.group).or_default() += 1;
+        }
+        // The number of a job's test, for its clones.
+        let mut tests: HashMap<(u32, String), usize> = HashMap::new();
+        for entry in &entries {
+            let wrong = |message: String| (entry.line, message);
+            let own = by_name.get(&(entry.group, entry.name.as_str())).copied();
+            let alike = groups.get(&entry.group).is_none_or(|(_, alike)| *alike);
+            let is_sum = !alike && entries_of.get(&entry.group) == Some(&1) && entry.jobs > 1;
+            let sample = entry.sample(own.filter(|_| !is_sum)).map_err(wrong)?;
+            let key = (entry.group, entry.name.clone());
+            if let Some(&at) = tests.get(&key) {
+                add_clone(&mut run.tests[at], &sample);
+                continue;
+            }
+            let mut test = StatedTest::new(shown(&entry.name), sample);
+            test.threads = Some(entry.jobs);
+            let contradiction = match own {
+                _ if is_sum => Some("the entry is a sum of unlike jobs".to_owned()),
+                Some(own) => own.contradiction(&test.sample),
+                None => None,
+            };
+            match (own, contradiction) {
+                (_, Some(what)) => {
+                    run.warnings.push(Warning::OptionsContradict { test: test.name.clone(), what });
+                }
+                (Some(own), None) => own.describe(&mut test),
+                (None, None) => {}
+            }
+            self.engines.extend(own.and_then(|own| own.engine.clone()));
+            self.engines.dedup();
+            if self.date.is_empty() {
+                self.date.clone_from(&entry.date);
+            }
+            tests.insert(key, run.tests.len());
+            run.add(test).map_err(|error| (entry.line, error.message))?;
+        }
+        Ok(())
+    }
+}
+
+/// Returns the latencies that a line is about.
+fn latencies_of(
+    entry: &mut Entry,
+    side: Option<usize>,
+    in_flushes: bool,
+    kind: Kind,
+) -> Option<&mut Latencies> {
+    match (kind, in_flushes) {
+        (Kind::Flush, true) => Some(entry.flushes.get_or_insert_default()),
+        (Kind::Completion, false) => Some(&mut entry.sides[side?].as_mut()?.completion),
+        (Kind::Whole, false) => Some(&mut entry.sides[side?].as_mut()?.whole),
+        _ => None,
+    }
+}
+
+impl Entry {
+    fn sample(&self, options: Option<&Options>) -> Result<Sample, String> {
+        let mut sample =
+            Sample { errors: errors(self.errno), complete: self.errno == 0, ..Sample::empty() };
+        for (place, side) in self.sides.iter().enumerate() {
+            let Some(side) = side else { continue };
+            let issued = self.issued.map(|issued| match place {
+                MIXED => issued[..3].iter().sum(),
+                _ => issued[place],
+            });
+            let block = options.and_then(|options| options.block(place));
+            let (bytes, count) = side.counts(issued, block);
+            let known = best(&side.whole, &side.completion);
+            let result = direction(bytes, count, |count| known.histogram(count))?;
+            match place {
+                0 => sample.reads = result,
+                1 => sample.writes = result,
+                2 => sample.trims = result,
+                _ => sample.unified = result,
+            }
+            sample.elapsed = sample.elapsed.max(side.elapsed);
+        }
+        if let (Some(flushes), Some(issued)) = (&self.flushes, self.issued) {
+            sample.flushes = direction(0.0, issued[3], |count| flushes.histogram(count))?;
+        }
+        // The percentages of several clones are shares of a time that is not printed.
+        if let (Some((user, system)), 1) = (self.cpu, self.jobs) {
+            sample.cpu = cpu(&sample, user, system);
+        }
+        Ok(sample)
+    }
+}
+
+impl Side {
+    /// Returns bytes and number of requests: of the issued requests if they agree with the rounded size, or else of the
+    /// rounded size and the requests a second.
+    fn counts(&self, issued: Option<f64>, block: Option<f64>) -> (f64, f64) {
+        let by_rate = self.iops * self.elapsed.as_seconds();
+        let near = |one: f64, other: f64| (one - other).abs() <= ROUNDED * other.max(1.0);
+        match (issued.filter(|issued| *issued > 0.0), block) {
+            (Some(issued), Some(block)) if near(issued * block, self.bytes) => {
+                (issued * block, issued)
+            }
+            (Some(issued), None) if by_rate == 0.0 || near(issued, by_rate) => (self.bytes, issued),
+            (_, Some(block)) if block > 0.0 => (self.bytes, (self.bytes / block).round().max(1.0)),
+            _ => (self.bytes, by_rate.round().max(f64::from(u8::from(self.bytes > 0.0)))),
+        }
+    }
+}
+
+/// Reads the first line of an entry.
+fn entry(line: &str, at: u64) -> Option<Entry> {
+    let (name, rest) = line.split_once(": (groupid=")?;
+    let (group, rest) = rest.split_once(", jobs=")?;
+    let (jobs, rest) = rest.split_once(')')?;
+    let (_, errno) = rest.split_once("err=")?;
+    let date = errno.split_once("pid=").and_then(|(_, rest)| rest.split_once(": "));
+    Some(Entry {
+        line: at,
+        name: name.trim().to_owned(),
+        group: group.trim().parse().ok()?,
+        jobs: jobs.trim().parse().ok().filter(|jobs| *jobs > 0)?,
+        errno: whole(errno)?,
+        date: date.map_or(String::new(), |(_, date)| date.trim().to_owned()),
+        ..Entry::default()
+    })
+}
+
+/// Reads the first line of a direction.
+fn side(text: &str) -> Result<Option<(usize, Side)>, String> {
+    let Some((name, rest)) = text.split_once(':') else { return Ok(None) };
+    let place = match name.trim_end() {
+        "read" => 0,
+        "write" => 1,
+        "trim" => 2,
+        "mixed" => MIXED,
+        _ => return Ok(None),
+    };
+    let wrong = || format!("`{}`: no figures of a direction", shown(text));
+    let (bytes, elapsed, iops) = match rest.split_once("IOPS=") {
+        Some((_, iops)) => {
+            let (iops, rest) = suffixed(iops).ok_or_else(wrong)?;
+            // The last pair of brackets: (391MiB/10001msec).
+            let (_, last) = rest.rsplit_once('(').ok_or_else(wrong)?;
+            let (bytes, elapsed) = last.split_once('/').ok_or_else(wrong)?;
+            let (bytes, _) = size(bytes, true).ok_or_else(wrong)?;
+            (bytes, elapsed, iops)
+        }
+        // Version 2.
+        None => {
+            let field = |name: &str| rest.split_once(name).map(|(_, value)| value);
+            let Some((bytes, elapsed)) = field("io=").zip(field("runt=")) else { return Ok(None) };
+            let iops = field("iops=").and_then(suffixed).map_or(0.0, |(iops, _)| iops);
+            (size(bytes, false).ok_or_else(wrong)?.0, elapsed, iops)
+        }
+    };
+    let (milliseconds, unit) = number(elapsed).ok_or_else(wrong)?;
+    if !unit.trim_start().starts_with("msec") {
+        return Err(wrong());
+    }
+    let elapsed = time(milliseconds, 1e-3)?;
+    Ok(Some((place, Side { bytes, elapsed, iops, ..Side::default() })))
+}
+
+/// Returns the kind of a line of latencies, and its unit in ns.
+fn kind(text: &str, suffix: &str) -> Option<(Kind, f64)> {
+    let (name, rest) = text.split_once(" (")?;
+    let unit = match rest.split_once(')')? {
+        ("nsec", _) => 1.0,
+        ("usec", _) => 1e3,
+        ("msec", _) => 1e6,
+        ("sec", _) => 1e9,
+        _ => return None,
+    };
+    let kind = match name.strip_suffix(suffix)? {
+        "clat" => Kind::Completion,
+        "lat" => Kind::Whole,
+        "sync" => Kind::Flush,
+        "slat" => Kind::Submission,
+        _ => return None,
+    };
+    Some((kind, unit))
+}
+
+fn percentiles_head(text: &str) -> Option<(Kind, f64)> {
+    kind(text, " percentiles")
+}
+
+/// Reads `clat (usec): min=60, max=900, avg=95.10, stdev=20.00`: minimum, maximum and mean in ns.
+fn ends(text: &str) -> Result<Option<(Kind, (f64, f64, f64))>, String> {
+    let Some((kind, unit)) = kind(text, "") else { return Ok(None) };
+    let value = |name: &str| {
+        let (value, _) = suffixed(text.split_once(name)?.1)?;
+        nanoseconds(value, unit)
+    };
+    let Some(min) = value("min=") else { return Ok(None) };
+    match value("max=").zip(value("avg=")) {
+        Some((max, mean)) => Ok(Some((kind, (min, max, mean)))),
+        None => Err(format!("`{}`: no latencies", shown(text))),
+    }
+}
+
+/// Reads a line of percentiles, `1.00th=[   70], 50.00th=[   92]`, in ns.
+fn percentiles(list: &str, unit: f64) -> Result<Vec<(f64, f64)>, String> {
+    let mut all = Vec::new();
+    for one in list.split(']') {
+        let Some((percent, latency)) = one.split_once("th=[") else { continue };
+        let percent = number(percent.trim_start_matches([',', ' '])).map(|(percent, _)| percent);
+        // Old versions print a limit as >=.
+        let latency =
+            number(latency.trim_start_matches(['>', '=', ' '])).map(|(latency, _)| latency);
+        let both = percent.zip(latency.and_then(|latency| nanoseconds(latency, unit)));
+        all.push(both.ok_or_else(|| format!("`{}` is no percentile", shown(one)))?);
+    }
+    Ok(all)
+}
+
+/// Reads ` rwts: total=713,311,0,0 short=…`, or version 2's `: total=r=713/w=311/d=0, short=…`.
+fn issued(text: &str) -> Option<[f64; 4]> {
+    let (_, total) = text.split_once("total=")?;
+    let total = total.split_whitespace().next()?;
+    let mut all = [0.0; 4];
+    let mut found = 0;
+    let is_separator = |letter: char| !letter.is_ascii_digit();
+    for part in total.split(is_separator).filter(|part| !part.is_empty()).take(4) {
+        all[found] = part.parse().ok()?;
+        found += 1;
+    }
+    (found >= 3).then_some(all)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn counts_are_those_of_the_issued_requests_if_the_size_agrees() {
+        let side = Side {
+            bytes: 391.0 * 1_048_576.0,
+            elapsed: Duration::from_seconds(10),
+            iops: 9999.0,
+            ..Side::default()
+        };
+        assert_eq!(side.counts(Some(100_000.0), Some(4096.0)), (409_600_000.0, 100_000.0));
+        // A ramp: more was issued than counted.
+        let (bytes, count) = side.counts(Some(150_000.0), Some(4096.0));
+        assert_eq!((bytes, count), (side.bytes, 100_096.0));
+        assert_eq!(side.counts(None, None), (side.bytes, 99_990.0));
+        assert_eq!(
+            issued(" rwts: total=713,311,0,7 short=0,0,0,0"),
+            Some([713.0, 311.0, 0.0, 7.0])
+        );
+        assert_eq!(issued("    : total=r=10/w=2/d=0, short=r=0"), Some([10.0, 2.0, 0.0, 0.0]));
+    }
+}

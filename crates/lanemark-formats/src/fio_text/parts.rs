@@ -1,0 +1,63 @@
+//! Parts that fio's normal and terse output have in common.
+
+use lanemark_schema::result::{ErrorCount, ErrorKind, LatencyHistogram, RequestErrors, Sample};
+
+use crate::fio_json::sampled;
+use crate::stated::StatedTest;
+
+/// Maximum number of percentiles that are read; fio's own bound is 20.
+const PERCENTILES_MAX: usize = 100;
+
+/// Latencies of one kind, in ns.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Latencies {
+    /// Minimum, maximum and mean.
+    pub(super) ends: Option<(f64, f64, f64)>,
+    /// Percentiles in per cent, each with its latency.
+    pub(super) percentiles: Vec<(f64, f64)>,
+}
+
+impl Latencies {
+    /// Returns whether the latencies were measured. fio prints zeros if they were not.
+    pub(super) fn are_measured(&self) -> bool {
+        self.ends.is_some_and(|(_, max, mean)| max > 0.0 && mean > 0.0)
+    }
+
+    /// Returns the histogram of `count` requests.
+    pub(super) fn histogram(&self, count: u64) -> LatencyHistogram {
+        let Some((min, max, mean)) = self.ends.filter(|_| self.are_measured()) else {
+            return LatencyHistogram::unmeasured(count);
+        };
+        let (min, max) = (min.min(mean).floor(), max.max(mean).ceil());
+        let mut stated: Vec<(f64, u64)> =
+            self.percentiles.iter().map(|(percent, ns)| (*percent, *ns as u64)).collect();
+        stated.retain(|(percent, _)| *percent > 0.0 && *percent <= 100.0);
+        stated.sort_by(|a, b| a.0.total_cmp(&b.0));
+        stated.dedup_by(|later, first| (later.0 - first.0).abs() < 1e-9);
+        stated.truncate(PERCENTILES_MAX);
+        LatencyHistogram::from_percentiles(stated, count, mean, (min as u64, max as u64))
+    }
+}
+
+/// Returns the whole latency or the latency of completion: the one with percentiles, or else the whole one.
+pub(super) fn best<'l>(whole: &'l Latencies, completion: &'l Latencies) -> &'l Latencies {
+    let all = [whole, completion];
+    let with = all.iter().find(|one| one.are_measured() && !one.percentiles.is_empty());
+    with.or_else(|| all.iter().find(|one| one.are_measured())).unwrap_or(&completion)
+}
+
+/// Returns the errors of a job that ended with the error number `errno`; none if it is 0.
+pub(super) fn errors(errno: u32) -> RequestErrors {
+    let mut errors = RequestErrors::default();
+    if errno > 0 {
+        let kind = ErrorKind::of_errno(errno);
+        errors.add(ErrorCount { kind, errno: Some(errno), requests: 1 });
+    }
+    errors
+}
+
+/// Adds the figures of a clone to a test.
+pub(super) fn add_clone(test: &mut StatedTest, clone: &Sample) {
+    sampled::add(&mut test.sample, clone);
+    test.threads = Some(test.threads.unwrap_or(1).saturating_add(1));
+}

@@ -1,0 +1,207 @@
+//! fio's terse output: a line of values between semicolons for each job.
+//!
+//! The layout is `show_thread_status_terse_all` of fio's `stat.c`. Versions 4 and 5 also have the trims, and version 5
+//! the number of samples of the bandwidth, and the requests a second. Sizes are in KiB, times of requests in us.
+//!
+//! The number of requests is not printed. It follows from the requests a second, which are cut to a whole number, and
+//! from the time: the size of a request is taken as a power of two if one lies in the range that the cut leaves. Kind,
+//! depth and threads of the requests are not stated.
+
+use lanemark_schema::result::{DirectionResult, Sample};
+use lanemark_schema::units::Duration;
+
+use super::parts::{Latencies, add_clone, errors};
+use crate::error::{FormatError, shown};
+use crate::stated::{StatedRun, StatedTest, cpu, direction, nanoseconds, time};
+
+/// The number of values of a direction, in versions 3 and 4.
+const DIRECTION: usize = 41;
+/// The further values of a direction in version 5.
+const MORE: usize = 6;
+/// The number of percentiles of a direction.
+const PERCENTILES: usize = 20;
+/// Values before the first direction: version, fio's version, name, group, error.
+const HEAD: usize = 5;
+
+/// Returns whether a line begins a terse output that is read.
+pub(crate) fn is_ours(text: &str) -> bool {
+    text.lines().any(|line| version(line).is_some())
+}
+
+/// Returns whether the text is of the terse version 2, which lacks fio's version.
+pub(crate) fn is_terse_2(text: &str) -> bool {
+    let is_whole = |line: &str| line.starts_with("2;") && line.matches(';').count() > 80;
+    text.lines().any(is_whole)
+}
+
+fn version(line: &str) -> Option<u32> {
+    let (version, rest) = line.trim_start_matches('\u{feff}').split_once(';')?;
+    let version: u32 = version.parse().ok()?;
+    ((3..=5).contains(&version) && rest.starts_with("fio-")).then_some(version)
+}
+
+/// Reads the text. `file` is its name in errors.
+///
+/// # Errors
+/// Returns an error if a line is cut short or has an impossible value, with its number.
+pub(crate) fn read(text: &str, file: &str) -> Result<StatedRun, FormatError> {
+    let mut run: Option<StatedRun> = None;
+    // Number and name of the group of the last test, for the clones of a job.
+    let mut last: Option<(String, String)> = None;
+    let mut skipped = 0;
+    let mut are_counted = false;
+    for (index, line) in text.lines().enumerate() {
+        let Some(version) = version(line) else {
+            skipped += usize::from(!line.trim().is_empty());
+            continue;
+        };
+        let values: Vec<&str> = line.trim_end().split(';').collect();
+        let wrong = |message: String| FormatError::at(file, index as u64 + 1, message);
+        let own = run.get_or_insert_with(|| StatedRun::new(file, values[1]));
+        let job = Job { values: &values, version };
+        let (sample, computed) = job.sample().map_err(wrong)?;
+        are_counted |= computed;
+        let name = (values.get(3).map_or("", |group| *group), values[2]);
+        let same = last.as_ref().is_some_and(|last| (last.0.as_str(), last.1.as_str()) == name);
+        match own.tests.last_mut().filter(|_| same) {
+            Some(test) => add_clone(test, &sample),
+            None => own.add(StatedTest::new(shown(values[2]), sample))?,
+        }
+        last = Some((name.0.to_owned(), name.1.to_owned()));
+    }
+    let mut run = run.ok_or_else(|| FormatError::file(file, "has no terse output of fio"))?;
+    if are_counted {
+        run.note("numbers of requests are computed: terse output states rates and times only");
+    }
+    if skipped > 0 {
+        run.note(&format!("skipped {skipped} lines that are no terse output"));
+    }
+    // Each line of a group without group_reporting is a clone, and the threads of a group are not stated.
+    run.note("threads of a test are not stated: clones are counted if each has a line");
+    Ok(run)
+}
+
+struct Job<'t> {
+    values: &'t [&'t str],
+    version: u32,
+}
+
+impl Job<'_> {
+    /// Returns the figures, and whether the number of requests was computed.
+    fn sample(&self) -> Result<(Sample, bool), String> {
+        let directions = if self.version == 3 { 2 } else { 3 };
+        let width = DIRECTION + if self.version == 5 { MORE } else { 0 };
+        let end = HEAD + directions * width;
+        if self.values.len() < end + 2 {
+            let (found, least) = (self.values.len(), end + 2);
+            return Err(format!(
+                "has {found} values; version {} has {least} or more",
+                self.version
+            ));
+        }
+        let errno = self.number(4)? as u32;
+        let mut sides: Vec<(Option<DirectionResult>, Duration)> = Vec::new();
+        for one in 0..directions {
+            sides.push(self.direction(HEAD + one * width)?);
+        }
+        let elapsed = sides.iter().map(|(_, elapsed)| *elapsed).max().unwrap_or_default();
+        let computed = sides.iter().any(|(side, _)| side.is_some());
+        let mut sides = sides.into_iter().map(|(side, _)| side);
+        let (reads, writes) = (sides.next().flatten(), sides.next().flatten());
+        let trims = sides.next().flatten();
+        let mut sample = Sample {
+            elapsed,
+            reads,
+            writes,
+            trims,
+            errors: errors(errno),
+            complete: errno == 0,
+            ..Sample::empty()
+        };
+        sample.cpu = cpu(&sample, self.percent(end)?, self.percent(end + 1)?);
+        Ok((sample, computed))
+    }
+
+    fn direction(&self, at: usize) -> Result<(Option<DirectionResult>, Duration), String> {
+        let bytes = self.number(at)? * 1024.0;
+        let iops = self.number(at + 2)?;
+        let elapsed = time(self.number(at + 3)?, 1e-3)?;
+        if bytes == 0.0 {
+            return Ok((None, elapsed));
+        }
+        let completion = self.latencies(at + 8)?;
+        let whole = self.latencies(at + 12 + PERCENTILES)?;
+        let mut percentiles = Vec::new();
+        for value in &self.values[at + 12..at + 12 + PERCENTILES] {
+            let (percent, latency) = value
+                .split_once("%=")
+                .and_then(|(percent, us)| Some((percent.parse().ok()?, us.parse().ok()?)))
+                .ok_or_else(|| format!("`{}` is no percentile", shown(value)))?;
+            let latency: f64 = nanoseconds(latency, 1e3).ok_or("a percentile is no time")?;
+            percentiles.push((percent, latency));
+        }
+        // The percentiles are those of the completion, unless only the whole latency was measured.
+        let mut known = if completion.are_measured() { completion } else { whole };
+        // A percentile of 0 us is shorter than the unit and not known.
+        percentiles.retain(|(percent, latency): &(f64, f64)| *percent > 0.0 && *latency > 0.0);
+        known.percentiles = percentiles;
+        let count = requests(bytes, iops, elapsed);
+        let side = direction(bytes, count, |count| known.histogram(count))?;
+        Ok((side, elapsed))
+    }
+
+    /// Returns minimum, maximum and mean of the latencies at a position.
+    fn latencies(&self, at: usize) -> Result<Latencies, String> {
+        let ns = |at: usize| {
+            nanoseconds(self.number(at)?, 1e3).ok_or_else(|| "a latency is no time".to_owned())
+        };
+        Ok(Latencies { ends: Some((ns(at)?, ns(at + 1)?, ns(at + 2)?)), percentiles: Vec::new() })
+    }
+
+    fn number(&self, at: usize) -> Result<f64, String> {
+        let text = self.values.get(at).copied().unwrap_or_default();
+        let number = text.parse::<f64>().ok().filter(|number| *number >= 0.0);
+        number
+            .filter(|number| number.is_finite())
+            .ok_or_else(|| format!("value {}: `{}` is no number", at + 1, shown(text)))
+    }
+
+    fn percent(&self, at: usize) -> Result<f64, String> {
+        let text = self.values.get(at).copied().unwrap_or_default();
+        let number = text.strip_suffix('%').and_then(|text| text.parse::<f64>().ok());
+        number
+            .filter(|number| number.is_finite() && *number >= 0.0)
+            .ok_or_else(|| format!("value {}: `{}` is no percentage", at + 1, shown(text)))
+    }
+}
+
+/// Returns the number of requests of `bytes` at `iops` requests a second, which were cut to a whole number.
+fn requests(bytes: f64, iops: f64, elapsed: Duration) -> f64 {
+    let seconds = elapsed.as_seconds();
+    let (least, most) = ((iops * seconds).max(1.0), ((iops + 1.0) * seconds).max(1.0));
+    let (small, large) = (bytes / most, bytes / least);
+    // The size of the requests, if a power of two is possible.
+    let power = (9..27).map(|power| f64::from(1_u32 << power));
+    let block = power.rev().find(|block| (small * 0.999..=large * 1.001).contains(block));
+    match block {
+        Some(block) => (bytes / block).round().max(1.0),
+        None => least.round(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_cut_rate_leaves_the_size_of_a_request() {
+        let seconds = |ms: u64| Duration::from_microseconds(ms * 1000);
+        // 1,024 reads of 4 KiB in 49 ms are 20,897.9 a second.
+        assert_eq!(requests(4_194_304.0, 20_897.0, seconds(49)), 1024.0);
+        // 38.9 a second of 1 MiB.
+        assert_eq!(requests(f64::from(389 << 20), 38.0, seconds(10_000)), 389.0);
+        // No power of two: 24 KiB.
+        assert_eq!(requests(24_576.0 * 1000.0, 1000.0, seconds(1000)), 1000.0);
+        assert_eq!(requests(0.0, 0.0, Duration::ZERO), 1.0);
+    }
+}

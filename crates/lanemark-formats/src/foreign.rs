@@ -1,0 +1,88 @@
+//! Results of other programs, in any format that is read.
+
+use std::fmt;
+
+use crate::error::{FormatError, FormatErrors};
+use crate::fio_json::{self, Imported, Printed, Supplied};
+use crate::recognised::{READ, Recognised, ResultFormat, recognise};
+use crate::stated::StatedRun;
+use crate::{crystaldiskmark, diskspd, fio_text, iometer};
+
+/// A run of another program.
+#[derive(Clone)]
+pub struct ForeignRun(Content);
+
+#[derive(Clone)]
+enum Content {
+    Printed(Printed),
+    Stated(Box<StatedRun>),
+}
+
+impl fmt::Debug for ForeignRun {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.0 {
+            Content::Printed(printed) => printed.fmt(f),
+            Content::Stated(stated) => stated.fmt(f),
+        }
+    }
+}
+
+/// Reads the runs in a text. `file` is its name in errors.
+///
+/// # Errors
+/// Returns an error if the format is not read, with another way to the same end if the format is known, or the error of
+/// the format's reader.
+pub fn read(text: &str, file: &str) -> Result<Vec<ForeignRun>, FormatError> {
+    let text = text.trim_start_matches('\u{feff}');
+    let format = match recognise(text) {
+        Recognised::Result(format) => format,
+        Recognised::Known(known) => {
+            let error = FormatError::file(file, format!("is {}", known.name));
+            return Err(error.hint(known.advice));
+        }
+        Recognised::Unknown if file.ends_with(".fio") || file.ends_with(".icf") => {
+            let error = FormatError::file(file, "is a workload and no result");
+            return Err(error.hint("give it to `lanemark sim` or `lanemark bench --workload`"));
+        }
+        Recognised::Unknown => {
+            return Err(FormatError::file(file, "is no result in a known format").hint(READ));
+        }
+    };
+    let stated = match format {
+        ResultFormat::FioJson => {
+            let all = fio_json::read(text, file)?.into_iter();
+            return Ok(all.map(|printed| ForeignRun(Content::Printed(printed))).collect());
+        }
+        ResultFormat::FioText => fio_text::read_normal(text, file)?,
+        ResultFormat::FioTerse => fio_text::read_terse(text, file)?,
+        ResultFormat::CrystalDiskMark => crystaldiskmark::read(text, file)?,
+        ResultFormat::Diskspd => diskspd::read_text(text, file)?,
+        ResultFormat::DiskspdXml => diskspd::read_xml(text, file)?,
+        ResultFormat::Iometer => iometer::read_results(text, file)?,
+    };
+    Ok(vec![ForeignRun(Content::Stated(Box::new(stated)))])
+}
+
+/// Returns the results of runs: of fio's JSON one for each target, of the other formats one for each file. `supplied`
+/// contains the settings of tests that do not state them.
+///
+/// # Errors
+/// Returns an error for each file with impossible values.
+pub fn results(runs: Vec<ForeignRun>, supplied: &Supplied) -> Result<Vec<Imported>, FormatErrors> {
+    let (mut printed, mut stated) = (Vec::new(), Vec::new());
+    for run in runs {
+        match run.0 {
+            Content::Printed(one) => printed.push(one),
+            Content::Stated(one) => stated.push(one),
+        }
+    }
+    let mut all = fio_json::results(printed, supplied)?;
+    let mut errors = Vec::new();
+    for one in stated {
+        match one.imported(supplied) {
+            Ok(imported) => all.push(imported),
+            Err(error) => errors.push(error),
+        }
+    }
+    if errors.is_empty() { Ok(all) } else { Err(FormatErrors(errors)) }
+}

@@ -1,0 +1,213 @@
+//! Iometer's results file, as a result.
+//!
+//! Columns are found by their names, since versions differ in them. A row `ALL` begins a test, and the rows of its
+//! managers, workers and disks follow. Bytes, requests and response times (ms) are those of the row `ALL`; the time
+//! follows from the requests and their rate. The access specification before the results states size, reads and
+//! randomness. The latencies are mean and maximum; the classes of newer versions are too wide for percentiles.
+
+use std::collections::HashMap;
+
+use lanemark_schema::result::{ErrorCount, ErrorKind, RequestErrors, Sample};
+use lanemark_schema::units::{Bytes, Ratio};
+use lanemark_schema::workload::Pattern;
+
+use crate::error::{FormatError, shown};
+use crate::stated::{StatedRun, StatedTest, direction, nanoseconds, of_mean, time};
+use crate::words::utc;
+
+/// Maximum number of access specifications.
+const SPECIFICATIONS_MAX: usize = 10_000;
+/// The first columns of every version.
+const HEAD: &str = "'Target Type,Target Name,Access Specification Name";
+
+/// An access specification of one line.
+#[derive(Clone, Debug)]
+struct Specification {
+    block: u64,
+    reads: f64,
+    random: f64,
+}
+
+/// A test while its rows are read.
+struct Rows {
+    test: StatedTest,
+    /// The depth of the workers; a worker with several targets has one for each.
+    depth: Option<u32>,
+    depths_differ: bool,
+}
+
+/// Returns whether the text is a results file.
+pub(crate) fn is_ours(text: &str) -> bool {
+    text.lines().any(|line| line.trim_start_matches('\u{feff}').starts_with(HEAD))
+}
+
+/// Reads the text. `file` is its name in errors.
+///
+/// # Errors
+/// Returns an error if a row lacks its figures, with its line.
+pub(crate) fn read(text: &str, file: &str) -> Result<StatedRun, FormatError> {
+    let mut run = StatedRun::new(file, &format!("Iometer {}", version(text)));
+    let mut specifications: HashMap<&str, Option<Specification>> = HashMap::new();
+    let mut columns: Vec<&str> = Vec::new();
+    let (mut name, mut section, mut last) = (None, "", None::<Rows>);
+    let mut stamp = None;
+    for (index, line) in text.lines().enumerate() {
+        let line = line.trim_end().trim_start_matches('\u{feff}');
+        let wrong = |message: String| FormatError::at(file, index as u64 + 1, message);
+        if line.starts_with(HEAD) {
+            columns = line.trim_start_matches('\'').split(',').map(str::trim).collect();
+            section = "results";
+            continue;
+        }
+        if let Some(title) = line.strip_prefix('\'') {
+            section = match title {
+                _ if title.starts_with("Access specification name") => "name",
+                _ if title.starts_with("size,") => "lines",
+                _ if title.starts_with("Time Stamp") => "time",
+                _ => "",
+            };
+            continue;
+        }
+        match section {
+            "name" => {
+                name = Some(line.rsplit_once(',').map_or(line, |(name, _)| name));
+                if specifications.len() >= SPECIFICATIONS_MAX {
+                    return Err(wrong(format!("more than {SPECIFICATIONS_MAX} specifications")));
+                }
+            }
+            "lines" => {
+                let Some(name) = name else { continue };
+                let own = specification(line);
+                // A specification of several lines is a mix that is not kept.
+                let one = |known: &mut Option<Specification>| *known = None;
+                specifications.entry(name).and_modify(one).or_insert(own);
+            }
+            "time" => {
+                stamp = stamp.or(Some(line));
+                section = "";
+            }
+            "results" => {
+                let cells: Vec<&str> = line.split(',').map(str::trim).collect();
+                let row = Row { columns: &columns, cells: &cells };
+                match cells[0] {
+                    "ALL" => {
+                        finish(last.take(), &mut run)?;
+                        let known = row.text("Access Specification Name").unwrap_or_default();
+                        let own = specifications.get(known).and_then(Option::as_ref);
+                        let test = row.test(known, own).map_err(wrong)?;
+                        last = Some(Rows { test, depth: None, depths_differ: false });
+                    }
+                    "WORKER" => {
+                        if let Some(rows) = &mut last {
+                            rows.worker(&row);
+                        }
+                    }
+                    "DISK" if run.path.is_none() => {
+                        run.path = row.text("Target Name").map(str::to_owned);
+                    }
+                    _ => {}
+                }
+            }
+            _ => {}
+        }
+    }
+    finish(last, &mut run)?;
+    match stamp {
+        Some(time) if time.ends_with('Z') => run.timestamp = utc(time),
+        Some(time) => run.note_local_time(time),
+        None => {}
+    }
+    Ok(run)
+}
+
+fn finish(rows: Option<Rows>, run: &mut StatedRun) -> Result<(), FormatError> {
+    let Some(rows) = rows else { return Ok(()) };
+    let queue_depth = rows.test.queue_depth.or(rows.depth).filter(|_| !rows.depths_differ);
+    run.add(StatedTest { queue_depth, ..rows.test })
+}
+
+impl Rows {
+    fn worker(&mut self, row: &Row<'_>) {
+        let depth = row.number("Queue Depth").filter(|depth| *depth >= 1.0);
+        let Some(depth) = depth.map(|depth| depth as u32) else { return };
+        let targets = row.number("# Disks").unwrap_or(1.0);
+        self.depths_differ |= targets > 1.0 || self.depth.is_some_and(|other| other != depth);
+        self.depth = Some(depth);
+    }
+}
+
+struct Row<'t> {
+    columns: &'t [&'t str],
+    cells: &'t [&'t str],
+}
+
+impl<'t> Row<'t> {
+    fn text(&self, name: &str) -> Option<&'t str> {
+        let at = self.columns.iter().position(|column| *column == name)?;
+        self.cells.get(at).copied().filter(|cell| !cell.is_empty())
+    }
+
+    fn number(&self, name: &str) -> Option<f64> {
+        let number = self.text(name)?.parse::<f64>().ok()?;
+        (number.is_finite() && number >= 0.0).then_some(number)
+    }
+
+    fn test(&self, name: &str, own: Option<&Specification>) -> Result<StatedTest, String> {
+        let needed = |name: &str| {
+            self.number(name).ok_or_else(|| format!("the row has no number in `{name}`"))
+        };
+        let (reads, writes) = (needed("Read I/Os")?, needed("Write I/Os")?);
+        let rate = needed("IOps")?;
+        let ms = |name: &str| self.number(name).and_then(|ms| nanoseconds(ms, 1e6));
+        let side = |word: &str, bytes: f64, count: f64| {
+            let mean = ms(&format!("Average {word} Response Time"));
+            let most = ms(&format!("Maximum {word} Response Time"));
+            direction(bytes, count, |count| of_mean(count, mean, None, most))
+        };
+        let elapsed = if rate > 0.0 { (reads + writes) / rate } else { 0.0 };
+        let mut sample = Sample {
+            elapsed: time(elapsed, 1.0)?,
+            reads: side("Read", needed("Bytes Read")?, reads)?,
+            writes: side("Write", needed("Bytes Written")?, writes)?,
+            ..Sample::empty()
+        };
+        let failed = self.number("Errors").unwrap_or(0.0).min((1_u64 << 53) as f64) as u64;
+        if failed > 0 {
+            let mut errors = RequestErrors::default();
+            errors.add(ErrorCount { kind: ErrorKind::Other, errno: None, requests: failed });
+            sample.errors = errors;
+        }
+        let count = |name: &str| self.number(name).filter(|one| *one >= 1.0).map(|one| one as u32);
+        let sectors = self.number("Maximum Size").filter(|one| (1.0..1e13).contains(one));
+        let pattern = own.and_then(|own| match own.random {
+            0.0 => Some(Pattern::Sequential),
+            100.0 => Some(Pattern::Uniform),
+            // Partly random requests have no pattern here.
+            _ => None,
+        });
+        Ok(StatedTest {
+            pattern,
+            block: own.map(|own| Bytes(own.block)),
+            read_share: own.and_then(|own| Ratio::new(own.reads / 100.0)),
+            threads: count("# Workers"),
+            queue_depth: count("Queue Depth"),
+            span: sectors.map(|sectors| Bytes(sectors as u64 * 512)),
+            ..StatedTest::new(shown(name), sample)
+        })
+    }
+}
+
+/// Reads `size,% of size,% reads,% random,delay,burst,align,reply`; `None` if it is a part of a mix, or delays.
+fn specification(line: &str) -> Option<Specification> {
+    let values: Vec<f64> =
+        line.split(',').map(|value| value.trim().parse().ok()).take(8).collect::<Option<_>>()?;
+    let &[size, share, reads, random, delay, ..] = values.as_slice() else { return None };
+    let fits = (512.0..=67_108_864.0).contains(&size) && size % 512.0 == 0.0 && share == 100.0;
+    let fits = fits && (0.0..=100.0).contains(&reads) && delay == 0.0;
+    fits.then_some(Specification { block: size as u64, reads, random })
+}
+
+fn version(text: &str) -> String {
+    let mut lines = text.lines().map(str::trim).skip_while(|line| *line != "'Version");
+    lines.nth(1).map_or(String::new(), shown)
+}

@@ -1,0 +1,176 @@
+//! The format of a text, by its contents.
+//!
+//! A format that is known and not read is named with another way to the same end.
+
+/// A format of results that is read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ResultFormat {
+    /// fio's JSON, also with messages before it.
+    FioJson,
+    /// fio's normal output.
+    FioText,
+    /// fio's terse output.
+    FioTerse,
+    /// The text of CrystalDiskMark or KDiskMark.
+    CrystalDiskMark,
+    /// diskspd's text.
+    Diskspd,
+    /// diskspd's XML.
+    DiskspdXml,
+    /// Iometer's results file.
+    Iometer,
+}
+
+/// A format that is known and is no result that is read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct KnownFormat {
+    /// The name of the format, with its article.
+    pub name: &'static str,
+    /// Another way to the same end.
+    pub advice: &'static str,
+}
+
+/// The format of a text.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Recognised {
+    /// A result that is read.
+    Result(ResultFormat),
+    /// A format that is known.
+    Known(KnownFormat),
+    /// No known format.
+    Unknown,
+}
+
+/// Advice for a text of no known format.
+pub(crate) const READ: &str = "what is read: results of Lanemark; fio's JSON, normal and terse output; texts of CrystalDiskMark 3 and \
+     later and of KDiskMark; diskspd's text and XML; Iometer's results CSV";
+
+const MEASURE: &str =
+    "measure the same with `lanemark bench`, fio, CrystalDiskMark, KDiskMark or diskspd";
+const INSPECT: &str = "it describes a machine: `lanemark inspect FILE` shows its drives";
+const REPLAY: &str = "it is a trace: `lanemark replay` reads it";
+const WORKLOAD: &str = "it is a workload: give it to `lanemark sim` or `lanemark bench --workload`";
+
+/// Formats by texts that all occur in them.
+const KNOWN: &[(&[&str], &str, &str)] = &[
+    (&["\"schema_version\"", "\"provenance\""], "a result of Lanemark", "it needs no import"),
+    (&["\"json_format_version\"", "\"smartctl\""], "smartctl's JSON", INSPECT),
+    (&["\"json_format_version\"", "\"model_name\""], "smartctl's JSON", INSPECT),
+    (&["\"Devices\"", "\"ModelNumber\""], "the JSON of `nvme list`", INSPECT),
+    (&["\"blockdevices\""], "lsblk's JSON", INSPECT),
+    (&["<topology"], "lstopo's XML", INSPECT),
+    (
+        &["SMART", "=== START OF INFORMATION SECTION ==="],
+        "smartctl's text",
+        "give the output of `smartctl -j -a` to `lanemark inspect`",
+    ),
+    (&["LnkSta:", "LnkCap:"], "lspci's output", "`lanemark inspect --lspci FILE` reads it"),
+    (&["iolog", "fio version 2"], "a trace of fio", REPLAY),
+    (&["'TEST SETUP"], "Iometer's settings", WORKLOAD),
+    (&["[global]", "rw="], "a job file of fio", WORKLOAD),
+    (&["AS SSD Benchmark"], "a result of AS SSD Benchmark", MEASURE),
+    (&["ATTO"], "a result of ATTO Disk Benchmark", MEASURE),
+    (&["HD Tune"], "a result of HD Tune", MEASURE),
+    (&["Anvil"], "a result of Anvil's Storage Utilities", MEASURE),
+    (&["Timing buffered disk reads"], "hdparm's output", MEASURE),
+    (&["Timing O_DIRECT disk reads"], "hdparm's output", MEASURE),
+    (&["records in", "records out"], "dd's output", MEASURE),
+    (&["sysbench", "File operations"], "sysbench's output", MEASURE),
+    (&["Iozone"], "iozone's output", MEASURE),
+    (&["Bonnie++"], "bonnie++'s output", MEASURE),
+    (&["ioping statistics"], "ioping's output", MEASURE),
+    (&["Vdbench"], "vdbench's output", MEASURE),
+    (&["vdbench"], "vdbench's output", MEASURE),
+    (
+        &["%util", "r/s"],
+        "iostat's output",
+        "it shows the use of a drive by other programs; `lanemark bench` measures it",
+    ),
+    (
+        &["CrystalDiskInfo"],
+        "a text of CrystalDiskInfo",
+        "give the output of `smartctl -j -a` to `lanemark inspect`",
+    ),
+];
+
+/// Returns the format of a text.
+pub fn recognise(text: &str) -> Recognised {
+    use ResultFormat as F;
+    let text = text.trim_start_matches('\u{feff}');
+    if text.contains("\"fio version\"") {
+        return Recognised::Result(F::FioJson);
+    }
+    if crate::fio_text::is_terse(text) {
+        return Recognised::Result(F::FioTerse);
+    }
+    let is_json = is_json(text.trim_start());
+    if !is_json {
+        let readers: [(fn(&str) -> bool, F); 5] = [
+            (crate::fio_text::is_normal, F::FioText),
+            (crate::iometer::is_results, F::Iometer),
+            (crate::diskspd::is_xml, F::DiskspdXml),
+            (crate::diskspd::is_text, F::Diskspd),
+            (crate::crystaldiskmark::is_ours, F::CrystalDiskMark),
+        ];
+        if let Some((_, format)) = readers.iter().find(|(is_it, _)| is_it(text)) {
+            return Recognised::Result(*format);
+        }
+        if crate::fio_text::is_terse_2(text) {
+            return Recognised::Known(KnownFormat {
+                name: "fio's terse output of version 2",
+                advice: "run fio with --output-format=json+, or with --terse-version=3",
+            });
+        }
+        if text.trim_start().starts_with("fio ") {
+            return Recognised::Known(KnownFormat {
+                name: "a command line of fio",
+                advice: "it is a workload: `lanemark sim SYSTEM -- fio …`",
+            });
+        }
+    }
+    let head: &str = text.char_indices().nth(1 << 20).map_or(text, |(end, _)| &text[..end]);
+    let known = KNOWN.iter().find(|(needles, ..)| needles.iter().all(|one| head.contains(one)));
+    match known {
+        Some(&(_, name, advice)) => Recognised::Known(KnownFormat { name, advice }),
+        None if is_json => Recognised::Result(F::FioJson),
+        None => Recognised::Unknown,
+    }
+}
+
+/// Returns whether the text begins as JSON does; a bracket also begins a section of other formats.
+fn is_json(text: &str) -> bool {
+    match text.strip_prefix('[') {
+        Some(rest) => rest.trim_start().starts_with(['{', '[', '"', ']']),
+        None => text.starts_with('{'),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn formats_are_known_by_what_is_in_them() {
+        let format = |text: &str| match recognise(text) {
+            Recognised::Result(format) => format!("{format:?}"),
+            Recognised::Known(known) => known.name.to_owned(),
+            Recognised::Unknown => "unknown".to_owned(),
+        };
+        for (text, expected) in [
+            ("fio: warning\n{ \"fio version\" : \"fio-3.36\" }", "FioJson"),
+            ("{}", "FioJson"),
+            ("3;fio-3.33;a;0;0;4096", "FioTerse"),
+            ("a: (groupid=0, jobs=1): err= 0: pid=1: Mon", "FioText"),
+            ("x\n[Read]\n  SEQ    1MiB (Q=  8, T= 1):   1.0 MB/s", "CrystalDiskMark"),
+            ("[Read]\n  RND    4KiB (Q=  8, T= 1):   1.0 MB/s", "CrystalDiskMark"),
+            ("{\"blockdevices\": []}", "lsblk's JSON"),
+            ("AS SSD Benchmark 2.0\nName: x", "a result of AS SSD Benchmark"),
+            ("1024+0 records in\n1024+0 records out\n", "dd's output"),
+            ("fio --rw=read", "a command line of fio"),
+            ("", "unknown"),
+            ("hello", "unknown"),
+        ] {
+            assert_eq!(format(text), expected, "{text}");
+        }
+    }
+}

@@ -1,0 +1,409 @@
+//! The tests of a program that prints figures without a complete description of its tests, as a result.
+//!
+//! A reader of such a text makes a [`StatedRun`] of it. A setting that the text does not state is absent, and no default
+//! is assumed: a test without a pattern or a depth describes a result and cannot be simulated until the user supplies
+//! the setting.
+
+use std::collections::{HashMap, HashSet};
+
+use lanemark_schema::result::{
+    CpuUse, Detail, DirectionResult, LatencyHistogram, MeasuredTarget, Provenance, RunResult,
+    SCHEMA_VERSION, Sample, Target, TestResult, Warning,
+};
+use lanemark_schema::text::is_shown;
+use lanemark_schema::units::{Bytes, Duration, Ratio};
+use lanemark_schema::workload::bound::{BLOCK, QUEUE_DEPTH, THREADS};
+use lanemark_schema::workload::{
+    Asks, Average, Load, Mix, Order, PartlyStated, Pattern, Requests, SECTOR, Test, Workload,
+};
+
+use crate::error::{FormatError, shown};
+use crate::fio_json::{Imported, Supplied};
+
+/// Maximum number of tests of a file. A histogram of latencies takes 300 KB.
+pub(crate) const TESTS_MAX: usize = 1024;
+/// The time whose requests are counted if a program states rates without the time of its runs.
+pub(crate) const RATES_FOR: Duration = Duration::from_seconds(10);
+/// Minimum number of requests whose mean size is significant.
+const COUNTED_MIN: u64 = 100;
+/// Difference between the stated and the counted size of a request that rounding explains.
+const SIZE_SLACK: f64 = 0.02;
+/// Counts beyond this are not counts of requests.
+const COUNT_MAX: f64 = (1_u64 << 53) as f64;
+/// An exbibyte: the sum of reads and writes still fits in a number of bytes.
+const BYTES_MAX: f64 = (1_u64 << 60) as f64;
+/// The longest run and the longest latency that are read, in seconds: 200 days.
+const SECONDS_MAX: f64 = 200.0 * 86_400.0;
+
+/// A test as far as its source states it.
+#[derive(Clone, Debug)]
+pub(crate) struct StatedTest {
+    pub(crate) name: String,
+    pub(crate) pattern: Option<Pattern>,
+    /// The size of each request; absent if only the counts show it.
+    pub(crate) block: Option<Bytes>,
+    /// The share of requests that read; absent if only the counts show it.
+    pub(crate) read_share: Option<Ratio>,
+    pub(crate) threads: Option<u32>,
+    /// Requests outstanding per thread.
+    pub(crate) queue_depth: Option<u32>,
+    /// The used size of the target.
+    pub(crate) span: Option<Bytes>,
+    /// The time after which the test ends.
+    pub(crate) duration: Option<Duration>,
+    pub(crate) sample: Sample,
+}
+
+/// The content of a file of another program.
+#[derive(Clone, Debug)]
+pub(crate) struct StatedRun {
+    /// The file's name in errors.
+    pub(crate) file: String,
+    /// Program and version, `CrystalDiskMark 8.0.4`.
+    pub(crate) program: String,
+    /// Path of the target, if it is stated.
+    pub(crate) path: Option<String>,
+    pub(crate) engine: Option<String>,
+    /// Whether the page cache was bypassed, if it is stated.
+    pub(crate) direct: Option<bool>,
+    /// Time at which the run began, in seconds since 1970, if it is stated with its time zone.
+    pub(crate) timestamp: Option<u64>,
+    pub(crate) tests: Vec<StatedTest>,
+    pub(crate) warnings: Vec<Warning>,
+    pub(crate) notes: Vec<String>,
+}
+
+impl StatedRun {
+    pub(crate) fn new(file: &str, program: &str) -> Self {
+        Self {
+            file: file.to_owned(),
+            program: shown(program),
+            path: None,
+            engine: None,
+            direct: None,
+            timestamp: None,
+            tests: Vec::new(),
+            warnings: Vec::new(),
+            notes: Vec::new(),
+        }
+    }
+
+    /// Adds a test.
+    ///
+    /// # Errors
+    /// Returns an error if there are too many tests.
+    pub(crate) fn add(&mut self, test: StatedTest) -> Result<(), FormatError> {
+        if self.tests.len() >= TESTS_MAX {
+            return Err(FormatError::file(&self.file, format!("has more than {TESTS_MAX} tests")));
+        }
+        self.tests.push(test);
+        Ok(())
+    }
+
+    /// Adds a note about the whole file.
+    pub(crate) fn note(&mut self, text: &str) {
+        self.notes.push(format!("{}: {text}", self.file));
+    }
+
+    /// Adds the note about a time of the machine's clock, whose zone the file does not state.
+    pub(crate) fn note_local_time(&mut self, time: &str) {
+        let time = shown(time.trim());
+        self.note(&format!("its time, {time}, has no time zone and is not kept"));
+    }
+
+    /// Returns the result; `supplied` contains settings that the file does not state.
+    ///
+    /// # Errors
+    /// Returns an error if there is no test, or if a figure is one that no run can have.
+    pub(crate) fn imported(self, supplied: &Supplied) -> Result<Imported, FormatError> {
+        let file = self.file.clone();
+        if self.tests.is_empty() {
+            return Err(FormatError::file(&file, "has no test with figures").hint("is it whole?"));
+        }
+        let stem = stem(&file);
+        let mut workload = Workload {
+            faults: Vec::new(),
+            id: stem.clone(),
+            name: format!("{stem}, measured by {}", self.program),
+            repeats: 1,
+            average: Average::Mean,
+            order: Order::Listed,
+            tests: Vec::new(),
+        };
+        let mut warnings = self.warnings;
+        let are_rates = warnings.iter().any(|one| matches!(one, Warning::RatesOnly { .. }));
+        let mut notes = self.notes;
+        let moved = self.tests.iter().map(|one| one.sample.bytes().get()).max().unwrap_or(0);
+        let size = supplied.span.unwrap_or(Bytes(moved.max(1 << 20)));
+        let mut unplaced = Vec::new();
+        let mut tests: Vec<TestResult> = Vec::new();
+        let mut names = Names::default();
+        for one in self.tests {
+            let name = names.free(&one.name);
+            if one.span.is_none() {
+                unplaced.push(name.clone());
+            }
+            if !one.sample.errors.is_empty() {
+                let errors = one.sample.errors.clone();
+                warnings.push(Warning::Failed { test: name.clone(), errors });
+            }
+            warnings.extend(latency_warning(&name, &one.sample, are_rates));
+            let mut one = one;
+            if let Some(what) = one.size_contradiction() {
+                one.block = None;
+                let note = format!("{name}: {what}, and the counts are used");
+                warnings.push(Warning::Imported { note });
+            }
+            let sample = one.sample.clone();
+            let test = Test { name: name.clone(), ..one.test(size, supplied) };
+            let (what, options): (Vec<&str>, Vec<&str>) = test.unstated().into_iter().unzip();
+            if !what.is_empty() {
+                let (what, option) = (what.join(" and "), options.join(" and "));
+                warnings.push(Warning::NotStated { test: name, what, option });
+            }
+            tests.push(TestResult::new(&workload, &test, vec![sample]));
+            workload.tests.push(test);
+        }
+        if let [first, ..] = unplaced.as_slice() {
+            let more = match unplaced.len() {
+                1 => String::new(),
+                count => format!(" and {} more tests", count - 1),
+            };
+            let given = match supplied.span {
+                Some(_) => format!("taken as {size}, as --span says"),
+                None => format!("taken as {size}; give the size of the file or device with --span"),
+            };
+            notes
+                .push(format!("{first}{more}: the used size of the target is not stated: {given}"));
+        }
+        if !warnings.iter().any(|one| matches!(one, Warning::BestOfRuns { .. })) {
+            warnings.push(Warning::FewRepeats { repeats: 1 });
+        }
+        let end = workload.tests.iter().map(Test::end).max().unwrap_or(Bytes::ZERO);
+        let engine = self.engine.as_deref().unwrap_or("engine not stated");
+        let result = RunResult {
+            inspection: None,
+            schema_version: SCHEMA_VERSION,
+            provenance: Provenance::default(),
+            target: Target::Measured(MeasuredTarget {
+                device: self.path.as_ref().is_some_and(|path| is_device(path)),
+                path: self.path.unwrap_or(stem),
+                size_bytes: end.max(supplied.span.unwrap_or(Bytes::ZERO)),
+                file_system: None,
+                block_device: None,
+                engine: format!("{}, {engine}", self.program),
+                direct: self.direct,
+            }),
+            complete: tests.iter().all(|test| test.samples.iter().all(|sample| sample.complete)),
+            workload,
+            tests,
+            warnings,
+        };
+        result
+            .check()
+            .map_err(|error| FormatError::file(&file, format!("states what cannot be: {error}")))?;
+        Ok(Imported { result, files: vec![file], timestamp: self.timestamp, notes })
+    }
+}
+
+impl StatedTest {
+    /// Creates a test without settings.
+    pub(crate) fn new(name: impl Into<String>, sample: Sample) -> Self {
+        Self {
+            name: name.into(),
+            pattern: None,
+            block: None,
+            read_share: None,
+            threads: None,
+            queue_depth: None,
+            span: None,
+            duration: None,
+            sample,
+        }
+    }
+
+    /// Returns the contradiction between the stated size of a request and the counts, if there is one.
+    fn size_contradiction(&self) -> Option<String> {
+        let block = self.block?;
+        let sides = [("read", &self.sample.reads), ("write", &self.sample.writes)];
+        sides.into_iter().find_map(|(name, side)| {
+            let side = side.as_ref().filter(|side| side.latency.count() >= COUNTED_MIN)?;
+            let mean = side.bytes.get() as f64 / side.latency.count() as f64;
+            let agrees = (mean / block.get() as f64 - 1.0).abs() <= SIZE_SLACK;
+            (!agrees).then(|| {
+                format!("the settings request {block} a {name}, and {mean:.0} B were counted")
+            })
+        })
+    }
+
+    /// Returns the test; `size` is the size of the target if the test does not state it.
+    fn test(&self, size: Bytes, supplied: &Supplied) -> Test {
+        let count = |side: &Option<DirectionResult>| {
+            side.as_ref().map_or(0, |side| side.latency.count()) as f64
+        };
+        let sample = &self.sample;
+        let (reads, writes) = (count(&sample.reads), count(&sample.writes));
+        let operations = reads + writes + count(&sample.unified);
+        let mean = match operations > 0.0 {
+            true => sample.bytes().get() as f64 / operations,
+            false => 4096.0,
+        };
+        let rounded = Bytes((mean / 512.0).round().clamp(1.0, 131_072.0) as u64 * 512);
+        let block = self.block.filter(|block| BLOCK.contains(block)).unwrap_or(rounded);
+        let block = Bytes(block.get().next_multiple_of(SECTOR.get()));
+        let counted = if count(&sample.unified) > 0.0 { 0.5 } else { reads / operations.max(1.0) };
+        let read_share =
+            self.read_share.unwrap_or_else(|| Ratio::new(counted).unwrap_or(Ratio::ZERO));
+        let threads = THREADS.clamp(self.threads.unwrap_or(1));
+        let pattern = self.pattern.clone().or_else(|| supplied.pattern.clone());
+        let depth = self.queue_depth.or(supplied.queue_depth).map(|depth| QUEUE_DEPTH.clamp(depth));
+        let asks = match (pattern, depth) {
+            (Some(pattern), Some(queue_depth)) => Asks::Requests(Requests {
+                pattern,
+                read_share,
+                queue_depth,
+                alignment: block,
+                think: Duration::ZERO,
+                mix: Mix::PLAIN,
+                load: Load::Closed,
+            }),
+            (pattern, queue_depth) => Asks::PartlyStated(PartlyStated {
+                pattern,
+                read_share,
+                queue_depth,
+                alignment: block,
+            }),
+        };
+        let moved = Bytes(sample.bytes().get().max(1 << 20));
+        let least = Bytes(block.get() * u64::from(threads));
+        Test {
+            threads,
+            span: self.span.unwrap_or(size).max(least),
+            volume: self.duration.is_none().then_some(moved),
+            duration: self.duration,
+            asks,
+            ..Test::of_blocks(block)
+        }
+    }
+}
+
+/// Returns the processor time of a job of one thread, of which `user` and `system` are per cent.
+pub(crate) fn cpu(sample: &Sample, user: f64, system: f64) -> Option<CpuUse> {
+    let requests = sample.operations() as f64;
+    let spent = |percent: f64| percent / 100.0 * sample.elapsed.as_seconds() * 1e9 / requests;
+    let known = requests > 0.0 && [user, system].iter().all(|one| (0.0..=1e6).contains(one));
+    known.then(|| CpuUse { user_ns_per_request: spent(user), system_ns_per_request: spent(system) })
+}
+
+/// Returns a direction's result of `count` requests.
+///
+/// # Errors
+/// Returns the name of the value that no run can have.
+pub(crate) fn direction(
+    bytes: f64,
+    count: f64,
+    latency: impl FnOnce(u64) -> LatencyHistogram,
+) -> Result<Option<DirectionResult>, String> {
+    if !(0.0..=COUNT_MAX).contains(&count) {
+        return Err(format!("{count} is no number of requests"));
+    }
+    if !(0.0..=BYTES_MAX).contains(&bytes) {
+        return Err(format!("{bytes} is no number of bytes"));
+    }
+    let whole = count.round() as u64;
+    let result = || DirectionResult { bytes: Bytes(bytes.round() as u64), latency: latency(whole) };
+    Ok((whole > 0).then(result))
+}
+
+/// Returns a time of `value` units.
+///
+/// # Errors
+/// Returns an error if the time is negative or longer than 200 days.
+pub(crate) fn time(value: f64, seconds_per_unit: f64) -> Result<Duration, String> {
+    let seconds = value * seconds_per_unit;
+    match (0.0..=SECONDS_MAX).contains(&seconds) {
+        true => Ok(Duration::from_picoseconds((seconds * 1e12).round() as u64)),
+        false => Err(format!("{value} is no time")),
+    }
+}
+
+/// Returns a latency in ns, or `None` if it is none.
+pub(crate) fn nanoseconds(value: f64, ns_per_unit: f64) -> Option<f64> {
+    let ns = value * ns_per_unit;
+    (0.0..=SECONDS_MAX * 1e9).contains(&ns).then_some(ns)
+}
+
+/// Returns a histogram of a stated mean. A mean of 0 was not measured.
+pub(crate) fn of_mean(
+    count: u64,
+    mean_ns: Option<f64>,
+    min_ns: Option<f64>,
+    max_ns: Option<f64>,
+) -> LatencyHistogram {
+    match mean_ns.filter(|mean| *mean > 0.0) {
+        None => LatencyHistogram::unmeasured(count),
+        Some(mean) => {
+            // Ends are printed with fewer digits than the mean.
+            let min = min_ns.map(|min| min.min(mean).floor() as u64);
+            let max = max_ns.filter(|max| *max > 0.0).map(|max| max.max(mean).ceil() as u64);
+            LatencyHistogram::from_mean(count, mean, min, max)
+        }
+    }
+}
+
+/// Returns the warning about latencies if the source has less than a distribution.
+pub(crate) fn latency_warning(test: &str, sample: &Sample, are_rates: bool) -> Option<Warning> {
+    let sides = [&sample.reads, &sample.writes, &sample.unified, &sample.trims];
+    let known: Vec<&LatencyHistogram> =
+        sides.into_iter().flatten().map(|side| &side.latency).collect();
+    let test = test.to_owned();
+    if known.iter().any(|one| one.detail() == Detail::Count) {
+        return Some(Warning::NoLatencies { test });
+    }
+    if known.iter().any(|one| one.detail() == Detail::Mean) {
+        return (!are_rates).then_some(Warning::OnlyMeans { test });
+    }
+    let partly = known.iter().filter(|one| one.detail() == Detail::Percentiles);
+    let known = partly.map(|one| one.stated().len() as u32).min()?;
+    Some(Warning::FromPercentiles { test, known })
+}
+
+/// Returns a file's name without folder and extension.
+fn stem(file: &str) -> String {
+    let name = file.rsplit(['/', '\\']).next().unwrap_or(file);
+    let stem = match name.rsplit_once('.') {
+        Some((stem, _)) if !stem.is_empty() => stem,
+        _ => name,
+    };
+    let stem: String = stem.chars().filter(|&letter| is_shown(letter)).take(200).collect();
+    match stem.as_str() {
+        "" | "-" | "stdin" => "standard-input".to_owned(),
+        _ => stem,
+    }
+}
+
+fn is_device(path: &str) -> bool {
+    path.starts_with("/dev/") || path.starts_with('#') || path.starts_with(r"\\.\")
+}
+
+/// The names of the tests, each once.
+#[derive(Default)]
+struct Names {
+    taken: HashSet<String>,
+    /// The next number for a name that is taken.
+    next: HashMap<String, u32>,
+}
+
+impl Names {
+    /// Returns `name`, with a number after it if it is taken.
+    fn free(&mut self, name: &str) -> String {
+        let clean: String = name.chars().filter(|&letter| is_shown(letter)).take(200).collect();
+        let mut free = clean.clone();
+        while !self.taken.insert(free.clone()) {
+            let number = self.next.entry(clean.clone()).or_insert(1);
+            *number += 1;
+            free = format!("{clean} ({number})");
+        }
+        free
+    }
+}

@@ -1,0 +1,111 @@
+//! Numbers with units in the texts of other programs.
+
+/// Returns the number at the start of `text`, and the rest. Thousands are not separated.
+pub(crate) fn number(text: &str) -> Option<(f64, &str)> {
+    let text = text.trim_start();
+    let end = text.find(|letter: char| !letter.is_ascii_digit() && letter != '.');
+    let (digits, rest) = text.split_at(end.unwrap_or(text.len()));
+    let number = digits.parse::<f64>().ok().filter(|number| number.is_finite())?;
+    Some((number, rest))
+}
+
+/// Returns the whole number at the start of `text`.
+pub(crate) fn whole(text: &str) -> Option<u32> {
+    let text = text.trim_start();
+    let end = text.find(|letter: char| !letter.is_ascii_digit()).unwrap_or(text.len());
+    text[..end].parse().ok()
+}
+
+/// Returns the number at the start of `text` with the suffix `k`, `M` or `G` of powers of 1000, and the rest.
+pub(crate) fn suffixed(text: &str) -> Option<(f64, &str)> {
+    let (number, rest) = number(text)?;
+    let factor = match rest.chars().next() {
+        Some('k' | 'K') => 1e3,
+        Some('m' | 'M') => 1e6,
+        Some('g' | 'G') => 1e9,
+        _ => return Some((number, rest)),
+    };
+    Some((number * factor, &rest[1..]))
+}
+
+/// Returns the size at the start of `text` in bytes, and the rest. The prefixes are powers of 1024 with or without an
+/// `i`, unless `decimal` is set: then only those with an `i` are.
+pub(crate) fn size(text: &str, decimal: bool) -> Option<(f64, &str)> {
+    let (number, rest) = number(text)?;
+    let rest = rest.trim_start();
+    let power = match rest.chars().next()?.to_ascii_uppercase() {
+        'K' => 1,
+        'M' => 2,
+        'G' => 3,
+        'T' => 4,
+        'P' => 5,
+        'B' => 0,
+        _ => return None,
+    };
+    let mut rest = if power > 0 { &rest[1..] } else { rest };
+    let binary = rest.starts_with('i');
+    rest = rest.strip_prefix('i').unwrap_or(rest);
+    rest = rest.strip_prefix(['B', 'b']).unwrap_or(rest);
+    let base: f64 = if binary || !decimal { 1024.0 } else { 1000.0 };
+    Some((number * base.powi(power), rest))
+}
+
+/// Returns the text between `before` and `after` in `text`.
+pub(crate) fn between<'t>(text: &'t str, before: &str, after: &str) -> Option<&'t str> {
+    let (_, rest) = text.split_once(before)?;
+    rest.split_once(after).map(|(inside, _)| inside)
+}
+
+/// Returns the seconds since 1970 of `2021/10/13 17:19:51 UTC` or the same with dashes, `T` and `Z`.
+pub(crate) fn utc(text: &str) -> Option<u64> {
+    let parts: Vec<u32> = text
+        .split(|letter: char| !letter.is_ascii_digit())
+        .filter(|part| !part.is_empty())
+        .take(6)
+        .map(|part| part.parse().ok())
+        .collect::<Option<_>>()?;
+    let &[year, month, day, hour, minute, second] = parts.as_slice() else { return None };
+    let fits = (1970..10_000).contains(&year)
+        && (1..=12).contains(&month)
+        && (1..=31).contains(&day)
+        && hour < 24
+        && minute < 60
+        && second < 61;
+    if !fits {
+        return None;
+    }
+    // Days since 1970 by the proleptic Gregorian calendar, whose years begin in March here.
+    let (year, month) = if month > 2 { (year, month - 3) } else { (year - 1, month + 9) };
+    let days = 365 * year + year / 4 - year / 100 + year / 400 + (153 * month + 2) / 5 + day - 1;
+    let days = u64::from(days - 719_468);
+    Some(days * 86_400 + u64::from(hour) * 3600 + u64::from(minute) * 60 + u64::from(second))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_have_the_units_of_their_program() {
+        assert_eq!(suffixed("25.5k, BW"), Some((25_500.0, ", BW")));
+        assert_eq!(suffixed("9999, "), Some((9999.0, ", ")));
+        assert_eq!(size("391MiB/10001msec", true), Some((391.0 * 1_048_576.0, "/10001msec")));
+        assert_eq!(size("1 MiB (Q", false), Some((1_048_576.0, " (Q")));
+        assert_eq!(size("512KB", false), Some((524_288.0, "")));
+        assert_eq!(size("2.5 TB", true), Some((2.5e12, "")));
+        assert_eq!(size("41.0MB/s", true), Some((41e6, "/s")));
+        for text in ["", "MB", "1.2.3 MB", "7", "1 X", "µ"] {
+            assert_eq!(size(text, false), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn dates_are_the_seconds_of_their_instants() {
+        assert_eq!(utc("1970/01/01 00:00:00 UTC"), Some(0));
+        assert_eq!(utc("2024-02-29T23:59:59Z"), Some(1_709_251_199));
+        assert_eq!(utc("2000/03/01 12:00:01 UTC"), Some(951_912_001));
+        for text in ["", "2024", "2024/13/01 00:00:00", "1969/12/31 23:59:59", "9/9/9 9:9:99"] {
+            assert_eq!(utc(text), None, "{text}");
+        }
+    }
+}

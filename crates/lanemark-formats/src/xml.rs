@@ -1,0 +1,168 @@
+//! Small XML documents as trees: elements with attributes, text and children.
+//!
+//! Depth, number of elements and length of a text are bounded. Entities other than the five of XML are not replaced, and
+//! a document type is skipped, so a document cannot grow by its declarations.
+
+use std::collections::BTreeMap;
+
+use quick_xml::events::{BytesRef, BytesStart, Event};
+use quick_xml::reader::Reader;
+
+/// Maximum depth of elements.
+const DEPTH_MAX: usize = 64;
+/// Maximum number of elements.
+const ELEMENTS_MAX: usize = 2_000_000;
+
+/// An element.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Element {
+    /// Name of the element.
+    pub name: String,
+    /// Attributes by name.
+    pub attributes: BTreeMap<String, String>,
+    /// The text between the children, without surrounding space.
+    pub text: String,
+    /// The elements in it.
+    pub children: Vec<Element>,
+}
+
+impl Element {
+    /// Returns the first child with this name.
+    pub fn child(&self, name: &str) -> Option<&Self> {
+        self.children.iter().find(|child| child.name == name)
+    }
+
+    /// Returns the children with this name.
+    pub fn all<'a>(&'a self, name: &'a str) -> impl Iterator<Item = &'a Self> {
+        self.children.iter().filter(move |child| child.name == name)
+    }
+
+    /// Returns the text of the first child with this name.
+    pub fn value(&self, name: &str) -> Option<&str> {
+        self.child(name).map(|child| child.text.as_str())
+    }
+
+    /// Returns an attribute.
+    pub fn attribute(&self, name: &str) -> Option<&str> {
+        self.attributes.get(name).map(String::as_str)
+    }
+
+    fn of(start: &BytesStart<'_>) -> Result<Self, String> {
+        let name = text(start.name().as_ref())?;
+        let mut attributes = BTreeMap::new();
+        for attribute in start.attributes() {
+            let attribute = attribute.map_err(|error| error.to_string())?;
+            let value = attribute.unescape_value().map_err(|error| error.to_string())?;
+            attributes.insert(text(attribute.key.as_ref())?, value.into_owned());
+        }
+        Ok(Self { name, attributes, ..Self::default() })
+    }
+}
+
+/// Returns the root element of the text.
+///
+/// # Errors
+/// Returns the line of the first error with its description.
+pub fn parse(text: &str) -> Result<Element, (u64, String)> {
+    let mut reader = Reader::from_str(text);
+    let mut open: Vec<Element> = Vec::new();
+    let mut count = 0;
+    loop {
+        let event = reader.read_event();
+        let at = reader.buffer_position() as usize;
+        let wrong = |message: String| {
+            let before = text.as_bytes().get(..at).unwrap_or(text.as_bytes());
+            (before.iter().filter(|byte| **byte == b'\n').count() as u64 + 1, message)
+        };
+        let mut closed = None;
+        match event.map_err(|error| wrong(error.to_string()))? {
+            Event::Start(start) => {
+                if open.len() >= DEPTH_MAX {
+                    return Err(wrong(format!("elements are more than {DEPTH_MAX} deep")));
+                }
+                open.push(Element::of(&start).map_err(wrong)?);
+                count += 1;
+            }
+            Event::Empty(start) => {
+                closed = Some(Element::of(&start).map_err(wrong)?);
+                count += 1;
+            }
+            Event::End(_) => closed = open.pop(),
+            Event::Text(part) => {
+                let part = part.decode().map_err(|error| wrong(error.to_string()))?;
+                if let Some(element) = open.last_mut() {
+                    element.text.push_str(part.trim());
+                } else if !part.trim().trim_start_matches('\u{feff}').is_empty() {
+                    return Err(wrong("text outside of all elements".to_owned()));
+                }
+            }
+            Event::CData(part) => {
+                let part = part.decode().map_err(|error| wrong(error.to_string()))?;
+                if let Some(element) = open.last_mut() {
+                    element.text.push_str(&part);
+                }
+            }
+            Event::GeneralRef(entity) => {
+                let letter = letter(&entity).map_err(wrong)?;
+                if let Some(element) = open.last_mut() {
+                    element.text.push(letter);
+                }
+            }
+            Event::Eof => return Err(wrong("the document is cut short".to_owned())),
+            _ => {}
+        }
+        if count > ELEMENTS_MAX {
+            return Err(wrong(format!("more than {ELEMENTS_MAX} elements")));
+        }
+        match (closed, open.last_mut()) {
+            (Some(closed), Some(parent)) => parent.children.push(closed),
+            (Some(root), None) => return Ok(root),
+            (None, _) => {}
+        }
+    }
+}
+
+fn text(bytes: &[u8]) -> Result<String, String> {
+    std::str::from_utf8(bytes).map(str::to_owned).map_err(|error| error.to_string())
+}
+
+/// Returns the character of an entity.
+fn letter(entity: &BytesRef<'_>) -> Result<char, String> {
+    if let Some(letter) = entity.resolve_char_ref().map_err(|error| error.to_string())? {
+        return Ok(letter);
+    }
+    let name = entity.decode().map_err(|error| error.to_string())?;
+    match name.as_ref() {
+        "amp" => Ok('&'),
+        "lt" => Ok('<'),
+        "gt" => Ok('>'),
+        "quot" => Ok('"'),
+        "apos" => Ok('\''),
+        _ => Err("an entity that XML does not have".to_owned()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_tree_has_names_attributes_and_text() {
+        let text = "<?xml version=\"1.0\"?>\n<!DOCTYPE a SYSTEM \"a.dtd\">\n<a x=\"1 &amp; 2\"><b>C:\\f &lt;</b><b/><c y='z'/></a>\n";
+        let root = parse(text).unwrap();
+        assert_eq!((root.name.as_str(), root.attribute("x")), ("a", Some("1 & 2")));
+        assert_eq!((root.value("b"), root.all("b").count()), (Some("C:\\f<"), 2));
+        assert_eq!(root.child("c").and_then(|c| c.attribute("y")), Some("z"));
+    }
+
+    #[test]
+    fn hostile_documents_are_refused_at_their_line() {
+        let deep = "<a>".repeat(100_000);
+        assert!(parse(&deep).unwrap_err().1.contains("deep"));
+        let laughs = "<!DOCTYPE a [<!ENTITY b \"bbbbbbbb\"><!ENTITY c \"&b;&b;&b;\">]>\n<a>&c;</a>";
+        assert_eq!(parse(laughs).unwrap_err().0, 2);
+        for text in ["", "<", "<a", "<a><b></a>", "<a x=1/>", "<a>&#0;</a>", "a", "<a>", "<!--"] {
+            assert!(parse(text).is_err(), "{text}");
+        }
+    }
+}

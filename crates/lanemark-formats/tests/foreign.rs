@@ -1,0 +1,433 @@
+//! Results of other programs: each figure has the unit of its program, and what a text does not state stays unknown.
+
+use lanemark_formats::fio_json::{Imported, Supplied};
+use lanemark_formats::foreign;
+use lanemark_schema::result::{
+    Detail, LatencyHistogram, RunResult, Sample, Target, TestResult, Warning,
+};
+use lanemark_schema::units::{Bytes, Duration};
+use lanemark_schema::workload::{Average, Pattern};
+
+/// The samples, each with its file's name.
+const SAMPLES: [(&str, &str); 11] = [
+    ("crystaldiskmark-3.txt", include_str!("foreign/crystaldiskmark-3.txt")),
+    ("crystaldiskmark-6.txt", include_str!("foreign/crystaldiskmark-6.txt")),
+    ("crystaldiskmark-8.txt", include_str!("foreign/crystaldiskmark-8.txt")),
+    ("diskspd.txt", include_str!("foreign/diskspd.txt")),
+    ("diskspd.xml", include_str!("foreign/diskspd.xml")),
+    ("fio-2.txt", include_str!("foreign/fio-2.txt")),
+    ("fio-3.txt", include_str!("foreign/fio-3.txt")),
+    ("fio-terse-3.txt", include_str!("foreign/fio-terse-3.txt")),
+    ("fio-terse-5.txt", include_str!("foreign/fio-terse-5.txt")),
+    ("iometer.csv", include_str!("foreign/iometer.csv")),
+    ("kdiskmark-3.txt", include_str!("foreign/kdiskmark-3.txt")),
+];
+
+fn sample(name: &str) -> &'static str {
+    SAMPLES.iter().find(|(own, _)| *own == name).unwrap().1
+}
+
+fn import(text: &str, supplied: &Supplied) -> Imported {
+    let runs = foreign::read(text, "it.txt").unwrap_or_else(|error| panic!("{error}"));
+    let mut all = foreign::results(runs, supplied).unwrap_or_else(|error| panic!("{error}"));
+    assert_eq!(all.len(), 1);
+    all.remove(0)
+}
+
+fn result(text: &str) -> RunResult {
+    import(text, &Supplied::default()).result
+}
+
+fn test<'r>(result: &'r RunResult, name: &str) -> &'r TestResult {
+    let names: Vec<&str> = result.tests.iter().map(|test| test.test.name.as_str()).collect();
+    let found = result.tests.iter().find(|test| test.test.name == name);
+    found.unwrap_or_else(|| panic!("no {name} in {names:?}"))
+}
+
+fn only(test: &TestResult) -> &Sample {
+    assert_eq!(test.samples.len(), 1);
+    &test.samples[0]
+}
+
+/// Throughput in bytes a second, requests a second, and mean latency in us.
+fn figures(test: &TestResult) -> (f64, f64, f64) {
+    (test.throughput_bytes_per_second.value, test.iops.value, test.latency_mean_ns.value / 1e3)
+}
+
+fn engine(result: &RunResult) -> &str {
+    let Target::Measured(target) = &result.target else { panic!() };
+    &target.engine
+}
+
+fn reads(test: &TestResult) -> &LatencyHistogram {
+    &only(test).reads.as_ref().unwrap().latency
+}
+
+#[test]
+fn crystaldiskmark_states_rates_and_means_of_its_best_run() {
+    let result = result(sample("crystaldiskmark-8.txt"));
+    assert!(engine(&result).starts_with("CrystalDiskMark 8.0.5"), "{}", engine(&result));
+    let one = test(&result, "SEQ1M Q8T1 read");
+    // MB are 10^6 bytes.
+    assert_eq!(figures(one), (2_097_152_000.0, 2000.0, 3990.25));
+    assert_eq!((one.test.threads, one.test.queue_depth(), one.test.block), (1, 8, Bytes::mebi(1)));
+    assert_eq!(one.test.pattern(), Some(&Pattern::Sequential));
+    assert_eq!(
+        (one.test.span, one.test.duration),
+        (Bytes::mebi(1024), Some(Duration::from_seconds(5)))
+    );
+    assert_eq!(only(one).elapsed, Duration::from_seconds(5));
+    let one = test(&result, "RND4K Q32T16 read");
+    assert_eq!((one.test.threads, one.test.queue_depth()), (16, 32));
+    // Only means are stated.
+    let latency = reads(one);
+    assert_eq!(
+        (latency.detail(), latency.percentile_ns(50.0), latency.max_ns()),
+        (Detail::Mean, None, None)
+    );
+    let one = test(&result, "RND4K Q1T1 mix");
+    assert!((one.test.read_share().get() - 0.7).abs() < 1e-9);
+    assert!(only(one).unified.is_some() && only(one).reads.is_none());
+    assert!(only(test(&result, "SEQ1M Q8T1 write")).writes.is_some());
+    let best = |one: &Warning| matches!(one, Warning::BestOfRuns { runs: Some(5), .. });
+    assert!(result.warnings.iter().any(best));
+    let rates = |one: &Warning| matches!(one, Warning::RatesOnly { time, .. } if *time == Duration::from_seconds(5));
+    assert!(result.warnings.iter().any(rates));
+    let Target::Measured(target) = &result.target else { panic!() };
+    assert_eq!((target.path.as_str(), target.direct), ("D:", None));
+}
+
+#[test]
+fn old_versions_have_the_sizes_of_their_documentation() {
+    let result_6 = result(sample("crystaldiskmark-6.txt"));
+    let one = test(&result_6, "SEQ128K Q32T1 read");
+    // Requests a second follow from the size.
+    assert_eq!(figures(one), (524_288_000.0, 4000.0, 0.0));
+    assert_eq!(reads(one).detail(), Detail::Count);
+    assert_eq!(test(&result_6, "SEQ1M Q1T1 read").test.block, Bytes::mebi(1));
+    let one = test(&result_6, "RND4K Q8T8 read");
+    assert_eq!((one.test.threads, one.test.queue_depth(), one.iops.value), (8, 8, 50_000.0));
+    let imported = import(sample("crystaldiskmark-6.txt"), &Supplied::default());
+    assert!(
+        imported.notes.iter().any(|note| note.contains("documentation")),
+        "{:?}",
+        imported.notes
+    );
+    let result_3 = result(sample("crystaldiskmark-3.txt"));
+    // Names are those of the library's workload.
+    let one = test(&result_3, "512K read");
+    assert_eq!((one.test.block, one.test.queue_depth()), (Bytes::kibi(512), 1));
+    assert_eq!(test(&result_3, "Seq read").throughput_bytes_per_second.value, 104_858_000.0);
+    let one = test(&result_3, "4K QD32 write");
+    assert_eq!((one.test.queue_depth(), one.iops.value), (32, 300.0));
+    assert_eq!(one.test.span, Bytes::mebi(1000));
+}
+
+#[test]
+fn kdiskmarks_throughput_follows_from_its_requests() {
+    let imported = import(sample("kdiskmark-3.txt"), &Supplied::default());
+    let one = test(&imported.result, "SEQ1M Q8T1 read");
+    assert_eq!(figures(one), (524_288_000.0, 500.0, 15_900.1));
+    assert_eq!(
+        test(&imported.result, "RND4K Q32T1 read").throughput_bytes_per_second.value,
+        409_600_000.0
+    );
+    // Its mixed figures are means of both directions.
+    assert!(imported.result.tests.iter().all(|test| !test.test.name.contains("mix")));
+    let notes = imported.notes.join("\n");
+    assert!(
+        notes.contains("1 mixed tests are omitted") && notes.contains("divided by 1000"),
+        "{notes}"
+    );
+    assert!(!imported.result.warnings.iter().any(|one| matches!(one, Warning::BestOfRuns { .. })));
+}
+
+#[test]
+fn lanemarks_own_export_comes_back_and_a_simulation_does_not() {
+    let own = result(sample("crystaldiskmark-8.txt"));
+    let text = lanemark_formats::crystaldiskmark::write(&own, Default::default());
+    let again = result(&text);
+    assert!(engine(&again).starts_with("Lanemark"), "{}", engine(&again));
+    for (one, other) in own.tests.iter().zip(&again.tests) {
+        assert_eq!((&one.test.name, figures(one)), (&other.test.name, figures(other)));
+    }
+    let simulated = text.replace("[D:, 1 GiB]", "[a@b:c (simulated)]");
+    assert_ne!(simulated, text);
+    assert!(foreign::read(&simulated, "f").unwrap_err().to_string().contains("simulated"));
+}
+
+#[test]
+fn fios_normal_output_has_counts_percentiles_and_flushes() {
+    let imported = import(sample("fio-3.txt"), &Supplied::default());
+    let result = &imported.result;
+    assert!(engine(result).starts_with("fio-3.33"), "{}", engine(result));
+    let one = test(result, "reads");
+    let side = only(one).reads.as_ref().unwrap();
+    // Bytes are those of the issued requests, not the rounded text.
+    assert_eq!((side.bytes, side.latency.count()), (Bytes(500_000 * 4096), 500_000));
+    assert_eq!(only(one).elapsed, Duration::from_seconds(10));
+    assert_eq!(
+        (one.test.threads, one.test.queue_depth(), one.test.pattern()),
+        (2, 16, Some(&Pattern::Uniform))
+    );
+    // The percentiles are of the completion, so its mean is too.
+    let latency = reads(one);
+    assert_eq!((latency.detail(), latency.stated().len()), (Detail::Percentiles, 6));
+    assert_eq!(
+        (latency.percentile_ns(99.0), latency.percentile_ns(99.9)),
+        (Some(906_000), Some(1_254_000))
+    );
+    assert_eq!((latency.mean_ns(), latency.max_ns()), (635_250.0, Some(4_923_000)));
+    assert_eq!(latency.percentile_ns(95.0), None);
+    // Percentages of two clones are shares of an unknown time.
+    assert_eq!(only(one).cpu, None);
+    let log = test(result, "log");
+    // The engine waits for each request.
+    assert_eq!((log.test.queue_depth(), log.test.threads), (1, 1));
+    let flushes = &only(log).flushes.as_ref().unwrap().latency;
+    assert_eq!((flushes.count(), flushes.percentile_ns(99.0)), (10_030, Some(2_835_000)));
+    assert_eq!(only(log).writes.as_ref().unwrap().bytes, Bytes(10_030 * 2300));
+    assert!(only(log).cpu.is_some());
+    let Target::Measured(target) = &result.target else { panic!() };
+    assert_eq!((target.direct, target.block_device.as_deref()), (None, None));
+    assert!(imported.notes.iter().any(|note| note.contains("time zone")), "{:?}", imported.notes);
+}
+
+#[test]
+fn the_kilobytes_of_fio_2_have_1024_bytes() {
+    let result = result(sample("fio-2.txt"));
+    let one = only(test(&result, "old"));
+    let (reads, writes) = (one.reads.as_ref().unwrap(), one.writes.as_ref().unwrap());
+    assert_eq!((reads.bytes, writes.bytes), (Bytes(10_000 * 8192), Bytes(5_000 * 8192)));
+    // Its units differ from line to line: ms for the ends, us for the percentiles.
+    assert_eq!(
+        (reads.latency.mean_ns(), reads.latency.percentile_ns(50.0)),
+        (2_500_000.0, Some(2_320_000))
+    );
+    assert_eq!((writes.latency.mean_ns(), writes.latency.percentile_ns(50.0)), (122_600.0, None));
+    assert_eq!(test(&result, "old").test.block, Bytes(8192));
+}
+
+#[test]
+fn repeated_figures_of_one_run_count_once_and_clones_are_added() {
+    let text = sample("fio-3.txt");
+    let (options, figures) = text.split_once("\nreads: (groupid").unwrap();
+    let twice = format!("{options}\nreads: (groupid{figures}\nreads: (groupid{figures}");
+    let imported = import(&twice, &Supplied::default());
+    assert_eq!(imported.result.tests.len(), 2);
+    assert_eq!(imported.result.tests[0].iops.value, 50_000.0);
+    assert!(imported.notes.iter().any(|note| note.contains("status-interval")));
+    // Two runs, one after the other.
+    let appended = result(&format!("{text}\n{text}"));
+    assert_eq!(appended.tests.len(), 4);
+    assert_eq!(appended.tests[2].test.name, "reads (2)");
+    // Clones without group_reporting.
+    let entry = &figures[..figures.find("log: (groupid").unwrap()];
+    let clones = format!("{options}\nreads: (groupid{entry}reads: (groupid{figures}");
+    let one = &result(&clones).tests[0];
+    assert_eq!((one.iops.value, one.test.threads), (100_000.0, 3));
+}
+
+#[test]
+fn options_of_unlike_jobs_are_not_those_of_their_sum() {
+    let text = sample("fio-3.txt").replace("(g=1): rw=write", "(g=0): rw=write");
+    let text = &text[..text.find("log: (groupid").unwrap()];
+    let result = result(text);
+    assert!(result.warnings.iter().any(|one| matches!(one, Warning::OptionsContradict { .. })));
+    assert_eq!(result.tests[0].test.stated_queue_depth(), None);
+    assert_eq!(result.tests[0].test.pattern(), None);
+}
+
+#[test]
+fn terse_output_states_neither_pattern_nor_depth() {
+    for name in ["fio-terse-3.txt", "fio-terse-5.txt"] {
+        let result = result(sample(name));
+        let one = test(&result, "mix");
+        let (reads, writes) =
+            (only(one).reads.as_ref().unwrap(), only(one).writes.as_ref().unwrap());
+        // 1,999 and 999 requests a second, cut from 1999.8 and 999.9.
+        assert_eq!((reads.latency.count(), writes.latency.count()), (20_000, 10_000), "{name}");
+        assert_eq!((reads.bytes, one.test.block), (Bytes(20_000 * 4096), Bytes(4096)));
+        assert_eq!(
+            (reads.latency.percentile_ns(99.0), reads.latency.mean_ns()),
+            (Some(700_000), 480_250.0)
+        );
+        assert_eq!(writes.latency.percentile_ns(50.0), Some(80_000));
+        assert_eq!((one.test.stated_queue_depth(), one.test.pattern()), (None, None));
+        assert!(result.warnings.iter().any(|one| matches!(one, Warning::NotStated { .. })));
+        // The user can supply them.
+        let supplied = Supplied {
+            span: Some(Bytes::mebi(4096)),
+            pattern: Some(Pattern::Uniform),
+            queue_depth: Some(4),
+        };
+        let imported = import(sample(name), &supplied);
+        let test = &imported.result.tests[0].test;
+        assert_eq!(
+            (test.queue_depth(), test.span, test.unstated().len()),
+            (4, Bytes::mebi(4096), 0)
+        );
+    }
+}
+
+#[test]
+fn diskspd_text_and_xml_state_the_same() {
+    let text = import(sample("diskspd.txt"), &Supplied::default());
+    let xml = import(sample("diskspd.xml"), &Supplied::default());
+    for imported in [&text, &xml] {
+        let one = test(&imported.result, "RND8K Q8T4 R75W25");
+        let (reads, writes) =
+            (only(one).reads.as_ref().unwrap(), only(one).writes.as_ref().unwrap());
+        assert_eq!((reads.bytes, reads.latency.count()), (Bytes(245_760_000), 30_000));
+        assert_eq!((writes.bytes, writes.latency.count()), (Bytes(81_920_000), 10_000));
+        assert_eq!(
+            (reads.latency.mean_ns(), reads.latency.percentile_ns(99.0)),
+            (1_800_000.0, Some(3_500_000))
+        );
+        assert_eq!(
+            (writes.latency.min_ns(), writes.latency.max_ns()),
+            (Some(300_000), Some(13_000_000))
+        );
+        assert_eq!((one.test.threads, one.test.queue_depth(), one.test.block), (4, 8, Bytes(8192)));
+        assert_eq!(
+            (one.test.pattern(), one.test.read_share().get()),
+            (Some(&Pattern::Uniform), 0.75)
+        );
+        assert_eq!(one.test.duration, Some(Duration::from_seconds(10)));
+        assert_eq!(imported.timestamp, Some(1_709_640_000));
+        let Target::Measured(target) = &imported.result.target else { panic!() };
+        assert_eq!((target.path.as_str(), target.direct), ("test.dat", Some(true)));
+    }
+    let nines = reads(test(&text.result, "RND8K Q8T4 R75W25")).percentile_ns(99.9);
+    assert_eq!(nines, Some(7_250_000));
+    assert_eq!(test(&xml.result, "RND8K Q8T4 R75W25").test.span, Bytes::mebi(1024));
+}
+
+#[test]
+fn a_part_of_diskspds_text_has_its_command_line() {
+    let text = "Command Line: diskspd -c1G -d10 -r -w100 -t8 -o16 -b4K -h -L t.dat\nResults for timespan 1:\n\
+                actual test time:\t10.00s\nTotal IO\nthread | bytes | I/Os | MiB/s | I/O per s | AvgLat | LatStdDev | file\n\
+                --\n 0 | 4096000 | 1000 | 1 | 100 | 2.5 | 1 | t.dat\n--\ntotal:  4096000 | 1000 | 1 | 100 | 2.5 | 1\n";
+    let own = result(text);
+    let one = test(&own, "RND4K Q16T8 write");
+    assert_eq!((one.iops.value, one.latency_mean_ns.value), (100.0, 2_500_000.0));
+    assert!(only(one).reads.is_none());
+    // A size that the counts contradict is not used.
+    let other = result(&text.replace("-b4K", "-b8K"));
+    assert_eq!(other.tests[0].test.block, Bytes(4096));
+    assert!(other.warnings.iter().any(|one| matches!(one, Warning::Imported { .. })));
+    // Without -L there are no latencies.
+    let bare = text.replace(" | AvgLat | LatStdDev", "").replace(" | 2.5 | 1", "");
+    let bare = result(&bare);
+    assert_eq!((bare.tests[0].iops.value, bare.tests[0].latency_mean_ns.value), (100.0, 0.0));
+    assert!(bare.warnings.iter().any(|one| matches!(one, Warning::NoLatencies { .. })));
+}
+
+#[test]
+fn iometers_results_have_the_specification_and_the_depth_of_the_workers() {
+    let own = result(sample("iometer.csv"));
+    let one = test(&own, "4 KiB; 67% read; random");
+    let (reads, writes) = (only(one).reads.as_ref().unwrap(), only(one).writes.as_ref().unwrap());
+    assert_eq!((reads.bytes, reads.latency.count()), (Bytes(163_840_000), 40_000));
+    assert_eq!((one.iops.value, only(one).elapsed), (6000.0, Duration::from_seconds(10)));
+    assert_eq!(
+        (writes.latency.mean_ns(), writes.latency.max_ns()),
+        (6_000_000.0, Some(80_250_000))
+    );
+    assert_eq!((reads.latency.min_ns(), reads.latency.percentile_ns(50.0)), (None, None));
+    assert_eq!((one.test.threads, one.test.queue_depth(), one.test.block), (2, 16, Bytes(4096)));
+    assert_eq!(
+        (one.test.pattern(), one.test.span),
+        (Some(&Pattern::Uniform), Bytes(2_097_152 * 512))
+    );
+    assert!((one.test.read_share().get() - 0.67).abs() < 1e-9);
+    // Workers of different depths have none in common.
+    let other = sample("iometer.csv").replacen("2097152,16\nDISK", "2097152,4\nDISK", 1);
+    assert_eq!(result(&other).tests[0].test.stated_queue_depth(), None);
+    // Partly random requests have no pattern.
+    let partly = sample("iometer.csv").replace("4096,100,67,100,", "4096,100,67,50,");
+    assert_eq!(result(&partly).tests[0].test.pattern(), None);
+    // Lanemark's own export comes back.
+    let text = lanemark_formats::iometer::write(&own);
+    let again = result(&text);
+    assert_eq!(
+        again.tests[0].throughput_bytes_per_second.value,
+        own.tests[0].throughput_bytes_per_second.value
+    );
+    assert_eq!(again.tests[0].test.queue_depth(), 16);
+}
+
+#[test]
+fn a_known_format_that_is_not_read_is_named_with_another_way() {
+    for (text, name, way) in [
+        ("AS SSD Benchmark 2.0.7316\n", "AS SSD", "lanemark bench"),
+        ("1+0 records in\n1+0 records out\n", "dd's output", "lanemark bench"),
+        ("2;a;0;0;0;1", "no result", "what is read"),
+        ("[global]\nrw=read\n[a]\n", "a job file", "--workload"),
+        ("{\"blockdevices\": []}", "lsblk", "lanemark inspect"),
+        ("fio --rw=randread --bs=4k", "command line", "lanemark sim SYSTEM --"),
+        ("'Version 1.1.0 \n'TEST SETUP ====\n", "Iometer's settings", "workload"),
+        ("nothing", "no result in a known format", "diskspd"),
+        ("", "no result in a known format", "KDiskMark"),
+    ] {
+        let error = foreign::read(text, "f").unwrap_err();
+        assert!(error.to_string().contains(name), "{text}: {error}");
+        assert!(error.hint.as_deref().unwrap_or_default().contains(way), "{text}: {error:?}");
+    }
+}
+
+/// Reads `text`, and checks what is accepted of it.
+fn survives(text: &str) {
+    let Ok(runs) = foreign::read(text, "it") else { return };
+    let Ok(all) = foreign::results(runs, &Supplied::default()) else { return };
+    for one in all {
+        one.result.check().unwrap();
+        for test in &one.result.tests {
+            assert!(
+                test.iops.value.is_finite() && test.throughput_bytes_per_second.value.is_finite()
+            );
+        }
+        assert!(matches!(one.result.workload.average, Average::Mean | Average::Median));
+    }
+}
+
+#[test]
+fn cut_and_damaged_texts_are_errors_or_results_that_can_be() {
+    for (name, text) in SAMPLES {
+        survives(text);
+        survives(&text.replace('\n', "\r\n"));
+        survives(&format!("\u{feff}{text}"));
+        for line in text.lines() {
+            let at = line.as_ptr() as usize - text.as_ptr() as usize;
+            survives(&text[..at + line.len() / 2]);
+            survives(&text.replacen(line, "", 1));
+        }
+        // Each number in turn becomes one that no run has.
+        let digits: Vec<usize> = text
+            .char_indices()
+            .filter(|(at, letter)| {
+                letter.is_ascii_digit()
+                    && !text[..*at].ends_with(|before: char| before.is_ascii_digit())
+            })
+            .map(|(at, _)| at)
+            .collect();
+        for at in digits {
+            let end = at + text[at..].find(|letter: char| !letter.is_ascii_digit()).unwrap_or(1);
+            for other in ["0", "-1", "99999999999999999999999999", "1e999", "nan", "", "é"] {
+                survives(&format!("{}{other}{}", &text[..at], &text[end..]));
+            }
+        }
+        assert!(!name.is_empty());
+    }
+}
+
+#[test]
+fn texts_of_very_many_tests_are_refused() {
+    let line = "  SEQ    1MiB (Q=  8, T= 1):  2097.152 MB/s [   2000.0 IOPS] <  3990.25 us>\n";
+    let text = format!("[Read]\n{}", line.repeat(2000));
+    assert!(foreign::read(&text, "f").unwrap_err().to_string().contains("more than 1024 tests"));
+    let rows = "a: (groupid=0, jobs=1): err= 0: pid=1: x\n  read: IOPS=1, BW=4KiB/s (4kB/s)(4KiB/1000msec)\n";
+    survives(&rows.repeat(20_000));
+    survives(&"|  1.00th=[   70],".repeat(100_000));
+    survives(&format!("<Results><TimeSpan>{}", "<a>".repeat(100_000)));
+}

@@ -1,0 +1,56 @@
+//! Results of other programs, in place of results that Lanemark saved.
+
+use std::time::{Duration, UNIX_EPOCH};
+
+use lanemark_formats::fio_json::{Imported, Supplied};
+use lanemark_formats::{FormatError, Recognised, foreign, recognise};
+use lanemark_schema::result::{Provenance, RunResult, Warning};
+
+use crate::error::LabError;
+use crate::opened::hash;
+
+/// Returns the result in `text` if it is a text of another program, or `None` if it may be a result of Lanemark. `name`
+/// is its name in errors. The notes about it become warnings of the result.
+///
+/// # Errors
+/// Returns an error if the format is not read, or if the text has several results.
+pub fn run(name: &str, text: &str) -> Result<Option<RunResult>, LabError> {
+    let text = text.trim_start_matches('\u{feff}');
+    let may_be_ours = match recognise(text) {
+        // JSON without a version of fio.
+        Recognised::Result(lanemark_formats::ResultFormat::FioJson) => {
+            !text.contains("\"fio version\"")
+        }
+        Recognised::Known(known) => known.name == "a result of Lanemark",
+        Recognised::Result(_) | Recognised::Unknown => false,
+    };
+    if may_be_ours {
+        return Ok(None);
+    }
+    let mut all = foreign::results(foreign::read(text, name)?, &Supplied::default())?;
+    if all.len() > 1 {
+        let error = FormatError::file(name, format!("has results of {} targets", all.len()));
+        return Err(error.hint("`lanemark import` makes a file of each").into());
+    }
+    let Some(one) = all.pop() else { return Ok(None) };
+    let started_at = began(&one).unwrap_or_default();
+    let mut run = one.result;
+    let note = |note| Warning::Imported { note };
+    run.warnings.extend(one.notes.into_iter().map(note));
+    run.provenance = Provenance {
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+        finished_at: started_at.clone(),
+        started_at,
+        inputs: [(name.to_owned(), hash(text.as_bytes()))].into(),
+        ..Provenance::default()
+    };
+    Ok(Some(run))
+}
+
+/// Returns the time at which an imported run began, in RFC 3339, if it is stated.
+pub fn began(imported: &Imported) -> Option<String> {
+    // Dates after the year 9999 cannot be formatted.
+    let seconds = imported.timestamp.filter(|&seconds| seconds < 253_402_300_800)?;
+    let began = UNIX_EPOCH.checked_add(Duration::from_secs(seconds))?;
+    Some(humantime::format_rfc3339_seconds(began).to_string())
+}

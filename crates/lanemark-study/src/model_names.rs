@@ -1,0 +1,300 @@
+//! Library drives by the model that a drive reports: `Samsung SSD 970 EVO Plus 1TB`, `CT1000MX500SSD1`.
+//!
+//! A drive's file is named for its maker, line and capacity. A model matches if it contains all words of the line, and no
+//! word that could belong to another line. Makers that report part numbers have a table of their beginnings, from their
+//! product pages and data sheets.
+
+use crate::library::{Kind, Library};
+
+/// A capacity within this share of a file's capacity is the same: 1024 GB are sold as 1 TB.
+const CAPACITY_SLACK: f64 = 0.03;
+/// Maximum length of a model; NVMe's field has 40 characters.
+const MODEL_MAX: usize = 200;
+
+/// Words of models that name no line.
+const IGNORED: [&str; 20] = [
+    "ssd", "nvme", "ata", "sata", "sas", "m", "2", "2280", "pcie", "with", "heatsink", "series",
+    "gen4", "disk", "drive", "wdc", "corp", "inc", "solid", "state",
+];
+/// Makers, which a model may omit or put together with the line.
+const MAKERS: [&str; 21] = [
+    "adata",
+    "corsair",
+    "crucial",
+    "gigabyte",
+    "hgst",
+    "hp",
+    "intel",
+    "kingston",
+    "kioxia",
+    "lexar",
+    "micron",
+    "ocz",
+    "plextor",
+    "samsung",
+    "sandisk",
+    "seagate",
+    "solidigm",
+    "teamgroup",
+    "toshiba",
+    "transcend",
+    "wd",
+];
+
+/// Beginnings of part numbers, each with the library's drive.
+const PARTS: &[(&str, &str)] = &[
+    ("INTEL SSDPEKNW010T8", "intel-660p-1tb"),
+    ("INTEL SSDPEKNW020T8", "intel-660p-2tb"),
+    ("INTEL SSDPEKNW512G8", "intel-660p-512gb"),
+    ("INTEL SSDPEKNW010T9", "intel-665p-1tb"),
+    ("INTEL SSDPEKNU010TZ", "intel-670p-1tb"),
+    ("INTEL SSDPEKNU020TZ", "intel-670p-2tb"),
+    ("INTEL SSDPEKKW256G7", "intel-600p-256gb"),
+    ("INTEL SSDPEKKW512G7", "intel-600p-512gb"),
+    ("INTEL SSDPEKKW512G8", "intel-760p-512gb"),
+    ("INTEL SSDPED1D280GA", "intel-optane-900p-280gb"),
+    ("INTEL SSDPED1D960GA", "intel-optane-905p-960gb"),
+    ("INTEL SSDPE21D960GA", "intel-optane-905p-960gb"),
+    ("INTEL SSDPED1K375GA", "intel-optane-p4800x-375gb"),
+    ("INTEL SSDPEK1A118GA", "intel-optane-p1600x-118gb"),
+    ("INTEL MEMPEK1W032GA", "intel-optane-memory-32gb"),
+    ("INTEL SSDPEDMW400G4", "intel-750-400gb"),
+    ("INTEL SSDPE2MW400G4", "intel-750-400gb"),
+    ("INTEL SSDPEDMD400G4", "intel-dc-p3700-400gb"),
+    ("INTEL SSDPE2MD400G4", "intel-dc-p3700-400gb"),
+    ("INTEL SSDPE2KX010T8", "intel-dc-p4510-1tb"),
+    ("INTEL SSDPE2KX040T8", "intel-dc-p4510-4tb"),
+    ("INTEL SSDPE2KX020T7", "intel-dc-p4500-2tb"),
+    ("INTEL SSDPE2KX040T7", "intel-dc-p4500-4tb"),
+    ("INTEL SSDPE2KE016T8", "intel-dc-p4610-1600gb"),
+    ("INTEL SSDPE2MX020T7", "intel-dc-p3520-2tb"),
+    ("INTEL SSDPEDME016T4", "intel-dc-p3600-1600gb"),
+    ("INTEL SSDSC2BB480G4", "intel-dc-s3500-480gb"),
+    ("INTEL SSDSC2BB480G6", "intel-dc-s3510-480gb"),
+    ("INTEL SSDSC2BX800G4", "intel-dc-s3610-800gb"),
+    ("INTEL SSDSC2BA400G3", "intel-dc-s3700-400gb"),
+    ("INTEL SSDSC2BA400G4", "intel-dc-s3710-400gb"),
+    ("INTEL SSDSC2KB960G8", "intel-d3-s4510-960gb"),
+    ("INTEL SSDSC2KG960G8", "intel-d3-s4610-960gb"),
+    ("INTEL SSDSC2KB960G7", "intel-s4500-960gb"),
+    ("INTEL SSDSA2CW300G3", "intel-320-300gb"),
+    ("INTEL SSDSC2CT120A3", "intel-330-120gb"),
+    ("INTEL SSDSC2CT240A4", "intel-335-240gb"),
+    ("INTEL SSDSC2CW240A3", "intel-520-240gb"),
+    ("INTEL SSDSC2BW240A4", "intel-530-240gb"),
+    ("INTEL SSDSC2BP480G4", "intel-730-480gb"),
+    ("INTEL SSDSC2KW480H6", "intel-540s-480gb"),
+    ("INTEL SSDSA2M160G2", "intel-x25-m-g2-160gb"),
+    ("INTEL SSDSA2M080G2", "intel-x25-m-g2-80gb"),
+    ("SSDSA2SH032G1", "intel-x25-e-32gb"),
+    ("SSDSA2SH064G1", "intel-x25-e-64gb"),
+    ("KINGSTON SA400S37480G", "kingston-a400-480gb"),
+    ("KINGSTON SA2000M81000G", "kingston-a2000-1tb"),
+    ("KINGSTON SA1000M8480G", "kingston-a1000-480gb"),
+    ("KINGSTON SKC2000M81000G", "kingston-kc2000-1tb"),
+    ("KINGSTON SKC2500M81000G", "kingston-kc2500-1tb"),
+    ("KINGSTON SKC3000S1024G", "kingston-kc3000-1tb"),
+    ("KINGSTON SKC3000D2048G", "kingston-kc3000-2tb"),
+    ("KINGSTON SKC600512G", "kingston-kc600-512gb"),
+    ("KINGSTON SNVS1000G", "kingston-nv1-1tb"),
+    ("KINGSTON SNV2S1000G", "kingston-nv2-1tb"),
+    ("KINGSTON SNV3S1000G", "kingston-nv3-1tb"),
+    ("KINGSTON SUV400S37480G", "kingston-uv400-480gb"),
+    ("KINGSTON SUV500480G", "kingston-uv500-480gb"),
+    ("KINGSTON SV300S37A120G", "kingston-v300-120gb"),
+    ("KINGSTON SFYRS1000G", "kingston-fury-renegade-1tb"),
+    ("KINGSTON SEDC500M960G", "kingston-dc500m-960gb"),
+    ("KINGSTON SEDC500R960G", "kingston-dc500r-960gb"),
+    ("KINGSTON SEDC600M960G", "kingston-dc600m-960gb"),
+    ("KINGSTON SEDC450R960G", "kingston-dc450r-960gb"),
+    ("KINGSTON SEDC1000BM8480G", "kingston-dc1000b-480gb"),
+    ("SAMSUNG MZVL21T0HCLR", "samsung-pm9a1-1tb"),
+    ("SAMSUNG MZQL2960HCJR", "samsung-pm9a3-960gb"),
+    ("SAMSUNG MZQL27T6HBLA", "samsung-pm9a3-7680gb"),
+    ("SAMSUNG MZQLB1T9HAJR", "samsung-pm983-1920gb"),
+    ("SAMSUNG MZQLB3T8HALS", "samsung-pm983-3840gb"),
+    ("SAMSUNG MZWLJ3T8HBLS", "samsung-pm1733-3840gb"),
+    ("SAMSUNG MZ7LM960HMJP", "samsung-pm863a-960gb"),
+    ("SAMSUNG MZHPU512HCGL", "samsung-xp941-512gb"),
+    ("SHGP31-1000GM", "sk-hynix-gold-p31-1tb"),
+    ("SHGS31-1000GS", "sk-hynix-gold-s31-1tb"),
+    ("SHPP41-1000GM", "sk-hynix-platinum-p41-1tb"),
+    ("WDS100T1X0E", "wd-black-sn850-1tb"),
+    ("WDS100T2X0E", "wd-black-sn850x-1tb"),
+    ("WDS200T2X0E", "wd-black-sn850x-2tb"),
+    ("WDS100T3X0E", "wd-black-sn770-1tb"),
+    ("WDS100T3X0C", "wd-black-sn750-1tb"),
+    ("WDS100T2X0C", "wd-black-nvme-1tb"),
+    ("WDS500G2X0C", "wd-black-nvme-500gb"),
+    ("WDS512G1X0C", "wd-black-pcie-512gb"),
+    ("WDS500G1B0C", "wd-blue-sn500-500gb"),
+    ("WDS100T2B0C", "wd-blue-sn550-1tb"),
+    ("WDS100T3B0C", "wd-blue-sn570-1tb"),
+    ("WDS100T3B0E", "wd-blue-sn580-1tb"),
+    ("WDS100T2B0A", "wd-blue-3d-1tb"),
+    ("WDS100T3B0A", "wd-blue-sa510-1tb"),
+    ("WDS100T1R0A", "wd-red-sa500-1tb"),
+    ("WDS100T1R0C", "wd-red-sn700-1tb"),
+    ("ST31000528AS", "seagate-barracuda-7200-12-1tb"),
+    ("ST32000641AS", "seagate-barracuda-xt-2tb"),
+    ("ST16000NM001G", "seagate-exos-x16-16tb"),
+    ("ST18000NM000J", "seagate-exos-x18-18tb"),
+    ("ST4000VN008", "seagate-ironwolf-4tb"),
+    ("ST18000NE000", "seagate-ironwolf-pro-18tb"),
+    ("TOSHIBA MG08ACA16T", "toshiba-mg08-16tb"),
+];
+
+/// The library's drives of a model.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Matches {
+    /// The drives of the model's line and capacity.
+    pub same: Vec<String>,
+    /// The drives of the line with another capacity, if there is none with the same.
+    pub other_capacity: Vec<String>,
+}
+
+/// Returns the library's drives of a model. `bytes` is the drive's size, for models that do not state it.
+pub fn drives_of(library: &Library, model: &str, bytes: Option<u64>) -> Matches {
+    let model: String = model.chars().take(MODEL_MAX).collect();
+    let names = library.names(Kind::Drive);
+    if let Some(name) = of_part(&model).filter(|name| names.contains(name)) {
+        return Matches { same: vec![name], other_capacity: Vec::new() };
+    }
+    let words = words(&model);
+    let stated = words.iter().rev().find_map(|word| gigabytes(word));
+    let capacity = stated.or(bytes.map(|bytes| bytes as f64 / 1e9));
+    let line: Vec<&str> = words
+        .iter()
+        .map(String::as_str)
+        .filter(|word| gigabytes(word).is_none() && !IGNORED.contains(word))
+        .collect();
+    let mut found = Matches::default();
+    for name in names {
+        let (own_line, own_capacity) = match name.rsplit_once('-') {
+            Some((line, capacity)) => (line, gigabytes(capacity)),
+            None => continue,
+        };
+        let Some(own_capacity) = own_capacity.filter(|_| is_line(own_line, &line)) else {
+            continue;
+        };
+        let near = |capacity: f64| (capacity / own_capacity - 1.0).abs() <= CAPACITY_SLACK;
+        match capacity {
+            Some(capacity) if near(capacity) => found.same.push(name),
+            _ => found.other_capacity.push(name),
+        }
+    }
+    if !found.same.is_empty() {
+        found.other_capacity.clear();
+    }
+    found
+}
+
+/// Returns the drive of a part number.
+fn of_part(model: &str) -> Option<String> {
+    let upper = model.trim().to_ascii_uppercase();
+    // The maker may be omitted or be in front of the part number.
+    let part = |beginning: &str| {
+        let bare = beginning.rsplit(' ').next().unwrap_or(beginning);
+        upper.split_whitespace().any(|word| word.starts_with(bare))
+    };
+    if let Some((_, name)) = PARTS.iter().find(|(beginning, _)| part(beginning)) {
+        return Some((*name).to_owned());
+    }
+    upper.split_whitespace().find_map(of_crucial)
+}
+
+/// Returns the drive of Crucial's part number, `CT1000MX500SSD1`: capacity in GB, and line.
+fn of_crucial(word: &str) -> Option<String> {
+    let rest = word.strip_prefix("CT")?;
+    let digits = rest.find(|letter: char| !letter.is_ascii_digit())?;
+    let gigabytes: u32 = rest[..digits].parse().ok()?;
+    let line = rest[digits..].split("SSD").next()?.to_ascii_lowercase();
+    let line = match line.strip_suffix('p').filter(|line| matches!(*line, "p3" | "p5")) {
+        Some(line) => format!("{line}-plus"),
+        None => line,
+    };
+    let capacity = match gigabytes {
+        0 => return None,
+        _ if gigabytes.is_multiple_of(1000) => format!("{}tb", gigabytes / 1000),
+        _ => format!("{gigabytes}gb"),
+    };
+    (!line.is_empty()).then(|| format!("crucial-{line}-{capacity}"))
+}
+
+/// Returns whether a model's words name the line of a drive's file: all of its words, and no others.
+fn is_line(own: &str, model: &[&str]) -> bool {
+    let own: Vec<&str> = own.split('-').collect();
+    let is_maker = |word: &&str| MAKERS.contains(word);
+    let needed: Vec<&&str> = own.iter().filter(|word| !is_maker(word)).collect();
+    // A line of words without a digit is too common to be known without its maker.
+    let is_distinct = needed.iter().any(|word| word.bytes().any(|byte| byte.is_ascii_digit()));
+    let makers_agree = own.iter().filter(|word| is_maker(word)).all(|maker| {
+        model.contains(maker) || is_distinct && !model.iter().any(|word| is_maker(word))
+    });
+    !needed.is_empty()
+        && makers_agree
+        && needed.iter().all(|word| model.contains(*word))
+        && model.iter().all(|word| is_maker(word) || own.contains(word))
+}
+
+/// Returns the words of a model in lower case.
+fn words(model: &str) -> Vec<String> {
+    let lower = model.to_ascii_lowercase();
+    let parts = lower.split(|letter: char| !letter.is_alphanumeric());
+    parts.filter(|part| !part.is_empty()).map(str::to_owned).collect()
+}
+
+/// Returns the gigabytes of a word such as `500gb` or `1tb`.
+fn gigabytes(word: &str) -> Option<f64> {
+    let (number, unit) = match (word.strip_suffix("tb"), word.strip_suffix("gb")) {
+        (Some(number), _) => (number, 1000.0),
+        (_, Some(number)) => (number, 1.0),
+        _ => return None,
+    };
+    number.parse::<f64>().ok().filter(|number| *number > 0.0).map(|number| number * unit)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_part_number_names_a_drive_of_the_library() {
+        let names = Library::built_in().names(Kind::Drive);
+        for (part, drive) in PARTS {
+            assert!(names.iter().any(|name| name == drive), "{part}: {drive}");
+            let model = format!("{part}-00XYZ0");
+            assert_eq!(drives_of(&Library::built_in(), &model, None).same, [*drive], "{model}");
+        }
+    }
+
+    #[test]
+    fn a_model_finds_its_line_and_capacity_and_no_other() {
+        let library = Library::built_in();
+        let same = |model: &str, bytes| drives_of(&library, model, bytes).same;
+        for (model, bytes, drive) in [
+            ("Samsung SSD 970 EVO Plus 1TB", None, "samsung-970-evo-plus-1tb"),
+            ("Samsung SSD 970 EVO 500GB", None, "samsung-970-evo-500gb"),
+            ("Samsung SSD 980 PRO with Heatsink 1TB", None, "samsung-980-pro-1tb"),
+            ("WD_BLACK SN850X 2000GB", None, "wd-black-sn850x-2tb"),
+            ("CT1000MX500SSD1", None, "crucial-mx500-1tb"),
+            ("CT1000P3PSSD8", None, "crucial-p3-plus-1tb"),
+            ("Corsair MP600", Some(1_000_204_886_016), "corsair-mp600-1tb"),
+            ("WDC WDS100T2B0C-00PXH0", None, "wd-blue-sn550-1tb"),
+        ] {
+            assert_eq!(same(model, bytes), [drive], "{model}");
+        }
+        let other = drives_of(&library, "Samsung SSD 970 EVO Plus 2TB", Some(2_000_398_934_016));
+        assert_eq!(other.same, Vec::<String>::new());
+        assert!(other.other_capacity.contains(&"samsung-970-evo-plus-1tb".to_owned()));
+        assert!(!other.other_capacity.contains(&"samsung-970-evo-1tb".to_owned()));
+        for model in ["", "QEMU HARDDISK", "1TB", "EVO", "SSD", "é\u{202e}", "CT0SSD", "CTSSD1"] {
+            assert_eq!(
+                drives_of(&library, model, Some(1_000_204_886_016)),
+                Matches::default(),
+                "{model}"
+            );
+        }
+        same(&"970-".repeat(10_000), None);
+    }
+}
