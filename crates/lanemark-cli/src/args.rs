@@ -10,6 +10,7 @@ mod library;
 mod plan;
 mod plot;
 mod results;
+mod samples;
 mod save;
 mod scale;
 #[cfg(feature = "serve")]
@@ -31,6 +32,7 @@ pub(crate) use library::{EntryKind, Interface, LibraryArgs, LibraryListArgs};
 pub(crate) use plan::{BandwidthArgs, BatteryArgs, FleetArgs, PlanArgs, PlanCommand};
 pub(crate) use plot::PlotArgs;
 pub(crate) use results::ResultsArgs;
+pub(crate) use samples::{SamplesArgs, SamplesCommand, SamplesCopyArgs};
 pub(crate) use save::SaveArgs;
 pub(crate) use scale::{ScaleArgs, SeededArgs};
 #[cfg(feature = "serve")]
@@ -119,6 +121,8 @@ pub(crate) enum Command {
     Oltp(OltpArgs),
     /// List the drives, platforms and workloads that can be named, or show one
     Library(LibraryListArgs),
+    /// List the built-in studies, results, traces and job files, or copy one to a folder
+    Samples(SamplesArgs),
     /// Print completions for a shell, or write manual pages
     Completions(CompletionsArgs),
     /// Serve a modelled system as a block device with real data, over NBD
@@ -137,7 +141,8 @@ pub(crate) enum Command {
 
 #[derive(Debug, ClapArgs)]
 pub(crate) struct StudyArgs {
-    /// The study's file, studies/NAME.toml
+    /// The study: a built-in one by its name, as `lanemark samples list` prints it, or a file
+    #[arg(value_name = "STUDY")]
     pub(crate) file: PathBuf,
     /// A saved result of `lanemark bench` to show beside it
     #[arg(long, value_name = "RESULT")]

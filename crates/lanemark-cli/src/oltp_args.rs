@@ -175,9 +175,10 @@ pub(crate) struct OltpRunArgs {
     /// Print the result as JSON instead of tables
     #[arg(long)]
     pub(crate) json: bool,
-    /// Folder to save the result in, or a new file that ends in .json
-    #[arg(long, value_name = "PATH", default_value = "results")]
-    pub(crate) out: PathBuf,
+    /// Folder to save the result in, or a new file that ends in .json [default: $LANEMARK_RESULTS, else lanemark
+    /// in the user's state folder, ~/.local/state]
+    #[arg(long, value_name = "PATH")]
+    pub(crate) out: Option<PathBuf>,
 }
 
 #[derive(Debug, ClapArgs)]
@@ -198,8 +199,8 @@ pub(crate) struct OltpCompareArgs {
 Everything that is started, attached or mounted is gone when the command ends, however it does. Mounts are
 seen by this command alone. PostgreSQL 16 or newer is needed, or --download.")]
 pub(crate) struct OltpLiveArgs {
-    /// A study of a database whose [answer] compares two systems
-    #[arg(default_value = "studies/oltp-value-sas.toml")]
+    /// A study of a database whose [answer] compares two systems: a built-in one by its name, or a file
+    #[arg(default_value = "oltp-value-sas")]
     pub(crate) study: PathBuf,
     #[command(flatten)]
     pub(crate) library: LibraryArgs,
@@ -242,9 +243,10 @@ pub(crate) struct OltpLiveArgs {
     /// Folder for the loaded database, removed at the end [default: the system's for temporary files]
     #[arg(long, value_name = "DIR")]
     pub(crate) folder: Option<PathBuf>,
-    /// Folder to save the result of each system in
-    #[arg(long, value_name = "DIR", default_value = "results")]
-    pub(crate) out: PathBuf,
+    /// Folder to save the result of each system in [default: $LANEMARK_RESULTS, else lanemark in the user's
+    /// state folder, ~/.local/state]
+    #[arg(long, value_name = "DIR")]
+    pub(crate) out: Option<PathBuf>,
     /// Write the figures side by side as CSV
     #[arg(long, value_name = "FILE.csv")]
     pub(crate) csv: Option<PathBuf>,

@@ -13,6 +13,7 @@
 //! | [`ratings`] | rated drives compared with their ratings |
 //! | [`pool`] | the threads of all runs |
 //! | [`cancel`], [`event`] | cancellation of a run, and its events |
+//! | [`default_folder`] | the folder of results for which no path is requested |
 //! | [`results`], [`reserved`], [`input`], [`json`] | reserved names, and files that are written whole |
 //! | [`error`] | the error type |
 //!
@@ -46,6 +47,7 @@
 pub mod bottleneck;
 pub mod cancel;
 pub mod columns;
+pub mod default_folder;
 pub mod error;
 pub mod event;
 pub mod input;

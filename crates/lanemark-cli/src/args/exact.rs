@@ -43,9 +43,10 @@ pub(crate) struct ExactArgs {
     /// Let something go wrong, "power-cut at=20s boot=5s"; times count from the guest's start
     #[arg(long, value_name = "FAULT")]
     pub(crate) fault: Vec<String>,
-    /// The result's file, or the folder for it
-    #[arg(long, value_name = "PATH", default_value = "results")]
-    pub(crate) out: PathBuf,
+    /// The result's file, or the folder for it [default: $LANEMARK_RESULTS, else lanemark in the user's state
+    /// folder, ~/.local/state]
+    #[arg(long, value_name = "PATH")]
+    pub(crate) out: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) library: LibraryArgs,
 }

@@ -6,9 +6,9 @@ use clap::Args as ClapArgs;
 
 #[derive(Debug, ClapArgs)]
 pub(crate) struct ResultsArgs {
-    /// The folder that results were saved in
-    #[arg(default_value = "results")]
-    pub(crate) folder: PathBuf,
+    /// The folder that results were saved in [default: $LANEMARK_RESULTS, else lanemark in the user's state
+    /// folder, ~/.local/state]
+    pub(crate) folder: Option<PathBuf>,
     /// List what has all these words in its title, its command or its file's name
     #[arg(long, value_name = "WORDS")]
     pub(crate) search: Option<String>,

@@ -109,9 +109,10 @@ pub(crate) struct ServeArgs {
     /// Take commands of `lanemark serve-control` at this Unix socket
     #[arg(long, value_name = "SOCKET")]
     pub(crate) control: Option<PathBuf>,
-    /// The result's file, or the folder for it
-    #[arg(long, value_name = "PATH", default_value = "results")]
-    pub(crate) out: PathBuf,
+    /// The result's file, or the folder for it [default: $LANEMARK_RESULTS, else lanemark in the user's state
+    /// folder, ~/.local/state]
+    #[arg(long, value_name = "PATH")]
+    pub(crate) out: Option<PathBuf>,
     /// Print the result as JSON
     #[arg(long)]
     pub(crate) json: bool,

@@ -44,7 +44,7 @@ pub(crate) struct SweepArgs {
     #[arg(long, value_name = "PARAMETER=VALUE")]
     pub(crate) set: Vec<String>,
     /// The CSV file of the points, or with the feature `full` also a .parquet file beside one
-    /// [default: results/sweep-HASH.csv, the same for the same sweep]
+    /// [default: sweep-HASH.csv in the folder of results, the same for the same sweep]
     #[arg(long, value_name = "FILE")]
     pub(crate) out: Option<PathBuf>,
     /// Run these points alone, the first and the last of them by number, 0..499
