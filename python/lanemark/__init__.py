@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from . import _lanemark
 from ._ask import Study, bench, fit, inspect, load_results, simulate, whatif
 from ._model import Library, System, Test, Workload, library
-from ._result import Answer, FittedDrive, Inspection, Result, StudyResult, WhatIf
+from ._result import Answer, FittedDrive, Inspection, Result, StudyResult, WhatIf, results_folder
 from ._simulator import Completion, Simulator
 from ._table import Table
 from .errors import InputError, LanemarkError, MissingPackageError, RefusedError, RunError
@@ -54,6 +54,7 @@ __all__ = [
     "inspect",
     "library",
     "load_results",
+    "results_folder",
     "simulate",
     "whatif",
 ]

@@ -323,7 +323,7 @@ class Study:
     """A study: systems, tests, and the published figures that they are held against.
 
     Args:
-        path: The study's file, ``studies/NAME.toml``.
+        path: A study's file, or the name of a built-in study, ``"sata-express"``.
         library: The library of its names; the usual one without it.
 
     Raises:
@@ -334,18 +334,19 @@ class Study:
         self.path = Path(path)
         self.library = library
         self._inner = _lanemark.Study(os.fspath(path), inner(library))
+        # The file of the call, not of its links. A built-in study has a name and no file.
+        self._named = os.path.abspath(path) if self.path.is_file() else os.fspath(path)  # noqa: PTH100
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _study, (os.path.abspath(self.path), self.library)  # noqa: PTH100 (the file of the call, not of its links)
+        return _study, (self._named, self.library)
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Study):
             return NotImplemented
-        same_file = os.path.abspath(self.path) == os.path.abspath(other.path)  # noqa: PTH100
-        return same_file and self.library == other.library and self.systems == other.systems
+        return self._named == other._named and self.library == other.library and self.systems == other.systems
 
     def __hash__(self) -> int:
-        return hash(os.path.abspath(self.path))  # noqa: PTH100
+        return hash(self._named)
 
     @property
     def id(self) -> str:

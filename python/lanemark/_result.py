@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import html as escaping
 import json
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from . import _lanemark
@@ -13,7 +14,6 @@ from .errors import InputError
 
 if TYPE_CHECKING:
     import os
-    from pathlib import Path
 
     import pandas as pd
     import polars as pl
@@ -25,6 +25,18 @@ def framed(page: str, height_px: int = 640) -> str:
         f'<iframe srcdoc="{escaping.escape(page)}" sandbox="" '
         f'style="width:100%;height:{height_px}px;border:0"></iframe>'
     )
+
+
+def results_folder() -> Path:
+    """Return the folder in which results are saved if no path is given, for this package and for the command.
+
+    It is the folder that ``LANEMARK_RESULTS`` names, otherwise ``lanemark`` in the user's state folder:
+    ``XDG_STATE_HOME``, by default ``~/.local/state``. It may not exist yet.
+
+    Raises:
+        RunError: If the user has no home folder, and no variable names a folder.
+    """
+    return _lanemark.results_folder()
 
 
 class Tabular:
@@ -151,18 +163,18 @@ class Result(Tabular):
         """Return the table that the command prints; with ``detail`` also where the time of each test goes."""
         return self._inner.text(detail)
 
-    def save(self, out: str | os.PathLike[str] = "results") -> Path:
+    def save(self, out: str | os.PathLike[str] | None = None) -> Path:
         """Save the result, and return the file's path.
 
         Args:
             out: A file that ends in ``.json``, or a folder in which a new file is made. Only a former result is
-                written over.
+                written over. Without it the folder of :func:`results_folder`.
 
         Raises:
             RefusedError: Where something else is there.
             RunError: Where it cannot be written.
         """
-        return self._inner.save(out)
+        return self._inner.save(results_folder() if out is None else out)
 
     def chart(self, figure: str = "iops") -> Any:
         """Return an Altair chart of a figure of all tests.
@@ -229,9 +241,9 @@ class StudyResult(Tabular):
         """Return the table that the command prints."""
         return self._inner.text()
 
-    def save(self, out: str | os.PathLike[str] = "results") -> Path:
+    def save(self, out: str | os.PathLike[str] | None = None) -> Path:
         """Save the outcome as :meth:`Result.save` does."""
-        return self._inner.save(out)
+        return self._inner.save(results_folder() if out is None else out)
 
     def _repr_html_(self) -> str:
         return framed(self.to_html())

@@ -24,7 +24,7 @@ from ._model import Library, Setting, Test, inner, workload
 from ._places import Place
 from ._plan import PLAN, Interrupted, Plan, cut, expected
 from ._quantity import settings
-from ._result import Tabular, framed
+from ._result import Tabular, framed, results_folder
 from ._scalar import coerced, plain
 from ._spread import Work, is_dask, on_dask, workers_of
 from ._table import Table
@@ -259,7 +259,7 @@ class Sweep:
 
         Args:
             place: The folder of the parts: a path, or a URL of fsspec that all workers reach. Without it
-                ``results/sweep-KEY``.
+                ``sweep-KEY`` in the folder of :func:`results_folder`.
             executor: Where chunks run: anything of ``concurrent.futures``, or a ``distributed.Client``. Without it as
                 many threads as there are cores; the simulator needs no lock of Python's.
             workers: How many chunks run at a time, where the executor does not tell.
@@ -277,7 +277,7 @@ class Sweep:
         """
         if not 0 < chunk_seconds < float("inf"):
             raise InputError(f"chunk_seconds = {chunk_seconds}: must be a number above 0")
-        spot = Place(os.path.join("results", f"sweep-{self.key[:12]}") if place is None else place)  # noqa: PTH118
+        spot = Place(results_folder() / f"sweep-{self.key[:12]}" if place is None else place)
         cores = len(os.sched_getaffinity(0))
         own = ThreadPoolExecutor(workers or cores) if executor is None else None
         at_work: Any = own or executor

@@ -45,6 +45,10 @@ def lanemark(*words: str, folder: Path | None = None, code: int = 0) -> subproce
 
 
 @pytest.fixture(autouse=True)
-def _in_the_tree(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Every test begins in the tree, whose library is the one that the command takes there too."""
+def _in_the_tree(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Every test begins in the tree, whose library is the one that the command takes there too.
+
+    Results without a path are saved in a temporary folder, and not among the user's own results.
+    """
     monkeypatch.chdir(ROOT)
+    monkeypatch.setenv("LANEMARK_RESULTS", str(tmp_path / "results"))

@@ -11,6 +11,7 @@ mod library;
 mod plan;
 mod plot;
 mod results;
+mod samples;
 mod save;
 mod scale;
 #[cfg(feature = "serve")]
@@ -33,6 +34,7 @@ pub(crate) use library::{EntryKind, Interface, LibraryArgs, LibraryListArgs};
 pub(crate) use plan::{BandwidthArgs, BatteryArgs, FleetArgs, PlanArgs, PlanCommand};
 pub(crate) use plot::PlotArgs;
 pub(crate) use results::ResultsArgs;
+pub(crate) use samples::{SamplesArgs, SamplesCommand, SamplesCopyArgs};
 pub(crate) use save::SaveArgs;
 pub(crate) use scale::{ScaleArgs, SeededArgs};
 #[cfg(feature = "serve")]
@@ -124,6 +126,8 @@ pub(crate) enum Command {
     Oltp(OltpArgs),
     /// List the drives, platforms, hosts and workloads of the library, or show one
     Library(LibraryListArgs),
+    /// List the built-in studies, results, traces and job files, or copy them to a folder
+    Samples(SamplesArgs),
     /// Print shell completions, or write manual pages
     Completions(CompletionsArgs),
     /// Serve a modelled system as a block device with real data, over NBD
@@ -142,7 +146,8 @@ pub(crate) enum Command {
 
 #[derive(Debug, ClapArgs)]
 pub(crate) struct StudyArgs {
-    /// Study file, such as studies/NAME.toml
+    /// Built-in study, as listed by `lanemark samples list`, or study file
+    #[arg(value_name = "STUDY")]
     pub(crate) file: PathBuf,
     /// Saved result of `lanemark bench` to show next to the simulated figures
     #[arg(long, value_name = "RESULT")]

@@ -45,7 +45,7 @@ pub(crate) fn run(args: &BenchArgs) -> Result<Outcome, Failure> {
     let what = format!("bench-{}", workload.id);
     let (json, format, detail) = (args.run.json, args.output_format, args.detail || args.explain);
     let shown = move |result: &RunResult| formats::shown(result, json, format, detail);
-    let (out, over_time) = (args.run.save.out(), Some(&args.over_time));
+    let (out, over_time) = (args.run.save.destination(), Some(&args.over_time));
     let delivery = Delivery::open(out, &what, &provenance.started_at, over_time, shown)?;
     let result_of = |outcome: &Measured| measured::result(outcome, &workload, &provenance);
 

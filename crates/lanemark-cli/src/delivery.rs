@@ -3,17 +3,18 @@
 //! All files are reserved before the run starts. At the end files are written first, because the reader of stdout may
 //! be gone; an output that fails does not affect the others.
 
-use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use lanemark_lab::results::{self, Outlet, Place};
+use lanemark_lab::LabError;
+use lanemark_lab::results::{self, Outlet};
 use lanemark_schema::result::{RunResult, Warning};
 
 use crate::args::OverTimeArgs;
 use crate::failure::Failure;
 use crate::messages::tell;
 use crate::outlets::{PAGE, SERIES};
+use crate::saving::{Destination, Saving};
 use crate::{output, stop};
 
 /// The function that formats a result for stdout.
@@ -24,8 +25,7 @@ type Shown = Box<dyn Fn(&RunResult) -> Result<String, Failure> + Send + Sync>;
 pub(crate) struct Delivery(Arc<Places>);
 
 struct Places {
-    /// The file of the result; `None` if it is not saved.
-    place: Option<Place>,
+    saving: Saving,
     page: Option<Outlet>,
     series: Option<Outlet>,
     shown: Shown,
@@ -37,7 +37,7 @@ struct Places {
 impl Delivery {
     /// Reserves all files. From now on a signal that the run does not obey in time delivers the last saved result.
     pub(crate) fn open(
-        out: Option<&Path>,
+        out: Destination<'_>,
         what: &str,
         started_at: &str,
         over_time: Option<&OverTimeArgs>,
@@ -45,24 +45,21 @@ impl Delivery {
     ) -> Result<Self, Failure> {
         let page = Outlet::of(over_time.and_then(|args| args.html.as_deref()), &PAGE)?;
         let series = Outlet::of(over_time.and_then(|args| args.series.as_deref()), &SERIES)?;
-        let place = out.map(|out| Place::new(out, what, started_at)).transpose()?;
+        let saving = Saving::open(out, what, started_at)?;
         let (shown, so_far): (Shown, _) = (Box::new(shown), Mutex::new(None));
         let told = AtomicBool::new(false);
-        let delivery = Self(Arc::new(Places { place, page, series, shown, so_far, told }));
+        let delivery = Self(Arc::new(Places { saving, page, series, shown, so_far, told }));
         let last = delivery.clone();
         stop::at_end(move || last.deliver_so_far());
         Ok(delivery)
     }
 
     /// Saves the current result.
-    pub(crate) fn save(&self, result: &mut RunResult) -> Result<(), Failure> {
+    pub(crate) fn save(&self, result: &mut RunResult) -> Result<(), LabError> {
         result.provenance.finished_at = results::now();
         *self.so_far() = Some(result.clone());
         // Saving fails now for a result that could not be read again.
-        match &self.0.place {
-            Some(place) => Ok(place.save_run(result)?),
-            None => Ok(()),
-        }
+        self.0.saving.save_run(result)
     }
 
     /// Saves the current result during the run. If saving fails, the run continues: the end of the run tries again and
@@ -70,7 +67,7 @@ impl Delivery {
     pub(crate) fn save_on_the_way(&self, result: &mut RunResult) -> Option<String> {
         let failure = self.save(result).err()?;
         let first = !self.0.told.swap(true, Ordering::Relaxed);
-        first.then(|| format!("{}; the run continues", failure.to_string().trim_end()))
+        first.then(|| format!("error: {failure}; the run continues"))
     }
 
     /// Ends the run and delivers the result to all outputs.
@@ -87,7 +84,7 @@ impl Delivery {
 
     fn to_all(&self, result: &mut RunResult) -> Result<(), Failure> {
         let saved = self.save(result);
-        let Places { place, page, series, shown, .. } = &*self.0;
+        let Places { saving, page, series, shown, .. } = &*self.0;
         let write = |outlet: &Option<Outlet>, text: &dyn Fn() -> String| match outlet {
             Some(outlet) => Ok(outlet.write(&text())?),
             None => Ok(()),
@@ -98,9 +95,7 @@ impl Delivery {
             true => Ok(()),
             false => output::print(&text),
         });
-        if let (Ok(()), Some(place)) = (&saved, place) {
-            tell!("saved {}", place.path().display());
-        }
+        let saved = saving.report(saved);
         for (outlet, written) in [(series, &series_written), (page, &page_written)] {
             if let (Some(outlet), Ok(())) = (outlet, written) {
                 tell!("wrote {}", outlet.path().display());

@@ -21,6 +21,7 @@ use crate::args::ExactArgs;
 use crate::delivery::Delivery;
 use crate::failure::{Failure, Outcome};
 use crate::messages::tell;
+use crate::saving::Destination;
 use crate::warden::Warden;
 use crate::{library, provenance, serve, stop};
 
@@ -54,7 +55,8 @@ pub(crate) fn run(args: &ExactArgs) -> Result<Outcome, Failure> {
     let what = format!("exact-{}", drive.rsplit('/').next().unwrap_or("drive"));
     // Stdout carries the command's output only.
     let shown = |_: &RunResult| Ok(String::new());
-    let delivery = Delivery::open(Some(&args.out), &what, &provenance.started_at, None, shown)?;
+    let out = Destination::of(args.out.as_deref());
+    let delivery = Delivery::open(out, &what, &provenance.started_at, None, shown)?;
     let (seed, silent) = (args.seed, &|time| silent(time));
     let plan = ExactPlan { system: &spec, faults: &planned, data, seed, boot, silent };
     let ended = run_guest(plan, &|| stop::requested(&signal)).map_err(fail)?;

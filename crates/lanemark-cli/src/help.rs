@@ -16,7 +16,7 @@ const EXAMPLES: &[(&str, &[&str])] = &[
             "lanemark path samsung-850-pro-1tb@workstation-z170:sata",
         ],
     ),
-    ("study", &["lanemark study studies/sata-express.toml --html page.html"]),
+    ("study", &["lanemark study sata-express --html page.html"]),
     (
         "sim",
         &[
@@ -118,15 +118,15 @@ const EXAMPLES: &[(&str, &[&str])] = &[
     ("oltp run", &["lanemark oltp run --database sqlite:shop.db --users 8 --duration '2 min'"]),
     ("oltp check", &["lanemark oltp check --database sqlite:shop.db"]),
     ("oltp compare", &["lanemark oltp compare sata.json sas.json"]),
-    (
-        "oltp live",
-        &["lanemark oltp live studies/oltp-value-sas.toml --download --csv results/live.csv"],
-    ),
+    ("oltp live", &["lanemark oltp live oltp-value-sas --download --csv live.csv"]),
     ("oltp workload", &["lanemark oltp workload results/oltp.json --out shop.toml"]),
     (
         "library",
         &["lanemark library --search 980 --interface nvme", "lanemark library workstation-z170"],
     ),
+    ("samples", &["lanemark samples list", "lanemark samples copy measured.json"]),
+    ("samples list", &["lanemark samples list"]),
+    ("samples copy", &["lanemark samples copy msr.csv", "lanemark samples copy --all samples"]),
     (
         "completions",
         &["lanemark completions bash >~/.local/share/bash-completion/completions/lanemark"],

@@ -18,6 +18,7 @@ use crate::args::{ImportArgs, ImportPattern};
 use crate::delivery::Delivery;
 use crate::failure::{Failure, Outcome};
 use crate::messages::tell;
+use crate::saving::Destination;
 use crate::{formats, provenance};
 
 /// Maximum number of files that one command reads.
@@ -37,7 +38,7 @@ pub(crate) fn run(args: &ImportArgs) -> Result<Outcome, Failure> {
     if results.len() > 1 {
         let told: Vec<String> = results.iter().map(target).collect();
         tell!("note: {} targets, one result for each: {}", results.len(), told.join("; "));
-        if let Some(out) = args.save.out()
+        if let Destination::Requested(out) = args.save.destination()
             && out.extension().is_some_and(|extension| extension == "json")
         {
             let file = out.display();
@@ -151,5 +152,5 @@ fn deliver(
     let what = format!("import-{}", result.workload.id);
     let (json, started_at) = (args.json, result.provenance.started_at.clone());
     let shown = move |result: &RunResult| formats::shown(result, json, None, false);
-    Delivery::open(args.save.out(), &what, &started_at, None, shown)?.deliver(&mut result)
+    Delivery::open(args.save.destination(), &what, &started_at, None, shown)?.deliver(&mut result)
 }

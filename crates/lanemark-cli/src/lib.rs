@@ -47,6 +47,8 @@ mod provenance;
 mod replay;
 mod report;
 mod results;
+mod samples;
+mod saving;
 #[cfg(feature = "serve")]
 mod serve;
 mod sim;
@@ -140,6 +142,7 @@ fn run(args: &Args) -> Result<Outcome, Failure> {
         #[cfg(feature = "oltp")]
         Command::Oltp(args) => oltp::run(args),
         Command::Library(args) => library::run(args),
+        Command::Samples(args) => samples::run(args),
         Command::Completions(args) => completions::run(args),
         #[cfg(feature = "serve")]
         Command::Serve(args) => serve::run(args),

@@ -5,7 +5,7 @@ use std::sync::Mutex;
 use std::time::Duration;
 
 use lanemark_lab::Cause;
-use lanemark_lab::results::{self, Outlet, Place};
+use lanemark_lab::results::{self, Outlet};
 use lanemark_oltp::check::{Condition, check};
 use lanemark_oltp::live::Moment;
 use lanemark_oltp::load::{LoadOptions, load};
@@ -24,6 +24,7 @@ use crate::oltp_args::{
 };
 use crate::outlets::WORKLOAD;
 use crate::progress::Progress;
+use crate::saving::{Destination, Saving};
 use crate::{output, provenance, stop};
 
 pub(crate) fn run(args: &OltpArgs) -> Result<Outcome, Failure> {
@@ -170,7 +171,8 @@ fn run_users(database: &Database, args: &OltpRunArgs) -> Result<Outcome, Failure
     let mut provenance = provenance::own(args.seed);
     // The command line may contain a password.
     hide_password(&mut provenance.command, database);
-    let place = Place::new(&args.out, "oltp", &provenance.started_at)?;
+    let out = Destination::of(args.out.as_deref());
+    let saving = Saving::open(out, "oltp", &provenance.started_at)?;
     let mut progress = Progress::new();
     let (mut ending, mut saved) = (Outcome::Done, Ok(()));
     let (mut samples, mut result) = (Vec::new(), None);
@@ -194,7 +196,7 @@ fn run_users(database: &Database, args: &OltpRunArgs) -> Result<Outcome, Failure
         provenance.finished_at = results::now();
         let parts = (provenance.clone(), target.clone(), workload.clone(), samples.clone());
         let so_far = outcome::result(parts.0, parts.1, parts.2, parts.3);
-        saved = place.save_run(&so_far);
+        saved = saving.save_run(&so_far);
         result = Some(so_far);
         if matches!(ending, Outcome::Interrupted) {
             break;
@@ -205,15 +207,13 @@ fn run_users(database: &Database, args: &OltpRunArgs) -> Result<Outcome, Failure
         tell!("interrupted before 1 s was counted; nothing is saved");
         return Ok(ending);
     };
-    if saved.is_ok() {
-        progress.note(&format!("saved {}", place.path().display()));
-    }
+    drop(progress);
     if args.json {
         output::print_json(&result)?;
     } else {
         output::print(&lanemark_report::database_text(&result).unwrap_or_default())?;
     }
-    saved?;
+    saving.report(saved)?;
     Ok(ending)
 }
 

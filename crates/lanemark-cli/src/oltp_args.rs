@@ -173,9 +173,10 @@ pub(crate) struct OltpRunArgs {
     /// Print the result as JSON instead of tables
     #[arg(long)]
     pub(crate) json: bool,
-    /// Folder for the result, or a new file name that ends in .json
-    #[arg(long, value_name = "PATH", default_value = "results")]
-    pub(crate) out: PathBuf,
+    /// Folder for the result, or a new file name that ends in .json [default: $LANEMARK_RESULTS, or lanemark in the
+    /// user's state folder, ~/.local/state]
+    #[arg(long, value_name = "PATH")]
+    pub(crate) out: Option<PathBuf>,
 }
 
 #[derive(Debug, ClapArgs)]
@@ -197,8 +198,8 @@ The time scale slows the drives, so that this machine's processors represent tho
 command removes everything that it starts, attaches or mounts, regardless of how it ends. Only this
 command sees its mounts. It requires PostgreSQL 16 or later, or --download.")]
 pub(crate) struct OltpLiveArgs {
-    /// Study of a database whose [answer] compares two systems
-    #[arg(default_value = "studies/oltp-value-sas.toml")]
+    /// Study of a database whose [answer] compares two systems: a built-in study, or a file
+    #[arg(default_value = "oltp-value-sas")]
     pub(crate) study: PathBuf,
     #[command(flatten)]
     pub(crate) library: LibraryArgs,
@@ -240,9 +241,10 @@ pub(crate) struct OltpLiveArgs {
     /// Parent folder of the loaded database, which is removed at the end [default: the system's temporary folder]
     #[arg(long, value_name = "DIR")]
     pub(crate) folder: Option<PathBuf>,
-    /// Folder for the results of both systems
-    #[arg(long, value_name = "DIR", default_value = "results")]
-    pub(crate) out: PathBuf,
+    /// Folder for the results of both systems [default: $LANEMARK_RESULTS, or lanemark in the user's state folder,
+    /// ~/.local/state]
+    #[arg(long, value_name = "DIR")]
+    pub(crate) out: Option<PathBuf>,
     /// Also write the figures side by side to this CSV file
     #[arg(long, value_name = "FILE.csv")]
     pub(crate) csv: Option<PathBuf>,

@@ -14,7 +14,7 @@ use std::time::Duration;
 
 use lanemark_files::private::PrivateFolder;
 use lanemark_lab::Lab;
-use lanemark_lab::results::{self, Outlet, Place};
+use lanemark_lab::results::{self, Outlet};
 use lanemark_oltp::run::RunOptions;
 use lanemark_oltp::schema::Scale;
 use lanemark_oltp::{OltpError, managed, outcome};
@@ -29,6 +29,7 @@ use crate::messages::tell;
 use crate::oltp_args::OltpLiveArgs;
 use crate::outlets::LIVE;
 use crate::progress::Progress;
+use crate::saving::{Destination, Saving};
 use crate::warden::Warden;
 use crate::{library, output, provenance, stop};
 use asked::Asked;
@@ -81,7 +82,7 @@ impl Sizes {
 pub(crate) fn run(args: &OltpLiveArgs) -> Result<Outcome, Failure> {
     let signal = stop::on_signal();
     let library = library::open(&args.library)?;
-    let study = Study::open(&library, &args.study)?;
+    let study = Study::find(&library, &args.study)?;
     let mut provenance = provenance::own(args.seed);
     provenance.inputs = library.used();
     let asked = Asked::of(&study, &args.study.display().to_string(), &provenance)?;
@@ -89,11 +90,11 @@ pub(crate) fn run(args: &OltpLiveArgs) -> Result<Outcome, Failure> {
     machine()?;
     let place = |side: usize| {
         let what = format!("oltp-live-{}", asked.sides[side].name);
-        Place::new(&args.out, &what, &provenance.started_at)
+        Saving::open(Destination::of(args.out.as_deref()), &what, &provenance.started_at)
     };
     // The delivery that made the folder is dropped last, and removes the folder if it is empty.
     let second = place(1)?;
-    let places = [place(0)?, second];
+    let savings = [place(0)?, second];
     let csv = Outlet::of(args.csv.as_deref(), &LIVE)?;
     let programs = programs(args)?;
     let lab = Lab { cancel: std::sync::Arc::clone(&signal).into(), ..Lab::default() };
@@ -149,7 +150,7 @@ pub(crate) fn run(args: &OltpLiveArgs) -> Result<Outcome, Failure> {
         return Ok(Outcome::Interrupted);
     };
     let complete = found.turns == sizes.turns as usize;
-    deliver(&found, &asked, &sizes, args, (&simulated, provenance), &places, csv.as_ref())?;
+    deliver(&found, &asked, &sizes, args, (&simulated, provenance), &savings, csv.as_ref())?;
     Ok(if complete { Outcome::Done } else { Outcome::Interrupted })
 }
 
@@ -256,7 +257,7 @@ fn deliver(
     sizes: &Sizes,
     args: &OltpLiveArgs,
     (simulated, mut provenance): (&StudyOutcome, Provenance),
-    places: &[Place; 2],
+    savings: &[Saving; 2],
     csv: Option<&Outlet>,
 ) -> Result<(), Failure> {
     provenance.finished_at = results::now();
@@ -278,12 +279,14 @@ fn deliver(
         scale: found.set.scale,
         nodes: args.nodes,
     };
-    let mut saved = Ok(());
-    for (side, place) in places.iter().enumerate() {
-        if let Some(result) = result(found, side, asked, sizes, &provenance) {
-            saved = saved.and(place.save_run(&result));
-        }
-    }
+    let saved: Vec<_> = savings
+        .iter()
+        .enumerate()
+        .filter_map(|(side, saving)| {
+            let result = result(found, side, asked, sizes, &provenance)?;
+            Some((saving, saving.save_run(&result)))
+        })
+        .collect();
     let drawn = csv.map_or(Ok(()), |csv| csv.write(&beside.csv()));
     output::print(&format!(
         "{} users on PostgreSQL, buffer of {} MiB, {} warehouses of 1/{} size, time scale {}, {} turns of {} s",
@@ -300,8 +303,9 @@ fn deliver(
     if args.short {
         output::print("This is a short run: its figures are meaningless.")?;
     }
-    saved?;
-    places.iter().for_each(|place| tell!("saved {}", place.path().display()));
+    for (saving, saved) in saved {
+        saving.report(saved)?;
+    }
     drawn?;
     if let Some(csv) = csv {
         tell!("wrote {}", csv.path().display());

@@ -40,7 +40,8 @@ pub(crate) fn run(args: &ReplayArgs) -> Result<Outcome, Failure> {
     let id = workload::slug(&stem);
     let (what, json) = (format!("replay-{id}"), args.json);
     let shown = move |result: &RunResult| formats::shown(result, json, None, true);
-    let delivery = Delivery::open(args.save.out(), &what, &provenance.started_at, None, shown)?;
+    let delivery =
+        Delivery::open(args.save.destination(), &what, &provenance.started_at, None, shown)?;
 
     let mut progress = Progress::new();
     let limit = args.limit.unwrap_or(u64::MAX);

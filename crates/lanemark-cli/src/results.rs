@@ -1,5 +1,6 @@
 //! `lanemark results`: lists saved results, the newest first.
 
+use lanemark_lab::default_folder;
 use lanemark_lab::results::{self, Listed};
 use lanemark_schema::text::shown;
 
@@ -9,9 +10,15 @@ use crate::messages::tell;
 use crate::output;
 
 pub(crate) fn run(args: &ResultsArgs) -> Result<Outcome, Failure> {
-    let mut all = results::list(&args.folder).map_err(|error| {
-        Failure::from(error).hint("runs are saved in ./results, unless --out names another folder")
-    })?;
+    let folder = args.folder.clone().map_or_else(default_folder::of_results, Ok)?;
+    // The first result creates the default folder.
+    let mut all = match args.folder.is_none() && !folder.exists() {
+        true => Vec::new(),
+        false => results::list(&folder).map_err(|error| {
+            let variable = default_folder::VARIABLE;
+            Failure::from(error).hint(format!("use a folder that was given to --out or {variable}"))
+        })?,
+    };
     let words = args.search.as_deref().unwrap_or_default().to_lowercase();
     let words: Vec<&str> = words.split_whitespace().collect();
     all.retain(|listed| {
@@ -23,7 +30,7 @@ pub(crate) fn run(args: &ResultsArgs) -> Result<Outcome, Failure> {
         return Ok(Outcome::Done);
     }
     if all.is_empty() {
-        tell!("{}: no result matches", args.folder.display());
+        tell!("{}: no result matches", folder.display());
         return Ok(Outcome::Done);
     }
     let text: String = all.iter().map(line).collect();

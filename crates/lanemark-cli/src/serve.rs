@@ -26,6 +26,7 @@ use crate::delivery::Delivery;
 use crate::failure::{Failure, Outcome};
 use crate::messages::tell;
 use crate::progress::Progress;
+use crate::saving::Destination;
 use crate::{formats, library, output, provenance, stop};
 
 /// Interval at which the command checks whether to end.
@@ -63,9 +64,10 @@ pub(crate) fn run(args: &ServeArgs) -> Result<Outcome, Failure> {
     let what = format!("serve-{}", drive.rsplit('/').next().unwrap_or("drive"));
     let json = args.json;
     let shown = move |result: &RunResult| formats::shown(result, json, None, true);
+    let out = Destination::of(args.out.as_deref());
     let delivery = match args.no_latency {
         true => None,
-        false => Some(Delivery::open(Some(&args.out), &what, &provenance.started_at, None, shown)?),
+        false => Some(Delivery::open(out, &what, &provenance.started_at, None, shown)?),
     };
     let socket = args.socket.clone().map(Endpoint::Unix);
     let endpoint = socket.or(args.port.map(Endpoint::Loopback));

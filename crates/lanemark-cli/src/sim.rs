@@ -40,7 +40,7 @@ pub(crate) fn run(args: &SimArgs) -> Result<Outcome, Failure> {
     let shown = move |result: &RunResult| {
         formats::shown(result, json, format, detail || result.tests.len() == 1)
     };
-    let (out, over_time) = (args.run.save.out(), Some(&args.over_time));
+    let (out, over_time) = (args.run.save.destination(), Some(&args.over_time));
     let delivery = Delivery::open(out, &what, &provenance.started_at, over_time, shown)?;
 
     let work = Work { system: &system, workload: &workload };

@@ -1,6 +1,6 @@
 //! `lanemark study`: compares modelled systems with published figures.
 
-use lanemark_lab::results::{self, Outlet, Place};
+use lanemark_lab::results::{self, Outlet};
 use lanemark_lab::study::Extras;
 use lanemark_lab::{Lab, RunLength, Work};
 use lanemark_report::{bottlenecks, html, study_table};
@@ -12,13 +12,14 @@ use crate::failure::{Failure, Outcome};
 use crate::messages::tell;
 use crate::outlets::PAGE;
 use crate::progress::LabLine;
+use crate::saving::Saving;
 use crate::{library, output, provenance, stop};
 
 pub(crate) fn run(args: &StudyArgs) -> Result<Outcome, Failure> {
     let length = RunLength::of(args.converged);
     let lab = Lab { cancel: stop::on_signal().into(), length, ..Lab::default() };
     let library = library::open(&args.run.library)?;
-    let study = Study::open(&library, &args.file)?;
+    let study = Study::find(&library, &args.file)?;
     let measured: Option<RunResult> = match &args.measured {
         Some(path) => Some(results::load_run(&path.to_string_lossy())?),
         None => None,
@@ -27,8 +28,7 @@ pub(crate) fn run(args: &StudyArgs) -> Result<Outcome, Failure> {
     provenance.inputs = library.used();
     let what = format!("study-{}", study.id());
     let page = Outlet::of(args.html.as_deref(), &PAGE)?;
-    let out = args.run.save.out();
-    let place = out.map(|out| Place::new(out, &what, &provenance.started_at)).transpose()?;
+    let saving = Saving::open(args.run.save.destination(), &what, &provenance.started_at)?;
 
     let systems = study.systems().count();
     let simulations =
@@ -45,7 +45,7 @@ pub(crate) fn run(args: &StudyArgs) -> Result<Outcome, Failure> {
     }
     // Files are first; the outcome is printed even if saving fails.
     outcome.provenance.finished_at = results::now();
-    let saved = place.as_ref().map_or(Ok(()), |place| place.save(&outcome));
+    let saved = saving.save_study(&outcome);
     let drawn = page.as_ref().map_or(Ok(()), |page| {
         let runs: Vec<&RunResult> = measured.iter().collect();
         page.write(&html(Some(&outcome), &runs))
@@ -61,10 +61,7 @@ pub(crate) fn run(args: &StudyArgs) -> Result<Outcome, Failure> {
             output::print(&format!("\n{}", bottlenecks(&systems, &style)))?;
         }
     }
-    saved?;
-    if let Some(place) = &place {
-        tell!("saved {}", place.path().display());
-    }
+    saving.report(saved)?;
     drawn?;
     if let Some(page) = &page {
         tell!("wrote {}", page.path().display());

@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use lanemark_files::private::PrivateFolder;
 #[cfg(not(feature = "full"))]
 use lanemark_lab::columns::Column;
 use lanemark_lab::columns::{self, AxisKind};
@@ -23,7 +24,7 @@ use crate::outlets::PAGE;
 #[cfg(feature = "full")]
 use crate::parquet_file::{self, write as write_parquet};
 use crate::progress::LabLine;
-use crate::{formats, library, output, provenance, stop};
+use crate::{formats, library, output, provenance, saving, stop};
 
 /// Axes that change the load.
 const LOADS: [&str; 2] = ["queue_depth", "threads"];
@@ -39,8 +40,11 @@ pub(crate) fn run(args: &SweepArgs) -> Result<Outcome, Failure> {
     };
     let library = library::open(&args.run.library)?;
     let sweep = sweep(args, system, &library)?;
-    let out = args.out.clone().unwrap_or_else(|| default_out(args, &sweep));
-    let views = Views::open(args, out)?;
+    let (out, scratch) = match &args.out {
+        Some(out) => (out.clone(), None),
+        None => default_out(args, &sweep)?,
+    };
+    let views = Views { is_kept: scratch.is_none(), ..Views::open(args, out)? };
     let mut own = provenance::own(args.run.seed);
     own.inputs = library.used();
     let file = SweepFile::open(&views.csv, &sweep, args.points.clone(), own)?;
@@ -58,7 +62,12 @@ pub(crate) fn run(args: &SweepArgs) -> Result<Outcome, Failure> {
     drop(line);
     match (outcome, &args.points) {
         (None, _) => {
-            tell!("saved {ended} of {total} points to {told}; run the same command to continue");
+            match views.is_kept {
+                true => tell!(
+                    "saved {ended} of {total} points to {told}; run the same command to continue"
+                ),
+                false => tell!("interrupted; nothing is saved"),
+            }
             return Ok(Outcome::Interrupted);
         }
         (Some(outcome), None) => {
@@ -95,16 +104,34 @@ fn merged(args: &SweepArgs) -> Result<Outcome, Failure> {
     Ok(Outcome::Done)
 }
 
-/// Returns a file name that depends only on the sweep and its points.
-fn default_out(args: &SweepArgs, sweep: &Sweep) -> PathBuf {
+/// Returns a file in the default folder whose name depends only on the sweep and its points. If that folder cannot be
+/// written, returns a file in a private folder, which is removed with the second value, and prints a warning.
+fn default_out(
+    args: &SweepArgs,
+    sweep: &Sweep,
+) -> Result<(PathBuf, Option<PrivateFolder>), Failure> {
     let points = args.points.as_ref();
     let points = points.map_or(String::new(), |of| format!("-{}-{}", of.start(), of.end()));
-    PathBuf::from("results").join(format!("sweep-{}{points}.csv", &sweep.inputs()[..12]))
+    let name = format!("sweep-{}{points}.csv", &sweep.inputs()[..12]);
+    match saving::writable_default() {
+        Ok(folder) => Ok((folder.join(name), None)),
+        // A part of a sweep prints no figures: its file is its only output.
+        Err(error) if args.points.is_some() => Err(error.into()),
+        Err(error) => {
+            saving::warn(&error);
+            let scratch = PrivateFolder::new("lanemark-sweep-").map_err(|other| {
+                Failure::run(format!("no temporary folder can be made: {other}"))
+            })?;
+            Ok((scratch.path().join(name), Some(scratch)))
+        }
+    }
 }
 
 /// The outputs of a whole sweep in addition to the terminal.
 struct Views {
     csv: PathBuf,
+    /// Whether the file remains after the command.
+    is_kept: bool,
     parquet: Option<Reserved>,
     page: Option<Outlet>,
     /// The requested share of the maximum.
@@ -115,7 +142,7 @@ impl Views {
     fn open(args: &SweepArgs, out: PathBuf) -> Result<Self, Failure> {
         let (csv, parquet) = files(out)?;
         let page = Outlet::of(args.html.as_deref(), &PAGE)?;
-        Ok(Self { csv, parquet, page, target: args.target })
+        Ok(Self { csv, is_kept: true, parquet, page, target: args.target })
     }
 
     /// Writes the Parquet file of points, if one is requested; the `kinds` of the axes depend on the whole sweep.
@@ -130,14 +157,16 @@ impl Views {
     }
 
     fn show(&self, sweep: &SweepResult) -> Result<(), Failure> {
-        let Self { csv, parquet, page, target } = self;
+        let Self { csv, is_kept, parquet, page, target } = self;
         self.write_parquet(sweep, None)?;
         if let Some(page) = page {
             page.write(&lanemark_report::sweep_html(sweep, provenance_of(csv).as_ref()))?;
         }
         let target = target.map(Ratio::get);
         output::print(&lanemark_report::sweep_text(sweep, target, &output::style()))?;
-        tell!("saved {}", csv.display());
+        if *is_kept {
+            tell!("saved {}", csv.display());
+        }
         if let Some(parquet) = parquet {
             tell!("saved {}", parquet.path().display());
         }

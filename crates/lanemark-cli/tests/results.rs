@@ -57,7 +57,8 @@ fn what_is_not_to_be_saved_is_printed_alone() {
 #[test]
 fn results_are_listed_and_searched() {
     let folder = tempfile::tempdir().unwrap();
-    assert!(refused(folder.path(), &["results"], 2).contains("hint: "));
+    assert!(refused(folder.path(), &["results", "none"], 2).contains("hint: "));
+    assert_eq!(printed(folder.path(), &["results"]), "", "no result is saved yet");
     simulated(&folder, "results/one.json", &[]);
     simulated(&folder, "results/two.json", &["--seed", "7"]);
     fs::write(folder.path().join("results/other.json"), "{}").unwrap();

@@ -14,6 +14,7 @@
 //! | [`ratings`] | rated drives compared with their ratings |
 //! | [`pool`] | the threads of all runs |
 //! | [`cancel`], [`event`] | cancellation of a run, and its events |
+//! | [`default_folder`] | the folder of results for which no path is requested |
 //! | [`results`], [`reserved`], [`input`], [`json`] | reserved names, and files that are written whole |
 //! | [`error`] | the error type |
 //!
@@ -47,6 +48,7 @@
 pub mod bottleneck;
 pub mod cancel;
 pub mod columns;
+pub mod default_folder;
 pub mod error;
 pub mod event;
 pub mod foreign;

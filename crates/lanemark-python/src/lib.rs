@@ -44,7 +44,7 @@ mod _lanemark {
     #[pymodule_export]
     use super::simulator::{Completion, Simulator};
     #[pymodule_export]
-    use super::study::{Study, StudyRun, load};
+    use super::study::{Study, StudyRun, load, results_folder};
     #[pymodule_export]
     use super::sweep::{Sweep, load_sweep, merge};
     #[pymodule_export]

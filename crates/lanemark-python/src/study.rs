@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use lanemark_lab::results::{self, Place, Saved};
 use lanemark_lab::study::Extras as Asked;
-use lanemark_lab::{Event, Lab, Work, columns};
+use lanemark_lab::{Event, Lab, Work, columns, default_folder};
 use lanemark_report::{html, study_table};
 use lanemark_schema::result::StudyOutcome;
 use pyo3::prelude::*;
@@ -41,12 +41,18 @@ pub(crate) fn load(py: Python<'_>, name: &str) -> PyResult<Py<PyAny>> {
     }
 }
 
+/// Returns the folder of results for which no path is given.
+#[pyfunction]
+pub(crate) fn results_folder() -> Result<PathBuf, Failure> {
+    Ok(default_folder::of_results()?)
+}
+
 #[pymethods]
 impl Study {
     #[new]
     fn new(path: PathBuf, library: Py<Library>) -> Result<Self, Failure> {
         let own = library.get().own();
-        let study = lanemark_study::Study::open(&own, Path::new(&path))?;
+        let study = lanemark_study::Study::find(&own, &path)?;
         let inputs = own.used();
         Ok(Self { study, library, inputs })
     }

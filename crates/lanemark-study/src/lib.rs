@@ -13,6 +13,7 @@
 //! | [`ratings`] | `reference/drive-ratings.toml`: ratings of drives, and the model's figures for them |
 //! | [`sweep`] | one test on one system at many points: axes, points, rows of CSV |
 //! | [`study`] | `studies/*.toml`: systems, tests and the published figures to compare with |
+//! | [`studies`] | the built-in copies of these files |
 //!
 //! Every model value is `{ value, source }`, `{ value, derived }`, `{ value, assumed }` or bare text. A bare value has
 //! the `source` of its table, and is assumed if the table lacks one. Every result contains the origin of each value.
@@ -37,6 +38,7 @@ pub mod plug;
 mod power;
 pub mod rated;
 pub mod ratings;
+pub mod studies;
 pub mod study;
 pub mod sweep;
 pub mod system;

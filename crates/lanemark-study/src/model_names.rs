@@ -229,7 +229,7 @@ fn is_line(own: &str, model: &[&str]) -> bool {
     // A line of words without a digit is too common to be known without its maker.
     let is_distinct = needed.iter().any(|word| word.bytes().any(|byte| byte.is_ascii_digit()));
     let makers_agree = own.iter().filter(|word| is_maker(word)).all(|maker| {
-        model.contains(maker) || is_distinct && !model.iter().any(|word| is_maker(word))
+        model.contains(maker) || is_distinct && !model.iter().any(&is_maker)
     });
     !needed.is_empty()
         && makers_agree

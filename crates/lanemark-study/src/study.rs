@@ -14,6 +14,7 @@ use crate::document::{Document, Section};
 use crate::error::{Location, StudyError};
 use crate::library::{Library, open_file};
 use crate::origin::Overrides;
+use crate::studies;
 use crate::system::{NamedAt, System, SystemName};
 use crate::workload::{self, fault};
 
@@ -52,6 +53,23 @@ impl Study {
         library.note(&document);
         let id = path.file_stem().and_then(|stem| stem.to_str()).unwrap_or("study");
         Self::read(library, &document, id)
+    }
+
+    /// Reads the built-in study of this name, or the study in the file `name`. An existing file takes precedence.
+    ///
+    /// # Errors
+    /// Returns an error with the nearest names if there is no such study, or the errors of [`Self::open`].
+    pub fn find(library: &Library, name: &Path) -> Result<Self, StudyError> {
+        let Some(built_in) = studies::name_in(name) else {
+            let study = Self::open(library, name);
+            return study.map_err(|error| match (&error.hint, studies::like(name)) {
+                (None, Some(like)) => error.hint(format!("`{like}` is built in: give its name")),
+                _ => error,
+            });
+        };
+        let document = studies::open(built_in)?;
+        library.note(&document);
+        Self::read(library, &document, built_in)
     }
 
     fn read(library: &Library, document: &Document, id: &str) -> Result<Self, StudyError> {

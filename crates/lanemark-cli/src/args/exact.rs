@@ -44,9 +44,10 @@ pub(crate) struct ExactArgs {
     /// Inject a fault, such as "power-cut at=20s boot=5s"; times count from the guest's start (repeatable)
     #[arg(long, value_name = "FAULT")]
     pub(crate) fault: Vec<String>,
-    /// Result file, or folder for it
-    #[arg(long, value_name = "PATH", default_value = "results")]
-    pub(crate) out: PathBuf,
+    /// Result file, or folder for it [default: $LANEMARK_RESULTS, or lanemark in the user's state folder,
+    /// ~/.local/state]
+    #[arg(long, value_name = "PATH")]
+    pub(crate) out: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) library: LibraryArgs,
 }

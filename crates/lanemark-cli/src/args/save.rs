@@ -1,23 +1,29 @@
 //! The arguments for saving a result, shared by every command that makes one.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use clap::Args as ClapArgs;
+
+use crate::saving::Destination;
 
 /// The location of a saved result.
 #[derive(Debug, ClapArgs)]
 pub(crate) struct SaveArgs {
-    /// Folder for the result, or a file name that ends in .json
-    #[arg(long, value_name = "PATH", default_value = "results")]
-    out: PathBuf,
+    /// Folder for the result, or a file name that ends in .json [default: $LANEMARK_RESULTS, or lanemark in the user's state
+    /// folder, ~/.local/state]
+    #[arg(long, value_name = "PATH")]
+    out: Option<PathBuf>,
     /// Print the result without saving it
     #[arg(long, conflicts_with = "out")]
     no_save: bool,
 }
 
 impl SaveArgs {
-    /// Returns the folder or file; `None` if the result is not saved.
-    pub(crate) fn out(&self) -> Option<&Path> {
-        (!self.no_save).then_some(self.out.as_path())
+    /// Returns where to save the result.
+    pub(crate) fn destination(&self) -> Destination<'_> {
+        match self.no_save {
+            true => Destination::Nowhere,
+            false => Destination::of(self.out.as_deref()),
+        }
     }
 }

@@ -110,9 +110,10 @@ pub(crate) struct ServeArgs {
     /// Accept commands of `lanemark serve-control` on this Unix socket
     #[arg(long, value_name = "SOCKET")]
     pub(crate) control: Option<PathBuf>,
-    /// Result file, or folder for it
-    #[arg(long, value_name = "PATH", default_value = "results")]
-    pub(crate) out: PathBuf,
+    /// Result file, or folder for it [default: $LANEMARK_RESULTS, or lanemark in the user's state folder,
+    /// ~/.local/state]
+    #[arg(long, value_name = "PATH")]
+    pub(crate) out: Option<PathBuf>,
     /// Print the result as JSON
     #[arg(long)]
     pub(crate) json: bool,

@@ -44,7 +44,7 @@ pub(crate) struct SweepArgs {
     #[arg(long, value_name = "PARAMETER=VALUE")]
     pub(crate) set: Vec<String>,
     /// CSV file for the points, or, with the feature `full`, a .parquet file in addition to the CSV file
-    /// [default: results/sweep-HASH.csv, where HASH depends only on the sweep]
+    /// [default: sweep-HASH.csv in the folder of results, where HASH depends only on the sweep]
     #[arg(long, value_name = "FILE")]
     pub(crate) out: Option<PathBuf>,
     /// Run only the points with these numbers, the first and the last, 0..499

@@ -100,7 +100,7 @@ impl Settings {
             one.seconds = seconds;
             all = Some(match all {
                 None => one,
-                Some(other) => other.and(one),
+                Some(other) => other.and(&one),
             });
         }
         all
@@ -141,21 +141,21 @@ impl Settings {
     }
 
     /// Returns the settings of two targets of one time span.
-    pub(super) fn and(self, other: Self) -> Self {
-        fn both<T: PartialEq>(one: Option<T>, other: Option<T>) -> Option<T> {
+    pub(super) fn and(self, other: &Self) -> Self {
+        fn both<T: PartialEq>(one: Option<T>, other: &Option<T>) -> Option<T> {
             one.filter(|one| other.as_ref() == Some(one))
         }
         let threads = self.threads.zip(other.threads);
         Self {
             path: self.path,
-            pattern: both(self.pattern, other.pattern),
-            block: both(self.block, other.block),
-            writes: both(self.writes, other.writes),
-            depth: both(self.depth, other.depth),
+            pattern: both(self.pattern, &other.pattern),
+            block: both(self.block, &other.block),
+            writes: both(self.writes, &other.writes),
+            depth: both(self.depth, &other.depth),
             threads: threads.and_then(|(one, other)| one.checked_add(other)),
             span: self.span.zip(other.span).map(|(one, other)| one + other),
             seconds: self.seconds,
-            direct: both(self.direct, other.direct),
+            direct: both(self.direct, &other.direct),
         }
     }
 

@@ -60,7 +60,7 @@ fn of_span(span: &Element) -> Settings {
     let targets = span.child("Targets");
     let mut all = targets.into_iter().flat_map(|targets| targets.all("Target")).map(of_target);
     let first = all.next().unwrap_or_default();
-    let mut settings = all.fold(first, Settings::and);
+    let mut settings = all.fold(first, |sum, one| sum.and(&one));
     settings.seconds = figure(span, "Duration");
     if let Some(threads) = figure(span, "ThreadCount").filter(|threads| *threads > 0.0) {
         settings.threads = Some(threads as u32);

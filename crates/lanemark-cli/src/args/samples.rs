@@ -1,0 +1,58 @@
+//! The arguments of `lanemark samples`.
+
+use std::path::PathBuf;
+
+use clap::{Args as ClapArgs, Subcommand};
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct SamplesArgs {
+    #[command(subcommand)]
+    pub(crate) command: SamplesCommand,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum SamplesCommand {
+    /// List the samples with their kinds
+    List(SamplesListArgs),
+    /// Copy one sample or all samples to a folder; existing files are never overwritten
+    #[command(override_usage = "\
+lanemark samples copy NAME [FOLDER]
+       lanemark samples copy --all [FOLDER]")]
+    Copy(SamplesCopyArgs),
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct SamplesListArgs {
+    /// Print JSON instead of text
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct SamplesCopyArgs {
+    /// The sample's name; with --all the folder
+    #[arg(value_name = "NAME", required_unless_present = "all")]
+    name: Option<String>,
+    /// The folder to copy to [default: the current folder]
+    #[arg(value_name = "FOLDER", conflicts_with = "all")]
+    folder: Option<PathBuf>,
+    /// Copy all samples
+    #[arg(long)]
+    all: bool,
+}
+
+impl SamplesCopyArgs {
+    /// Returns the name of the sample, or `None` for all of them.
+    pub(crate) fn name(&self) -> Option<&str> {
+        self.name.as_deref().filter(|_| !self.all)
+    }
+
+    /// Returns the folder to copy to.
+    pub(crate) fn folder(&self) -> PathBuf {
+        let given = match self.all {
+            true => self.name.as_ref().map(PathBuf::from),
+            false => self.folder.clone(),
+        };
+        given.unwrap_or_else(|| PathBuf::from("."))
+    }
+}

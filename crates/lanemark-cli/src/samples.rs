@@ -1,0 +1,239 @@
+//! `lanemark samples`: lists the built-in studies, results, traces and job files, and copies them to a folder.
+
+use std::borrow::Cow;
+use std::io::{self, ErrorKind};
+use std::path::Path;
+
+use lanemark_lab::{input, reserved};
+use lanemark_study::{Location, StudyError, studies};
+use serde::Serialize;
+
+use crate::args::{SamplesArgs, SamplesCommand, SamplesCopyArgs};
+use crate::failure::{Failure, Outcome};
+use crate::messages::tell;
+use crate::output;
+
+/// A built-in file.
+#[derive(Clone, Debug, Serialize)]
+struct Sample {
+    name: Cow<'static, str>,
+    kind: SampleKind,
+    /// The description of the file.
+    about: Cow<'static, str>,
+    #[serde(skip)]
+    bytes: &'static [u8],
+}
+
+/// The kind of a sample, in the order of the list.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "kebab-case")]
+enum SampleKind {
+    Study,
+    Result,
+    FioResult,
+    Trace,
+    Job,
+}
+
+impl SampleKind {
+    /// Returns the title of the kind, and a command that reads such a file.
+    fn title(self) -> (&'static str, &'static str) {
+        match self {
+            Self::Study => ("studies", "lanemark study NAME"),
+            Self::Result => ("results", "lanemark compare, report, plot, export"),
+            Self::FioResult => ("results of fio", "lanemark import FILE"),
+            Self::Trace => ("traces", "lanemark replay SYSTEM FILE"),
+            Self::Job => ("job files", "lanemark sim SYSTEM FILE"),
+        }
+    }
+}
+
+/// Returns a sample whose file is built in.
+macro_rules! sample {
+    ($kind:ident, $file:literal, $about:literal) => {
+        (SampleKind::$kind, $file, $about, include_bytes!(concat!("../../../", $file)))
+    };
+}
+
+/// The samples except studies: the kind, the file in the source tree, the description and the contents.
+const FILES: &[(SampleKind, &str, &str, &[u8])] = &[
+    sample!(
+        Result,
+        "samples/measured.json",
+        "`bench --workload quick --explain` on a virtual machine's disk"
+    ),
+    sample!(Result, "samples/simulated.json", "the same tests, simulated on a SATA drive"),
+    sample!(
+        Result,
+        "crates/lanemark-cli/tests/saved/postgresql.json",
+        "`oltp run` on PostgreSQL with two users"
+    ),
+    sample!(
+        FioResult,
+        "crates/lanemark-formats/tests/samples/fio-3.33-plus.json",
+        "`--output-format=json+`, with latency histograms"
+    ),
+    sample!(
+        FioResult,
+        "crates/lanemark-formats/tests/samples/fio-3.33.json",
+        "`--output-format=json`"
+    ),
+    sample!(
+        Trace,
+        "samples/file-server.iolog.gz",
+        "fio's iolog, version 3: 6000 requests of a file server's mix, packed by gzip"
+    ),
+    sample!(
+        Trace,
+        "crates/lanemark-trace/tests/samples/msr.csv",
+        "MSR Cambridge: the format, two devices"
+    ),
+    sample!(
+        Trace,
+        "crates/lanemark-trace/tests/samples/blkparse.txt",
+        "blkparse: the format, two devices"
+    ),
+    sample!(
+        Trace,
+        "crates/lanemark-trace/tests/samples/columns.csv",
+        "CSV with named columns: the format, two devices"
+    ),
+    sample!(Trace, "crates/lanemark-trace/tests/samples/disksim.trace", "DiskSim: the format"),
+    sample!(Trace, "crates/lanemark-trace/tests/samples/mqsim.trace", "MQSim: the format"),
+    sample!(Job, "samples/database.fio", "fio: random reads beside the writes of a log"),
+    sample!(
+        Job,
+        "crates/lanemark-formats/tests/samples/mixed.icf",
+        "Iometer: three workers with different access specifications"
+    ),
+];
+
+/// Returns all samples, by kind.
+fn all() -> Result<Vec<Sample>, StudyError> {
+    let studies = studies::names().into_iter().map(|name| {
+        Ok(Sample {
+            name: Cow::Owned(format!("{name}.toml")),
+            kind: SampleKind::Study,
+            about: Cow::Owned(studies::title(name)?),
+            bytes: studies::text(name).unwrap_or_default().as_bytes(),
+        })
+    });
+    let files = FILES.iter().map(|&(kind, file, about, bytes)| {
+        let name = file.rsplit('/').next().unwrap_or(file);
+        Ok(Sample { name: Cow::Borrowed(name), kind, about: Cow::Borrowed(about), bytes })
+    });
+    studies.chain(files).collect()
+}
+
+pub(crate) fn run(args: &SamplesArgs) -> Result<Outcome, Failure> {
+    match &args.command {
+        SamplesCommand::List(args) => match args.json {
+            true => output::print_json(&all()?)?,
+            false => output::print(&listed(&all()?))?,
+        },
+        SamplesCommand::Copy(args) => copy(args)?,
+    }
+    Ok(Outcome::Done)
+}
+
+/// Returns the samples as text, below the title of their kind.
+fn listed(samples: &[Sample]) -> String {
+    let mut text = String::new();
+    let mut last = None;
+    for Sample { name, kind, about, .. } in samples {
+        if last.replace(*kind) != Some(*kind) {
+            let (title, command) = kind.title();
+            text += &format!("{title} ({command})\n");
+        }
+        // A study runs by its name, without a copy of its file.
+        let name = match kind {
+            SampleKind::Study => name.trim_end_matches(".toml"),
+            _ => name,
+        };
+        text += &format!("  {name:<28}  {about}\n");
+    }
+    text
+}
+
+/// Copies the requested samples. No file is written if one of the names is taken by another file.
+fn copy(args: &SamplesCopyArgs) -> Result<(), Failure> {
+    let mut samples = all()?;
+    if let Some(name) = args.name() {
+        let is_it = |sample: &Sample| {
+            let study = sample.kind == SampleKind::Study;
+            sample.name == name || study && sample.name.strip_suffix(".toml") == Some(name)
+        };
+        let names: Vec<String> = samples.iter().map(|sample| sample.name.to_string()).collect();
+        samples.retain(is_it);
+        if samples.is_empty() {
+            let known = names.iter().map(String::as_str);
+            let error = StudyError::unknown(Location::file("samples"), "sample", name, known);
+            return Err(Failure::from(error).or_hint("`lanemark samples list` lists all of them"));
+        }
+    }
+    let folder = args.folder();
+    for sample in &samples {
+        let path = folder.join(&*sample.name);
+        if path.symlink_metadata().is_ok() && !is_copy(&path, sample) {
+            return Err(taken(&path));
+        }
+    }
+    std::fs::create_dir_all(&folder).map_err(|error| unwritable(&folder, &error))?;
+    for sample in &samples {
+        let path = folder.join(&*sample.name);
+        match reserved::replace(&path, sample.bytes, true) {
+            Ok(()) => tell!("wrote {}", path.display()),
+            Err(error) if error.kind() == ErrorKind::AlreadyExists => {
+                match is_copy(&path, sample) {
+                    true => tell!("{} exists already, with the same contents", path.display()),
+                    false => return Err(taken(&path)),
+                }
+            }
+            Err(error) => return Err(unwritable(&path, &error)),
+        }
+    }
+    Ok(())
+}
+
+/// Returns whether the file at `path` has the contents of `sample`.
+fn is_copy(path: &Path, sample: &Sample) -> bool {
+    let length = sample.bytes.len() as u64;
+    let is_file =
+        path.symlink_metadata().is_ok_and(|there| there.is_file() && there.len() == length);
+    is_file && input::bytes(path, length).is_ok_and(|bytes| bytes == sample.bytes)
+}
+
+fn taken(path: &Path) -> Failure {
+    Failure::refused(format!("{}: exists, and is another file", path.display()))
+        .hint("give another folder: lanemark samples copy NAME FOLDER")
+}
+
+fn unwritable(path: &Path, error: &io::Error) -> Failure {
+    Failure::run(format!("{}: can't be written: {error}", path.display()))
+}
+
+#[cfg(test)]
+mod tests {
+    use lanemark_lab::results;
+    use lanemark_lab::results::Saved;
+
+    use super::*;
+
+    #[test]
+    fn names_are_distinct_and_every_result_can_be_read() {
+        let samples = all().unwrap();
+        let mut names: Vec<&str> = samples.iter().map(|sample| &*sample.name).collect();
+        names.sort_unstable();
+        names.dedup();
+        assert_eq!(names.len(), samples.len());
+        assert!(samples.is_sorted_by_key(|sample| sample.kind), "a kind is listed twice");
+        let read = |sample: &&Sample| sample.kind == SampleKind::Result;
+        let results: Vec<&Sample> = samples.iter().filter(read).collect();
+        assert_eq!(results.len(), 3);
+        for sample in results {
+            let text = std::str::from_utf8(sample.bytes).unwrap();
+            let saved = results::read_text(&sample.name, text).unwrap();
+            assert!(matches!(saved, Saved::Run(run) if run.complete), "{}", sample.name);
+        }
+    }
+}

@@ -1,0 +1,108 @@
+//! The file of a result: at the path that the user requests, or in the default folder.
+//!
+//! If a requested file cannot be written, the command fails before it runs anything. The default folder must not cost
+//! the figures: if it cannot be written, the command warns, prints the result and ends as if the result were saved.
+
+use std::path::{Path, PathBuf};
+
+use lanemark_lab::reserved::Reserved;
+use lanemark_lab::results::Place;
+use lanemark_lab::{LabError, default_folder};
+use lanemark_schema::result::{RunResult, StudyOutcome};
+
+use crate::failure::Failure;
+use crate::messages::tell;
+
+/// Where a command saves its result.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Destination<'a> {
+    /// At the path that the user requests: a folder, or a file that ends in `.json`.
+    Requested(&'a Path),
+    /// In the default folder.
+    Default,
+    /// Nowhere.
+    Nowhere,
+}
+
+impl<'a> Destination<'a> {
+    /// Returns the destination of an option `--out`.
+    pub(crate) fn of(out: Option<&'a Path>) -> Self {
+        out.map_or(Self::Default, Self::Requested)
+    }
+}
+
+/// The file of a result.
+pub(crate) struct Saving {
+    /// `None` if the result is not saved.
+    place: Option<Place>,
+    is_default: bool,
+}
+
+impl Saving {
+    /// Reserves the file. If the default folder cannot be written, prints a warning.
+    ///
+    /// # Errors
+    /// Returns an error if a requested file cannot be written.
+    pub(crate) fn open(
+        destination: Destination<'_>,
+        what: &str,
+        started_at: &str,
+    ) -> Result<Self, Failure> {
+        let is_default = destination == Destination::Default;
+        let out = match destination {
+            Destination::Nowhere => return Ok(Self { place: None, is_default }),
+            Destination::Requested(path) => Ok(path.to_owned()),
+            Destination::Default => default_folder::of_results(),
+        };
+        match out.and_then(|out| Place::new(&out, what, started_at)) {
+            Ok(place) => Ok(Self { place: Some(place), is_default }),
+            Err(error) if is_default => {
+                warn(&error);
+                Ok(Self { place: None, is_default })
+            }
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// Saves a run.
+    pub(crate) fn save_run(&self, run: &RunResult) -> Result<(), LabError> {
+        self.place.as_ref().map_or(Ok(()), |place| place.save_run(run))
+    }
+
+    /// Saves the outcome of a study.
+    pub(crate) fn save_study(&self, outcome: &StudyOutcome) -> Result<(), LabError> {
+        self.place.as_ref().map_or(Ok(()), |place| place.save(outcome))
+    }
+
+    /// Prints where the result was saved last, or a warning if the default folder could not be written.
+    ///
+    /// # Errors
+    /// Returns the error if a requested file could not be written.
+    pub(crate) fn report(&self, saved: Result<(), LabError>) -> Result<(), Failure> {
+        match (saved, &self.place) {
+            (Ok(()), Some(place)) => tell!("saved {}", place.path().display()),
+            (Ok(()), None) => {}
+            (Err(error), _) if self.is_default => warn(&error),
+            (Err(error), _) => return Err(error.into()),
+        }
+        Ok(())
+    }
+}
+
+/// Returns the default folder of results after a check that files can be written there.
+///
+/// # Errors
+/// Returns an error if there is no such folder, or if it cannot be written.
+pub(crate) fn writable_default() -> Result<PathBuf, LabError> {
+    let folder = default_folder::of_results()?;
+    let name = |number: u32| format!("check-{}-{number}", std::process::id());
+    drop(Reserved::in_folder(&folder, name)?);
+    Ok(folder)
+}
+
+/// Warns that the default folder cannot be written.
+pub(crate) fn warn(error: &LabError) {
+    let variable = default_folder::VARIABLE;
+    tell!("warning: the result is not saved: {error}");
+    tell!("hint: --out saves it elsewhere, and {variable} names another folder for all results");
+}

@@ -1,0 +1,146 @@
+//! Where results go without `--out`: to the folder of the variables, never to the current folder, and never at the cost
+//! of the figures.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+
+use tempfile::TempDir;
+
+const NVME: &str = "samsung-950-pro-512gb@workstation-z170:m2";
+const TEST: &str = "quick:rnd4k-q1t1-read";
+const SHORT: [&str; 4] = ["--duration", "5ms", "--repeats", "1"];
+
+/// A folder in which commands run, and a home folder.
+struct User {
+    current: TempDir,
+    home: TempDir,
+    variables: Vec<(&'static str, PathBuf)>,
+}
+
+impl User {
+    fn new() -> Self {
+        let folder = || tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+        Self { current: folder(), home: folder(), variables: Vec::new() }
+    }
+
+    fn with(variable: &'static str, value: impl Into<PathBuf>) -> Self {
+        Self { variables: vec![(variable, value.into())], ..Self::new() }
+    }
+
+    fn lanemark(&self, arguments: &[&str]) -> Output {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_lanemark"));
+        command.args(arguments).current_dir(self.current.path()).env_clear();
+        command.env("HOME", self.home.path()).envs(self.variables.iter().cloned());
+        command.stdin(Stdio::null()).output().unwrap()
+    }
+
+    /// Runs a command that must succeed, and returns both outputs.
+    #[track_caller]
+    fn ends(&self, arguments: &[&str]) -> (String, String) {
+        let Output { status, stdout, stderr } = self.lanemark(arguments);
+        let [stdout, stderr] = [stdout, stderr].map(|text| String::from_utf8(text).unwrap());
+        assert!(status.success(), "{arguments:?}: {status}: {stderr}");
+        (stdout, stderr)
+    }
+}
+
+fn names(folder: &Path) -> Vec<String> {
+    let entries = fs::read_dir(folder).into_iter().flatten();
+    entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect()
+}
+
+/// The commands that save a result without `--out`, all of them short.
+fn commands() -> Vec<Vec<&'static str>> {
+    let sim = [&["sim", NVME, TEST, "--no-interval"][..], &SHORT].concat();
+    let bench = [&["bench", "disk.dat", "--workload", TEST, "--size", "1MiB"][..], &SHORT].concat();
+    let sweep = ["sweep", NVME, "--workload", TEST, "--duration", "5ms", "--axis", "queue_depth=1"];
+    vec![
+        sim,
+        bench,
+        sweep.to_vec(),
+        vec!["study", "sata-vs-nvme-datasheets", "--no-interval"],
+        vec!["replay", NVME, "columns.csv", "--as-one", "--wrap"],
+        vec!["import", "fio-3.33-plus.json"],
+        vec!["oltp", "run", "--duration", "300 ms", "--ramp", "0 s", "--repeats", "1"],
+    ]
+}
+
+/// Copies what the commands read into the current folder, and returns the names there.
+fn prepare(user: &User) -> Vec<String> {
+    user.ends(&["samples", "copy", "columns.csv"]);
+    user.ends(&["samples", "copy", "fio-3.33-plus.json"]);
+    user.ends(&["oltp", "load", "--warehouses", "1", "--scale", "100"]);
+    names(user.current.path())
+}
+
+#[test]
+fn every_command_saves_in_the_state_folder_and_leaves_the_current_folder_as_it_was() {
+    let user = User::new();
+    let before = prepare(&user);
+    let state = user.home.path().join(".local/state/lanemark");
+    for (number, arguments) in commands().iter().enumerate() {
+        let (stdout, stderr) = user.ends(arguments);
+        assert!(!stdout.is_empty(), "{arguments:?}");
+        let saved = stderr.lines().find_map(|line| line.strip_prefix("saved "));
+        let saved = saved.unwrap_or_else(|| panic!("{arguments:?}: {stderr}"));
+        let saved = Path::new(saved.split(", which").next().unwrap());
+        assert!(saved.starts_with(&state) && saved.is_file(), "{arguments:?}: {stderr}");
+        assert!(names(&state).len() > number, "{arguments:?}");
+    }
+    let mut left = names(user.current.path());
+    left.retain(|name| !name.contains(".db"));
+    let before: Vec<_> = before.into_iter().filter(|name| !name.contains(".db")).collect();
+    assert_eq!(left.len(), before.len(), "{left:?}");
+    let (listed, _) = user.ends(&["results"]);
+    assert!(listed.contains(&state.display().to_string()), "{listed}");
+}
+
+#[test]
+fn variables_name_the_folder() {
+    let sim = &commands()[0];
+    let state = TempDir::new().unwrap();
+    let user = User::with("XDG_STATE_HOME", state.path());
+    user.ends(sim);
+    assert_eq!(names(&state.path().join("lanemark")).len(), 1);
+    // A relative path is invalid there.
+    let user = User::with("XDG_STATE_HOME", "state");
+    user.ends(sim);
+    assert_eq!(names(&user.home.path().join(".local/state/lanemark")).len(), 1);
+    let user = User::with("LANEMARK_RESULTS", "own/runs");
+    user.ends(sim);
+    assert_eq!(names(&user.current.path().join("own/runs")).len(), 1);
+    assert_eq!(names(user.home.path()), [""; 0]);
+    // A requested file is the only one.
+    user.ends(&[&sim[..], &["--out", "one.json"]].concat());
+    user.ends(&[&sim[..], &["--no-save"]].concat());
+    assert_eq!(names(&user.current.path().join("own/runs")).len(), 1);
+}
+
+#[test]
+fn a_folder_that_cannot_be_written_never_costs_the_figures() {
+    // A file cannot contain a folder, and the kernel refuses new files in /proc, for root too.
+    let file = tempfile::NamedTempFile::new().unwrap();
+    for place in [file.path().join("results"), PathBuf::from("/proc/self/results")] {
+        let user = User::with("LANEMARK_RESULTS", &place);
+        prepare(&user);
+        for arguments in commands() {
+            let (stdout, stderr) = user.ends(&arguments);
+            assert!(stdout.lines().count() > 3, "{arguments:?}: {stdout}");
+            assert!(stderr.contains("warning: the result is not saved: "), "{stderr}");
+            assert!(stderr.contains("LANEMARK_RESULTS"), "{stderr}");
+            let saved = stderr.lines().any(|line| line.starts_with("saved "));
+            assert!(!saved, "{arguments:?}: {stderr}");
+        }
+        // A requested file must be writable, and the command fails before it runs.
+        let requested = place.join("one.json").display().to_string();
+        let output = user.lanemark(&["sim", NVME, TEST, "--out", &requested]);
+        assert_eq!((output.status.code(), output.stdout.len()), (Some(1), 0));
+        // The part of a sweep has no other output than its file.
+        let sweep = ["sweep", NVME, "--workload", TEST, "--axis", "queue_depth=1,2"];
+        let output = user.lanemark(&[&sweep[..], &["--points", "0..0"]].concat());
+        assert_eq!((output.status.code(), output.stdout.len()), (Some(1), 0));
+    }
+    let (_, said) = User::new().ends(&["results"]);
+    assert!(said.contains("no result matches"), "{said}");
+}

@@ -1,0 +1,73 @@
+//! The folder of results for which the user requests no path.
+//!
+//! It is the folder that `LANEMARK_RESULTS` names, otherwise `lanemark` in the user's state folder: `XDG_STATE_HOME`,
+//! by default `~/.local/state`. No result is saved in the current folder unless the user requests it.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+use crate::error::LabError;
+
+/// The environment variable that names the folder of results.
+pub const VARIABLE: &str = "LANEMARK_RESULTS";
+
+/// Returns the default folder of results, which may not exist yet.
+///
+/// # Errors
+/// Returns an error if neither the variables nor the user's account name a folder.
+pub fn of_results() -> Result<PathBuf, LabError> {
+    chosen(|name| std::env::var_os(name), std::env::home_dir)
+}
+
+/// Returns the default folder for these values of variables and this home folder.
+fn chosen(
+    value: impl Fn(&str) -> Option<OsString>,
+    home: impl FnOnce() -> Option<PathBuf>,
+) -> Result<PathBuf, LabError> {
+    let set = |name: &str| value(name).filter(|value| !value.is_empty()).map(PathBuf::from);
+    if let Some(folder) = set(VARIABLE) {
+        return Ok(folder);
+    }
+    // A relative path in `XDG_STATE_HOME` is invalid, by its specification.
+    let state = set("XDG_STATE_HOME").filter(|folder| folder.is_absolute());
+    let usual = || home().filter(|home| home.is_absolute()).map(|home| home.join(".local/state"));
+    let state = state.or_else(usual).ok_or_else(|| {
+        LabError::run("there is no folder for results: no home folder is known")
+            .hint(format!("set {VARIABLE}"))
+    })?;
+    Ok(state.join("lanemark"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn folder(variables: &[(&str, &str)], home: Option<&str>) -> Option<String> {
+        let value = |name: &str| {
+            let found = variables.iter().find(|(known, _)| *known == name);
+            found.map(|(_, value)| OsString::from(value))
+        };
+        let chosen = chosen(value, || home.map(PathBuf::from));
+        chosen.ok().map(|folder| folder.display().to_string())
+    }
+
+    #[test]
+    fn the_most_specific_variable_names_the_folder() {
+        let all = [(VARIABLE, "runs"), ("XDG_STATE_HOME", "/state")];
+        assert_eq!(folder(&all, Some("/home/me")).unwrap(), "runs");
+        assert_eq!(folder(&all[1..], Some("/home/me")).unwrap(), "/state/lanemark");
+        assert_eq!(folder(&[], Some("/home/me")).unwrap(), "/home/me/.local/state/lanemark");
+    }
+
+    #[test]
+    fn empty_and_relative_values_are_ignored() {
+        let odd = [(VARIABLE, ""), ("XDG_STATE_HOME", "state")];
+        assert_eq!(folder(&odd, Some("/me")).unwrap(), "/me/.local/state/lanemark");
+        assert_eq!(
+            folder(&[("XDG_STATE_HOME", "")], Some("/me")).unwrap(),
+            "/me/.local/state/lanemark"
+        );
+        assert_eq!(folder(&odd, None), None);
+        assert_eq!(folder(&[], Some("")), None);
+    }
+}
