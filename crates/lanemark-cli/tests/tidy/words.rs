@@ -40,7 +40,7 @@ const WORDS: &[(&str, &str)] = &[
 
 /// Phrases that each crate's comments still contain. A number may only fall. A crate that is not listed must be clean.
 pub(crate) const REMAINING: &[(&str, usize)] = &[
-    ("lanemark-cli", 92),
+    ("lanemark-cli", 90),
     ("lanemark-formats", 6),
     ("lanemark-inspect", 9),
     ("lanemark-lab", 7),
