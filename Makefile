@@ -6,7 +6,7 @@ ENDURANCE := results/endurance
 export CARGO_TERM_COLOR ?= auto
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test axe charts python python-test python-bench wheels mysql serve-soak serve-bench exact exact-build check bench instructions golden mutants agreement ladders validate fuzz library fit grids endurance oltp-kills oltp-live oltp-bench build install tools clean docs
+.PHONY: help demo test axe charts python python-test python-bench wheels mysql serve-soak serve-bench exact exact-build check bench instructions golden mutants agreement ladders validate fuzz library fit grids endurance oltp-kills oltp-live oltp-bench build install dist dist-test tools clean docs
 
 help:            ## this list
 	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -220,6 +220,18 @@ install: build   ## the program, its completions and manual pages to PREFIX (/us
 	$(LANEMARK) completions zsh >$(SHARE)/zsh/site-functions/_lanemark
 	$(LANEMARK) completions fish >$(SHARE)/fish/vendor_completions.d/lanemark.fish
 	$(LANEMARK) completions man $(SHARE)/man/man1
+
+# The packages of a release have all features. `MAINTAINER="Name <address>"` signs the Debian package.
+CYCLONEDX := 0.5.7
+VERSION   := $(shell sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml | head -1)
+dist: wheels     ## the packages of a release, target/dist: archive, Debian package, wheel, SBOM, checksums (ten minutes)
+	@[ "$$(target/tools/bin/cargo-cyclonedx cyclonedx --version 2>/dev/null)" = "cargo-cyclonedx-cyclonedx $(CYCLONEDX)" ] || \
+	    cargo install --locked --root target/tools --target-dir target/tools/build cargo-cyclonedx@$(CYCLONEDX)
+	cargo build --release --locked -p lanemark-cli --features full
+	packaging/dist.sh $(VERSION) $(abspath target/tools/bin)
+
+dist-test:       ## run README's and the book's commands from the Debian package in an empty root (five minutes, after `dist`)
+	packaging/try.sh
 
 # What the tests need beyond cargo, as command:package of Debian. Only root can install packages; anybody else is told, and
 # what is missing is told again by each test that is skipped for it. In CI (CI=true) such a test fails.

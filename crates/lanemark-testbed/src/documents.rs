@@ -1,4 +1,149 @@
-//! Commands and output lines as documents show them.
+//! Commands and output lines as documents show them, and a folder without the checkout's files in which they run.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+
+use tempfile::TempDir;
+
+/// The variable that names the root folder of an installed package; the commands then run in that root.
+const INSTALLED: &str = "LANEMARK_INSTALLED";
+/// Enters the root `$1` and the folder `$2` of it, and runs the rest of the arguments. The kernel's files are bound into
+/// a mount namespace, which ends with the command.
+const ENTER: &str = r#"
+for each in proc sys dev; do mount --rbind "/$each" "$1/$each" || exit 125; done
+root=$1 folder=$2
+shift 2
+exec chroot "$root" /usr/bin/env -i --chdir="$folder" PATH=/usr/bin HOME=/root LC_ALL=C.UTF-8 "$@"
+"#;
+
+/// A command of a document, and the lines of its output that the document shows. `…` represents omitted lines.
+#[derive(Debug)]
+pub struct Shown {
+    /// The words after `lanemark`.
+    pub arguments: Vec<String>,
+    /// The shown lines.
+    pub lines: Vec<String>,
+}
+
+/// Returns the commands of a document in order: of its tables, of its `console` blocks with the lines below each, and of
+/// its `sh` blocks.
+pub fn commands(text: &str) -> Vec<Shown> {
+    let mut commands: Vec<Shown> = Vec::new();
+    let mut block: Option<&str> = None;
+    let mut lines = text.lines();
+    while let Some(line) = lines.next() {
+        if let Some(language) = line.strip_prefix("```") {
+            block = block.is_none().then_some(language);
+            continue;
+        }
+        match block {
+            None if line.starts_with("| ") => {
+                let spans = line.split('`').skip(1).step_by(2);
+                let spans = spans.filter_map(|span| span.strip_prefix("lanemark "));
+                commands.extend(spans.map(Shown::of));
+            }
+            Some("console") => match line.strip_prefix("$ lanemark ") {
+                Some(command) => commands.push(Shown::of(command)),
+                None if line == "…" => {}
+                None => commands.last_mut().expect("output has a command").lines.push(line.into()),
+            },
+            Some("sh") if line.starts_with("lanemark ") => {
+                let mut command = line["lanemark ".len()..].to_owned();
+                while let Some(begin) = command.strip_suffix('\\') {
+                    command = format!("{begin} {}", lines.next().unwrap_or_default().trim());
+                }
+                commands.push(Shown::of(command.split(" #").next().unwrap_or_default()));
+            }
+            _ => {}
+        }
+    }
+    commands
+}
+
+impl Shown {
+    fn of(command: &str) -> Self {
+        Self { arguments: words(command), lines: Vec::new() }
+    }
+}
+
+/// An empty folder in which the commands of a document run, without the checkout and without the user's settings.
+pub struct EmptyFolder {
+    /// The installed program's root; `None` if the program of the build runs.
+    root: Option<PathBuf>,
+    program: PathBuf,
+    folder: TempDir,
+    home: TempDir,
+}
+
+impl EmptyFolder {
+    /// Creates the folder, in `scratch` or in the root of the installed package. The commands run `program`, or the
+    /// installed one.
+    pub fn new(program: &str, scratch: &str) -> Self {
+        let root = std::env::var_os(INSTALLED).map(PathBuf::from);
+        let scratch = root.as_ref().map_or_else(|| PathBuf::from(scratch), |root| root.join("tmp"));
+        let [folder, home] =
+            [(); 2].map(|()| tempfile::tempdir_in(&scratch).expect("a folder can be made"));
+        let program = if root.is_some() { "lanemark" } else { program };
+        Self { root, program: program.into(), folder, home }
+    }
+
+    /// Runs the program with these arguments.
+    pub fn run(&self, arguments: &[String]) -> Output {
+        let mut command = match &self.root {
+            None => {
+                let mut command = Command::new(&self.program);
+                command.env_clear().env("PATH", "/usr/bin:/bin").env("HOME", self.home.path());
+                command
+            }
+            Some(root) => {
+                let mut command = Command::new("unshare");
+                if !rustix::process::geteuid().is_root() {
+                    command.arg("--map-root-user");
+                }
+                let inside = Path::new("/").join(
+                    self.folder.path().strip_prefix(root).expect("the folder is in the root"),
+                );
+                command.args(["--mount", "sh", "-c", ENTER, "sh"]).arg(root).arg(inside);
+                command.arg(&self.program);
+                command
+            }
+        };
+        command.args(arguments).current_dir(self.folder.path()).stdin(Stdio::null());
+        command.output().expect("the program starts")
+    }
+
+    /// Runs the commands of a document, and returns a line for each difference: a command that fails, and a shown line
+    /// that is not printed.
+    pub fn differences(&self, commands: &[Shown]) -> Vec<String> {
+        let mut wrong = Vec::new();
+        for Shown { arguments, lines } in commands {
+            let output = self.run(arguments);
+            let command = format!("lanemark {}", arguments.join(" "));
+            if !output.status.success() {
+                let errors = String::from_utf8_lossy(&output.stderr);
+                wrong.push(format!("{command}: {}: {errors}", output.status));
+            }
+            let printed = String::from_utf8_lossy(&output.stdout);
+            let printed: Vec<String> = printed.lines().map(squeezed).collect();
+            let missing = lines.iter().filter(|line| !printed.contains(&squeezed(line)));
+            wrong.extend(missing.map(|line| {
+                format!("{command}: not printed: {line}; printed:\n{}", printed.join("\n"))
+            }));
+        }
+        wrong
+    }
+
+    /// Returns the names of the files that the commands left in the folder.
+    pub fn names(&self) -> Vec<String> {
+        let entries = fs::read_dir(self.folder.path()).expect("the folder can be read");
+        let mut names: Vec<String> = entries
+            .map(|entry| entry.expect("it can be read").file_name().to_string_lossy().into_owned())
+            .collect();
+        names.sort();
+        names
+    }
+}
 
 /// Splits a command line at spaces outside double quotes.
 pub fn words(text: &str) -> Vec<String> {
@@ -11,10 +156,26 @@ pub fn words(text: &str) -> Vec<String> {
             other => words.last_mut().expect("there is a first word").push(other),
         }
     }
+    words.retain(|word| !word.is_empty());
     words
 }
 
 /// Returns a line in which single spaces replace runs of spaces.
 pub fn squeezed(line: &str) -> String {
     line.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn commands_of_tables_consoles_and_scripts_are_found_in_order() {
+        let text = "`lanemark no`\n| a | `lanemark a \"b c\"`, `lanemark d` |\n```console\n$ lanemark e\n1  2\n…\n```\n\
+                    ```sh\nmake x\nlanemark f \\\n  g  # note\n```\n```toml\nlanemark h\n```\n";
+        let found = commands(text);
+        let words: Vec<String> = found.iter().map(|one| one.arguments.join("|")).collect();
+        assert_eq!(words, ["a|b c", "d", "e", "f|g"]);
+        assert_eq!(found[2].lines, ["1  2"]);
+    }
 }

@@ -47,12 +47,12 @@ impl SamplesCopyArgs {
         self.name.as_deref().filter(|_| !self.all)
     }
 
-    /// Returns the folder to copy to.
+    /// Returns the folder to copy to; an empty path is the current folder.
     pub(crate) fn folder(&self) -> PathBuf {
         let given = match self.all {
             true => self.name.as_ref().map(PathBuf::from),
             false => self.folder.clone(),
         };
-        given.unwrap_or_else(|| PathBuf::from("."))
+        given.unwrap_or_default()
     }
 }

@@ -1,0 +1,97 @@
+"""Print the page of a release: how to install each file, the changes, and the checksums."""
+
+from __future__ import annotations
+
+import re
+import sys
+from pathlib import Path
+
+
+def changes(version: str) -> str:
+    """Return the section of the changelog about a version, without its heading."""
+    text = Path("CHANGELOG.md").read_text(encoding="utf-8")
+    sections = re.split(r"^## ", text, flags=re.MULTILINE)[1:]
+    for section in sections:
+        heading, _, body = section.partition("\n")
+        if heading.split(",")[0].strip() == version:
+            # Links to files of the tree lead nowhere on the page of a release.
+            return re.sub(r"\[([^\]]*)\]\((?!https?:)[^)]*\)", r"\1", body).strip()
+    sys.exit(f"CHANGELOG.md: there is no section about {version}")
+
+
+def size(path: Path) -> str:
+    """Return the length of a file."""
+    length = path.stat().st_size
+    return f"{length / 1e6:.1f} MB" if length >= 1e6 else f"{length / 1e3:.0f} kB"
+
+
+def main() -> None:
+    """Print the page for the files in a folder."""
+    folder, version, homepage = Path(sys.argv[1]), sys.argv[2], sys.argv[3]
+    glibc = (folder / "glibc.txt").read_text(encoding="utf-8").strip()
+    sums = [line.split() for line in (folder / "SHA256SUMS").read_text(encoding="utf-8").splitlines()]
+
+    def one(ending: str) -> str:
+        found = [name for _, name in sums if name.endswith(ending)]
+        if len(found) != 1:
+            sys.exit(f"{folder}: {len(found)} files end in {ending}")
+        return found[0]
+
+    deb, archive, wheel, sbom = one(".deb"), one(".tar.gz"), one(".whl"), one(".cdx.json")
+    top = archive.removesuffix("-x86_64-linux-gnu.tar.gz")
+    rows = "\n".join(f"| `{name}` | {size(folder / name)} | `{digest}` |" for digest, name in sums)
+    print(
+        f"""# Lanemark {version}
+
+For Linux on x86-64 with glibc {glibc} or later. Download from {homepage}/releases/tag/v{version}, and check the files:
+
+```sh
+sha256sum --check --ignore-missing SHA256SUMS
+```
+
+## Install
+
+Debian, Ubuntu and their relatives, with manual pages and completions:
+
+```sh
+sudo apt install ./{deb}
+```
+
+Any distribution, into `~/.local`:
+
+```sh
+tar -xzf {archive}
+mkdir -p ~/.local && cp -r {top}/bin {top}/share ~/.local
+```
+
+Python 3.10 or later, the package and the command:
+
+```sh
+pip install ./{wheel}
+```
+
+A container, whose results are kept in the folder `results`:
+
+```sh
+podman build -t lanemark -f Containerfile .
+podman run --rm -v ./results:/results lanemark sim samsung-850-pro-1tb@workstation-z170:sata quick
+```
+
+No package needs further files: the library, the studies and the samples are built in.
+
+## Changes
+
+{changes(version)}
+
+## Files
+
+| file | size | SHA-256 |
+|---|---:|---|
+{rows}
+
+`{sbom}` lists all crates of the program (CycloneDX). The archive and the Debian package contain their licences.
+"""
+    )
+
+
+main()

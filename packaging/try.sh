@@ -1,0 +1,46 @@
+#!/usr/bin/env bash
+# Tries the packages in target/dist: `make dist-test`. The Debian package is unpacked in an empty root folder with the
+# shared libraries that it depends on, and without the checkout, a shell or Rust. README's and the book's commands run
+# in that root (LANEMARK_INSTALLED). The archive and the container's files are checked too.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+dist=$PWD/target/dist
+root=$PWD/target/dist-test/root
+[ -f "$dist/RELEASE.md" ] || { echo "there are no packages: make dist" >&2; exit 1; }
+
+(cd "$dist" && sha256sum --check --quiet SHA256SUMS)
+rm -rf target/dist-test
+mkdir -p "$root"/{tmp,root,proc,sys,dev}
+dpkg-deb -x "$dist"/lanemark_*_amd64.deb "$root"
+for file in usr/share/man/man1/lanemark.1.gz usr/share/man/man1/lanemark-sim.1.gz usr/share/doc/lanemark/copyright \
+    usr/share/doc/lanemark/changelog.Debian.gz usr/share/bash-completion/completions/lanemark \
+    usr/share/zsh/vendor-completions/_lanemark usr/share/fish/vendor_completions.d/lanemark.fish; do
+    [ -s "$root/$file" ] || { echo "the package lacks $file" >&2; exit 1; }
+done
+# Each library that the program loads must belong to a package that Depends names.
+depends=$(dpkg-deb -f "$dist"/lanemark_*_amd64.deb Depends | tr , '\n' | awk '{print $1}')
+with_libraries() { # copies the libraries of a program to the same paths of the root, and prints them
+    ldd "$1" | grep -o '/[^ ]*' | while read -r library; do
+        install -D "$(readlink -f "$library")" "$root$library"
+        echo "$library"
+    done
+}
+with_libraries "$root/usr/bin/lanemark" | while read -r library; do
+    package=$(dpkg -S "$(readlink -f "$library")" "$library" 2>/dev/null | head -1 | cut -d: -f1)
+    grep -qx "$package" <<<"$depends" || { echo "Depends lacks $package, of $library" >&2; exit 1; }
+done
+# The empty environment of each command is made by `env`.
+install -D /usr/bin/env "$root/usr/bin/env"
+with_libraries /usr/bin/env >/dev/null
+
+mkdir target/dist-test/archive
+tar -xzf "$dist"/lanemark-*-x86_64-linux-gnu.tar.gz -C target/dist-test/archive
+version=$(target/dist-test/archive/*/bin/lanemark --version)
+[ "$version" = "$("$root"/usr/bin/lanemark --version)" ]
+man --warnings -l "$root/usr/share/man/man1/lanemark.1.gz" >/dev/null
+for name in $(sed -n 's/^COPY \(.*\) .*/\1/p' "$dist/Containerfile"); do
+    compgen -G "$dist/$name" >/dev/null || { echo "Containerfile: there is no $name" >&2; exit 1; }
+done
+
+LANEMARK_INSTALLED=$root cargo test --workspace --all-features --locked --test readme --test book every_command
+echo "$version: README's and the book's commands run from the Debian package alone"
