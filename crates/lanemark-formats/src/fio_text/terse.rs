@@ -195,7 +195,7 @@ mod tests {
 
     #[test]
     fn a_cut_rate_leaves_the_size_of_a_request() {
-        let seconds = |ms| Duration::from_microseconds(ms * 1000);
+        let seconds = |ms: u64| Duration::from_microseconds(ms * 1000);
         // 1,024 reads of 4 KiB in 49 ms are 20,897.9 a second.
         assert_eq!(requests(4_194_304.0, 20_897.0, seconds(49)), 1024.0);
         // 38.9 a second of 1 MiB.
