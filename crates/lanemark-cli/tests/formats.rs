@@ -177,7 +177,7 @@ fn what_a_job_file_has_wrong_is_told_with_its_line_and_a_hint() {
     let err = fails(&["sim", NVME, "lost.icf"], 2);
     assert!(err.contains("lost.icf: can't be read"), "{err}");
     let err = fails(&["import", &job], 2);
-    assert!(err.contains("is a workload and no result") && err.contains("hint:"), "{err}");
+    assert!(err.contains("is a workload, not a result") && err.contains("hint:"), "{err}");
 }
 
 /// Returns the path at which `make tools` puts fio-plot.

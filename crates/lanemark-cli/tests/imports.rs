@@ -230,7 +230,10 @@ fn a_command_line_of_fio_is_a_workload() {
     let again: Value = serde_json::from_str(&printed(&quoted, folder.path())).unwrap();
     assert_eq!(again["tests"], result["tests"]);
     for (words, says) in [
-        (vec!["sim", system, "--", "fio", "--rw=read", "job.fio"], "fio:3: `job.fio` is no option"),
+        (
+            vec!["sim", system, "--", "fio", "--rw=read", "job.fio"],
+            "fio:3: `job.fio` is not an option",
+        ),
         (vec!["sim", system, "--", "dd", "if=x"], "is no command line of fio"),
         (vec!["sim", system, "quick", "--", "fio", "--rw=read"], "cannot be used with"),
         (vec!["sim", system, "--", "fio", "--rw=read", "--exec_prerun=true"], "exec_prerun"),

@@ -41,11 +41,11 @@ pub fn read(text: &str, file: &str) -> Result<Vec<ForeignRun>, FormatError> {
             return Err(error.hint(known.advice));
         }
         Recognised::Unknown if file.ends_with(".fio") || file.ends_with(".icf") => {
-            let error = FormatError::file(file, "is a workload and no result");
+            let error = FormatError::file(file, "is a workload, not a result");
             return Err(error.hint("give it to `lanemark sim` or `lanemark bench --workload`"));
         }
         Recognised::Unknown => {
-            return Err(FormatError::file(file, "is no result in a known format").hint(READ));
+            return Err(FormatError::file(file, "is not a result in a known format").hint(READ));
         }
     };
     let stated = match format {

@@ -107,8 +107,11 @@ pub fn text(path: &Path, most: u64) -> Result<String, LabError> {
     })
 }
 
-/// Returns bytes as text, or the reason why they are none.
-fn decoded(bytes: Vec<u8>) -> Result<String, String> {
+/// Returns bytes as text, UTF-8 or UTF-16 with a byte order mark.
+///
+/// # Errors
+/// Returns the reason why the bytes are no text.
+pub fn decoded(bytes: Vec<u8>) -> Result<String, String> {
     let mark = bytes.get(..2).map(|mark| (mark[0], mark[1]));
     if let Some((0xff, 0xfe) | (0xfe, 0xff)) = mark {
         let unit = |pair: &[u8]| {
@@ -118,9 +121,13 @@ fn decoded(bytes: Vec<u8>) -> Result<String, String> {
                 _ => u16::from_be_bytes(pair),
             }
         };
-        return char::decode_utf16(bytes[2..].chunks_exact(2).map(unit))
-            .collect::<Result<String, _>>()
-            .map_err(|_| "is not text: it is not valid UTF-16".to_owned());
+        let units = bytes[2..].chunks_exact(2);
+        let is_whole = units.remainder().is_empty();
+        let text = char::decode_utf16(units.map(unit)).collect::<Result<String, _>>();
+        return text
+            .ok()
+            .filter(|_| is_whole)
+            .ok_or_else(|| "is not text: it is not valid UTF-16".to_owned());
     }
     if [&b"\x89PNG"[..], b"\xff\xd8\xff", b"GIF8", b"BM"].iter().any(|mark| bytes.starts_with(mark))
         && std::str::from_utf8(&bytes).is_err()
@@ -179,8 +186,9 @@ mod tests {
         let wide = |text: &str| text.encode_utf16().flat_map(u16::to_le_bytes).collect::<Vec<u8>>();
         let marked = [&[0xff, 0xfe][..], &wide("total: 1 µs\r\n")].concat();
         assert_eq!(decoded(marked).unwrap(), "total: 1 µs\r\n");
-        let big = [0xfe, 0xff, 0x00, b'a', 0x20, 0xac, 0x00];
+        let big = [0xfe, 0xff, 0x00, b'a', 0x20, 0xac];
         assert_eq!(decoded(big.to_vec()).unwrap(), "a€");
+        assert!(decoded(vec![0xfe, 0xff, 0x00]).unwrap_err().contains("UTF-16"));
         // Half a surrogate pair.
         assert!(decoded(vec![0xff, 0xfe, 0x00, 0xd8]).unwrap_err().contains("UTF-16"));
         assert_eq!(decoded(b"\x89PNG\r\n\x1a\n".to_vec()).unwrap_err(), "is a picture");

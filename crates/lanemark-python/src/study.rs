@@ -33,7 +33,7 @@ pub(crate) fn load(py: Python<'_>, name: &str) -> PyResult<Py<PyAny>> {
     let one = name.contains('#') && !Path::new(name).exists();
     let saved = py.detach(|| match one {
         true => results::load_run(name).map(|run| Saved::Run(Box::new(run))),
-        false => results::load(Path::new(name)),
+        false => results::load_any(Path::new(name)),
     });
     match saved.map_err(Failure::from)? {
         Saved::Run(run) => Ok(Py::new(py, Run(*run))?.into_any()),

@@ -1,8 +1,8 @@
 //! Library drives by the model that a drive reports: `Samsung SSD 970 EVO Plus 1TB`, `CT1000MX500SSD1`.
 //!
 //! A drive's file is named for its maker, line and capacity. A model matches if it contains all words of the line, and no
-//! word that could belong to another line. Makers that report part numbers have a table of their beginnings, from their
-//! product pages and data sheets.
+//! word that could belong to another line. Makers that report part numbers have a table of their beginnings, by the
+//! schemes in which the makers number their drives; the numbers were not compared with data sheets one by one.
 
 use crate::library::{Kind, Library};
 
@@ -228,9 +228,10 @@ fn is_line(own: &str, model: &[&str]) -> bool {
     let needed: Vec<&&str> = own.iter().filter(|word| !is_maker(word)).collect();
     // A line of words without a digit is too common to be known without its maker.
     let is_distinct = needed.iter().any(|word| word.bytes().any(|byte| byte.is_ascii_digit()));
-    let makers_agree = own.iter().filter(|word| is_maker(word)).all(|maker| {
-        model.contains(maker) || is_distinct && !model.iter().any(&is_maker)
-    });
+    let makers_agree = own
+        .iter()
+        .filter(|word| is_maker(word))
+        .all(|maker| model.contains(maker) || is_distinct && !model.iter().any(&is_maker));
     !needed.is_empty()
         && makers_agree
         && needed.iter().all(|word| model.contains(*word))

@@ -332,7 +332,8 @@ fn a_port_a_platform_and_a_drive_that_are_not_there_get_the_nearest_name() {
         ("samsung-850-pro-1tb@workstation-z710:sata", "did you mean `workstation-z170`?"),
         ("samsung-850-pro-2tb@workstation-z170:sata", "did you mean `samsung-850-pro-1tb`?"),
     ] {
-        assert_eq!(spoilt.system(system).unwrap_err().hint.as_deref(), Some(hint), "{system}");
+        let told = spoilt.system(system).unwrap_err().hint.unwrap();
+        assert!(told.starts_with(hint), "{system}: {told}");
     }
     for text in ["a@b", "a:b", "@b:c", "a@:c", "a@b:"] {
         assert!(SystemName::parse(text).is_err(), "{text}");

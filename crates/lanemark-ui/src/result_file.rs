@@ -3,7 +3,7 @@
 //! The file is read as the command reads it, checked and reported; the server does not keep it.
 
 use lanemark_lab::results::{self, Saved};
-use lanemark_lab::{LabError, weight};
+use lanemark_lab::{LabError, input, weight};
 use lanemark_schema::result::{
     LatencyHistogram, PERCENTILES, RunResult, Statistic, Target, TestResult,
 };
@@ -79,9 +79,8 @@ pub struct IntervalTold {
 /// # Errors
 /// Returns an error if the bytes are not text, or not a result that this program can read.
 pub fn read(bytes: Vec<u8>) -> Result<FileTold, LabError> {
-    let text = String::from_utf8(bytes).map_err(|error| {
-        let at = error.utf8_error().valid_up_to();
-        LabError::input(format!("{NAME}: is not text: byte {at} is not valid UTF-8"))
+    let text = input::decoded(bytes).map_err(|message| {
+        LabError::input(format!("{NAME}: {message}"))
             .hint("drop a result of Lanemark, fio, CrystalDiskMark, KDiskMark, diskspd or Iometer")
     })?;
     weight::check(NAME, &text, HISTOGRAMS_MAX)?;
@@ -288,6 +287,18 @@ mod tests {
     }
 
     #[test]
+    fn a_text_of_another_program_is_shown_as_a_measurement() {
+        let text = include_str!("../../lanemark-formats/tests/foreign/crystaldiskmark-8.txt");
+        let told = read(text.as_bytes().to_vec()).unwrap();
+        let (first, target) = (&told.tests[0], "D:");
+        assert_eq!((first.test.as_str(), first.target.as_str()), ("SEQ1M Q8T1 read", target));
+        assert_eq!((first.how, first.latency_us.len()), ("measured", 0));
+        assert_eq!(first.megabytes_per_second.map(|figure| figure.value), Some(2097.152));
+        let wide: Vec<u8> = text.encode_utf16().flat_map(u16::to_le_bytes).collect();
+        assert_eq!(read([&[0xff, 0xfe][..], &wide].concat()).unwrap(), told);
+    }
+
+    #[test]
     fn what_is_no_result_is_told_so() {
         let mut empty = run(1);
         empty.tests.clear();
@@ -298,11 +309,14 @@ mod tests {
         let deep = "[".repeat(200_000);
         let within = format!("{{\"schema_version\": 1, \"workload\": {deep}");
         let cases = [
-            (Vec::new(), "is not valid JSON"),
-            (vec![0xff, 0xfe, 0x00], "byte 0 is not valid UTF-8"),
-            (b"\x00\x01\x02".to_vec(), "is not valid JSON"),
+            (Vec::new(), "is not a result in a known format"),
+            (vec![b'a', 0xff, 0x00], "byte 1 is not valid UTF-8"),
+            (vec![0xff, 0xfe, 0x00], "is not valid UTF-16"),
+            (b"\x89PNG\r\n".to_vec(), "is a picture"),
+            (b"\x00\x01\x02".to_vec(), "is not a result in a known format"),
+            (b"{\"blockdevices\": []}".to_vec(), "lsblk"),
             (b"{}".to_vec(), "is not a Lanemark result"),
-            (b"[1, 2]".to_vec(), "is not a Lanemark result"),
+            (b"[1, 2]".to_vec(), "is not a result in a known format"),
             (br#"{"schema_version": 1, "tests": []}"#.to_vec(), "damaged"),
             (deep.into_bytes(), "is no"),
             (within.into_bytes(), "is not valid JSON"),

@@ -329,7 +329,10 @@ fn a_result_file_is_told_and_what_is_too_long_or_none_is_refused() {
         assert_eq!(told["iops"]["value"], own["iops"]["value"]);
     }
     let (status, text) = client.post_text("/api/result", "nothing of that kind");
-    assert!(status == 422 && text.contains("the file: is not valid JSON"), "{text}");
+    assert!(
+        status == 422 && text.contains("the file: is not a result in a known format"),
+        "{text}"
+    );
     // A body that is too long is refused by what its head says, before all of it has come.
     let most = lanemark_ui::result_file::FILE_MAX;
     let head = format!(

@@ -84,7 +84,7 @@ pub fn command(words: &[String], file: &str) -> Result<Command, FormatErrors> {
         at += 1;
         let wrong = |message: String| FormatError::at(file, line as u64 + 1, message);
         let Some(option) = word.strip_prefix("--").or_else(|| word.strip_prefix('-')) else {
-            faults.push(wrong(format!("`{}` is no option", shown(word))).hint(
+            faults.push(wrong(format!("`{}` is not an option", shown(word))).hint(
                 "a job file is a workload of its own: give its name instead of the command line",
             ));
             continue;
@@ -123,7 +123,7 @@ pub fn command(words: &[String], file: &str) -> Result<Command, FormatErrors> {
                 continue;
             }
             _ if option::find(name).is_none() => {
-                let error = wrong(format!("`--{}` is no option that is known", shown(name)));
+                let error = wrong(format!("`--{}` is not a known option", shown(name)));
                 faults.push(match option::nearest(name) {
                     Some(near) => error.hint(format!("did you mean --{near}?")),
                     None => error.hint("`fio --showcmd` of fio does the reverse"),
