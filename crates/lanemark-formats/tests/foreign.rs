@@ -367,8 +367,8 @@ fn a_known_format_that_is_not_read_is_named_with_another_way() {
         ("{\"blockdevices\": []}", "lsblk", "lanemark inspect"),
         ("fio --rw=randread --bs=4k", "command line", "lanemark sim SYSTEM --"),
         ("'Version 1.1.0 \n'TEST SETUP ====\n", "Iometer's settings", "workload"),
-        ("nothing", "no result in a known format", "diskspd"),
-        ("", "no result in a known format", "KDiskMark"),
+        ("nothing", "not a result in a known format", "diskspd"),
+        ("", "not a result in a known format", "KDiskMark"),
     ] {
         let error = foreign::read(text, "f").unwrap_err();
         assert!(error.to_string().contains(name), "{text}: {error}");
