@@ -1,6 +1,6 @@
 //! Tests beside each other against the same ones alone, and copies against the time of a block.
 
-use crate::run::driver::run_beside_watched;
+use crate::run::driver::{RunLength, run_beside_watched};
 use crate::simulator::SimError;
 use crate::spec::SystemSpec;
 use crate::tests::runs::{checked, megabytes, nvme, run, sata, small_drive, test, unlimited};
@@ -16,7 +16,7 @@ fn beside(system: &SystemSpec, tests: &[Test]) -> Result<Vec<Sample>, SimError> 
     let tests: Vec<_> = (tests.iter().enumerate())
         .map(|(number, test)| (test.clone().checked().unwrap(), key(number)))
         .collect();
-    run_beside_watched(&checked(system), &tests, &mut |_| true)
+    run_beside_watched(&checked(system), &tests, RunLength::Whole, &mut |_| true)
 }
 
 fn reads(block: Bytes, depth: u32) -> Test {
