@@ -290,6 +290,24 @@ fn bad_input_is_told_with_its_place() {
 }
 
 #[test]
+fn a_test_out_of_bounds_is_an_error_at_the_option_that_causes_it() {
+    const HEAD: &str = "[a]\nsize=1m\nrw=randread\ndirect=1\n";
+    for (options, line, field) in [
+        ("iodepth=2\nbs=1000\n", 6, "block"),
+        ("bs=8k\nba=1000\n", 6, "alignment"),
+        ("ba=1000\nbs=8k\n", 5, "alignment"),
+        ("iodepth=2\nbssplit=1000/50:4k/50\n", 6, "alignment"),
+        ("ba=512\nbssplit=1000/50:4k/50\n", 6, "sizes"),
+        ("bs=8k\noffset=1000\n", 6, "offset"),
+        ("iodepth=2\nbs=2m\n", 2, "span"),
+    ] {
+        let error = first_error(&format!("{HEAD}{options}"));
+        let wanted = format!("jobs.fio:{line}: job `a`: {field}");
+        assert!(error.starts_with(&wanted), "{options:?}: {error}");
+    }
+}
+
+#[test]
 fn the_greatest_numbers_are_told_or_read() {
     let numbers = ["18446744073709551615", "9223372036854775807", "16383p", "0", "1", "100%", "-1"];
     for (name, _) in fio::options() {

@@ -50,18 +50,41 @@ fn specifications_are_tests_and_like_workers_are_threads() {
     assert_eq!(settings.targets, ["C: example", "D: example"]);
 }
 
+/// Returns the depths of a test whose queue depth is cycled by `steps`.
+fn cycled(steps: &str) -> Result<Vec<u32>, FormatError> {
+    let text = SETTINGS
+        .replace("\tNORMAL", "\tCYCLE_OUTSTANDING_IOS")
+        .replace("\t1          1          1          LINEAR", &format!("\t{steps}"));
+    assert!(text.contains(steps), "{steps}");
+    let tests = settings(&text)?.workload.tests;
+    let own = tests.iter().filter(|test| test.name.starts_with("64 KiB"));
+    Ok(own.map(|test| test.queue_depth()).collect())
+}
+
 #[test]
 fn depths_are_cycled_where_the_test_says_so() {
-    let cycled = SETTINGS
-        .replace("\tNORMAL", "\tCYCLE_OUTSTANDING_IOS")
-        .replace("\t1          1          1          LINEAR", "\t1 8 2 EXPONENTIAL");
-    let tests = settings(&cycled).unwrap().workload.tests;
-    let depths: Vec<u32> = tests
-        .iter()
-        .filter(|test| test.name.starts_with("64 KiB"))
-        .map(|test| test.queue_depth())
-        .collect();
-    assert_eq!(depths, [1, 2, 4, 8]);
+    for (steps, depths) in [
+        ("1 8 2 EXPONENTIAL", &[1, 2, 4, 8][..]),
+        ("2 20 3 exponential", &[2, 6, 18]),
+        ("1 6 2 LINEAR", &[1, 3, 5]),
+        ("1 3 1 LINEAR", &[1, 2, 3]),
+        ("4 4 0 LINEAR", &[4]),
+        ("4 4 1 EXPONENTIAL", &[4]),
+        ("65535 65536 1 LINEAR", &[65_535, 65_536]),
+    ] {
+        assert_eq!(cycled(steps).unwrap(), depths, "{steps}");
+    }
+    for steps in [
+        "0 4 1 LINEAR",
+        "5 4 1 LINEAR",
+        "65536 65537 1 LINEAR",
+        "65537 65537 0 LINEAR",
+        "1 2 0 LINEAR",
+        "1 2 1 EXPONENTIAL",
+    ] {
+        let error = cycled(steps).expect_err(steps).to_string();
+        assert!(error.contains(&format!("queue depth cycling: `{steps}` never ends")), "{error}");
+    }
 }
 
 #[test]

@@ -206,3 +206,46 @@ impl Opened {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::mpsc;
+    use std::time::Duration;
+
+    use rustix::fs::{CWD, FileType, Mode, mknodat};
+
+    use super::*;
+
+    #[test]
+    fn only_files_with_content_have_a_size() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("file");
+        for (content, size) in [("", None), ("five!", Some(Bytes(5)))] {
+            fs::write(&file, content).unwrap();
+            assert_eq!(size_of(&file), size);
+        }
+        for other in [folder.path(), Path::new("/dev/null"), &folder.path().join("nowhere")] {
+            assert_eq!(size_of(other), None, "{}", other.display());
+        }
+    }
+
+    #[test]
+    fn a_pipe_is_not_opened_for_its_size() {
+        let folder = tempfile::tempdir().unwrap();
+        let pipe = folder.path().join("pipe");
+        mknodat(CWD, &pipe, FileType::Fifo, Mode::RUSR | Mode::WUSR, 0).unwrap();
+        let (done, opened) = mpsc::channel();
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                // The writer waits until something opens the pipe to read.
+                let writer = OpenOptions::new().write(true).open(&pipe);
+                done.send(writer.is_ok())
+            });
+            std::thread::sleep(Duration::from_millis(50));
+            assert_eq!(size_of(&pipe), None);
+            let early = opened.recv_timeout(Duration::from_millis(50));
+            let reader = OpenOptions::new().read(true).open(&pipe);
+            assert!(early.is_err() && reader.is_ok(), "{early:?}");
+        });
+    }
+}

@@ -67,24 +67,12 @@ impl Reading {
     /// Returns the difference between this reading and now.
     pub(crate) fn until_now(&self) -> Evidence {
         let name = self.device.as_ref().map(|(name, _)| name.as_str());
-        let now = Self::without_kernel_threads(self.clock, name);
+        let mut now = Self::without_kernel_threads(self.clock, name);
         // Reading many threads takes a while, so it lies outside the measured time at both ends.
-        let kernel_ns = self.kernel_ns.zip(kernel_threads_ns());
+        now.kernel_ns = kernel_threads_ns();
         let elapsed = Duration::from_nanoseconds(now.at_ns - self.at_ns);
         let device = self.device_since(now.device.as_ref(), elapsed);
-        let processors = match (&self.processors, &now.processors) {
-            (Some(before), Some(after)) => after.since(before),
-            _ => None,
-        };
-        let wakes = self.wakes.zip(now.wakes).map(|(before, after)| after.saturating_sub(before));
-        let cores = |ns: u64| ns as f64 / (elapsed.as_seconds() * 1e9).max(1.0);
-        let processors = processors.map(|used| ProcessorUse {
-            own: Some(cores(now.own_ns.saturating_sub(self.own_ns))),
-            kernel: kernel_ns.map(|(before, after)| cores(after.saturating_sub(before))),
-            wakes: wakes.map(|count| count as f64 / elapsed.as_seconds().max(1e-9)),
-            is_virtual: is_virtual(),
-            ..used
-        });
+        let processors = self.processors_since(&now);
         let health = name.and_then(health);
         let told = health.as_ref().and_then(|health| health.temperature_celsius);
         Evidence {
@@ -113,6 +101,20 @@ impl Reading {
         let now = (name.clone(), stat(name)?);
         let elapsed = Duration::from_nanoseconds(self.clock.now_ns() - self.at_ns);
         self.device_since(Some(&now), elapsed)
+    }
+
+    /// Returns the use of the processors between this reading and `now`.
+    fn processors_since(&self, now: &Self) -> Option<ProcessorUse> {
+        let used = now.processors.as_ref()?.since(self.processors.as_ref()?)?;
+        let elapsed_ns = (now.at_ns - self.at_ns).max(1) as f64;
+        let each_ns = |(before, after): (u64, u64)| after.saturating_sub(before) as f64 / elapsed_ns;
+        Some(ProcessorUse {
+            own: Some(each_ns((self.own_ns, now.own_ns))),
+            kernel: self.kernel_ns.zip(now.kernel_ns).map(each_ns),
+            wakes: self.wakes.zip(now.wakes).map(|wakes| each_ns(wakes) * 1e9),
+            is_virtual: is_virtual(),
+            ..used
+        })
     }
 
     fn device_since(&self, now: Option<&(String, Stat)>, elapsed: Duration) -> Option<DeviceUse> {
@@ -291,6 +293,37 @@ mod tests {
         let used = after.since(&before).unwrap();
         assert_eq!((used.user, used.system, used.interrupts, used.idle), (0.5, 1.0, 0.1, 0.4));
         assert_eq!((before.since(&before), processors("intr 5\n")), (None, None));
+    }
+
+    #[test]
+    fn processor_time_and_wakes_are_those_of_the_time_between_two_readings() {
+        let clock = Clock::new();
+        let at = |at_ns, ticks: [u64; 8], wakes, own_ns, kernel_ns| Reading {
+            clock,
+            at_ns,
+            device: None,
+            processors: Some(Processors { ticks, count: 4 }),
+            wakes,
+            own_ns,
+            kernel_ns,
+        };
+        // Half a second on four processors: 0.75 s of this program, 0.1 s of kernel threads, and 500 wakes.
+        let before = at(1_000_000_000, [0; 8], Some(40), 250_000_000, Some(7));
+        let after =
+            at(1_500_000_000, [100, 0, 0, 100, 0, 0, 0, 0], Some(540), 1_000_000_000, Some(100_000_007));
+        let used = before.processors_since(&after).unwrap();
+        assert_eq!((used.user, used.idle), (2.0, 2.0));
+        assert_eq!((used.own, used.kernel, used.wakes), (Some(1.5), Some(0.2), Some(1000.0)));
+        // A counter that is unknown at one end, or runs backwards, is absent or zero.
+        let less = Reading { wakes: None, kernel_ns: None, own_ns: 0, ..after };
+        let used = before.processors_since(&less).unwrap();
+        assert_eq!((used.own, used.kernel, used.wakes), (Some(0.0), None, None));
+        // Two readings in the same nanosecond differ by finite figures.
+        let same = Reading { at_ns: before.at_ns, wakes: Some(41), ..less };
+        let used = before.processors_since(&same).unwrap();
+        assert_eq!((used.own, used.wakes), (Some(0.0), Some(1e9)));
+        let unknown = Reading { processors: None, ..same };
+        assert_eq!(before.processors_since(&unknown), None);
     }
 
     #[test]

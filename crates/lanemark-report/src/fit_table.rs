@@ -167,3 +167,109 @@ fn open(sheet: &mut Sheet, fitted: &FittedDrive) {
         sheet.item("- ", &format!("{}: {}.", unseen.parameter, unseen.needs), Ink::Faint);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use lanemark_schema::result::{Calibration, Provenance, Unseen};
+
+    use super::*;
+
+    fn parameter(name: &str, value: Option<&str>, standing: Standing) -> FittedParameter {
+        let range = |value: &str| (format!("{value} low"), format!("{value} high"));
+        FittedParameter {
+            parameter: name.to_owned(),
+            value: value.map(str::to_owned),
+            interval_95: None,
+            range_80: value.map(range),
+            template: Some("50 us".to_owned()),
+            standing,
+        }
+    }
+
+    fn figure(test: &str, kind: FigureKind, measured: f64, modelled: f64) -> FittedFigure {
+        FittedFigure { test: test.to_owned(), kind, request_bytes: 4096.0, measured, modelled }
+    }
+
+    fn fitted() -> FittedDrive {
+        let open = |kept_template, with: Option<&str>| Standing::Open {
+            kept_template,
+            with: with.map(str::to_owned),
+            needs: "a longer test".to_owned(),
+        };
+        FittedDrive {
+            schema_version: 1,
+            provenance: Provenance::default(),
+            measured: "the drive".to_owned(),
+            results: vec!["run.json".to_owned()],
+            template: "generic-nvme".to_owned(),
+            platform: "a-board".to_owned(),
+            port: "m2".to_owned(),
+            parameters: vec![
+                parameter("drive.flash.read", Some("52.1 us"), Standing::Identified),
+                parameter("drive.flash.program", Some("600 us"), open(true, None)),
+                parameter("drive.data_path.read", None, open(false, Some("drive.flash.read"))),
+            ],
+            host: vec![Calibration {
+                parameter: "platform.nvme.driver_time".to_owned(),
+                value: "2.8 us".to_owned(),
+                figure: None,
+                reason: None,
+            }],
+            figures: vec![
+                figure("reads", FigureKind::Throughput, 40.96e6, 45.056e6),
+                figure("reads", FigureKind::ReadMean, 100e3, 111e3),
+                figure("reads", FigureKind::ReadTail, 200e3, 190e3),
+                figure("mixed", FigureKind::Throughput, 20.48e6, 20.48e6),
+                figure("mixed", FigureKind::ReadMean, 150e3, 150e3),
+                figure("mixed", FigureKind::WriteMean, 50e3, 49e3),
+            ],
+            unseen: vec![Unseen {
+                parameter: "drive.flash.erase".to_owned(),
+                needs: "steady writes".to_owned(),
+            }],
+            doubts: Vec::new(),
+            simulations: 1234,
+        }
+    }
+
+    /// Returns the cells of the first line that contains `name`, without spaces.
+    fn row(text: &str, name: &str) -> Vec<String> {
+        let line = text.lines().find(|line| line.contains(name));
+        let line = line.unwrap_or_else(|| panic!("{name} in {text}"));
+        line.split_whitespace().map(str::to_owned).collect()
+    }
+
+    #[test]
+    fn every_value_figure_and_gap_of_a_fit_is_printed() {
+        let text = fit_table(&fitted(), &Style { width: 240, colour: false });
+        assert!(text.contains("the drive, fitted in m2 of a-board, like generic-nvme"), "{text}");
+        let read = row(&text, "drive.flash.read");
+        let wanted = ["drive.flash.read", "52.1", "us", "52.1", "us", "low", "52.1", "us", "high"];
+        assert_eq!(read[..9], wanted, "{text}");
+        assert!(row(&text, "drive.flash.program").concat().ends_with("no:templatevalue"), "{text}");
+        let path = row(&text, "drive.data_path.read").concat();
+        assert!(path.contains("nolimit") && path.ends_with("asabound"), "{text}");
+        for part in [
+            "platform.nvme.driver_time = 2.8 us: as measured",
+            "drive.flash.program: 600 us is the template's. It requires a longer test.",
+            "drive.data_path.read: no limit is the closest value that fits, tied to drive.flash.read. It requires",
+            "drive.flash.erase: steady writes.",
+            "The throughput error is at most 10.0% in half of the 2 tests, and at most 10.0% in all. 1234 short",
+        ] {
+            assert!(text.contains(part), "{part}: {text}");
+        }
+        // Throughput, requests a second and latency, each measured, modelled and with its error.
+        let reads = row(&text, "reads ");
+        let wanted = ["reads", "41.0", "45.1", "+10.0%", "10000", "11000", "100", "111", "+11.0%", "-5.0%"];
+        assert_eq!(reads, wanted, "{text}");
+        let mixed = row(&text, "mixed, its writes").concat();
+        assert!(mixed.contains("50.0") && mixed.contains("49.0"), "{text}");
+    }
+
+    #[test]
+    fn a_fit_without_figures_says_so() {
+        let fitted = FittedDrive { figures: Vec::new(), parameters: Vec::new(), ..fitted() };
+        let text = fit_table(&fitted, &Style { width: 80, colour: false });
+        assert!(text.contains("No figure is left to compare the model with."), "{text}");
+    }
+}

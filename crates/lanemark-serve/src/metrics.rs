@@ -150,3 +150,43 @@ fn quantiles(out: &mut String, name: &str, labels: &str, latency: &LatencyHistog
 fn escaped(text: &str) -> String {
     text.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', " ")
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_summary_has_quantiles_their_count_and_their_sum_in_seconds() {
+        // 98 of 500 us and two of 1,500 us: 520 us on average, 52 ms in all.
+        let latency =
+            LatencyHistogram::from_bins([(500_000, 98), (1_500_000, 2)], 520_000.0, (500_000, 1_500_000));
+        let mut out = String::new();
+        quantiles(&mut out, "x", "", &latency);
+        quantiles(&mut out, "x", "operation=\"read\"", &latency);
+        let value = |label: &str| -> f64 {
+            let line = out.lines().find_map(|line| line.strip_prefix(&format!("lanemark_x{label} ")));
+            line.unwrap_or_else(|| panic!("{label} in {out}")).parse().unwrap()
+        };
+        for (label, wanted) in [
+            ("{quantile=\"0.5\"}", 500e-6),
+            ("{quantile=\"0.99\"}", 1500e-6),
+            ("{operation=\"read\",quantile=\"0.5\"}", 500e-6),
+            ("{operation=\"read\",quantile=\"0.99\"}", 1500e-6),
+            ("_count", 100.0),
+            ("_count{operation=\"read\"}", 100.0),
+            ("_sum", 0.052),
+            ("_sum{operation=\"read\"}", 0.052),
+        ] {
+            let found = value(label);
+            assert!((found / wanted - 1.0).abs() < 2e-3, "{label}: {found} for {wanted}");
+        }
+        let mut none = String::new();
+        quantiles(&mut none, "x", "", &LatencyHistogram::new());
+        assert_eq!(none, "lanemark_x_count 0\nlanemark_x_sum 0\n");
+    }
+
+    #[test]
+    fn a_label_is_on_one_line_and_its_marks_are_escaped() {
+        assert_eq!(escaped("a \"b\" \\ c\nd"), "a \\\"b\\\" \\\\ c d");
+    }
+}

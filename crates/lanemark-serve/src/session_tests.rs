@@ -1,11 +1,16 @@
 //! A session whose engine fails: clients and files get errors instead of no reply, and the session ends in order.
 
+use std::io::{Read, Write};
+use std::os::unix::net::UnixStream;
 use std::time::{Duration, Instant};
 
 use lanemark_sim::SystemSpec;
 use lanemark_testbed::NbdClient;
 
 use super::*;
+use crate::nbd::PAYLOAD_MAX;
+use crate::nbd::negotiation::OPTION_MAX;
+
 /// The number of an I/O error in the protocol and in the kernel.
 const EIO: u32 = 5;
 
@@ -90,4 +95,43 @@ fn a_file_of_a_failed_engine_has_errors_and_goes_with_the_session() {
     let (_, closed) = session.end();
     closed.unwrap();
     assert!(began.elapsed() < LONGEST && !path.exists());
+}
+
+/// Returns the type of the reply to an option of `length` bytes that the server does not know, or `None` if the server
+/// closes the connection.
+fn reply_to_option(socket: &std::path::Path, length: u64) -> Option<u32> {
+    let mut client = UnixStream::connect(socket).unwrap();
+    client.set_read_timeout(Some(LONGEST)).unwrap();
+    let mut greeting = [0; 18];
+    client.read_exact(&mut greeting).unwrap();
+    let mut option = 3_u32.to_be_bytes().to_vec();
+    option.extend(b"IHAVEOPT");
+    option.extend(99_u32.to_be_bytes());
+    option.extend(u32::try_from(length).unwrap().to_be_bytes());
+    client.write_all(&option).unwrap();
+    // A server that closes the connection does not read the data.
+    let _ = client.write_all(&vec![0; length as usize]);
+    let mut reply = [0; 20];
+    client.read_exact(&mut reply).ok()?;
+    Some(u32::from_be_bytes(reply[12..16].try_into().unwrap()))
+}
+
+#[test]
+fn an_option_is_read_refused_or_ends_the_connection_by_its_length() {
+    const UNKNOWN: u32 = 0x8000_0001;
+    const TOO_BIG: u32 = 0x8000_0009;
+    let folder = tempfile::tempdir().unwrap();
+    let socket = folder.path().join("socket");
+    let session = session(&socket);
+    let option_max = u64::from(OPTION_MAX);
+    for (length, reply) in [
+        (0, Some(UNKNOWN)),
+        (option_max, Some(UNKNOWN)),
+        (option_max + 1, Some(TOO_BIG)),
+        (PAYLOAD_MAX, Some(TOO_BIG)),
+        (PAYLOAD_MAX + 1, None),
+    ] {
+        assert_eq!(reply_to_option(&socket, length), reply, "{length} bytes");
+    }
+    let _ = session.end();
 }

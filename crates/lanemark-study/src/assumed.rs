@@ -79,3 +79,81 @@ pub(crate) fn limit(
         range: longest.ends(),
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::origin::Range;
+    use lanemark_schema::result::{HopUse, PathUse};
+    use lanemark_schema::units::{Bytes, Ratio};
+
+    fn sample(hops: &[(HopId, f64)]) -> Sample {
+        let hop = |&(id, utilisation): &(HopId, f64)| HopUse {
+            id,
+            name: format!("{id:?}"),
+            utilisation,
+            ceiling: None,
+            wait_ns: 0.0,
+            service_ns: 0.0,
+        };
+        let path = Some(PathUse::new(hops.iter().map(hop).collect(), 1));
+        Sample { path, ..Sample::empty() }
+    }
+
+    fn uncertain(parameter: &str, text: &str) -> Uncertain {
+        let range = Range { low: 0.5, high: 2.0 };
+        Uncertain { parameter: parameter.to_owned(), text: text.to_owned(), range }
+    }
+
+    /// Returns the limit of reads or writes whose hops are this busy, if all values are assumed but `sourced`.
+    fn limit_of(hops: &[(HopId, f64)], reads: f64, sourced: &str, nvme: bool) -> Option<String> {
+        let all = [
+            uncertain("platform.cpu.request_submit", "2 us"),
+            uncertain("platform.nvme.driver_time", "3 us"),
+            uncertain("platform.ahci.driver_time", "6 us"),
+            uncertain("drive.flash.read", "50 us"),
+            uncertain("drive.flash.program", "600 us"),
+            uncertain("drive.front_end.write_time", "4 us"),
+        ];
+        let assumed: Vec<String> = all
+            .iter()
+            .filter(|one| one.parameter != sourced)
+            .map(|one| format!("{} = {}", one.parameter, one.text))
+            .collect();
+        let test = Test::of_blocks(Bytes::kibi(4))
+            .with(|asked| asked.read_share = Ratio::new(reads).unwrap());
+        limit(&test, &sample(hops), &all, &assumed, nvme).map(|limit| limit.parameter)
+    }
+
+    #[test]
+    fn a_hop_is_the_limit_from_nine_tenths_of_the_time_on() {
+        for (busy, is_limit) in [(0.0, false), (0.899, false), (BUSY, true), (1.0, true)] {
+            let found = limit_of(&[(HopId::Cpu, 0.0), (HopId::Media, busy)], 1.0, "", true);
+            assert_eq!(found.is_some(), is_limit, "{busy}");
+        }
+        assert_eq!(limit_of(&[], 1.0, "", true), None);
+    }
+
+    #[test]
+    fn the_longest_own_value_of_the_busiest_hop_is_the_limit() {
+        let own = |hop, reads, sourced, nvme| {
+            limit_of(&[(HopId::Buffer, 0.95), (hop, 0.99)], reads, sourced, nvme)
+        };
+        for (hop, reads, nvme, wanted) in [
+            (HopId::Media, 1.0, true, Some("drive.flash.read")),
+            (HopId::Media, 0.5, true, Some("drive.flash.read")),
+            (HopId::Media, 0.49, true, Some("drive.flash.program")),
+            (HopId::FrontEnd, 0.0, true, Some("drive.front_end.write_time")),
+            (HopId::FrontEnd, 1.0, true, None),
+            (HopId::Cpu, 1.0, true, Some("platform.nvme.driver_time")),
+            (HopId::Cpu, 0.0, false, Some("platform.ahci.driver_time")),
+            (HopId::Link(0), 1.0, true, None),
+        ] {
+            assert_eq!(own(hop, reads, "", nvme).as_deref(), wanted, "{hop:?}, {reads}, {nvme}");
+        }
+        // A sourced value is no assumption, even if a shorter one is assumed.
+        assert_eq!(own(HopId::Cpu, 1.0, "platform.nvme.driver_time", true), None);
+        let other = own(HopId::Cpu, 1.0, "platform.cpu.request_submit", true);
+        assert_eq!(other.as_deref(), Some("platform.nvme.driver_time"));
+    }
+}

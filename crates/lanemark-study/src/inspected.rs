@@ -157,19 +157,7 @@ fn head(
         ways.iter().find(fits)
     };
     let transfer = |way: Option<&Way<'_>>, usual: &str| {
-        let told = way.and_then(|way| way.device.queue.transfer_max);
-        let told = told.filter(|size| size.get() > 0 && size.get().is_multiple_of(4096));
-        match told.filter(|size| *size <= Bytes::mebi(4)) {
-            Some(size) => format!(
-                "{{ value = \"{} KiB\", source = \"sysfs: max_sectors_kb\" }}",
-                size.get() / 1024
-            ),
-            None => {
-                format!(
-                    "{{ value = \"{usual}\", assumed = \"usual, because sysfs does not show it\" }}"
-                )
-            }
-        }
+        transfer(way.and_then(|way| way.device.queue.transfer_max), usual)
     };
     let nvme = of(true, false);
     let queues = nvme.and_then(|way| {
@@ -380,6 +368,22 @@ fn link_rate(link: &PcieLink) -> Option<(PcieRate, &'static str)> {
     trained.or_else(|| port_rate(link))
 }
 
+/// Returns the value of a maximum transfer that sysfs shows, or `usual` for one that no port can have.
+fn transfer(shown: Option<Bytes>, usual: &str) -> String {
+    let shown = shown.filter(|size| size.get() > 0 && size.get().is_multiple_of(4096));
+    match shown.filter(|size| *size <= Bytes::mebi(4)) {
+        Some(size) => format!(
+            "{{ value = \"{} KiB\", source = \"sysfs: max_sectors_kb\" }}",
+            size.get() / 1024
+        ),
+        None => {
+            format!(
+                "{{ value = \"{usual}\", assumed = \"usual, because sysfs does not show it\" }}"
+            )
+        }
+    }
+}
+
 /// Returns the nearest rate that the formulas support: up to generation 5 and 16 lanes, with widths of powers of two.
 fn lawful(rate: PcieRate) -> PcieRate {
     let lanes = 1 << rate.lanes.clamp(1, 16).ilog2();
@@ -430,7 +434,58 @@ fn free(taken: &[String], name: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::is_of_a_fast_board;
+    use super::*;
+
+    #[test]
+    fn a_transfer_is_whole_pages_up_to_4_mib_or_the_usual_one() {
+        for (shown, kib) in [
+            (Some(Bytes(4096)), Some(4)),
+            (Some(Bytes::kibi(1280)), Some(1280)),
+            (Some(Bytes::mebi(4)), Some(4096)),
+            (Some(Bytes(0)), None),
+            (Some(Bytes(4095)), None),
+            (Some(Bytes(4608)), None),
+            (Some(Bytes::mebi(4) + Bytes(4096)), None),
+            (None, None),
+        ] {
+            let wanted = match kib {
+                Some(kib) => format!("{{ value = \"{kib} KiB\", source = \"sysfs: max_sectors_kb\" }}"),
+                None => "{ value = \"1 MiB\", assumed = \"usual, because sysfs does not show it\" }".to_owned(),
+            };
+            assert_eq!(transfer(shown, "1 MiB"), wanted, "{shown:?}");
+        }
+    }
+
+    #[test]
+    fn a_sata_port_has_its_own_rate_only_if_the_drive_limited_the_link() {
+        let (slow, fast) = (Some(3_000_000_000), Some(6_000_000_000));
+        for (negotiated, port, drive, rate, is_trained) in [
+            (slow, fast, slow, fast, false),
+            (slow, fast, None, fast, false),
+            // A drive as fast as the port: something else limits the link.
+            (slow, fast, fast, slow, true),
+            (fast, fast, fast, fast, true),
+            (fast, slow, fast, fast, true),
+            (slow, None, slow, slow, true),
+            (None, fast, slow, fast, false),
+            (None, None, fast, None, false),
+        ] {
+            let link = SataLink {
+                negotiated_bits_per_second: negotiated,
+                limit_bits_per_second: None,
+                port_bits_per_second: port,
+                drive_bits_per_second: drive,
+                queueing: None,
+                line: None,
+                usable: None,
+            };
+            let found = sata_rate(&link);
+            assert_eq!(found.map(|(rate, _)| rate), rate, "{link:?}");
+            if let Some((_, source)) = found {
+                assert_eq!(source.contains("trained"), is_trained, "{link:?}");
+            }
+        }
+    }
 
     #[test]
     fn boards_are_told_apart_by_their_pci_hosts() {

@@ -9,6 +9,8 @@ mod behind;
 mod completion;
 mod disks;
 mod flash;
+#[cfg(test)]
+mod flash_tests;
 mod printed;
 mod priors;
 mod spare;

@@ -390,6 +390,49 @@ mod tests {
     }
 
     #[test]
+    fn a_workload_without_changes_is_refused_and_others_keep_their_changes() {
+        let (stop, nowhere) = (AtomicBool::new(false), Path::new("/nowhere"));
+        let changing = |tests: Vec<Test>, repeats: u32| {
+            let workload = Workload {
+                faults: Vec::new(),
+                id: "changes".to_owned(),
+                name: String::new(),
+                repeats,
+                average: lanemark_schema::workload::Average::Mean,
+                order: lanemark_schema::workload::Order::Listed,
+                tests,
+            };
+            let verification = Verification {
+                path: nowhere,
+                journal: nowhere,
+                workload: &workload,
+                seed: 1,
+                overwrite: None,
+                offered: None,
+                engine: EngineKind::Synchronous,
+                buffered: false,
+                sync: false,
+                fill: false,
+                stop: &stop,
+            };
+            let count = |(kept, skipped): (Workload, Vec<String>)| (kept.tests.len(), skipped);
+            verification.changing().map(count)
+        };
+        let write = test(4096, 4096, 0, &[]);
+        let mut read = write.clone().with(|asked| asked.read_share = Ratio::ONE);
+        read.name = "only reads".to_owned();
+        let skipped = vec!["only reads".to_owned()];
+        assert_eq!(changing(vec![read.clone(), write.clone()], 1).unwrap(), (1, skipped));
+        for (tests, repeats) in
+            [(vec![], 0), (vec![], 3), (vec![read.clone()], 3), (vec![write.clone(), read], 0)]
+        {
+            let refused = changing(tests, repeats);
+            assert!(matches!(refused, Err(VerifyError::NothingWritten { .. })), "{repeats}");
+        }
+        assert_eq!(changing(vec![write], 1).unwrap(), (1, Vec::new()));
+    }
+
+    #[test]
     fn units_divide_every_place_and_size_and_are_a_sector_at_most() {
         let plain = test(4096, 4096, 0, &[]);
         assert_eq!(unit_of(std::slice::from_ref(&plain)), 4096);

@@ -87,3 +87,53 @@ pub(crate) fn engine(name: &str) -> Result<(Engine, Option<&'static str>), &'sta
         _ => Err("it is not known"),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_engine_of_fio_has_a_counterpart_or_the_reason_why_it_has_none() {
+        let taken = [
+            ("io_uring libaio posixaio solarisaio windowsaio io_uring_cmd", Engine::IoUring),
+            ("sync psync vsync pvsync pvsync2 sg", Engine::Sync),
+            ("null", Engine::Null),
+        ];
+        for (names, wanted) in taken {
+            for name in names.split(' ') {
+                assert_eq!(engine(name).map(|(engine, _)| engine), Ok(wanted), "{name}");
+            }
+        }
+        // Only the engines that submit requests like this program have no note.
+        let same = |name: &&str| engine(name).is_ok_and(|(_, note)| note.is_none());
+        let names = taken.iter().flat_map(|(names, _)| names.split(' '));
+        assert!(names.filter(same).eq(["io_uring", "sync", "psync", "null"]));
+        let refused = [
+            ("mmap splice", "does not submit requests itself"),
+            ("cpuio", "does not submit requests"),
+            ("exec", "not executed"),
+            (
+                "net netsplice rdma http nfs libhdfs gfapi gfapi_async rados rbd nbd libiscsi dfs ime_psync \
+                 ime_psyncv ime_aio",
+                "for a network",
+            ),
+            ("libcufile libhipfile", "graphics card"),
+            (
+                "dev-dax libpmem pmemblk mtd libzbc libblkio xnvme page_fault",
+                "a kind of target that is not supported",
+            ),
+            (
+                "e4defrag falloc ftruncate filecreate filedelete filestat filestat_at dircreate dirdelete dirstat \
+                 fileoperations",
+                "operations of a file system",
+            ),
+            ("io_urin IO_URING filecreated", "not known"),
+        ];
+        for (names, reason) in refused {
+            for name in names.split(' ') {
+                let given = engine(name).expect_err(name);
+                assert!(given.contains(reason), "{name}: {given}");
+            }
+        }
+    }
+}

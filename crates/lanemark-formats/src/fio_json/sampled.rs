@@ -290,3 +290,40 @@ fn whole(value: &Value, key: &str) -> Result<Option<u64>, String> {
         },
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    /// Returns the histogram of ten requests from 100 to 900 ns whose median is 300 ns.
+    fn read(bins: Value) -> Result<LatencyHistogram, String> {
+        let mut part = json!({"min": 100, "max": 900, "mean": 400.0, "percentile": {"50.000000": 300}});
+        part["bins"] = bins;
+        latency(&json!({"clat_ns": part}), 10).map(|latency| latency.histogram)
+    }
+
+    #[test]
+    fn absent_bins_in_every_spelling_leave_the_percentiles() {
+        for none in [Value::Null, json!({}), json!([]), json!("none")] {
+            let latency = read(none.clone()).unwrap_or_else(|error| panic!("{none}: {error}"));
+            assert_eq!((latency.count(), latency.percentile_ns(50.0)), (10, Some(300)), "{none}");
+            assert_eq!((latency.min_ns(), latency.max_ns()), (Some(100), Some(900)), "{none}");
+        }
+    }
+
+    #[test]
+    fn bins_count_the_requests_and_stay_between_the_ends() {
+        // The middle of the first bin is below the minimum, and the middle of the last is above the maximum.
+        let latency = read(json!({"90": 3, "300": 4, "960": 2})).unwrap();
+        let bins: Vec<(u64, u64)> = latency.bins().collect();
+        assert_eq!(bins, [(100, 3), (300, 4), (900, 2)]);
+        let empty = read(json!({"300": 0})).unwrap_err();
+        assert!(empty.contains("clat_ns.bins: is empty, but total_ios is 10"), "{empty}");
+        for bad in [json!({"x": 1}), json!({"-1": 1}), json!({"300": -1}), json!({"300": COUNT_MAX + 1})] {
+            assert!(read(bad.clone()).is_err(), "{bad}");
+        }
+        assert!(read(json!({"300": COUNT_MAX, "301": 1})).is_err());
+    }
+}

@@ -84,3 +84,79 @@ fn has_cache(spec: &SystemSpec) -> bool {
         MediaSpec::Disk(_) => false,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use lanemark_schema::result::{DirectionResult, LatencyHistogram, PathUse};
+    use lanemark_schema::units::{Bytes, Duration, Ratio};
+    use lanemark_study::Library;
+
+    use super::*;
+
+    const PLAIN: &str = "samsung-850-pro-1tb@workstation-z170:sata";
+    const CACHED: &str = "intel-660p-1tb@workstation-z170:m2";
+    const ARM: &str = "seagate-barracuda-1tb@workstation-z170:sata";
+
+    /// Returns a sample of 1,000 requests in a second with one link and one part of a drive.
+    fn sample(link: f64, drive: f64) -> Sample {
+        let hop = |id, utilisation| HopUse {
+            id,
+            name: String::new(),
+            utilisation,
+            ceiling: None,
+            wait_ns: 0.0,
+            service_ns: 0.0,
+        };
+        let latency = LatencyHistogram::from_bins([(1000, 1000)].into_iter(), 1000.0, (1000, 1000));
+        let hops = vec![hop(HopId::Link(0), link), hop(HopId::Media, drive)];
+        Sample {
+            elapsed: Duration::from_seconds(1),
+            writes: Some(DirectionResult { bytes: Bytes::mebi(4), latency }),
+            path: Some(PathUse::new(hops, 1)),
+            ..Sample::empty()
+        }
+    }
+
+    fn test(read_share: f64, flush_every: Option<u32>) -> Test {
+        let mut test = Test::of_blocks(Bytes::kibi(4));
+        let requests = test.requests_mut().unwrap();
+        requests.read_share = Ratio::new(read_share).unwrap();
+        requests.mix.flush_every = flush_every;
+        test
+    }
+
+    #[test]
+    fn each_kind_of_prediction_has_its_factors() {
+        let library = Library::built_in();
+        let system = |name: &str| crate::assemble(&library, name, &[]).unwrap();
+        let rated = |name: &str| System { is_rated: true, ..system(name) };
+        let (plain, cached, arm) = (rated(PLAIN), rated(CACHED), rated(ARM));
+        let idle = (0.2, 0.5);
+        // The share of reads, the interval of flushes, the use of link and drive, the rate, and the factors.
+        let table = [
+            (&plain, 1.0, None, (FULL, 0.5), 1000.0, OWN),
+            (&plain, 1.0, None, (FULL, 0.6), 1000.0, RATED_LINK),
+            (&arm, 0.5, Some(1), (1.0, 0.9), 1000.0, RATED_LINK),
+            (&arm, 0.5, Some(1), idle, 1000.0, DISK),
+            (&plain, 0.0, Some(1), idle, 1000.0, FLUSH),
+            (&plain, 0.9, Some(1), idle, 1000.0, FLUSH),
+            (&plain, 1.0, Some(1), idle, 1000.0, READS),
+            (&plain, 0.01, None, idle, 1000.0, MIX),
+            (&plain, 0.99, None, idle, 100.0, MIX),
+            (&plain, 1.0, None, idle, 100.0, READS),
+            (&plain, 0.0, None, idle, 100.0, WRITES),
+            (&cached, 0.0, None, idle, 1000.0 * LATER, WRITES),
+            (&cached, 0.0, None, idle, 999.0 * LATER, SUSTAINED),
+        ];
+        for (row, (system, reads, flushes, (link, drive), rate, wanted)) in
+            table.into_iter().enumerate()
+        {
+            let given = LeftOut::of(system, &test(reads, flushes), &sample(link, drive), rate);
+            assert_eq!(given, wanted, "row {row}");
+        }
+        let own = system(PLAIN);
+        for reads in [0.0, 0.5, 1.0] {
+            assert_eq!(LeftOut::of(&own, &test(reads, None), &sample(0.2, 0.5), 100.0), OWN);
+        }
+    }
+}

@@ -156,3 +156,38 @@ fn whole_lines(
 pub(super) fn failed(path: &Path, error: &std::io::Error) -> LabError {
     LabError::run(format!("{}: {error}", path.display()))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_has_one_writer_at_a_time() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("new/points.csv");
+        let first = open_locked(&path).unwrap();
+        for _ in 0..2 {
+            let refused = open_locked(&path).unwrap_err().to_string();
+            assert!(refused.contains("another sweep is writing it"), "{refused}");
+        }
+        // A file that replaces it is another file, as at the end of a sweep.
+        let other = folder.path().join("new/other.csv");
+        std::fs::write(&other, "rows").unwrap();
+        std::fs::rename(&other, &path).unwrap();
+        let second = open_locked(&path).unwrap();
+        drop(first);
+        assert!(open_locked(&path).is_err());
+        drop(second);
+        let third = open_locked(&path).unwrap();
+        assert_eq!(third.metadata().unwrap().len(), 4);
+    }
+
+    #[test]
+    fn only_a_regular_file_is_opened() {
+        let folder = tempfile::tempdir().unwrap();
+        for path in [folder.path(), Path::new("/dev/null")] {
+            let refused = open_locked(path).unwrap_err().to_string();
+            assert!(refused.contains("is not a regular file"), "{refused}");
+        }
+    }
+}

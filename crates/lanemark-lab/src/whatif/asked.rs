@@ -258,3 +258,83 @@ fn other(
     }
     Ok((format!("{drive}@{platform}:{port}"), set))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_the_times_of_drivers_vary_on_another_host() {
+        let library = Library::built_in();
+        let system =
+            assemble(&library, "samsung-950-pro-512gb@workstation-z170:m2", &[]).unwrap();
+        let wanted: Vec<(String, Duration)> = system
+            .values
+            .iter()
+            .filter_map(|one| {
+                let driver = one.parameter.strip_prefix("platform.")?.strip_suffix(".driver_time")?;
+                Some((format!("platform.{driver}.driver_time"), one.text.parse().unwrap()))
+            })
+            .collect();
+        assert!(!wanted.is_empty());
+        let ranged = driver_times(&system);
+        assert_eq!(ranged.len(), wanted.len());
+        for (given, (parameter, time)) in ranged.iter().zip(&wanted) {
+            assert_eq!(given.parameter, *parameter);
+            assert_eq!(given.text.parse::<Duration>().unwrap(), *time);
+            let (low, high) = (given.range.low, given.range.high);
+            assert!((low * HOST_SPREAD - 1.0).abs() < 1e-2, "{parameter}: {low}");
+            assert!((high / HOST_SPREAD - 1.0).abs() < 1e-2, "{parameter}: {high}");
+        }
+    }
+
+    #[test]
+    fn the_drive_of_a_system_is_before_its_platform() {
+        for (system, drive) in [
+            ("a-1@b:c", Some("a-1")),
+            ("stripe:a@b:c+d", Some("stripe:a")),
+            ("@b:c", Some("")),
+            ("a", None),
+        ] {
+            assert_eq!(drive_of(system), drive, "{system}");
+        }
+    }
+
+    fn asked<'a>(set: &'a [String]) -> WhatIfAsked<'a> {
+        WhatIfAsked {
+            from: "a@b:c",
+            model: None,
+            port: None,
+            platform: None,
+            drive: None,
+            queue_depth: None,
+            set,
+            fit: None,
+            workload: None,
+            intervals: false,
+            scale: Scale::default(),
+            seed: 1,
+        }
+    }
+
+    #[test]
+    fn the_other_system_differs_in_what_is_asked() {
+        let set = ["drive.buffer=1 MiB".to_owned()];
+        let named = |args: &WhatIfAsked<'_>| {
+            other(args, "a@b:c").map(|(name, set)| (name, set.len())).map_err(|e| e.to_string())
+        };
+        let plain = asked(&[]);
+        for (args, name) in [
+            (WhatIfAsked { drive: Some("x"), ..plain }, "x@b:c"),
+            (WhatIfAsked { port: Some("x"), ..plain }, "a@b:x"),
+            (WhatIfAsked { platform: Some("x"), port: Some("y"), ..plain }, "a@x:y"),
+            (WhatIfAsked { queue_depth: Some(2), ..plain }, "a@b:c"),
+        ] {
+            assert_eq!(named(&args), Ok((name.to_owned(), 0)));
+        }
+        assert_eq!(named(&asked(&set)), Ok(("a@b:c".to_owned(), 1)));
+        assert!(named(&plain).unwrap_err().contains("no other system"));
+        let half = named(&WhatIfAsked { platform: Some("x"), ..plain }).unwrap_err();
+        assert!(half.contains("the port is missing"), "{half}");
+    }
+}

@@ -177,6 +177,11 @@ impl Engine {
         (0..self.trials.len()).filter(|&trial| wanted(&self.trials[trial])).collect()
     }
 
+    /// Returns the parameters that no other parameter explains.
+    pub(super) fn free(&self) -> Vec<usize> {
+        (0..self.parameters.len()).filter(|place| !self.held.contains(place)).collect()
+    }
+
     /// Returns the index of a parameter by its name.
     pub(super) fn place(&self, name: &str) -> Option<usize> {
         self.parameters.iter().position(|parameter| parameter.name == name)
@@ -208,4 +213,51 @@ fn drawn_in(residual: f64) -> f64 {
         return residual;
     }
     residual.signum() * (HUBER * (2.0 * size - HUBER)).sqrt()
+}
+
+#[cfg(test)]
+pub(super) mod tests {
+    use std::num::NonZeroUsize;
+
+    use lanemark_study::Library;
+
+    use super::*;
+
+    /// Returns the engine of a drive of the library, without trials.
+    pub(in super::super) fn engine(drive: &str) -> Engine {
+        let name = format!("{drive}@workstation-z170:m2");
+        let system = lanemark_lab::assemble(&Library::built_in(), &name, &[]).unwrap();
+        let base = system.spec.into_spec();
+        let parameters = Parameter::of(&base.attachments[0].drive);
+        let pool = Pool::new(NonZeroUsize::MIN);
+        Engine::new(base, Vec::new(), parameters, 1, (pool, Cancel::default()))
+    }
+
+    #[test]
+    fn everything_is_free_but_what_another_value_explains() {
+        let mut engine = engine("samsung-950-pro-512gb");
+        let count = engine.parameters.len();
+        assert!(count > 4);
+        assert_eq!(engine.free(), (0..count).collect::<Vec<_>>());
+        engine.held = vec![count - 1, 0, 2];
+        let free = engine.free();
+        assert_eq!(free.len(), count - 3);
+        assert!(free.iter().all(|place| !engine.held.contains(place)) && free.is_sorted());
+    }
+
+    #[test]
+    fn a_residual_is_drawn_in_to_twice_hubers_loss() {
+        for size in [0.0, 0.5, HUBER, HUBER + 1e-9, 3.5, 5.0, 100.0] {
+            // Huber's loss: a parabola, continued by its tangent.
+            let loss = match size <= HUBER {
+                true => size * size / 2.0,
+                false => HUBER * HUBER / 2.0 + HUBER * (size - HUBER),
+            };
+            for residual in [size, -size] {
+                let seen = drawn_in(residual);
+                assert!((seen * seen - 2.0 * loss).abs() < 1e-9 * (1.0 + loss), "{residual}: {seen}");
+                assert!(seen * residual >= 0.0 && seen.abs() <= size + 1e-12, "{residual}: {seen}");
+            }
+        }
+    }
 }

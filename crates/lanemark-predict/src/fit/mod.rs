@@ -167,8 +167,7 @@ pub fn fit(
     let found = start::writes(&engine, &explored.found.logs, &writing, &writes)?;
     let found = collection::explore(&mut engine, found, &writing, &writes)?;
     on_stage("reads and writes together");
-    let everything: Vec<usize> =
-        (0..engine.parameters.len()).filter(|place| !engine.held.contains(place)).collect();
+    let everything = engine.free();
     let found = solve::search(&engine, &found.logs, &everything, &all, 1)?;
     // The effects of dies and units on writes are included too.
     let explored = geometry::explore(&mut engine, found, &everything, &all)?;

@@ -321,6 +321,21 @@ mod tests {
     }
 
     #[test]
+    fn a_rounded_value_is_the_value_of_its_text() {
+        for parameter in ALL.into_iter().chain([COLLECTION]).chain(disk::PARAMETERS) {
+            let (low, high) = parameter.bounds;
+            for value in [low, 52.1349, 1234.56, f64::midpoint(low, high), high] {
+                let (text, rounded) = (parameter.text(value), parameter.rounded(value));
+                let number = text.trim_end_matches(|letter: char| !letter.is_ascii_digit());
+                assert_eq!(number.parse(), Ok(rounded), "{}: {text}", parameter.name);
+                // Four digits, and no finer than a nanosecond or a whole one.
+                let step: f64 = if parameter.unit == Unit::Count { 0.5 } else { 5.1e-4 };
+                assert!((rounded - value).abs() <= step.max(value * 5.1e-4), "{text} for {value}");
+            }
+        }
+    }
+
+    #[test]
     fn a_value_comes_back_from_its_logarithm_within_its_bounds() {
         for parameter in ALL.into_iter().chain([COLLECTION]).chain(disk::PARAMETERS) {
             let (low, high) = parameter.bounds;

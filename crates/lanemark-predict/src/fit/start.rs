@@ -32,14 +32,9 @@ pub(super) fn reads(
     let senses = ["drive.pseudo_slc.read", "drive.disk.read_seek.average"];
     let sense = senses.into_iter().find(|name| engine.place(name).is_some());
     let sense = sense.unwrap_or("drive.flash.read");
-    let mut guesses = Vec::new();
-    for taken in 0..4 {
-        let mut logs = engine.priors.clone();
-        for (bit, (name, value)) in bounds.into_iter().enumerate() {
-            put(engine, &mut logs, name, value, taken & 1 << bit != 0);
-        }
-        latency(engine, &mut logs, trials, sense, FigureKind::ReadMean)?;
-        guesses.push(logs);
+    let mut guesses = combined(engine, &engine.priors, &bounds);
+    for logs in &mut guesses {
+        latency(engine, logs, trials, sense, FigureKind::ReadMean)?;
     }
     best(engine, guesses, free, trials)
 }
@@ -68,14 +63,9 @@ pub(super) fn writes(
         ("drive.data_path.write", any / 1e6),
         (program, unit / any * 1e6),
     ];
-    let mut guesses = Vec::new();
-    for taken in 0..8 {
-        let mut logs = logs.to_vec();
-        for (bit, (name, value)) in bounds.into_iter().enumerate() {
-            put(engine, &mut logs, name, value, taken & 1 << bit != 0);
-        }
-        latency(engine, &mut logs, trials, "drive.front_end.write_latency", FigureKind::WriteMean)?;
-        guesses.push(logs);
+    let mut guesses = combined(engine, logs, &bounds);
+    for logs in &mut guesses {
+        latency(engine, logs, trials, "drive.front_end.write_latency", FigureKind::WriteMean)?;
     }
     best(engine, guesses, free, trials)
 }
@@ -89,6 +79,19 @@ fn fastest(
 ) -> f64 {
     let those = trials.iter().map(|&trial| &engine.trials[trial]).filter(|trial| wanted(trial));
     those.map(figure).fold(0.0, f64::max)
+}
+
+/// Returns a guess for each subset of `bounds`: its parameters are at their bounds, and the others are as in `logs`.
+fn combined(engine: &Engine, logs: &[f64], bounds: &[(&str, f64)]) -> Vec<Vec<f64>> {
+    let subsets = 0..1_u32 << bounds.len();
+    let guess = subsets.map(|taken| {
+        let mut logs = logs.to_vec();
+        for (bit, (name, value)) in bounds.iter().enumerate() {
+            put(engine, &mut logs, name, *value, taken >> bit & 1 == 1);
+        }
+        logs
+    });
+    guess.collect()
 }
 
 /// Sets a parameter to its bound if `taken`. Otherwise the parameter is only moved away from the bound if its prior
@@ -165,4 +168,68 @@ fn best(
         }
     }
     Ok(best)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::super::engine::tests::engine;
+    use super::*;
+
+    #[test]
+    fn every_subset_of_bounds_is_a_guess() {
+        let engine = engine("samsung-950-pro-512gb");
+        // The second is a rate, and the others are times.
+        let bounds = [
+            ("drive.front_end.write_time", 3.0),
+            ("drive.data_path.write", 900.0),
+            ("drive.flash.program", 400.0),
+        ];
+        for count in 0..=bounds.len() {
+            let bounds = &bounds[..count];
+            let guesses = combined(&engine, &engine.priors, bounds);
+            assert_eq!(guesses.len(), 1 << count);
+            let mut subsets = BTreeSet::new();
+            for guess in &guesses {
+                let at_bound = |(name, value): &(&str, f64)| {
+                    let place = engine.place(name).unwrap();
+                    guess[place] == engine.parameters[place].log(*value)
+                };
+                subsets.insert(bounds.iter().map(at_bound).collect::<Vec<_>>());
+                let own: Vec<usize> =
+                    bounds.iter().filter_map(|(name, _)| engine.place(name)).collect();
+                for (place, (log, prior)) in guess.iter().zip(&engine.priors).enumerate() {
+                    assert!(own.contains(&place) || log == prior, "{place}");
+                }
+            }
+            assert_eq!(subsets.len(), 1 << count, "{subsets:?}");
+        }
+    }
+
+    #[test]
+    fn a_bound_that_is_not_taken_does_not_limit() {
+        let engine = engine("samsung-950-pro-512gb");
+        for (name, value, is_time) in
+            [("drive.front_end.write_time", 3.0, true), ("drive.data_path.write", 900.0, false)]
+        {
+            let place = engine.place(name).unwrap();
+            let bound = engine.parameters[place].log(value);
+            for (before, wanted) in [(bound - 2.0, 0), (bound, 1), (bound + 2.0, 2)] {
+                let mut logs = engine.priors.clone();
+                logs[place] = before;
+                put(&engine, &mut logs, name, value, false);
+                // A time below its bound and a rate above it remain.
+                let kept = if is_time { wanted == 0 } else { wanted == 2 };
+                let moved = if is_time { bound - 0.3 } else { bound + 0.3 };
+                let expected = if kept { before } else { moved };
+                assert!((logs[place] - expected).abs() < 1e-12, "{name}: {before}");
+            }
+            for none in [0.0, f64::INFINITY, f64::NAN] {
+                let mut logs = engine.priors.clone();
+                put(&engine, &mut logs, name, none, true);
+                assert_eq!(logs, engine.priors);
+            }
+        }
+    }
 }

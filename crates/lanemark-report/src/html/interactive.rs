@@ -198,6 +198,29 @@ mod tests {
     }
 
     #[test]
+    fn an_axis_has_its_ticks_if_no_others_would_mean_anything() {
+        for (unit, name, logarithmic, has_ticks) in [
+            (Unit::Number, "number", false, false),
+            (Unit::Number, "number", true, true),
+            (Unit::Size, "size", false, false),
+            (Unit::Size, "size", true, true),
+            (Unit::Nines, "nines", false, true),
+            (Unit::Nines, "nines", true, true),
+            (Unit::Latency, "latency", false, false),
+            (Unit::Latency, "latency", true, false),
+        ] {
+            let ticks = vec![(1.0, "one".to_owned()), (4.0, "four".to_owned())];
+            let scale = Scale { name: "x".to_owned(), ends: (1.0, 4.0), logarithmic, unit, ticks };
+            let mut wanted =
+                json!({"name": "x", "log": logarithmic, "ends": [1, 4], "unit": name});
+            if has_ticks {
+                wanted["ticks"] = json!([1, 4]);
+            }
+            assert_eq!(axis(&scale), wanted, "{name}, {logarithmic}");
+        }
+    }
+
+    #[test]
     fn values_keep_five_digits() {
         assert_eq!(rounded(123_456.7).to_string(), "123460");
         assert_eq!(rounded(0.012_345_67).to_string(), "0.012346");

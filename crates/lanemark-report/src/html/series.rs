@@ -502,3 +502,33 @@ fn told(caption: &str, plots: &[Plot], series: &Series) -> String {
     let lines = lines.collect::<Vec<_>>().join("; ");
     format!("{caption} over {}. {lines}", over_time::time_told(series.elapsed()))
 }
+
+#[cfg(test)]
+mod tests {
+    use lanemark_schema::result::SteadyState;
+    use lanemark_schema::result::series::Point;
+    use lanemark_schema::result::steady::{Outcome, Reason, Window};
+    use lanemark_schema::workload::Rounds;
+
+    use super::*;
+
+    #[test]
+    fn the_measurement_window_is_shaded_from_the_beginning_of_its_first_round() {
+        let second = Duration::from_seconds(1);
+        let points = vec![Point { reads: 1, ..Point::default() }; 30];
+        let series = Series { interval: second, last: second, points };
+        let shaded = |first_round: u32, outcome: Outcome| -> Vec<(Duration, Duration)> {
+            let rule = Rounds { length: second * 4, tracked: Default::default() };
+            let (mean, range, slope, slope_range) = (1.0, 0.0, 0.0, 0.0);
+            let window = Some(Window { first_round, mean, range, slope, slope_range });
+            let steady = Some(SteadyState { rule, rounds: Vec::new(), outcome, window });
+            let sample = Sample { steady, ..Sample::empty() };
+            spans(&sample, &series).iter().map(|span| (span.from, span.to)).collect()
+        };
+        let reached = Outcome::Reached { round: 7 };
+        for (first_round, from) in [(1, 0), (2, 4), (3, 8), (7, 24), (9, 30)] {
+            assert_eq!(shaded(first_round, reached), [(second * from, second * 30)], "{first_round}");
+        }
+        assert_eq!(shaded(3, Outcome::NotReached { reason: Reason::Range }), []);
+    }
+}

@@ -263,3 +263,60 @@ impl Plot<'_> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use lanemark_schema::result::SweepFigures;
+
+    use super::*;
+
+    /// Returns curves of one panel with one curve of these rates.
+    fn curves_of(rates: &[f64]) -> Curves {
+        let place = |(index, &iops): (usize, &f64)| {
+            let figures = SweepFigures { iops, latency_mean_us: 100.0, ..Default::default() };
+            Place { x: index as f64, text: index.to_string(), figures }
+        };
+        let points = rates.iter().enumerate().map(place).collect();
+        let curve = Curve { name: "one".to_owned(), points };
+        let panel = Panel { name: String::new(), curves: vec![curve] };
+        let (x, by) = ("queue_depth".to_owned(), None);
+        Curves { x, by, logarithmic: false, data: false, panels: vec![panel] }
+    }
+
+    #[test]
+    fn the_top_line_is_the_first_tick_that_no_value_exceeds() {
+        for most in [0.002, 0.9, 1.0, 1.000_001, 4.9, 5.0, 5.1, 7.3, 99.0, 100.0, 101.0, 2.5e6] {
+            let curves = curves_of(&[most / 3.0, most, f64::NAN]);
+            let across = Across { curves: &curves, least: 0.0, most: 2.0, width: 100.0 };
+            let value = |place: &Place| place.figures.iops;
+            let plot = Plot { heading: String::new(), top: 0.0, value: &value };
+            let drawn = plot.draw(&across, &curves.panels[0]).into_string();
+            let (base, lines) = (drawn.matches("\"base\"").count(), drawn.matches("\"grid\"").count());
+            assert_eq!((base, lines >= 1), (1, true), "{most}: {drawn}");
+            let each = step(most / 5.0);
+            let full = each * lines as f64;
+            assert!(full >= most * (1.0 - 1e-6) && full - each < most, "{most}: {full}");
+            // The maximum is drawn at its share of the height.
+            let y = num(HEIGHT - most / full * HEIGHT);
+            assert!(drawn.contains(&format!("cy=\"{y}\"")), "{most}: {y} in {drawn}");
+        }
+    }
+
+    #[test]
+    fn latency_is_below_throughput_and_both_fill_their_heights() {
+        let curves = curves_of(&[1.0, 2.0]);
+        let drawn = figure(&curves, &curves.panels[0]).into_string();
+        let width = WIDTH - LEFT - RIGHT;
+        let bottoms = [HEADING + HEIGHT, 2.0 * (HEADING + HEIGHT)];
+        for bottom in bottoms {
+            let line = format!("class=\"base\" x1=\"0\" x2=\"{width}\" y1=\"{bottom}\" y2=\"{bottom}\"");
+            assert!(drawn.contains(&line), "{line} in {drawn}");
+        }
+        let box_of = format!("viewBox=\"0 0 {WIDTH} {}\"", bottoms[1] + AXIS);
+        assert!(drawn.contains(&box_of), "{box_of} in {drawn}");
+        // Both values of throughput: at the top, and in the middle.
+        for y in [HEADING, HEADING + HEIGHT / 2.0] {
+            assert!(drawn.contains(&format!("cy=\"{y}\"")), "{y} in {drawn}");
+        }
+    }
+}

@@ -90,9 +90,3 @@ impl Schedule {
         self.queue.pop_until(limit, soon)
     }
 }
-
-impl Default for Schedule {
-    fn default() -> Self {
-        Self::new()
-    }
-}

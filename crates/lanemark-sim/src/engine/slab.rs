@@ -218,6 +218,11 @@ mod tests {
         slab.free(first);
         assert_eq!(slab.handles(), [Handle::of(first.number + 1)]);
         assert_eq!((slab.insert('c'), slab.live(), slab[first]), (first, 2, 'c'));
+        assert_eq!(slab.most(), 2);
+        // The maximum remains when fewer are in flight.
+        let third = slab.insert('d');
+        slab.handles().into_iter().for_each(|handle| slab.free(handle));
+        assert_eq!((slab.most(), slab.live(), slab.insert('e')), (3, 0, third));
     }
 
     #[test]

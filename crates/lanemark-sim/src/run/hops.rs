@@ -90,3 +90,37 @@ fn media_name(spec: &SystemSpec) -> String {
     let alone = names(true);
     if alone.len() == 1 { alone.concat() } else { names(false).join(" and ") }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::spec::Multipath;
+    use crate::tests::link::dual;
+    use crate::tests::runs::{nvme, small_drive, times};
+
+    #[test]
+    fn the_hops_of_several_drives_are_those_of_the_longest_paths() {
+        let links = |system: &SystemSpec| {
+            let order = order(system);
+            let count = |is: fn(&HopId) -> bool| order.iter().filter(|id| is(id)).count();
+            let first = count(|id| matches!(id, HopId::Link(_)));
+            let second = count(|id| matches!(id, HopId::SecondLink(_)));
+            assert_eq!(order.len(), first + second + 8);
+            (first, second)
+        };
+        assert_eq!(links(&nvme(small_drive())), (1, 0));
+        let one = dual(&small_drive(), Multipath::Failover);
+        assert_eq!(links(&one), (2, 1));
+        for (longer, counts) in [([0, 1, 0], (3, 2)), ([2, 0, 1], (4, 3)), ([0, 0, 3], (5, 4))] {
+            let mut system = times(one.clone(), 3);
+            for (attachment, more) in system.attachments.iter_mut().zip(longer) {
+                let second = attachment.second.as_mut().unwrap();
+                for way in [&mut attachment.way, &mut second.way] {
+                    let link = way.links[0].clone();
+                    way.links.extend(vec![link; more]);
+                }
+            }
+            assert_eq!(links(&system), counts, "{longer:?}");
+        }
+    }
+}

@@ -270,3 +270,69 @@ fn data_path(drive: &mut DriveSpec) {
         rate.0 = rate.0.saturating_mul(2);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tests::power::{flash_power, two_states};
+    use crate::spec::PowerSpec;
+    use crate::tests::runs::{nvme, small_drive};
+    use lanemark_schema::units::{BytesPerSecond, Duration};
+
+    #[test]
+    fn waking_takes_half_the_time_in_every_state_and_nothing_else_changes() {
+        let power = PowerSpec { states: two_states(), ..flash_power() };
+        let mut drive = DriveSpec { power: Some(power.clone()), ..small_drive() };
+        let before = drive.clone();
+        wake(&mut drive);
+        let mut wanted = power;
+        for state in &mut wanted.states {
+            assert!(state.exit > Duration::ZERO);
+            state.exit = state.exit / 2;
+        }
+        assert_eq!(drive, DriveSpec { power: Some(wanted), ..before });
+        let mut without = small_drive();
+        wake(&mut without);
+        assert_eq!(without, small_drive());
+    }
+
+    #[test]
+    fn a_faster_front_end_halves_its_times_and_a_faster_data_path_doubles_its_rates() {
+        let mut drive = small_drive();
+        let mut before = drive.front_end;
+        front_end(&mut drive);
+        let mut after = drive.front_end;
+        let pairs = before.times_mut().into_iter().zip(after.times_mut());
+        let pairs: Vec<(Duration, Duration)> =
+            pairs.map(|((_, before), (_, after))| (*before, *after)).collect();
+        assert!(pairs.iter().any(|(before, _)| *before > Duration::ZERO));
+        assert!(pairs.iter().all(|(before, after)| *before / 2 == *after), "{pairs:?}");
+        let mut drive = small_drive();
+        drive.data_path_read = Some(BytesPerSecond(3));
+        data_path(&mut drive);
+        let rates = (drive.data_path_read, drive.data_path_write);
+        assert_eq!(rates, (Some(BytesPerSecond(6)), None));
+    }
+
+    #[test]
+    fn a_link_is_doubled_on_every_path_that_has_it() {
+        let mut system = nvme(small_drive());
+        let other = system.attachments[0].way.links[0].clone();
+        system.trunk = vec![other.clone()];
+        let way = &mut system.attachments[0].way;
+        way.trunk = 1;
+        way.links.push(other.clone());
+        for place in 0..4 {
+            let mut changed = system.clone();
+            link(&mut changed, place);
+            let all = changed.trunk.iter().chain(&changed.attachments[0].way.links);
+            for (index, one) in all.enumerate() {
+                let (speed, latency) = match index == place {
+                    true => (2, other.latency / 2),
+                    false => (1, other.latency),
+                };
+                assert_eq!((one.speed, one.latency), (speed, latency), "{index} of {place}");
+            }
+        }
+    }
+}

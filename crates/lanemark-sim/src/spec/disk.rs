@@ -217,6 +217,27 @@ mod tests {
             spec.read_seek.average = spec.read_seek.full_stroke - Duration::from_nanoseconds(1);
         };
         assert_eq!(field(late), "drive.disk.read_seek");
+        // Each rule about the three seek times has its own text.
+        let bound = |seek: [u64; 3]| {
+            let [track_to_track, average, full_stroke] = seek.map(Duration::from_microseconds);
+            SeekSpec { track_to_track, average, full_stroke }.check("seek").map_err(|e| e.bound)
+        };
+        let (order, ends) = ("track to track < average < full stroke", "from above zero to 1 s");
+        for (seek, wanted) in [
+            ([300, 300, 9_000], order),
+            ([300, 299, 9_000], order),
+            ([300, 9_000, 9_000], order),
+            ([300, 9_001, 9_000], order),
+            ([9_000, 4_000, 300], order),
+            ([0, 4_000, 9_000], ends),
+            ([300, 400_000, 1_000_001], ends),
+        ] {
+            assert_eq!(bound(seek), Err(wanted.to_owned()), "{seek:?}");
+        }
+        // From a third to eight fifteenths of the stroke.
+        for (average, is_valid) in [(3_199, false), (3_201, true), (4_939, true), (4_941, false)] {
+            assert_eq!(bound([300, average, 9_000]).is_ok(), is_valid, "{average}");
+        }
         let spec = small_disk();
         let error = spec.check(spec.raw_capacity() + Bytes(1)).unwrap_err();
         assert_eq!(error.field, "drive.capacity");

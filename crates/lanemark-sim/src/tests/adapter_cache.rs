@@ -253,3 +253,27 @@ fn set(system: &mut SystemSpec, size: Bytes, gather: Bytes, depth: u32) {
     let adapter = system.attachments[0].protocol.adapter.as_mut().unwrap();
     adapter.cache = Some(AdapterCacheSpec { size, gather, depth });
 }
+
+/// The adapter ends writes, flushes and reads of what it contains: over the host's link, and not over the drive's.
+#[test]
+fn what_ends_at_the_adapter_takes_the_links_of_the_host_alone() {
+    let at = |link: usize, latency: Duration, speed: u32| {
+        let mut system = with_cache(Bytes::mebi(64), BLOCK);
+        let link = &mut system.attachments[0].way.links[link];
+        (link.latency, link.speed) = (latency, speed);
+        let mut cached = simulator(&system);
+        [Operation::Write, Operation::Read, Operation::Flush]
+            .map(|operation| took(&one(&mut cached, operation, BLOCK)))
+    };
+    let (host, drive) = (0, 1);
+    let base = without_cache().attachments[0].way.links[host].latency;
+    let plain = at(drive, Duration::ZERO, 1);
+    assert_eq!(at(drive, Duration::from_microseconds(30), 1), plain);
+    assert_eq!(at(drive, Duration::ZERO, 4), plain);
+    let [write, read, flush] = at(host, base + Duration::from_microseconds(30), 1);
+    for (slow, fast) in [(write, plain[0]), (read, plain[1]), (flush, plain[2])] {
+        assert!(slow >= fast + Duration::from_microseconds(30), "{slow} and {fast}");
+    }
+    let [write, read, _] = at(host, base, 4);
+    assert!(write < plain[0] && read < plain[1], "{write} {read} {plain:?}");
+}

@@ -82,3 +82,42 @@ impl Bar {
         lines.join("\n")
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_bar_tells_its_value_its_range_if_it_has_one_and_its_note() {
+        let bar = |kind, range, predicted, note: &str| Bar {
+            kind,
+            text: "12500".to_owned(),
+            note: note.to_owned(),
+            doubtful: false,
+            value: 12_500.0,
+            range,
+            predicted,
+        };
+        let value = grouped("12500");
+        let [low, high] = ["12000", "13000"].map(grouped);
+        let range = |what: &str| format!("\n{what}: from {low} to {high} MB/s");
+        let wide = Some((12_000.0, 13_000.0));
+        for (bar, told) in [
+            (bar(Kind::Measured, None, false, ""), format!("{value} MB/s")),
+            (bar(Kind::Measured, wide, false, ""), format!("{value} MB/s{}", range("repeats"))),
+            (bar(Kind::Measured, wide, true, ""), format!("{value} MB/s{}", range("80% interval"))),
+            // Ends that are printed alike are no range.
+            (bar(Kind::Measured, Some((12_500.0, 12_500.001)), false, ""), format!("{value} MB/s")),
+            (
+                bar(Kind::Simulated, None, false, "+3%"),
+                format!("{} {value} MB/s\nerror: +3%", Kind::Simulated.name()),
+            ),
+            (
+                bar(Kind::Published, None, false, "calibrated"),
+                format!("{} {value} MB/s\ncalibrated", Kind::Published.name()),
+            ),
+        ] {
+            assert_eq!(bar.told("MB/s"), told);
+        }
+    }
+}

@@ -137,3 +137,38 @@ pub(super) fn draw(one: &Shown<'_>, size: Size) -> (Image, Option<f64>) {
     let drawn = image(size.width, top + AXIS, &told(one, &plots), content);
     (drawn.from(LEFT), has_rest.then_some(TOP + size.rate + BELOW))
 }
+
+#[cfg(test)]
+mod tests {
+    use lanemark_schema::result::series::Point;
+    use lanemark_schema::result::{LatencySteps, Sample, Series};
+    use lanemark_schema::units::Bytes;
+    use lanemark_schema::workload::Test;
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_drawing_is_as_high_as_its_plot_its_map_and_its_axis() {
+        let (test, sample) = (Test::of_blocks(Bytes::kibi(4)), Sample::empty());
+        let second = Duration::from_seconds(1);
+        for (rows, size) in [(0, Size::of(1)), (0, Size::of(100)), (1, Size::of(100)), (5, Size::of(1)), (5, Size::of(100))] {
+            let steps: Vec<(u8, u64)> = (20..20 + rows).map(|step| (step, 3)).collect();
+            let latency_steps: LatencySteps = serde_json::from_value(json!(steps)).unwrap();
+            let point = Point { reads: 3 * u64::from(rows), latency_steps, ..Point::default() };
+            let series = Series { interval: second, last: second, points: vec![point; 4] };
+            let shown = Shown {
+                label: "run",
+                caption: "a test".to_owned(),
+                test: &test,
+                sample: &sample,
+                series: &series,
+            };
+            let (image, below) = draw(&shown, size);
+            let map = if rows > 0 { GAP + f64::from(rows) * size.row } else { 0.0 };
+            assert_eq!(image.height, TOP + size.rate + map + AXIS, "{rows}");
+            assert_eq!(image.width, size.width);
+            assert_eq!(below, (rows > 0).then_some(TOP + size.rate + BELOW));
+        }
+    }
+}

@@ -24,3 +24,34 @@ pub(super) fn steps(
     bins.retain(|(_, count)| *count > 0);
     bins
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn requests_lie_at_the_percentile_that_their_rank_reaches() {
+        let ends = (100, 400, 900);
+        for (percentiles, count, wanted) in [
+            // One request is the minimum and one is the maximum.
+            (&[(50.0, 300), (90.0, 700)][..], 10, &[(100, 1), (300, 4), (700, 4), (900, 1)][..]),
+            (&[(50.0, 300)], 10, &[(100, 1), (300, 4), (900, 4), (900, 1)]),
+            (&[(99.9, 800)], 1000, &[(100, 1), (800, 998), (900, 1)]),
+            (&[(99.9, 800)], 100, &[(100, 1), (800, 98), (900, 1)]),
+            // A share that is met in between is reached by the next request.
+            (&[(25.0, 200)], 10, &[(100, 1), (200, 2), (900, 6), (900, 1)]),
+            // The first requests have the minimum already.
+            (&[(0.0, 100), (10.0, 150), (20.0, 200)], 10, &[(100, 1), (200, 1), (900, 7), (900, 1)]),
+            // Percentiles outside of the ends are at the ends.
+            (&[(50.0, 50), (90.0, 950)], 10, &[(100, 1), (100, 4), (900, 4), (900, 1)]),
+            (&[], 10, &[(100, 1), (400, 8), (900, 1)]),
+            (&[], 2, &[(100, 1), (900, 1)]),
+            (&[(50.0, 300)], 1, &[(100, 1)]),
+            (&[(50.0, 300)], 0, &[]),
+        ] {
+            let bins = steps(percentiles, count, ends);
+            assert_eq!(bins, wanted, "{percentiles:?} of {count}");
+            assert_eq!(bins.iter().map(|bin| bin.1).sum::<u64>(), count);
+        }
+    }
+}

@@ -194,6 +194,22 @@ mod tests {
         }
     }
 
+    /// Below, the expansion is as exact as its next term: 0.054 / n^4 for 80%, and 1.6 / n^4 for 95%.
+    #[test]
+    fn the_expansion_is_exact_to_its_last_term() {
+        for (sides, freedom, exact, error) in [
+            (1.281_551_6, 6, 1.439_756, 8e-5),
+            (1.281_551_6, 10, 1.372_184, 1e-5),
+            (1.281_551_6, 20, 1.325_341, 1.5e-6),
+            (NORMAL, 6, 2.446_912, 2e-3),
+            (NORMAL, 10, 2.228_139, 2.5e-4),
+            (NORMAL, 20, 2.085_963, 2e-5),
+        ] {
+            let seen = student(sides, freedom);
+            assert!((seen - exact).abs() < error, "{sides}, {freedom}: {seen} for {exact}");
+        }
+    }
+
     #[test]
     fn students_factors_match_published_tables() {
         let table = [

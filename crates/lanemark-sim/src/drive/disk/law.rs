@@ -127,3 +127,33 @@ fn mean_seek(curve: &SeekCurve, geometry: &Geometry, test: &Test) -> Duration {
         places.iter().flat_map(|&from| places.iter().map(move |&to| curve.time(from.abs_diff(to))));
     times.sum::<Duration>() / (PLACES * PLACES)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::drive::disk::tests::small_disk;
+    use lanemark_schema::rng::{Rng, StreamKey};
+
+    /// Pairs of positions drawn uniformly from the span have the same mean seek.
+    #[test]
+    fn the_mean_seek_is_that_of_pairs_drawn_from_the_span() {
+        const PAIRS: u64 = 20_000;
+        let disk = small_disk();
+        let (geometry, curve) =
+            (Geometry::new(&disk), SeekCurve::new(&disk.read_seek, disk.cylinders()));
+        for (offset, span) in [(0, 64), (0, 8), (32, 16), (60, 4)] {
+            let mut test = Test::of_blocks(Bytes::kibi(4));
+            (test.offset, test.span) = (Bytes::mebi(offset), Bytes::mebi(span));
+            let mut rng = Rng::new(StreamKey::from_seed(span));
+            let mut cylinder = || {
+                let at = test.offset.get() + rng.below(test.span.get());
+                geometry.track_of(at / SECTOR.get()).cylinder
+            };
+            let drawn: Duration =
+                (0..PAIRS).map(|_| curve.time(cylinder().abs_diff(cylinder()))).sum();
+            let ratio = mean_seek(&curve, &geometry, &test).as_seconds()
+                / (drawn / PAIRS).as_seconds();
+            assert!((ratio - 1.0).abs() < 0.02, "{span} MiB from {offset} MiB: {ratio}");
+        }
+    }
+}

@@ -94,3 +94,45 @@ fn array_times(flash: &FlashSpec, test: &Test) -> (Duration, Duration) {
         None => (flash.read.mean(), flash.program.mean()),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::spec::DriveSpec;
+    use lanemark_schema::units::Ratio;
+    use lanemark_schema::workload::Pattern;
+
+    fn writes(pattern: Pattern, block: Bytes) -> Test {
+        Test::of_blocks(block).with(|asked| asked.pattern = pattern)
+    }
+
+    /// A die programs the data of the host, and for each unit of it as many moved units as write amplification says.
+    #[test]
+    fn measured_collection_takes_the_dies_for_every_moved_unit() {
+        let drive = DriveSpec::example();
+        let plain = drive.flash();
+        let unit = plain.unit();
+        let moved = |share: Ratio| plain.moving_time(share) + unit * 2 / plain.channel_rate;
+        let of = |share: Option<Ratio>, test: &Test| {
+            let mut flash = plain.clone();
+            flash.translation.beside_collection = share;
+            dies(&flash, test).demand
+        };
+        for (share, moved_units) in [(0.5, 1.0), (0.25, 3.0), (0.1, 9.0), (1.0, 0.0)] {
+            let share = Ratio::new(share).unwrap();
+            for block in [Bytes::kibi(4), unit, unit * 4] {
+                let units = block.get() as f64 / unit.get() as f64;
+                let test = writes(Pattern::Uniform, block);
+                let (without, with) = (of(None, &test), of(Some(share), &test));
+                let more = with.write.as_seconds() - without.write.as_seconds();
+                let wanted = moved(share).as_seconds() * units * moved_units;
+                assert!((more - wanted).abs() < 1e-11, "{share} of {block}: {more} for {wanted}");
+                assert_eq!(with.read, without.read);
+            }
+            // Data in order leaves nothing to move.
+            let ordered = writes(Pattern::Sequential, unit);
+            let times = |share| (of(share, &ordered).read, of(share, &ordered).write);
+            assert_eq!(times(Some(share)), times(None));
+        }
+    }
+}

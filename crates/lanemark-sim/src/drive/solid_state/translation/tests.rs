@@ -25,6 +25,23 @@ pub(super) fn drive(
     drive
 }
 
+#[test]
+fn media_that_are_written_in_place_have_no_map_in_any_condition() {
+    use crate::spec::Condition::{Fresh, Purged, Random, Sequential};
+    for condition in [Fresh, Purged, Sequential, Random] {
+        for technology in [Technology::XPoint, Technology::Mlc] {
+            let mut drive = small_drive();
+            let flash = drive.flash_mut();
+            (flash.technology, flash.condition) = (technology, condition);
+            let translation = Translation::new(&drive, Bytes::mebi(8).into());
+            let is_empty =
+                matches!(translation.layout, Layout::InOrder { slots: 0, ref cached } if cached.superblocks == 0);
+            let wanted = technology == Technology::XPoint || condition == Purged;
+            assert_eq!(is_empty, wanted, "{technology:?}, {condition:?}");
+        }
+    }
+}
+
 /// A translation whose dies work immediately, or on request.
 pub(super) struct Machine {
     pub(super) translation: Translation,
