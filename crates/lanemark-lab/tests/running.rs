@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::time::Instant;
 
-use lanemark_lab::{At, Cancel, Cause, Event, Lab, Pool, Side, WhatIfJob, assemble, settings};
+use lanemark_lab::{At, Cause, Event, Lab, Pool, Side, WhatIfJob, assemble, settings};
 use lanemark_schema::result::{Provenance, RunResult, Warning};
 use lanemark_schema::units::Duration;
 use lanemark_schema::workload::Workload;
