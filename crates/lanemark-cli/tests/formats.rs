@@ -135,7 +135,7 @@ fn a_folder_of_what_fio_printed_is_one_result_for_each_target() {
     let none = folder.path().join("none").display().to_string();
     let err = fails(&["import", &grid, "lost.json", "--out", &none], 2);
     let told =
-        ["grid/a.json: there is no `fio version`", "grid/b.json: ", "lost.json: can't be read"];
+        ["grid/a.json: `fio version` is missing", "grid/b.json: ", "lost.json: can't be read"];
     assert!(told.iter().all(|told| err.contains(told)), "{err}");
     assert!(!Path::new(&none).exists());
     let err = fails(&["import", &format!("{grid}/below.json")], 2);
@@ -198,7 +198,7 @@ fn fio_plot_draws_what_is_exported() {
     let split = folder.path().join("split").display().to_string();
     succeeds(&["export", &saved, "--split", &split]);
     let err = fails(&["export", &saved, "--split", &split], 3);
-    assert!(err.contains("q1.json: exists"), "{err}");
+    assert!(err.contains("q1.json: already exists"), "{err}");
     for (kind, name) in [("-l", "bars.png"), ("-L", "depths.png")] {
         let picture = folder.path().join(name);
         let mut command = Command::new(&program);
