@@ -64,7 +64,7 @@ fn one_end_of_a_link_is_enough_to_see_that_it_is_slow() {
     let inspection = read(DRIVE).unwrap();
     let text = shown(&inspection);
     assert!(text.contains(&format!("! nvme0n1: {SLOW}.")), "{text}");
-    assert!(text.contains("Advice: `sudo lspci -vvv`, whole,"), "{text}");
+    assert!(text.contains("Advice: the whole output of `sudo lspci -vvv`"), "{text}");
     assert!(!text.contains("No limits were found"), "{text}");
     assert!(!text.contains("prog-if"), "the model is the name without lspci's remarks: {text}");
     assert!(inspection_svg(&inspection).contains("the capability of its port is not known"));

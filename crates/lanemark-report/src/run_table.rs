@@ -245,7 +245,7 @@ fn columns(several: bool, unit: LatencyUnit) -> Vec<Column> {
     columns
 }
 
-/// Formats the spread over repeats. The rate of a test that has converged has none, and its interval is in a sentence.
+/// Formats the spread over repeats. It is absent for a test that has converged, whose interval is in a sentence.
 fn repeated(result: &TestResult) -> String {
     match result.samples.iter().any(|sample| sample.converged.is_some()) {
         true => ABSENT.to_owned(),

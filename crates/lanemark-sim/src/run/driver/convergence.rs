@@ -359,8 +359,8 @@ fn deviation(values: &[f64]) -> f64 {
 fn lasts(left: &[f64], more: f64) -> bool {
     let (first, second) = left.split_at(left.len() / 2);
     let used = mean_of(first) - mean_of(second);
-    let error =
-        ((deviation(first).powi(2) + deviation(second).powi(2)) / second.len() as f64).sqrt();
+    let (one, other) = (deviation(first), deviation(second));
+    let error = ((one * one + other * other) / second.len() as f64).sqrt();
     if used <= 3.0 * error {
         return true;
     }
