@@ -529,6 +529,6 @@ mod tests {
     fn bins_that_do_not_add_up_are_refused() {
         let text = r#"{"count":3,"sum_ns":1.0,"min_ns":1,"max_ns":1,"bins":[[1,1]]}"#;
         let error = serde_json::from_str::<LatencyHistogram>(text).unwrap_err();
-        assert!(error.to_string().contains("says 3 requests"), "{error}");
+        assert!(error.to_string().contains("states 3 requests"), "{error}");
     }
 }

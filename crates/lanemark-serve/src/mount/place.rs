@@ -251,7 +251,9 @@ mod tests {
         fs::write(path("data"), "x").unwrap();
         fs::write(path("empty"), "").unwrap();
         std::os::unix::fs::symlink(path("empty"), path("link")).unwrap();
-        for (name, wanted) in [("data", "contains data"), ("link", "no file"), ("", "no file")] {
+        for (name, wanted) in
+            [("data", "contains data"), ("link", "not a file"), ("", "not a file")]
+        {
             let error = Place::take(&path(name)).unwrap_err().to_string();
             assert!(error.contains(wanted), "{error}");
         }
