@@ -93,7 +93,7 @@ fn few_runs_have_large_drawings_over_time_and_many_have_small_ones_with_one_tabl
     let tables =
         pages.each_ref().map(|page| page.matches("over time, as numbers</summary>").count());
     assert_eq!(tables, [24, 8]);
-    assert!(pages[1].contains("first quarter") && pages[1].contains("at the most 240 steps"));
+    assert!(pages[1].contains("first quarter") && pages[1].contains("up to 240 steps"));
 }
 
 #[test]

@@ -254,6 +254,6 @@ mod tests {
         says(split(&[Bytes(u64::MAX - 511); 2]), "drive.namespaces");
         let mut ahci = crate::tests::runs::sata(small_drive());
         ahci.attachments[0].namespaces = vec![capacity];
-        says(ahci, "AHCI: NVMe");
+        says(ahci, "AHCI: only NVMe");
     }
 }
