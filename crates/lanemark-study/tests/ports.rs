@@ -117,7 +117,7 @@ fn namespaces_are_read_as_written_and_only_for_nvme() {
     assert_eq!(system.target.drive, label);
     let says =
         |value: &str, expected: &str| system_says(NVME, NVME_DRIVE, from, &to(value), expected);
-    let expected = "namespaces take 612 GB together: must be at most 512 GB | make one shorter";
+    let expected = "namespaces need 612 GB together: must be at most 512 GB | make one shorter";
     says("[\"512 GB\", \"100 GB\"]", expected);
     says("[]", "0 namespaces: must be from 1 to 128");
     says("[\"100\"]", "namespaces: 100: `100` has no unit");

@@ -100,7 +100,7 @@ fn a_result_is_chosen_by_the_keyboard_and_what_is_none_is_told() {
     let told = browser.value("document.getElementById('results-error').textContent");
     let told = told.as_str().unwrap();
     assert!(
-        told.starts_with("photo.json: is not text: byte 0") && told.contains("Hint: "),
+        told.starts_with("photo.json: is a picture") && told.contains("Hint: "),
         "{told}"
     );
     // Nothing of it outlives the page.

@@ -58,7 +58,7 @@ fn what_is_too_long_or_no_json_is_refused() {
     let (status, text) =
         ask(&json!({"page": "p", "slot": 9, "system": {"system": SYSTEM}, "test": *TEST})
             .to_string());
-    assert!(status == 400 && text.contains("slot is below 4"), "{text}");
+    assert!(status == 400 && text.contains("`slot` must be below 4"), "{text}");
     let no_type = "POST /api/system HTTP/1.1\r\nHost: {host}\r\nX-Lanemark-Token: {token}\r\nContent-Length: 2\r\n\r\n{}";
     assert_eq!(client.raw(no_type).0, 400);
     let long =

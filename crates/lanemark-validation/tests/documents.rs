@@ -61,7 +61,7 @@ fn a_changed_document_is_an_error_with_its_line_and_rendering_restores_it() {
     let (_, table) = original.split_once(marker).unwrap();
     let line = original[..original.len() - table.len()].lines().count() + 3;
     let row = table.lines().nth(2).unwrap();
-    let changed = row.replacen(" | development", ", a little | development", 1);
+    let changed = row.replacen(" | training", ", a little | training", 1);
     assert_ne!(row, changed);
     replace(root, PUBLISHED_PAGE, row, &changed);
     let said = error(root);
