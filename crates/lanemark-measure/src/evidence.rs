@@ -107,7 +107,8 @@ impl Reading {
     fn processors_since(&self, now: &Self) -> Option<ProcessorUse> {
         let used = now.processors.as_ref()?.since(self.processors.as_ref()?)?;
         let elapsed_ns = (now.at_ns - self.at_ns).max(1) as f64;
-        let each_ns = |(before, after): (u64, u64)| after.saturating_sub(before) as f64 / elapsed_ns;
+        let each_ns =
+            |(before, after): (u64, u64)| after.saturating_sub(before) as f64 / elapsed_ns;
         Some(ProcessorUse {
             own: Some(each_ns((self.own_ns, now.own_ns))),
             kernel: self.kernel_ns.zip(now.kernel_ns).map(each_ns),
@@ -309,8 +310,13 @@ mod tests {
         };
         // Half a second on four processors: 0.75 s of this program, 0.1 s of kernel threads, and 500 wakes.
         let before = at(1_000_000_000, [0; 8], Some(40), 250_000_000, Some(7));
-        let after =
-            at(1_500_000_000, [100, 0, 0, 100, 0, 0, 0, 0], Some(540), 1_000_000_000, Some(100_000_007));
+        let after = at(
+            1_500_000_000,
+            [100, 0, 0, 100, 0, 0, 0, 0],
+            Some(540),
+            1_000_000_000,
+            Some(100_000_007),
+        );
         let used = before.processors_since(&after).unwrap();
         assert_eq!((used.user, used.idle), (2.0, 2.0));
         assert_eq!((used.own, used.kernel, used.wakes), (Some(1.5), Some(0.2), Some(1000.0)));

@@ -158,13 +158,17 @@ mod tests {
     #[test]
     fn a_summary_has_quantiles_their_count_and_their_sum_in_seconds() {
         // 98 of 500 us and two of 1,500 us: 520 us on average, 52 ms in all.
-        let latency =
-            LatencyHistogram::from_bins([(500_000, 98), (1_500_000, 2)], 520_000.0, (500_000, 1_500_000));
+        let latency = LatencyHistogram::from_bins(
+            [(500_000, 98), (1_500_000, 2)],
+            520_000.0,
+            (500_000, 1_500_000),
+        );
         let mut out = String::new();
         quantiles(&mut out, "x", "", &latency);
         quantiles(&mut out, "x", "operation=\"read\"", &latency);
         let value = |label: &str| -> f64 {
-            let line = out.lines().find_map(|line| line.strip_prefix(&format!("lanemark_x{label} ")));
+            let line =
+                out.lines().find_map(|line| line.strip_prefix(&format!("lanemark_x{label} ")));
             line.unwrap_or_else(|| panic!("{label} in {out}")).parse().unwrap()
         };
         for (label, wanted) in [

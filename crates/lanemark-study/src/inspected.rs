@@ -449,8 +449,13 @@ mod tests {
             (None, None),
         ] {
             let wanted = match kib {
-                Some(kib) => format!("{{ value = \"{kib} KiB\", source = \"sysfs: max_sectors_kb\" }}"),
-                None => "{ value = \"1 MiB\", assumed = \"usual, because sysfs does not show it\" }".to_owned(),
+                Some(kib) => {
+                    format!("{{ value = \"{kib} KiB\", source = \"sysfs: max_sectors_kb\" }}")
+                }
+                None => {
+                    "{ value = \"1 MiB\", assumed = \"usual, because sysfs does not show it\" }"
+                        .to_owned()
+                }
             };
             assert_eq!(transfer(shown, "1 MiB"), wanted, "{shown:?}");
         }

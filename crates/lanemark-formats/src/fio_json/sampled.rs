@@ -299,7 +299,8 @@ mod tests {
 
     /// Returns the histogram of ten requests from 100 to 900 ns whose median is 300 ns.
     fn read(bins: Value) -> Result<LatencyHistogram, String> {
-        let mut part = json!({"min": 100, "max": 900, "mean": 400.0, "percentile": {"50.000000": 300}});
+        let mut part =
+            json!({"min": 100, "max": 900, "mean": 400.0, "percentile": {"50.000000": 300}});
         part["bins"] = bins;
         latency(&json!({"clat_ns": part}), 10).map(|latency| latency.histogram)
     }
@@ -321,7 +322,9 @@ mod tests {
         assert_eq!(bins, [(100, 3), (300, 4), (900, 2)]);
         let empty = read(json!({"300": 0})).unwrap_err();
         assert!(empty.contains("clat_ns.bins: is empty, but total_ios is 10"), "{empty}");
-        for bad in [json!({"x": 1}), json!({"-1": 1}), json!({"300": -1}), json!({"300": COUNT_MAX + 1})] {
+        for bad in
+            [json!({"x": 1}), json!({"-1": 1}), json!({"300": -1}), json!({"300": COUNT_MAX + 1})]
+        {
             assert!(read(bad.clone()).is_err(), "{bad}");
         }
         assert!(read(json!({"300": COUNT_MAX, "301": 1})).is_err());

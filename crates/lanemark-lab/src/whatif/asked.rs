@@ -265,13 +265,13 @@ mod tests {
     #[test]
     fn only_the_times_of_drivers_vary_on_another_host() {
         let library = Library::built_in();
-        let system =
-            assemble(&library, "samsung-950-pro-512gb@workstation-z170:m2", &[]).unwrap();
+        let system = assemble(&library, "samsung-950-pro-512gb@workstation-z170:m2", &[]).unwrap();
         let wanted: Vec<(String, Duration)> = system
             .values
             .iter()
             .filter_map(|one| {
-                let driver = one.parameter.strip_prefix("platform.")?.strip_suffix(".driver_time")?;
+                let driver =
+                    one.parameter.strip_prefix("platform.")?.strip_suffix(".driver_time")?;
                 Some((format!("platform.{driver}.driver_time"), one.text.parse().unwrap()))
             })
             .collect();

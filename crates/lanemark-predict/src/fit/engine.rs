@@ -255,7 +255,10 @@ pub(super) mod tests {
             };
             for residual in [size, -size] {
                 let seen = drawn_in(residual);
-                assert!((seen * seen - 2.0 * loss).abs() < 1e-9 * (1.0 + loss), "{residual}: {seen}");
+                assert!(
+                    (seen * seen - 2.0 * loss).abs() < 1e-9 * (1.0 + loss),
+                    "{residual}: {seen}"
+                );
                 assert!(seen * residual >= 0.0 && seen.abs() <= size + 1e-12, "{residual}: {seen}");
             }
         }

@@ -211,8 +211,7 @@ mod tests {
         ] {
             let ticks = vec![(1.0, "one".to_owned()), (4.0, "four".to_owned())];
             let scale = Scale { name: "x".to_owned(), ends: (1.0, 4.0), logarithmic, unit, ticks };
-            let mut wanted =
-                json!({"name": "x", "log": logarithmic, "ends": [1, 4], "unit": name});
+            let mut wanted = json!({"name": "x", "log": logarithmic, "ends": [1, 4], "unit": name});
             if has_ticks {
                 wanted["ticks"] = json!([1, 4]);
             }

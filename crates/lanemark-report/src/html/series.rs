@@ -527,7 +527,11 @@ mod tests {
         };
         let reached = Outcome::Reached { round: 7 };
         for (first_round, from) in [(1, 0), (2, 4), (3, 8), (7, 24), (9, 30)] {
-            assert_eq!(shaded(first_round, reached), [(second * from, second * 30)], "{first_round}");
+            assert_eq!(
+                shaded(first_round, reached),
+                [(second * from, second * 30)],
+                "{first_round}"
+            );
         }
         assert_eq!(shaded(3, Outcome::NotReached { reason: Reason::Range }), []);
     }

@@ -291,7 +291,8 @@ mod tests {
             let value = |place: &Place| place.figures.iops;
             let plot = Plot { heading: String::new(), top: 0.0, value: &value };
             let drawn = plot.draw(&across, &curves.panels[0]).into_string();
-            let (base, lines) = (drawn.matches("\"base\"").count(), drawn.matches("\"grid\"").count());
+            let (base, lines) =
+                (drawn.matches("\"base\"").count(), drawn.matches("\"grid\"").count());
             assert_eq!((base, lines >= 1), (1, true), "{most}: {drawn}");
             let each = step(most / 5.0);
             let full = each * lines as f64;
@@ -309,7 +310,8 @@ mod tests {
         let width = WIDTH - LEFT - RIGHT;
         let bottoms = [HEADING + HEIGHT, 2.0 * (HEADING + HEIGHT)];
         for bottom in bottoms {
-            let line = format!("class=\"base\" x1=\"0\" x2=\"{width}\" y1=\"{bottom}\" y2=\"{bottom}\"");
+            let line =
+                format!("class=\"base\" x1=\"0\" x2=\"{width}\" y1=\"{bottom}\" y2=\"{bottom}\"");
             assert!(drawn.contains(&line), "{line} in {drawn}");
         }
         let box_of = format!("viewBox=\"0 0 {WIDTH} {}\"", bottoms[1] + AXIS);

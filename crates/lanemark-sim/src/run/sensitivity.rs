@@ -274,8 +274,8 @@ fn data_path(drive: &mut DriveSpec) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::tests::power::{flash_power, two_states};
     use crate::spec::PowerSpec;
+    use crate::tests::power::{flash_power, two_states};
     use crate::tests::runs::{nvme, small_drive};
     use lanemark_schema::units::{BytesPerSecond, Duration};
 

@@ -49,7 +49,9 @@ fn rated_steady_random_writes_leave_the_dies_a_twentieth_of_their_time() {
 fn rated_sequential_writes_leave_the_dies_a_fiftieth_of_their_time() {
     for write in [300, 500, 1000] {
         for ratings in [
-            format!("market = \"client\"\nwrite = \"2000 MB/s\"\nsteady_write = \"{write} MB/s\"\n"),
+            format!(
+                "market = \"client\"\nwrite = \"2000 MB/s\"\nsteady_write = \"{write} MB/s\"\n"
+            ),
             format!("market = \"data-center\"\nwrite = \"{write} MB/s\"\n"),
         ] {
             let (flash, _) = flash(&ratings);

@@ -152,7 +152,13 @@ mod tests {
     fn a_drawing_is_as_high_as_its_plot_its_map_and_its_axis() {
         let (test, sample) = (Test::of_blocks(Bytes::kibi(4)), Sample::empty());
         let second = Duration::from_seconds(1);
-        for (rows, size) in [(0, Size::of(1)), (0, Size::of(100)), (1, Size::of(100)), (5, Size::of(1)), (5, Size::of(100))] {
+        for (rows, size) in [
+            (0, Size::of(1)),
+            (0, Size::of(100)),
+            (1, Size::of(100)),
+            (5, Size::of(1)),
+            (5, Size::of(100)),
+        ] {
             let steps: Vec<(u8, u64)> = (20..20 + rows).map(|step| (step, 3)).collect();
             let latency_steps: LatencySteps = serde_json::from_value(json!(steps)).unwrap();
             let point = Point { reads: 3 * u64::from(rows), latency_steps, ..Point::default() };

@@ -151,8 +151,8 @@ mod tests {
             };
             let drawn: Duration =
                 (0..PAIRS).map(|_| curve.time(cylinder().abs_diff(cylinder()))).sum();
-            let ratio = mean_seek(&curve, &geometry, &test).as_seconds()
-                / (drawn / PAIRS).as_seconds();
+            let ratio =
+                mean_seek(&curve, &geometry, &test).as_seconds() / (drawn / PAIRS).as_seconds();
             assert!((ratio - 1.0).abs() < 0.02, "{span} MiB from {offset} MiB: {ratio}");
         }
     }

@@ -34,8 +34,7 @@ fn media_that_are_written_in_place_have_no_map_in_any_condition() {
             let flash = drive.flash_mut();
             (flash.technology, flash.condition) = (technology, condition);
             let translation = Translation::new(&drive, Bytes::mebi(8).into());
-            let is_empty =
-                matches!(translation.layout, Layout::InOrder { slots: 0, ref cached } if cached.superblocks == 0);
+            let is_empty = matches!(translation.layout, Layout::InOrder { slots: 0, ref cached } if cached.superblocks == 0);
             let wanted = technology == Technology::XPoint || condition == Purged;
             assert_eq!(is_empty, wanted, "{technology:?}, {condition:?}");
         }
