@@ -134,3 +134,44 @@ impl Figures {
         })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use lanemark_schema::rng::StreamKey;
+    use lanemark_study::Library;
+
+    use super::*;
+
+    #[test]
+    fn every_hop_has_the_formula_of_its_own_identity() {
+        let library = Library::built_in();
+        let name = "samsung-850-pro-1tb@workstation-z170:sata";
+        let system = lanemark_lab::assemble(&library, name, &[]).unwrap();
+        let test = Test::random_read("4 KiB").span("1 GiB").volume("1 MiB").build().unwrap();
+        let key = StreamKey { seed: 1, test: 0, repeat: 0, thread: 0 };
+        let sample = lanemark_sim::run_test(&system.spec, &test, key).unwrap();
+        let figures = Figures::of(&system, &test, &[sample.clone()], false).unwrap();
+        let view = path::view(&system, &test, Some(sample.throughput()));
+        let used = &sample.path.as_ref().unwrap().hops;
+        assert_eq!(figures.hops.len(), used.len());
+        let mut laws = std::collections::BTreeSet::new();
+        for (hop, used) in figures.hops.iter().zip(used) {
+            let own = view.hops.iter().find(|own| own.id == hop.id);
+            assert_eq!((hop.id, &hop.name), (used.id, &used.name));
+            assert_eq!(hop.law, own.map_or(String::new(), |own| own.law.clone()), "{}", hop.name);
+            let ceiling = own.and_then(|own| own.ceiling).or(used.ceiling);
+            assert_eq!(hop.ceiling_megabytes_per_second, ceiling.map(|rate| rate.as_megabytes()));
+            assert_eq!((hop.wait_us, hop.service_us), (used.wait_ns / 1e3, used.service_ns / 1e3));
+            laws.insert(hop.law.clone());
+        }
+        assert!(laws.len() > 4, "{laws:?}");
+        let narrowest: Vec<f64> = figures
+            .hops
+            .iter()
+            .filter(|hop| hop.is_narrowest)
+            .filter_map(|hop| hop.ceiling_megabytes_per_second)
+            .collect();
+        let all = figures.hops.iter().filter_map(|hop| hop.ceiling_megabytes_per_second);
+        assert_eq!(narrowest, [all.fold(f64::INFINITY, f64::min)]);
+    }
+}

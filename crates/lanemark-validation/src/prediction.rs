@@ -392,3 +392,43 @@ fn figure(row: &Row, sample: &Sample) -> Option<f64> {
         _ => return None,
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::corpus::Corpus;
+
+    use super::*;
+
+    const COLUMNS: &str = "id,drive,model,drive_kind,drives,interface,platform,path,os,tool,target,read_percent,pattern,block_bytes,queue_depth,threads,flush,span_bytes,duration_s,state,figure,value,unit,class,grade,url,place,accessed,note";
+    const RATINGS: &str = "drive,interface,year,nand,controller,dram,seq_read_mb_s,seq_write_mb_s,rand_read_iops,rand_write_iops,latency_us,endurance_tbw,rpm,source,note\n";
+
+    /// Only writes change the drive, so that only they need more than the requests of one round before the count.
+    #[test]
+    fn the_ramp_is_a_round_of_reads_two_of_writes_and_what_fills_a_cache() {
+        let library = Library::built_in();
+        let system = assemble(&library, "samsung-950-pro-512gb@workstation-z170:m2", &[]).unwrap();
+        // The kind of the drive, the share of reads, depth and threads, the class, and the requests of the ramp.
+        for (kind, reads, depth, threads, class, wanted) in [
+            ("nvme-ssd", 100, 1, 1, "one-at-a-time", 1.0),
+            ("nvme-ssd", 100, 64, 4, "saturated", 256.0),
+            ("nvme-ssd", 100, 1024, 4, "saturated", 2000.0),
+            ("nvme-ssd", 0, 4, 1, "writes-fresh", 8.0),
+            ("nvme-ssd", 99, 8, 2, "mix", 32.0),
+            ("hdd", 0, 4, 1, "hard-disk", 64e6 / 4096.0 + 8.0),
+            ("hdd", 100, 4, 1, "hard-disk", 4.0),
+        ] {
+            let row = format!(
+                "T01,Invented 1 TB,Invented,{kind},1,PCIe 3.0 x4,a board,PCIe 3.0 x4,Linux,fio,device,{reads},random,4096,{depth},{threads},none,8000000000,,unknown,iops,100,IOPS,{class},B,http://invented,a table,2026-01-01,"
+            );
+            let corpus = Corpus::parse(&format!("{COLUMNS}\n{row}\n"), RATINGS).unwrap();
+            let case = Case::of(&library, &corpus.rows[0], None, Path::new("")).unwrap();
+            let test = case.timed(&system, false);
+            let rate = case.baselines.rule_rate().max(1.0);
+            let requests = test.ramp.as_seconds() * rate;
+            assert!((requests / wanted - 1.0).abs() < 1e-3, "{row}: {requests}");
+            let counted = test.duration.unwrap().as_seconds() * rate;
+            let least = 3_000.0_f64.max(6.0 * f64::from(depth * threads));
+            assert!((counted / least - 1.0).abs() < 1e-3, "{row}: {counted}");
+        }
+    }
+}

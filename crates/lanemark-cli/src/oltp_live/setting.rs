@@ -143,10 +143,7 @@ impl Setting<'_> {
                 true => small = Some(here),
                 false => large = here,
             }
-            // Without a smaller size, half of the larger one is assumed to read twice the wanted amount.
-            let (least, most) = (small.unwrap_or((large.0 / 2.0, 2.0 * wanted)), large);
-            let share = ((least.1 - wanted) / (least.1 - most.1).max(1e-9)).clamp(0.05, 0.95);
-            loaded.buffer_mib = ((least.0 + share * (most.0 - least.0)).round() as u64).max(1);
+            loaded.buffer_mib = next_size(wanted, small, large);
         }
         Ok(None)
     }
@@ -243,4 +240,36 @@ fn time_of(took: &Took) -> Result<f64, Failure> {
 
 fn unknown() -> Failure {
     Failure::run("the processor time of PostgreSQL is unknown on this machine")
+}
+
+/// Returns the size of a buffer, in MiB, that should read `wanted` times per transaction: on the line between the
+/// nearest size with too many reads and the nearest with too few, each with its reads.
+fn next_size(wanted: f64, small: Option<(f64, f64)>, large: (f64, f64)) -> u64 {
+    // Without a smaller size, half of the larger one is assumed to read twice the wanted amount.
+    let (least, most) = (small.unwrap_or((large.0 / 2.0, 2.0 * wanted)), large);
+    let share = ((least.1 - wanted) / (least.1 - most.1).max(1e-9)).clamp(0.05, 0.95);
+    ((least.0 + share * (most.0 - least.0)).round() as u64).max(1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_next_buffer_is_on_the_line_between_its_neighbours() {
+        for (wanted, small, large, size) in [
+            (20.0, Some((100.0, 30.0)), (200.0, 10.0), 150),
+            (15.0, Some((100.0, 30.0)), (200.0, 10.0), 175),
+            // Near an end, it still moves by a twentieth.
+            (29.9, Some((100.0, 30.0)), (200.0, 10.0), 105),
+            (10.1, Some((100.0, 30.0)), (200.0, 10.0), 195),
+            (10.0, Some((100.0, 10.0)), (200.0, 10.0), 105),
+            // Half of 200 MiB is assumed to read 30 times.
+            (15.0, None, (200.0, 10.0), 175),
+            (15.0, None, (200.0, 0.0), 150),
+            (4.0, None, (1.0, 0.0), 1),
+        ] {
+            assert_eq!(next_size(wanted, small, large), size, "{wanted}, {small:?}, {large:?}");
+        }
+    }
 }

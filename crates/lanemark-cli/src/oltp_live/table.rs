@@ -216,6 +216,29 @@ mod tests {
     }
 
     #[test]
+    fn one_late_turn_makes_a_system_invalid() {
+        let measured = |holds: &[bool]| Measured {
+            name: "a".to_owned(),
+            label: "A".to_owned(),
+            samples: Vec::new(),
+            busy: vec![0.25, 0.75],
+            holds: holds.to_vec(),
+        };
+        for (holds, is_valid) in [
+            (&[true, true][..], true),
+            (&[true, false], false),
+            (&[false, true], false),
+            (&[false, false], false),
+            (&[], true),
+        ] {
+            assert_eq!(measured(holds).is_valid(), is_valid, "{holds:?}");
+        }
+        let busy = measured(&[]).of(Metric::ProcessorUse, 7.0);
+        assert_eq!((busy.value, busy.min, busy.max, busy.count), (50.0, 25.0, 75.0, 2));
+        assert_eq!(measured(&[]).of(Metric::Transactions, 7.0).count, 0);
+    }
+
+    #[test]
     fn values_are_told_in_the_units_of_the_table() {
         assert_eq!(shown(Metric::Transactions, 1.3712e6), "1.371 M");
         assert_eq!(shown(Metric::ReadLatency, 440.0), "0.440");

@@ -12,7 +12,7 @@ use lanemark_oltp::managed::{ManagedServer, ServerOptions};
 use lanemark_oltp::run::{Clock, RunOptions, run_shown};
 use lanemark_oltp::schema::Scale;
 use lanemark_oltp::{OltpError, Profile, Value, outcome};
-use lanemark_schema::result::{DatabaseTarget, DeviceUse, RunResult, Sample};
+use lanemark_schema::result::{DatabaseTarget, DeviceUse, LiveUse, RunResult, Sample};
 use lanemark_schema::units::Bytes;
 
 use super::served::{Contents, Served, Wanted};
@@ -240,15 +240,20 @@ pub(super) struct Cost {
 impl Cost {
     /// Returns the cost of a turn; `None` if it is not known.
     pub(super) fn of(took: &Took, cores: f64) -> Option<Self> {
-        let transactions = took.sample.transactions.as_ref()?;
-        let all_us = cores * 1e6 * took.sample.elapsed.as_seconds();
-        let count = transactions.count as f64;
-        let own_us = processor_us(&took.sample)?;
-        let others_us = transactions.processor_others.unwrap_or(0.0) * all_us / count;
         let live = || took.served.as_ref()?.tests.first()?.samples.first()?.live.as_ref();
+        Self::of_sample(&took.sample, live(), cores)
+    }
+
+    /// Returns the cost of a turn from the sample of the database and the outcome of the disk's server.
+    fn of_sample(sample: &Sample, live: Option<&LiveUse>, cores: f64) -> Option<Self> {
+        let transactions = sample.transactions.as_ref()?;
+        let all_us = cores * 1e6 * sample.elapsed.as_seconds();
+        let count = transactions.count as f64;
+        let own_us = processor_us(sample)?;
+        let others_us = transactions.processor_others.unwrap_or(0.0) * all_us / count;
         // The server worked for longer than the counted time.
-        let share = live()
-            .map_or(0.0, |live| live.processor_s / live.served.as_seconds().max(1e-9) / cores);
+        let share =
+            live.map_or(0.0, |live| live.processor_s / live.served.as_seconds().max(1e-9) / cores);
         let disk_us = share.min(1.0) * all_us / count;
         let database_us = own_us + (others_us - disk_us).max(0.0);
         let busy = database_us * count / (all_us - disk_us * count).max(1.0);
@@ -285,7 +290,54 @@ fn room(folder: &Path, needed: u64) -> Result<(), Failure> {
 
 #[cfg(test)]
 mod tests {
+    use lanemark_schema::result::{LatencyHistogram, ServerTime, TransactionsUse};
+    use lanemark_schema::units::Duration;
+
     use super::*;
+
+    #[test]
+    fn a_transaction_costs_its_own_time_and_the_others_without_the_disks_server() {
+        // 10,000 transactions in ten seconds of four processors: 4,000 us of them for each transaction.
+        let sample = |count: u64, others: Option<f64>| {
+            let time = ServerTime { server_s: Some(10.0), driver_s: Some(2.0), sessions: None };
+            let transactions = Some(TransactionsUse {
+                count,
+                processor_others: others,
+                processor_time: Some(time),
+                ..TransactionsUse::default()
+            });
+            Sample { elapsed: Duration::from_seconds(10), transactions, ..Sample::empty() }
+        };
+        // The disk's server takes `processor_s` of the four processors during twelve seconds.
+        let live = |processor_s: f64| LiveUse {
+            time_scale: 1.0,
+            served: Duration::from_seconds(12),
+            lateness: LatencyHistogram::new(),
+            reads: None,
+            writes: None,
+            bounds: (Duration::ZERO, Duration::ZERO),
+            processor_s,
+        };
+        let of = |others, processor_s: Option<f64>| {
+            let live = processor_s.map(live);
+            let cost = Cost::of_sample(&sample(10_000, others), live.as_ref(), 4.0).unwrap();
+            [cost.database_us, cost.disk_us, cost.busy]
+        };
+        for (others, processor_s, wanted) in [
+            (None, None, [1200.0, 0.0, 0.3]),
+            (Some(0.25), None, [2200.0, 0.0, 0.55]),
+            (Some(0.25), Some(9.6), [1400.0, 800.0, 1400.0 / 3200.0]),
+            // The server is a part of the others, and may have worked for longer than they did.
+            (Some(0.1), Some(9.6), [1200.0, 800.0, 1200.0 / 3200.0]),
+            (Some(1.0), Some(48.0), [1200.0, 4000.0, 1.0]),
+        ] {
+            for (seen, wanted) in of(others, processor_s).into_iter().zip(wanted) {
+                assert!((seen - wanted).abs() < 1e-6, "{others:?} {processor_s:?}: {seen}");
+            }
+        }
+        assert!(Cost::of_sample(&sample(0, None), None, 4.0).is_none());
+        assert!(Cost::of_sample(&Sample::empty(), None, 4.0).is_none());
+    }
 
     #[test]
     fn the_disks_server_takes_processors_away_and_is_no_work_of_the_database() {

@@ -319,3 +319,30 @@ fn plug(library: &Library, drive: &str) -> Result<(&'static str, Vec<(String, St
 fn normal(rng: &mut Rng) -> f64 {
     (0..12).map(|_| rng.unit()).sum::<f64>() - 6.0
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_drive_has_a_place_in_every_port_that_takes_it_and_one_of_each_kind() {
+        let library = Library::built_in();
+        let of = |drive: &str| -> Vec<String> {
+            let places = places(&library, drive);
+            for place in &places {
+                assert!(assemble(&library, &named(drive, place), &[]).is_ok(), "{place:?}");
+            }
+            places.into_iter().map(|(platform, port)| format!("{platform}:{port}")).collect()
+        };
+        let (sata, nvme) = (of("samsung-850-pro-1tb"), of("samsung-950-pro-512gb"));
+        for (places, own, other) in [
+            (&sata, "workstation-z170:sata", "workstation-z170:m2"),
+            (&nvme, "workstation-z170:m2", "workstation-z170:sata"),
+        ] {
+            let count = |name: &str| places.iter().filter(|place| *place == name).count();
+            assert_eq!((count(own), count(other)), (1, 0), "{places:?}");
+            let is_out = |place: &String| NO_HOSTS.iter().any(|out| place.starts_with(out));
+            assert!(!places.iter().any(is_out), "{places:?}");
+        }
+    }
+}
