@@ -99,10 +99,7 @@ fn a_result_is_chosen_by_the_keyboard_and_what_is_none_is_told() {
     browser.wait(&format!("{COLUMNS}.length === 4"));
     let told = browser.value("document.getElementById('results-error').textContent");
     let told = told.as_str().unwrap();
-    assert!(
-        told.starts_with("photo.json: is a picture") && told.contains("Hint: "),
-        "{told}"
-    );
+    assert!(told.starts_with("photo.json: is a picture") && told.contains("Hint: "), "{told}");
     // Nothing of it outlives the page.
     let address = browser.value("location.href");
     browser.ask("Page.navigate", json!({"url": "about:blank"}));

@@ -192,7 +192,10 @@ fn volumes_that_cannot_be_are_told() {
         assert!(seen.contains(expected), "{seen}");
     };
     assert_eq!(apart(&small_drive(), 2, STRIPE).check(), Ok(()));
-    says(apart(&small_drive(), 1, STRIPE), "volume = 1 drive: a stripe of 64 KiB needs at least two");
+    says(
+        apart(&small_drive(), 1, STRIPE),
+        "volume = 1 drive: a stripe of 64 KiB needs at least two",
+    );
     for chunk in [Bytes::ZERO, Bytes(6000), Bytes::mebi(65)] {
         let system = apart(&small_drive(), 2, VolumeSpec::Stripe { chunk });
         says(system, "volume.chunk");
