@@ -30,7 +30,7 @@ struct Sample {
 enum SampleKind {
     Study,
     Result,
-    FioResult,
+    ForeignResult,
     Trace,
     Job,
 }
@@ -41,7 +41,7 @@ impl SampleKind {
         match self {
             Self::Study => ("studies", "lanemark study NAME"),
             Self::Result => ("results", "lanemark compare, report, plot, export"),
-            Self::FioResult => ("results of fio", "lanemark import FILE"),
+            Self::ForeignResult => ("results of other programs", "lanemark import FILE"),
             Self::Trace => ("traces", "lanemark replay SYSTEM FILE"),
             Self::Job => ("job files", "lanemark sim SYSTEM FILE"),
         }
@@ -69,14 +69,24 @@ const FILES: &[(SampleKind, &str, &str, &[u8])] = &[
         "`oltp run` on PostgreSQL with two users"
     ),
     sample!(
-        FioResult,
+        ForeignResult,
         "crates/lanemark-formats/tests/samples/fio-3.33-plus.json",
-        "`--output-format=json+`, with latency histograms"
+        "fio's `--output-format=json+`, with latency histograms"
     ),
     sample!(
-        FioResult,
+        ForeignResult,
         "crates/lanemark-formats/tests/samples/fio-3.33.json",
-        "`--output-format=json`"
+        "fio's `--output-format=json`"
+    ),
+    sample!(
+        ForeignResult,
+        "crates/lanemark-formats/tests/foreign/fio-3.txt",
+        "fio's normal output"
+    ),
+    sample!(
+        ForeignResult,
+        "crates/lanemark-formats/tests/foreign/crystaldiskmark-8.txt",
+        "the text that CrystalDiskMark 8 copies"
     ),
     sample!(
         Trace,

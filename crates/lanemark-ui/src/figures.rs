@@ -150,7 +150,7 @@ mod tests {
         let test = Test::random_read("4 KiB").span("1 GiB").volume("1 MiB").build().unwrap();
         let key = StreamKey { seed: 1, test: 0, repeat: 0, thread: 0 };
         let sample = lanemark_sim::run_test(&system.spec, &test, key).unwrap();
-        let figures = Figures::of(&system, &test, &[sample.clone()], false).unwrap();
+        let figures = Figures::of(&system, &test, std::slice::from_ref(&sample), false).unwrap();
         let view = path::view(&system, &test, Some(sample.throughput()));
         let used = &sample.path.as_ref().unwrap().hops;
         assert_eq!(figures.hops.len(), used.len());
