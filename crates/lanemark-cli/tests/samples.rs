@@ -101,7 +101,7 @@ fn every_listed_sample_is_copied_and_can_be_read() {
                 printed(&all, &["report", name, "--html", "page.html"]);
                 printed(&all, &["compare", name, name]);
             }
-            "fio-result" => {
+            "foreign-result" => {
                 printed(&all, &["import", name, "--no-save"]);
             }
             "trace" => {
