@@ -38,7 +38,6 @@ program=$tree/bin/lanemark
 "$program" completions zsh >"$tree/share/zsh/site-functions/_lanemark"
 "$program" completions fish >"$tree/share/fish/vendor_completions.d/lanemark.fish"
 "$program" completions man "$tree/share/man/man1" 2>/dev/null
-# mangen has no date: the pages need none.
 python3 packaging/licences.py >"$tree/THIRD-PARTY-LICENCES.txt"
 cp LICENSE-APACHE LICENSE-MIT CHANGELOG.md METHOD.md "$tree"
 
@@ -124,7 +123,9 @@ mkdir "$work/sources"
 git ls-files -z -- Cargo.toml Cargo.lock crates | xargs -0 cp --parents -t "$work/sources"
 (cd "$work/sources" && PATH=$sbom_tool:$PATH cargo cyclonedx --format json --spec-version 1.5 --features full \
     --target $target --quiet --manifest-path crates/lanemark-cli/Cargo.toml)
-cp "$work/sources/crates/lanemark-cli/lanemark-cli.cdx.json" "$new/$name.cdx.json"
+# Its references to the workspace's crates contain the folder of this machine.
+sed "s#path+file://$work/sources/#path+file:///#g" "$work/sources/crates/lanemark-cli/lanemark-cli.cdx.json" \
+    >"$new/$name.cdx.json"
 cp packaging/Containerfile "$new"
 
 (cd "$new" && sha256sum -- "$name"* lanemark[_-]*.deb lanemark-*.whl Containerfile | sort -uk2 >SHA256SUMS)
