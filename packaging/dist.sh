@@ -12,7 +12,7 @@ maintainer=${MAINTAINER:-The Lanemark authors <noreply@lanemark.invalid>}
 homepage=$(sed -n 's/^repository = "\(.*\)"/\1/p' Cargo.toml)
 target=x86_64-unknown-linux-gnu
 name=lanemark-$version
-# Files of one commit have one date, so that a second build has the same bytes.
+# Files of one commit have one date, so that the same program gives the same archive and package.
 SOURCE_DATE_EPOCH=${SOURCE_DATE_EPOCH:-$(git log -1 --format=%ct)}
 export SOURCE_DATE_EPOCH
 
@@ -38,9 +38,9 @@ program=$tree/bin/lanemark
 "$program" completions zsh >"$tree/share/zsh/site-functions/_lanemark"
 "$program" completions fish >"$tree/share/fish/vendor_completions.d/lanemark.fish"
 "$program" completions man "$tree/share/man/man1" 2>/dev/null
-# mangen has no date: the pages need none.
-python3 packaging/licences.py >"$tree/THIRD-PARTY-LICENCES.txt"
-cp LICENSE-APACHE LICENSE-MIT CHANGELOG.md METHOD.md "$tree"
+install -d "$tree/share/doc/lanemark"
+python3 packaging/licences.py >"$tree/share/doc/lanemark/THIRD-PARTY-LICENCES.txt"
+cp LICENSE-APACHE LICENSE-MIT CHANGELOG.md METHOD.md "$tree/share/doc/lanemark"
 
 glibc=$(objdump -T "$program" | grep -o 'GLIBC_[0-9][0-9.]*' | sort -uV | tail -1 | cut -d_ -f2)
 echo "$glibc" >"$new/glibc.txt"
@@ -70,7 +70,7 @@ lanemark ($version-1) unstable; urgency=medium
 
  -- $maintainer  $(date -Rud "@$SOURCE_DATE_EPOCH")
 END
-gzip -9nc "$tree/THIRD-PARTY-LICENCES.txt" >"$doc/THIRD-PARTY-LICENCES.txt.gz"
+gzip -9nc "$tree/share/doc/lanemark/THIRD-PARTY-LICENCES.txt" >"$doc/THIRD-PARTY-LICENCES.txt.gz"
 {
     cat <<END
 Format: https://www.debian.org/doc/packaging-manuals/copyright-format/1.0/
@@ -124,10 +124,12 @@ mkdir "$work/sources"
 git ls-files -z -- Cargo.toml Cargo.lock crates | xargs -0 cp --parents -t "$work/sources"
 (cd "$work/sources" && PATH=$sbom_tool:$PATH cargo cyclonedx --format json --spec-version 1.5 --features full \
     --target $target --quiet --manifest-path crates/lanemark-cli/Cargo.toml)
-cp "$work/sources/crates/lanemark-cli/lanemark-cli.cdx.json" "$new/$name.cdx.json"
+# Its references to the workspace's crates contain the folder of this machine.
+sed "s#path+file://$work/sources/#path+file:///#g" "$work/sources/crates/lanemark-cli/lanemark-cli.cdx.json" \
+    >"$new/$name.cdx.json"
 cp packaging/Containerfile "$new"
 
-(cd "$new" && sha256sum -- "$name"* lanemark[_-]*.deb lanemark-*.whl Containerfile | sort -uk2 >SHA256SUMS)
+(cd "$new" && sha256sum -- "$name"* lanemark[_-]*.deb lanemark-*.whl Containerfile glibc.txt | sort -uk2 >SHA256SUMS)
 python3 packaging/release.py "$new" "$version" "$homepage" >"$work/RELEASE.md"
 mv "$work/RELEASE.md" "$new"
 rm -rf target/dist.old

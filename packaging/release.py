@@ -38,7 +38,6 @@ def main() -> None:
         return found[0]
 
     deb, archive, wheel, sbom = one(".deb"), one(".tar.gz"), one(".whl"), one(".cdx.json")
-    top = archive.removesuffix("-x86_64-linux-gnu.tar.gz")
     rows = "\n".join(f"| `{name}` | {size(folder / name)} | `{digest}` |" for digest, name in sums)
     print(
         f"""# Lanemark {version}
@@ -60,8 +59,7 @@ sudo apt install ./{deb}
 Any distribution, into `~/.local`:
 
 ```sh
-tar -xzf {archive}
-mkdir -p ~/.local && cp -r {top}/bin {top}/share ~/.local
+mkdir -p ~/.local && tar -xzf {archive} -C ~/.local --strip-components=1
 ```
 
 Python 3.10 or later, the package and the command:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import json
+import pickle
 import subprocess
 import sys
 from pathlib import Path
@@ -188,6 +189,28 @@ def test_a_study_has_figures() -> None:
     checks = told.to_dict()["figures"]
     assert figures["error_ratio"].to_list() == [check["error"] for check in checks]
     assert figures["published"].to_list() == [check["published"] for check in checks]
+
+
+def test_a_built_in_study_needs_no_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    built_in = lanemark.Study("sata-express")
+    assert built_in == pickle.loads(pickle.dumps(built_in))
+    monkeypatch.chdir(tmp_path)
+    assert built_in == lanemark.Study("sata-express") == pickle.loads(pickle.dumps(built_in))
+    with pytest.raises(InputError, match="sata-expres"):
+        lanemark.Study("sata-expres")
+
+
+def test_results_without_a_path_go_to_the_folder_of_results(
+    result: lanemark.Result, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("LANEMARK_RESULTS")
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    assert lanemark.results_folder() == tmp_path / "state" / "lanemark"
+    assert result.save().parent == tmp_path / "state" / "lanemark"
+    space = lanemark.Space(SYSTEM, TEST, {"queue_depth": [1]}, duration="5 ms")
+    assert Path(str(lanemark.Sweep(space).run().place)).parent == tmp_path / "state" / "lanemark"
+    assert [path.name for path in tmp_path.iterdir()] == ["state"]
 
 
 def test_a_measurement_and_a_fit(tmp_path: Path) -> None:
