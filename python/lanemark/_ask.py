@@ -296,7 +296,7 @@ def fit(
     place, found, port = platform.rpartition(":") if isinstance(platform, str) else ("", "", "")
     if not found:
         raise InputError(
-            f"--platform {platform}: is not written as PLATFORM:PORT",
+            f"--platform {platform}: expected PLATFORM:PORT",
             "for example --platform workstation-z170:m2",
         )
     command = call("fit", *named, platform)

@@ -39,7 +39,7 @@ def _pair(option: str, text: str) -> tuple[str, str]:
     name, found, value = text.partition("=")
     if not found:
         written = "NAME=VALUES" if option == "--axis" else "PARAMETER=VALUE"
-        raise InputError(f"{option} {text}: is not written as {written}")
+        raise InputError(f"{option} {text}: expected {written}")
     return name.strip(), value.strip()
 
 
@@ -49,7 +49,7 @@ def main(words: list[str]) -> int:
     try:
         _run(args)
     except KeyboardInterrupt:
-        print("interrupted; the same command goes on", file=sys.stderr)
+        print("interrupted; run the same command to continue", file=sys.stderr)
         return 130
     except LanemarkError as error:
         print(f"error: {error}", file=sys.stderr)

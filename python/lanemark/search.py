@@ -370,7 +370,7 @@ def _check(problem: Problem, trials: int) -> None:
             raise InputError(f"objective {name}: `{way}` is neither `min` nor `max`")
     for bound in problem.bounds:
         if len(bound) != 3 or bound[1] not in ("<=", ">="):
-            raise InputError(f"bound {bound!r}: is not written as (FIGURE, '<=' or '>=', NUMBER)")
+            raise InputError(f"bound {bound!r}: expected (FIGURE, '<=' or '>=', NUMBER)")
     # A test that moves little tells what figures there are.
     figures = {*_figures(), *(("price",) if problem.prices is not None else ())}
     for name in [*(name for name, _ in problem.objectives), *(bound[0] for bound in problem.bounds)]:
