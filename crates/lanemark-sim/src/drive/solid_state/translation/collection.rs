@@ -100,7 +100,8 @@ impl Translation {
             self.superblocks.coming += 1;
             let emptied = self.superblocks.get_mut(victim.superblock);
             emptied.state = State::Emptied;
-            if emptied.pins == 0 {
+            // Units of it may be in transit: it was filled just before.
+            if emptied.pins == 0 && emptied.unstored == 0 {
                 self.release(victim.superblock);
             }
         }

@@ -507,14 +507,18 @@ impl Translation {
     pub(crate) fn stored(&mut self, unit: u32) {
         let Some(Unstored { previous }) = self.unstored.remove(unit) else { return };
         let index = self.superblock_of(unit * self.slots_per_unit);
-        self.superblocks.get_mut(index).unstored -= 1;
+        let own = self.superblocks.get_mut(index);
+        own.unstored -= 1;
+        if own.unstored == 0 && own.pins == 0 && own.state == State::Emptied {
+            self.release(index);
+        }
         for &place in previous.iter().filter(|&&place| place != EMPTY) {
             let index = self.superblock_of(place);
             let from = self.superblocks.get_mut(index);
             from.pins -= 1;
             match from.state {
                 _ if from.pins > 0 => {}
-                State::Emptied => self.release(index),
+                State::Emptied if from.unstored == 0 => self.release(index),
                 // No code reads its slots any more.
                 State::Closed if from.valid == 0 => from.slots = Vec::new(),
                 _ => {}
