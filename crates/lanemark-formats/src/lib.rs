@@ -10,7 +10,7 @@
 //! | `diskspd` | text and XML, to a result | – |
 //! | [`drives`] | drives as `nvme list`, `smartctl`, `lsblk` and `lstopo` list them | – |
 //! | [`foreign`] | results in any of these formats, which `recognised` distinguishes | – |
-//! | `stated`, `words`, `xml` | parts of the readers: tests of incomplete descriptions, numbers with units, XML | – |
+//! | `partly`, `stated`, `words`, `xml` | parts of the readers: tests of incomplete descriptions, numbers with units, XML | – |
 //!
 //! The meaning of another program's file is preserved, or the difference is reported: an approximated value gives a
 //! [`Note`] with its reason, and an unsupported one gives a [`FormatError`] that names the line. No value is omitted
@@ -27,6 +27,7 @@ pub mod fio_json;
 mod fio_text;
 pub mod foreign;
 pub mod iometer;
+mod partly;
 mod recognised;
 mod stated;
 mod words;

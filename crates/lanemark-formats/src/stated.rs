@@ -7,18 +7,17 @@
 use std::collections::{HashMap, HashSet};
 
 use lanemark_schema::result::{
-    CpuUse, Detail, DirectionResult, LatencyHistogram, MeasuredTarget, Provenance, RunResult,
+    CpuUse, DirectionResult, LatencyHistogram, MeasuredTarget, Provenance, RunResult,
     SCHEMA_VERSION, Sample, Target, TestResult, Warning,
 };
 use lanemark_schema::text::is_shown;
 use lanemark_schema::units::{Bytes, Duration, Ratio};
 use lanemark_schema::workload::bound::{BLOCK, QUEUE_DEPTH, THREADS};
-use lanemark_schema::workload::{
-    Asks, Average, Load, Mix, Order, PartlyStated, Pattern, Requests, SECTOR, Test, Workload,
-};
+use lanemark_schema::workload::{Average, Order, Pattern, SECTOR, Test, Workload};
 
 use crate::error::{FormatError, shown};
 use crate::fio_json::{Imported, Supplied};
+use crate::partly::{asks, latency_warning};
 
 /// Maximum number of tests of a file. A histogram of latencies takes 300 KB.
 pub(crate) const TESTS_MAX: usize = 1024;
@@ -257,23 +256,7 @@ impl StatedTest {
         let threads = THREADS.clamp(self.threads.unwrap_or(1));
         let pattern = self.pattern.clone().or_else(|| supplied.pattern.clone());
         let depth = self.queue_depth.or(supplied.queue_depth).map(|depth| QUEUE_DEPTH.clamp(depth));
-        let asks = match (pattern, depth) {
-            (Some(pattern), Some(queue_depth)) => Asks::Requests(Requests {
-                pattern,
-                read_share,
-                queue_depth,
-                alignment: block,
-                think: Duration::ZERO,
-                mix: Mix::PLAIN,
-                load: Load::Closed,
-            }),
-            (pattern, queue_depth) => Asks::PartlyStated(PartlyStated {
-                pattern,
-                read_share,
-                queue_depth,
-                alignment: block,
-            }),
-        };
+        let asks = asks((pattern, depth), read_share, block);
         let moved = Bytes(sample.bytes().get().max(1 << 20));
         let least = Bytes(block.get() * u64::from(threads));
         Test {
@@ -349,23 +332,6 @@ pub(crate) fn of_mean(
             LatencyHistogram::from_mean(count, mean, min, max)
         }
     }
-}
-
-/// Returns the warning about latencies if the source has less than a distribution.
-pub(crate) fn latency_warning(test: &str, sample: &Sample, are_rates: bool) -> Option<Warning> {
-    let sides = [&sample.reads, &sample.writes, &sample.unified, &sample.trims];
-    let known: Vec<&LatencyHistogram> =
-        sides.into_iter().flatten().map(|side| &side.latency).collect();
-    let test = test.to_owned();
-    if known.iter().any(|one| one.detail() == Detail::Count) {
-        return Some(Warning::NoLatencies { test });
-    }
-    if known.iter().any(|one| one.detail() == Detail::Mean) {
-        return (!are_rates).then_some(Warning::OnlyMeans { test });
-    }
-    let partly = known.iter().filter(|one| one.detail() == Detail::Percentiles);
-    let known = partly.map(|one| one.stated().len() as u32).min()?;
-    Some(Warning::FromPercentiles { test, known })
 }
 
 /// Returns a file's name without folder and extension.

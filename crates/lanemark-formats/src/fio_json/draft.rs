@@ -5,15 +5,16 @@
 
 use lanemark_schema::result::{DirectionResult, Sample};
 use lanemark_schema::text::is_shown;
-use lanemark_schema::units::{Bytes, Duration, Ratio};
+use lanemark_schema::units::{Bytes, Ratio};
 use lanemark_schema::workload::bound::QUEUE_DEPTH;
-use lanemark_schema::workload::{Asks, Load, Mix, PartlyStated, Pattern, Requests, Start, Test};
+use lanemark_schema::workload::{Pattern, Start, Test};
 use serde_json::Value;
 
 use super::own::Own;
 use super::sampled;
 use crate::error::shown;
 use crate::fio::{self, Surroundings};
+use crate::partly::asks;
 
 /// The options that determine the kind and offset of requests, for jobs that also have unknown options.
 const FEW: [&str; 13] = [
@@ -303,21 +304,7 @@ impl Draft {
         let depth = depth.map(|depth| QUEUE_DEPTH.clamp(depth));
         let share = if unified > 0.0 { 0.5 } else { reads / operations.max(1.0) };
         let read_share = Ratio::new(share).unwrap_or(Ratio::ZERO);
-        let asks = match (pattern, depth) {
-            (Some(pattern), Some(queue_depth)) => Asks::Requests(Requests {
-                pattern,
-                read_share,
-                queue_depth,
-                alignment: block,
-                think: Duration::ZERO,
-                mix: Mix::PLAIN,
-                load: Load::Closed,
-            }),
-            (pattern, queue_depth) => {
-                let alignment = block;
-                Asks::PartlyStated(PartlyStated { pattern, read_share, queue_depth, alignment })
-            }
-        };
+        let asks = asks((pattern, depth), read_share, block);
         Test {
             threads,
             span: size.max(Bytes(block.get() * u64::from(threads))),

@@ -7,8 +7,7 @@ use std::collections::{HashMap, HashSet};
 use std::slice;
 
 use lanemark_schema::result::{
-    Detail, LatencyHistogram, MeasuredTarget, Provenance, RunResult, SCHEMA_VERSION, Sample,
-    Target, TestResult, Warning,
+    MeasuredTarget, Provenance, RunResult, SCHEMA_VERSION, Target, TestResult, Warning,
 };
 use lanemark_schema::text::is_shown;
 use lanemark_schema::units::Bytes;
@@ -17,6 +16,7 @@ use lanemark_schema::workload::{Average, Order, Test, Workload};
 use super::draft::{Draft, Supplied};
 use super::read::{Printed, TESTS_MAX};
 use crate::error::{FormatError, FormatErrors, shown};
+use crate::partly::latency_warning;
 
 /// A result from fio's output.
 #[derive(Clone, Debug, PartialEq)]
@@ -109,7 +109,7 @@ fn imported(group: &[Printed], supplied: &Supplied) -> Result<Imported, FormatEr
             let errors = draft.sample.errors.clone();
             warnings.push(Warning::Failed { test: name.clone(), errors });
         }
-        warnings.extend(latency_warning(&name, &draft.sample));
+        warnings.extend(latency_warning(&name, &draft.sample, false));
         if let Some(ns) = draft.submission_ns {
             submitted.add(&name);
             submission_ns = submission_ns.max(ns);
@@ -197,20 +197,6 @@ fn repeats(group: &[Printed]) -> u32 {
         _ => 1,
     });
     repeats.min().unwrap_or(1)
-}
-
-/// Returns the warning about latencies if the source has less than a distribution.
-fn latency_warning(test: &str, sample: &Sample) -> Option<Warning> {
-    let sides = [&sample.reads, &sample.writes, &sample.unified, &sample.trims];
-    let known: Vec<&LatencyHistogram> =
-        sides.into_iter().flatten().map(|side| &side.latency).collect();
-    let test = test.to_owned();
-    if known.iter().any(|one| one.detail() == Detail::Count) {
-        return Some(Warning::NoLatencies { test });
-    }
-    let partly = known.iter().filter(|one| one.detail() == Detail::Percentiles);
-    let known = partly.map(|one| one.stated().len() as u32).min()?;
-    Some(Warning::FromPercentiles { test, known })
 }
 
 /// Returns the size of a target: `span`, or if it is not given, the maximum that any test used.

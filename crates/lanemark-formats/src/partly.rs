@@ -1,0 +1,41 @@
+//! Tests and latencies of which a source states only a part.
+
+use lanemark_schema::result::{Detail, LatencyHistogram, Sample, Warning};
+use lanemark_schema::units::{Bytes, Ratio};
+use lanemark_schema::workload::{Asks, PartlyStated, Pattern, Requests};
+
+/// Returns the requests of a test in closed loop, completely stated if its source has both pattern and depth.
+pub(crate) fn asks(
+    stated: (Option<Pattern>, Option<u32>),
+    read_share: Ratio,
+    alignment: Bytes,
+) -> Asks {
+    match stated {
+        (Some(pattern), Some(queue_depth)) => Asks::Requests(Requests {
+            pattern,
+            read_share,
+            queue_depth,
+            ..Requests::aligned_to(alignment)
+        }),
+        (pattern, queue_depth) => {
+            Asks::PartlyStated(PartlyStated { pattern, read_share, queue_depth, alignment })
+        }
+    }
+}
+
+/// Returns the warning about latencies if the source has less than a distribution.
+pub(crate) fn latency_warning(test: &str, sample: &Sample, are_rates: bool) -> Option<Warning> {
+    let sides = [&sample.reads, &sample.writes, &sample.unified, &sample.trims];
+    let known: Vec<&LatencyHistogram> =
+        sides.into_iter().flatten().map(|side| &side.latency).collect();
+    let test = test.to_owned();
+    if known.iter().any(|one| one.detail() == Detail::Count) {
+        return Some(Warning::NoLatencies { test });
+    }
+    if known.iter().any(|one| one.detail() == Detail::Mean) {
+        return (!are_rates).then_some(Warning::OnlyMeans { test });
+    }
+    let partly = known.iter().filter(|one| one.detail() == Detail::Percentiles);
+    let known = partly.map(|one| one.stated().len() as u32).min()?;
+    Some(Warning::FromPercentiles { test, known })
+}
