@@ -290,7 +290,7 @@ fn main() {
     println!("{}, {} cores, {}", machine.cpu, machine.cores, machine.kernel);
     let (rounds, runtime) = if full { (5, "--runtime=2") } else { (1, "--runtime=200ms") };
     without_latency(rounds, runtime);
-    if full && let Ok(_awake) = lanemark_measure::Awake::hold() {
+    if full && let Ok(_awake) = lanemark_measure::AwakeProcessors::hold() {
         println!("\nthe same, while no processor may go idle");
         without_latency(rounds, runtime);
     }

@@ -52,7 +52,7 @@ use clap::{Args as ClapArgs, Parser, Subcommand};
 use lanemark_lab::columns::RunTable;
 use lanemark_lab::scale::OverTime;
 use lanemark_measure::{EngineKind, OnError};
-use lanemark_schema::result::Since;
+use lanemark_schema::result::InterveningEvent;
 use lanemark_schema::units::{Bytes, Duration};
 use lanemark_schema::workload::Tracked;
 use lanemark_sim::replay::{OUTSTANDING_MAX, Speed};
@@ -452,7 +452,7 @@ pub(crate) enum After {
     PowerCut,
 }
 
-impl From<After> for Since {
+impl From<After> for InterveningEvent {
     fn from(after: After) -> Self {
         match after {
             After::Kill => Self::Kill,

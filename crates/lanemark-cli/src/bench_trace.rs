@@ -12,7 +12,7 @@ use lanemark_lab::input;
 use lanemark_schema::units::{Bytes, Ratio};
 use lanemark_schema::workload::bound::BLOCK;
 use lanemark_schema::workload::{
-    Arrival, Asks, Average, Operation, Order, SECTOR, Test, TraceSummary, Workload,
+    Arrival, Average, LoadKind, Operation, Order, SECTOR, Test, TraceSummary, Workload,
 };
 use lanemark_sim::replay::Speed;
 use lanemark_trace::{Options, Reader, Unpacked};
@@ -36,7 +36,7 @@ pub(crate) struct Recorded {
 }
 
 /// The summary of a trace.
-struct Found {
+struct TraceOverview {
     requests: u64,
     reads: u64,
     longest: u64,
@@ -98,9 +98,16 @@ impl Recorded {
         Ok(self.read(path)?.map_while(Result::ok).take_while(fits))
     }
 
-    fn look(&self, path: &Path) -> Result<Found, Failure> {
-        let mut found =
-            Found { requests: 0, reads: 0, longest: 0, end: 0, step: 0, destroys: false, bytes: 0 };
+    fn look(&self, path: &Path) -> Result<TraceOverview, Failure> {
+        let mut found = TraceOverview {
+            requests: 0,
+            reads: 0,
+            longest: 0,
+            end: 0,
+            step: 0,
+            destroys: false,
+            bytes: 0,
+        };
         let timed = self.speed.is_some();
         for arrival in self.read(path)? {
             let arrival = arrival?;
@@ -175,7 +182,7 @@ fn workload(path: &Path) -> Workload {
     }
 }
 
-impl Found {
+impl TraceOverview {
     fn add(&mut self, arrival: &Arrival) {
         let access = arrival.access;
         self.requests += 1;
@@ -202,7 +209,7 @@ impl Found {
         Test {
             name: name.to_owned(),
             span: Bytes(self.end.max(block)),
-            asks: Asks::Trace(TraceSummary {
+            asks: LoadKind::Trace(TraceSummary {
                 read_share: Ratio::new(reads).unwrap_or_default(),
                 queue_depth,
                 alignment: Bytes(self.step.max(1)),

@@ -18,7 +18,7 @@ use crate::saving::{Destination, Saving};
 use crate::{output, stop};
 
 /// The function that formats a result for stdout.
-type Shown = Box<dyn Fn(&RunResult) -> Result<String, Failure> + Send + Sync>;
+type ResultPrinter = Box<dyn Fn(&RunResult) -> Result<String, Failure> + Send + Sync>;
 
 /// The outputs of a result.
 #[derive(Clone)]
@@ -28,7 +28,7 @@ struct Places {
     saving: Saving,
     page: Option<Outlet>,
     series: Option<Outlet>,
-    shown: Shown,
+    shown: ResultPrinter,
     so_far: Mutex<Option<RunResult>>,
     /// Whether a message about failed saving was printed.
     told: AtomicBool,
@@ -46,7 +46,7 @@ impl Delivery {
         let page = Outlet::of(over_time.and_then(|args| args.html.as_deref()), &PAGE)?;
         let series = Outlet::of(over_time.and_then(|args| args.series.as_deref()), &SERIES)?;
         let saving = Saving::open(out, what, started_at)?;
-        let (shown, so_far): (Shown, _) = (Box::new(shown), Mutex::new(None));
+        let (shown, so_far): (ResultPrinter, _) = (Box::new(shown), Mutex::new(None));
         let told = AtomicBool::new(false);
         let delivery = Self(Arc::new(Places { saving, page, series, shown, so_far, told }));
         let last = delivery.clone();

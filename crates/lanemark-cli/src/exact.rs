@@ -9,7 +9,7 @@ use lanemark_lab::scale::faults;
 use lanemark_lab::{assemble, settings};
 use lanemark_schema::result::{Provenance, RunResult};
 use lanemark_schema::units::Bytes;
-use lanemark_serve::data::{DataPlan, Opened, Place};
+use lanemark_serve::data::{DataLocation, DataPlan, Opened};
 use lanemark_serve::exact::boot::Boot;
 use lanemark_serve::exact::init::{self, InitPlan};
 use lanemark_serve::exact::{ExactPlan, ExactRun, run as run_guest};
@@ -45,7 +45,7 @@ pub(crate) fn run(args: &ExactArgs) -> Result<Outcome, Failure> {
     let warden = Warden::of(folder.path())?;
     // The warden finds the guest by the files in the folder, and removes the folder after the guest's processes.
     folder.leave_to_another_process();
-    let place = args.data.clone().map_or(Place::Memory, Place::File);
+    let place = args.data.clone().map_or(DataLocation::Memory, DataLocation::File);
     let plan = DataPlan { place, over: args.over.clone(), size, overwrite: None };
     let Opened { data, told } = plan.open(cache_of(&spec), args.seed)?;
     told.iter().for_each(|line| tell!("note: {line}"));

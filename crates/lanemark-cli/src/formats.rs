@@ -2,7 +2,7 @@
 
 use clap::ValueEnum;
 use lanemark_formats::crystaldiskmark::{self, LineEnd};
-use lanemark_formats::{Kept, fio_json, iometer};
+use lanemark_formats::{SupportLevel, fio_json, iometer};
 use lanemark_lab::columns::{Column, RunTable, Values};
 use lanemark_lab::json;
 use lanemark_lab::opened::Opened;
@@ -45,10 +45,10 @@ impl OutputFormat {
 
 /// Prints the settings that are kept only approximately, on stderr.
 pub(crate) fn tell_notes(opened: &Opened) {
-    for note in opened.notes.iter().filter(|note| note.kept == Kept::Nearly) {
+    for note in opened.notes.iter().filter(|note| note.kept == SupportLevel::Nearly) {
         tell!("note: {note}");
     }
-    let needless = opened.notes.iter().filter(|note| note.kept == Kept::Needless);
+    let needless = opened.notes.iter().filter(|note| note.kept == SupportLevel::Needless);
     let mut names: Vec<&str> = needless.map(|note| note.option.as_str()).collect();
     names.sort_unstable();
     names.dedup();

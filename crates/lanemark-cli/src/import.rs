@@ -5,7 +5,7 @@ use std::ffi::OsStr;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use lanemark_formats::fio_json::{Imported, Supplied};
+use lanemark_formats::fio_json::{Imported, SuppliedSettings};
 use lanemark_formats::foreign::{self, ForeignRun};
 use lanemark_formats::{FormatError, FormatErrors};
 use lanemark_lab::foreign::began;
@@ -29,7 +29,7 @@ pub(crate) fn run(args: &ImportArgs) -> Result<Outcome, Failure> {
         return Err(Failure::input("--span 0 B: expected a size above 0"));
     }
     let (printed, mut hashes) = read_all(&files(&args.files)?)?;
-    let supplied = Supplied {
+    let supplied = SuppliedSettings {
         span: args.span,
         pattern: args.pattern.map(ImportPattern::pattern),
         queue_depth: args.queue_depth,

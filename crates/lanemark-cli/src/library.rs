@@ -10,7 +10,7 @@ pub(crate) use value::shown_value;
 use lanemark_lab::open_library;
 use lanemark_study::Library;
 use lanemark_study::catalogue::{self, DriveEntry};
-use lanemark_study::library::Kind;
+use lanemark_study::library::LibraryKind;
 use serde::Serialize;
 
 use crate::args::{EntryKind, Interface, LibraryArgs, LibraryListArgs};
@@ -19,11 +19,11 @@ use crate::messages::tell;
 use crate::output;
 
 /// The types of entries with their titles in a list.
-const KINDS: [(&str, Kind); 4] = [
-    ("drives", Kind::Drive),
-    ("platforms", Kind::Platform),
-    ("hosts", Kind::Host),
-    ("workloads", Kind::Workload),
+const KINDS: [(&str, LibraryKind); 4] = [
+    ("drives", LibraryKind::Drive),
+    ("platforms", LibraryKind::Platform),
+    ("hosts", LibraryKind::Host),
+    ("workloads", LibraryKind::Workload),
 ];
 
 /// Opens the library that `args` name, else `./library`, else the built-in one.
@@ -41,14 +41,14 @@ pub(crate) fn run(args: &LibraryListArgs) -> Result<Outcome, Failure> {
 }
 
 /// Returns the requested types of entries.
-fn kinds(args: &LibraryListArgs) -> Vec<(&'static str, Kind)> {
+fn kinds(args: &LibraryListArgs) -> Vec<(&'static str, LibraryKind)> {
     let of_drives = args.interface.is_some() || args.year.is_some() || args.maker.is_some();
-    let wanted = |kind: Kind| match args.kind {
-        None => kind == Kind::Drive || !of_drives,
-        Some(EntryKind::Drive | EntryKind::Ssd | EntryKind::Hdd) => kind == Kind::Drive,
-        Some(EntryKind::Platform) => kind == Kind::Platform && !of_drives,
-        Some(EntryKind::Host) => kind == Kind::Host && !of_drives,
-        Some(EntryKind::Workload) => kind == Kind::Workload && !of_drives,
+    let wanted = |kind: LibraryKind| match args.kind {
+        None => kind == LibraryKind::Drive || !of_drives,
+        Some(EntryKind::Drive | EntryKind::Ssd | EntryKind::Hdd) => kind == LibraryKind::Drive,
+        Some(EntryKind::Platform) => kind == LibraryKind::Platform && !of_drives,
+        Some(EntryKind::Host) => kind == LibraryKind::Host && !of_drives,
+        Some(EntryKind::Workload) => kind == LibraryKind::Workload && !of_drives,
     };
     KINDS.into_iter().filter(|(_, kind)| wanted(*kind)).collect()
 }
@@ -104,7 +104,7 @@ fn list(library: &Library, args: &LibraryListArgs) -> Result<(), Failure> {
         let mut lines = String::new();
         for id in library.names(kind) {
             let (name, drive) = match kind {
-                Kind::Drive => {
+                LibraryKind::Drive => {
                     let entry = catalogue::drive(library, &id)?;
                     if !fits(&entry, args) {
                         continue;

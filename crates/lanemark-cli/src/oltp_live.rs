@@ -32,10 +32,10 @@ use crate::progress::Progress;
 use crate::saving::{Destination, Saving};
 use crate::warden::Warden;
 use crate::{library, output, provenance, stop};
-use asked::Asked;
-use setting::{Set, Setting, cores};
-use table::{Beside, Measured};
-use turn::{Bench, Cost, Took, Turn, processor_us};
+use asked::StudyParts;
+use setting::{Setting, TurnValues, cores};
+use table::{SystemTurns, TableInputs};
+use turn::{Bench, Cost, Turn, TurnOutcome, processor_us};
 
 /// Maximum time for the cleanup.
 const END: Duration = Duration::from_secs(20);
@@ -85,7 +85,7 @@ pub(crate) fn run(args: &OltpLiveArgs) -> Result<Outcome, Failure> {
     let study = Study::find(&library, &args.study)?;
     let mut provenance = provenance::own(args.seed);
     provenance.inputs = library.used();
-    let asked = Asked::of(&study, &args.study.display().to_string(), &provenance)?;
+    let asked = StudyParts::of(&study, &args.study.display().to_string(), &provenance)?;
     let sizes = Sizes::of(args, asked.users)?;
     machine()?;
     let place = |side: usize| {
@@ -155,11 +155,11 @@ pub(crate) fn run(args: &OltpLiveArgs) -> Result<Outcome, Failure> {
 }
 
 /// The outcome of a run.
-struct Found {
-    set: Set,
+struct LiveOutcome {
+    set: TurnValues,
     cores: f64,
     turns: usize,
-    sides: [Vec<Took>; 2],
+    sides: [Vec<TurnOutcome>; 2],
 }
 
 /// Checks the machine's requirements before anything starts.
@@ -218,13 +218,13 @@ fn turns(
     setting: &Setting<'_>,
     sizes: &Sizes,
     progress: &mut Progress,
-) -> Result<Option<Found>, Failure> {
+) -> Result<Option<LiveOutcome>, Failure> {
     let (asked, bench) = (setting.asked, setting.bench);
     progress.show("loading");
     let first = &asked.sides[0].arguments;
     let Some(loaded) = bench.load(first, asked.buffer_share, progress)? else { return Ok(None) };
     let Some(set) = setting.set(loaded, progress)? else { return Ok(None) };
-    let mut found = Found { set, cores: cores(), turns: 0, sides: [Vec::new(), Vec::new()] };
+    let mut found = LiveOutcome { set, cores: cores(), turns: 0, sides: [Vec::new(), Vec::new()] };
     for number in 0..sizes.turns {
         let mut took = Vec::new();
         for side in &asked.sides {
@@ -252,8 +252,8 @@ fn turns(
 
 /// Prints and saves the outcome.
 fn deliver(
-    found: &Found,
-    asked: &Asked,
+    found: &LiveOutcome,
+    asked: &StudyParts,
     sizes: &Sizes,
     args: &OltpLiveArgs,
     (simulated, mut provenance): (&StudyOutcome, Provenance),
@@ -271,9 +271,9 @@ fn deliver(
         let busy = took.iter().filter_map(|took| Cost::of(took, found.cores)).map(|one| one.busy);
         let busy = busy.collect();
         let holds = took.iter().map(|took| late(took).is_none()).collect();
-        Measured { name, label, samples, busy, holds }
+        SystemTurns { name, label, samples, busy, holds }
     });
-    let beside = Beside {
+    let beside = TableInputs {
         outcome: simulated,
         sides: [&measured[0], &measured[1]],
         scale: found.set.scale,
@@ -314,12 +314,12 @@ fn deliver(
 }
 
 /// Returns the remarks below the table that the measured figures need.
-fn remarks(found: &Found) -> String {
-    let mean = |of: &dyn Fn(&Took) -> Option<f64>, side: usize| {
+fn remarks(found: &LiveOutcome) -> String {
+    let mean = |of: &dyn Fn(&TurnOutcome) -> Option<f64>, side: usize| {
         let values: Vec<f64> = found.sides[side].iter().filter_map(of).collect();
         values.iter().sum::<f64>() / values.len().max(1) as f64
     };
-    let both = |of: &dyn Fn(&Took) -> Option<f64>| [mean(of, 0), mean(of, 1)];
+    let both = |of: &dyn Fn(&TurnOutcome) -> Option<f64>| [mean(of, 0), mean(of, 1)];
     let times = both(&|took| processor_us(&took.sample));
     let cost = |of: &dyn Fn(Cost) -> f64| both(&|took| Cost::of(took, found.cores).map(of));
     let (all, serving) = (cost(&|cost| cost.database_us), cost(&|cost| cost.disk_us));
@@ -327,7 +327,7 @@ fn remarks(found: &Found) -> String {
     let writes = both(&|took| took.sample.transactions.as_ref()?.page_writes);
     let log = both(&|took| took.sample.transactions.as_ref()?.log_writes);
     format!(
-        "Measured figures are in the study's time: rates are multiplied by {scale}, latencies divided by it. Each pair \
+        "SystemTurns figures are in the study's time: rates are multiplied by {scale}, latencies divided by it. Each pair \
          of figures is for the two systems in turn. A transaction took {:.0} and {:.0} us of processor time in \
          PostgreSQL and its users ({:.0} us without latency), and {:.0} and {:.0} us including the kernel and all \
          other work. The disk servers took another {:.0} and {:.0} us; they represent the processors of the drives \
@@ -351,16 +351,16 @@ fn remarks(found: &Found) -> String {
 }
 
 /// Returns the warning about a turn whose disk answered too late.
-fn late(took: &Took) -> Option<&Warning> {
+fn late(took: &TurnOutcome) -> Option<&Warning> {
     let served = took.served.as_ref()?;
     served.warnings.iter().find(|warning| matches!(warning, Warning::NotDelivered { .. }))
 }
 
 /// Returns the turns of a system as a run of `lanemark oltp run`, in the time of this machine.
 fn result(
-    found: &Found,
+    found: &LiveOutcome,
     side: usize,
-    asked: &Asked,
+    asked: &StudyParts,
     sizes: &Sizes,
     provenance: &Provenance,
 ) -> Option<RunResult> {

@@ -1,41 +1,45 @@
 //! The types of files that commands write in addition to results, each with a mark near its top.
 
-use lanemark_lab::results::Kind;
+use lanemark_lab::results::FileKind;
 
 /// An HTML page.
-pub(crate) const PAGE: Kind =
-    Kind { mark: "<meta name=\"generator\" content=\"Lanemark\">", word: "page", option: "--html" };
+pub(crate) const PAGE: FileKind = FileKind {
+    mark: "<meta name=\"generator\" content=\"Lanemark\">",
+    word: "page",
+    option: "--html",
+};
 /// A drawing as SVG.
-pub(crate) const DRAWING: Kind = Kind { mark: "lanemark-path", word: "drawing", option: "--svg" };
+pub(crate) const DRAWING: FileKind =
+    FileKind { mark: "lanemark-path", word: "drawing", option: "--svg" };
 /// A chart of results as SVG.
-pub(crate) const PLOT: Kind =
-    Kind { mark: lanemark_report::PLOT_MARK, word: "drawing", option: "--out" };
+pub(crate) const PLOT: FileKind =
+    FileKind { mark: lanemark_report::PLOT_MARK, word: "drawing", option: "--out" };
 /// A series as CSV.
-pub(crate) const SERIES: Kind =
-    Kind { mark: lanemark_report::SERIES_CSV_HEADER, word: "series", option: "--series" };
+pub(crate) const SERIES: FileKind =
+    FileKind { mark: lanemark_report::SERIES_CSV_HEADER, word: "series", option: "--series" };
 /// A fitted drive.
-pub(crate) const DRIVE: Kind =
-    Kind { mark: lanemark_predict::fit::FITTED_MARK, word: "fitted drive", option: "--out" };
+pub(crate) const DRIVE: FileKind =
+    FileKind { mark: lanemark_predict::fit::FITTED_MARK, word: "fitted drive", option: "--out" };
 /// A rated drive.
-pub(crate) const RATED: Kind =
-    Kind { mark: "# A rated drive,", word: "rated drive", option: "--out" };
+pub(crate) const RATED: FileKind =
+    FileKind { mark: "# A rated drive,", word: "rated drive", option: "--out" };
 /// The figures of a database on served systems next to the figures of a study.
 #[cfg(all(feature = "oltp", feature = "serve"))]
-pub(crate) const LIVE: Kind = Kind {
+pub(crate) const LIVE: FileKind = FileKind {
     mark: "system,metric,unit,published,simulated,measured",
     word: "table",
     option: "--csv",
 };
 /// The workload of a saved OLTP run.
 #[cfg(feature = "oltp")]
-pub(crate) const WORKLOAD: Kind =
-    Kind { mark: lanemark_oltp::WORKLOAD_MARK, word: "workload of a run", option: "--out" };
+pub(crate) const WORKLOAD: FileKind =
+    FileKind { mark: lanemark_oltp::WORKLOAD_MARK, word: "workload of a run", option: "--out" };
 /// An inspected machine as a platform.
-pub(crate) const PLATFORM: Kind = Kind {
+pub(crate) const PLATFORM: FileKind = FileKind {
     mark: lanemark_study::inspected::INSPECTED_MARK,
     word: "inspected platform",
     option: "--as-platform",
 };
 /// A page of the manual.
-pub(crate) const MANUAL: Kind =
-    Kind { mark: ".TH lanemark", word: "manual page", option: "folder" };
+pub(crate) const MANUAL: FileKind =
+    FileKind { mark: ".TH lanemark", word: "manual page", option: "folder" };

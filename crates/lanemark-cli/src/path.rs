@@ -1,6 +1,6 @@
 //! `lanemark path`: shows a system's hops and their ceilings, or a platform without drives.
 
-use lanemark_lab::interval::Subject;
+use lanemark_lab::interval::DrawnSystem;
 use lanemark_lab::results::Outlet;
 use lanemark_lab::{Lab, assemble, settings};
 use lanemark_report::{path_svg, path_table, platform_text};
@@ -50,7 +50,7 @@ pub(crate) fn run(args: &PathArgs) -> Result<Outcome, Failure> {
     if !args.no_interval {
         let (library, name, settings) = (&library, args.system.as_str(), settings.as_slice());
         lab.add_intervals(
-            &Subject { library, name, settings, ranges: &[] },
+            &DrawnSystem { library, name, settings, ranges: &[] },
             &mut run,
             &mut |event| line.draw(&event),
         )?;

@@ -70,20 +70,20 @@ fn style(template: &str) -> ProgressStyle {
 /// The progress line for a laboratory's events.
 pub(crate) struct LabLine {
     progress: Progress,
-    counted: Counted,
+    counted: SimulationCounts,
     /// Time at which the short tests with drawn values began.
     drawing: Option<Instant>,
 }
 
 /// Numbers of completed simulations and of all simulations. A simulation is one repeat of a test.
-struct Counted {
+struct SimulationCounts {
     ended: usize,
     total: usize,
     /// Number of simulations of a point of a sweep.
     each: u64,
 }
 
-impl Counted {
+impl SimulationCounts {
     /// Describes the event as text; `None` if the line does not change.
     fn told(&mut self, event: &Event<'_>, drawing: Duration) -> Option<String> {
         let at = match event {
@@ -120,15 +120,15 @@ impl Counted {
 impl LabLine {
     /// Returns the line for `total` simulations.
     pub(crate) fn new(total: usize) -> Self {
-        Self::with(Counted { ended: 0, total, each: 1 })
+        Self::with(SimulationCounts { ended: 0, total, each: 1 })
     }
 
     /// Returns the line of a sweep whose points have `each` simulations each.
     pub(crate) fn of_points(each: u32) -> Self {
-        Self::with(Counted { ended: 0, total: 0, each: each.into() })
+        Self::with(SimulationCounts { ended: 0, total: 0, each: each.into() })
     }
 
-    fn with(counted: Counted) -> Self {
+    fn with(counted: SimulationCounts) -> Self {
         Self { progress: Progress::new(), counted, drawing: None }
     }
 
@@ -156,7 +156,7 @@ impl LabLine {
 
 #[cfg(test)]
 mod tests {
-    use lanemark_lab::At;
+    use lanemark_lab::TestPosition;
     use lanemark_schema::result::{SweepFigures, SweepPoint};
     use lanemark_schema::units::Instant as SimulatedInstant;
 
@@ -164,9 +164,9 @@ mod tests {
 
     #[test]
     fn simulations_are_counted_by_their_repeats_and_points_by_theirs() {
-        let mut counted = Counted { ended: 0, total: 6, each: 3 };
+        let mut counted = SimulationCounts { ended: 0, total: 6, each: 3 };
         let mut told = |event: &Event<'_>| counted.told(event, Duration::from_secs(2));
-        let at = At { run: 0, test: 1, repeat: 0 };
+        let at = TestPosition { run: 0, test: 1, repeat: 0 };
         assert_eq!(told(&Event::Begun(at)), None);
         let now = SimulatedInstant::from_picoseconds(1_500_000_000_000);
         let progress = lanemark_sim::Progress { requests: 1, now, share: Some(0.25) };

@@ -14,7 +14,7 @@ use crate::args::ReplayArgs;
 use crate::delivery::Delivery;
 use crate::failure::{Failure, Outcome};
 use crate::progress::Progress;
-use crate::trace_file::Seen;
+use crate::trace_file::ReadBytes;
 use crate::{formats, library, provenance, stop, trace_file};
 
 pub(crate) fn run(args: &ReplayArgs) -> Result<Outcome, Failure> {
@@ -88,7 +88,7 @@ fn plan(args: &ReplayArgs, system: &System) -> Replay {
 }
 
 /// Describes the progress in a line.
-fn line(so_far: &SoFar, seen: &Seen) -> String {
+fn line(so_far: &SoFar, seen: &ReadBytes) -> String {
     let share = seen.share().map_or_else(String::new, |share| format!("{:.0}%: ", share * 100.0));
     let seconds = so_far.now.picoseconds() as f64 / 1e12;
     format!("{share}{} requests, {seconds:.1} s simulated", so_far.requests)

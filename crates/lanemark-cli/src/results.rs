@@ -1,7 +1,7 @@
 //! `lanemark results`: lists saved results, the newest first.
 
 use lanemark_lab::default_folder;
-use lanemark_lab::results::{self, Listed};
+use lanemark_lab::results::{self, ListedResult};
 use lanemark_schema::text::shown;
 
 use crate::args::ResultsArgs;
@@ -38,15 +38,15 @@ pub(crate) fn run(args: &ResultsArgs) -> Result<Outcome, Failure> {
     Ok(Outcome::Done)
 }
 
-fn searched(listed: &Listed) -> String {
-    let Listed { path, title, command, .. } = listed;
+fn searched(listed: &ListedResult) -> String {
+    let ListedResult { path, title, command, .. } = listed;
     let file = path.file_name().unwrap_or_default().to_string_lossy();
     format!("{file} {title} {}", command.join(" ")).to_lowercase()
 }
 
 /// Returns the time, the file and the title of a result, followed by its command.
-fn line(listed: &Listed) -> String {
-    let Listed { path, title, started_at, command, complete, .. } = listed;
+fn line(listed: &ListedResult) -> String {
+    let ListedResult { path, title, started_at, command, complete, .. } = listed;
     let time = started_at.replace('T', " ");
     let time = time.get(..16).unwrap_or(&time);
     let cut = if *complete { "" } else { ", interrupted" };

@@ -6,7 +6,7 @@
 use std::path::{Path, PathBuf};
 
 use lanemark_lab::reserved::Reserved;
-use lanemark_lab::results::Place;
+use lanemark_lab::results::ResultFile;
 use lanemark_lab::{LabError, default_folder};
 use lanemark_schema::result::{RunResult, StudyOutcome};
 
@@ -34,7 +34,7 @@ impl<'a> Destination<'a> {
 /// The file of a result.
 pub(crate) struct Saving {
     /// `None` if the result is not saved.
-    place: Option<Place>,
+    place: Option<ResultFile>,
     is_default: bool,
 }
 
@@ -54,7 +54,7 @@ impl Saving {
             Destination::Requested(path) => Ok(path.to_owned()),
             Destination::Default => default_folder::of_results(),
         };
-        match out.and_then(|out| Place::new(&out, what, started_at)) {
+        match out.and_then(|out| ResultFile::new(&out, what, started_at)) {
             Ok(place) => Ok(Self { place: Some(place), is_default }),
             Err(error) if is_default => {
                 warn(&error);

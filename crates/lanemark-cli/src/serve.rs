@@ -13,8 +13,8 @@ use lanemark_lab::{Cause, assemble, input, settings};
 use lanemark_schema::result::{RunResult, Sample, Warning};
 use lanemark_schema::units::Bytes;
 use lanemark_schema::workload::{Average, Fault, FaultKind, Order, Test, Workload};
-use lanemark_serve::data::{DataError, DataPlan, Opened, Place, SECTOR};
-use lanemark_serve::desk::{Desk, Ends, http};
+use lanemark_serve::data::{DataError, DataLocation, DataPlan, Opened, SECTOR};
+use lanemark_serve::desk::{Desk, QueryEnd, http};
 use lanemark_serve::metrics;
 use lanemark_serve::session::{Figures, Plan, Session, cache_of};
 use lanemark_serve::socket::{Endpoint, Listener};
@@ -51,8 +51,8 @@ pub(crate) fn run(args: &ServeArgs) -> Result<Outcome, Failure> {
     let spec = system.with_faults(&planned, &from)?;
     let size = size(args.size, args.over.as_deref(), &system)?;
     let place = match &args.data {
-        Some(file) => Place::File(file.clone()),
-        None => Place::Memory,
+        Some(file) => DataLocation::File(file.clone()),
+        None => DataLocation::Memory,
     };
     let (over, overwrite) = (args.over.clone(), args.overwrite.clone());
     let plan = DataPlan { place, over, size, overwrite };
@@ -246,7 +246,7 @@ fn desks(
         let listener = Listener::bind(&Endpoint::Unix(path.clone())).map_err(fail)?;
         let (session, stop, system) = (Arc::clone(session), Arc::clone(stop), system.clone());
         let answer = move |question: &str| answer(question, &session, &system, &stop);
-        desks.push(Desk::open(listener, Ends::Line, answer).map_err(fail)?);
+        desks.push(Desk::open(listener, QueryEnd::Line, answer).map_err(fail)?);
     }
     if let Some(port) = args.metrics {
         let fail = |error| Failure::input(format!("--metrics {port}: {error}"));
@@ -254,7 +254,7 @@ fn desks(
         let session = Arc::clone(session);
         let port = listener.port().unwrap_or(port);
         let answer = move |head: &str| http(head, || metrics::text(&session.figures()));
-        desks.push(Desk::open(listener, Ends::Head, answer).map_err(fail)?);
+        desks.push(Desk::open(listener, QueryEnd::Head, answer).map_err(fail)?);
         tell!("note: figures are published at http://127.0.0.1:{port}/metrics");
     }
     Ok(desks)

@@ -1,6 +1,6 @@
 //! `lanemark sim`: runs a workload on a modelled system.
 
-use lanemark_lab::interval::Subject;
+use lanemark_lab::interval::DrawnSystem;
 use lanemark_lab::scale::{faults, scaled, watched};
 use lanemark_lab::{Event, Lab, RunLength, Work, assemble, opened, settings};
 use lanemark_schema::result::{RunResult, Target};
@@ -65,7 +65,7 @@ pub(crate) fn run(args: &SimArgs) -> Result<Outcome, Failure> {
     if !args.no_interval && result.complete {
         let (library, name, settings) = (&library, args.system.as_str(), settings.as_slice());
         lab.add_intervals(
-            &Subject { library, name, settings, ranges: &[] },
+            &DrawnSystem { library, name, settings, ranges: &[] },
             &mut result,
             &mut |event| line.draw(&event),
         )?;

@@ -44,7 +44,7 @@ pub(crate) fn run(args: &SweepArgs) -> Result<Outcome, Failure> {
         Some(out) => (out.clone(), None),
         None => default_out(args, &sweep)?,
     };
-    let views = Views { is_kept: scratch.is_none(), ..Views::open(args, out)? };
+    let views = SweepOutputs { is_kept: scratch.is_none(), ..SweepOutputs::open(args, out)? };
     let mut own = provenance::own(args.run.seed);
     own.inputs = library.used();
     let file = SweepFile::open(&views.csv, &sweep, args.points.clone(), own)?;
@@ -98,7 +98,7 @@ fn has_figures(sweep: &SweepResult, file: &str) -> Result<(), Failure> {
 
 /// Merges the parts of a sweep.
 fn merged(args: &SweepArgs) -> Result<Outcome, Failure> {
-    let views = Views::open(args, args.out.clone().unwrap_or_default())?;
+    let views = SweepOutputs::open(args, args.out.clone().unwrap_or_default())?;
     let sweep = merge(&args.merge, &views.csv, provenance::own(args.run.seed))?;
     views.show(&sweep)?;
     Ok(Outcome::Done)
@@ -128,7 +128,7 @@ fn default_out(
 }
 
 /// The outputs of a whole sweep in addition to the terminal.
-struct Views {
+struct SweepOutputs {
     csv: PathBuf,
     /// Whether the file remains after the command.
     is_kept: bool,
@@ -138,7 +138,7 @@ struct Views {
     target: Option<Ratio>,
 }
 
-impl Views {
+impl SweepOutputs {
     fn open(args: &SweepArgs, out: PathBuf) -> Result<Self, Failure> {
         let (csv, parquet) = files(out)?;
         let page = Outlet::of(args.html.as_deref(), &PAGE)?;

@@ -19,12 +19,12 @@ const BUFFER: usize = 256 * 1024;
 /// A trace's file, whose bytes are counted and hashed as they are read.
 pub(crate) struct TraceFile {
     file: File,
-    seen: Rc<Seen>,
+    seen: Rc<ReadBytes>,
 }
 
 /// The bytes of a trace that were read until now: hash and count.
 #[derive(Default)]
-pub(crate) struct Seen {
+pub(crate) struct ReadBytes {
     hasher: RefCell<Sha256>,
     bytes: Cell<u64>,
     /// The file's size, if it has one.
@@ -32,14 +32,16 @@ pub(crate) struct Seen {
 }
 
 /// Opens a trace, compressed or not; count and hash are of the stored file.
-pub(crate) fn open(path: &Path) -> Result<(BufReader<Unpacked<TraceFile>>, Rc<Seen>), Failure> {
+pub(crate) fn open(
+    path: &Path,
+) -> Result<(BufReader<Unpacked<TraceFile>>, Rc<ReadBytes>), Failure> {
     let fail =
         |error: io::Error| Failure::input(format!("{}: can't be read: {error}", path.display()));
     let file = if input::is_piped(path) { input::open(path) } else { File::open(path) };
     let file = file.map_err(fail)?;
     let metadata = file.metadata().map_err(fail)?;
     let size = metadata.is_file().then_some(metadata.len());
-    let seen = Rc::new(Seen { size, ..Seen::default() });
+    let seen = Rc::new(ReadBytes { size, ..ReadBytes::default() });
     let file = TraceFile { file, seen: Rc::clone(&seen) };
     let text = Unpacked::new(file).map_err(fail)?;
     Ok((BufReader::with_capacity(BUFFER, text), seen))
@@ -54,7 +56,7 @@ impl Read for TraceFile {
     }
 }
 
-impl Seen {
+impl ReadBytes {
     /// Returns the share that has been read, if the size is known.
     pub(crate) fn share(&self) -> Option<f64> {
         let size = self.size.filter(|&size| size > 0)?;

@@ -1,6 +1,6 @@
 //! `lanemark whatif`: runs the same work on another path.
 
-use lanemark_lab::whatif::WhatIfAsked;
+use lanemark_lab::whatif::WhatIfQuestion;
 use lanemark_lab::{Lab, RunLength};
 
 use crate::args::WhatIfArgs;
@@ -10,7 +10,7 @@ use crate::{library, output, stop};
 
 pub(crate) fn run(args: &WhatIfArgs) -> Result<Outcome, Failure> {
     let library = library::open(&args.run.library)?;
-    let asked = WhatIfAsked {
+    let asked = WhatIfQuestion {
         from: &args.from,
         model: args.model.as_deref(),
         port: args.port.as_deref(),

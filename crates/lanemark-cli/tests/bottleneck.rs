@@ -4,7 +4,7 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use lanemark_schema::result::{Changed, HopId, RunResult};
+use lanemark_schema::result::{HopId, RunResult, SystemChange};
 use serde_json::Value;
 
 /// A saved simulation with its bottleneck.
@@ -80,9 +80,9 @@ fn hops_of_a_saved_result_keep_their_identities() {
     assert_eq!(path.busiest_hop().unwrap().name, "SATA 6 Gb/s");
     assert_eq!(path.busiest, "SATA 6 Gb/s");
     let asked = test.sensitivity.as_ref().unwrap();
-    assert_eq!(asked.bottleneck().unwrap().id, Changed::Hop(HopId::Link(1)));
-    let load: Vec<Changed> = asked.load().map(|gain| gain.id).collect();
-    assert_eq!(load, [Changed::QueueDepth, Changed::Threads]);
+    assert_eq!(asked.bottleneck().unwrap().id, SystemChange::Hop(HopId::Link(1)));
+    let load: Vec<SystemChange> = asked.load().map(|gain| gain.id).collect();
+    assert_eq!(load, [SystemChange::QueueDepth, SystemChange::Threads]);
     let again = serde_json::to_string(&run).unwrap();
     assert!(again.contains(r#""id":"link1","#) && again.contains(r#""id":"queue-depth","#));
     assert_eq!(serde_json::from_str::<RunResult>(&again).unwrap(), run);

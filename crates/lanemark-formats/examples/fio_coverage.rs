@@ -5,8 +5,8 @@
 use std::collections::BTreeMap;
 use std::{env, fs};
 
-use lanemark_formats::fio::{self, Surroundings};
-use lanemark_formats::{FormatErrors, Kept};
+use lanemark_formats::fio::{self, JobEnvironment};
+use lanemark_formats::{FormatErrors, SupportLevel};
 use lanemark_schema::units::Bytes;
 
 fn main() {
@@ -24,7 +24,7 @@ fn main() {
     for path in &files {
         let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
         let text = fs::read_to_string(path).expect("a job file");
-        let around = Surroundings {
+        let around = JobEnvironment {
             file: &name,
             target_size: Some(Bytes(8 << 40)),
             environment: &usual,
@@ -39,7 +39,8 @@ fn main() {
         match outcome {
             Ok(jobs) => {
                 tally.run += 1;
-                let nearly = jobs.notes.iter().filter(|note| note.kept == Kept::Nearly).count();
+                let nearly =
+                    jobs.notes.iter().filter(|note| note.kept == SupportLevel::Nearly).count();
                 tally.nearly += nearly;
                 let tests = jobs.workload.tests.len();
                 println!("| {name} | yes | {tests} tests, {nearly} notes |");

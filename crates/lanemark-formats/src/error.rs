@@ -23,7 +23,7 @@ pub struct FormatErrors(pub Vec<FormatError>);
 
 /// The degree to which an option is supported.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kept {
+pub enum SupportLevel {
     /// The option is approximated.
     Nearly,
     /// The option is ignored, because it does not change the figures.
@@ -40,7 +40,7 @@ pub struct Note {
     /// The option's name in the file.
     pub option: String,
     /// Degree to which the value is supported.
-    pub kept: Kept,
+    pub kept: SupportLevel,
     /// Reason, with the action that replaces the value.
     pub reason: String,
 }

@@ -42,7 +42,7 @@ use lanemark_schema::units::{Bytes, Duration, Ratio};
 use lanemark_schema::workload::bound::QUEUE_DEPTH;
 use lanemark_schema::workload::{Average, Mix, Order, Pattern, Test, TestError, Workload};
 
-use crate::error::{FormatError, FormatErrors, Kept};
+use crate::error::{FormatError, FormatErrors, SupportLevel};
 use block::Blocks;
 pub use command::{Command, command, is_command, words};
 use direction::Direction;
@@ -50,9 +50,9 @@ use job::{Findings, Job};
 use number::Unit;
 pub use option::{Support, options};
 pub(crate) use order::normal_for;
-use place::{Placed, Wanted};
+use place::{JobRange, RequestedRange};
 pub use settings::{Engine, FioJobs, FioSettings, Sync};
-pub use surroundings::Surroundings;
+pub use surroundings::JobEnvironment;
 
 /// Maximum number of tests of a job file.
 const TESTS_MAX: usize = 4096;
@@ -61,7 +61,7 @@ const TESTS_MAX: usize = 4096;
 ///
 /// # Errors
 /// Returns all errors and unsupported options of the file, each with its line.
-pub fn read(text: &str, around: &Surroundings<'_>) -> Result<FioJobs, FormatErrors> {
+pub fn read(text: &str, around: &JobEnvironment<'_>) -> Result<FioJobs, FormatErrors> {
     let mut found = Findings::default();
     let sections = lines::read(text, around, &mut found.faults);
     let jobs = job::jobs(&sections, &mut found);
@@ -98,11 +98,11 @@ fn settings(jobs: &[Job], found: &mut Findings) -> FioSettings {
             match settings::engine(&name) {
                 Ok((engine, told)) => {
                     if let Some(reason) = told {
-                        job.note("ioengine", found, Kept::Nearly, reason);
+                        job.note("ioengine", found, SupportLevel::Nearly, reason);
                     }
                     if all.engine.is_some_and(|other| other != engine) {
                         let reason = "all jobs run on one engine; jobs with a synchronous engine have a depth of 1";
-                        job.note("ioengine", found, Kept::Nearly, reason);
+                        job.note("ioengine", found, SupportLevel::Nearly, reason);
                     }
                     all.engine = match all.engine {
                         Some(Engine::IoUring) => Some(Engine::IoUring),
@@ -144,11 +144,16 @@ fn settings(jobs: &[Job], found: &mut Findings) -> FioSettings {
         goes_on(job, &mut all, found);
         let checked = job.text("verify").filter(|method| !matches!(*method, "0" | "null"));
         if checked.is_some() {
-            job.note("verify", found, Kept::Nearly, "written data is not read back and compared");
+            job.note(
+                "verify",
+                found,
+                SupportLevel::Nearly,
+                "written data is not read back and compared",
+            );
             job.note(
                 "do_verify",
                 found,
-                Kept::Nearly,
+                SupportLevel::Nearly,
                 "written data is not read back and compared",
             );
         }
@@ -183,30 +188,35 @@ fn goes_on(job: &Job, all: &mut FioSettings, found: &mut Findings) {
     });
     let Some((goes_on, told)) = wanted else { return };
     if let Some(reason) = told {
-        job.note(NAME, found, Kept::Nearly, reason);
+        job.note(NAME, found, SupportLevel::Nearly, reason);
     }
     if all.goes_on.is_some_and(|other| other != goes_on) {
-        job.note(NAME, found, Kept::Nearly, "all jobs continue after errors if one job does");
+        job.note(
+            NAME,
+            found,
+            SupportLevel::Nearly,
+            "all jobs continue after errors if one job does",
+        );
     }
     all.goes_on = Some(goes_on || all.goes_on == Some(true));
 }
 
 fn tests(
     jobs: &[Job],
-    around: &Surroundings<'_>,
+    around: &JobEnvironment<'_>,
     settings: &mut FioSettings,
     found: &mut Findings,
 ) -> Vec<Test> {
-    let wanted: Vec<(&Job, Option<Wanted>)> =
-        jobs.iter().map(|job| (job, Wanted::of(job, found))).collect();
+    let wanted: Vec<(&Job, Option<RequestedRange>)> =
+        jobs.iter().map(|job| (job, RequestedRange::of(job, found))).collect();
     let places = place::place(&wanted, around.target_size, found);
     let mut tests: Vec<Test> = Vec::new();
     for (index, (job, placed)) in jobs.iter().zip(places).enumerate() {
         let waits = waits(job, &jobs[..index], found);
         let several = placed.as_ref().is_some_and(|placed| placed.len() > 1);
         // A job without a valid range is also read, so that all its errors are reported.
-        let whole = |placed: &Vec<Placed>| placed.clone();
-        let nowhere = vec![Placed {
+        let whole = |placed: &Vec<JobRange>| placed.clone();
+        let nowhere = vec![JobRange {
             offset: Bytes::ZERO,
             span: Bytes(1 << 40),
             threads: 1,
@@ -284,7 +294,7 @@ fn waits(job: &Job, before: &[Job], found: &mut Findings) -> bool {
         return walled;
     };
     if at + 1 < before.len() {
-        job.note("wait_for", found, Kept::Nearly, "the job waits for all earlier jobs");
+        job.note("wait_for", found, SupportLevel::Nearly, "the job waits for all earlier jobs");
     }
     true
 }
@@ -297,7 +307,7 @@ fn free_name(tests: &[Test], name: String) -> String {
     (2..).map(|count| format!("{name} ({count})")).find(|name| !taken(name)).unwrap_or(name)
 }
 
-fn test(job: &Job, placed: &Placed, found: &mut Findings) -> Option<Test> {
+fn test(job: &Job, placed: &JobRange, found: &mut Findings) -> Option<Test> {
     // After an error, the job is read only to find further errors: a file with errors gives no workload.
     let direction = Direction::of(job, found).unwrap_or(Direction::MIXED);
     let read_share = read_share(job, direction, found);
@@ -329,10 +339,10 @@ fn test(job: &Job, placed: &Placed, found: &mut Findings) -> Option<Test> {
     });
     if placed.parted && !test.is_in_order() {
         let reason = "all clones draw their offsets from the combined range of their parts";
-        job.note("offset_increment", found, Kept::Nearly, reason);
+        job.note("offset_increment", found, SupportLevel::Nearly, reason);
     } else if placed.threads > 1 && test.is_in_order() && job.has("filename") && !placed.parted {
         let reason = "each clone accesses an equal part of the file instead of the whole file";
-        job.note("numjobs", found, Kept::Nearly, reason);
+        job.note("numjobs", found, SupportLevel::Nearly, reason);
     }
     test.start.delay = delay(job, found);
     pace::limits(job, placed, &mut test, found);
@@ -361,7 +371,7 @@ fn read_share(job: &Job, direction: Direction, found: &mut Findings) -> Ratio {
                 job.note(
                     "rwmixwrite",
                     found,
-                    Kept::Nearly,
+                    SupportLevel::Nearly,
                     "rwmixread applies, and the remaining requests are writes",
                 );
             }
@@ -378,7 +388,7 @@ fn trim_share(job: &Job, direction: Direction, found: &mut Findings) -> Ratio {
         (true, false) => Ratio::ONE,
         (true, true) => {
             let reason = "half of the requests trim and half write, at independent offsets";
-            job.note("rw", found, Kept::Nearly, reason);
+            job.note("rw", found, SupportLevel::Nearly, reason);
             Ratio::HALF
         }
     }
@@ -393,12 +403,12 @@ fn flushes(job: &Job, direction: Direction, found: &mut Findings) -> Option<u32>
         }
     }
     if job.has("fdatasync") {
-        job.note("fdatasync", found, Kept::Nearly, "a flush, as for fsync");
+        job.note("fdatasync", found, SupportLevel::Nearly, "a flush, as for fsync");
     }
     let synchronous =
         job.text("sync").map_or(job.has("sync"), |text| !matches!(text, "0" | "none"));
     if synchronous {
-        job.note("sync", found, Kept::Nearly, "a flush after each write");
+        job.note("sync", found, SupportLevel::Nearly, "a flush after each write");
         every = Some(1);
     }
     every.filter(|_| direction.writes).map(|every| u32::try_from(every).unwrap_or(u32::MAX))
@@ -414,7 +424,7 @@ fn depth(job: &Job, found: &mut Findings) -> Option<u32> {
     if depth > 1 && matches!(engine, Ok((Engine::Sync, _))) {
         let reason =
             "1, because the engine waits for each request (the default engine of fio is psync)";
-        job.note("iodepth", found, Kept::Nearly, reason);
+        job.note("iodepth", found, SupportLevel::Nearly, reason);
         return Some(1);
     }
     Some(depth)
@@ -433,7 +443,7 @@ fn compressibility(job: &Job, found: &mut Findings) -> Ratio {
         job.note(
             "buffer_pattern",
             found,
-            Kept::Nearly,
+            SupportLevel::Nearly,
             "zeros, which compress like any other pattern",
         );
         return Ratio::ONE;
@@ -443,7 +453,12 @@ fn compressibility(job: &Job, found: &mut Findings) -> Ratio {
 
 fn delay(job: &Job, found: &mut Findings) -> Duration {
     if job.text("startdelay").is_some_and(|text| text.contains('-')) {
-        job.note("startdelay", found, Kept::Nearly, "the minimum of the range, without randomness");
+        job.note(
+            "startdelay",
+            found,
+            SupportLevel::Nearly,
+            "the minimum of the range, without randomness",
+        );
     }
     let least = |text: &str| number::time(text.split('-').next().unwrap_or(text), Unit::Seconds);
     job.parsed("startdelay", found, least).unwrap_or(Duration::ZERO)

@@ -24,7 +24,7 @@ mod results;
 pub(crate) mod sampled;
 mod write;
 
-pub use draft::Supplied;
-pub use read::{Printed, read};
+pub use draft::SuppliedSettings;
+pub use read::{FioOutput, read};
 pub use results::{Imported, results};
 pub use write::write;

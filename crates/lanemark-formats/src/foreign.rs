@@ -3,7 +3,7 @@
 use std::fmt;
 
 use crate::error::{FormatError, FormatErrors};
-use crate::fio_json::{self, Imported, Printed, Supplied};
+use crate::fio_json::{self, FioOutput, Imported, SuppliedSettings};
 use crate::recognised::{READ, Recognised, ResultFormat, recognise};
 use crate::stated::StatedRun;
 use crate::{crystaldiskmark, diskspd, fio_text, iometer};
@@ -14,14 +14,14 @@ pub struct ForeignRun(Content);
 
 #[derive(Clone)]
 enum Content {
-    Printed(Printed),
+    FioOutput(FioOutput),
     Stated(Box<StatedRun>),
 }
 
 impl fmt::Debug for ForeignRun {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.0 {
-            Content::Printed(printed) => printed.fmt(f),
+            Content::FioOutput(printed) => printed.fmt(f),
             Content::Stated(stated) => stated.fmt(f),
         }
     }
@@ -51,7 +51,7 @@ pub fn read(text: &str, file: &str) -> Result<Vec<ForeignRun>, FormatError> {
     let stated = match format {
         ResultFormat::FioJson => {
             let all = fio_json::read(text, file)?.into_iter();
-            return Ok(all.map(|printed| ForeignRun(Content::Printed(printed))).collect());
+            return Ok(all.map(|printed| ForeignRun(Content::FioOutput(printed))).collect());
         }
         ResultFormat::FioText => fio_text::read_normal(text, file)?,
         ResultFormat::FioTerse => fio_text::read_terse(text, file)?,
@@ -68,11 +68,14 @@ pub fn read(text: &str, file: &str) -> Result<Vec<ForeignRun>, FormatError> {
 ///
 /// # Errors
 /// Returns an error for each file with impossible values.
-pub fn results(runs: Vec<ForeignRun>, supplied: &Supplied) -> Result<Vec<Imported>, FormatErrors> {
+pub fn results(
+    runs: Vec<ForeignRun>,
+    supplied: &SuppliedSettings,
+) -> Result<Vec<Imported>, FormatErrors> {
     let (mut printed, mut stated) = (Vec::new(), Vec::new());
     for run in runs {
         match run.0 {
-            Content::Printed(one) => printed.push(one),
+            Content::FioOutput(one) => printed.push(one),
             Content::Stated(one) => stated.push(one),
         }
     }

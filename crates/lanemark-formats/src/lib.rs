@@ -33,5 +33,5 @@ mod stated;
 mod words;
 pub mod xml;
 
-pub use error::{FormatError, FormatErrors, Kept, Note};
+pub use error::{FormatError, FormatErrors, Note, SupportLevel};
 pub use recognised::{KnownFormat, Recognised, ResultFormat, recognise};

@@ -2,23 +2,23 @@
 
 use lanemark_schema::result::{Detail, LatencyHistogram, Sample, Warning};
 use lanemark_schema::units::{Bytes, Ratio};
-use lanemark_schema::workload::{Asks, PartlyStated, Pattern, Requests};
+use lanemark_schema::workload::{LoadKind, PartlyStated, Pattern, Requests};
 
 /// Returns the requests of a test in closed loop, completely stated if its source has both pattern and depth.
 pub(crate) fn asks(
     stated: (Option<Pattern>, Option<u32>),
     read_share: Ratio,
     alignment: Bytes,
-) -> Asks {
+) -> LoadKind {
     match stated {
-        (Some(pattern), Some(queue_depth)) => Asks::Requests(Requests {
+        (Some(pattern), Some(queue_depth)) => LoadKind::Requests(Requests {
             pattern,
             read_share,
             queue_depth,
             ..Requests::aligned_to(alignment)
         }),
         (pattern, queue_depth) => {
-            Asks::PartlyStated(PartlyStated { pattern, read_share, queue_depth, alignment })
+            LoadKind::PartlyStated(PartlyStated { pattern, read_share, queue_depth, alignment })
         }
     }
 }

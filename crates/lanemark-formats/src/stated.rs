@@ -16,7 +16,7 @@ use lanemark_schema::workload::bound::{BLOCK, QUEUE_DEPTH, THREADS};
 use lanemark_schema::workload::{Average, Order, Pattern, SECTOR, Test, Workload};
 
 use crate::error::{FormatError, shown};
-use crate::fio_json::{Imported, Supplied};
+use crate::fio_json::{Imported, SuppliedSettings};
 use crate::partly::{asks, latency_warning};
 
 /// Maximum number of tests of a file. A histogram of latencies takes 300 KB.
@@ -114,7 +114,7 @@ impl StatedRun {
     ///
     /// # Errors
     /// Returns an error if there is no test, or if a figure is one that no run can have.
-    pub(crate) fn imported(self, supplied: &Supplied) -> Result<Imported, FormatError> {
+    pub(crate) fn imported(self, supplied: &SuppliedSettings) -> Result<Imported, FormatError> {
         let file = self.file.clone();
         if self.tests.is_empty() {
             return Err(FormatError::file(&file, "has no test with figures").hint("is it whole?"));
@@ -236,7 +236,7 @@ impl StatedTest {
     }
 
     /// Returns the test; `size` is the size of the target if the test does not state it.
-    fn test(&self, size: Bytes, supplied: &Supplied) -> Test {
+    fn test(&self, size: Bytes, supplied: &SuppliedSettings) -> Test {
         let count = |side: &Option<DirectionResult>| {
             side.as_ref().map_or(0, |side| side.latency.count()) as f64
         };

@@ -6,7 +6,7 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-use lanemark_formats::fio::{self, Surroundings};
+use lanemark_formats::fio::{self, JobEnvironment};
 use lanemark_schema::rng::StreamKey;
 use lanemark_schema::units::Bytes;
 use lanemark_schema::workload::{Accesses, Operation};
@@ -48,7 +48,7 @@ fn request(line: &str) -> Option<Request> {
 
 /// Returns the requests of the job file by this crate.
 fn by_us(options: &str, count: usize) -> Vec<Request> {
-    let around = Surroundings {
+    let around = JobEnvironment {
         file: "job.fio",
         target_size: None,
         environment: &|_| None,

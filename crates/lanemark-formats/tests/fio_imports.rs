@@ -1,6 +1,6 @@
 //! What fio printed comes back as printed, and what it did not print does not come back at all.
 
-use lanemark_formats::fio_json::{self, Supplied};
+use lanemark_formats::fio_json::{self, SuppliedSettings};
 use lanemark_schema::result::{
     Detail, DirectionResult, LatencyHistogram, PERCENTILES, RunResult, Sample, Target, TestResult,
     Warning,
@@ -10,14 +10,14 @@ use lanemark_schema::workload::{Average, Pattern};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
-fn import_all(text: &str, supplied: &Supplied) -> Vec<RunResult> {
+fn import_all(text: &str, supplied: &SuppliedSettings) -> Vec<RunResult> {
     let printed = fio_json::read(text, "out.json").unwrap_or_else(|error| panic!("{error}"));
     let imported = fio_json::results(printed, supplied).unwrap_or_else(|error| panic!("{error}"));
     imported.into_iter().map(|one| one.result).collect()
 }
 
 fn import(text: &str) -> RunResult {
-    import_all(text, &Supplied::default()).remove(0)
+    import_all(text, &SuppliedSettings::default()).remove(0)
 }
 
 /// A direction of `count` requests of 4 KiB whose latencies are `latency`.
@@ -236,8 +236,11 @@ fn an_output_without_options_states_none_and_takes_them_from_the_user() {
     assert!(serde_json::to_string(test).unwrap().contains(r#""pattern":"not-stated""#));
     let error = test.clone().checked().unwrap_err().to_string();
     assert!(error.contains("--pattern"), "{error}");
-    let supplied =
-        Supplied { pattern: Some(Pattern::Uniform), queue_depth: Some(8), ..Supplied::default() };
+    let supplied = SuppliedSettings {
+        pattern: Some(Pattern::Uniform),
+        queue_depth: Some(8),
+        ..SuppliedSettings::default()
+    };
     let result = import_all(&bare.to_string(), &supplied).remove(0);
     let test = result.tests[0].test.clone();
     assert_eq!((test.pattern(), test.queue_depth()), (Some(&Pattern::Uniform), 8));

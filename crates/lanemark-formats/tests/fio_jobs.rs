@@ -2,8 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use lanemark_formats::fio::{self, Engine, FioJobs, Support, Surroundings};
-use lanemark_formats::{FormatErrors, Kept};
+use lanemark_formats::fio::{self, Engine, FioJobs, JobEnvironment, Support};
+use lanemark_formats::{FormatErrors, SupportLevel};
 use lanemark_schema::units::{Bytes, Duration, Ratio};
 use lanemark_schema::workload::{Load, Pattern, Process, Test, Tracked};
 use proptest::prelude::*;
@@ -15,7 +15,7 @@ fn read_with(text: &str, target: Option<Bytes>) -> Result<FioJobs, FormatErrors>
         "again.fio" => Ok("include again.fio\n".to_owned()),
         _ => Err("no such file".to_owned()),
     };
-    let around = Surroundings {
+    let around = JobEnvironment {
         file: "jobs.fio",
         target_size: target,
         environment: &environment,
@@ -138,8 +138,8 @@ fn every_refused_option_is_an_error_with_its_line_and_a_hint() {
 #[test]
 fn what_is_not_kept_is_told_with_its_line() {
     for (text, kept) in [
-        (include_str!("jobs/nearly.fio"), Kept::Nearly),
-        (include_str!("jobs/needless.fio"), Kept::Needless),
+        (include_str!("jobs/nearly.fio"), SupportLevel::Nearly),
+        (include_str!("jobs/needless.fio"), SupportLevel::Needless),
     ] {
         let jobs = read(text);
         for (index, line) in text.lines().enumerate() {

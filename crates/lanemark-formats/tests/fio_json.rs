@@ -1,7 +1,7 @@
 //! fio's JSON: what fio 3.33 wrote here is read, written again, and reads as the same.
 
 use lanemark_formats::FormatErrors;
-use lanemark_formats::fio_json::{self, Imported, Supplied};
+use lanemark_formats::fio_json::{self, Imported, SuppliedSettings};
 use lanemark_schema::result::{RunResult, Target, Warning};
 use lanemark_schema::units::{Bytes, Duration};
 use lanemark_schema::workload::Pattern;
@@ -31,7 +31,7 @@ fn import(files: &[(&str, &str)], span: Option<Bytes>) -> Result<Vec<Imported>, 
     for (file, text) in files {
         printed.extend(fio_json::read(text, file)?);
     }
-    fio_json::results(printed, &Supplied { span, ..Supplied::default() })
+    fio_json::results(printed, &SuppliedSettings { span, ..SuppliedSettings::default() })
 }
 
 fn read_any(text: &str) -> Result<Imported, FormatErrors> {

@@ -1,6 +1,6 @@
 //! Results of other programs: each figure has the unit of its program, and what a text does not state stays unknown.
 
-use lanemark_formats::fio_json::{Imported, Supplied};
+use lanemark_formats::fio_json::{Imported, SuppliedSettings};
 use lanemark_formats::foreign;
 use lanemark_schema::result::{
     Detail, LatencyHistogram, RunResult, Sample, Target, TestResult, Warning,
@@ -27,7 +27,7 @@ fn sample(name: &str) -> &'static str {
     SAMPLES.iter().find(|(own, _)| *own == name).unwrap().1
 }
 
-fn import(text: &str, supplied: &Supplied) -> Imported {
+fn import(text: &str, supplied: &SuppliedSettings) -> Imported {
     let runs = foreign::read(text, "it.txt").unwrap_or_else(|error| panic!("{error}"));
     let mut all = foreign::results(runs, supplied).unwrap_or_else(|error| panic!("{error}"));
     assert_eq!(all.len(), 1);
@@ -35,7 +35,7 @@ fn import(text: &str, supplied: &Supplied) -> Imported {
 }
 
 fn result(text: &str) -> RunResult {
-    import(text, &Supplied::default()).result
+    import(text, &SuppliedSettings::default()).result
 }
 
 fn test<'r>(result: &'r RunResult, name: &str) -> &'r TestResult {
@@ -107,7 +107,7 @@ fn old_versions_have_the_sizes_of_their_documentation() {
     assert_eq!(test(&result_6, "SEQ1M Q1T1 read").test.block, Bytes::mebi(1));
     let one = test(&result_6, "RND4K Q8T8 read");
     assert_eq!((one.test.threads, one.test.queue_depth(), one.iops.value), (8, 8, 50_000.0));
-    let imported = import(sample("crystaldiskmark-6.txt"), &Supplied::default());
+    let imported = import(sample("crystaldiskmark-6.txt"), &SuppliedSettings::default());
     assert!(
         imported.notes.iter().any(|note| note.contains("documentation")),
         "{:?}",
@@ -125,7 +125,7 @@ fn old_versions_have_the_sizes_of_their_documentation() {
 
 #[test]
 fn kdiskmarks_throughput_follows_from_its_requests() {
-    let imported = import(sample("kdiskmark-3.txt"), &Supplied::default());
+    let imported = import(sample("kdiskmark-3.txt"), &SuppliedSettings::default());
     let one = test(&imported.result, "SEQ1M Q8T1 read");
     assert_eq!(figures(one), (524_288_000.0, 500.0, 15_900.1));
     assert_eq!(
@@ -158,7 +158,7 @@ fn lanemarks_own_export_comes_back_and_a_simulation_does_not() {
 
 #[test]
 fn fios_normal_output_has_counts_percentiles_and_flushes() {
-    let imported = import(sample("fio-3.txt"), &Supplied::default());
+    let imported = import(sample("fio-3.txt"), &SuppliedSettings::default());
     let result = &imported.result;
     assert!(engine(result).starts_with("fio-3.33"), "{}", engine(result));
     let one = test(result, "reads");
@@ -213,7 +213,7 @@ fn repeated_figures_of_one_run_count_once_and_clones_are_added() {
     let text = sample("fio-3.txt");
     let (options, figures) = text.split_once("\nreads: (groupid").unwrap();
     let twice = format!("{options}\nreads: (groupid{figures}\nreads: (groupid{figures}");
-    let imported = import(&twice, &Supplied::default());
+    let imported = import(&twice, &SuppliedSettings::default());
     assert_eq!(imported.result.tests.len(), 2);
     assert_eq!(imported.result.tests[0].iops.value, 50_000.0);
     assert!(imported.notes.iter().any(|note| note.contains("status-interval")));
@@ -256,7 +256,7 @@ fn terse_output_states_neither_pattern_nor_depth() {
         assert_eq!((one.test.stated_queue_depth(), one.test.pattern()), (None, None));
         assert!(result.warnings.iter().any(|one| matches!(one, Warning::NotStated { .. })));
         // The user can supply them.
-        let supplied = Supplied {
+        let supplied = SuppliedSettings {
             span: Some(Bytes::mebi(4096)),
             pattern: Some(Pattern::Uniform),
             queue_depth: Some(4),
@@ -272,8 +272,8 @@ fn terse_output_states_neither_pattern_nor_depth() {
 
 #[test]
 fn diskspd_text_and_xml_state_the_same() {
-    let text = import(sample("diskspd.txt"), &Supplied::default());
-    let xml = import(sample("diskspd.xml"), &Supplied::default());
+    let text = import(sample("diskspd.txt"), &SuppliedSettings::default());
+    let xml = import(sample("diskspd.xml"), &SuppliedSettings::default());
     for imported in [&text, &xml] {
         let one = test(&imported.result, "RND8K Q8T4 R75W25");
         let (reads, writes) =
@@ -379,7 +379,7 @@ fn a_known_format_that_is_not_read_is_named_with_another_way() {
 /// Reads `text`, and checks what is accepted of it.
 fn survives(text: &str) {
     let Ok(runs) = foreign::read(text, "it") else { return };
-    let Ok(all) = foreign::results(runs, &Supplied::default()) else { return };
+    let Ok(all) = foreign::results(runs, &SuppliedSettings::default()) else { return };
     for one in all {
         one.result.check().unwrap();
         for test in &one.result.tests {

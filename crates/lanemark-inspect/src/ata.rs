@@ -13,7 +13,7 @@
 use lanemark_schema::result::{Identity, InspectedLink, PataLink, PciRole, SataLink};
 
 use crate::rate;
-use crate::sysfs::{Place, Sysfs};
+use crate::sysfs::{DevicePosition, Sysfs};
 use crate::value::line_rate;
 
 const WORDS: usize = 256;
@@ -25,7 +25,7 @@ struct Identify(Vec<u16>);
 /// drive's identity.
 pub(crate) fn link(
     sysfs: &Sysfs,
-    port: &Place,
+    port: &DevicePosition,
     host: Option<PciRole>,
     channel: &str,
     target: &str,

@@ -3,13 +3,13 @@
 use std::collections::BTreeMap;
 
 use lanemark_schema::result::{
-    BlockKind, HopPart, Identity, InspectedDevice, InspectedHop, InspectedPartition, InspectedWay,
+    BlockKind, HopPart, Identity, InspectedDevice, InspectedHop, InspectedPartition, InspectedPath,
     QueueLimits, WriteCache,
 };
 use lanemark_schema::units::Bytes;
 
 use crate::pci::PciFunctions;
-use crate::sysfs::{Place, Sysfs};
+use crate::sysfs::{DevicePosition, Sysfs};
 use crate::value::{
     chosen, flag, is_decimal, is_numbered, kibibytes, natural, node, number, sectors,
 };
@@ -20,14 +20,14 @@ use crate::{nvme, way};
 pub(crate) struct Block {
     /// Name of the device in the kernel.
     pub(crate) name: String,
-    pub(crate) place: Place,
+    pub(crate) place: DevicePosition,
 }
 
 /// Lists the block devices except partitions, in the order of their names. If two positions have one name, which occurs
 /// only in captures, the position in the device tree is used.
 pub(crate) fn list(sysfs: &Sysfs) -> Vec<Block> {
-    let mut places: BTreeMap<String, Place> = BTreeMap::new();
-    let mut add = |name: String, place: Place| {
+    let mut places: BTreeMap<String, DevicePosition> = BTreeMap::new();
+    let mut add = |name: String, place: DevicePosition| {
         let better = places
             .get(&name)
             .is_none_or(|known| !known.is_below("devices") && place.is_below("devices"));
@@ -114,16 +114,16 @@ pub(crate) fn read_partition(sysfs: &Sysfs, whole: &Block, name: &str) -> Option
     })
 }
 
-fn is_partition(sysfs: &Sysfs, place: &Place) -> bool {
+fn is_partition(sysfs: &Sysfs, place: &DevicePosition) -> bool {
     sysfs.place_in(place, "partition").is_some()
 }
 
 /// Returns whether a device is only a path to another one, as with NVMe over several controllers.
-fn is_hidden(sysfs: &Sysfs, place: &Place) -> bool {
+fn is_hidden(sysfs: &Sysfs, place: &DevicePosition) -> bool {
     sysfs.value(place, "hidden", flag) == Some(true)
 }
 
-fn partition(sysfs: &Sysfs, at: &Place) -> InspectedPartition {
+fn partition(sysfs: &Sysfs, at: &DevicePosition) -> InspectedPartition {
     InspectedPartition {
         name: at.name(),
         start: sysfs.value(at, "start", sectors),
@@ -174,7 +174,7 @@ fn leading_number(text: &str) -> Option<u32> {
     number(text.split_whitespace().next()?)
 }
 
-fn ways(sysfs: &Sysfs, functions: &PciFunctions, block: &Block) -> Vec<InspectedWay> {
+fn ways(sysfs: &Sysfs, functions: &PciFunctions, block: &Block) -> Vec<InspectedPath> {
     if let Some(namespace) = nvme::Namespace::parse(&block.name)
         && nvme::subsystem(&block.place).is_some()
     {
@@ -186,7 +186,7 @@ fn ways(sysfs: &Sysfs, functions: &PciFunctions, block: &Block) -> Vec<Inspected
                 let end = inner.or_else(|| sysfs.place_in(&path.controller, "transport"));
                 let mut hops = way::walk(sysfs, functions, &end?).hops;
                 tell_node(&mut hops, path.numa_node);
-                Some(InspectedWay { name: path.name, state: path.state, hops })
+                Some(InspectedPath { name: path.name, state: path.state, hops })
             })
             .collect();
     }
@@ -205,7 +205,7 @@ fn tell_node(hops: &mut [InspectedHop], numa_node: Option<u32>) {
 }
 
 /// Returns a device's identity: from its last hop if that has one, else from its own attributes.
-fn identity(sysfs: &Sysfs, at: &Place, ways: &[InspectedWay]) -> Identity {
+fn identity(sysfs: &Sysfs, at: &DevicePosition, ways: &[InspectedPath]) -> Identity {
     let last = ways.first().and_then(|way| way.hops.last()).map(|hop| &hop.part);
     if let Some(HopPart::ScsiDevice { identity, .. } | HopPart::NvmeController { identity, .. }) =
         last
@@ -224,7 +224,7 @@ fn identity(sysfs: &Sysfs, at: &Place, ways: &[InspectedWay]) -> Identity {
     }
 }
 
-fn queue(sysfs: &Sysfs, at: &Place) -> QueueLimits {
+fn queue(sysfs: &Sysfs, at: &DevicePosition) -> QueueLimits {
     let cache = |text: &str| match text {
         "write back" => Some(WriteCache::WriteBack),
         "write through" => Some(WriteCache::WriteThrough),

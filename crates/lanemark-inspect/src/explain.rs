@@ -26,8 +26,8 @@
 //! device is full.
 
 use lanemark_schema::result::{
-    Evidence, Explanation, HopCeiling, Inspection, Limit, LimitKind, MeasuredTarget, RunResult,
-    Sample, Sign, Target, TestResult, Verdict,
+    Evidence, EvidenceItem, Explanation, HopCeiling, Inspection, Limit, LimitKind, MeasuredTarget,
+    RunResult, Sample, Target, TestResult, Verdict,
 };
 
 use crate::ceiling::ceilings;
@@ -71,7 +71,7 @@ fn explanation(
     test: &TestResult,
     ceilings: Vec<HopCeiling>,
 ) -> Explanation {
-    let seen = Seen::of(target, test, &ceilings);
+    let seen = TestEvidence::of(target, test, &ceilings);
     Explanation {
         verdict: seen.verdict(),
         evidence: seen.signs(),
@@ -83,7 +83,7 @@ fn explanation(
 
 /// The destination of a test's requests.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-enum Kind {
+enum RequestDestination {
     /// No device: the null engine, or memory.
     #[default]
     NoDevice,
@@ -95,8 +95,8 @@ enum Kind {
 
 /// The evidence about a test, averaged over its repeats.
 #[derive(Debug, Default)]
-struct Seen {
-    kind: Kind,
+struct TestEvidence {
+    kind: RequestDestination,
     narrowest: Option<usize>,
     link: String,
     /// Throughput as a share of the bottleneck link's maximum ceiling and of its minimum ceiling.
@@ -115,7 +115,7 @@ struct Seen {
     deeper_crowded: bool,
 }
 
-impl Seen {
+impl TestEvidence {
     fn of(target: &MeasuredTarget, test: &TestResult, ceilings: &[HopCeiling]) -> Self {
         let narrowest = (0..ceilings.len()).min_by_key(|&place| ceilings[place].bound());
         let throughput = test.throughput_bytes_per_second.value;
@@ -177,7 +177,7 @@ impl Seen {
         if self.limit.as_ref().is_some_and(Limit::is_met) {
             return Verdict::HeldBack;
         }
-        let to_device = self.kind != Kind::NoDevice;
+        let to_device = self.kind != RequestDestination::NoDevice;
         let full = LINK_FULL..=LINK_MOST;
         if to_device && self.ceiling_share.is_some_and(|(share, _)| full.contains(&share)) {
             return Verdict::LinkBound;
@@ -197,7 +197,7 @@ impl Seen {
             let too_long_for_a_crowd = !self.waits() && not_ours - device >= CROWD_MOST_NS;
             device < AT_DEVICE * not_ours && (!crowded || too_long_for_a_crowd)
         });
-        if self.kind == Kind::File && elsewhere && device_full == Some(false) {
+        if self.kind == RequestDestination::File && elsewhere && device_full == Some(false) {
             return Verdict::FileSystemBound;
         }
         if probe_crowded {
@@ -231,39 +231,43 @@ impl Seen {
         self.waits() || self.machine.is_some_and(|machine| are_crowded(machine, self.others))
     }
 
-    fn signs(&self) -> Vec<Sign> {
+    fn signs(&self) -> Vec<EvidenceItem> {
         let mut signs = vec![match self.ceiling_share {
-            Some((share, most)) => Sign::CeilingShare {
+            Some((share, most)) => EvidenceItem::CeilingShare {
                 link: self.link.clone(),
                 share,
                 share_most: Some(most).filter(|&most| most != share),
             },
-            None => Sign::NoCeiling,
+            None => EvidenceItem::NoCeiling,
         }];
-        if self.kind == Kind::NoDevice {
-            signs.push(Sign::NoDevice);
+        if self.kind == RequestDestination::NoDevice {
+            signs.push(EvidenceItem::NoDevice);
         }
         signs.extend(self.limit.clone().map(|Limit { text: limit, kind, share }| match kind {
-            LimitKind::Device => Sign::DeviceLimit { limit, share },
-            LimitKind::Processor => Sign::Quota { limit, share },
+            LimitKind::Device => EvidenceItem::DeviceLimit { limit, share },
+            LimitKind::Processor => EvidenceItem::Quota { limit, share },
         }));
-        signs.extend(self.thread_busy.map(|share| Sign::ThreadBusy { share }));
-        signs.extend(self.core_wait.map(|share| Sign::CoreWait { share }));
-        signs.extend(self.machine.map(|(used, cores)| Sign::MachineBusy { used, cores }));
+        signs.extend(self.thread_busy.map(|share| EvidenceItem::ThreadBusy { share }));
+        signs.extend(self.core_wait.map(|share| EvidenceItem::CoreWait { share }));
+        signs.extend(self.machine.map(|(used, cores)| EvidenceItem::MachineBusy { used, cores }));
         let others = self.others.zip(self.machine);
-        signs.extend(others.map(|((used, _), (_, cores))| Sign::OthersBusy { used, cores }));
+        signs
+            .extend(others.map(|((used, _), (_, cores))| EvidenceItem::OthersBusy { used, cores }));
         let device = self.device.clone();
-        signs.extend(device.map(|(device, share)| Sign::DeviceBusy { device, share }));
+        signs.extend(device.map(|(device, share)| EvidenceItem::DeviceBusy { device, share }));
         let times = self.times;
         signs.extend(
-            times.map(|(device_ns, request_ns, _)| Sign::DeviceTime { device_ns, request_ns }),
+            times.map(|(device_ns, request_ns, _)| EvidenceItem::DeviceTime {
+                device_ns,
+                request_ns,
+            }),
         );
         signs.push(match self.deeper {
-            Some((queue_depth, gain)) => Sign::DeeperQueue { queue_depth, gain },
-            None => Sign::NoQueueProbe,
+            Some((queue_depth, gain)) => EvidenceItem::DeeperQueue { queue_depth, gain },
+            None => EvidenceItem::NoQueueProbe,
         });
         if self.verdict() == Verdict::Undecided && (self.is_crowded() || self.deeper_crowded) {
-            signs.push(Sign::Crowded);
+            signs.push(EvidenceItem::Crowded);
         }
         signs
     }
@@ -276,7 +280,7 @@ fn are_crowded((used, cores): (f64, u32), others: Option<(f64, f64)>) -> bool {
 }
 
 /// Returns the destination of a test's requests, by the target and by the bytes that its device moved.
-fn kind(target: &MeasuredTarget, samples: &[Sample]) -> Kind {
+fn kind(target: &MeasuredTarget, samples: &[Sample]) -> RequestDestination {
     let answered_before = samples.iter().any(|sample| {
         let device = sample.evidence.as_ref().and_then(|evidence| evidence.device.as_ref());
         device.is_some_and(|device| {
@@ -285,10 +289,10 @@ fn kind(target: &MeasuredTarget, samples: &[Sample]) -> Kind {
         })
     });
     match (target.engine.as_str(), target.direct, target.device) {
-        ("null", ..) | (_, Some(false), _) => Kind::NoDevice,
-        _ if answered_before => Kind::NoDevice,
-        (.., true) => Kind::Device,
-        (.., false) => Kind::File,
+        ("null", ..) | (_, Some(false), _) => RequestDestination::NoDevice,
+        _ if answered_before => RequestDestination::NoDevice,
+        (.., true) => RequestDestination::Device,
+        (.., false) => RequestDestination::File,
     }
 }
 

@@ -3,9 +3,9 @@
 use super::*;
 
 /// A device that is busy all the time, with all other evidence far from its limit, and no gain from a deeper queue.
-fn drive() -> Seen {
-    Seen {
-        kind: Kind::File,
+fn drive() -> TestEvidence {
+    TestEvidence {
+        kind: RequestDestination::File,
         ceiling_share: Some((0.5, 0.5)),
         thread_busy: Some(0.3),
         core_wait: Some(0.01),
@@ -14,7 +14,7 @@ fn drive() -> Seen {
         device: Some(("sda".to_owned(), 0.99)),
         times: Some((90_000.0, 100_000.0, 5_000.0)),
         deeper: Some((32, 1.01)),
-        ..Seen::default()
+        ..TestEvidence::default()
     }
 }
 
@@ -22,7 +22,7 @@ fn limit(kind: LimitKind, share: f64) -> Option<Limit> {
     Some(Limit { text: "a limit".to_owned(), kind, share })
 }
 
-fn is(verdict: Verdict, cases: &[fn(&mut Seen)]) {
+fn is(verdict: Verdict, cases: &[fn(&mut TestEvidence)]) {
     for (number, spoil) in cases.iter().enumerate() {
         let mut seen = drive();
         spoil(&mut seen);
@@ -30,12 +30,12 @@ fn is(verdict: Verdict, cases: &[fn(&mut Seen)]) {
     }
 }
 
-fn slow_file_system(seen: &mut Seen) {
+fn slow_file_system(seen: &mut TestEvidence) {
     seen.device = Some(("sda".to_owned(), 0.4));
     seen.times = Some((20_000.0, 100_000.0, 5_000.0));
 }
 
-fn crowd(seen: &mut Seen) {
+fn crowd(seen: &mut TestEvidence) {
     (seen.machine, seen.others) = (Some((3.99, 4)), Some((3.5, 0.25)));
 }
 
@@ -143,17 +143,18 @@ fn a_limit_that_is_met_comes_before_all_else() {
 
 #[test]
 fn others_on_the_processors_take_away_what_they_could_explain() {
-    let crowd = |seen: &mut Seen| {
+    let crowd = |seen: &mut TestEvidence| {
         (seen.machine, seen.others) = (Some((3.9, 4)), Some((3.1, 0.25)));
     };
-    for spoil in [(|_| ()) as fn(&mut Seen), slow_file_system, |seen| seen.deeper = Some((1, 1.9))]
+    for spoil in
+        [(|_| ()) as fn(&mut TestEvidence), slow_file_system, |seen| seen.deeper = Some((1, 1.9))]
     {
         let mut seen = drive();
         spoil(&mut seen);
         assert_ne!(seen.verdict(), Verdict::Undecided);
         crowd(&mut seen);
         assert_eq!(seen.verdict(), Verdict::Undecided);
-        assert!(seen.signs().contains(&Sign::Crowded));
+        assert!(seen.signs().contains(&EvidenceItem::Crowded));
         let mut seen = drive();
         spoil(&mut seen);
         seen.core_wait = Some(0.4);
@@ -164,10 +165,10 @@ fn others_on_the_processors_take_away_what_they_could_explain() {
         let told_by_times = seen.verdict() == Verdict::FileSystemBound;
         seen.deeper_crowded = true;
         assert_eq!(seen.verdict() == Verdict::Undecided, !told_by_times);
-        assert_eq!(seen.signs().contains(&Sign::Crowded), !told_by_times);
+        assert_eq!(seen.signs().contains(&EvidenceItem::Crowded), !told_by_times);
     }
     // The evidence that they cannot explain remains: the program's own core, a full link, a limit.
-    let own: [(fn(&mut Seen), Verdict); 3] = [
+    let own: [(fn(&mut TestEvidence), Verdict); 3] = [
         (|seen| seen.thread_busy = Some(0.97), Verdict::CpuBound),
         (|seen| seen.ceiling_share = Some((0.95, 0.95)), Verdict::LinkBound),
         (|seen| seen.limit = limit(LimitKind::Device, 1.0), Verdict::HeldBack),
@@ -187,14 +188,16 @@ fn a_rule_applies_to_targets_of_its_kind_alone() {
         &[
             |seen| {
                 slow_file_system(seen);
-                seen.kind = Kind::Device;
+                seen.kind = RequestDestination::Device;
             },
             |seen| {
                 slow_file_system(seen);
-                seen.kind = Kind::NoDevice;
+                seen.kind = RequestDestination::NoDevice;
             },
-            |seen| seen.kind = Kind::NoDevice,
-            |seen| (seen.kind, seen.ceiling_share) = (Kind::NoDevice, Some((0.97, 0.97))),
+            |seen| seen.kind = RequestDestination::NoDevice,
+            |seen| {
+                (seen.kind, seen.ceiling_share) = (RequestDestination::NoDevice, Some((0.97, 0.97)))
+            },
         ],
     );
 }
@@ -212,7 +215,10 @@ fn no_verdict_rests_on_a_ceiling_that_is_not_known() {
 
 #[test]
 fn what_is_missing_is_said() {
-    let signs = Seen::default().signs();
-    assert_eq!(signs, [Sign::NoCeiling, Sign::NoDevice, Sign::NoQueueProbe]);
+    let signs = TestEvidence::default().signs();
+    assert_eq!(
+        signs,
+        [EvidenceItem::NoCeiling, EvidenceItem::NoDevice, EvidenceItem::NoQueueProbe]
+    );
     assert_eq!(drive().signs().len(), 8);
 }

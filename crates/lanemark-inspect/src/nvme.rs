@@ -6,7 +6,7 @@
 
 use lanemark_schema::result::{HopPart, Identity};
 
-use crate::sysfs::{Place, Sysfs};
+use crate::sysfs::{DevicePosition, Sysfs};
 use crate::value::{is_decimal, is_numbered, node, number};
 
 /// A namespace by name.
@@ -19,7 +19,7 @@ pub(crate) struct Namespace<'a> {
 
 /// A path of a namespace: its controller, its name if it has one, and its state.
 pub(crate) struct Path {
-    pub(crate) controller: Place,
+    pub(crate) controller: DevicePosition,
     pub(crate) name: Option<String>,
     pub(crate) state: Option<String>,
     /// The NUMA node of the path.
@@ -40,14 +40,14 @@ pub(crate) fn is_controller(name: &str) -> bool {
 }
 
 /// Returns the subsystem of the multipath namespace at `at`.
-pub(crate) fn subsystem(at: &Place) -> Option<String> {
+pub(crate) fn subsystem(at: &DevicePosition) -> Option<String> {
     let parent = at.parent().name();
     is_numbered(&parent, "nvme-subsys").then_some(parent)
 }
 
 /// Returns the namespaces below controllers and subsystems. The kernel lists them among block devices too; captures of
 /// NVMe devices only may not.
-pub(crate) fn namespaces(sysfs: &Sysfs) -> Vec<Place> {
+pub(crate) fn namespaces(sysfs: &Sysfs) -> Vec<DevicePosition> {
     let mut found = Vec::new();
     for folder in ["class/nvme-subsystem", "class/nvme"] {
         let Some(folder) = sysfs.place(folder) else { continue };
@@ -62,16 +62,16 @@ pub(crate) fn namespaces(sysfs: &Sysfs) -> Vec<Place> {
 }
 
 /// Returns the paths of the `namespace` at `at` through the controllers of its subsystem.
-pub(crate) fn paths(sysfs: &Sysfs, at: &Place, namespace: &Namespace<'_>) -> Vec<Path> {
+pub(crate) fn paths(sysfs: &Sysfs, at: &DevicePosition, namespace: &Namespace<'_>) -> Vec<Path> {
     let folder = at.parent();
-    let controllers: Vec<Place> = sysfs
+    let controllers: Vec<DevicePosition> = sysfs
         .names(&folder)
         .into_iter()
         .filter_map(|name| name.into_string().ok())
         .filter(|name| is_controller(name))
         .filter_map(|name| sysfs.place_in(&folder, name))
         .collect();
-    let path = |controller: &Place| {
+    let path = |controller: &DevicePosition| {
         let own = controller.name();
         let name = format!(
             "nvme{}c{}n{}",
@@ -94,7 +94,7 @@ pub(crate) fn paths(sysfs: &Sysfs, at: &Place, namespace: &Namespace<'_>) -> Vec
 }
 
 /// Returns the controller at `at` as a hop.
-pub(crate) fn controller(sysfs: &Sysfs, at: &Place) -> HopPart {
+pub(crate) fn controller(sysfs: &Sysfs, at: &DevicePosition) -> HopPart {
     let transport = sysfs.text(at, "transport");
     let fabric = transport.as_deref().is_some_and(|transport| transport != "pcie");
     HopPart::NvmeController {

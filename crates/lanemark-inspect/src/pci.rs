@@ -13,7 +13,7 @@ use lanemark_schema::units::Bytes;
 
 use crate::pcie_config::{PcieConfig, UNPRIVILEGED};
 use crate::rate;
-use crate::sysfs::{Place, Sysfs};
+use crate::sysfs::{DevicePosition, Sysfs};
 use crate::value::{
     hexadecimal, is_numbered, is_pci_address, pcie_generation, pcie_lanes, pcie_rate,
 };
@@ -42,11 +42,11 @@ pub(crate) struct PciFunction {
 
 /// A cache of functions, so that a function above many devices is read once.
 #[derive(Debug, Default)]
-pub(crate) struct PciFunctions(RefCell<BTreeMap<Place, Rc<PciFunction>>>);
+pub(crate) struct PciFunctions(RefCell<BTreeMap<DevicePosition, Rc<PciFunction>>>);
 
 impl PciFunctions {
     /// Returns the function at `place`.
-    pub(crate) fn at(&self, sysfs: &Sysfs, place: &Place) -> Rc<PciFunction> {
+    pub(crate) fn at(&self, sysfs: &Sysfs, place: &DevicePosition) -> Rc<PciFunction> {
         if let Some(known) = self.0.borrow().get(place) {
             return Rc::clone(known);
         }
@@ -57,7 +57,7 @@ impl PciFunctions {
 }
 
 impl PciFunction {
-    fn read(sysfs: &Sysfs, at: &Place) -> Self {
+    fn read(sysfs: &Sysfs, at: &DevicePosition) -> Self {
         let word =
             |name| sysfs.value(at, name, hexadecimal).and_then(|value| u16::try_from(value).ok());
         let speed = |name| sysfs.value(at, name, pcie_generation).flatten();
@@ -188,7 +188,7 @@ fn class_before(next: &str, driver: Option<&str>) -> u32 {
 }
 
 /// Returns whether a function's address is one that Intel assigns to functions of a chipset.
-fn is_in_chipset(sysfs: &Sysfs, at: &Place) -> bool {
+fn is_in_chipset(sysfs: &Sysfs, at: &DevicePosition) -> bool {
     let name = at.name();
     let Some((domain, address)) = name.split_once(':') else { return false };
     let device = address.strip_prefix("00:").and_then(|rest| rest.split('.').next());

@@ -8,7 +8,7 @@
 use lanemark_schema::result::PcieRate;
 use lanemark_schema::units::{BitsPerSecond, Bytes, BytesPerSecond};
 use lanemark_sim::link::{
-    LinkLaw, Pcie, PcieGeneration, Phase, Place, Sas, SasRate, Sata, SataCommands, SataRate,
+    BurstPosition, LinkLaw, Pcie, PcieGeneration, Phase, Sas, SasRate, Sata, SataCommands, SataRate,
 };
 
 /// The line rate and the usable rate of a link.
@@ -39,7 +39,7 @@ pub(crate) fn sata(bits_per_second: u64) -> Rates {
     let Some(rate) = SataRate::new(BitsPerSecond(bits_per_second)) else { return (None, None) };
     let law = LinkLaw::Sata(Sata::new(rate, SataCommands::Queued));
     let line = law.rate();
-    let whole = Place { first: true, last: true };
+    let whole = BurstPosition { first: true, last: true };
     (Some(line), Some(LONG / law.cost(Phase::ToHost(LONG, whole)).to_host))
 }
 

@@ -6,21 +6,22 @@
 use lanemark_schema::result::{Identity, SasLink};
 
 use crate::rate;
-use crate::sysfs::{Place, Sysfs};
+use crate::sysfs::{DevicePosition, Sysfs};
 use crate::value::{line_rate, number};
 
 /// A bound above the number of phys of any port.
 const PHYS_MAX: usize = 256;
 
 /// Returns the link of the port at `port`.
-pub(crate) fn link(sysfs: &Sysfs, port: &Place) -> Option<SasLink> {
+pub(crate) fn link(sysfs: &Sysfs, port: &DevicePosition) -> Option<SasLink> {
     let phys: Vec<String> = sysfs
         .names_in(port, ".")
         .into_iter()
         .filter(|name| name.starts_with("phy-"))
         .take(PHYS_MAX)
         .collect();
-    let attributes: Vec<Place> = phys.iter().filter_map(|name| phy(sysfs, port, name)).collect();
+    let attributes: Vec<DevicePosition> =
+        phys.iter().filter_map(|name| phy(sysfs, port, name)).collect();
     let speeds = |name: &str| -> Vec<Option<u64>> {
         attributes.iter().map(|at| sysfs.value(at, name, line_rate).flatten()).collect()
     };
@@ -56,14 +57,14 @@ pub(crate) fn link(sysfs: &Sysfs, port: &Place) -> Option<SasLink> {
 }
 
 /// Finds the attributes of the phy `name` of `port`.
-fn phy(sysfs: &Sysfs, port: &Place, name: &str) -> Option<Place> {
+fn phy(sysfs: &Sysfs, port: &DevicePosition, name: &str) -> Option<DevicePosition> {
     sysfs
         .place_in(port, format!("{name}/sas_phy/{name}"))
         .or_else(|| sysfs.place(format!("class/sas_phy/{name}")))
 }
 
 /// Reads the identity of the expander at `at`.
-pub(crate) fn expander(sysfs: &Sysfs, at: &Place) -> Identity {
+pub(crate) fn expander(sysfs: &Sysfs, at: &DevicePosition) -> Identity {
     let name = at.name();
     let inside = sysfs.place_in(at, format!("sas_expander/{name}"));
     let place = inside.or_else(|| sysfs.place(format!("class/sas_expander/{name}")));
@@ -77,7 +78,7 @@ pub(crate) fn expander(sysfs: &Sysfs, at: &Place) -> Identity {
 }
 
 /// Returns the address of the end device at `at`.
-pub(crate) fn address(sysfs: &Sysfs, at: &Place) -> Option<String> {
+pub(crate) fn address(sysfs: &Sysfs, at: &DevicePosition) -> Option<String> {
     let name = at.name();
     let inside = sysfs.place_in(at, format!("sas_device/{name}"));
     let place = inside.or_else(|| sysfs.place(format!("class/sas_device/{name}")))?;

@@ -2,7 +2,7 @@
 
 use lanemark_schema::result::Identity;
 
-use crate::sysfs::{Place, Sysfs};
+use crate::sysfs::{DevicePosition, Sysfs};
 use crate::value::is_decimal;
 
 /// Parses the host, channel, target and unit of `0:0:3:0`.
@@ -13,7 +13,7 @@ pub(crate) fn address(name: &str) -> Option<[&str; 4]> {
 }
 
 /// Reads the identity of the device at `at`. The kernel cuts the models of ATA drives to 16 characters here.
-pub(crate) fn identity(sysfs: &Sysfs, at: &Place) -> Identity {
+pub(crate) fn identity(sysfs: &Sysfs, at: &DevicePosition) -> Identity {
     Identity {
         vendor: sysfs.text(at, "vendor"),
         model: sysfs.text(at, "model"),
@@ -23,7 +23,7 @@ pub(crate) fn identity(sysfs: &Sysfs, at: &Place) -> Identity {
 }
 
 /// Returns the serial number of page 80h: a header of four bytes, then text.
-fn serial(sysfs: &Sysfs, at: &Place) -> Option<String> {
+fn serial(sysfs: &Sysfs, at: &DevicePosition) -> Option<String> {
     let page = sysfs.bytes(at, "vpd_pg80")?;
     let text = std::str::from_utf8(page.get(4..)?).ok()?;
     let text = text.trim_matches(|c: char| c.is_whitespace() || c == '\0');

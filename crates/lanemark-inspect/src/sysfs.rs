@@ -49,9 +49,9 @@ pub struct Sysfs {
 
 /// A position in the tree without links, relative to its root.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct Place(PathBuf);
+pub(crate) struct DevicePosition(PathBuf);
 
-impl Place {
+impl DevicePosition {
     /// Returns the last component as text.
     pub(crate) fn name(&self) -> String {
         self.0.file_name().unwrap_or_default().to_string_lossy().into_owned()
@@ -179,17 +179,21 @@ impl Sysfs {
     }
 
     /// Returns the position that `path` leads to, if it exists.
-    pub(crate) fn place(&self, path: impl AsRef<Path>) -> Option<Place> {
+    pub(crate) fn place(&self, path: impl AsRef<Path>) -> Option<DevicePosition> {
         self.told(path.as_ref(), self.resolve(Path::new(""), path.as_ref()))
     }
 
     /// Returns the position that `path` leads to from `at`, if it exists.
-    pub(crate) fn place_in(&self, at: &Place, path: impl AsRef<Path>) -> Option<Place> {
+    pub(crate) fn place_in(
+        &self,
+        at: &DevicePosition,
+        path: impl AsRef<Path>,
+    ) -> Option<DevicePosition> {
         self.told(&at.0.join(path.as_ref()), self.resolve(&at.0, path.as_ref()))
     }
 
     /// Returns the text of a file without surrounding white space; `None` if no text remains.
-    pub(crate) fn text(&self, at: &Place, path: &str) -> Option<String> {
+    pub(crate) fn text(&self, at: &DevicePosition, path: &str) -> Option<String> {
         let (bytes, path) = self.read(at, path)?;
         match String::from_utf8(bytes) {
             Ok(text) => {
@@ -206,7 +210,7 @@ impl Sysfs {
     /// Reads a file's text with `parse`; text that cannot be parsed is recorded.
     pub(crate) fn value<T>(
         &self,
-        at: &Place,
+        at: &DevicePosition,
         path: &str,
         parse: impl FnOnce(&str) -> Option<T>,
     ) -> Option<T> {
@@ -219,24 +223,24 @@ impl Sysfs {
         value
     }
 
-    pub(crate) fn bytes(&self, at: &Place, path: &str) -> Option<Vec<u8>> {
+    pub(crate) fn bytes(&self, at: &DevicePosition, path: &str) -> Option<Vec<u8>> {
         Some(self.read(at, path)?.0)
     }
 
     /// Records that a file was read only in part.
-    pub(crate) fn partly(&self, at: &Place, path: &str, bytes: usize) {
+    pub(crate) fn partly(&self, at: &DevicePosition, path: &str, bytes: usize) {
         self.note(&at.0.join(path), UnreadReason::Partly { bytes: bytes as u64 });
     }
 
     /// Returns the last name of a link's target, such as `nvme` for a `driver`. The target need not exist.
-    pub(crate) fn link_name(&self, at: &Place, link: &str) -> Option<String> {
+    pub(crate) fn link_name(&self, at: &DevicePosition, link: &str) -> Option<String> {
         self.see(&at.0.join(link));
         let target = fs::read_link(self.root.join(&at.0).join(link)).ok()?;
         Some(target.file_name()?.to_string_lossy().into_owned())
     }
 
     /// Returns the names in a folder in natural order; the list is empty if the folder does not exist.
-    pub(crate) fn names(&self, at: &Place) -> Vec<OsString> {
+    pub(crate) fn names(&self, at: &DevicePosition) -> Vec<OsString> {
         let folder = match fs::read_dir(self.root.join(&at.0)) {
             Ok(folder) => folder,
             Err(error) => {
@@ -266,12 +270,12 @@ impl Sysfs {
     }
 
     /// Returns the names in the folder at `path` below `at` that are valid text.
-    pub(crate) fn names_in(&self, at: &Place, path: &str) -> Vec<String> {
+    pub(crate) fn names_in(&self, at: &DevicePosition, path: &str) -> Vec<String> {
         let names = self.place_in(at, path).map(|place| self.names(&place)).unwrap_or_default();
         names.into_iter().filter_map(|name| name.into_string().ok()).collect()
     }
 
-    fn read(&self, at: &Place, path: &str) -> Option<(Vec<u8>, PathBuf)> {
+    fn read(&self, at: &DevicePosition, path: &str) -> Option<(Vec<u8>, PathBuf)> {
         let place = self.place_in(at, path)?;
         match read_bounded(&self.root.join(&place.0)) {
             Ok(bytes) if bytes.len() as u64 > READ_MAX => {
@@ -297,7 +301,7 @@ impl Sysfs {
 
     /// Walks `path` from `from`, a position without links, to a position without links. Returns `None` if the path does
     /// not exist.
-    fn resolve(&self, from: &Path, path: &Path) -> Result<Option<Place>, UnreadReason> {
+    fn resolve(&self, from: &Path, path: &Path) -> Result<Option<DevicePosition>, UnreadReason> {
         let mut at = from.to_owned();
         let mut pending: VecDeque<OsString> = components(path);
         let (mut links, mut steps) = (0, 0);
@@ -345,10 +349,14 @@ impl Sysfs {
                 pending = ahead;
             }
         }
-        Ok(Some(Place(at)))
+        Ok(Some(DevicePosition(at)))
     }
 
-    fn told(&self, path: &Path, found: Result<Option<Place>, UnreadReason>) -> Option<Place> {
+    fn told(
+        &self,
+        path: &Path,
+        found: Result<Option<DevicePosition>, UnreadReason>,
+    ) -> Option<DevicePosition> {
         found.unwrap_or_else(|reason| {
             self.note(path, reason);
             None

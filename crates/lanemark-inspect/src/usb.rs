@@ -6,7 +6,7 @@
 use lanemark_schema::result::{HopPart, Identity, UsbLink};
 
 use crate::rate;
-use crate::sysfs::{Place, Sysfs};
+use crate::sysfs::{DevicePosition, Sysfs};
 use crate::value::{is_decimal, usb_rate};
 
 /// The class of hubs.
@@ -26,7 +26,11 @@ pub(crate) fn is_interface(name: &str) -> bool {
 }
 
 /// Returns the hub or device at `at` as a hop, with the driver of the interface on the path.
-pub(crate) fn part(sysfs: &Sysfs, at: &Place, interface: Option<&Place>) -> HopPart {
+pub(crate) fn part(
+    sysfs: &Sysfs,
+    at: &DevicePosition,
+    interface: Option<&DevicePosition>,
+) -> HopPart {
     HopPart::Usb {
         hub: sysfs.text(at, "bDeviceClass").as_deref() == Some(HUB),
         identity: Identity {
@@ -40,7 +44,7 @@ pub(crate) fn part(sysfs: &Sysfs, at: &Place, interface: Option<&Place>) -> HopP
 }
 
 /// Reads the link that leads to the device.
-pub(crate) fn link(sysfs: &Sysfs, at: &Place) -> Option<UsbLink> {
+pub(crate) fn link(sysfs: &Sysfs, at: &DevicePosition) -> Option<UsbLink> {
     let bits_per_second = sysfs.value(at, "speed", usb_rate)?;
     Some(UsbLink { bits_per_second: Some(bits_per_second), line: Some(rate::usb(bits_per_second)) })
 }

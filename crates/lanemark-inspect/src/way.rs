@@ -7,11 +7,11 @@
 use std::rc::Rc;
 
 use lanemark_schema::result::{
-    HopPart, Identity, InspectedHop, InspectedLink, InspectedWay, PciRole,
+    HopPart, Identity, InspectedHop, InspectedLink, InspectedPath, PciRole,
 };
 
 use crate::pci::{PciFunction, PciFunctions};
-use crate::sysfs::{Place, Sysfs};
+use crate::sysfs::{DevicePosition, Sysfs};
 use crate::value::{is_numbered, is_pci_address, node};
 use crate::{ata, nvme, sas, scsi, usb};
 
@@ -19,7 +19,7 @@ use crate::{ata, nvme, sas, scsi, usb};
 const HOPS_MAX: usize = 64;
 
 /// The kind of a component of a path in the device tree, by its name.
-enum Part {
+enum ComponentKind {
     Pci,
     AtaPort,
     ScsiHost,
@@ -36,21 +36,25 @@ enum Part {
 }
 
 /// A path under construction.
-struct Walk<'a> {
+struct PathWalk<'a> {
     sysfs: &'a Sysfs,
     functions: &'a PciFunctions,
     hops: Vec<InspectedHop>,
     /// The PCI function last passed, with its role.
     pci: Option<(Rc<PciFunction>, PciRole)>,
     /// The ATA or SAS port of the next device.
-    port: Option<(Place, Part)>,
+    port: Option<(DevicePosition, ComponentKind)>,
     sas_address: Option<String>,
 }
 
 /// Returns the path to the device at `place`, without a name or state.
-pub(crate) fn walk(sysfs: &Sysfs, functions: &PciFunctions, place: &Place) -> InspectedWay {
+pub(crate) fn walk(
+    sysfs: &Sysfs,
+    functions: &PciFunctions,
+    place: &DevicePosition,
+) -> InspectedPath {
     let hops = Vec::new();
-    let mut walk = Walk { sysfs, functions, hops, pci: None, port: None, sas_address: None };
+    let mut walk = PathWalk { sysfs, functions, hops, pci: None, port: None, sas_address: None };
     let steps = place.steps();
     for (index, step) in steps.iter().enumerate().take(steps.len().saturating_sub(1)) {
         if walk.hops.len() == HOPS_MAX {
@@ -58,19 +62,19 @@ pub(crate) fn walk(sysfs: &Sysfs, functions: &PciFunctions, place: &Place) -> In
         }
         walk.step(step, steps.get(index + 1));
     }
-    InspectedWay { name: None, state: None, hops: walk.hops }
+    InspectedPath { name: None, state: None, hops: walk.hops }
 }
 
-impl Walk<'_> {
-    fn step(&mut self, at: &Place, next: Option<&Place>) {
+impl PathWalk<'_> {
+    fn step(&mut self, at: &DevicePosition, next: Option<&DevicePosition>) {
         let sysfs = self.sysfs;
         match classify(at) {
-            Part::Pci => self.pci(at, &next.map(Place::name).unwrap_or_default()),
-            part @ Part::AtaPort => {
+            ComponentKind::Pci => self.pci(at, &next.map(DevicePosition::name).unwrap_or_default()),
+            part @ ComponentKind::AtaPort => {
                 self.push(at, HopPart::AtaPort, None);
                 self.port = Some((at.clone(), part));
             }
-            Part::ScsiHost => {
+            ComponentKind::ScsiHost => {
                 if self.hops.is_empty() {
                     let driver = sysfs
                         .text(at, &format!("scsi_host/{}/proc_name", at.name()))
@@ -78,31 +82,31 @@ impl Walk<'_> {
                     self.push(at, HopPart::ScsiHost { driver }, None);
                 }
             }
-            part @ Part::SasPort => self.port = Some((at.clone(), part)),
-            Part::SasExpander => {
+            part @ ComponentKind::SasPort => self.port = Some((at.clone(), part)),
+            ComponentKind::SasExpander => {
                 let link = self.sas_link();
                 self.push(at, HopPart::SasExpander { identity: sas::expander(sysfs, at) }, link);
             }
-            Part::SasEndDevice => self.sas_address = sas::address(sysfs, at),
-            Part::ScsiDevice => self.scsi(at),
-            Part::NvmeController => {
+            ComponentKind::SasEndDevice => self.sas_address = sas::address(sysfs, at),
+            ComponentKind::ScsiDevice => self.scsi(at),
+            ComponentKind::NvmeController => {
                 self.push(at, nvme::controller(sysfs, at), None);
             }
-            Part::UsbDevice => {
+            ComponentKind::UsbDevice => {
                 let interface = next.filter(|next| usb::is_interface(&next.name()));
                 let link = usb::link(sysfs, at).map(InspectedLink::Usb);
                 self.push(at, usb::part(sysfs, at, interface), link);
             }
-            Part::Virtio => {
+            ComponentKind::Virtio => {
                 let driver = sysfs.link_name(at, "driver");
                 self.push(at, HopPart::Virtio { driver }, None);
             }
-            Part::Within => {}
-            Part::Unknown => self.unknown(at),
+            ComponentKind::Within => {}
+            ComponentKind::Unknown => self.unknown(at),
         }
     }
 
-    fn pci(&mut self, at: &Place, next: &str) {
+    fn pci(&mut self, at: &DevicePosition, next: &str) {
         let function = self.functions.at(self.sysfs, at);
         let above = self.pci.as_ref().map(|(_, role)| *role);
         let role = function.role(above, next);
@@ -118,7 +122,7 @@ impl Walk<'_> {
         self.pci = Some((function, role));
     }
 
-    fn scsi(&mut self, at: &Place) {
+    fn scsi(&mut self, at: &DevicePosition) {
         // The identity of a device behind a USB bridge or virtio comes from the block device itself.
         if matches!(self.hops.last().map(|hop| &hop.part), Some(HopPart::Usb { .. })) {
             return;
@@ -126,7 +130,7 @@ impl Walk<'_> {
         let name = at.name();
         let mut identity = scsi::identity(self.sysfs, at);
         let link = match (&self.port, scsi::address(&name)) {
-            (Some((port, Part::AtaPort)), Some([_, channel, target, _])) => {
+            (Some((port, ComponentKind::AtaPort)), Some([_, channel, target, _])) => {
                 let host = self.pci.as_ref().map(|(_, role)| *role);
                 let (link, drive) = ata::link(self.sysfs, port, host, channel, target);
                 identity = whole(identity, drive);
@@ -141,13 +145,15 @@ impl Walk<'_> {
 
     fn sas_link(&mut self) -> Option<InspectedLink> {
         match self.port.take() {
-            Some((port, Part::SasPort)) => sas::link(self.sysfs, &port).map(InspectedLink::Sas),
+            Some((port, ComponentKind::SasPort)) => {
+                sas::link(self.sysfs, &port).map(InspectedLink::Sas)
+            }
             _ => None,
         }
     }
 
     /// Adds a component with an unknown name as a hop if it has a driver or its bus is listed here.
-    fn unknown(&mut self, at: &Place) {
+    fn unknown(&mut self, at: &DevicePosition) {
         let Some(bus) = self.sysfs.link_name(at, "subsystem") else { return };
         let driver = self.sysfs.link_name(at, "driver");
         match (bus.as_str(), &driver) {
@@ -158,7 +164,7 @@ impl Walk<'_> {
         }
     }
 
-    fn push(&mut self, at: &Place, part: HopPart, link: Option<InspectedLink>) {
+    fn push(&mut self, at: &DevicePosition, part: HopPart, link: Option<InspectedLink>) {
         let place = at.text();
         // In addition to PCI functions, NVMe controllers and namespaces of persistent memory report a node.
         let numa_node = self.sysfs.value(at, "numa_node", node).flatten();
@@ -166,27 +172,27 @@ impl Walk<'_> {
     }
 }
 
-fn classify(at: &Place) -> Part {
+fn classify(at: &DevicePosition) -> ComponentKind {
     let name = at.name();
     match name.as_str() {
-        name if is_pci_address(name) => Part::Pci,
-        name if is_numbered(name, "ata") => Part::AtaPort,
-        name if is_numbered(name, "host") => Part::ScsiHost,
-        name if name.starts_with("port-") => Part::SasPort,
-        name if name.starts_with("expander-") => Part::SasExpander,
-        name if name.starts_with("end_device-") => Part::SasEndDevice,
-        name if scsi::address(name).is_some() => Part::ScsiDevice,
-        name if nvme::is_controller(name) => Part::NvmeController,
-        name if is_numbered(name, "virtio") => Part::Virtio,
-        name if usb::is_device(name) => Part::UsbDevice,
+        name if is_pci_address(name) => ComponentKind::Pci,
+        name if is_numbered(name, "ata") => ComponentKind::AtaPort,
+        name if is_numbered(name, "host") => ComponentKind::ScsiHost,
+        name if name.starts_with("port-") => ComponentKind::SasPort,
+        name if name.starts_with("expander-") => ComponentKind::SasExpander,
+        name if name.starts_with("end_device-") => ComponentKind::SasEndDevice,
+        name if scsi::address(name).is_some() => ComponentKind::ScsiDevice,
+        name if nvme::is_controller(name) => ComponentKind::NvmeController,
+        name if is_numbered(name, "virtio") => ComponentKind::Virtio,
+        name if usb::is_device(name) => ComponentKind::UsbDevice,
         name if usb::is_interface(name)
             || is_numbered(name, "usb")
             || name.starts_with("target")
             || name.starts_with("pci") =>
         {
-            Part::Within
+            ComponentKind::Within
         }
-        _ => Part::Unknown,
+        _ => ComponentKind::Unknown,
     }
 }
 

@@ -12,7 +12,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use lanemark_inspect::{Sysfs, explain, inspect};
 use lanemark_measure::{Bench, EngineKind, Settings};
 use lanemark_schema::result::{
-    Explanation, Provenance, RunResult, SCHEMA_VERSION, Sign, Target, Verdict, Warning,
+    EvidenceItem, Explanation, Provenance, RunResult, SCHEMA_VERSION, Target, Verdict, Warning,
 };
 use lanemark_schema::units::{Bytes, Duration, Ratio};
 use lanemark_schema::workload::{Average, Order, Test, Workload};
@@ -82,7 +82,7 @@ fn is(wanted: Verdict, mut take: impl FnMut() -> Explanation) {
             eprintln!("{wanted:?} was told");
             return;
         }
-        assert!(explanation.evidence.contains(&Sign::Crowded), "{explanation:?}");
+        assert!(explanation.evidence.contains(&EvidenceItem::Crowded), "{explanation:?}");
         assert_eq!(explanation.verdict, Verdict::Undecided);
     }
     eprintln!("the machine was busy all the time, and the run said so");
@@ -107,7 +107,7 @@ fn a_limit_on_the_device_holds_a_run_back() {
         let (explanation, _) = explained(device.node(), reads(64, 1500), EngineKind::IoUring);
         assert_eq!(explanation.verdict, Verdict::HeldBack, "{explanation:?}");
         let met = explanation.evidence.iter().any(
-            |sign| matches!(sign, Sign::DeviceLimit { share, .. } if (0.9..1.4).contains(share)),
+            |sign| matches!(sign, EvidenceItem::DeviceLimit { share, .. } if (0.9..1.4).contains(share)),
         );
         assert!(met, "{explanation:?}");
     }
@@ -120,7 +120,8 @@ fn a_quota_of_processor_time_holds_a_run_back() {
     let folder = tempfile::tempdir().unwrap();
     let (explanation, warnings) = explained(folder.path(), reads(1, 1500), EngineKind::Synchronous);
     assert_eq!(explanation.verdict, Verdict::HeldBack, "{explanation:?}");
-    let quota = |sign: &Sign| matches!(sign, Sign::Quota { share, .. } if *share > 0.1);
+    let quota =
+        |sign: &EvidenceItem| matches!(sign, EvidenceItem::Quota { share, .. } if *share > 0.1);
     assert!(explanation.evidence.iter().any(quota), "{explanation:?}");
     assert!(warnings.iter().any(|warning| matches!(warning, Warning::Throttled { .. })));
 }
@@ -161,7 +162,7 @@ fn other_programs_on_the_processors_are_a_doubt_and_leave_nothing_to_decide() {
         let own = explanation
             .evidence
             .iter()
-            .any(|sign| matches!(sign, Sign::ThreadBusy { share } if *share >= 0.9));
+            .any(|sign| matches!(sign, EvidenceItem::ThreadBusy { share } if *share >= 0.9));
         let wanted = if own { Verdict::CpuBound } else { Verdict::Undecided };
         assert_eq!(explanation.verdict, wanted, "{explanation:?}");
         let told = |warning: &Warning| matches!(warning, Warning::OthersBusy { used, cores, .. } if *used > 0.4 * f64::from(*cores));

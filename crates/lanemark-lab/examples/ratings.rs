@@ -9,7 +9,7 @@ use std::path::Path;
 use lanemark_lab::Lab;
 use lanemark_lab::ratings::{REACHED, RatingMet};
 use lanemark_schema::result::{Metric, Role};
-use lanemark_study::library::{Kind, open_file};
+use lanemark_study::library::{LibraryKind, open_file};
 use lanemark_study::ratings::{self, MISS, Rated, RatedDrive, Rating};
 use lanemark_study::{Library, rated};
 
@@ -58,7 +58,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     for (drive, rating, rated) in &rows {
         let name = match last == drive.parts.drive {
             true => String::new(),
-            false => library.summary(Kind::Drive, &drive.parts.drive)?,
+            false => library.summary(LibraryKind::Drive, &drive.parts.drive)?,
         };
         last = &drive.parts.drive;
         println!("{}", row(&name, rating, rated));
@@ -66,7 +66,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     println!("\n## Misses of more than a tenth, with their likely cause\n");
     for (drive, rating, rated) in &rows {
         if rated.error.abs() > MISS {
-            let name = library.summary(Kind::Drive, &drive.parts.drive)?;
+            let name = library.summary(LibraryKind::Drive, &drive.parts.drive)?;
             let Some(cause) = &rating.miss else {
                 let test = &rating.test;
                 return Err(
@@ -87,7 +87,7 @@ fn main() -> Result<(), Box<dyn Error>> {
 fn alone(library: &Library, only: Option<&str>) -> Result<(), Box<dyn Error>> {
     println!("\n{ALONE}");
     let (mut reached, mut all, mut lines) = (0, 0, Vec::new());
-    for name in library.names(Kind::Drive) {
+    for name in library.names(LibraryKind::Drive) {
         if only.is_some_and(|only| only != name) {
             continue;
         }

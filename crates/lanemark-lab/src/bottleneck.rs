@@ -2,7 +2,7 @@
 
 use lanemark_schema::result::{RunResult, Sample};
 use lanemark_schema::rng::StreamKey;
-use lanemark_sim::sensitivity::{Variant, variants, weigh};
+use lanemark_sim::sensitivity::{ChangedSystem, variants, weigh};
 use lanemark_sim::{CheckedSystem, Progress, SimError};
 
 use crate::error::LabError;
@@ -12,7 +12,7 @@ use crate::lab::Lab;
 /// A run to make, with the number of its test.
 struct Job {
     test: usize,
-    variant: Variant,
+    variant: ChangedSystem,
 }
 
 impl Lab {

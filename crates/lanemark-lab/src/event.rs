@@ -5,7 +5,7 @@ use lanemark_sim::Progress;
 
 /// The test and repeat of an event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct At {
+pub struct TestPosition {
     /// The number of the run among simultaneous runs: a system of a study, a side of a what-if; 0 for a single run.
     pub run: usize,
     /// The number of the test in its workload.
@@ -19,15 +19,15 @@ pub struct At {
 #[non_exhaustive]
 pub enum Event<'e> {
     /// A repeat begins.
-    Begun(At),
+    Begun(TestPosition),
     /// The progress of a repeat, reported when it begins and then ten times a second.
-    Advanced(At, Progress),
+    Advanced(TestPosition, Progress),
     /// A repeat has ended.
-    Sampled(At, &'e Sample),
+    Sampled(TestPosition, &'e Sample),
     /// The last repeat of a test has ended.
     TestEnded {
         /// The test, with the repeat that ended last.
-        at: At,
+        at: TestPosition,
         /// Returns the partial result of the test's run, with the tests that have ended.
         so_far: &'e dyn Fn() -> RunResult,
     },

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, UNIX_EPOCH};
 
-use lanemark_formats::fio_json::{Imported, Supplied};
+use lanemark_formats::fio_json::{Imported, SuppliedSettings};
 use lanemark_formats::{FormatError, Recognised, foreign, recognise};
 use lanemark_schema::result::{Provenance, RunResult, Warning};
 
@@ -27,7 +27,7 @@ pub fn run(name: &str, text: &str) -> Result<Option<RunResult>, LabError> {
     if may_be_ours {
         return Ok(None);
     }
-    let mut all = foreign::results(foreign::read(text, name)?, &Supplied::default())?;
+    let mut all = foreign::results(foreign::read(text, name)?, &SuppliedSettings::default())?;
     if all.len() > 1 {
         let error = FormatError::file(name, format!("has results of {} targets", all.len()));
         return Err(error.hint("`lanemark import` makes a file of each").into());

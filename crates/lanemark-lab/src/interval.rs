@@ -11,15 +11,15 @@ use lanemark_schema::result::{
 };
 use lanemark_schema::rng::{Rng, StreamKey};
 use lanemark_schema::units::{Bytes, Duration};
-use lanemark_schema::workload::{Asks, Test, Workload};
+use lanemark_schema::workload::{LoadKind, Test, Workload};
 use lanemark_sim::run_test_watched;
 use lanemark_sim::spec::{ProtocolKind, SystemSpec};
-use lanemark_study::{Library, Location, System, Uncertain};
+use lanemark_study::{Library, Location, System, UncertainValue};
 
 mod left_out;
 mod summary;
 
-use left_out::{LeftOut, OWN_LEFT_OUT};
+use left_out::{OWN_LEFT_OUT, UnmodelledFactors};
 pub use summary::SHARE;
 use summary::summary;
 
@@ -69,7 +69,7 @@ fn shortened(test: &Test, requests_per_second: f64) -> Test {
 /// test that runs alongside another does not.
 pub(crate) fn may_be_drawn(workload: &Workload, test: &TestResult) -> bool {
     workload.runs_alone(&test.test)
-        && matches!(test.test.asks, Asks::Requests(_) | Asks::Transactions(_))
+        && matches!(test.test.asks, LoadKind::Requests(_) | LoadKind::Transactions(_))
         && test.iops.value > 0.0
 }
 
@@ -91,7 +91,7 @@ impl Lab {
     /// Returns an error if the system cannot be assembled.
     pub fn add_intervals(
         &self,
-        subject: &Subject<'_>,
+        subject: &DrawnSystem<'_>,
         result: &mut RunResult,
         watch: &mut Watch<'_>,
     ) -> Result<(), LabError> {
@@ -119,7 +119,7 @@ impl Lab {
     /// Returns an error if the system cannot be assembled.
     pub fn intervals(
         &self,
-        subject: &Subject<'_>,
+        subject: &DrawnSystem<'_>,
         predicted: &[(Test, f64)],
         seed: u64,
     ) -> Result<Vec<Option<PredictionInterval>>, LabError> {
@@ -134,7 +134,7 @@ impl Lab {
     /// Returns an error if a system cannot be assembled.
     pub(crate) fn draws(
         &self,
-        sides: &[(Subject<'_>, &[(Test, f64)])],
+        sides: &[(DrawnSystem<'_>, &[(Test, f64)])],
         seed: u64,
         watch: &mut Watch<'_>,
     ) -> Result<Draws, LabError> {
@@ -177,7 +177,7 @@ impl Lab {
         let mut systems: Vec<Vec<Option<System>>> = Vec::with_capacity(sides.len());
         for (subject, _) in sides {
             let library = subject.library.keeping();
-            let subject = Subject { library: &library, ..*subject };
+            let subject = DrawnSystem { library: &library, ..*subject };
             let drawn = deviations.iter().map(|row| subject.drawn(&columns, row));
             systems.push(drawn.collect::<Result<_, _>>()?);
         }
@@ -204,12 +204,12 @@ impl Lab {
             let test = shortened(test, *rate).checked().ok()?;
             let go_on = &mut |_: &_| !self.cancel.is_cancelled();
             let sample = run_test_watched(&system.spec, &test, key, go_on).ok()?;
-            let left_out = LeftOut::of(system, &test, &sample, *rate);
+            let left_out = UnmodelledFactors::of(system, &test, &sample, *rate);
             let headroom = headroom(system, &sample);
-            Some(Middle { rate: sample.iops(), left_out, headroom })
+            Some(NominalTest { rate: sample.iops(), left_out, headroom })
         };
         let total = pieces.len();
-        let mut runs: Vec<Option<Middle>> = vec![None; total];
+        let mut runs: Vec<Option<NominalTest>> = vec![None; total];
         let mut ended = 0;
         watch(Event::Drawn { ended, total });
         self.pool.each(
@@ -242,7 +242,7 @@ impl Lab {
 
 /// A system whose values are drawn: its name, its settings, and the values that a fit knows within ranges.
 #[derive(Clone, Copy, Debug)]
-pub struct Subject<'s> {
+pub struct DrawnSystem<'s> {
     /// The library of the system's parts.
     pub library: &'s Library,
     /// The name of the system, `drive@platform:port`.
@@ -250,10 +250,10 @@ pub struct Subject<'s> {
     /// Values that replace library values.
     pub settings: &'s [(Calibration, Location)],
     /// Values with separate ranges, which replace the ranges of the files.
-    pub ranges: &'s [Uncertain],
+    pub ranges: &'s [UncertainValue],
 }
 
-impl Subject<'_> {
+impl DrawnSystem<'_> {
     /// Returns the system with the values of its files. A range of a value that the system lacks is an error.
     fn system(&self) -> Result<System, LabError> {
         if !self.ranges.is_empty() {
@@ -267,11 +267,11 @@ impl Subject<'_> {
     }
 
     /// Returns the uncertain values of `system`. A value that is set is certain.
-    fn uncertain(&self, system: &System) -> Vec<Uncertain> {
-        let own = |value: &&Uncertain| {
+    fn uncertain(&self, system: &System) -> Vec<UncertainValue> {
+        let own = |value: &&UncertainValue| {
             !self.ranges.iter().any(|other| other.parameter == value.parameter)
         };
-        let free = |value: &Uncertain| {
+        let free = |value: &UncertainValue| {
             !self.settings.iter().any(|(setting, _)| setting.parameter == value.parameter)
         };
         let all = system.uncertain.iter().filter(own).chain(self.ranges).cloned();
@@ -303,7 +303,7 @@ impl Subject<'_> {
 struct Column {
     /// The name of the drive or platform.
     of: String,
-    value: Uncertain,
+    value: UncertainValue,
 }
 
 impl Column {
@@ -319,25 +319,25 @@ impl Column {
 #[derive(Clone, Debug)]
 struct Rates {
     /// The short test with the values of the files.
-    middle: Option<Middle>,
+    middle: Option<NominalTest>,
     /// Requests a second of each draw, `None` for a draw that makes no valid system.
     drawn: Vec<Option<f64>>,
 }
 
 /// A short test with the values of the files.
 #[derive(Clone, Copy, Debug)]
-struct Middle {
+struct NominalTest {
     /// Requests a second.
     rate: f64,
     /// The factors for unmodelled effects, between which 80% of predictions lie.
-    left_out: LeftOut,
+    left_out: UnmodelledFactors,
     /// The maximum rate of the links over this rate.
     headroom: f64,
 }
 
 /// The evidence for a figure that is carried over to another system.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Known {
+pub(crate) struct CarriedEvidence {
     /// The standard deviation of the logarithm of a figure due to chance.
     pub(crate) chance: f64,
     /// Whether a drive or link limits the other system and its throughput as the limit was measured.
@@ -360,7 +360,7 @@ impl Draws {
     /// Returns the interval of test `test` of `side`.
     pub(crate) fn interval(&self, side: usize, test: usize) -> Option<PredictionInterval> {
         let rates = self.rates.get(side)?.get(test)?;
-        let Middle { rate, left_out, headroom } = rates.middle?;
+        let NominalTest { rate, left_out, headroom } = rates.middle?;
         let mut interval =
             self.summary(rates.drawn.iter().map(|drawn| Some((*drawn)? / rate)), left_out)?;
         interval.high_ratio = interval.high_ratio.min(headroom).max(1.0);
@@ -373,7 +373,7 @@ impl Draws {
         &self,
         test: usize,
         ratio: bool,
-        known: Known,
+        known: CarriedEvidence,
     ) -> Option<PredictionInterval> {
         let [one, two] = [0, 1].map(|side| self.rates.get(side).and_then(|side| side.get(test)));
         let (one, two) = one.zip(two)?;
@@ -385,14 +385,14 @@ impl Draws {
         });
         let left_out = if known.is_full { FULL_LEFT_OUT } else { OWN_LEFT_OUT };
         let left_out = left_out.ln().hypot(SIDES * known.chance).exp();
-        self.summary(ratios, LeftOut::on_either_side(left_out))
+        self.summary(ratios, UnmodelledFactors::on_either_side(left_out))
     }
 
     /// Summarizes draws relative to the middle, if enough of them make valid systems.
     fn summary(
         &self,
         ratios: impl Iterator<Item = Option<f64>>,
-        left_out: LeftOut,
+        left_out: UnmodelledFactors,
     ) -> Option<PredictionInterval> {
         let drawn = ratios.zip(&self.deviations);
         // A draw that completed no request gives no rate.
@@ -433,7 +433,7 @@ fn law(system: &SystemSpec) -> f64 {
 }
 
 /// Returns the factor by which a measured figure may exceed the formulas of the links of `system`, at 80%.
-pub(crate) fn above_law(system: &SystemSpec, known: Known) -> f64 {
+pub(crate) fn above_law(system: &SystemSpec, known: CarriedEvidence) -> f64 {
     law(system) * (SIDES * known.chance).exp()
 }
 

@@ -12,14 +12,14 @@ use lanemark_schema::result::{Calibration, Provenance, RunResult, Sample, Warnin
 use lanemark_schema::workload::Workload;
 use lanemark_sim::{Progress, RunLength};
 use lanemark_study::document::Context;
-use lanemark_study::library::Kind;
+use lanemark_study::library::LibraryKind;
 use lanemark_study::platform::Platform;
-use lanemark_study::system::{NamedAt, SystemName};
+use lanemark_study::system::{NameLocations, SystemName};
 use lanemark_study::{Ledger, Library, Location, Overrides, StudyError, System};
 
 use crate::cancel::Cancel;
 use crate::error::LabError;
-use crate::event::{At, Event, Watch};
+use crate::event::{Event, TestPosition, Watch};
 use crate::pool::Pool;
 
 /// Interval at which a repeat reports its progress.
@@ -46,7 +46,7 @@ pub struct Work<'w> {
 }
 
 /// A message of a thread about its repeat.
-enum Told {
+enum RepeatMessage {
     Begun,
     Advanced(Progress),
     /// The samples of a test and of the tests that run alongside it.
@@ -78,7 +78,7 @@ pub fn assemble(
     settings: &[(Calibration, Location)],
 ) -> Result<System, LabError> {
     let parts = SystemName::parse(name).map_err(|error| without_port(library, name, error))?;
-    let named_at = NamedAt::all(&Location::file(name));
+    let named_at = NameLocations::all(&Location::file(name));
     Ok(System::assemble(library, &parts, &named_at, name, settings)?)
 }
 
@@ -93,7 +93,7 @@ fn without_port(library: &Library, name: &str, error: StudyError) -> LabError {
         Ok(ports) => ports,
         Err(error) => return error.into(),
     };
-    if let Err(error) = library.open(Kind::Drive, drive) {
+    if let Err(error) = library.open(LibraryKind::Drive, drive) {
         return error.into();
     }
     let fits = |port: &String| assemble(library, &format!("{name}:{port}"), &[]).is_ok();
@@ -111,7 +111,7 @@ fn without_port(library: &Library, name: &str, error: StudyError) -> LabError {
 fn platform_ports(library: &Library, platform: &str) -> Result<Vec<String>, StudyError> {
     let (ledger, overrides) = (Ledger::default(), Overrides::default());
     let context = Context { ledger: &ledger, overrides: &overrides };
-    let platform = Platform::read(&library.open(Kind::Platform, platform)?, context)?;
+    let platform = Platform::read(&library.open(LibraryKind::Platform, platform)?, context)?;
     Ok(platform.ports.into_iter().map(|port| port.name).collect())
 }
 
@@ -189,11 +189,15 @@ impl Lab {
             return Err(LabError::input(message)
                 .hint("only the page cache accepts such requests: simulate a job file of fio, or round the size"));
         }
-        let pieces: Vec<At> = (0..works.len())
+        let pieces: Vec<TestPosition> = (0..works.len())
             .flat_map(|run| works[run].workload.groups().into_iter().map(move |group| (run, group)))
             .flat_map(|(run, group)| {
                 let test = group.start;
-                (0..self.repeats(&works[run], test)).map(move |repeat| At { run, test, repeat })
+                (0..self.repeats(&works[run], test)).map(move |repeat| TestPosition {
+                    run,
+                    test,
+                    repeat,
+                })
             })
             .collect();
         // By run, test and repeat.
@@ -215,10 +219,10 @@ impl Lab {
             pieces.len(),
             || (),
             |(), piece, tell| {
-                let At { run, test, repeat } = pieces[piece];
+                let TestPosition { run, test, repeat } = pieces[piece];
                 let wanted =
                     || !self.cancel.is_cancelled() && piece < failed.load(Ordering::Relaxed);
-                if !wanted() || !tell(Told::Begun) {
+                if !wanted() || !tell(RepeatMessage::Begun) {
                     return;
                 }
                 let (work, mut last) = (&works[run], None::<Instant>);
@@ -227,29 +231,29 @@ impl Lab {
                     if due {
                         last = Some(Instant::now());
                     }
-                    wanted() && (!due || tell(Told::Advanced(*progress)))
+                    wanted() && (!due || tell(RepeatMessage::Advanced(*progress)))
                 };
                 let own = (test, repeat);
                 let (workload, seed) = (work.workload, provenance.seed);
                 let outcome = work.system.samples(workload, own, seed, self.length, &mut watch);
                 match outcome {
-                    Ok(Some(samples)) => tell(Told::Sampled(samples)),
+                    Ok(Some(samples)) => tell(RepeatMessage::Sampled(samples)),
                     // The piece was cancelled.
                     Ok(None) => return,
                     Err(error) => {
                         failed.fetch_min(piece, Ordering::Relaxed);
-                        tell(Told::Failed(error))
+                        tell(RepeatMessage::Failed(error))
                     }
                 };
             },
             |piece, told| {
                 let at = pieces[piece];
                 match told {
-                    Told::Begun => watch(Event::Begun(at)),
-                    Told::Advanced(progress) => watch(Event::Advanced(at, progress)),
-                    Told::Sampled(group) => {
+                    RepeatMessage::Begun => watch(Event::Begun(at)),
+                    RepeatMessage::Advanced(progress) => watch(Event::Advanced(at, progress)),
+                    RepeatMessage::Sampled(group) => {
                         for (test, sample) in (at.test..).zip(group) {
-                            let at = At { test, ..at };
+                            let at = TestPosition { test, ..at };
                             watch(Event::Sampled(at, &sample));
                             let own = &mut samples[at.run];
                             own[at.test][at.repeat as usize] = Some(sample);
@@ -258,7 +262,7 @@ impl Lab {
                             }
                         }
                     }
-                    Told::Failed(error) => {
+                    RepeatMessage::Failed(error) => {
                         if failure.as_ref().is_none_or(|(first, _)| piece < *first) {
                             failure = Some((piece, error));
                         }

@@ -73,7 +73,7 @@ pub mod whatif;
 
 pub use cancel::Cancel;
 pub use error::{Cause, LabError};
-pub use event::{At, Event, Watch};
+pub use event::{Event, TestPosition, Watch};
 pub use lab::{Lab, Work, assemble, open_library, setting, settings};
 pub use lanemark_sim::RunLength;
 pub use pool::Pool;

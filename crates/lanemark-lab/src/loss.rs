@@ -4,7 +4,7 @@
 //! makes it faster. Any other link is made sixteen times as fast, which is effectively no limit. Only links are
 //! examined, since the buyer of a drive cannot change its parts.
 
-use lanemark_schema::result::{Changed, HopId, LinkLoss, PathPart, TestResult};
+use lanemark_schema::result::{HopId, LinkLoss, PathPart, SystemChange, TestResult};
 use lanemark_schema::rng::StreamKey;
 use lanemark_sim::Progress;
 use lanemark_sim::sensitivity::variants;
@@ -55,7 +55,7 @@ impl Lab {
         let mut faster = system.spec.clone();
         for _ in 0..doublings {
             let twice = variants(&faster, &test, base);
-            let twice = twice.into_iter().find(|one| one.id == Changed::Hop(hop.id));
+            let twice = twice.into_iter().find(|one| one.id == SystemChange::Hop(hop.id));
             let Some(twice) = twice else { return Ok(None) };
             faster = twice.spec;
         }

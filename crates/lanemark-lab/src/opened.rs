@@ -5,7 +5,7 @@ use std::io::{Seek, SeekFrom};
 use std::os::unix::fs::{FileTypeExt, OpenOptionsExt};
 use std::path::{Component, Path, PathBuf};
 
-use lanemark_formats::fio::{self, Engine, FioSettings, Surroundings};
+use lanemark_formats::fio::{self, Engine, FioSettings, JobEnvironment};
 use lanemark_formats::{Note, iometer};
 use lanemark_measure::{EngineKind, OnError};
 use lanemark_schema::result::Warning;
@@ -73,7 +73,7 @@ pub fn hash(bytes: &[u8]) -> String {
 
 fn job_file(text: &str, file: &str, target_size: Option<Bytes>) -> Result<Opened, LabError> {
     let folder = Path::new(file).parent().map_or_else(PathBuf::new, Path::to_path_buf);
-    let around = Surroundings {
+    let around = JobEnvironment {
         file,
         target_size,
         environment: &|name| std::env::var(name).ok(),

@@ -32,7 +32,7 @@ static ALIVE: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
 #[derive(Debug)]
 pub struct Reserved {
     path: PathBuf,
-    lock: Beside,
+    lock: LockFile,
     /// Folders that were created for the file, the innermost first.
     made: Vec<PathBuf>,
     written: AtomicBool,
@@ -47,7 +47,7 @@ impl Reserved {
             return Err(LabError::input(format!("{}: is a folder", path.display())));
         }
         clean(folder_of(path));
-        let lock = Beside::take(path).map_err(|error| unwritable(path, &error))?;
+        let lock = LockFile::take(path).map_err(|error| unwritable(path, &error))?;
         let lock = lock.ok_or_else(|| {
             let lock = beside(path, ".lock").unwrap_or_default();
             let (path, lock) = (path.display(), lock.display());
@@ -79,7 +79,7 @@ impl Reserved {
                 number += 1;
                 continue;
             }
-            match Beside::take(&path) {
+            match LockFile::take(&path) {
                 // The previous owner of the lock may have written the file since.
                 Ok(Some(lock)) if !is_there(&path) => {
                     let written = AtomicBool::new(false);
@@ -137,13 +137,13 @@ pub fn abandon() {
 
 /// A locked file next to the output, which exists for as long as this value.
 #[derive(Debug)]
-struct Beside {
+struct LockFile {
     path: PathBuf,
     file: File,
     removed: bool,
 }
 
-impl Beside {
+impl LockFile {
     /// Takes the lock of `path`, or returns `None` if another run has it.
     fn take(path: &Path) -> io::Result<Option<Self>> {
         let name = beside(path, ".lock")?;
@@ -190,7 +190,7 @@ impl Beside {
     }
 }
 
-impl Drop for Beside {
+impl Drop for LockFile {
     fn drop(&mut self) {
         self.remove();
     }
@@ -200,7 +200,7 @@ impl Drop for Beside {
 pub fn replace(path: &Path, bytes: &[u8], first: bool) -> io::Result<()> {
     for number in 0..TRIES {
         let name = beside(path, &format!("-{}-{number}.tmp", std::process::id()))?;
-        let mut made = match Beside::make(&name) {
+        let mut made = match LockFile::make(&name) {
             Ok(Some(made)) => made,
             Ok(None) => continue,
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => continue,

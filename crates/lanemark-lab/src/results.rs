@@ -25,9 +25,9 @@ pub enum Saved {
 
 /// The file of a result, which is saved repeatedly as the result grows.
 #[derive(Debug)]
-pub struct Place(Reserved);
+pub struct ResultFile(Reserved);
 
-impl Place {
+impl ResultFile {
     /// Reserves the file `out` if its name ends in `.json`, otherwise a new file in the folder `out` whose name
     /// contains `what` and the time. No other run can take that name.
     pub fn new(out: &Path, what: &str, started_at: &str) -> Result<Self, LabError> {
@@ -80,7 +80,7 @@ fn unreadable(error: &OutOfRange) -> LabError {
 
 /// A saved result, described by the head of its file.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Listed {
+pub struct ListedResult {
     /// Path of the file.
     pub path: PathBuf,
     /// The study's title, or the workload's name.
@@ -99,7 +99,7 @@ pub struct Listed {
 ///
 /// # Errors
 /// Returns an error if the folder cannot be read.
-pub fn list(folder: &Path) -> Result<Vec<Listed>, LabError> {
+pub fn list(folder: &Path) -> Result<Vec<ListedResult>, LabError> {
     let unread = |error| LabError::input(format!("{}: can't be read: {error}", folder.display()));
     let mut found = Vec::new();
     for entry in std::fs::read_dir(folder).map_err(unread)? {
@@ -112,9 +112,9 @@ pub fn list(folder: &Path) -> Result<Vec<Listed>, LabError> {
     Ok(found)
 }
 
-fn listed(path: PathBuf) -> Option<Listed> {
+fn listed(path: PathBuf) -> Option<ListedResult> {
     let text = input::text(&path, input::RESULT_MAX).ok()?;
-    let Head { schema_version, workload, systems, title, provenance, complete } =
+    let FileHead { schema_version, workload, systems, title, provenance, complete } =
         head(&path.display().to_string(), &text).ok()??;
     let title = match workload {
         _ if systems.is_some() => title?,
@@ -125,12 +125,12 @@ fn listed(path: PathBuf) -> Option<Listed> {
     let (Began { started_at, command }, study) = (provenance?, systems.is_some());
     let command = command.into_iter().skip(1).collect();
     let complete = complete.unwrap_or(true);
-    known.then_some(Listed { path, title, started_at, study, command, complete })
+    known.then_some(ListedResult { path, title, started_at, study, command, complete })
 }
 
 /// The fields that distinguish the kinds of saved files.
 #[derive(Deserialize)]
-struct Head {
+struct FileHead {
     schema_version: Option<u64>,
     /// Title of a study.
     title: Option<String>,
@@ -220,7 +220,7 @@ pub fn read_text(name: &str, text: &str) -> Result<Saved, LabError> {
 }
 
 /// Reads the kind of `text` from its first level. It is `None` for JSON that is not a saved object.
-fn head(name: &str, text: &str) -> Result<Option<Head>, LabError> {
+fn head(name: &str, text: &str) -> Result<Option<FileHead>, LabError> {
     match serde_json::from_str(text) {
         Ok(head) => Ok(Some(head)),
         Err(error) if error.is_data() => Ok(None),
@@ -286,7 +286,7 @@ pub fn load_run(name: &str) -> Result<RunResult, LabError> {
 
 /// A kind of file that may replace an older file of its kind, but no other file.
 #[derive(Debug)]
-pub struct Kind {
+pub struct FileKind {
     /// The text that every file of this kind contains near its top.
     pub mark: &'static str,
     /// The name of such a file in messages.
@@ -299,19 +299,19 @@ pub struct Kind {
 #[derive(Debug)]
 pub struct Outlet {
     reserved: Reserved,
-    kind: &'static Kind,
+    kind: &'static FileKind,
 }
 
 impl Outlet {
     /// Reserves the name `path`, if it is free or an older file of this kind. The older file stays until it is
     /// replaced.
-    pub fn open(path: &Path, kind: &'static Kind) -> Result<Self, LabError> {
+    pub fn open(path: &Path, kind: &'static FileKind) -> Result<Self, LabError> {
         kind.refuse_other(path)?;
         Ok(Self { reserved: Reserved::exactly(path)?, kind })
     }
 
     /// Reserves a file as [`Self::open`] does, if a path is given.
-    pub fn of(path: Option<&Path>, kind: &'static Kind) -> Result<Option<Self>, LabError> {
+    pub fn of(path: Option<&Path>, kind: &'static FileKind) -> Result<Option<Self>, LabError> {
         path.map(|path| Self::open(path, kind)).transpose()
     }
 
@@ -332,7 +332,7 @@ impl Outlet {
     }
 }
 
-impl Kind {
+impl FileKind {
     fn refuse_other(&self, path: &Path) -> Result<(), LabError> {
         if std::fs::symlink_metadata(path).is_err() {
             return Ok(());

@@ -5,7 +5,7 @@ use lanemark_study::{Library, Study};
 
 use crate::error::LabError;
 use crate::event::{Event, Watch};
-use crate::interval::{Subject, draws_of};
+use crate::interval::{DrawnSystem, draws_of};
 use crate::lab::{Lab, Work};
 
 /// The additional results of each test of a study.
@@ -39,7 +39,7 @@ impl Lab {
             let mut before = 0;
             for (run, (name, settings)) in runs.iter_mut().zip(study.made_of()) {
                 let own = draws_of(run);
-                let subject = Subject { library, name, settings, ranges: &[] };
+                let subject = DrawnSystem { library, name, settings, ranges: &[] };
                 self.add_intervals(&subject, run, &mut |event| match event {
                     Event::Drawn { ended, .. } => {
                         watch(Event::Drawn { ended: before + ended, total });

@@ -19,9 +19,9 @@ pub const HISTOGRAMS_MAX: usize = 16_384;
 /// # Errors
 /// Returns an error if the text has too many histograms, or arrays that no result has.
 pub fn check(name: &str, text: &str, most: usize) -> Result<(), LabError> {
-    let mut seen = Seen { histograms: 0, most, is_mixed: false };
+    let mut seen = WalkCounts { histograms: 0, most, is_mixed: false };
     let mut reader = serde_json::Deserializer::from_str(text);
-    let _ = Weigh(&mut seen).deserialize(&mut reader);
+    let _ = JsonWeigher(&mut seen).deserialize(&mut reader);
     if seen.histograms > most {
         return Err(LabError::input(format!("{name}: has more than {most} samples of latencies"))
             .hint("no run has this many: give the results one by one"));
@@ -35,7 +35,7 @@ pub fn check(name: &str, text: &str, most: usize) -> Result<(), LabError> {
 }
 
 /// The counts of a walk.
-struct Seen {
+struct WalkCounts {
     histograms: usize,
     most: usize,
     is_mixed: bool,
@@ -43,76 +43,76 @@ struct Seen {
 
 /// The kind of a JSON value.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Kind {
+enum JsonKind {
     Number,
     Container,
     Other,
 }
 
 /// Walks through a value without keeping it.
-struct Weigh<'s>(&'s mut Seen);
+struct JsonWeigher<'s>(&'s mut WalkCounts);
 
-impl<'de> DeserializeSeed<'de> for Weigh<'_> {
-    type Value = Kind;
+impl<'de> DeserializeSeed<'de> for JsonWeigher<'_> {
+    type Value = JsonKind;
 
-    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Kind, D::Error> {
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<JsonKind, D::Error> {
         deserializer.deserialize_any(self)
     }
 }
 
-impl<'de> Visitor<'de> for Weigh<'_> {
-    type Value = Kind;
+impl<'de> Visitor<'de> for JsonWeigher<'_> {
+    type Value = JsonKind;
 
     fn expecting(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         formatter.write_str("any value")
     }
 
-    fn visit_bool<E>(self, _: bool) -> Result<Kind, E> {
-        Ok(Kind::Other)
+    fn visit_bool<E>(self, _: bool) -> Result<JsonKind, E> {
+        Ok(JsonKind::Other)
     }
 
-    fn visit_i64<E>(self, _: i64) -> Result<Kind, E> {
-        Ok(Kind::Number)
+    fn visit_i64<E>(self, _: i64) -> Result<JsonKind, E> {
+        Ok(JsonKind::Number)
     }
 
-    fn visit_u64<E>(self, _: u64) -> Result<Kind, E> {
-        Ok(Kind::Number)
+    fn visit_u64<E>(self, _: u64) -> Result<JsonKind, E> {
+        Ok(JsonKind::Number)
     }
 
-    fn visit_f64<E>(self, _: f64) -> Result<Kind, E> {
-        Ok(Kind::Number)
+    fn visit_f64<E>(self, _: f64) -> Result<JsonKind, E> {
+        Ok(JsonKind::Number)
     }
 
-    fn visit_str<E>(self, _: &str) -> Result<Kind, E> {
-        Ok(Kind::Other)
+    fn visit_str<E>(self, _: &str) -> Result<JsonKind, E> {
+        Ok(JsonKind::Other)
     }
 
-    fn visit_unit<E>(self) -> Result<Kind, E> {
-        Ok(Kind::Other)
+    fn visit_unit<E>(self) -> Result<JsonKind, E> {
+        Ok(JsonKind::Other)
     }
 
-    fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Kind, A::Error> {
+    fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<JsonKind, A::Error> {
         let (mut has_number, mut has_container) = (false, false);
-        while let Some(kind) = items.next_element_seed(Weigh(&mut *self.0))? {
-            has_number |= kind == Kind::Number;
-            has_container |= kind == Kind::Container;
+        while let Some(kind) = items.next_element_seed(JsonWeigher(&mut *self.0))? {
+            has_number |= kind == JsonKind::Number;
+            has_container |= kind == JsonKind::Container;
         }
         if has_number && has_container {
             self.0.is_mixed = true;
             return Err(A::Error::custom("mixed"));
         }
-        Ok(Kind::Container)
+        Ok(JsonKind::Container)
     }
 
-    fn visit_map<A: MapAccess<'de>>(self, mut pairs: A) -> Result<Kind, A::Error> {
+    fn visit_map<A: MapAccess<'de>>(self, mut pairs: A) -> Result<JsonKind, A::Error> {
         while let Some(key) = pairs.next_key::<String>()? {
             self.0.histograms += usize::from(key == "bins");
             if self.0.histograms > self.0.most {
                 return Err(A::Error::custom("too many"));
             }
-            pairs.next_value_seed(Weigh(&mut *self.0))?;
+            pairs.next_value_seed(JsonWeigher(&mut *self.0))?;
         }
-        Ok(Kind::Container)
+        Ok(JsonKind::Container)
     }
 }
 

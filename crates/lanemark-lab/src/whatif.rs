@@ -3,21 +3,21 @@
 mod asked;
 mod deviation;
 
-pub use asked::WhatIfAsked;
-use deviation::{Seen, carried};
+pub use asked::WhatIfQuestion;
+use deviation::{MeasuredDeviation, carried};
 use lanemark_schema::result::{
-    FittedDrive, Outlook, PathPart, PredictionInterval, Provenance, RunResult, TestResult, WhatIf,
-    WhatIfTest,
+    FittedDrive, PathPart, PredictionInterval, Provenance, RunResult, TestResult, WhatIf,
+    WhatIfFigures, WhatIfTest,
 };
 use lanemark_schema::units::{Bytes, Duration};
 use lanemark_schema::workload::{Test, Workload};
 use lanemark_sim::spec::{AttachmentSpec, MediaSpec};
 use lanemark_study::path::is_random;
-use lanemark_study::{System, Uncertain};
+use lanemark_study::{System, UncertainValue};
 
 use crate::error::LabError;
 use crate::event::Watch;
-use crate::interval::{self, Draws, Known, Subject, may_be_drawn};
+use crate::interval::{self, CarriedEvidence, DrawnSystem, Draws, may_be_drawn};
 use crate::lab::{Lab, Work};
 
 /// The number of small requests that count in a shortened test. Fewer large requests suffice.
@@ -42,7 +42,7 @@ pub struct WhatIfJob<'j> {
     /// The alternative system.
     pub other: Side,
     /// Both systems with their uncertain values, or `None` to compute no intervals.
-    pub subjects: Option<[Subject<'j>; 2]>,
+    pub subjects: Option<[DrawnSystem<'j>; 2]>,
     /// A measured result of the present system, with the name of its file. Its tests are simulated shortened if the
     /// result is the same.
     pub measured: Option<(&'j str, &'j RunResult)>,
@@ -78,11 +78,11 @@ impl Side {
 /// Returns the values of `fit` that are known within a range. If the model lacks a limit, and the measurements exclude
 /// only its low values, the limit is drawn below the far end of its range.
 #[must_use]
-pub fn fitted_ranges(fit: &FittedDrive) -> Vec<Uncertain> {
+pub fn fitted_ranges(fit: &FittedDrive) -> Vec<UncertainValue> {
     let ranged = fit.parameters.iter().filter_map(|one| {
         let (low, high) = one.range_80.as_ref()?;
         let value = one.value.as_ref().unwrap_or(high);
-        Uncertain::within(&one.parameter, value, [low, high])
+        UncertainValue::within(&one.parameter, value, [low, high])
     });
     ranged.collect()
 }
@@ -114,22 +114,24 @@ impl Lab {
             .map(|subjects| self.both_drawn(*subjects, [before, after], *seed, watch));
         let draws = draws.transpose()?;
         let tests = before.tests.iter().zip(&after.tests).enumerate();
-        let seen: Vec<Option<Seen<'_>>> = before
+        let seen: Vec<Option<MeasuredDeviation<'_>>> = before
             .tests
             .iter()
             .map(|one| seen(one, measured.and_then(|(_, run)| run.test(&one.test.name))))
             .collect();
         let other_system = &other.system;
         let tests = tests.map(|(place, (one, two))| {
-            let mut other = Outlook::of(two);
+            let mut other = WhatIfFigures::of(two);
             other.assumed =
                 two.samples.first().and_then(|one| other_system.assumed_limit(&two.test, one));
             let carried = carried(&seen, place, other.limit);
             let mut test = WhatIfTest {
                 test: one.test.name.clone(),
                 random: is_random(&one.test),
-                measured: measured.and_then(|(_, run)| run.test(&one.test.name)).map(Outlook::of),
-                present: Outlook::of(one),
+                measured: measured
+                    .and_then(|(_, run)| run.test(&one.test.name))
+                    .map(WhatIfFigures::of),
+                present: WhatIfFigures::of(one),
                 other,
                 interval: None,
                 carried: carried.map(|carried| carried.log.exp()),
@@ -140,7 +142,7 @@ impl Lab {
                 .filter(|_| may_be_drawn(&before.workload, one))
                 .and_then(|draws| match carried {
                     Some(carried) => {
-                        let known = Known {
+                        let known = CarriedEvidence {
                             chance: carried.chance.unwrap_or_default(),
                             is_full: matches!(
                                 test.other.limit,
@@ -177,7 +179,7 @@ impl Lab {
     /// Simulates short versions of the tests of both systems, with the same values on both sides in each draw.
     fn both_drawn(
         &self,
-        subjects: [Subject<'_>; 2],
+        subjects: [DrawnSystem<'_>; 2],
         runs: [&RunResult; 2],
         seed: u64,
         watch: &mut Watch<'_>,
@@ -239,11 +241,11 @@ fn shorten(sides: [&mut Side; 2], at: usize, measured: &RunResult) -> Option<u64
 }
 
 /// Returns a test of the present system with its measurement.
-fn seen<'t>(one: &'t TestResult, measured: Option<&TestResult>) -> Option<Seen<'t>> {
+fn seen<'t>(one: &'t TestResult, measured: Option<&TestResult>) -> Option<MeasuredDeviation<'t>> {
     let measured = measured?.throughput_bytes_per_second.value;
     let log = (measured / one.throughput_bytes_per_second.value).ln();
-    let limit = Outlook::of(one).limit;
-    log.is_finite().then_some(Seen { test: &one.test, limit, log })
+    let limit = WhatIfFigures::of(one).limit;
+    log.is_finite().then_some(MeasuredDeviation { test: &one.test, limit, log })
 }
 
 /// Returns the interval of a measured figure on another path, capped at `above` times the throughput of that path's

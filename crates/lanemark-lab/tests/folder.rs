@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use lanemark_lab::results::{Place, Saved, list, load};
+use lanemark_lab::results::{ResultFile, Saved, list, load};
 use lanemark_lab::{Lab, assemble};
 use lanemark_schema::result::{Provenance, RunResult};
 use lanemark_study::{Library, workload};
@@ -29,14 +29,14 @@ fn runs_at_once_have_names_of_their_own_and_all_are_listed() {
     std::thread::scope(|scope| {
         for _ in 0..12 {
             scope.spawn(|| {
-                let place = Place::new(&results, "sim-x", began).unwrap();
+                let place = ResultFile::new(&results, "sim-x", began).unwrap();
                 place.save_run(&result).unwrap();
                 place.save_run(&result).unwrap();
             });
         }
     });
     let later = run("2026-01-02T00:00:00Z");
-    let place = Place::new(&results, "sim-a", "2026-01-02T00:00:00Z").unwrap();
+    let place = ResultFile::new(&results, "sim-a", "2026-01-02T00:00:00Z").unwrap();
     place.save_run(&later).unwrap();
     for (name, text) in [("x.json", "{}"), ("y.json", "no"), ("z.txt", "{}"), ("n.json", "[1]")] {
         fs::write(results.join(name), text).unwrap();

@@ -1,10 +1,10 @@
 //! Rated drives: the completed drive meets its ratings, and impossible ratings are reported.
 
-use lanemark_lab::interval::Subject;
+use lanemark_lab::interval::DrawnSystem;
 use lanemark_lab::{Lab, assemble};
 use lanemark_schema::units::Duration;
 use lanemark_study::Library;
-use lanemark_study::library::Kind;
+use lanemark_study::library::LibraryKind;
 use lanemark_study::rated::{check, explain};
 
 const NVME: &str = r#"
@@ -23,7 +23,7 @@ fn wrong(rated: &str) -> String {
 /// The names of library drives that are rated, each `step`th.
 fn rated_drives(library: &Library, step: usize) -> Vec<String> {
     let rated = |name: &String| explain(library, name).unwrap().rated.is_some();
-    library.names(Kind::Drive).into_iter().filter(rated).step_by(step).collect()
+    library.names(LibraryKind::Drive).into_iter().filter(rated).step_by(step).collect()
 }
 
 #[test]
@@ -181,7 +181,7 @@ fn the_same_seed_gives_the_same_interval_and_threads_change_nothing() {
         let pool = lanemark_lab::Pool::new(std::num::NonZeroUsize::new(threads).unwrap());
         let lab = Lab { pool, ..Lab::default() };
         let predicted = [(test.clone(), 22_000.0)];
-        let subject = Subject { library: &library, name, settings: &[], ranges: &[] };
+        let subject = DrawnSystem { library: &library, name, settings: &[], ranges: &[] };
         lab.intervals(&subject, &predicted, seed).unwrap().remove(0).unwrap()
     };
     let one = of(1, 1);

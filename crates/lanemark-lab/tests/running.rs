@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::time::Instant;
 
-use lanemark_lab::{At, Cause, Event, Lab, Pool, Side, WhatIfJob, assemble, settings};
+use lanemark_lab::{Cause, Event, Lab, Pool, Side, TestPosition, WhatIfJob, assemble, settings};
 use lanemark_schema::result::{Provenance, RunResult, Warning};
 use lanemark_schema::units::Duration;
 use lanemark_schema::workload::Workload;
@@ -92,9 +92,9 @@ fn a_setting_is_written_as_parameter_and_value() {
 /// An event in short.
 #[derive(Clone, Debug, PartialEq)]
 enum Seen {
-    Begun(At),
-    Advanced(At, f64),
-    Sampled(At),
+    Begun(TestPosition),
+    Advanced(TestPosition, f64),
+    Sampled(TestPosition),
     TestEnded(Box<RunResult>),
 }
 
@@ -118,7 +118,7 @@ fn events_of_a_repeat_come_in_their_order_and_none_is_missing() {
         let run = run.unwrap();
         for test in 0..4 {
             for repeat in 0..3 {
-                let own = At { run: 0, test, repeat };
+                let own = TestPosition { run: 0, test, repeat };
                 let place =
                     |wanted: Seen| events.iter().position(|event| *event == wanted).unwrap();
                 let (begun, sampled) = (place(Seen::Begun(own)), place(Seen::Sampled(own)));

@@ -1,6 +1,6 @@
 //! What-ifs of measured results: short simulations tell what whole ones do.
 
-use lanemark_lab::interval::Subject;
+use lanemark_lab::interval::DrawnSystem;
 use lanemark_lab::{Lab, Side, WhatIfJob, Work, assemble};
 use lanemark_schema::result::{Provenance, RunResult, WhatIf};
 use lanemark_schema::units::{Bytes, Duration};
@@ -107,7 +107,7 @@ fn what_both_systems_have_in_common_does_not_widen_a_ratio() {
     let settings = |text: &str| lanemark_lab::settings(&[text.to_owned()]).unwrap();
     let (present, other) = (name(""), name(""));
     let slower = settings("platform.port.pcie.latency=600 ns");
-    let subject = |name, settings| Subject { library: &library, name, settings, ranges: &[] };
+    let subject = |name, settings| DrawnSystem { library: &library, name, settings, ranges: &[] };
     let side = |name: &str, set: &[_]| {
         let mut workload = workload();
         workload.tests.truncate(1);

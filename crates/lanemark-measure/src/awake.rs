@@ -15,11 +15,11 @@ const PROMISE: &str = "/dev/cpu_dma_latency";
 
 /// Keeps all processors awake until it is dropped.
 #[derive(Debug)]
-pub struct Awake {
+pub struct AwakeProcessors {
     _promise: File,
 }
 
-impl Awake {
+impl AwakeProcessors {
     /// Requests a latency limit of zero from the kernel.
     ///
     /// # Errors

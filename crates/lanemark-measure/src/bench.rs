@@ -15,20 +15,20 @@ use lanemark_schema::workload::{Arrival, Test, Workload};
 use rustix::fs::Advice;
 
 use crate::arena::Arena;
-use crate::awake::Awake;
+use crate::awake::AwakeProcessors;
 use crate::clock::Clock;
-use crate::doubts::{self, Place, Taking};
+use crate::doubts::{self, SampleConditions, TargetTraits};
 use crate::engine::EngineKind;
 use crate::error::{MeasureError, RING_ENTRIES_MAX};
 use crate::event::{Event, Outcome, Running};
-use crate::evidence::Reading;
+use crate::evidence::CounterReading;
 use crate::layout::{LAYOUT_BLOCK, Layout};
 use crate::limits::{Limits, Rates};
 use crate::machine::memory_available;
 use crate::pin::processors;
-use crate::plan::{Plan, Turn};
+use crate::plan::{ConcurrentRun, Plan};
 use crate::purge::Purge;
-use crate::sample::{Job, Look, SampleRun, Taken};
+use crate::sample::{Job, SampleProgress, SampleRun, TakenSample};
 use crate::settings::Settings;
 use crate::source::{self, TraceSource};
 use crate::target::{Allowed, Target};
@@ -87,7 +87,7 @@ impl<'a> Bench<'a> {
         on: &mut dyn FnMut(Event<'_>),
     ) -> Result<Outcome, MeasureError> {
         self.check(true)?;
-        let _awake = self.settings.no_idle.then(Awake::hold).transpose()?;
+        let _awake = self.settings.no_idle.then(AwakeProcessors::hold).transpose()?;
         let allowed = Allowed { overwrite: self.overwrite, offered: self.offered };
         let target = Target::open(self.path, self.workload, allowed, self.settings.buffered)?;
         let mut outcome = Outcome {
@@ -99,7 +99,7 @@ impl<'a> Bench<'a> {
         };
         if self.lay_out(&target, on)? {
             let (sender, source) = source::trace(speed);
-            let turn = Turn { first: 0, count: 1, repeat: 0 };
+            let turn = ConcurrentRun { first: 0, count: 1, repeat: 0 };
             let tests = &self.workload.tests;
             let (taken, history) = std::thread::scope(|scope| {
                 // The thread ends with the trace, or when the receiver is dropped.
@@ -127,7 +127,7 @@ impl<'a> Bench<'a> {
     /// Returns the errors that [`MeasureError`] lists. In that case a file that was created for the run is removed too.
     pub fn run(&self, on: &mut dyn FnMut(Event<'_>)) -> Result<Outcome, MeasureError> {
         self.check(false)?;
-        let _awake = self.settings.no_idle.then(Awake::hold).transpose()?;
+        let _awake = self.settings.no_idle.then(AwakeProcessors::hold).transpose()?;
         let allowed = Allowed { overwrite: self.overwrite, offered: self.offered };
         let open = || Target::open(self.path, self.workload, allowed, self.settings.buffered);
         let mut target = open()?;
@@ -232,7 +232,7 @@ impl<'a> Bench<'a> {
         let (from, to) = reads.fold((u64::MAX, 0), |(from, to), test| {
             (from.min(test.offset.get()), to.max(test.end().get()))
         });
-        let place = Place {
+        let place = TargetTraits {
             block_device: target.block_device.as_deref(),
             read_as_found: (from < to && target.layout.is_none()).then_some((from, to)),
             device: target.device,
@@ -311,8 +311,8 @@ impl<'a> Bench<'a> {
         &self,
         target: &Target,
         outcome: &mut Outcome,
-        turn: Turn,
-        taken: Vec<Taken>,
+        turn: ConcurrentRun,
+        taken: Vec<TakenSample>,
         history: &History,
     ) -> Vec<(usize, Sample)> {
         let mut kept = Vec::new();
@@ -321,10 +321,10 @@ impl<'a> Bench<'a> {
             .block_device
             .as_deref()
             .and_then(|name| doubts::flash_read_least(Path::new("/sys/class/block"), name));
-        for (index, Taken { sample, refusal, failure, .. }) in turn.tests().zip(taken) {
+        for (index, TakenSample { sample, refusal, failure, .. }) in turn.tests().zip(taken) {
             outcome.failure = outcome.failure.take().or(failure);
             let test = &self.workload.tests[index];
-            let taking = Taking {
+            let taking = SampleConditions {
                 test,
                 engine: self.settings.engine,
                 direct: target.page_cache.is_none(),
@@ -357,8 +357,8 @@ impl<'a> Bench<'a> {
         &self,
         target: &Target,
         outcome: &mut Outcome,
-        turn: Turn,
-        taken: Vec<Taken>,
+        turn: ConcurrentRun,
+        taken: Vec<TakenSample>,
         history: &History,
     ) {
         let samples = self.doubted(target, outcome, turn, taken, history);
@@ -405,7 +405,7 @@ impl<'a> Bench<'a> {
             for (rate, depth) in rates.iter_mut().zip([queue_depth, 2 * queue_depth]) {
                 let tests = [moment.clone().with(|asked| asked.queue_depth = depth)];
                 // The number after all repeats, so that its offsets differ from theirs.
-                let turn = Turn { first: 0, count: 1, repeat: self.workload.repeats };
+                let turn = ConcurrentRun { first: 0, count: 1, repeat: self.workload.repeats };
                 let (taken, _) = self.samples(target, &tests, &turn, (index, 0), None, on)?;
                 for one in taken {
                     *rate = one.sample.iops();
@@ -440,11 +440,11 @@ impl<'a> Bench<'a> {
         &self,
         target: &Target,
         tests: &[Test],
-        turn: &Turn,
+        turn: &ConcurrentRun,
         samples: (usize, usize),
         mut trace: Option<TraceSource>,
         on: &mut dyn FnMut(Event<'_>),
-    ) -> Result<(Vec<Taken>, History), MeasureError> {
+    ) -> Result<(Vec<TakenSample>, History), MeasureError> {
         let all = tests;
         let tests = || turn.tests().map(|index| (index, &all[index]));
         if target.page_cache.is_some()
@@ -483,12 +483,12 @@ impl<'a> Bench<'a> {
             settings: &self.settings,
             processors: &processors,
         };
-        let (before, limits) = (Reading::take(clock, device), Limits::read(device));
+        let (before, limits) = (CounterReading::take(clock, device), Limits::read(device));
         let mut history = History::new();
         let mut taken = run.run(&mut |look| {
             history.push((look.elapsed, look.requests));
             let (index, test) = (turn.first, &all[turn.first]);
-            let Look { elapsed, requests, bytes, latency } = look;
+            let SampleProgress { elapsed, requests, bytes, latency } = look;
             let watched = self.settings.watched;
             let device = watched.then(|| before.device_until_now()).flatten();
             let repeat = turn.repeat;
@@ -537,8 +537,8 @@ impl<'a> Bench<'a> {
 type History = Vec<(Duration, u64)>;
 
 /// Adds the machine's readings to samples taken side by side: the readings do not distinguish their requests.
-fn add_evidence(taken: &mut [Taken], between: &Evidence) {
-    for Taken { sample, .. } in taken {
+fn add_evidence(taken: &mut [TakenSample], between: &Evidence) {
+    for TakenSample { sample, .. } in taken {
         let Evidence { threads, outstanding, punted, .. } =
             sample.evidence.take().unwrap_or_default();
         sample.evidence = Some(Evidence { threads, outstanding, punted, ..between.clone() });

@@ -35,7 +35,7 @@ const MARK: &str = "user.lanemark.made-for-a-run";
 const LOOKED_AT_MAX: usize = 10_000;
 
 /// The files that are removed when their run ends.
-static MADE: Mutex<Vec<Arc<Named>>> = Mutex::new(Vec::new());
+static MADE: Mutex<Vec<Arc<NamedFile>>> = Mutex::new(Vec::new());
 
 /// The identity of a file, independent of its name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -49,13 +49,13 @@ pub(crate) struct Identity {
 pub(crate) struct CreatedFile {
     file: OwnedFd,
     path: PathBuf,
-    named: Arc<Named>,
+    named: Arc<NamedFile>,
     removed: bool,
 }
 
 /// A file by its name in a folder.
 #[derive(Debug)]
-struct Named {
+struct NamedFile {
     folder: OwnedFd,
     name: OsString,
     identity: Identity,
@@ -63,7 +63,7 @@ struct Named {
 
 /// A file that a killed run left.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct LeftOver {
+pub struct LeftoverFile {
     /// Path of the file.
     pub path: PathBuf,
     /// Size of the file.
@@ -118,7 +118,7 @@ impl CreatedFile {
             OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::RDWR | OFlags::CLOEXEC;
         let file = rustix::fs::openat(&folder, name, flags, Mode::RUSR | Mode::WUSR)?;
         let identity = Identity::new(&rustix::fs::fstat(&file)?);
-        let named = Arc::new(Named { folder, name: name.to_owned(), identity });
+        let named = Arc::new(NamedFile { folder, name: name.to_owned(), identity });
         made().push(Arc::clone(&named));
         // A later run recognizes the file by these if this run is killed. A file system may support neither.
         let _ = rustix::fs::flock(&file, FlockOperation::NonBlockingLockExclusive);
@@ -158,7 +158,7 @@ impl CreatedFile {
     }
 }
 
-impl Named {
+impl NamedFile {
     fn unlink(&self) -> io::Result<()> {
         match rustix::fs::statat(&self.folder, &self.name, AtFlags::SYMLINK_NOFOLLOW) {
             Ok(stat) if Identity::new(&stat) == self.identity => {
@@ -184,7 +184,7 @@ impl Drop for CreatedFile {
     }
 }
 
-fn made() -> MutexGuard<'static, Vec<Arc<Named>>> {
+fn made() -> MutexGuard<'static, Vec<Arc<NamedFile>>> {
     MADE.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
@@ -197,20 +197,20 @@ pub fn remove_created() {
 }
 
 /// Returns the files in the folder of `path`, or in `path` if it is a folder, that were created for a killed run.
-pub fn left_over(path: &Path) -> Vec<LeftOver> {
+pub fn left_over(path: &Path) -> Vec<LeftoverFile> {
     let folder = match path.parent() {
         _ if path.is_dir() => path,
         Some(folder) if !folder.as_os_str().is_empty() => folder,
         _ => Path::new("."),
     };
     let entries = std::fs::read_dir(folder).into_iter().flatten().flatten().take(LOOKED_AT_MAX);
-    let mut found: Vec<LeftOver> = entries.filter_map(|entry| dead(entry.path())).collect();
+    let mut found: Vec<LeftoverFile> = entries.filter_map(|entry| dead(entry.path())).collect();
     found.sort_by(|a, b| a.path.cmp(&b.path));
     found
 }
 
 /// Returns the file at `path` if it was created for a run that no longer exists.
-fn dead(path: PathBuf) -> Option<LeftOver> {
+fn dead(path: PathBuf) -> Option<LeftoverFile> {
     let name = path.file_name()?.to_str();
     let by_name = name.is_some_and(|name| {
         let numbers = name.strip_prefix("lanemark-").and_then(|name| name.strip_suffix(".dat"));
@@ -229,7 +229,7 @@ fn dead(path: PathBuf) -> Option<LeftOver> {
     let stat = rustix::fs::fstat(&file).ok()?;
     let alone = FileType::from_raw_mode(stat.st_mode).is_file()
         && rustix::fs::flock(&file, FlockOperation::NonBlockingLockExclusive).is_ok();
-    alone.then(|| LeftOver { path, size: Bytes(stat.st_size.cast_unsigned()) })
+    alone.then(|| LeftoverFile { path, size: Bytes(stat.st_size.cast_unsigned()) })
 }
 
 /// Allocates blocks for a file up to `size`, which becomes its minimum length; its content is unchanged.
@@ -334,13 +334,13 @@ mod tests {
         let CreatedFile { file, .. } = &created;
         rustix::fs::flock(file, FlockOperation::Unlock).unwrap();
         let marked = rustix::fs::fgetxattr(file, MARK, &mut [0u8; 8][..]).is_ok();
-        let left = LeftOver { path: path.clone(), size: Bytes(4096) };
+        let left = LeftoverFile { path: path.clone(), size: Bytes(4096) };
         assert_eq!(left_over(&path), if marked { vec![left.clone()] } else { Vec::new() });
         // The file is recognized by its name if the file system does not store marks.
         let named = folder.path().join("lanemark-17-0.dat");
         fs::write(&named, "data").unwrap();
         let found = left_over(folder.path());
-        assert!(found.contains(&LeftOver { path: named, size: Bytes(4) }), "{found:?}");
+        assert!(found.contains(&LeftoverFile { path: named, size: Bytes(4) }), "{found:?}");
     }
 
     #[test]

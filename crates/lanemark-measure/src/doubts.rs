@@ -46,7 +46,7 @@ const UNACCOUNTED_MAX: f64 = 0.05;
 const LATE: Duration = Duration::from_microseconds(100);
 
 /// The properties of a target known before a run.
-pub(crate) struct Place<'a> {
+pub(crate) struct TargetTraits<'a> {
     /// Name of the block device under the target.
     pub(crate) block_device: Option<&'a str>,
     /// Range of the target that is read without a prior full write.
@@ -56,7 +56,7 @@ pub(crate) struct Place<'a> {
 }
 
 /// Returns the warnings about a target.
-pub(crate) fn before(place: &Place<'_>, file: impl AsFd) -> Vec<Warning> {
+pub(crate) fn before(place: &TargetTraits<'_>, file: impl AsFd) -> Vec<Warning> {
     let mut found = Vec::new();
     if let (Some((from, to)), false) = (place.read_as_found, place.device) {
         let share = holes(&file, from, to);
@@ -118,7 +118,7 @@ fn holes(file: impl AsFd, from: u64, to: u64) -> f64 {
 }
 
 /// Returns the layer that compresses the data of the target, if there is one.
-fn compression(place: &Place<'_>, file: impl AsFd) -> Option<String> {
+fn compression(place: &TargetTraits<'_>, file: impl AsFd) -> Option<String> {
     if place.block_device.is_some_and(|name| name.starts_with("zram")) {
         return Some("a compressed block device in memory (zram)".to_owned());
     }
@@ -144,7 +144,7 @@ fn cache_below(name: &str) -> Option<String> {
 }
 
 /// The conditions in which a sample was taken.
-pub(crate) struct Taking<'a> {
+pub(crate) struct SampleConditions<'a> {
     pub(crate) test: &'a Test,
     pub(crate) engine: EngineKind,
     /// Whether the page cache was bypassed.
@@ -158,7 +158,7 @@ pub(crate) struct Taking<'a> {
 }
 
 /// Returns the warnings about a sample.
-pub(crate) fn after(taking: &Taking<'_>, sample: &Sample) -> Vec<Warning> {
+pub(crate) fn after(taking: &SampleConditions<'_>, sample: &Sample) -> Vec<Warning> {
     let test = || taking.test.name.clone();
     let mut found = Vec::new();
     if !sample.errors.is_empty() {
@@ -234,7 +234,7 @@ pub(crate) fn flash_read_least(block: &Path, name: &str) -> Option<Duration> {
 }
 
 /// Returns a warning if single reads completed sooner than flash allows.
-fn without_flash(taking: &Taking<'_>, sample: &Sample) -> Option<Warning> {
+fn without_flash(taking: &SampleConditions<'_>, sample: &Sample) -> Option<Warning> {
     let (test, least) = (taking.test, taking.flash_read_least?);
     let is_alone = test.queue_depth() == 1 && test.threads == 1;
     let reads = sample.reads.as_ref().filter(|_| is_alone && !test.writes() && taking.direct)?;
@@ -290,7 +290,7 @@ fn unaccounted(test: &Test, sample: &Sample) -> Option<Warning> {
 }
 
 /// Returns a warning if the device did not move the requested bytes.
-fn device_doubt(taking: &Taking<'_>, sample: &Sample) -> Option<Warning> {
+fn device_doubt(taking: &SampleConditions<'_>, sample: &Sample) -> Option<Warning> {
     let device = sample.evidence.as_ref()?.device.as_ref()?;
     let test = taking.test.name.clone();
     // Writes through the page cache reach the device at another time.

@@ -70,7 +70,7 @@ impl Case {
     }
 
     fn warnings(&self) -> Vec<Warning> {
-        let taking = Taking {
+        let taking = SampleConditions {
             test: &self.test,
             engine: self.engine,
             direct: self.direct,

@@ -22,7 +22,7 @@ const SECTOR: u64 = 512;
 
 /// The machine's counters at one moment.
 #[derive(Debug)]
-pub(crate) struct Reading {
+pub(crate) struct CounterReading {
     clock: Clock,
     at_ns: u64,
     device: Option<(String, Stat)>,
@@ -45,7 +45,7 @@ struct Processors {
     count: u32,
 }
 
-impl Reading {
+impl CounterReading {
     /// Takes a reading; `device` is the name of the block device under the target.
     pub(crate) fn take(clock: Clock, device: Option<&str>) -> Self {
         let kernel_ns = kernel_threads_ns();
@@ -89,7 +89,7 @@ impl Reading {
     }
 }
 
-impl Reading {
+impl CounterReading {
     /// Returns the time since the reading.
     pub(crate) fn elapsed(&self) -> Duration {
         Duration::from_nanoseconds(self.clock.now_ns().saturating_sub(self.at_ns))
@@ -299,7 +299,7 @@ mod tests {
     #[test]
     fn processor_time_and_wakes_are_those_of_the_time_between_two_readings() {
         let clock = Clock::new();
-        let at = |at_ns, ticks: [u64; 8], wakes, own_ns, kernel_ns| Reading {
+        let at = |at_ns, ticks: [u64; 8], wakes, own_ns, kernel_ns| CounterReading {
             clock,
             at_ns,
             device: None,
@@ -321,14 +321,14 @@ mod tests {
         assert_eq!((used.user, used.idle), (2.0, 2.0));
         assert_eq!((used.own, used.kernel, used.wakes), (Some(1.5), Some(0.2), Some(1000.0)));
         // A counter that is unknown at one end, or runs backwards, is absent or zero.
-        let less = Reading { wakes: None, kernel_ns: None, own_ns: 0, ..after };
+        let less = CounterReading { wakes: None, kernel_ns: None, own_ns: 0, ..after };
         let used = before.processors_since(&less).unwrap();
         assert_eq!((used.own, used.kernel, used.wakes), (Some(0.0), None, None));
         // Two readings in the same nanosecond differ by finite figures.
-        let same = Reading { at_ns: before.at_ns, wakes: Some(41), ..less };
+        let same = CounterReading { at_ns: before.at_ns, wakes: Some(41), ..less };
         let used = before.processors_since(&same).unwrap();
         assert_eq!((used.own, used.wakes), (Some(0.0), Some(1e9)));
-        let unknown = Reading { processors: None, ..same };
+        let unknown = CounterReading { processors: None, ..same };
         assert_eq!(before.processors_since(&unknown), None);
     }
 
@@ -354,7 +354,7 @@ mod tests {
 
     #[test]
     fn this_machine_has_processors() {
-        let reading = Reading::take(Clock::new(), None);
+        let reading = CounterReading::take(Clock::new(), None);
         std::thread::sleep(std::time::Duration::from_millis(40));
         let between = reading.until_now();
         assert!(between.processors.is_some_and(|used| used.cores > 0));

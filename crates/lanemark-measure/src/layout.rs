@@ -37,7 +37,7 @@ pub(crate) struct Layout<'a> {
 
 /// A write in flight: the offset of its block, its length, and the bytes already written.
 #[derive(Clone, Copy, Default)]
-struct Piece {
+struct BlockWrite {
     offset: u64,
     length: u32,
     done: u32,
@@ -55,7 +55,7 @@ impl Layout<'_> {
         let key = StreamKey { test: u32::MAX, ..StreamKey::from_seed(self.seed) };
         let mut payload = Payload::new(key, Ratio::ZERO);
         (0..IN_FLIGHT).for_each(|slot| payload.fill(ring.buffer_mut(slot)));
-        let mut pieces = [Piece::default(); IN_FLIGHT as usize];
+        let mut pieces = [BlockWrite::default(); IN_FLIGHT as usize];
         let mut idle: Vec<u32> = (0..IN_FLIGHT).collect();
         let (mut next, mut done) = (0, 0);
         let mut told = Instant::now();
@@ -65,7 +65,7 @@ impl Layout<'_> {
             while next < self.size && !stopped {
                 let Some(slot) = idle.pop() else { break };
                 let length = (self.size - next).min(u64::from(self.block)) as u32;
-                pieces[slot as usize] = Piece { offset: next, length, done: 0 };
+                pieces[slot as usize] = BlockWrite { offset: next, length, done: 0 };
                 payload.stamp(ring.buffer_mut(slot));
                 push(&mut ring, slot, pieces[slot as usize]);
                 next += u64::from(length);
@@ -96,7 +96,7 @@ impl Layout<'_> {
     }
 
     /// Returns the bytes that a completion reports as written.
-    fn moved(&self, piece: Piece, result: i32) -> Result<u32, MeasureError> {
+    fn moved(&self, piece: BlockWrite, result: i32) -> Result<u32, MeasureError> {
         let path = || self.path.to_owned();
         let operation = Operation::Write;
         match u32::try_from(result) {
@@ -120,7 +120,7 @@ impl Layout<'_> {
     }
 }
 
-fn push(ring: &mut Ring<'_>, slot: u32, piece: Piece) {
+fn push(ring: &mut Ring<'_>, slot: u32, piece: BlockWrite) {
     ring.push(
         slot,
         Transfer {

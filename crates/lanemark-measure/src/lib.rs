@@ -43,9 +43,9 @@ mod target;
 mod window;
 mod worker;
 
-pub use awake::Awake;
+pub use awake::AwakeProcessors;
 pub use bench::Bench;
-pub use created::{LeftOver, left_over, remove_created};
+pub use created::{LeftoverFile, left_over, remove_created};
 pub use engine::EngineKind;
 pub use error::MeasureError;
 pub use event::{Event, Outcome, Running};
@@ -60,7 +60,7 @@ pub mod parts {
         Engine, EngineKind, Null, Ring, RingOptions, Synchronous, Transfer, open_uring,
     };
     pub use crate::location::Location;
-    pub use crate::plan::{Plan, Turn};
+    pub use crate::plan::{ConcurrentRun, Plan};
     pub use crate::sample::PROGRESS_INTERVAL;
     pub use crate::target::{Allowed, Target};
     pub use crate::window::quota;

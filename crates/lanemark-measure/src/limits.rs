@@ -15,7 +15,7 @@ use std::path::{Path, PathBuf};
 use lanemark_schema::result::{DirectionResult, Evidence, Limit, LimitKind, Sample};
 use lanemark_schema::units::{Bytes, Duration};
 
-use crate::sample::Taken;
+use crate::sample::TakenSample;
 
 /// A bound above the depth of any stack of devices.
 const DEPTH_MAX: u32 = 8;
@@ -65,7 +65,7 @@ pub(crate) struct Rates {
 
 impl Rates {
     /// Returns the total rates of concurrent samples, or the device's rates where they are higher.
-    pub(crate) fn of(taken: &[Taken], between: &Evidence) -> Self {
+    pub(crate) fn of(taken: &[TakenSample], between: &Evidence) -> Self {
         let own = |of: fn(&Sample) -> Option<&DirectionResult>| {
             let each = taken.iter().filter_map(|one| {
                 let (direction, seconds) =

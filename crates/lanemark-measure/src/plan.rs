@@ -10,12 +10,12 @@ const ORDER_STREAM: u64 = 0x0d4e_4a11_d0c5_0bad;
 #[derive(Debug, PartialEq, Eq)]
 pub struct Plan {
     /// The groups of tests, in the order in which they run.
-    pub turns: Vec<Turn>,
+    pub turns: Vec<ConcurrentRun>,
 }
 
 /// One run of concurrent tests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Turn {
+pub struct ConcurrentRun {
     /// Index of the first test.
     pub first: usize,
     /// Number of tests.
@@ -24,7 +24,7 @@ pub struct Turn {
     pub repeat: u32,
 }
 
-impl Turn {
+impl ConcurrentRun {
     /// Returns the indices of the turn's tests in the workload.
     pub fn tests(&self) -> std::ops::Range<usize> {
         self.first..self.first + self.count
@@ -34,16 +34,18 @@ impl Turn {
 impl Plan {
     /// Returns the order of a workload; `seed` determines a shuffled order.
     pub fn of(workload: &Workload, seed: u64) -> Self {
-        let mut groups: Vec<Turn> = Vec::new();
+        let mut groups: Vec<ConcurrentRun> = Vec::new();
         for (first, test) in workload.tests.iter().enumerate() {
             match groups.last_mut() {
                 Some(group) if test.start.beside => group.count += 1,
-                _ => groups.push(Turn { first, count: 1, repeat: 0 }),
+                _ => groups.push(ConcurrentRun { first, count: 1, repeat: 0 }),
             }
         }
         let turns = match workload.order {
             Order::Listed => (groups.iter())
-                .flat_map(|group| (0..workload.repeats).map(|repeat| Turn { repeat, ..*group }))
+                .flat_map(|group| {
+                    (0..workload.repeats).map(|repeat| ConcurrentRun { repeat, ..*group })
+                })
                 .collect(),
             Order::Shuffled => {
                 let mut rng = Rng::new(StreamKey::from_seed(seed ^ ORDER_STREAM));
@@ -51,7 +53,10 @@ impl Plan {
                     for last in (1..groups.len()).rev() {
                         groups.swap(last, rng.below(last as u64 + 1) as usize);
                     }
-                    groups.iter().map(|group| Turn { repeat, ..*group }).collect::<Vec<_>>()
+                    groups
+                        .iter()
+                        .map(|group| ConcurrentRun { repeat, ..*group })
+                        .collect::<Vec<_>>()
                 };
                 (0..workload.repeats).flat_map(pass).collect()
             }

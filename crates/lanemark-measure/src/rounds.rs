@@ -10,7 +10,7 @@ use lanemark_schema::result::steady::{Round, SteadyState, WINDOW};
 use lanemark_schema::units::Duration;
 use lanemark_schema::workload::Rounds;
 
-use crate::tally::Tally;
+use crate::tally::WindowCounts;
 
 /// The rounds of a test.
 #[derive(Debug)]
@@ -19,9 +19,9 @@ pub(crate) struct RoundsRun {
     threads: u32,
     state: SteadyState,
     /// Rounds that some threads have not delivered, with the number of threads that have.
-    pending: VecDeque<(Tally, u32)>,
+    pending: VecDeque<(WindowCounts, u32)>,
     /// Tallies of the last rounds, up to the length of a window.
-    window: VecDeque<Tally>,
+    window: VecDeque<WindowCounts>,
     over: bool,
 }
 
@@ -38,7 +38,7 @@ impl RoundsRun {
     }
 
     /// Adds a thread's part of round `number`, from 0, and returns whether the test is over.
-    pub(crate) fn is_over_with(&mut self, number: usize, part: Tally) -> bool {
+    pub(crate) fn is_over_with(&mut self, number: usize, part: WindowCounts) -> bool {
         let place = number - self.state.rounds.len();
         while self.pending.len() <= place {
             self.pending.push_back(Default::default());
@@ -53,7 +53,7 @@ impl RoundsRun {
         self.over
     }
 
-    fn end(&mut self, whole: Tally) {
+    fn end(&mut self, whole: WindowCounts) {
         let seconds = self.rule.length.as_seconds();
         let round = Round {
             iops: whole.requests() as f64 / seconds,
@@ -72,9 +72,9 @@ impl RoundsRun {
     /// the length `whole`.
     pub(crate) fn finish(
         self,
-        rest: Tally,
+        rest: WindowCounts,
         whole: Duration,
-    ) -> (Tally, Duration, Option<SteadyState>) {
+    ) -> (WindowCounts, Duration, Option<SteadyState>) {
         let elapsed = self.rule.length * self.window.len() as u64;
         let sum = self.window.into_iter().reduce(|mut sum, round| {
             sum.merge(round);
@@ -90,12 +90,12 @@ impl RoundsRun {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::tally::Counted;
+    use crate::tally::CountedRequest;
     use lanemark_schema::workload::{Operation, Tracked};
 
-    fn part(requests: u64) -> Tally {
-        let mut tally = Tally { reads: Some(Default::default()), ..Tally::default() };
-        let request = Counted { operation: Operation::Read, length: 4096, latency_ns: 1000 };
+    fn part(requests: u64) -> WindowCounts {
+        let mut tally = WindowCounts { reads: Some(Default::default()), ..WindowCounts::default() };
+        let request = CountedRequest { operation: Operation::Read, length: 4096, latency_ns: 1000 };
         (0..requests).for_each(|_| tally.count(request));
         tally
     }

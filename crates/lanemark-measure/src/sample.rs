@@ -29,7 +29,7 @@ use crate::pin::pin;
 use crate::rounds::RoundsRun;
 use crate::settings::Settings;
 use crate::source::{Source, TraceSource};
-use crate::tally::{Ended, Tally, counted};
+use crate::tally::{ThreadCounts, WindowCounts, counted};
 use crate::worker::{Progress, Shared, Worker};
 
 /// Interval at which progress is reported.
@@ -54,7 +54,7 @@ pub(crate) struct SampleRun<'a> {
 }
 
 /// The progress of a sample while it runs.
-pub(crate) struct Look {
+pub(crate) struct SampleProgress {
     /// Time for which requests of the first test have been counted.
     pub(crate) elapsed: Duration,
     pub(crate) requests: u64,
@@ -64,7 +64,7 @@ pub(crate) struct Look {
 }
 
 /// A sample with further facts about it.
-pub(crate) struct Taken {
+pub(crate) struct TakenSample {
     pub(crate) sample: Sample,
     /// Reason why a requested registration is missing.
     pub(crate) refusal: Option<String>,
@@ -78,15 +78,15 @@ pub(crate) struct Taken {
 enum Message {
     Ready,
     /// A thread ended a round of its test.
-    Round(usize, Box<Tally>),
+    Round(usize, Box<WindowCounts>),
     Ended(usize, Box<End>),
 }
 
 /// The end of a thread: its counts (`None` if it never started), an error or a panic.
-type End = thread::Result<Result<Option<Ended>, MeasureError>>;
+type End = thread::Result<Result<Option<ThreadCounts>, MeasureError>>;
 
 /// The gate at which threads wait until all are ready.
-struct Gate {
+struct StartGate {
     /// Whether the threads start, once that is decided.
     go: OnceLock<bool>,
     /// Time at which the first thread started.
@@ -104,18 +104,21 @@ impl Drop for AbortOnDrop<'_> {
 
 impl SampleRun<'_> {
     /// Runs the tests and returns one sample for each. Calls `on` with the progress meanwhile.
-    pub(crate) fn run(&self, on: &mut dyn FnMut(Look)) -> Result<Vec<Taken>, MeasureError> {
+    pub(crate) fn run(
+        &self,
+        on: &mut dyn FnMut(SampleProgress),
+    ) -> Result<Vec<TakenSample>, MeasureError> {
         let abort = self.jobs[0].shared.abort;
         let threads: Vec<(usize, u32)> = (self.jobs.iter().enumerate())
             .flat_map(|(job, one)| (0..one.shared.test.threads).map(move |thread| (job, thread)))
             .collect();
         let progress: Vec<Progress> = threads.iter().map(|_| Progress::default()).collect();
-        let gate = Gate { go: OnceLock::new(), started_ns: OnceLock::new() };
+        let gate = StartGate { go: OnceLock::new(), started_ns: OnceLock::new() };
         let rounds = self.jobs[0].shared.test.rounds;
-        let mut outcome = Gathered {
+        let mut outcome = ThreadResults {
             ended: self.jobs.iter().map(|_| Vec::new()).collect(),
             rounds: rounds.map(|rule| RoundsRun::new(rule, self.jobs[0].shared.test.threads)),
-            ..Gathered::default()
+            ..ThreadResults::default()
         };
         thread::scope(|scope| {
             let _abort = AbortOnDrop(abort);
@@ -152,11 +155,11 @@ impl SampleRun<'_> {
         outcome.finish(self.jobs, started_ns)
     }
 
-    fn look(&self, gate: &Gate, progress: &[Progress]) -> Look {
+    fn look(&self, gate: &StartGate, progress: &[Progress]) -> SampleProgress {
         let job = &self.jobs[0];
         let opened_ns = gate.started_ns.get().map_or(u64::MAX, |&at_ns| job.opens_ns(at_ns));
         let shown = progress.iter().filter_map(|own| own.latency.lock().ok()?.clone());
-        Look {
+        SampleProgress {
             elapsed: Duration::from_nanoseconds(
                 job.shared.clock.now_ns().saturating_sub(opened_ns),
             ),
@@ -189,12 +192,12 @@ struct Thread<'a> {
     /// Number of the thread in its test, and among all threads.
     thread: u32,
     number: usize,
-    gate: &'a Gate,
+    gate: &'a StartGate,
     progress: &'a Progress,
 }
 
 impl Thread<'_> {
-    fn live(&self, sender: &Sender<Message>) -> Result<Option<Ended>, MeasureError> {
+    fn live(&self, sender: &Sender<Message>) -> Result<Option<ThreadCounts>, MeasureError> {
         let job = &self.run.jobs[self.job];
         let (test, settings) = (job.shared.test, self.run.settings);
         if let Some(&processor) =
@@ -232,11 +235,11 @@ impl Thread<'_> {
         &self,
         engine: E,
         sender: &Sender<Message>,
-    ) -> Result<Option<Ended>, MeasureError> {
+    ) -> Result<Option<ThreadCounts>, MeasureError> {
         let job = &self.run.jobs[self.job];
         let key = StreamKey { thread: self.thread, ..job.key };
         let send = |number, tally| drop(sender.send(Message::Round(number, Box::new(tally))));
-        let rounds: Option<&dyn Fn(usize, Tally)> = match job.shared.test.rounds {
+        let rounds: Option<&dyn Fn(usize, WindowCounts)> = match job.shared.test.rounds {
             Some(_) => Some(&send),
             None => None,
         };
@@ -261,17 +264,17 @@ fn start_error(job: &Job<'_>, action: &'static str, source: io::Error) -> Measur
 
 /// The results of the threads until now.
 #[derive(Default)]
-struct Gathered {
+struct ThreadResults {
     running: u32,
     ready: u32,
     /// Ends of the threads of each test.
-    ended: Vec<Vec<Ended>>,
+    ended: Vec<Vec<ThreadCounts>>,
     rounds: Option<RoundsRun>,
     error: Option<MeasureError>,
     panic: Option<Box<dyn Any + Send>>,
 }
 
-impl Gathered {
+impl ThreadResults {
     fn fail(&mut self, error: MeasureError) {
         self.error.get_or_insert(error);
     }
@@ -317,7 +320,7 @@ impl Gathered {
         }
     }
 
-    fn finish(self, jobs: &[Job<'_>], started_ns: u64) -> Result<Vec<Taken>, MeasureError> {
+    fn finish(self, jobs: &[Job<'_>], started_ns: u64) -> Result<Vec<TakenSample>, MeasureError> {
         if let Some(panic) = self.panic {
             resume_unwind(panic);
         }
@@ -325,23 +328,23 @@ impl Gathered {
             return Err(error);
         }
         let mut rounds = self.rounds;
-        let taken = |(job, mut ended): (&Job<'_>, Vec<Ended>)| {
+        let taken = |(job, mut ended): (&Job<'_>, Vec<ThreadCounts>)| {
             let refusal = ended.iter().find_map(|one| one.refusal.clone());
             let moved = Bytes(ended.iter().map(|one| one.moved).sum());
             let failure = ended.iter_mut().find_map(|one| one.failure.take());
             let sample = sample(ended, job.opens_ns(started_ns), rounds.take());
-            Taken { sample, refusal, moved, failure }
+            TakenSample { sample, refusal, moved, failure }
         };
         Ok(jobs.iter().zip(self.ended).map(taken).collect())
     }
 }
 
 /// Adds up the counts of a test's threads since `opened_ns`.
-fn sample(threads: Vec<Ended>, opened_ns: u64, rounds: Option<RoundsRun>) -> Sample {
+fn sample(threads: Vec<ThreadCounts>, opened_ns: u64, rounds: Option<RoundsRun>) -> Sample {
     let closed_ns = threads.iter().map(|one| one.closed_ns).max().unwrap_or(0);
     let stopped = threads.iter().any(|one| !one.complete);
     let whole = Duration::from_nanoseconds(closed_ns.saturating_sub(opened_ns));
-    let (mut tally, mut series) = (Tally::default(), None);
+    let (mut tally, mut series) = (WindowCounts::default(), None);
     let mut errors = RequestErrors::default();
     for one in threads {
         errors.merge(&one.errors);

@@ -14,7 +14,7 @@ const SHARES_FROM_NS: u64 = 1_000_000;
 
 /// The counts in one window of one thread, or of several threads together.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Tally {
+pub(crate) struct WindowCounts {
     pub(crate) reads: Option<Box<DirectionResult>>,
     pub(crate) writes: Option<Box<DirectionResult>>,
     pub(crate) flushes: Option<Box<DirectionResult>>,
@@ -34,8 +34,8 @@ pub(crate) struct Tally {
 
 /// The counts of a thread that ended.
 #[derive(Debug)]
-pub(crate) struct Ended {
-    pub(crate) tally: Tally,
+pub(crate) struct ThreadCounts {
+    pub(crate) tally: WindowCounts,
     pub(crate) series: Option<Recorder>,
     /// Time at which the window closed.
     pub(crate) closed_ns: u64,
@@ -53,13 +53,13 @@ pub(crate) struct Ended {
 
 /// A request that is to be counted.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Counted {
+pub(crate) struct CountedRequest {
     pub(crate) operation: Operation,
     pub(crate) length: u64,
     pub(crate) latency_ns: u64,
 }
 
-impl Tally {
+impl WindowCounts {
     /// Creates an empty tally with room for all counts of `test`, so that counting allocates no memory.
     ///
     /// `open` states whether requests have due times.
@@ -83,7 +83,7 @@ impl Tally {
     }
 
     #[inline]
-    pub(crate) fn count(&mut self, request: Counted) {
+    pub(crate) fn count(&mut self, request: CountedRequest) {
         let direction = match request.operation {
             Operation::Read => &mut self.reads,
             Operation::Write => &mut self.writes,
@@ -180,7 +180,7 @@ pub(crate) fn counted(direction: Option<Box<DirectionResult>>) -> Option<Directi
 }
 
 /// Counts a request in a series.
-pub(crate) fn record(series: &mut Recorder, at: Duration, request: Counted) {
+pub(crate) fn record(series: &mut Recorder, at: Duration, request: CountedRequest) {
     if series.is_over(at) {
         series.close(at, None);
     }
@@ -195,7 +195,7 @@ mod tests {
     #[test]
     fn a_thread_is_never_busier_than_a_core_and_a_moment_says_nothing() {
         let cpu = CpuTime { user_ns: 60_000, ready_ns: Some(7_000), ..CpuTime::default() };
-        let mut tally = Tally::default();
+        let mut tally = WindowCounts::default();
         tally.used(cpu, 1);
         assert_eq!((tally.busiest, tally.core_wait), (0.0, None));
         tally.used(CpuTime { user_ns: 3_000_000, ..cpu }, 2_000_000);
@@ -203,7 +203,7 @@ mod tests {
     }
 
     /// Creates the tally of a thread. Every count differs from the same count of thread `number` + 1.
-    fn of_thread(number: u64) -> Tally {
+    fn of_thread(number: u64) -> WindowCounts {
         let direction = |place: u64| {
             let mut direction =
                 DirectionResult { bytes: Bytes(512 * number), ..Default::default() };
@@ -215,7 +215,7 @@ mod tests {
             late.record_ns(latency_ns);
             late
         };
-        Tally {
+        WindowCounts {
             reads: direction(1),
             writes: direction(2),
             flushes: direction(3),
@@ -244,7 +244,7 @@ mod tests {
     #[test]
     fn counts_of_threads_add_up_in_any_order() {
         for order in [[1, 2, 3], [3, 1, 2], [2, 3, 1], [3, 2, 1]] {
-            let mut all = Tally::default();
+            let mut all = WindowCounts::default();
             order.into_iter().map(of_thread).for_each(|one| all.merge(one));
             let of = |base: u64| 3 * base + 1 + 2 + 3;
             let kept = all.punctuality.as_ref().unwrap();
@@ -274,16 +274,19 @@ mod tests {
 
     #[test]
     fn what_one_thread_did_not_count_is_taken_from_the_other() {
-        let mut reader = Tally { writes: None, punctuality: None, ..of_thread(1) };
-        reader.merge(Tally { reads: None, ..of_thread(2) });
+        let mut reader = WindowCounts { writes: None, punctuality: None, ..of_thread(1) };
+        reader.merge(WindowCounts { reads: None, ..of_thread(2) });
         assert_eq!(reader.reads.as_ref().unwrap().bytes, Bytes(512));
         assert_eq!(reader.writes.as_ref().unwrap().bytes, Bytes(1024));
         assert_eq!(reader.punctuality.as_ref().unwrap().held_back, 102);
         // If one thread does not know its wait for the processor, the sum is unknown.
         let unknown = CpuTime { ready_ns: None, ..CpuTime::default() };
-        reader.merge(Tally { cpu: unknown, ..Tally::default() });
+        reader.merge(WindowCounts { cpu: unknown, ..WindowCounts::default() });
         assert_eq!((reader.cpu.ready_ns, reader.cpu.user_ns), (None, 603));
         // An empty sum.
-        assert_eq!((Tally::default().requests(), Tally::default().accounted_ns()), (0, 0.0));
+        assert_eq!(
+            (WindowCounts::default().requests(), WindowCounts::default().accounted_ns()),
+            (0, 0.0)
+        );
     }
 }

@@ -60,14 +60,14 @@ enum Held {
 }
 
 /// The file at a path, after following links.
-struct Found {
+struct ResolvedFile {
     identity: Identity,
     kind: FileType,
     /// The number of the device, if the file is one.
     number: Dev,
 }
 
-impl Found {
+impl ResolvedFile {
     fn is_device(&self) -> bool {
         self.kind.is_block_device()
     }
@@ -102,7 +102,9 @@ impl Target {
             None => None,
         };
         check_overwrite(path, found.as_ref(), named.as_ref())?;
-        if let (Some(offered), false) = (offered, found.as_ref().is_some_and(Found::is_device)) {
+        if let (Some(offered), false) =
+            (offered, found.as_ref().is_some_and(ResolvedFile::is_device))
+        {
             let (path, offered) = (path.to_owned(), offered.to_owned());
             return Err(MeasureError::OfferMismatch { path, offered });
         }
@@ -158,7 +160,7 @@ impl Target {
     /// Opens a block device whose content may be lost.
     fn claimed(
         path: &Path,
-        found: &Found,
+        found: &ResolvedFile,
         offered: Option<&Path>,
         furthest: &Test,
     ) -> Result<Self, MeasureError> {
@@ -182,7 +184,7 @@ impl Target {
     }
 
     /// Opens an existing file or block device for a workload that only reads.
-    fn read_only(path: &Path, found: &Found, furthest: &Test) -> Result<Self, MeasureError> {
+    fn read_only(path: &Path, found: &ResolvedFile, furthest: &Test) -> Result<Self, MeasureError> {
         let (file, stat) = reopen(path, found, OFlags::RDONLY, "read")?;
         let device = found.kind.is_block_device();
         let size = if device { device_size(path, &file)? } else { stat.st_size.cast_unsigned() };
@@ -199,7 +201,7 @@ impl Target {
     }
 
     /// Opens an existing file whose content may be lost. The file may grow and never shrinks.
-    fn overwritten(path: &Path, found: &Found, layout: u64) -> Result<Self, MeasureError> {
+    fn overwritten(path: &Path, found: &ResolvedFile, layout: u64) -> Result<Self, MeasureError> {
         if let Some(device) = loop_device(found.identity) {
             return Err(MeasureError::InUse { path: path.to_owned(), device });
         }
@@ -349,14 +351,14 @@ fn check_reach(path: &Path, size: u64, furthest: &Test) -> Result<(), MeasureErr
 }
 
 /// Returns the file at `path`, after following links, if it exists.
-fn find(path: &Path) -> Result<Option<Found>, MeasureError> {
+fn find(path: &Path) -> Result<Option<ResolvedFile>, MeasureError> {
     let looked_up = rustix::fs::open(path, OFlags::PATH | OFlags::CLOEXEC, Mode::empty())
         .and_then(rustix::fs::fstat);
     match looked_up {
         Ok(stat) => {
             let kind = FileType::from_raw_mode(stat.st_mode);
             let number = stat.st_rdev;
-            Ok(Some(Found { identity: Identity::new(&stat), kind, number }))
+            Ok(Some(ResolvedFile { identity: Identity::new(&stat), kind, number }))
         }
         // A missing parent folder is reported when the file is created in it.
         Err(Errno::NOENT | Errno::NOTDIR) => Ok(None),
@@ -370,8 +372,8 @@ fn find(path: &Path) -> Result<Option<Found>, MeasureError> {
 /// Refuses a permission to overwrite that does not name the regular file that was found.
 fn check_overwrite(
     path: &Path,
-    found: Option<&Found>,
-    named: Option<&(&Path, Option<Found>)>,
+    found: Option<&ResolvedFile>,
+    named: Option<&(&Path, Option<ResolvedFile>)>,
 ) -> Result<(), MeasureError> {
     let Some((overwrite, named)) = named else { return Ok(()) };
     let same = match (found, named) {
@@ -388,7 +390,7 @@ fn check_overwrite(
 /// Opens the file that was found, and no file that replaced it meanwhile.
 fn reopen(
     path: &Path,
-    found: &Found,
+    found: &ResolvedFile,
     access: OFlags,
     action: &'static str,
 ) -> Result<(OwnedFd, Stat), MeasureError> {

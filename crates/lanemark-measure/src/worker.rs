@@ -56,7 +56,7 @@ use crate::kernel_threads::KernelThreads;
 use crate::payload::Payload;
 use crate::settings::OnError;
 use crate::source::Source;
-use crate::tally::{Counted, Ended, Tally, record};
+use crate::tally::{CountedRequest, ThreadCounts, WindowCounts, record};
 use crate::window::{Quota, State, Window, quota};
 
 /// The maximum time that a thread waits before it checks whether the run was stopped.
@@ -116,8 +116,8 @@ pub(crate) struct Worker<'a, E, C = Clock> {
     begun_ns: u64,
     window: Window,
     /// Receiver of the tallies of rounds, and the number of the current round.
-    rounds: Option<(&'a dyn Fn(usize, Tally), usize)>,
-    tally: Tally,
+    rounds: Option<(&'a dyn Fn(usize, WindowCounts), usize)>,
+    tally: WindowCounts,
     series: Option<Recorder>,
     complete: bool,
     /// Time at which the last request was counted.
@@ -149,7 +149,7 @@ struct Slot {
 }
 
 /// An engine's answer to a request.
-enum Answer {
+enum EngineAnswer {
     Whole,
     /// A part of the data was moved: the rest must be requested again.
     Part,
@@ -165,7 +165,7 @@ impl<'a, E: Engine, C: Timekeeper> Worker<'a, E, C> {
         mut engine: E,
         key: StreamKey,
         source: Source,
-        rounds: Option<&'a dyn Fn(usize, Tally)>,
+        rounds: Option<&'a dyn Fn(usize, WindowCounts)>,
     ) -> Self {
         let test = shared.test;
         let mut payload = Payload::new(key, test.compressibility);
@@ -201,7 +201,7 @@ impl<'a, E: Engine, C: Timekeeper> Worker<'a, E, C> {
             begun_ns: 0,
             window: Window::default(),
             rounds: rounds.map(|send| (send, 0)),
-            tally: Tally::of(test, source.is_open()),
+            tally: WindowCounts::of(test, source.is_open()),
             source,
             series: Recorder::of(test),
             complete: true,
@@ -217,7 +217,7 @@ impl<'a, E: Engine, C: Timekeeper> Worker<'a, E, C> {
     }
 
     /// Runs to the thread's limit or until stopped; the load of the test begins at `begin_ns`.
-    pub(crate) fn run(mut self, begin_ns: u64) -> Result<Ended, MeasureError> {
+    pub(crate) fn run(mut self, begin_ns: u64) -> Result<ThreadCounts, MeasureError> {
         let test = self.shared.test;
         self.begun_ns = begin_ns;
         self.window.opens_ns = begin_ns.saturating_add(test.ramp.nanoseconds());
@@ -262,8 +262,8 @@ impl<'a, E: Engine, C: Timekeeper> Worker<'a, E, C> {
         self.shared.stop.load(Ordering::Relaxed) || self.shared.abort.load(Ordering::Relaxed)
     }
 
-    fn ended(self) -> Ended {
-        Ended {
+    fn ended(self) -> ThreadCounts {
+        ThreadCounts {
             tally: self.tally,
             series: self.series,
             closed_ns: self.window.closes_ns,
@@ -338,7 +338,10 @@ impl<'a, E: Engine, C: Timekeeper> Worker<'a, E, C> {
         self.read_cpu();
         let Some((send, number)) = &mut self.rounds else { return };
         let length_ns = self.window.closes_ns - self.window.since_ns;
-        send(*number, std::mem::replace(&mut self.tally, Tally::of(self.shared.test, self.open)));
+        send(
+            *number,
+            std::mem::replace(&mut self.tally, WindowCounts::of(self.shared.test, self.open)),
+        );
         *number += 1;
         self.window.since_ns = self.window.closes_ns;
         self.window.closes_ns += length_ns;

@@ -138,8 +138,8 @@ fn open(rate_per_second: f64) -> Test {
 
 /// The outcome of a thread: its end, its rounds, and the flags around it.
 struct Done {
-    ended: Ended,
-    rounds: Vec<(usize, Tally)>,
+    ended: ThreadCounts,
+    rounds: Vec<(usize, WindowCounts)>,
     /// Time for which requests were counted.
     elapsed_ns: u64,
     aborted: bool,
@@ -189,13 +189,13 @@ fn run_as(
         seen_ns: 0,
     };
     let rounds = std::cell::RefCell::new(Vec::new());
-    let send = |number: usize, tally: Tally| {
+    let send = |number: usize, tally: WindowCounts| {
         rounds.borrow_mut().push((number, tally));
         if number == 2 {
             shared.over.store(true, Ordering::Relaxed);
         }
     };
-    let sent: Option<&dyn Fn(usize, Tally)> = match test.rounds {
+    let sent: Option<&dyn Fn(usize, WindowCounts)> = match test.rounds {
         Some(_) => Some(&send),
         None => None,
     };
@@ -208,12 +208,12 @@ fn run_as(
 }
 
 /// Returns minimum, mean and maximum latency in ns; the histogram keeps all three exactly.
-fn latencies(tally: &Tally) -> (u64, f64, u64) {
+fn latencies(tally: &WindowCounts) -> (u64, f64, u64) {
     let all = tally.latency();
     (all.min_ns().unwrap(), all.mean_ns(), all.max_ns().unwrap())
 }
 
-fn assert_little(tally: &Tally) {
+fn assert_little(tally: &WindowCounts) {
     // Means are multiplied by counts again: the sum is exact except for rounding.
     let apart = tally.accounted_ns() - tally.outstanding_ns as f64;
     assert!(apart.abs() < 0.01, "{apart} ns");
@@ -373,7 +373,7 @@ fn a_request_that_is_answered_in_parts_is_one_request() {
 fn a_failed_request_ends_the_run_with_what_there_is() {
     let answer = |number, length| if number == 20 { -libc::EIO } else { length };
     let done = run(&test(), Script { answer, ..Script::steady(MS) });
-    let Ended { tally, errors, failure, complete, .. } = &done.ended;
+    let ThreadCounts { tally, errors, failure, complete, .. } = &done.ended;
     // Twenty before it; the fifteen requests that were outstanding after it are waited for and count.
     assert_eq!((tally.requests(), errors.total(), *complete), (35, 1, false));
     assert_eq!(done.elapsed_ns, 36 * MS);
@@ -397,7 +397,7 @@ fn where_the_run_goes_on_failed_requests_are_in_no_other_figure() {
     ] {
         let script = Script { answer, ..Script::steady(MS) };
         let done = run_as(&test, script, OnError::Continue, |_| ());
-        let Ended { tally, errors, failure, complete, .. } = &done.ended;
+        let ThreadCounts { tally, errors, failure, complete, .. } = &done.ended;
         assert!(*complete && failure.is_none() && !done.aborted);
         assert_eq!((tally.requests(), errors.total()), (320, 80));
         let kinds: Vec<_> = errors.counts().iter().map(|one| (one.kind, one.requests)).collect();
@@ -428,7 +428,7 @@ fn a_dead_device_is_asked_a_thousand_times_a_second_and_ten_seconds_at_most() {
     assert!((2_900..=most).contains(&done.ended.errors.total()), "{:?}", done.ended.errors);
     assert!(done.ended.failure.is_none());
     let done = run_as(&volume(10), script, OnError::Continue, |_| ());
-    let Ended { errors, failure, tally, .. } = &done.ended;
+    let ThreadCounts { errors, failure, tally, .. } = &done.ended;
     let told = failure.as_ref().unwrap().to_string();
     assert!(told.ends_with("it was the last of 10000 consecutive failed requests"), "{told}");
     assert!(errors.total() < u64::from(IN_A_ROW) + 16 && tally.requests() == 0);

@@ -12,7 +12,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use lanemark_measure::{Bench, Event, MeasureError, Settings};
 use lanemark_schema::result::Warning;
 use lanemark_schema::units::{Bytes, Ratio};
-use lanemark_schema::workload::{Asks, DatabaseUsers, Pattern, Profile, Test, TraceSummary};
+use lanemark_schema::workload::{DatabaseUsers, LoadKind, Pattern, Profile, Test, TraceSummary};
 use lanemark_testbed::LoopDevice;
 use workloads::{content, read, run, timed, workload, write};
 
@@ -214,8 +214,8 @@ fn a_test_without_requests_of_its_own_is_refused_before_a_file_is_made() {
         pause: lanemark_schema::units::Duration::ZERO,
     };
     for (asks, expected) in [
-        (Asks::Trace(summary), "only the trace contains the requests"),
-        (Asks::Database(users), "consists of a database's transactions"),
+        (LoadKind::Trace(summary), "only the trace contains the requests"),
+        (LoadKind::Database(users), "consists of a database's transactions"),
     ] {
         let mut workload = workload([read()]);
         workload.tests[0].asks = asks;

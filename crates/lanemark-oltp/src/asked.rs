@@ -17,7 +17,7 @@
 
 use lanemark_schema::result::{Counter, DatabaseTarget, RunResult, Sample, Target, WaitClass};
 use lanemark_schema::units::Bytes;
-use lanemark_schema::workload::Asks;
+use lanemark_schema::workload::LoadKind;
 
 use crate::error::OltpError;
 use crate::outcome::{PAGE, changing};
@@ -45,12 +45,12 @@ struct Sums {
     wal_bytes: Option<u64>,
     wal_writes: Option<u64>,
     /// Sampled sessions by wait class.
-    samples: Found,
+    samples: SampledSessions,
 }
 
 /// Sampled sessions of all observations, by wait class.
 #[derive(Clone, Copy, Default)]
-struct Found {
+struct SampledSessions {
     all: u64,
     storage: u64,
     /// Sessions that waited until a page was written.
@@ -111,7 +111,7 @@ pub fn workload(result: &RunResult) -> Result<String, OltpError> {
     let (Target::Database(database), [test]) = (&result.target, result.tests.as_slice()) else {
         return Err(unknown("the requests of a database's users"));
     };
-    let Asks::Database(asked) = &test.test.asks else {
+    let LoadKind::Database(asked) = &test.test.asks else {
         return Err(unknown("the users of its database"));
     };
     let users = test.test.threads;

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use crate::error::OltpError;
 use crate::known::DATA_VERSION;
-use crate::observer::{Counted, Observer};
+use crate::observer::{Observer, TransactionCounter};
 use crate::schema::{INDEXES, Scale, Table};
 use crate::session::Connection;
 use crate::value::Row;
@@ -15,18 +15,18 @@ const KEPT_NAME_MAX: usize = 40;
 
 /// The contents of a database.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Holding {
+pub enum DatabaseContents {
     /// No tables.
     Nothing,
     /// Tables that are not Lanemark's.
     Foreign,
     /// Data that Lanemark loaded.
-    Ours(Loaded),
+    Ours(LoadedData),
 }
 
 /// The data that Lanemark loaded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Loaded {
+pub struct LoadedData {
     /// Version of the data.
     pub version: i64,
     /// Scale of the data.
@@ -68,7 +68,7 @@ pub(crate) trait Backend: Send + Sync {
     fn open(&self, create: bool) -> Result<Box<dyn Connection>, OltpError>;
 
     /// Returns the contents of the database.
-    fn holding(&self) -> Result<Holding, OltpError>;
+    fn holding(&self) -> Result<DatabaseContents, OltpError>;
 
     /// Removes the contents, regardless of who made them.
     fn remove(&self) -> Result<(), OltpError>;
@@ -126,7 +126,7 @@ pub(crate) trait Backend: Send + Sync {
 
     /// Returns the observer of the database for a run.
     fn observe(&self) -> Result<Box<dyn Observer>, OltpError> {
-        Ok(Box::new(Counted(self.open(false)?)))
+        Ok(Box::new(TransactionCounter(self.open(false)?)))
     }
 
     /// Returns the error for a feature that this type of database lacks.
@@ -152,23 +152,23 @@ pub(crate) trait Backend: Send + Sync {
     ///
     /// # Errors
     /// Returns an error if the data is absent, incomplete or of another version.
-    fn loaded(&self) -> Result<Loaded, OltpError> {
+    fn loaded(&self) -> Result<LoadedData, OltpError> {
         match self.holding()? {
-            Holding::Ours(loaded) if loaded.version != DATA_VERSION => {
+            DatabaseContents::Ours(loaded) if loaded.version != DATA_VERSION => {
                 Err(OltpError::Version { database: self.name(), found: loaded.version })
             }
-            Holding::Ours(loaded) if !loaded.complete => Err(OltpError::Incomplete {
+            DatabaseContents::Ours(loaded) if !loaded.complete => Err(OltpError::Incomplete {
                 database: self.name(),
                 loaded: loaded.warehouses,
                 warehouses: loaded.scale.warehouses,
             }),
-            Holding::Ours(loaded) => Ok(loaded),
+            DatabaseContents::Ours(loaded) => Ok(loaded),
             _ => Err(OltpError::NotLoaded(self.name())),
         }
     }
 
     /// Returns the error for data of another scale or seed than requested.
-    fn differs(&self, loaded: &Loaded, wanted: &Scale) -> OltpError {
+    fn differs(&self, loaded: &LoadedData, wanted: &Scale) -> OltpError {
         OltpError::Different {
             database: self.name(),
             found: loaded.scale.to_string(),
@@ -191,10 +191,12 @@ pub(crate) trait Templates: Backend {
     /// Refuses to replace contents that are not of `scale`.
     fn refuse_other(&self, scale: &Scale) -> Result<(), OltpError> {
         match self.holding()? {
-            Holding::Nothing => Ok(()),
-            Holding::Foreign => Err(OltpError::Foreign(self.name())),
-            Holding::Ours(loaded) if loaded.scale != *scale => Err(self.differs(&loaded, scale)),
-            Holding::Ours(_) => self.refuse_others(),
+            DatabaseContents::Nothing => Ok(()),
+            DatabaseContents::Foreign => Err(OltpError::Foreign(self.name())),
+            DatabaseContents::Ours(loaded) if loaded.scale != *scale => {
+                Err(self.differs(&loaded, scale))
+            }
+            DatabaseContents::Ours(_) => self.refuse_others(),
         }
     }
 
@@ -218,22 +220,25 @@ pub(crate) trait Templates: Backend {
 }
 
 /// Returns the contents of a server by its tables; the statement `tables` lists them.
-pub(crate) fn held(connection: &mut dyn Connection, tables: &str) -> Result<Holding, OltpError> {
+pub(crate) fn held(
+    connection: &mut dyn Connection,
+    tables: &str,
+) -> Result<DatabaseContents, OltpError> {
     let rows = connection.rows(tables)?;
     Ok(match rows.iter().any(|row| row[0].text() == "lanemark_oltp") {
-        true => read_loaded(connection).map_or(Holding::Foreign, Holding::Ours),
-        false if rows.is_empty() => Holding::Nothing,
-        false => Holding::Foreign,
+        true => read_loaded(connection).map_or(DatabaseContents::Foreign, DatabaseContents::Ours),
+        false if rows.is_empty() => DatabaseContents::Nothing,
+        false => DatabaseContents::Foreign,
     })
 }
 
 /// Returns the notes of a load, or `None` if Lanemark did not write them.
-pub(crate) fn read_loaded(connection: &mut dyn Connection) -> Option<Loaded> {
+pub(crate) fn read_loaded(connection: &mut dyn Connection) -> Option<LoadedData> {
     let notes = connection.rows(r#"SELECT "key", value FROM lanemark_oltp"#).ok()?;
     let notes: BTreeMap<_, _> = notes.iter().map(|row| (row[0].text(), row[1].int())).collect();
     let counted = "SELECT COUNT(*) FROM lanemark_progress WHERE part > 0";
     let warehouses = connection.rows(counted).ok()?.first()?[0].int();
-    Some(Loaded {
+    Some(LoadedData {
         version: *notes.get("version")?,
         scale: Scale {
             warehouses: *notes.get("warehouses")?,

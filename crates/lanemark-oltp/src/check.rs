@@ -5,7 +5,7 @@
 
 mod tables;
 
-use crate::database::Loaded;
+use crate::database::LoadedData;
 use crate::error::OltpError;
 use crate::schema::Table;
 use crate::session::Connection;
@@ -13,14 +13,14 @@ use crate::value::Value;
 
 /// The source of a condition.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Source {
+pub enum ConditionSource {
     /// Clause 3.3.2 of the specification, by its last number from 1 to 12.
     Clause(u32),
     /// A rule for a table: its rows, its values, and their relation to other tables.
     Table(Table),
 }
 
-impl std::fmt::Display for Source {
+impl std::fmt::Display for ConditionSource {
     fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Self::Clause(number) => write!(out, "3.3.2.{number}"),
@@ -33,7 +33,7 @@ impl std::fmt::Display for Source {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Condition {
     /// Source of the condition.
-    pub source: Source,
+    pub source: ConditionSource,
     /// The condition as text.
     pub text: &'static str,
     /// Number of violating rows, warehouses, districts, orders or customers, including missing ones.
@@ -54,7 +54,7 @@ const OPEN: &str = "(SELECT no_w_id AS w, no_d_id AS d, MIN(no_o_id) AS low_id, 
     MAX(no_o_id) AS high_id, COUNT(*) AS opened FROM new_order GROUP BY no_w_id, no_d_id) AS opens";
 
 /// Returns each condition with the statement that counts its violations.
-fn statements(loaded: &Loaded) -> [(&'static str, String); 12] {
+fn statements(loaded: &LoadedData) -> [(&'static str, String); 12] {
     let delivered = loaded.scale.delivered();
     let lines_join = format!(
         "SELECT COUNT(*) FROM customer LEFT JOIN {CHARGED} ON w = c_w_id AND d = c_d_id AND c = c_id"
@@ -147,14 +147,14 @@ fn statements(loaded: &Loaded) -> [(&'static str, String); 12] {
 /// Checks the twelve conditions and all tables in one snapshot.
 pub fn check(
     connection: &mut dyn Connection,
-    loaded: &Loaded,
+    loaded: &LoadedData,
 ) -> Result<Vec<Condition>, OltpError> {
     connection.begin_still()?;
     let of_clauses = (1..)
         .zip(statements(loaded))
-        .map(|(number, (text, sql))| (Source::Clause(number), text, sql));
+        .map(|(number, (text, sql))| (ConditionSource::Clause(number), text, sql));
     let rules = tables::rules(&loaded.scale).into_iter();
-    let of_tables = rules.map(|rule| (Source::Table(rule.table), rule.text, rule.sql));
+    let of_tables = rules.map(|rule| (ConditionSource::Table(rule.table), rule.text, rule.sql));
     let found = of_clauses
         .chain(of_tables)
         .map(|(source, text, sql)| {

@@ -6,7 +6,7 @@ use std::str::FromStr;
 use std::sync::Arc;
 
 use crate::backend::{Backend, without_password};
-pub use crate::backend::{Holding, Loaded};
+pub use crate::backend::{DatabaseContents, LoadedData};
 use crate::error::{OltpError, base_name};
 use crate::known::DATA_VERSION;
 #[cfg(feature = "full")]
@@ -81,7 +81,7 @@ impl Database {
     }
 
     /// Returns the contents of the database.
-    pub fn holding(&self) -> Result<Holding, OltpError> {
+    pub fn holding(&self) -> Result<DatabaseContents, OltpError> {
         self.0.holding()
     }
 
@@ -89,7 +89,7 @@ impl Database {
     ///
     /// # Errors
     /// Returns an error if the data is absent, incomplete or of another version.
-    pub fn loaded(&self) -> Result<Loaded, OltpError> {
+    pub fn loaded(&self) -> Result<LoadedData, OltpError> {
         self.0.loaded()
     }
 

@@ -12,13 +12,13 @@ use crate::profile::TransactionKind;
 /// them in pairs.
 #[derive(Debug, Default)]
 #[repr(align(128))]
-pub(crate) struct Tally {
+pub(crate) struct TransactionCounters {
     transactions: AtomicU64,
     new_orders: AtomicU64,
     latency_ns: AtomicU64,
 }
 
-impl Tally {
+impl TransactionCounters {
     /// Adds a transaction. Only one thread may write a tally.
     pub(crate) fn add(&self, kind: TransactionKind, rolled_back: bool, latency: Duration) {
         let grow = |counter: &AtomicU64, by: u64| {
@@ -40,7 +40,7 @@ pub(crate) struct Sums {
 
 impl Sums {
     /// Returns the current sums of `tallies`.
-    pub(crate) fn of(tallies: &[Tally]) -> Self {
+    pub(crate) fn of(tallies: &[TransactionCounters]) -> Self {
         tallies.iter().fold(Self::default(), |sums, tally| Self {
             transactions: sums.transactions + tally.transactions.load(Ordering::Relaxed),
             new_orders: sums.new_orders + tally.new_orders.load(Ordering::Relaxed),
@@ -115,7 +115,7 @@ mod tests {
 
     #[test]
     fn a_moment_is_what_came_since_counting_began() {
-        let tallies = [Tally::default(), Tally::default()];
+        let tallies = [TransactionCounters::default(), TransactionCounters::default()];
         let ms = Duration::from_millis;
         tallies[0].add(TransactionKind::NewOrder, false, ms(9));
         let before = Sums::of(&tallies);

@@ -7,7 +7,7 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
-use crate::database::{Database, Holding};
+use crate::database::{Database, DatabaseContents};
 use crate::error::OltpError;
 use crate::known::DATA_VERSION;
 use crate::population::Population;
@@ -48,7 +48,7 @@ pub fn load(
     stop: &AtomicBool,
     progress: &(dyn Fn(i64, i64) + Sync),
 ) -> Result<LoadReport, OltpError> {
-    let room = crate::room::Room::of(database);
+    let room = crate::room::DataFolder::of(database);
     load_parts(database, options, stop, progress).map_err(|error| room.explain(error))
 }
 
@@ -98,7 +98,7 @@ fn load_parts(
         outcomes.into_iter().sum::<Result<u64, OltpError>>()
     })?;
     let rows_seconds = rows_begun.elapsed().as_secs_f64();
-    if let Holding::Ours(loaded) = database.holding()?
+    if let DatabaseContents::Ours(loaded) = database.holding()?
         && !loaded.complete
     {
         database.finish(connection.as_mut())?;
@@ -113,8 +113,8 @@ fn make_room(database: &Database, options: &LoadOptions) -> Result<(), OltpError
     database.check_called(options.overwrite.as_deref())?;
     let overwrite = options.overwrite.is_some();
     match database.holding()? {
-        Holding::Nothing => crate::room::require(backend, &options.scale, None, 0)?,
-        Holding::Ours(loaded) if !overwrite => {
+        DatabaseContents::Nothing => crate::room::require(backend, &options.scale, None, 0)?,
+        DatabaseContents::Ours(loaded) if !overwrite => {
             if loaded.version != DATA_VERSION {
                 let (database, found) = (database.name(), loaded.version);
                 return Err(OltpError::Version { database, found });
@@ -129,14 +129,14 @@ fn make_room(database: &Database, options: &LoadOptions) -> Result<(), OltpError
             }
             return Ok(());
         }
-        Holding::Foreign if !overwrite => return Err(OltpError::Foreign(database.name())),
-        Holding::Foreign | Holding::Ours(_) => {
+        DatabaseContents::Foreign if !overwrite => return Err(OltpError::Foreign(database.name())),
+        DatabaseContents::Foreign | DatabaseContents::Ours(_) => {
             crate::room::require(backend, &options.scale, None, backend.freed_by_removal())?;
             backend.remove()?;
         }
     }
     database.create(&options.scale).map_err(|error| match database.holding() {
-        Ok(Holding::Ours(_)) => loaded_twice(&database.name()),
+        Ok(DatabaseContents::Ours(_)) => loaded_twice(&database.name()),
         _ => error,
     })
 }

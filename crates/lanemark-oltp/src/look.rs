@@ -14,8 +14,8 @@ use crate::device::{Device, between};
 use crate::error::OltpError;
 use crate::live::{Moment, Sums};
 use crate::observer::Observer;
-use crate::processor::{Family, ProcessorTime, others, own_s};
-use crate::shared::{Shared, Span};
+use crate::processor::{ProcessFamily, ProcessorTime, others, own_s};
+use crate::shared::{RepeatTimes, Shared};
 use crate::user::User;
 use lanemark_schema::result::Counters;
 use lanemark_schema::result::SessionWaits;
@@ -29,7 +29,7 @@ const EDGE_MAX: Duration = Duration::from_millis(900);
 
 /// The observations of a repeat.
 #[derive(Default)]
-pub(crate) struct Seen {
+pub(crate) struct RepeatObservations {
     pub(crate) device: Option<DeviceWork>,
     pub(crate) processor_busy: Option<f64>,
     pub(crate) processor_others: Option<f64>,
@@ -45,7 +45,7 @@ pub(crate) struct Seen {
 }
 
 /// The machine's counters at one edge.
-struct Look {
+struct MachineCounters {
     processor: Option<ProcessorTime>,
     device: Option<DeviceWork>,
     server_s: Option<f64>,
@@ -53,10 +53,10 @@ struct Look {
 }
 
 /// The observer of a run.
-pub(crate) struct Onlooker {
+pub(crate) struct RunObserver {
     observer: Box<dyn Observer>,
     device: Option<Device>,
-    family: Option<Family>,
+    family: Option<ProcessFamily>,
     sessions: Vec<i64>,
     /// Whether the database runs inside the driver.
     within: bool,
@@ -65,7 +65,7 @@ pub(crate) struct Onlooker {
     last: Option<Counters>,
 }
 
-impl Onlooker {
+impl RunObserver {
     /// Registers the users before they begin.
     pub(crate) fn new(
         database: &Database,
@@ -88,8 +88,8 @@ impl Onlooker {
         self.observer.counts_late()
     }
 
-    fn look(&self) -> Look {
-        Look {
+    fn look(&self) -> MachineCounters {
+        MachineCounters {
             device: self.device.as_ref().and_then(Device::read),
             server_s: self.family.and_then(|family| family.seconds()),
             driver_s: own_s(),
@@ -102,17 +102,19 @@ impl Onlooker {
         &mut self,
         shared: &Shared<'_>,
         show: &mut dyn FnMut(&Moment),
-    ) -> Result<Seen, OltpError> {
-        let Span { begins, counts_from, ends } = shared.span;
-        let mut shown = Shown::new(false, (begins, counts_from), shared, self.look().device);
+    ) -> Result<RepeatObservations, OltpError> {
+        let RepeatTimes { begins, counts_from, ends } = shared.span;
+        let mut shown =
+            ProgressPrinter::new(false, (begins, counts_from), shared, self.look().device);
         while !shared.stopped() && Instant::now() < counts_from {
             shown.when_due(shared, self.device.as_ref(), show);
             std::thread::sleep(PERIOD.min(counts_from.saturating_duration_since(Instant::now())));
         }
         let first = self.look();
         shown.tell(shared, first.device.clone(), show);
-        let mut shown = Shown::new(true, (counts_from, ends), shared, first.device.clone());
-        let mut seen = Seen::default();
+        let mut shown =
+            ProgressPrinter::new(true, (counts_from, ends), shared, first.device.clone());
+        let mut seen = RepeatObservations::default();
         let (mut waits, mut edge_read, mut next) = (SessionWaits::default(), false, counts_from);
         waits.period_ms = PERIOD.as_millis() as u64;
         while !shared.stopped() && Instant::now() < ends {
@@ -149,7 +151,11 @@ impl Onlooker {
     }
 
     /// Reads the database's counters at the first edge once it is time; returns whether it did.
-    fn first_edge(&mut self, shared: &Shared<'_>, seen: &mut Seen) -> Result<bool, OltpError> {
+    fn first_edge(
+        &mut self,
+        shared: &Shared<'_>,
+        seen: &mut RepeatObservations,
+    ) -> Result<bool, OltpError> {
         let users = shared.tallies.len() as u32;
         let past = shared.past.load(Ordering::Acquire);
         let waited = shared.span.counts_from.elapsed();
@@ -162,7 +168,11 @@ impl Onlooker {
     }
 
     /// Reads the database's counters at the last edge, after all users have passed it.
-    pub(crate) fn finish(&mut self, shared: &Shared<'_>, seen: &mut Seen) -> Result<(), OltpError> {
+    pub(crate) fn finish(
+        &mut self,
+        shared: &Shared<'_>,
+        seen: &mut RepeatObservations,
+    ) -> Result<(), OltpError> {
         if self.wants_reports() {
             // Each user reports at the last edge; late users also reported at the first edge after its reading.
             let late = shared.past.load(Ordering::Acquire) - seen.past;
@@ -179,7 +189,7 @@ impl Onlooker {
 }
 
 /// Prints progress.
-struct Shown {
+struct ProgressPrinter {
     counts: bool,
     span: (Instant, Instant),
     before: Sums,
@@ -187,7 +197,7 @@ struct Shown {
     next: Instant,
 }
 
-impl Shown {
+impl ProgressPrinter {
     fn new(
         counts: bool,
         span: (Instant, Instant),

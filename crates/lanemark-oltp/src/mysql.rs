@@ -33,13 +33,13 @@ const SETTINGS_OLDER: &str = "SET SESSION sql_mode = 'ANSI_QUOTES,STRICT_ALL_TAB
 /// A connection to a server.
 pub(crate) struct Mysql {
     client: Conn,
-    prepared: Vec<Option<Vec<Part>>>,
+    prepared: Vec<Option<Vec<PreparedStatement>>>,
     open: bool,
 }
 
 /// A prepared statement, with the index of each parameter's value.
 #[derive(Clone)]
-struct Part {
+struct PreparedStatement {
     statement: mysql::Statement,
     values: Vec<usize>,
 }
@@ -80,14 +80,14 @@ impl Mysql {
         Ok(Self { client, prepared: vec![None; Statement::ALL.len()], open: false })
     }
 
-    fn prepare(&mut self, statement: Statement) -> Result<Vec<Part>, OltpError> {
+    fn prepare(&mut self, statement: Statement) -> Result<Vec<PreparedStatement>, OltpError> {
         if let Some(prepared) = &self.prepared[statement as usize] {
             return Ok(prepared.clone());
         }
         let prepare = |text: &String| {
             let (sql, values) = with_marks(text);
             let statement = self.client.prep(sql).map_err(from_mysql)?;
-            Ok(Part { statement, values })
+            Ok(PreparedStatement { statement, values })
         };
         let prepared =
             parts(statement.text()).iter().map(prepare).collect::<Result<Vec<_>, _>>()?;
@@ -127,7 +127,7 @@ fn parameter(value: &Value<'_>) -> mysql::Value {
     }
 }
 
-impl Part {
+impl PreparedStatement {
     fn parameters(&self, values: &[Value<'_>]) -> Params {
         match self.values.is_empty() {
             true => Params::Empty,

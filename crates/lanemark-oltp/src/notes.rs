@@ -20,7 +20,7 @@ pub(crate) struct AllNotes {
 }
 
 /// A transaction that has ended.
-pub(crate) struct Ended {
+pub(crate) struct EndedTransaction {
     pub(crate) kind: TransactionKind,
     pub(crate) rolled_back: bool,
     pub(crate) retries: u64,
@@ -29,15 +29,15 @@ pub(crate) struct Ended {
 
 /// The ended transactions of one user. They are added to the shared histograms when the list is full and when this is
 /// dropped.
-pub(crate) struct Notes<'a> {
+pub(crate) struct TransactionLog<'a> {
     all: &'a AllNotes,
-    ended: Vec<Ended>,
+    ended: Vec<EndedTransaction>,
 }
 
 impl AllNotes {
     /// Returns an empty list for a user.
-    pub(crate) fn notes(&self) -> Notes<'_> {
-        Notes { all: self, ended: Vec::new() }
+    pub(crate) fn notes(&self) -> TransactionLog<'_> {
+        TransactionLog { all: self, ended: Vec::new() }
     }
 
     /// Returns the noted transactions by type.
@@ -46,9 +46,9 @@ impl AllNotes {
     }
 }
 
-impl Notes<'_> {
+impl TransactionLog<'_> {
     /// Notes a transaction.
-    pub(crate) fn add(&mut self, ended: Ended) {
+    pub(crate) fn add(&mut self, ended: EndedTransaction) {
         self.ended.push(ended);
         if self.ended.len() >= NOTES {
             self.give();
@@ -67,7 +67,7 @@ impl Notes<'_> {
     }
 }
 
-impl Drop for Notes<'_> {
+impl Drop for TransactionLog<'_> {
     fn drop(&mut self) {
         self.give();
     }
@@ -87,7 +87,12 @@ mod tests {
                     for micros in 0..1_000 {
                         let (kind, latency) =
                             (TransactionKind::Payment, Duration::from_micros(micros));
-                        notes.add(Ended { kind, rolled_back: micros < 10, retries: 2, latency });
+                        notes.add(EndedTransaction {
+                            kind,
+                            rolled_back: micros < 10,
+                            retries: 2,
+                            latency,
+                        });
                     }
                 });
             }

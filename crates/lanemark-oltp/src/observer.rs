@@ -1,9 +1,9 @@
 //! The observer of a database during a run: the interface to the database's own counters.
 //!
-//! A database without a dedicated observer uses [`Counted`], which returns the counters of its `Connection`.
+//! A database without a dedicated observer uses [`TransactionCounter`], which returns the counters of its `Connection`.
 
 use crate::error::OltpError;
-use crate::processor::Family;
+use crate::processor::ProcessFamily;
 use crate::session::Connection;
 use lanemark_schema::result::WaitClass;
 use lanemark_schema::result::{Counter, Counters};
@@ -31,15 +31,15 @@ pub(crate) trait Observer {
     }
 
     /// Returns the server's processes, if they run on this machine.
-    fn family(&self) -> Option<Family> {
+    fn family(&self) -> Option<ProcessFamily> {
         None
     }
 }
 
 /// An observer of a database that counts only its transactions.
-pub(crate) struct Counted(pub(crate) Box<dyn Connection>);
+pub(crate) struct TransactionCounter(pub(crate) Box<dyn Connection>);
 
-impl Observer for Counted {
+impl Observer for TransactionCounter {
     fn counters(&mut self) -> Result<Counters, OltpError> {
         let counted = self.0.transactions_counted()?;
         Ok(counted.map(|counted| (Counter::Transactions, counted)).into_iter().collect())

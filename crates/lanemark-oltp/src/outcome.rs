@@ -9,7 +9,7 @@ use lanemark_schema::result::{
 };
 use lanemark_schema::units::{Bytes, Duration};
 use lanemark_schema::workload::{
-    Asks, Average, DatabaseUsers, Order, Test, TransactionKind, Workload,
+    Average, DatabaseUsers, LoadKind, Order, Test, TransactionKind, Workload,
 };
 
 use crate::database::Database;
@@ -29,7 +29,7 @@ const OTHERS: f64 = 0.05;
 
 /// The counts of a repeat.
 #[derive(Default)]
-pub(crate) struct Counted {
+pub(crate) struct RepeatCounts {
     pub(crate) seconds: f64,
     pub(crate) kinds: BTreeMap<TransactionKind, KindUse>,
     pub(crate) device: Option<DeviceWork>,
@@ -42,7 +42,7 @@ pub(crate) struct Counted {
     pub(crate) looked_on: u64,
 }
 
-impl Counted {
+impl RepeatCounts {
     /// Returns the repeat as a sample.
     pub(crate) fn sample(self) -> Sample {
         let elapsed = duration(self.seconds);
@@ -196,7 +196,7 @@ pub(crate) fn workload_of(
         span: Bytes(data.get().max(1).next_multiple_of(PAGE)),
         duration: Some(duration),
         ramp,
-        asks: Asks::Database(users),
+        asks: LoadKind::Database(users),
         ..Test::of_blocks(Bytes(PAGE))
     };
     Workload {
@@ -261,7 +261,7 @@ mod tests {
     /// Returns the warnings about repeats in which other programs used these shares of `cores` processors.
     fn about(others: &[Option<f64>], complete: bool, cores: Option<u32>) -> Vec<Warning> {
         let samples = others.iter().map(|&processor_others| {
-            Counted { seconds: 1.0, processor_others, ..Counted::default() }.sample()
+            RepeatCounts { seconds: 1.0, processor_others, ..RepeatCounts::default() }.sample()
         });
         let users = DatabaseUsers {
             profile: Profile::Tpcc,

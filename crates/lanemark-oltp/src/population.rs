@@ -15,7 +15,7 @@ use crate::value::{Value, values};
 pub const LOADED_AT_MS: i64 = 1_264_982_400_000;
 
 /// The receiver of rows.
-pub type Sink<'a> = dyn FnMut(&[Value<'_>]) -> Result<(), OltpError> + 'a;
+pub type RowSink<'a> = dyn FnMut(&[Value<'_>]) -> Result<(), OltpError> + 'a;
 
 /// The random stream of permutations and lines, which several tables share.
 const ORDERS_STREAM: u32 = 90;
@@ -34,7 +34,12 @@ impl Population {
     }
 
     /// Passes the rows of `table` that belong to `warehouse` to `sink`; items are passed for any warehouse.
-    pub fn rows(&self, table: Table, warehouse: i64, sink: &mut Sink<'_>) -> Result<(), OltpError> {
+    pub fn rows(
+        &self,
+        table: Table,
+        warehouse: i64,
+        sink: &mut RowSink<'_>,
+    ) -> Result<(), OltpError> {
         match table {
             Table::Item => self.items(sink),
             Table::Warehouse => self.warehouse(warehouse, sink),
@@ -55,7 +60,7 @@ impl Population {
         Rng::new(StreamKey { seed: self.scale.seed, test, repeat, thread })
     }
 
-    fn items(&self, sink: &mut Sink<'_>) -> Result<(), OltpError> {
+    fn items(&self, sink: &mut RowSink<'_>) -> Result<(), OltpError> {
         let mut rng = self.rng(Table::Item as u32, 0, 0);
         (1..=self.scale.items()).try_for_each(|item| {
             let image = between(&mut rng, 1, 10_000);
@@ -65,7 +70,7 @@ impl Population {
         })
     }
 
-    fn warehouse(&self, warehouse: i64, sink: &mut Sink<'_>) -> Result<(), OltpError> {
+    fn warehouse(&self, warehouse: i64, sink: &mut RowSink<'_>) -> Result<(), OltpError> {
         let mut rng = self.rng(Table::Warehouse as u32, warehouse, 0);
         let name = letters(&mut rng, 6, 10);
         let [street_1, street_2, city, state] = address(&mut rng);
@@ -75,7 +80,7 @@ impl Population {
         sink(&values![warehouse, name, street_1, street_2, city, state, zip, tax, ytd])
     }
 
-    fn stock(&self, warehouse: i64, sink: &mut Sink<'_>) -> Result<(), OltpError> {
+    fn stock(&self, warehouse: i64, sink: &mut RowSink<'_>) -> Result<(), OltpError> {
         let mut rng = self.rng(Table::Stock as u32, warehouse, 0);
         let mut row = Vec::with_capacity(17);
         (1..=self.scale.items()).try_for_each(|item| {
@@ -87,7 +92,7 @@ impl Population {
         })
     }
 
-    fn district(&self, warehouse: i64, d: i64, sink: &mut Sink<'_>) -> Result<(), OltpError> {
+    fn district(&self, warehouse: i64, d: i64, sink: &mut RowSink<'_>) -> Result<(), OltpError> {
         let mut rng = self.rng(Table::District as u32, warehouse, d);
         let name = letters(&mut rng, 6, 10);
         let [street_1, street_2, city, state] = address(&mut rng);
@@ -97,7 +102,7 @@ impl Population {
         sink(&values![d, warehouse, name, street_1, street_2, city, state, zip, tax, ytd, next])
     }
 
-    fn customers(&self, warehouse: i64, d: i64, sink: &mut Sink<'_>) -> Result<(), OltpError> {
+    fn customers(&self, warehouse: i64, d: i64, sink: &mut RowSink<'_>) -> Result<(), OltpError> {
         let mut rng = self.rng(Table::Customer as u32, warehouse, d);
         (1..=self.scale.customers()).try_for_each(|customer| {
             let name = match customer <= 1_000 {
@@ -137,7 +142,7 @@ impl Population {
         })
     }
 
-    fn history(&self, warehouse: i64, d: i64, sink: &mut Sink<'_>) -> Result<(), OltpError> {
+    fn history(&self, warehouse: i64, d: i64, sink: &mut RowSink<'_>) -> Result<(), OltpError> {
         let mut rng = self.rng(Table::History as u32, warehouse, d);
         (1..=self.scale.customers()).try_for_each(|customer| {
             let data = letters(&mut rng, 12, 24);
@@ -155,7 +160,7 @@ impl Population {
         customers.into_iter().map(|customer| (customer, between(&mut rng, 5, 15))).collect()
     }
 
-    fn orders(&self, warehouse: i64, d: i64, sink: &mut Sink<'_>) -> Result<(), OltpError> {
+    fn orders(&self, warehouse: i64, d: i64, sink: &mut RowSink<'_>) -> Result<(), OltpError> {
         let mut rng = self.rng(Table::Orders as u32, warehouse, d);
         let outlines = self.outlines(warehouse, d);
         (1..).zip(outlines).try_for_each(|(order, (customer, lines))| {
@@ -164,12 +169,12 @@ impl Population {
         })
     }
 
-    fn new_orders(&self, warehouse: i64, d: i64, sink: &mut Sink<'_>) -> Result<(), OltpError> {
+    fn new_orders(&self, warehouse: i64, d: i64, sink: &mut RowSink<'_>) -> Result<(), OltpError> {
         let mut open = self.scale.delivered() + 1..=self.scale.customers();
         open.try_for_each(|order| sink(&values![order, d, warehouse]))
     }
 
-    fn order_lines(&self, warehouse: i64, d: i64, sink: &mut Sink<'_>) -> Result<(), OltpError> {
+    fn order_lines(&self, warehouse: i64, d: i64, sink: &mut RowSink<'_>) -> Result<(), OltpError> {
         let mut rng = self.rng(Table::OrderLine as u32, warehouse, d);
         let outlines = self.outlines(warehouse, d);
         (1..).zip(outlines).try_for_each(|(order, (_, lines))| {

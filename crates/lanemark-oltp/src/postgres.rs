@@ -21,7 +21,7 @@ use postgres::{Client, Config, NoTls};
 
 use crate::error::OltpError;
 use crate::input::{Delivery, NewOrder, OrderStatus, Payment, StockLevel};
-use crate::schema::{Kind, Table};
+use crate::schema::{ColumnType, Table};
 use crate::session::{Connection, Producer};
 use crate::statement::Statement;
 use crate::transactions::{DeliveryOutcome, NewOrderOutcome};
@@ -297,10 +297,10 @@ fn put_row(chunk: &mut Vec<u8>, table: Table, row: &[Value<'_>]) -> Result<(), O
         match (value, kind) {
             (Value::Null, _) => chunk.extend_from_slice(&(-1i32).to_be_bytes()),
             (Value::Text(text), _) => put(text.as_bytes()),
-            (Value::Int(number), Kind::Small) => {
+            (Value::Int(number), ColumnType::Small) => {
                 put(&i16::try_from(*number).map_err(|_| long(*number))?.to_be_bytes());
             }
-            (Value::Int(number), Kind::Int) => {
+            (Value::Int(number), ColumnType::Int) => {
                 put(&i32::try_from(*number).map_err(|_| long(*number))?.to_be_bytes());
             }
             (Value::Int(number), _) => put(&number.to_be_bytes()),

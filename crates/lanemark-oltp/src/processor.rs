@@ -79,12 +79,12 @@ pub(crate) fn own_s() -> Option<f64> {
 
 /// A process and its children, except for one of them.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Family {
+pub(crate) struct ProcessFamily {
     parent: u32,
     except: u32,
 }
 
-impl Family {
+impl ProcessFamily {
     /// Returns the siblings of a process whose title begins with `title`, and their parent.
     pub(crate) fn of(process: u32, title: &str) -> Option<Self> {
         // In a container with a separate PID namespace, this number may belong to another process here.
@@ -200,14 +200,14 @@ mod tests {
         let child = std::process::Command::new("sleep").arg("60").spawn();
         let Ok(mut child) = child else { return };
         // Until it executes another program, the child has its parent's name.
-        let family = std::iter::repeat_with(|| Family::of(child.id(), "sleep"))
+        let family = std::iter::repeat_with(|| ProcessFamily::of(child.id(), "sleep"))
             .take(10_000)
             .find_map(|family| {
                 std::thread::sleep(std::time::Duration::from_millis(1));
                 family
             });
         let seconds = family.and_then(|family| family.seconds());
-        assert!(Family::of(child.id(), "postgres").is_none());
+        assert!(ProcessFamily::of(child.id(), "postgres").is_none());
         child.kill().unwrap();
         child.wait().unwrap();
         assert_eq!(family.map(|family| family.parent), Some(std::process::id()));

@@ -24,13 +24,13 @@ pub(crate) fn times_s(kind: TransactionKind) -> (f64, f64) {
 
 /// The sequence of transaction types of one user.
 #[derive(Clone, Debug)]
-pub struct Mix {
+pub struct TransactionMix {
     profile: Profile,
     deck: Vec<TransactionKind>,
     drawn: usize,
 }
 
-impl Mix {
+impl TransactionMix {
     /// Returns a full deck of `profile`.
     pub fn new(profile: Profile) -> Self {
         let cards = TransactionKind::ALL.into_iter().zip(profile.cards());
@@ -64,7 +64,7 @@ mod tests {
     fn the_mix_is_within_a_tenth_of_a_point() {
         for profile in [Profile::Tpcc, Profile::Hammerdb] {
             let mut rng = Rng::new(StreamKey::from_seed(1));
-            let mut mix = Mix::new(profile);
+            let mut mix = TransactionMix::new(profile);
             let mut counts = [0u32; 5];
             for _ in 0..1_000_000 {
                 counts[mix.next(&mut rng) as usize] += 1;
@@ -81,7 +81,7 @@ mod tests {
     #[test]
     fn every_deck_holds_every_card() {
         let mut rng = Rng::new(StreamKey::from_seed(2));
-        let mut mix = Mix::new(Profile::Tpcc);
+        let mut mix = TransactionMix::new(Profile::Tpcc);
         for _ in 0..10 {
             let mut counts = [0u64; 5];
             (0..100).for_each(|_| counts[mix.next(&mut rng) as usize] += 1);

@@ -42,12 +42,12 @@ pub(crate) fn require(
 }
 
 /// The path of a database's data, read while the database still answers.
-pub(crate) struct Room {
+pub(crate) struct DataFolder {
     name: String,
     path: Option<PathBuf>,
 }
 
-impl Room {
+impl DataFolder {
     /// Queries the path of a database's data.
     pub(crate) fn of(database: &Database) -> Self {
         Self { name: database.name(), path: database.data_path() }
@@ -66,7 +66,7 @@ impl Room {
             _ => return error,
         };
         let mut text = format!("{}: {told}", self.name);
-        if let Some(Left { below, free, size }) = left {
+        if let Some(FreeSpace { below, free, size }) = left {
             let mib = |bytes: u64| bytes as f64 / f64::from(1 << 20);
             let below = below.display();
             text += &format!("; {:.1} of {:.1} MiB are free below {below}", mib(free), mib(size));
@@ -76,20 +76,20 @@ impl Room {
 }
 
 /// The free space of a file system, in bytes.
-struct Left {
+struct FreeSpace {
     below: PathBuf,
     free: u64,
     size: u64,
 }
 
 /// Returns the free space of the file system of `path`, or of its first existing parent.
-fn left(path: &Path) -> Option<Left> {
+fn left(path: &Path) -> Option<FreeSpace> {
     let here = Some(Path::new("."));
     let below = path.ancestors().chain(here).find(|one| one.exists())?;
     // A file system without a size (some in memory or on networks) does not report free space.
     let found = rustix::fs::statvfs(below).ok().filter(|found| found.f_blocks > 0)?;
     let (free, size) = (found.f_bavail * found.f_frsize, found.f_blocks * found.f_frsize);
-    Some(Left { below: below.to_owned(), free, size })
+    Some(FreeSpace { below: below.to_owned(), free, size })
 }
 
 #[cfg(test)]
@@ -99,7 +99,7 @@ mod tests {
     #[test]
     fn only_what_can_come_of_it_is_told_as_full() {
         let folder = tempfile::tempdir().unwrap();
-        let room = Room::of(&Database::sqlite(folder.path().join("absent.db")));
+        let room = DataFolder::of(&Database::sqlite(folder.path().join("absent.db")));
         let told = room.explain(OltpError::Full("database or disk is full".to_owned())).to_string();
         for part in
             ["absent.db: database or disk is full", "MiB are free below", "no space is left"]

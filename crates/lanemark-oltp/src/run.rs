@@ -12,14 +12,14 @@ use lanemark_schema::result::{Counters, Sample, ServerTime, SessionTime};
 
 use crate::database::Database;
 use crate::error::OltpError;
-use crate::live::{Moment, Tally};
-use crate::look::{Onlooker, Seen};
-use crate::notes::{AllNotes, Ended, Notes};
+use crate::live::{Moment, TransactionCounters};
+use crate::look::{RepeatObservations, RunObserver};
+use crate::notes::{AllNotes, EndedTransaction, TransactionLog};
 pub use crate::options::{Clock, RunOptions};
-use crate::outcome::Counted;
-use crate::room::Room;
+use crate::outcome::RepeatCounts;
+use crate::room::DataFolder;
 use crate::schema::Scale;
-use crate::shared::{Shared, Span};
+use crate::shared::{RepeatTimes, Shared};
 pub use crate::user::User;
 
 /// Longest sleep between checks whether to stop.
@@ -64,10 +64,10 @@ fn work(
     user: &mut User,
     options: &RunOptions,
     shared: &Shared<'_>,
-    tally: &Tally,
-    notes: &mut Notes<'_>,
+    tally: &TransactionCounters,
+    notes: &mut TransactionLog<'_>,
 ) -> Result<Work, OltpError> {
-    let Span { counts_from, ends, .. } = shared.span;
+    let RepeatTimes { counts_from, ends, .. } = shared.span;
     let stop = || shared.stopped();
     let (mut work, mut edge) = (Work::default(), None);
     while !stop() && Instant::now() < ends {
@@ -89,7 +89,7 @@ fn work(
         tally.add(kind, rolled_back, ended - begun);
         if ended >= counts_from && ended < shared.counts_until() {
             let (retries, latency) = (user.retries(), ended - begun);
-            notes.add(Ended { kind, rolled_back, retries, latency });
+            notes.add(EndedTransaction { kind, rolled_back, retries, latency });
         }
         let outside = options.pause + pauses.map_or(Duration::ZERO, |(_, thinking)| thinking);
         if !outside.is_zero() {
@@ -129,19 +129,19 @@ pub fn run_shown(
     show: &mut dyn FnMut(&Moment),
 ) -> Result<Sample, OltpError> {
     options.check(&scale)?;
-    let room = Room::of(database);
+    let room = DataFolder::of(database);
     let mut users = (0..options.users)
         .map(|number| User::new(database, scale, options, repeat, number))
         .collect::<Result<Vec<User>, OltpError>>()?;
     let mut onlooker =
-        Onlooker::new(database, &mut users, options.think_times || !options.pause.is_zero())?;
+        RunObserver::new(database, &mut users, options.think_times || !options.pause.is_zero())?;
     let begins = Instant::now();
     let counts_from = begins + options.ramp;
     let shared = Shared {
-        span: Span { begins, counts_from, ends: counts_from + options.duration },
+        span: RepeatTimes { begins, counts_from, ends: counts_from + options.duration },
         reports: onlooker.wants_reports(),
         past: AtomicU32::new(0),
-        tallies: users.iter().map(|_| Tally::default()).collect(),
+        tallies: users.iter().map(|_| TransactionCounters::default()).collect(),
         failed: AtomicBool::new(false),
         failure: Mutex::new(None),
         stop,
@@ -194,7 +194,7 @@ pub fn run_shown(
 }
 
 /// Returns the sample of the users' work and of the observations.
-fn outcome(counted: Duration, uses: AllNotes, work: &Work, seen: Seen) -> Sample {
+fn outcome(counted: Duration, uses: AllNotes, work: &Work, seen: RepeatObservations) -> Sample {
     let seconds = counted.as_secs_f64();
     let kinds = uses.into_uses();
     let time =
@@ -205,7 +205,7 @@ fn outcome(counted: Duration, uses: AllNotes, work: &Work, seen: Seen) -> Sample
     let counted = seen.counters.transactions();
     let mut counters = seen.counters;
     counters.add(&work.counters);
-    Counted {
+    RepeatCounts {
         seconds,
         kinds,
         device: seen.device,

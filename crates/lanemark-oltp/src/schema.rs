@@ -10,7 +10,7 @@ pub const DISTRICTS: i64 = 10;
 
 /// The type of a column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum ColumnType {
     /// A number that fits 16 bits.
     Small,
     /// A number that fits 32 bits.
@@ -22,7 +22,7 @@ pub enum Kind {
 }
 
 /// A column's name and type.
-pub type Column = (&'static str, Kind);
+pub type Column = (&'static str, ColumnType);
 
 /// The nine tables of the schema.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -47,7 +47,7 @@ pub enum Table {
     OrderLine,
 }
 
-use Kind::{Big, Int, Small, Text};
+use ColumnType::{Big, Int, Small, Text};
 
 const ITEM: &[Column] =
     &[("i_id", Int), ("i_im_id", Int), ("i_name", Text), ("i_price", Big), ("i_data", Text)];
@@ -211,7 +211,7 @@ impl Table {
     /// set.
     pub(crate) fn sql(
         self,
-        kind: fn(&str, Kind) -> &'static str,
+        kind: fn(&str, ColumnType) -> &'static str,
         keyed: bool,
         ending: &str,
     ) -> String {

@@ -5,7 +5,7 @@
 
 use crate::error::OltpError;
 use crate::input::{Delivery, NewOrder, OrderStatus, Payment, StockLevel};
-use crate::population::Sink;
+use crate::population::RowSink;
 use crate::schema::Table;
 use crate::statement::Statement;
 use crate::transactions::{self, DeliveryOutcome, NewOrderOutcome};
@@ -13,7 +13,7 @@ use crate::value::{Row, Value};
 use lanemark_schema::result::Counters;
 
 /// A function that passes all rows to the given sink.
-pub type Producer<'a> = dyn FnMut(&mut Sink<'_>) -> Result<(), OltpError> + 'a;
+pub type Producer<'a> = dyn FnMut(&mut RowSink<'_>) -> Result<(), OltpError> + 'a;
 
 /// A connection to a database.
 pub trait Connection: Send {

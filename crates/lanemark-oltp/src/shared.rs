@@ -5,11 +5,11 @@ use std::sync::{Mutex, OnceLock};
 use std::time::Instant;
 
 use crate::error::OltpError;
-use crate::live::Tally;
+use crate::live::TransactionCounters;
 
 /// The times of a repeat.
 #[derive(Clone, Copy)]
-pub(crate) struct Span {
+pub(crate) struct RepeatTimes {
     pub(crate) begins: Instant,
     pub(crate) counts_from: Instant,
     pub(crate) ends: Instant,
@@ -17,12 +17,12 @@ pub(crate) struct Span {
 
 /// The state that all threads of a repeat share.
 pub(crate) struct Shared<'a> {
-    pub(crate) span: Span,
+    pub(crate) span: RepeatTimes,
     /// Whether users make the database count their work ([`crate::session::Connection::report`]).
     pub(crate) reports: bool,
     /// Number of users that have passed the edge at which counting begins.
     pub(crate) past: AtomicU32,
-    pub(crate) tallies: Vec<Tally>,
+    pub(crate) tallies: Vec<TransactionCounters>,
     pub(crate) failed: AtomicBool,
     pub(crate) failure: Mutex<Option<OltpError>>,
     pub(crate) stop: &'a AtomicBool,

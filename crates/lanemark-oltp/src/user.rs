@@ -9,7 +9,7 @@ use crate::error::OltpError;
 use crate::input::Inputs;
 use crate::options::{Clock, RunOptions};
 use crate::processor::{Task, TaskTime};
-use crate::profile::{Mix, TransactionKind, times_s};
+use crate::profile::{TransactionKind, TransactionMix, times_s};
 use crate::schema::Scale;
 use crate::session::Connection;
 use crate::transactions::NewOrderOutcome;
@@ -21,7 +21,7 @@ const RETRIES_MAX: u64 = 1_000;
 pub struct User {
     connection: Box<dyn Connection>,
     inputs: Inputs,
-    mix: Mix,
+    mix: TransactionMix,
     clock: Clock,
     done: i64,
     retries: u64,
@@ -39,12 +39,12 @@ enum Server {
 }
 
 /// A user's readings at the edges, when counting begins and ends.
-pub(crate) struct Edge {
+pub(crate) struct CountingEdge {
     task: Option<TaskTime>,
     counters: Counters,
 }
 
-impl Edge {
+impl CountingEdge {
     /// Returns the processor time and the connection's own counters between two edges.
     pub(crate) fn since(&self, earlier: &Self) -> (Option<SessionTime>, Counters) {
         let task = self.task.zip(earlier.task).map(|(later, earlier)| later.since(earlier));
@@ -64,7 +64,7 @@ impl User {
         Ok(Self {
             connection: database.connect_user(options.procedures)?,
             inputs: Inputs::new(scale, options.profile, options.seed, repeat, number),
-            mix: Mix::new(options.profile),
+            mix: TransactionMix::new(options.profile),
             clock: options.clock,
             done: 0,
             retries: 0,
@@ -85,7 +85,7 @@ impl User {
     }
 
     /// Reads the user's counters between two transactions. The calling thread must be the user's own.
-    pub(crate) fn edge(&mut self, report: bool) -> Result<Edge, OltpError> {
+    pub(crate) fn edge(&mut self, report: bool) -> Result<CountingEdge, OltpError> {
         if report {
             self.connection.report()?;
         }
@@ -94,7 +94,7 @@ impl User {
             Server::Here(process) => Task::process(process).time(),
             Server::Elsewhere => None,
         };
-        Ok(Edge { task, counters: self.connection.own_counters()? })
+        Ok(CountingEdge { task, counters: self.connection.own_counters()? })
     }
 
     /// Returns the number of retries of the last transaction.

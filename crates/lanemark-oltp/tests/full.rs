@@ -6,7 +6,7 @@ use std::process::Command;
 use std::sync::atomic::AtomicBool;
 
 use lanemark_oltp::check::check;
-use lanemark_oltp::database::Holding;
+use lanemark_oltp::database::DatabaseContents;
 use lanemark_oltp::load::{LoadOptions, LoadReport, load};
 use lanemark_oltp::schema::Scale;
 use lanemark_oltp::{Database, OltpError};
@@ -87,7 +87,7 @@ fn assert_refused(database: &Database, warehouses: i64) {
     let error = load_into(database, warehouses, &|_, _| ()).unwrap_err();
     assert!(matches!(error, OltpError::NoRoom { .. }) && error.is_input(), "{error}");
     assert!(error.to_string().contains("GB are free in"), "{error}");
-    assert_eq!(database.holding().unwrap(), Holding::Nothing);
+    assert_eq!(database.holding().unwrap(), DatabaseContents::Nothing);
 }
 
 #[test]

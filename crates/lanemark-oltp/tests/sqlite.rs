@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-use lanemark_oltp::check::{Source, check};
+use lanemark_oltp::check::{ConditionSource, check};
 use lanemark_oltp::contents::contents;
 use lanemark_oltp::live::Moment;
 use lanemark_oltp::load::{LoadOptions, load};
@@ -278,7 +278,7 @@ fn every_condition_is_broken_by_what_it_forbids() {
         let mut connection = Database::sqlite(copy).connect().unwrap();
         connection.script(sql).unwrap();
         let conditions = check(connection.as_mut(), &notes).unwrap();
-        let clause = Source::Clause(at as u32 + 1);
+        let clause = ConditionSource::Clause(at as u32 + 1);
         let condition = conditions.iter().find(|one| one.source == clause).unwrap();
         assert!(condition.broken > 0, "{clause} holds after {sql}");
     }

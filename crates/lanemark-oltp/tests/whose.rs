@@ -7,7 +7,7 @@ use std::process::{Child, ChildStdout, Command, Stdio};
 use std::sync::atomic::AtomicBool;
 use std::time::SystemTime;
 
-use lanemark_oltp::database::Holding;
+use lanemark_oltp::database::DatabaseContents;
 use lanemark_oltp::load::{LoadOptions, load};
 use lanemark_oltp::schema::Scale;
 use lanemark_oltp::{Database, OltpError};
@@ -36,7 +36,7 @@ fn files(folder: &Path) -> Files {
 fn assert_untouched(folder: &Path) {
     let database = Database::sqlite(folder.join("foreign.db"));
     let before = files(folder);
-    assert_eq!(database.holding().unwrap(), Holding::Foreign);
+    assert_eq!(database.holding().unwrap(), DatabaseContents::Foreign);
     assert!(matches!(database.loaded(), Err(OltpError::NotLoaded(_))));
     let error = load(&database, &options(), &STOP, &|_, _| ()).unwrap_err();
     assert!(matches!(error, OltpError::Foreign(_)), "{error}");
@@ -191,7 +191,7 @@ fn our_own_file_is_known_while_it_is_used_and_after_its_user_was_killed() {
     let database = Database::sqlite(path.clone());
     // A file that was made and not used.
     rusqlite::Connection::open(&path).unwrap().execute_batch("PRAGMA journal_mode = WAL").unwrap();
-    assert_eq!(database.holding().unwrap(), Holding::Nothing);
+    assert_eq!(database.holding().unwrap(), DatabaseContents::Nothing);
     load(&database, &options(), &STOP, &|_, _| ()).unwrap();
     let loaded = database.loaded().unwrap();
     let mut connection = database.connect().unwrap();

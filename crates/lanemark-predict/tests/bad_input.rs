@@ -6,7 +6,7 @@ use laboratory::{Place, library, run, short_workload, system};
 use lanemark_lab::Pool;
 use lanemark_predict::{Job, PredictError, fit};
 use lanemark_schema::result::{
-    DirectionResult, FitDoubt, MeasuredTarget, RunResult, Standing, Target, TestResult,
+    Determination, DirectionResult, FitDoubt, MeasuredTarget, RunResult, Target, TestResult,
 };
 use lanemark_schema::units::{Bytes, Duration};
 
@@ -52,11 +52,11 @@ fn a_grid_of_small_requests_is_enough_and_what_it_leaves_open_names_its_test() {
     let run = measured("generic-nvme", |name| name.starts_with("RND4K") && name.ends_with("read"));
     let drive = outcome(&[run], None).unwrap().drive;
     let of = |name: &str| drive.parameters.iter().find(|one| one.parameter == name).unwrap();
-    let Standing::Open { needs, .. } = &of("drive.data_path.read").standing else {
+    let Determination::Open { needs, .. } = &of("drive.data_path.read").standing else {
         panic!("{:?}", of("drive.data_path.read"))
     };
     assert!(needs.contains("SEQ128K"), "{needs}");
-    assert_eq!(of("drive.flash.read").standing, Standing::Identified);
+    assert_eq!(of("drive.flash.read").standing, Determination::Identified);
 }
 
 /// A drive that was never written answers reads without its flash, which no fit may take for the drive's speed.
@@ -177,7 +177,7 @@ fn reads_alone_leave_all_that_writes_to_the_template_and_say_so() {
         .filter(|one| one.parameter.contains("write") || one.parameter.ends_with("program"))
     {
         assert!(
-            matches!(parameter.standing, Standing::Open { kept_template: true, .. }),
+            matches!(parameter.standing, Determination::Open { kept_template: true, .. }),
             "{}: {:?}",
             parameter.parameter,
             parameter.standing
@@ -204,7 +204,7 @@ fn what_is_written_is_a_drive_of_the_library_and_simulated_results_are_noted() {
     for parameter in &fit.drive.parameters {
         let name = format!("{} = ", parameter.parameter);
         let assumed = |entry: &&String| entry.starts_with(&name);
-        if parameter.standing == Standing::Identified {
+        if parameter.standing == Determination::Identified {
             let found = system.target.values_assumed.iter().find(assumed);
             assert!(found.is_none(), "{}: {found:?}", parameter.parameter);
         }

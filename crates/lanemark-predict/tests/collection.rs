@@ -3,7 +3,7 @@
 mod laboratory;
 
 use laboratory::{fitted, library, noisy, number, run, short_workload, system};
-use lanemark_schema::result::{FittedParameter, RunResult, Standing};
+use lanemark_schema::result::{Determination, FittedParameter, RunResult};
 use lanemark_schema::units::Bytes;
 
 const PLACE: (&str, &str) = ("workstation-z170", "sata");
@@ -42,7 +42,7 @@ fn find<'p>(parameters: &'p [FittedParameter], name: &str) -> Option<&'p FittedP
 fn random_writes_of_several_lengths_tell_collection_from_a_slow_processor() {
     let parameters = fit(&measured("10%"), 1600);
     let share = find(&parameters, SHARE).expect("the writes are explained by collection");
-    assert_eq!(share.standing, Standing::Identified);
+    assert_eq!(share.standing, Determination::Identified);
     let found = number(share.value.as_ref().unwrap());
     assert!((found / 10.0 - 1.0).abs() < 0.1, "{found}% for 10%");
     let time = find(&parameters, WRITE_TIME).unwrap().value.clone().unwrap();

@@ -4,7 +4,7 @@
 mod laboratory;
 
 use laboratory::{fitted, library, noisy, number, run, short_workload, system};
-use lanemark_schema::result::Standing;
+use lanemark_schema::result::Determination;
 
 /// Maximum relative error of a recovered value.
 const WITHIN: f64 = 0.05;
@@ -73,7 +73,7 @@ fn recovers(case: &Case, requests: u64) {
             0.0 => number(&value),
             is => number(&value) / is - 1.0,
         });
-        let identified = parameter.standing == Standing::Identified;
+        let identified = parameter.standing == Determination::Identified;
         println!(
             "  {:<30} truth {:>10}  fitted {:>10}  {:>22}  {:>7}  {}",
             parameter.parameter,
@@ -137,7 +137,7 @@ fn limits_that_a_narrow_port_hides_are_not_told() {
     for hidden in ["front_end.read_time", "front_end.write_time", "data_path.read"] {
         let name = format!("drive.{hidden}");
         let parameter = fit.drive.parameters.iter().find(|one| one.parameter == name).unwrap();
-        assert_ne!(parameter.standing, Standing::Identified, "{name}: {:?}", parameter.value);
+        assert_ne!(parameter.standing, Determination::Identified, "{name}: {:?}", parameter.value);
         // Its range reaches far to the side that the link hides, and holds the drive's own value.
         let (low, high) = parameter.range_80.as_ref().expect("a range");
         let (low, high) = (number(low), number(high));

@@ -9,7 +9,7 @@ use laboratory::{
 use lanemark_schema::rng::{Rng, StreamKey};
 use lanemark_study::Library;
 use lanemark_study::document::Section;
-use lanemark_study::library::Kind;
+use lanemark_study::library::LibraryKind;
 
 /// Drives that are no drives, or none of flash that is written in superblocks.
 const LEFT_OUT: [&str; 6] =
@@ -30,14 +30,14 @@ const CHANGED: [(&str, &str, f64, f64); 6] = [
 /// A drive of the library, changed.
 fn drive(library: &Library, rng: &mut Rng) -> Truth {
     let names: Vec<String> = library
-        .names(Kind::Drive)
+        .names(LibraryKind::Drive)
         .into_iter()
         .filter(|name| !LEFT_OUT.iter().any(|out| name.starts_with(out)))
         // What is only rated is made of priors: its values are not in its file to be changed.
-        .filter(|name| !library.open(Kind::Drive, name).unwrap().has_table("rated"))
+        .filter(|name| !library.open(LibraryKind::Drive, name).unwrap().has_table("rated"))
         .collect();
     let base = names[rng.below(names.len() as u64) as usize].clone();
-    let document = library.open(Kind::Drive, &base).unwrap();
+    let document = library.open(LibraryKind::Drive, &base).unwrap();
     let root = document.root("drive", None);
     let mut settings = Vec::new();
     for (key, unit, low, high) in CHANGED {
@@ -70,11 +70,11 @@ fn plain(section: &Section<'_>, key: &str) -> String {
 /// Every port of a platform that takes `truth`.
 fn places(library: &Library, truth: &Truth) -> Vec<Place> {
     let mut places = Vec::new();
-    for platform in library.names(Kind::Platform) {
+    for platform in library.names(LibraryKind::Platform) {
         if NO_HOSTS.iter().any(|out| platform.starts_with(out)) {
             continue;
         }
-        let document = library.open(Kind::Platform, &platform).unwrap();
+        let document = library.open(LibraryKind::Platform, &platform).unwrap();
         for port in document.root("platform", None).tables("port").unwrap() {
             let place = (platform.clone(), port.text("name").unwrap());
             if system(library, &truth.base, &place, &truth.settings).is_some() {
@@ -87,7 +87,7 @@ fn places(library: &Library, truth: &Truth) -> Vec<Place> {
 
 /// The generic drive of a drive's protocol, and its plug, which `lanemark inspect` shows for a real drive.
 fn plug(library: &Library, drive: &str) -> (&'static str, Vec<(String, String)>) {
-    let document = library.open(Kind::Drive, drive).unwrap();
+    let document = library.open(LibraryKind::Drive, drive).unwrap();
     let root = document.root("drive", None);
     let port = root.table("drive").unwrap().table("port").unwrap();
     let set = |key: &str, value: String| (format!("drive.port.{key}"), value);

@@ -5,7 +5,7 @@ use std::sync::atomic::AtomicBool;
 
 use lanemark_inspect::Sysfs;
 use lanemark_lab::scale::{Scale, real_without_faults};
-use lanemark_lab::whatif::WhatIfAsked;
+use lanemark_lab::whatif::WhatIfQuestion;
 use lanemark_lab::{Cancel, Lab, LabError, measured, results, settings};
 use lanemark_measure::{Bench, EngineKind, Event, Purge, Settings};
 use lanemark_predict::{Job, REQUESTS};
@@ -69,7 +69,7 @@ pub(crate) fn inspect(
 /// The options of a what-if, by the parameter names of the package's function.
 #[derive(FromPyObject)]
 #[pyo3(from_item_all)]
-pub(crate) struct Asked {
+pub(crate) struct WhatIfOptions {
     model: Option<String>,
     port: Option<String>,
     platform: Option<String>,
@@ -90,7 +90,7 @@ pub(crate) struct Asked {
 pub(crate) fn what_if(
     py: Python<'_>,
     source: &str,
-    asked: Asked,
+    asked: WhatIfOptions,
     library: &Bound<'_, Library>,
     threads: Option<usize>,
     on_progress: Option<Py<PyAny>>,
@@ -108,7 +108,7 @@ pub(crate) fn what_if(
     let progress = Progress::default();
     let (at_work, told) = (&lab, &progress);
     let run = move || {
-        let asked = WhatIfAsked {
+        let asked = WhatIfQuestion {
             from: source,
             model: asked.model.as_deref(),
             port: asked.port.as_deref(),

@@ -4,16 +4,16 @@ use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
 
 use lanemark_lab::open_library;
-use lanemark_study::library::Kind;
+use lanemark_study::library::LibraryKind;
 use pyo3::prelude::*;
 
 use crate::failure::{Failure, input};
 
-const KINDS: [(&str, Kind); 4] = [
-    ("drives", Kind::Drive),
-    ("platforms", Kind::Platform),
-    ("hosts", Kind::Host),
-    ("workloads", Kind::Workload),
+const KINDS: [(&str, LibraryKind); 4] = [
+    ("drives", LibraryKind::Drive),
+    ("platforms", LibraryKind::Platform),
+    ("hosts", LibraryKind::Host),
+    ("workloads", LibraryKind::Workload),
 ];
 
 /// A library of drives, platforms, hosts and workloads.
@@ -27,7 +27,7 @@ impl Library {
     }
 }
 
-fn kind(name: &str) -> Result<Kind, Failure> {
+fn kind(name: &str) -> Result<LibraryKind, Failure> {
     let found = KINDS.iter().find(|(known, _)| *known == name);
     let unknown = || {
         input(format!(

@@ -4,8 +4,8 @@ use std::path::PathBuf;
 use std::sync::OnceLock;
 
 use lanemark_lab::columns::RunTable;
-use lanemark_lab::interval::Subject;
-use lanemark_lab::results::{self, Place};
+use lanemark_lab::interval::DrawnSystem;
+use lanemark_lab::results::{self, ResultFile};
 use lanemark_lab::{Lab, LabError, Pool, Work, json};
 use lanemark_report::{Style, bottlenecks, html, run_table, test_details};
 use lanemark_schema::result::{Machine, Provenance, RunResult};
@@ -15,7 +15,7 @@ use pyo3::prelude::*;
 use crate::failure::{Failure, input};
 use crate::system::System;
 use crate::table::Table;
-use crate::watch::{Look, Progress, watched};
+use crate::watch::{Progress, SignalWatch, watched};
 use crate::workload::Workload;
 
 /// The style of all text: the command's style without a terminal.
@@ -88,7 +88,7 @@ pub(crate) fn simulate(
     let progress = Progress::of(lab.samples(&Work { system: &system.system, workload: asked }));
     let on_progress = on_progress.as_ref();
     let mut result = py.detach(|| {
-        let mut look = Look::new(&lab.cancel, &progress, on_progress);
+        let mut look = SignalWatch::new(&lab.cancel, &progress, on_progress);
         let result = lab.run(&system.system, asked, &provenance, &mut |event| {
             progress.note(&event);
             look.look();
@@ -104,7 +104,7 @@ pub(crate) fn simulate(
             }
             if extras.interval {
                 let (name, settings) = (system.name.as_str(), system.settings.as_slice());
-                let subject = Subject { library: &library, name, settings, ranges: &[] };
+                let subject = DrawnSystem { library: &library, name, settings, ranges: &[] };
                 lab.add_intervals(&subject, &mut run, &mut |event| told.note(&event))?;
             }
             Ok::<_, LabError>(run)
@@ -171,7 +171,7 @@ impl Run {
     fn save(&self, py: Python<'_>, out: PathBuf) -> Result<PathBuf, Failure> {
         py.detach(|| {
             let what = format!("run-{}", self.0.workload.id);
-            let place = Place::new(&out, &what, &self.0.provenance.started_at)?;
+            let place = ResultFile::new(&out, &what, &self.0.provenance.started_at)?;
             place.save_run(&self.0)?;
             Ok(place.path().to_owned())
         })

@@ -7,7 +7,7 @@ use lanemark_schema::units::{Bytes, Duration, Instant, Ratio};
 use lanemark_schema::workload::bound::BLOCK;
 use lanemark_schema::workload::{Access, Operation, SECTOR};
 use lanemark_sim::Submission;
-use lanemark_sim::{Content, HOPS, Status, Storage, Target};
+use lanemark_sim::{HOPS, PriorContent, Status, Storage, Target};
 use pyo3::prelude::*;
 
 use crate::failure::{Failure, input, refused};
@@ -107,7 +107,7 @@ impl Simulator {
                 "written = {written}: is more than the capacity of {capacity}"
             )));
         }
-        let content = Content { compressibility: ratio, ..Content::from(written) };
+        let content = PriorContent { compressibility: ratio, ..PriorContent::from(written) };
         let storage = Storage::new(&system.system.spec, content, StreamKey::from_seed(seed));
         Ok(Self(Mutex::new(Box::new(AtWork { storage, outstanding: 0 }))))
     }

@@ -2,8 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
-use lanemark_lab::results::{self, Place, Saved};
-use lanemark_lab::study::Extras as Asked;
+use lanemark_lab::results::{self, ResultFile, Saved};
+use lanemark_lab::study::Extras as WhatIfOptions;
 use lanemark_lab::{Event, Lab, Work, columns, default_folder};
 use lanemark_report::{html, study_table};
 use lanemark_schema::result::StudyOutcome;
@@ -93,7 +93,7 @@ impl Study {
         let (study, at_work, told) = (&self.study, &lab, &progress);
         let run = move || {
             let intervals = extras.interval.then_some(&library);
-            let asked = Asked { bottleneck: extras.bottleneck, intervals };
+            let asked = WhatIfOptions { bottleneck: extras.bottleneck, intervals };
             let watch = &mut |event: Event<'_>| told.note(&event);
             let mut outcome = at_work.study(study, &provenance, asked, watch)?;
             outcome.provenance.finished_at = results::now();
@@ -144,7 +144,7 @@ impl StudyRun {
         }
         py.detach(|| {
             let what = format!("study-{}", self.0.id);
-            let place = Place::new(&out, &what, &self.0.provenance.started_at)?;
+            let place = ResultFile::new(&out, &what, &self.0.provenance.started_at)?;
             place.save(&self.0)?;
             Ok(place.path().to_owned())
         })

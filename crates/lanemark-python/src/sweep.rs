@@ -30,7 +30,7 @@ pub(crate) struct Sweep {
 
 /// A workload by its name, or a workload that was already read.
 #[derive(FromPyObject)]
-enum Asked<'py> {
+enum WorkloadArgument<'py> {
     Named(String),
     Read(Bound<'py, Workload>),
 }
@@ -45,7 +45,7 @@ impl Sweep {
     fn new(
         py: Python<'_>,
         system: String,
-        workload: Asked<'_>,
+        workload: WorkloadArgument<'_>,
         scale: (Option<String>, Option<String>, Option<u32>),
         axes: Vec<(String, Vec<String>)>,
         set: Vec<String>,
@@ -61,12 +61,12 @@ impl Sweep {
         };
         // The library records the requested files, which determine the sweep's hash.
         let (named, workload) = match workload {
-            Asked::Named(name) => {
+            WorkloadArgument::Named(name) => {
                 let mut opened = opened::open(&own, &name, size)?;
                 opened.simulate();
                 (name, opened.workload)
             }
-            Asked::Read(read) => (String::new(), read.get().workload.clone()),
+            WorkloadArgument::Read(read) => (String::new(), read.get().workload.clone()),
         };
         let workload = scaled(workload, &scale)?;
         let axis = |(name, texts): &(String, Vec<String>)| {

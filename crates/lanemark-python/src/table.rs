@@ -27,7 +27,7 @@ fn failed(error: &ArrowError) -> Failure {
 }
 
 /// A column's name, kind and values.
-type Part<'py> = (String, String, Bound<'py, PyAny>);
+type ColumnParts<'py> = (String, String, Bound<'py, PyAny>);
 
 impl Table {
     /// Creates the table of `columns`.
@@ -58,7 +58,7 @@ impl Table {
     }
 
     /// The columns as plain lists, each with its name and kind. [`Table::of_parts`] makes the same table from them.
-    fn parts<'py>(&self, py: Python<'py>) -> PyResult<Vec<Part<'py>>> {
+    fn parts<'py>(&self, py: Python<'py>) -> PyResult<Vec<ColumnParts<'py>>> {
         let schema = self.0.schema();
         let columns = schema.fields().iter().zip(self.0.columns());
         columns
@@ -84,8 +84,8 @@ impl Table {
 
     /// Creates the table from the columns that [`Table::parts`] returned.
     #[staticmethod]
-    fn of_parts(parts: Vec<Part<'_>>) -> PyResult<Self> {
-        let column = |(name, kind, values): Part<'_>| {
+    fn of_parts(parts: Vec<ColumnParts<'_>>) -> PyResult<Self> {
+        let column = |(name, kind, values): ColumnParts<'_>| {
             let values = match kind.as_str() {
                 "whole" => Values::Whole(values.extract()?),
                 "numbers" => Values::Numbers(values.extract()?),

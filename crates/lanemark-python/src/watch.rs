@@ -75,7 +75,7 @@ impl Progress {
 }
 
 /// Checks for signals and reports progress at intervals, for work that calls it from the calling thread.
-pub(crate) struct Look<'l> {
+pub(crate) struct SignalWatch<'l> {
     cancel: &'l lanemark_lab::Cancel,
     progress: &'l Progress,
     on_progress: Option<&'l Py<PyAny>>,
@@ -84,7 +84,7 @@ pub(crate) struct Look<'l> {
     raised: Option<PyErr>,
 }
 
-impl<'l> Look<'l> {
+impl<'l> SignalWatch<'l> {
     /// Creates a check with `cancel` and `progress`.
     pub(crate) fn new(
         cancel: &'l lanemark_lab::Cancel,
@@ -138,7 +138,7 @@ pub(crate) fn watched<R: Send>(
     work: impl FnOnce() -> R + Send,
 ) -> PyResult<R> {
     py.detach(move || {
-        let mut look = Look::new(cancel, progress, on_progress);
+        let mut look = SignalWatch::new(cancel, progress, on_progress);
         let (done, ended) = sync_channel::<()>(0);
         let outcome = thread::scope(|scope| {
             let at_work = scope.spawn(move || {

@@ -1,6 +1,8 @@
 //! The explanation of a measured test as text, and the ceilings of a real path's links.
 
-use lanemark_schema::result::{Explanation, HopCeiling, RunResult, Sign, TestResult, Verdict};
+use lanemark_schema::result::{
+    EvidenceItem, Explanation, HopCeiling, RunResult, TestResult, Verdict,
+};
 
 use crate::Style;
 use crate::number::{fixed, percent_signed, percent_whole, significant};
@@ -94,11 +96,11 @@ fn verdict(explanation: &Explanation) -> String {
         Verdict::QueueStarved => "more outstanding requests give more",
         Verdict::FileSystemBound => "most of a request's time passed before it reached the device",
         Verdict::HeldBack => "a limit of a control group was reached",
-        Verdict::Undecided if explanation.evidence.contains(&Sign::Crowded) => {
+        Verdict::Undecided if explanation.evidence.contains(&EvidenceItem::Crowded) => {
             "other programs on the processors could explain the result"
         }
         Verdict::Undecided => {
-            let probed = !explanation.evidence.contains(&Sign::NoQueueProbe);
+            let probed = !explanation.evidence.contains(&EvidenceItem::NoQueueProbe);
             match probed {
                 true => "no observed part was at its limit",
                 false => "--explain tries a deeper queue, which may find the limit",
@@ -108,51 +110,53 @@ fn verdict(explanation: &Explanation) -> String {
     format!("Verdict: {}; {why}.", explanation.verdict.words())
 }
 
-fn told(sign: &Sign) -> String {
+fn told(sign: &EvidenceItem) -> String {
     let us = |ns: &f64| significant(ns / 1e3);
     match sign {
-        Sign::CeilingShare { link, share, share_most } => {
+        EvidenceItem::CeilingShare { link, share, share_most } => {
             let shares = shares(*share, *share_most);
             let unknown = if share_most.is_some() { " (packet size unknown)" } else { "" };
             format!("throughput is {shares} of what {link} carries for this test{unknown}")
         }
-        Sign::DeviceLimit { limit, share } => {
+        EvidenceItem::DeviceLimit { limit, share } => {
             format!("the device was used to {} of a limit: {limit}", percent_whole(*share))
         }
-        Sign::Quota { limit, share } => format!(
+        EvidenceItem::Quota { limit, share } => format!(
             "the program was kept from the processors {} of the time: {limit}",
             percent_whole(*share)
         ),
-        Sign::NoDevice => {
+        EvidenceItem::NoDevice => {
             "some or all of the requests were answered before they reached a device".to_owned()
         }
-        Sign::CoreWait { share } => {
+        EvidenceItem::CoreWait { share } => {
             format!("a thread waited for a core {} of the time", percent_whole(*share))
         }
-        Sign::OthersBusy { used, cores } => {
+        EvidenceItem::OthersBusy { used, cores } => {
             format!("other programs used {} of {cores} cores", fixed(*used, 2))
         }
-        Sign::Crowded => "the processor use of other programs could explain the result".to_owned(),
-        Sign::NoCeiling => "no link of the path reports its trained rate".to_owned(),
-        Sign::ThreadBusy { share } => {
+        EvidenceItem::Crowded => {
+            "the processor use of other programs could explain the result".to_owned()
+        }
+        EvidenceItem::NoCeiling => "no link of the path reports its trained rate".to_owned(),
+        EvidenceItem::ThreadBusy { share } => {
             format!("the busiest thread took {} of a core", percent_whole(share.min(1.0)))
         }
-        Sign::MachineBusy { used, cores } => {
+        EvidenceItem::MachineBusy { used, cores } => {
             format!("the machine used {} of {cores} cores", fixed(*used, 2))
         }
-        Sign::DeviceBusy { device, share } => {
+        EvidenceItem::DeviceBusy { device, share } => {
             format!("{device} was busy {} of the time", percent_whole(*share))
         }
-        Sign::DeviceTime { device_ns, request_ns } => format!(
+        EvidenceItem::DeviceTime { device_ns, request_ns } => format!(
             "a request took {} us at the device, out of {} us for the program",
             us(device_ns),
             us(request_ns)
         ),
-        Sign::DeeperQueue { queue_depth, gain } => format!(
+        EvidenceItem::DeeperQueue { queue_depth, gain } => format!(
             "{} outstanding requests instead of {queue_depth} gave {}",
             2 * queue_depth,
             percent_signed(gain - 1.0)
         ),
-        Sign::NoQueueProbe => "a deeper queue was not tried".to_owned(),
+        EvidenceItem::NoQueueProbe => "a deeper queue was not tried".to_owned(),
     }
 }

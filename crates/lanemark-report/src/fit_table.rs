@@ -1,7 +1,9 @@
 //! The model of a fitted drive: its values with their intervals, the values that the measurements leave undetermined,
 //! and the residuals.
 
-use lanemark_schema::result::{FigureKind, FittedDrive, FittedFigure, FittedParameter, Standing};
+use lanemark_schema::result::{
+    Determination, FigureKind, FittedDrive, FittedFigure, FittedParameter,
+};
 
 use crate::Style;
 use crate::number::{ABSENT, LatencyUnit, fixed, percent, percent_signed, significant};
@@ -52,9 +54,9 @@ fn values(fitted: &FittedDrive) -> Table {
         let FittedParameter { value, range_80, template, standing, .. } = parameter;
         let (low, high) = range_80.clone().unwrap_or_else(|| (absent(), absent()));
         let (ink, told) = match standing {
-            Standing::Identified => (Ink::Strong, ""),
-            Standing::Open { kept_template: true, .. } => (Ink::Faint, "no: template value"),
-            Standing::Open { .. } => (Ink::Plain, "as a bound"),
+            Determination::Identified => (Ink::Strong, ""),
+            Determination::Open { kept_template: true, .. } => (Ink::Faint, "no: template value"),
+            Determination::Open { .. } => (Ink::Plain, "as a bound"),
         };
         let none = || "no limit".to_owned();
         table.push(vec![
@@ -152,7 +154,9 @@ fn open(sheet: &mut Sheet, fitted: &FittedDrive) {
     sheet.blank();
     sheet.heading("Not determined by these measurements");
     for parameter in &fitted.parameters {
-        let Standing::Open { kept_template, with, needs } = &parameter.standing else { continue };
+        let Determination::Open { kept_template, with, needs } = &parameter.standing else {
+            continue;
+        };
         let value = parameter.value.as_deref().unwrap_or("no limit");
         let kept = if *kept_template { "the template's" } else { "the closest value that fits" };
         let goes = with.as_ref().map(|with| format!(", tied to {with}")).unwrap_or_default();
@@ -170,11 +174,11 @@ fn open(sheet: &mut Sheet, fitted: &FittedDrive) {
 
 #[cfg(test)]
 mod tests {
-    use lanemark_schema::result::{Calibration, Provenance, Unseen};
+    use lanemark_schema::result::{Calibration, Provenance, UndeterminedValue};
 
     use super::*;
 
-    fn parameter(name: &str, value: Option<&str>, standing: Standing) -> FittedParameter {
+    fn parameter(name: &str, value: Option<&str>, standing: Determination) -> FittedParameter {
         let range = |value: &str| (format!("{value} low"), format!("{value} high"));
         FittedParameter {
             parameter: name.to_owned(),
@@ -191,7 +195,7 @@ mod tests {
     }
 
     fn fitted() -> FittedDrive {
-        let open = |kept_template, with: Option<&str>| Standing::Open {
+        let open = |kept_template, with: Option<&str>| Determination::Open {
             kept_template,
             with: with.map(str::to_owned),
             needs: "a longer test".to_owned(),
@@ -205,7 +209,7 @@ mod tests {
             platform: "a-board".to_owned(),
             port: "m2".to_owned(),
             parameters: vec![
-                parameter("drive.flash.read", Some("52.1 us"), Standing::Identified),
+                parameter("drive.flash.read", Some("52.1 us"), Determination::Identified),
                 parameter("drive.flash.program", Some("600 us"), open(true, None)),
                 parameter("drive.data_path.read", None, open(false, Some("drive.flash.read"))),
             ],
@@ -223,7 +227,7 @@ mod tests {
                 figure("mixed", FigureKind::ReadMean, 150e3, 150e3),
                 figure("mixed", FigureKind::WriteMean, 50e3, 49e3),
             ],
-            unseen: vec![Unseen {
+            unseen: vec![UndeterminedValue {
                 parameter: "drive.flash.erase".to_owned(),
                 needs: "steady writes".to_owned(),
             }],

@@ -2,7 +2,7 @@
 //!
 //! The text shows the values of the result; gains that the result classifies as noise are already zero there.
 
-use lanemark_schema::result::{Changed, Gain, RunResult, Sensitivity, TestResult};
+use lanemark_schema::result::{Gain, RunResult, Sensitivity, SystemChange, TestResult};
 
 use crate::Style;
 use crate::number::{ABSENT, fixed, or_absent, percent_whole};
@@ -24,7 +24,7 @@ pub fn bottlenecks(systems: &[(&str, &RunResult)], style: &Style) -> String {
         for test in &run.tests {
             let Some(asked) = &test.sensitivity else { continue };
             let most = asked.bottleneck();
-            let depth = asked.load().find(|gain| gain.id == Changed::QueueDepth);
+            let depth = asked.load().find(|gain| gain.id == SystemChange::QueueDepth);
             table.push(vec![
                 Cell::plain(*label).repeating(repeated),
                 Cell::plain(&test.test.name),
@@ -140,7 +140,7 @@ mod tests {
 
     fn gain(hop: &str, change: &str, load: bool, throughput_gain: f64, latency_gain: f64) -> Gain {
         let utilisation = (!load).then_some(0.97);
-        let id = if load { Changed::QueueDepth } else { Changed::Hop(HopId::Link(0)) };
+        let id = if load { SystemChange::QueueDepth } else { SystemChange::Hop(HopId::Link(0)) };
         let (hop, change) = (hop.to_owned(), change.to_owned());
         Gain { id, hop, change, utilisation, throughput_gain, latency_gain }
     }

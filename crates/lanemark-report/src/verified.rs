@@ -3,7 +3,8 @@
 //! Offsets and lengths are printed as exact bytes, for the reader who examines that location next.
 
 use lanemark_schema::result::{
-    Acknowledged, Damage, DamageKind, Found, Since, Verified, VerifyDoubt, WrittenToVerify,
+    Acknowledged, Damage, DamageKind, FoundData, InterveningEvent, VerificationWrites, Verified,
+    VerifyDoubt,
 };
 
 use crate::Style;
@@ -15,7 +16,7 @@ use crate::terminal::Sheet;
 const SHOWN: usize = 20;
 
 /// Writes the summary of the written data, and the command to check it.
-pub fn written_text(written: &WrittenToVerify, style: &Style) -> String {
+pub fn written_text(written: &VerificationWrites, style: &Style) -> String {
     let mut sheet = Sheet::new(style);
     let seconds = written.elapsed.as_seconds();
     let rate = written.load_bytes.get() as f64 / 1e6 / seconds.max(1e-9);
@@ -68,11 +69,11 @@ pub fn verified_text(verified: &Verified, style: &Style) -> String {
 
 fn verdict(verified: &Verified) -> String {
     let since = match verified.since {
-        Since::Kill => "no acknowledged data may be missing",
-        Since::PowerCut if verified.volatile_cache => {
+        InterveningEvent::Kill => "no acknowledged data may be missing",
+        InterveningEvent::PowerCut if verified.volatile_cache => {
             "after a power cut, data that was acknowledged and not flushed may be missing"
         }
-        Since::PowerCut => {
+        InterveningEvent::PowerCut => {
             "after a power cut; the device claims to lack a volatile cache, so no acknowledged data may be missing"
         }
     };
@@ -112,18 +113,18 @@ fn expected(change: &Acknowledged) -> String {
     )
 }
 
-fn found(found: Found) -> String {
+fn found(found: FoundData) -> String {
     match found {
-        Found::Zeros => "zeros".to_owned(),
-        Found::Generation(generation) => format!("write {generation}"),
-        Found::Elsewhere { offset_bytes, generation } => {
+        FoundData::Zeros => "zeros".to_owned(),
+        FoundData::Generation(generation) => format!("write {generation}"),
+        FoundData::Elsewhere { offset_bytes, generation } => {
             format!("write {generation} of {}", offset_bytes.get())
         }
-        Found::Foreign { run } => format!("run {run:016x}"),
-        Found::Sectors => "sectors of several writes".to_owned(),
-        Found::Changed { generation } => format!("write {generation}, changed"),
-        Found::Unknown => "nothing known".to_owned(),
-        Found::Error => "a read error".to_owned(),
+        FoundData::Foreign { run } => format!("run {run:016x}"),
+        FoundData::Sectors => "sectors of several writes".to_owned(),
+        FoundData::Changed { generation } => format!("write {generation}, changed"),
+        FoundData::Unknown => "nothing known".to_owned(),
+        FoundData::Error => "a read error".to_owned(),
     }
 }
 
@@ -215,7 +216,7 @@ mod tests {
             offset_bytes: Bytes(8192),
             length_bytes: Bytes(4096),
             expected: Some(write),
-            found: Found::Generation(12),
+            found: FoundData::Generation(12),
         };
         let verified = Verified {
             path: "/dev/sdz".to_owned(),
@@ -223,7 +224,7 @@ mod tests {
             run: 1,
             begun_unix_s: 0,
             unit_bytes: Bytes(4096),
-            since: Since::Kill,
+            since: InterveningEvent::Kill,
             volatile_cache: false,
             units: UnitCounts { read: 10, intact: 9, wrong: 1, ..UnitCounts::default() },
             requests: RequestCounts { asked: 90, acknowledged: 88, ..RequestCounts::default() },

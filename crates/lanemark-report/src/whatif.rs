@@ -1,6 +1,6 @@
 //! The comparison of another path with the present path.
 
-use lanemark_schema::result::{Outlook, WhatIf, WhatIfTest};
+use lanemark_schema::result::{WhatIf, WhatIfFigures, WhatIfTest};
 
 use crate::Style;
 use crate::number::{ABSENT, fixed, is_wide, percent_signed, percent_whole, significant};
@@ -18,7 +18,7 @@ pub fn whatif_text(whatif: &WhatIf, style: &Style) -> String {
         false => sheet.heading(&format!("{} instead of {}", whatif.other, whatif.present)),
     }
     for changed in &whatif.changed {
-        sheet.item("Changed: ", changed, Ink::Plain);
+        sheet.item("SystemChange: ", changed, Ink::Plain);
     }
     sheet.blank();
     if let Some(answer) = unchanged(whatif) {
@@ -97,8 +97,8 @@ fn cells(test: &WhatIfTest, measured: bool) -> Vec<Cell> {
         true => fixed(iops, 0),
         false => significant(bytes / 1e6),
     };
-    let of = |outlook: &Outlook| rate(outlook.bytes_per_second, outlook.iops);
-    let us = |outlook: &Outlook| significant(outlook.latency_mean_ns / 1e3);
+    let of = |outlook: &WhatIfFigures| rate(outlook.bytes_per_second, outlook.iops);
+    let us = |outlook: &WhatIfFigures| significant(outlook.latency_mean_ns / 1e3);
     let mut cells = vec![Cell::plain(&test.test)];
     if measured {
         let told = test.measured.as_ref().map(of);

@@ -40,7 +40,7 @@ pub struct Disk {
 
 /// A free device that is not configured yet.
 #[derive(Debug)]
-pub(crate) struct Free {
+pub(crate) struct FreeLoopDevice {
     node: PathBuf,
     open: File,
     /// Kept open, so that no file that is opened later has a lower descriptor number than the node.
@@ -94,7 +94,7 @@ unsafe impl Ioctl for GetFree {
     }
 }
 
-impl Free {
+impl FreeLoopDevice {
     /// Finds a free device and opens it.
     pub(crate) fn find() -> io::Result<Self> {
         let control = OpenOptions::new().read(true).write(true).open("/dev/loop-control");
@@ -120,7 +120,7 @@ impl Free {
 
 impl Disk {
     /// Makes `file` a disk.
-    pub(crate) fn over(file: &File, mut free: Free) -> io::Result<Self> {
+    pub(crate) fn over(file: &File, mut free: FreeLoopDevice) -> io::Result<Self> {
         let mut name = [0; 64];
         name[..14].copy_from_slice(b"lanemark-serve");
         let mut attempt = 0;
@@ -143,11 +143,11 @@ impl Disk {
             attempt += 1;
             match done {
                 Ok(()) => break,
-                Err(Errno::BUSY) if attempt < ATTEMPTS => free = Free::find()?,
+                Err(Errno::BUSY) if attempt < ATTEMPTS => free = FreeLoopDevice::find()?,
                 Err(error) => return Err(error.into()),
             }
         }
-        let Free { node, open, .. } = free;
+        let FreeLoopDevice { node, open, .. } = free;
         with_flushes(&node)?;
         let open = Arc::new(Mutex::new(Some(open)));
         let last = Arc::clone(&open);

@@ -16,15 +16,15 @@ use lanemark_schema::workload::{Access, Operation};
 
 use crate::clients::Client as Arrival;
 use crate::data::Data;
-use crate::delivered::Delivered;
+use crate::delivered::DeliveryCounts;
 use crate::engine::{Engine, Request};
-use crate::job::{Around, Asker, Helper, Job, Task};
+use crate::job::{Job, RequestContext, Requester, Task, TaskThread};
 use crate::nbd::negotiation::{self, Negotiation, OPTION_MAX, OptionHeader, Step};
 use crate::nbd::transmission::{Command, Header, STRETCHES_MAX, Writer};
-use crate::nbd::{Agreed, Export, NbdError, PAYLOAD_MAX};
+use crate::nbd::{Export, NbdError, NegotiatedExport, PAYLOAD_MAX};
 use crate::outbox::Outbox;
 use crate::passing;
-use crate::storing::{Storing, stored};
+use crate::storing::{StoringThread, stored};
 
 /// Time that a client has for the whole negotiation.
 const NEGOTIATION: Duration = Duration::from_secs(5);
@@ -45,8 +45,8 @@ pub(crate) const RANGE_MAX: u64 = 1 << 40;
 pub(crate) struct Shared {
     pub(crate) export: Export,
     pub(crate) data: Arc<Data>,
-    pub(crate) storing: Arc<Storing>,
-    pub(crate) delivered: Arc<Delivered>,
+    pub(crate) storing: Arc<StoringThread>,
+    pub(crate) delivered: Arc<DeliveryCounts>,
     /// The model; `None` in a server without latency.
     pub(crate) engine: Option<Arc<Engine>>,
 }
@@ -129,7 +129,7 @@ struct Client {
     weight: u64,
 }
 
-impl Asker for Client {
+impl Requester for Client {
     fn answer(self, outcome: Result<Option<Vec<u8>>, NbdError>) {
         let Self { outbox, writer, header, weight } = self;
         let bytes = match outcome {
@@ -148,7 +148,7 @@ impl Asker for Client {
         outbox.answer(bytes, weight);
     }
 
-    fn helper(&self) -> Arc<dyn Helper> {
+    fn helper(&self) -> Arc<dyn TaskThread> {
         Arc::clone(&self.outbox) as _
     }
 }
@@ -170,7 +170,7 @@ impl Shared {
     }
 
     /// Negotiates within its time limit; returns `None` if the client disconnects without selecting the export.
-    fn negotiate(&self, input: &mut Input<'_>) -> io::Result<Option<Agreed>> {
+    fn negotiate(&self, input: &mut Input<'_>) -> io::Result<Option<NegotiatedExport>> {
         let end = Instant::now() + NEGOTIATION;
         let socket = input.outbox.socket();
         let in_time = || {
@@ -225,12 +225,12 @@ impl Shared {
     fn serve_modelled(
         &self,
         input: &mut Input<'_>,
-        agreed: Agreed,
+        agreed: NegotiatedExport,
         engine: &Arc<Engine>,
         (outbox, thread): (&Arc<Outbox>, u32),
     ) -> io::Result<()> {
         let length = Header::length_of(agreed.replies);
-        let around = Around {
+        let around = RequestContext {
             data: Arc::clone(&self.data),
             storing: Arc::clone(&self.storing),
             delivered: Arc::clone(&self.delivered),
@@ -299,7 +299,7 @@ impl Shared {
         Ok(())
     }
 
-    fn serve_at_once(&self, input: &mut Input<'_>, agreed: Agreed) -> io::Result<()> {
+    fn serve_at_once(&self, input: &mut Input<'_>, agreed: NegotiatedExport) -> io::Result<()> {
         let length = Header::length_of(agreed.replies);
         let writer = Writer::new(agreed.replies);
         let socket = input.outbox.socket();

@@ -10,7 +10,7 @@ use crate::clock::Clock;
 
 /// The counts of all deliveries, shared by the threads that deliver.
 #[derive(Debug, Default)]
-pub struct Delivered(Mutex<Counts>);
+pub struct DeliveryCounts(Mutex<Counts>);
 
 /// The lateness and latencies of deliveries.
 #[derive(Clone, Debug, Default)]
@@ -25,7 +25,7 @@ pub struct Counts {
 
 /// A completion to deliver.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Due {
+pub struct DueCompletion {
     /// The request.
     pub access: Access,
     /// Instant at which the request arrived.
@@ -34,9 +34,9 @@ pub struct Due {
     pub at: Instant,
 }
 
-impl Delivered {
+impl DeliveryCounts {
     /// Counts a reply that is sent now.
-    pub fn count(&self, due: &Due, clock: &dyn Clock) {
+    pub fn count(&self, due: &DueCompletion, clock: &dyn Clock) {
         let now = clock.now().max(due.at);
         let late = clock.real(now.since(due.at));
         let latency = clock.real(now.since(due.came.min(now)));

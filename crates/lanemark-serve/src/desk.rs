@@ -33,7 +33,7 @@ pub struct Desk {
 
 /// The end of a query.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Ends {
+pub enum QueryEnd {
     /// The end of the first line.
     Line,
     /// An empty line, as at the end of an HTTP request's head.
@@ -41,7 +41,7 @@ pub enum Ends {
 }
 
 /// A client with its query and the rest of its reply.
-struct Asker {
+struct WaitingClient {
     socket: Socket,
     until: Instant,
     question: Vec<u8>,
@@ -56,7 +56,7 @@ impl Desk {
     /// Returns the kernel's error if no thread can be started.
     pub fn open(
         listener: Listener,
-        ends: Ends,
+        ends: QueryEnd,
         answer: impl Fn(&str) -> String + Send + 'static,
     ) -> io::Result<Self> {
         let (listener, ended) = (Arc::new(listener), Arc::new(AtomicBool::new(false)));
@@ -87,11 +87,11 @@ impl Drop for Desk {
 /// Waits for a connection, a query or room for a reply, and serves it.
 fn turn(
     listener: &Listener,
-    askers: &mut Vec<Asker>,
-    ends: Ends,
+    askers: &mut Vec<WaitingClient>,
+    ends: QueryEnd,
     answer: &impl Fn(&str) -> String,
 ) -> io::Result<()> {
-    let flag = |asker: &Asker| match asker.answer {
+    let flag = |asker: &WaitingClient| match asker.answer {
         Some(_) => PollFlags::OUT,
         None => PollFlags::IN,
     };
@@ -121,14 +121,14 @@ fn turn(
             askers.remove(oldest);
         }
         let until = Instant::now() + TIME;
-        askers.push(Asker { socket, until, question: Vec::new(), answer: None });
+        askers.push(WaitingClient { socket, until, question: Vec::new(), answer: None });
     }
     Ok(())
 }
 
-impl Asker {
+impl WaitingClient {
     /// Reads or sends without waiting. Returns false once the client is served.
-    fn go_on(&mut self, ends: Ends, answer: &impl Fn(&str) -> String) -> io::Result<bool> {
+    fn go_on(&mut self, ends: QueryEnd, answer: &impl Fn(&str) -> String) -> io::Result<bool> {
         if self.answer.is_none() {
             let mut bytes = [0; 512];
             match self.socket.receive(&mut bytes)? {
@@ -136,8 +136,8 @@ impl Asker {
                 read => self.question.extend_from_slice(&bytes[..read]),
             }
             let mark: &[u8] = match ends {
-                Ends::Line => b"\n",
-                Ends::Head => b"\r\n\r\n",
+                QueryEnd::Line => b"\n",
+                QueryEnd::Head => b"\r\n\r\n",
             };
             let end = self.question.windows(mark.len()).position(|here| here == mark);
             let Some(end) = end else { return Ok(self.question.len() < QUESTION_MAX) };
@@ -178,7 +178,7 @@ mod tests {
     use std::io::{Read, Write};
     use std::net::TcpStream;
 
-    fn desk(ends: Ends) -> (Desk, u16) {
+    fn desk(ends: QueryEnd) -> (Desk, u16) {
         let listener = Listener::bind(&Endpoint::Loopback(0)).unwrap();
         let port = listener.port().unwrap();
         (Desk::open(listener, ends, |question| format!("you said {question}\n")).unwrap(), port)
@@ -195,7 +195,7 @@ mod tests {
 
     #[test]
     fn a_line_is_answered_and_one_who_says_nothing_stops_nobody() {
-        let (_desk, port) = desk(Ends::Line);
+        let (_desk, port) = desk(QueryEnd::Line);
         let came = |_| TcpStream::connect(("127.0.0.1", port)).unwrap();
         let silent: Vec<TcpStream> = (0..3 * ASKERS_MAX).map(came).collect();
         let began = Instant::now();
@@ -213,7 +213,7 @@ mod tests {
         let port = listener.port().unwrap();
         let long = "x".repeat(16 << 20);
         let said = long.clone();
-        let _desk = Desk::open(listener, Ends::Line, move |_| said.clone()).unwrap();
+        let _desk = Desk::open(listener, QueryEnd::Line, move |_| said.clone()).unwrap();
         let mut slow = TcpStream::connect(("127.0.0.1", port)).unwrap();
         slow.write_all(b"all\n").unwrap();
         let mut silent = TcpStream::connect(("127.0.0.1", port)).unwrap();

@@ -22,7 +22,7 @@ use lanemark_sim::spec::SpecError;
 use lanemark_sim::{Live, Status};
 
 use crate::clock::{Bell, Clock, without_timer_slack};
-use crate::delivered::{Delivered, Due};
+use crate::delivered::{DeliveryCounts, DueCompletion};
 
 /// Interval at which the engine simulates an idle drive's own work, in wall-clock time.
 const IDLE_LOOK: Duration = Duration::from_microseconds(50_000);
@@ -32,7 +32,7 @@ const BURST: usize = 64;
 /// An outstanding request, owned by the code that submitted it.
 pub trait Work: Send {
     /// Receives the outcome of the request. Called once its modelled instant is reached.
-    fn completed(self: Box<Self>, status: Status, due: &Due) -> Step;
+    fn completed(self: Box<Self>, status: Status, due: &DueCompletion) -> Step;
 }
 
 /// The step after a completion.
@@ -47,7 +47,7 @@ pub enum Step {
 }
 
 /// The owner of the system's data.
-pub trait Held: Send {
+pub trait DataOwner: Send {
     /// Applies a power cut to the data. Returns a line that describes the losses.
     fn power_cut(&self) -> String;
 }
@@ -65,13 +65,13 @@ pub struct Request {
 }
 
 /// A query or change that runs in the engine's thread.
-type Errand = Box<dyn FnOnce(&mut Core) + Send>;
+type EngineTask = Box<dyn FnOnce(&mut Core) + Send>;
 
 /// The queue into the engine.
 #[derive(Default)]
 struct Queue {
     requests: Vec<Request>,
-    errands: Vec<Errand>,
+    errands: Vec<EngineTask>,
     ended: bool,
 }
 
@@ -98,8 +98,8 @@ pub struct Core {
     free: Vec<usize>,
     /// The future power cuts, the last one first.
     cuts: Vec<Instant>,
-    held: Option<Box<dyn Held>>,
-    delivered: Arc<Delivered>,
+    held: Option<Box<dyn DataOwner>>,
+    delivered: Arc<DeliveryCounts>,
     clock: Arc<dyn Clock>,
     /// Lines about the losses in power cuts, in order.
     lost: Vec<String>,
@@ -110,8 +110,8 @@ impl Core {
     pub fn new(
         live: Live,
         faults: &[Fault],
-        held: Option<Box<dyn Held>>,
-        delivered: Arc<Delivered>,
+        held: Option<Box<dyn DataOwner>>,
+        delivered: Arc<DeliveryCounts>,
         clock: Arc<dyn Clock>,
     ) -> Self {
         let (pending, free, lost) = (Vec::new(), Vec::new(), Vec::new());
@@ -177,7 +177,7 @@ impl Core {
         // Ranges are checked on arrival; a bad range that was missed there fails here.
         self.free.push(place);
         let status = Status::Failed(lanemark_schema::result::ErrorKind::Other);
-        let _ = work.completed(status, &Due { access, came, at });
+        let _ = work.completed(status, &DueCompletion { access, came, at });
     }
 
     /// Advances to the present, and delivers complete requests. Returns false if there may be more.
@@ -209,7 +209,7 @@ impl Core {
         let Some(pending) = self.pending.get_mut(place).and_then(Option::take) else { return };
         self.free.push(place);
         let Pending { came, access, thread, work } = pending;
-        let due = Due { access, came, at };
+        let due = DueCompletion { access, came, at };
         match work.completed(status, &due) {
             Step::Answered => self.delivered.count(&due, &*self.clock),
             Step::Later => {}
@@ -324,7 +324,7 @@ impl Engine {
     fn refuse(&self, pending: Vec<Option<Pending>>) {
         self.has_failed.store(true, Ordering::SeqCst);
         let refuse = |access, came, work: Box<dyn Work>| {
-            let due = Due { access, came, at: self.clock.now() };
+            let due = DueCompletion { access, came, at: self.clock.now() };
             let status = Status::Failed(lanemark_schema::result::ErrorKind::Other);
             let mut next = Some(work);
             while let Some(work) = next.take() {

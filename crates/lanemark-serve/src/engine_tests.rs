@@ -9,10 +9,10 @@ use lanemark_sim::SystemSpec;
 use std::sync::mpsc::{Receiver, Sender, channel};
 
 /// Work that sends its outcome to the test.
-struct Told(Sender<(Status, Due)>, bool);
+struct Told(Sender<(Status, DueCompletion)>, bool);
 
 impl Work for Told {
-    fn completed(self: Box<Self>, status: Status, due: &Due) -> Step {
+    fn completed(self: Box<Self>, status: Status, due: &DueCompletion) -> Step {
         if self.1 {
             return Step::Flush(Box::new(Told(self.0, false)));
         }
@@ -23,7 +23,7 @@ impl Work for Told {
 
 struct Cut;
 
-impl Held for Cut {
+impl DataOwner for Cut {
     fn power_cut(&self) -> String {
         "cut".to_owned()
     }
@@ -45,8 +45,8 @@ fn after_us(us: u64) -> Instant {
 struct Bench {
     core: Core,
     clock: Arc<ManualClock>,
-    told: Receiver<(Status, Due)>,
-    tell: Sender<(Status, Due)>,
+    told: Receiver<(Status, DueCompletion)>,
+    tell: Sender<(Status, DueCompletion)>,
 }
 
 fn bench(faults: &[Fault]) -> Bench {
@@ -54,7 +54,7 @@ fn bench(faults: &[Fault]) -> Bench {
     let clock = Arc::new(ManualClock::default());
     let mut live = live();
     faults.iter().for_each(|fault| live.add_fault(fault.clone()).unwrap());
-    let held: Option<Box<dyn Held>> = Some(Box::new(Cut));
+    let held: Option<Box<dyn DataOwner>> = Some(Box::new(Cut));
     let core = Core::new(live, faults, held, Arc::default(), clock.clone());
     Bench { core, clock, told, tell }
 }
@@ -65,7 +65,7 @@ impl Bench {
         self.core.submit(Request { access, thread: 0, came, work });
     }
 
-    fn turn_to(&mut self, at: Instant) -> Option<(Status, Due)> {
+    fn turn_to(&mut self, at: Instant) -> Option<(Status, DueCompletion)> {
         self.clock.turn_to(at);
         while !self.core.turn() {}
         self.told.try_recv().ok()
@@ -148,7 +148,7 @@ fn a_request_beyond_the_drive_fails() {
 fn the_thread_answers_by_the_wall_clock_and_never_early() {
     let (tell, told) = channel();
     let clock = Arc::new(WallClock::start(TimeScale::ONE));
-    let delivered = Arc::new(Delivered::default());
+    let delivered = Arc::new(DeliveryCounts::default());
     let core = Core::new(live(), &[], None, Arc::clone(&delivered), clock.clone());
     let (engine, thread) = Engine::start(core).unwrap();
     for page in 0..50 {
@@ -168,7 +168,7 @@ fn the_thread_answers_by_the_wall_clock_and_never_early() {
 }
 
 /// Submits a request for a distant page, whose outcome goes to `tell`.
-fn ask_for(engine: &Engine, tell: &Sender<(Status, Due)>, page: u64) {
+fn ask_for(engine: &Engine, tell: &Sender<(Status, DueCompletion)>, page: u64) {
     let (came, work) = (engine.clock().now(), Box::new(Told(tell.clone(), page.is_multiple_of(2))));
     engine.submit(Request { access: access(Operation::Read, page), thread: 0, came, work });
 }
@@ -180,7 +180,7 @@ fn an_engine_that_fails_answers_all_requests_with_an_error() {
     let clock = Arc::new(WallClock::start("100000".parse().unwrap()));
     let core = Core::new(live(), &[], None, Arc::default(), clock);
     let (engine, thread) = Engine::start(core).unwrap();
-    let failed = |told: &Receiver<(Status, Due)>| {
+    let failed = |told: &Receiver<(Status, DueCompletion)>| {
         let (status, _) = told.recv_timeout(std::time::Duration::from_secs(60)).unwrap();
         assert!(matches!(status, Status::Failed(_)), "{status:?}");
     };

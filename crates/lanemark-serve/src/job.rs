@@ -7,41 +7,41 @@ use lanemark_sim::Status;
 
 use crate::clock::Clock;
 use crate::data::Data;
-use crate::delivered::{Delivered, Due};
+use crate::delivered::{DeliveryCounts, DueCompletion};
 use crate::engine::{Step, Work};
 use crate::nbd::NbdError;
-use crate::storing::{Both, Storing};
+use crate::storing::{FlushEnds, StoringThread};
 
 /// Maximum data that the engine's thread writes itself; a helper writes longer data.
 const AT_ONCE_MAX: usize = 256 << 10;
 
 /// The requester, which gets the reply: a client, or a program that has the file open.
-pub(crate) trait Asker: Send + 'static {
+pub(crate) trait Requester: Send + 'static {
     /// Sends the reply, with the data of a read. Never waits.
     fn answer(self, outcome: Result<Option<Vec<u8>>, NbdError>);
 
     /// Returns the thread for long tasks, which runs next to the engine's thread.
-    fn helper(&self) -> Arc<dyn Helper>;
+    fn helper(&self) -> Arc<dyn TaskThread>;
 }
 
 /// A thread that runs long tasks, one after the other.
-pub(crate) trait Helper {
+pub(crate) trait TaskThread {
     /// Queues `task` for the thread.
     fn later(&self, task: Box<dyn FnOnce() + Send>);
 }
 
 /// The context that all requests share.
 #[derive(Clone)]
-pub(crate) struct Around {
+pub(crate) struct RequestContext {
     pub(crate) data: Arc<Data>,
-    pub(crate) storing: Arc<Storing>,
-    pub(crate) delivered: Arc<Delivered>,
+    pub(crate) storing: Arc<StoringThread>,
+    pub(crate) delivered: Arc<DeliveryCounts>,
     pub(crate) clock: Arc<dyn Clock>,
 }
 
 /// An outstanding request.
 pub(crate) struct Job<A> {
-    pub(crate) around: Around,
+    pub(crate) around: RequestContext,
     pub(crate) asker: A,
     /// First byte and length of the range.
     pub(crate) range: (u64, u64),
@@ -61,7 +61,7 @@ pub(crate) enum Task {
     /// No work.
     Nothing,
     /// The data is being stored on the host.
-    Stored(Arc<Both>),
+    Stored(Arc<FlushEnds>),
 }
 
 impl Task {
@@ -80,7 +80,7 @@ impl Task {
     }
 }
 
-impl<A: Asker> Job<A> {
+impl<A: Requester> Job<A> {
     fn answer(self, outcome: Result<(), NbdError>) {
         self.asker.answer(match (outcome, self.task) {
             (Ok(()), Task::Read(bytes)) => Ok(Some(bytes)),
@@ -105,7 +105,7 @@ impl<A: Asker> Job<A> {
     }
 
     /// Changes the data in a helper's thread.
-    fn change_later(mut self, stored: bool, due: &Due) -> Step {
+    fn change_later(mut self, stored: bool, due: &DueCompletion) -> Step {
         let (helper, due) = (self.asker.helper(), *due);
         if !stored {
             helper.later(Box::new(move || {
@@ -116,7 +116,7 @@ impl<A: Asker> Job<A> {
             }));
             return Step::Later;
         }
-        let both = Arc::new(Both::default());
+        let both = Arc::new(FlushEnds::default());
         let task = std::mem::replace(&mut self.task, Task::Stored(Arc::clone(&both)));
         let (around, range) = (self.around.clone(), self.range);
         helper.later(Box::new(move || match task.change(range, &around.data) {
@@ -127,8 +127,8 @@ impl<A: Asker> Job<A> {
     }
 }
 
-impl<A: Asker> Work for Job<A> {
-    fn completed(self: Box<Self>, status: Status, due: &Due) -> Step {
+impl<A: Requester> Work for Job<A> {
+    fn completed(self: Box<Self>, status: Status, due: &DueCompletion) -> Step {
         if let Status::Failed(kind) = status {
             if let (ErrorKind::DeviceGone, Task::Write { payload, .. }) = (kind, &self.task) {
                 // A failure to store the torn sectors leaves them unwritten, which is an equally valid outcome of a

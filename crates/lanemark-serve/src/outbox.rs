@@ -7,7 +7,7 @@
 use std::collections::VecDeque;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
-use crate::job::Helper;
+use crate::job::TaskThread;
 use crate::socket::Socket;
 
 /// Maximum number of outstanding requests of a connection.
@@ -163,7 +163,7 @@ impl Outbox {
     }
 }
 
-impl Helper for Outbox {
+impl TaskThread for Outbox {
     fn later(&self, task: Box<dyn FnOnce() + Send>) {
         let mut state = self.state();
         if state.over {

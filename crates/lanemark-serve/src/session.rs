@@ -14,14 +14,14 @@ use lanemark_sim::spec::{CheckedSystem, MediaSpec, SystemSpec, WriteCache};
 use crate::clock::{Clock, TimeScale, WallClock};
 use crate::connection::Shared;
 use crate::data::{Cache, Data};
-use crate::delivered::Delivered;
+use crate::delivered::DeliveryCounts;
 use crate::engine::{Core, Engine};
-use crate::job::Around;
+use crate::job::RequestContext;
 use crate::mount::Mounts;
 use crate::nbd::Export;
 use crate::server::Server;
 use crate::socket::{Endpoint, Listener};
-use crate::storing::Storing;
+use crate::storing::StoringThread;
 use crate::vhost::machine::Machines;
 
 /// The parameters of a session.
@@ -56,10 +56,10 @@ pub struct Session {
     shared: Arc<Shared>,
     mounts: Mounts,
     data: Arc<Data>,
-    storing: Arc<Storing>,
+    storing: Arc<StoringThread>,
     storing_thread: Option<JoinHandle<()>>,
     engine: Option<(Arc<Engine>, JoinHandle<Option<Core>>)>,
-    delivered: Arc<Delivered>,
+    delivered: Arc<DeliveryCounts>,
     scale: TimeScale,
     clock: Arc<dyn Clock>,
     began: std::time::Instant,
@@ -95,8 +95,8 @@ impl Session {
         }
         let data = Arc::new(data);
         let system = plan.system.device_side();
-        let delivered = Arc::new(Delivered::default());
-        let (storing, storing_thread) = Storing::start(Arc::clone(&data))?;
+        let delivered = Arc::new(DeliveryCounts::default());
+        let (storing, storing_thread) = StoringThread::start(Arc::clone(&data))?;
         let clock: Arc<dyn Clock> = Arc::new(WallClock::start(plan.scale));
         let engine = match plan.has_latency {
             false => None,
@@ -166,7 +166,7 @@ impl Session {
     /// Returns an error if the address is not available, or no thread can be started.
     pub fn serve_machines(&mut self, socket: &std::path::Path) -> io::Result<()> {
         let listener = Listener::bind(&Endpoint::Unix(socket.to_owned()))?;
-        let around = Around {
+        let around = RequestContext {
             data: Arc::clone(&self.data),
             storing: Arc::clone(&self.storing),
             delivered: Arc::clone(&self.delivered),
@@ -206,7 +206,7 @@ impl Session {
         self.complete(asked)
     }
 
-    fn complete(&self, looked: Option<Looked>) -> Figures {
+    fn complete(&self, looked: Option<EngineFigures>) -> Figures {
         let counts = self.delivered.counts();
         let (mut sample, test, lost, outstanding) = looked.unwrap_or_else(|| {
             let mut sample = empty();
@@ -266,9 +266,9 @@ impl Session {
 }
 
 /// Figures that only the engine's thread can read.
-type Looked = (Sample, Option<Test>, Vec<String>, u64);
+type EngineFigures = (Sample, Option<Test>, Vec<String>, u64);
 
-fn look(core: &mut Core) -> Looked {
+fn look(core: &mut Core) -> EngineFigures {
     let live = core.live();
     let test = live.summary("served");
     (live.sample(), Some(test), core.lost().to_vec(), live.outstanding())

@@ -28,13 +28,13 @@ pub enum Endpoint {
 /// A listening socket.
 #[derive(Debug)]
 pub struct Listener {
-    kind: Kind,
+    kind: SocketKind,
     /// Address for people and programs.
     address: String,
 }
 
 #[derive(Debug)]
-enum Kind {
+enum SocketKind {
     Unix(UnixListener, PathBuf),
     Tcp(TcpListener),
 }
@@ -63,18 +63,18 @@ impl Listener {
                 let own = fs::canonicalize(path)?;
                 fs::set_permissions(&own, fs::Permissions::from_mode(0o600))?;
                 let address = format!("nbd+unix:///?socket={}", own.display());
-                Ok(Self { kind: Kind::Unix(listener, own), address })
+                Ok(Self { kind: SocketKind::Unix(listener, own), address })
             }
             Endpoint::Loopback(port) => {
                 let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, *port))?;
                 let address = format!("nbd://{}", listener.local_addr()?);
-                Ok(Self { kind: Kind::Tcp(listener), address })
+                Ok(Self { kind: SocketKind::Tcp(listener), address })
             }
             #[cfg(feature = "full")]
             Endpoint::Address(at) => {
                 let listener = TcpListener::bind(at)?;
                 let address = format!("nbds://{}", listener.local_addr()?);
-                Ok(Self { kind: Kind::Tcp(listener), address })
+                Ok(Self { kind: SocketKind::Tcp(listener), address })
             }
         }
     }
@@ -87,16 +87,16 @@ impl Listener {
     /// Returns the port, if this is TCP.
     pub fn port(&self) -> Option<u16> {
         match &self.kind {
-            Kind::Tcp(listener) => Some(listener.local_addr().ok()?.port()),
-            Kind::Unix(..) => None,
+            SocketKind::Tcp(listener) => Some(listener.local_addr().ok()?.port()),
+            SocketKind::Unix(..) => None,
         }
     }
 
     /// Waits for the next connection.
     pub(crate) fn accept(&self) -> io::Result<Socket> {
         match &self.kind {
-            Kind::Unix(listener, _) => Ok(Socket::Unix(listener.accept()?.0)),
-            Kind::Tcp(listener) => {
+            SocketKind::Unix(listener, _) => Ok(Socket::Unix(listener.accept()?.0)),
+            SocketKind::Tcp(listener) => {
                 let (stream, _) = listener.accept()?;
                 stream.set_nodelay(true)?;
                 Ok(Socket::Tcp(stream))
@@ -111,15 +111,15 @@ impl Listener {
 
     pub(crate) fn as_fd(&self) -> BorrowedFd<'_> {
         match &self.kind {
-            Kind::Unix(listener, _) => listener.as_fd(),
-            Kind::Tcp(listener) => listener.as_fd(),
+            SocketKind::Unix(listener, _) => listener.as_fd(),
+            SocketKind::Tcp(listener) => listener.as_fd(),
         }
     }
 }
 
 impl Drop for Listener {
     fn drop(&mut self) {
-        if let Kind::Unix(_, path) = &self.kind {
+        if let SocketKind::Unix(_, path) = &self.kind {
             let _ = fs::remove_file(path);
         }
     }

@@ -6,24 +6,24 @@ use std::sync::mpsc::{Sender, channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 
-use crate::data::{Data, Mark};
+use crate::data::{Data, FlushCoverage};
 use crate::nbd::NbdError;
 
 /// The two ends of a flush: the model's, and the file's. The later one sends the reply.
 #[derive(Default)]
-pub(crate) struct Both(Mutex<Ends>);
+pub(crate) struct FlushEnds(Mutex<Ends>);
 
 /// The function that sends the reply when both ends have occurred.
-type Answerer = Box<dyn FnOnce(Result<(), NbdError>) + Send>;
+type ReplyFunction = Box<dyn FnOnce(Result<(), NbdError>) + Send>;
 
 #[derive(Default)]
 struct Ends {
     real: Option<Result<(), NbdError>>,
     /// The function that sends the reply, if the model's end came first.
-    modelled: Option<Answerer>,
+    modelled: Option<ReplyFunction>,
 }
 
-impl Both {
+impl FlushEnds {
     /// Records the file's end.
     pub(crate) fn real(&self, outcome: Result<(), NbdError>) {
         let mut ends = self.0.lock().unwrap_or_else(PoisonError::into_inner);
@@ -38,7 +38,7 @@ impl Both {
     /// Records the model's end. Returns the outcome if the file's end came before; otherwise `answerer` gets it.
     pub(crate) fn modelled(
         &self,
-        answerer: impl FnOnce() -> Answerer,
+        answerer: impl FnOnce() -> ReplyFunction,
     ) -> Option<Result<(), NbdError>> {
         let mut ends = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if ends.real.is_none() {
@@ -49,17 +49,17 @@ impl Both {
 }
 
 /// The handle of the storing thread.
-pub(crate) struct Storing {
-    queue: Mutex<Option<Sender<(Mark, Arc<Both>)>>>,
+pub(crate) struct StoringThread {
+    queue: Mutex<Option<Sender<(FlushCoverage, Arc<FlushEnds>)>>>,
     data: Arc<Data>,
     /// Whether a caller waits until all data is stored.
     is_at_once: bool,
 }
 
-impl Storing {
+impl StoringThread {
     /// Starts the thread.
     pub(crate) fn start(data: Arc<Data>) -> std::io::Result<(Arc<Self>, JoinHandle<()>)> {
-        let (queue, asked) = channel::<(Mark, Arc<Both>)>();
+        let (queue, asked) = channel::<(FlushCoverage, Arc<FlushEnds>)>();
         let own = Arc::clone(&data);
         let thread = std::thread::Builder::new().name("storing".to_owned()).spawn(move || {
             for (mark, both) in asked {
@@ -76,14 +76,14 @@ impl Storing {
     }
 
     /// Begins to store the writes before `mark`.
-    pub(crate) fn store(&self, mark: Mark) -> Arc<Both> {
-        let both = Arc::new(Both::default());
+    pub(crate) fn store(&self, mark: FlushCoverage) -> Arc<FlushEnds> {
+        let both = Arc::new(FlushEnds::default());
         self.store_for(mark, &both);
         both
     }
 
     /// Begins to store the writes before `mark`, for these ends.
-    pub(crate) fn store_for(&self, mark: Mark, both: &Arc<Both>) {
+    pub(crate) fn store_for(&self, mark: FlushCoverage, both: &Arc<FlushEnds>) {
         if self.is_at_once || self.data.is_memory() {
             return both.real(stored(&self.data, mark));
         }
@@ -101,7 +101,7 @@ impl Storing {
 }
 
 /// Stores the writes before `mark`; a power cut in between is an error.
-pub(crate) fn stored(data: &Data, mark: Mark) -> Result<(), NbdError> {
+pub(crate) fn stored(data: &Data, mark: FlushCoverage) -> Result<(), NbdError> {
     match data.flush(mark) {
         Ok(true) => Ok(()),
         Ok(false) => Err(NbdError::Shutdown),

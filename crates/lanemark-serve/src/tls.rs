@@ -116,26 +116,26 @@ fn read_certificates(pem: &[u8]) -> Result<Vec<CertificateDer<'static>>, String>
 }
 
 /// A stream whose reads and writes fail after a deadline, regardless of how slowly bytes arrive.
-struct Timed<'s> {
+struct DeadlineStream<'s> {
     stream: &'s TcpStream,
     until: Instant,
 }
 
-impl Timed<'_> {
+impl DeadlineStream<'_> {
     fn left(&self) -> io::Result<Duration> {
         let left = self.until.saturating_duration_since(Instant::now());
         if left.is_zero() { Err(io::ErrorKind::TimedOut.into()) } else { Ok(left) }
     }
 }
 
-impl Read for Timed<'_> {
+impl Read for DeadlineStream<'_> {
     fn read(&mut self, bytes: &mut [u8]) -> io::Result<usize> {
         self.stream.set_read_timeout(Some(self.left()?))?;
         self.stream.read(bytes)
     }
 }
 
-impl Write for Timed<'_> {
+impl Write for DeadlineStream<'_> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         self.stream.set_write_timeout(Some(self.left()?))?;
         self.stream.write(bytes)
@@ -152,7 +152,7 @@ fn front(
     client: &TcpStream,
     begin: impl FnOnce(UnixStream) -> io::Result<()>,
 ) -> io::Result<()> {
-    let mut timed = Timed { stream: client, until: Instant::now() + HANDSHAKE };
+    let mut timed = DeadlineStream { stream: client, until: Instant::now() + HANDSHAKE };
     let Some(flags) = start_tls(&mut timed)? else { return Ok(()) };
     let mut tls = ServerConnection::new(config).map_err(io::Error::other)?;
     while tls.is_handshaking() {
@@ -186,7 +186,7 @@ fn relay(
 
 /// Negotiates without encryption until the client starts TLS. Returns the client's flags, or `None` if the connection
 /// ended.
-fn start_tls(stream: &mut Timed<'_>) -> io::Result<Option<[u8; 4]>> {
+fn start_tls(stream: &mut DeadlineStream<'_>) -> io::Result<Option<[u8; 4]>> {
     stream.write_all(&negotiation::greeting())?;
     let mut flags = [0; 4];
     stream.read_exact(&mut flags)?;

@@ -95,5 +95,5 @@ pub use run::{replay, sensitivity};
 pub use simulator::{Completion, SimError, Simulator};
 pub use spec::submission::Submission;
 pub use spec::target::{Extent, NAMESPACES_MAX, Target, extents};
-pub use spec::{CHUNK, CheckedSystem, Content, Multipath, SecondPort, SystemSpec, VolumeSpec};
+pub use spec::{CHUNK, CheckedSystem, Multipath, PriorContent, SecondPort, SystemSpec, VolumeSpec};
 pub use storage::Storage;

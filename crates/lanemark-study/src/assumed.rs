@@ -8,7 +8,7 @@ use lanemark_schema::result::{AssumedLimit, HopId, Sample};
 use lanemark_schema::units::Duration;
 use lanemark_schema::workload::Test;
 
-use crate::origin::Uncertain;
+use crate::origin::UncertainValue;
 
 /// The share of the time from which on a busy hop is the bottleneck.
 const BUSY: f64 = 0.9;
@@ -46,7 +46,7 @@ fn values(hop: HopId, reads: bool) -> &'static [&'static str] {
 pub(crate) fn limit(
     test: &Test,
     sample: &Sample,
-    uncertain: &[Uncertain],
+    uncertain: &[UncertainValue],
     assumed: &[String],
     is_nvme: bool,
 ) -> Option<AssumedLimit> {
@@ -61,13 +61,13 @@ pub(crate) fn limit(
         false => name.starts_with("platform.nvme."),
     };
     let own = values(busiest.id, reads).iter().filter(|name| !other_protocol(name));
-    let own: Vec<&Uncertain> =
+    let own: Vec<&UncertainValue> =
         own.filter_map(|name| uncertain.iter().find(|one| one.parameter == *name)).collect();
     // Among several times, the longest has the most weight. A rate has only one value.
     let weight =
-        |one: &Uncertain| one.text.parse::<Duration>().map_or(0, |time| time.picoseconds());
+        |one: &UncertainValue| one.text.parse::<Duration>().map_or(0, |time| time.picoseconds());
     let longest = own.into_iter().max_by_key(|one| weight(one))?;
-    let is_assumed = |one: &Uncertain| {
+    let is_assumed = |one: &UncertainValue| {
         assumed.iter().any(|parameter| {
             parameter.split_whitespace().next().is_some_and(|name| name == one.parameter)
         })
@@ -100,9 +100,9 @@ mod tests {
         Sample { path, ..Sample::empty() }
     }
 
-    fn uncertain(parameter: &str, text: &str) -> Uncertain {
+    fn uncertain(parameter: &str, text: &str) -> UncertainValue {
         let range = Range { low: 0.5, high: 2.0 };
-        Uncertain { parameter: parameter.to_owned(), text: text.to_owned(), range }
+        UncertainValue { parameter: parameter.to_owned(), text: text.to_owned(), range }
     }
 
     /// Returns the limit of reads or writes whose hops are this busy, if all values are assumed but `sourced`.

@@ -5,27 +5,27 @@ use lanemark_schema::units::Duration;
 use lanemark_schema::workload::fault::{Fault, FaultKind, LinkPlace};
 use lanemark_sim::SecondPort;
 use lanemark_sim::VolumeSpec;
-use lanemark_sim::spec::{AttachmentSpec, SystemSpec, WaySpec};
+use lanemark_sim::spec::{AttachmentSpec, PortPathSpec, SystemSpec};
 
 use crate::document::{Context, Document};
 use crate::drive::Drive;
 use crate::error::StudyError;
-use crate::library::{Kind, Library};
+use crate::library::{Library, LibraryKind};
 use crate::platform::{Platform, Port};
 use crate::plug::{Plugged, plug_in};
 use crate::rated;
-use crate::system::{NamedAt, Taken, found};
+use crate::system::{NameLocations, UsedPort, found};
 
 /// A drive in its port or ports, with the origin of its values.
 pub(crate) struct Attached {
     pub(crate) file: Document,
     pub(crate) drive: Drive,
-    first: Place,
-    second: Option<Place>,
+    first: OccupiedPort,
+    second: Option<OccupiedPort>,
 }
 
 /// A port with the drive in it.
-struct Place {
+struct OccupiedPort {
     port: Port,
     plugged: Plugged,
 }
@@ -37,11 +37,12 @@ impl Attached {
         (drive, ports): (&str, &str),
         platform: &Platform,
         platform_file: &Document,
-        named_at: &NamedAt,
+        named_at: &NameLocations,
         context: Context<'_>,
     ) -> Result<Self, StudyError> {
-        let file =
-            library.open(Kind::Drive, drive).map_err(|error| found(error, &named_at.drive))?;
+        let file = library
+            .open(LibraryKind::Drive, drive)
+            .map_err(|error| found(error, &named_at.drive))?;
         let file = match rated::complete(&file, library, context)? {
             Some(completed) => completed,
             None => file,
@@ -53,7 +54,7 @@ impl Attached {
                 return Err(StudyError::unknown(named_at.port.clone(), "port", name, known));
             };
             let plugged = plug_in(drive, platform, platform_file.file(), port, &named_at.port)?;
-            Ok(Place { port: port.clone(), plugged })
+            Ok(OccupiedPort { port: port.clone(), plugged })
         };
         let fail = |message: String| StudyError::new(named_at.port.clone(), message);
         let attached = match ports.split_once('|') {
@@ -85,7 +86,7 @@ impl Attached {
 
     /// Checks that one path to the drive, or more, keeps working.
     fn check_failing(&self, platform: &Platform) -> Result<(), String> {
-        let after = |place: &Place| Some((place.port.name.clone(), place.port.fails_after?));
+        let after = |place: &OccupiedPort| Some((place.port.name.clone(), place.port.fails_after?));
         let Some((port, time)) = after(&self.first) else { return Ok(()) };
         let (name, platform) = (&self.drive.name, &platform.name);
         match &self.second {
@@ -113,8 +114,8 @@ impl Attached {
     }
 
     /// Returns each port of the drive.
-    pub(crate) fn taken(&self) -> Vec<Taken> {
-        let taken = |place: &Place| Taken {
+    pub(crate) fn taken(&self) -> Vec<UsedPort> {
+        let taken = |place: &OccupiedPort| UsedPort {
             port: place.port.name.clone(),
             drive: self.drive.label(),
             link: place.plugged.link.clone(),
@@ -166,24 +167,24 @@ impl Attached {
         faults
     }
 
-    fn places(&self) -> impl Iterator<Item = &Place> {
+    fn places(&self) -> impl Iterator<Item = &OccupiedPort> {
         [Some(&self.first), self.second.as_ref()].into_iter().flatten()
     }
 
     /// Returns the path to one of the drive's ports. It begins with `trunk` shared links. The ports' names distinguish
     /// the own links of two ports.
-    fn way(&self, place: &Place, trunk: usize) -> WaySpec {
+    fn way(&self, place: &OccupiedPort, trunk: usize) -> PortPathSpec {
         let behind = place.port.behind.iter().skip(trunk).map(|link| link.spec.clone());
         let mut own = place.plugged.link.clone();
         if self.second.is_some() {
             own.name = format!("{}, port {}", own.name, place.port.name);
         }
-        WaySpec { trunk, links: behind.chain([own]).collect() }
+        PortPathSpec { trunk, links: behind.chain([own]).collect() }
     }
 
     /// Returns the number of links of the second port's path that belong to the trunk, which consists of links of the
     /// system's `first` drive.
-    fn second_shared(&self, second: &Place, first: &Self) -> Result<usize, String> {
+    fn second_shared(&self, second: &OccupiedPort, first: &Self) -> Result<usize, String> {
         let between = self.first.shared_with(second);
         let shared = second.shared_with(&first.first);
         if between > shared {
@@ -201,7 +202,7 @@ impl Attached {
     }
 }
 
-impl Place {
+impl OccupiedPort {
     /// Returns the number of links, counted from the host, that both paths share.
     fn shared_with(&self, other: &Self) -> usize {
         let both = self.port.behind.iter().zip(&other.port.behind);

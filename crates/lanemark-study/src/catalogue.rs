@@ -7,7 +7,7 @@ use lanemark_sim::spec::ProtocolKind;
 
 use crate::drive::{Drive, Plug};
 use crate::error::StudyError;
-use crate::library::{Kind, Library};
+use crate::library::{Library, LibraryKind};
 
 /// Makers whose names consist of two words.
 const TWO_WORDS: [&str; 3] = ["SK hynix", "Western Digital", "Silicon Power"];
@@ -40,7 +40,7 @@ pub struct DriveEntry {
 /// # Errors
 /// Returns an error if the drive does not exist, or if its head cannot be read.
 pub fn drive(library: &Library, id: &str) -> Result<DriveEntry, StudyError> {
-    let file = library.open(Kind::Drive, id)?;
+    let file = library.open(LibraryKind::Drive, id)?;
     let (name, rated_year, rest) = file.read("drive", None, |root| {
         let name = root.table("drive")?.text("name")?;
         let rated = root.optional_table("rated")?;
@@ -77,7 +77,7 @@ mod tests {
     #[test]
     fn every_drive_of_the_library_has_an_entry() {
         let library = Library::built_in();
-        let names = library.names(Kind::Drive);
+        let names = library.names(LibraryKind::Drive);
         let entries: Vec<DriveEntry> =
             names.iter().map(|name| drive(&library, name).unwrap()).collect();
         assert!(entries.len() > 200);

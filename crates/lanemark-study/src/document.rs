@@ -14,7 +14,7 @@ mod stand_in;
 mod value;
 
 pub use section::Section;
-pub use stand_in::StandIn;
+pub use stand_in::PlaceholderValue;
 
 use std::cell::RefCell;
 

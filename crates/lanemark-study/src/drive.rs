@@ -59,7 +59,7 @@ pub struct Second {
 
 /// The kind of drive that a file describes.
 #[derive(Clone, Copy)]
-enum Kind {
+enum DriveKind {
     SolidState,
     Disk,
 }
@@ -162,7 +162,7 @@ impl Drive {
 
     fn read_root(root: &Section<'_>) -> Result<Self, StudyError> {
         let drive = root.table("drive")?;
-        let kinds = [("ssd", Kind::SolidState), ("hdd", Kind::Disk)];
+        let kinds = [("ssd", DriveKind::SolidState), ("hdd", DriveKind::Disk)];
         let kind = root.part(|| drive.choice("kind", &kinds))?;
         let name = drive.text("name")?;
         let capacity = drive.quantity("capacity")?;
@@ -181,7 +181,7 @@ impl Drive {
         let buffer = root.table("buffer")?;
         let data_path = root.settings("data_path")?;
         // If the kind is wrong, the file's tables determine how to continue.
-        let is_disk = kind.map_or(root.has("disk"), |kind| matches!(kind, Kind::Disk));
+        let is_disk = kind.map_or(root.has("disk"), |kind| matches!(kind, DriveKind::Disk));
         let mut retries = None;
         let spec = DriveSpec {
             capacity,

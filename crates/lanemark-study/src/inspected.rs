@@ -10,16 +10,16 @@ use std::collections::BTreeSet;
 use std::fmt::Write;
 
 use lanemark_schema::result::{
-    HopPart, InspectedDevice, InspectedHop, InspectedLink, InspectedWay, Inspection, PciRole,
+    HopPart, InspectedDevice, InspectedHop, InspectedLink, InspectedPath, Inspection, PciRole,
     PcieLink, PcieRate, SataLink,
 };
 use lanemark_schema::units::Bytes;
 
 use crate::document::Document;
 use crate::error::{Location, StudyError};
-use crate::library::{Kind, Library};
+use crate::library::{Library, LibraryKind};
 use crate::rated::FileValue;
-use crate::system::{NamedAt, System, SystemName};
+use crate::system::{NameLocations, System, SystemName};
 
 /// The first words of such a file.
 pub const INSPECTED_MARK: &str = "# An inspected platform,";
@@ -41,7 +41,7 @@ pub struct InspectedPlatform {
 }
 
 /// The path to a device, as written to the file.
-struct Way<'i> {
+struct WrittenPath<'i> {
     device: &'i InspectedDevice,
     hops: &'i [InspectedHop],
     /// The hop at the lower end of the port's own link, with the port's key and value.
@@ -65,7 +65,7 @@ pub fn platform_file(
     let mut places = BTreeSet::new();
     for device in &inspection.devices {
         for way in &device.ways {
-            match Way::of(device, way) {
+            match WrittenPath::of(device, way) {
                 // Namespaces of one drive share its port.
                 Ok(way) if !places.insert(&way.hops[way.end].place) => {}
                 Ok(way) => ways.push(way),
@@ -97,14 +97,14 @@ pub fn platform_file(
 }
 
 /// Reads the file back, and plugs a drive into each port.
-fn check(file: &str, ways: &[Way<'_>], ports: &[String]) -> Result<(), StudyError> {
+fn check(file: &str, ways: &[WrittenPath<'_>], ports: &[String]) -> Result<(), StudyError> {
     let library = Library::built_in();
     let document = Document::parse("the platform file", file)?;
     for (way, port) in ways.iter().zip(ports) {
         let drive = if way.pcie.is_some() { GENERIC_NVME } else { GENERIC_SATA };
         let name = format!("{drive}@platform:{port}");
         let parts = SystemName::parse(&name)?;
-        let named_at = NamedAt::all(&Location::file(&name));
+        let named_at = NameLocations::all(&Location::file(&name));
         System::assemble_on(&library, &document, &parts, &named_at, &name, &[])?;
     }
     Ok(())
@@ -129,7 +129,7 @@ fn is_of_a_fast_board(place: &str) -> bool {
 /// Writes the tables before links and ports.
 fn head(
     file: &mut String,
-    ways: &[Way<'_>],
+    ways: &[WrittenPath<'_>],
     name: &str,
     cores: Option<u32>,
 ) -> Result<(), StudyError> {
@@ -142,7 +142,7 @@ fn head(
         }
         () => "single-board",
     };
-    let host_file = Library::built_in().open(Kind::Host, host)?;
+    let host_file = Library::built_in().open(LibraryKind::Host, host)?;
     let times = |table: &str| -> String {
         let values = host_file.values(table).into_iter();
         values.map(|(key, value)| format!("{key} = {value}\n")).collect()
@@ -153,10 +153,10 @@ fn head(
     };
     let memory = "{ value = \"500 ns\", assumed = \"Neugebauer et al., SIGCOMM 2018: a 64 B DMA read, there and back\" }";
     let of = |pcie: bool, sas: bool| {
-        let fits = move |way: &&Way<'_>| way.pcie.is_some() == pcie && way.sas == sas;
+        let fits = move |way: &&WrittenPath<'_>| way.pcie.is_some() == pcie && way.sas == sas;
         ways.iter().find(fits)
     };
-    let transfer = |way: Option<&Way<'_>>, usual: &str| {
+    let transfer = |way: Option<&WrittenPath<'_>>, usual: &str| {
         transfer(way.and_then(|way| way.device.queue.transfer_max), usual)
     };
     let nvme = of(true, false);
@@ -208,9 +208,9 @@ fn head(
     Ok(())
 }
 
-impl<'i> Way<'i> {
+impl<'i> WrittenPath<'i> {
     /// Returns the path to a device, or the reason why no port represents its end.
-    fn of(device: &'i InspectedDevice, way: &'i InspectedWay) -> Result<Self, String> {
+    fn of(device: &'i InspectedDevice, way: &'i InspectedPath) -> Result<Self, String> {
         let hops = way.hops.as_slice();
         let made = |end, plug, pcie, sas| Self { device, hops, end, plug, pcie, sas };
         let nvme =

@@ -49,7 +49,7 @@ pub mod workload;
 
 pub use error::{Location, StudyError};
 pub use library::Library;
-pub use origin::{Ledger, Origin, Overrides, Record, Uncertain};
+pub use origin::{Ledger, Origin, Overrides, Record, UncertainValue};
 pub use study::Study;
 pub use sweep::Sweep;
 pub use system::System;

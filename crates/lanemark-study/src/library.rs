@@ -21,7 +21,7 @@ const FILE_MAX: u64 = 4 << 20;
 
 /// A kind of library file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum LibraryKind {
     /// `library/drives`.
     Drive,
     /// `library/platforms`.
@@ -38,13 +38,13 @@ pub enum Kind {
 #[derive(Clone, Debug, Default)]
 pub struct Library {
     folder: Option<PathBuf>,
-    added: Vec<(Kind, String, Document)>,
+    added: Vec<(LibraryKind, String, Document)>,
     used: RefCell<BTreeMap<String, String>>,
     /// The files that were opened before, if they are kept.
-    kept: Option<RefCell<Vec<(Kind, String, Document)>>>,
+    kept: Option<RefCell<Vec<(LibraryKind, String, Document)>>>,
 }
 
-impl Kind {
+impl LibraryKind {
     /// Returns the folder in a library, and the word for one such file.
     fn names(self) -> (&'static str, &'static str) {
         match self {
@@ -64,9 +64,9 @@ impl Library {
     }
 
     /// Returns the folder for a kind of file. A folder without hosts or priors uses the built-in ones.
-    fn folder_of(&self, kind: Kind) -> Option<&PathBuf> {
+    fn folder_of(&self, kind: LibraryKind) -> Option<&PathBuf> {
         let (folder, _) = kind.names();
-        let usual = !matches!(kind, Kind::Prior | Kind::Host);
+        let usual = !matches!(kind, LibraryKind::Prior | LibraryKind::Host);
         let own = |library: &&PathBuf| usual || library.join(folder).is_dir();
         self.folder.as_ref().filter(own)
     }
@@ -92,7 +92,7 @@ impl Library {
     }
 
     /// Adds a file from memory, in place of any file of its kind and name.
-    pub fn add(&mut self, kind: Kind, name: &str, file: Document) {
+    pub fn add(&mut self, kind: LibraryKind, name: &str, file: Document) {
         self.added.retain(|(other, known, _)| (*other, known.as_str()) != (kind, name));
         self.added.push((kind, name.to_owned(), file));
     }
@@ -101,13 +101,13 @@ impl Library {
     ///
     /// # Errors
     /// Returns an error if the file does not exist, with the nearest name, or if it cannot be read or parsed.
-    pub fn open(&self, kind: Kind, name: &str) -> Result<Document, StudyError> {
-        if kind == Kind::Platform
+    pub fn open(&self, kind: LibraryKind, name: &str) -> Result<Document, StudyError> {
+        if kind == LibraryKind::Platform
             && let Some((platform, host)) = name.split_once(',')
         {
-            let file = self.open(Kind::Host, host)?;
+            let file = self.open(LibraryKind::Host, host)?;
             let label = host::check(&file)?;
-            let platform = self.open(Kind::Platform, platform)?;
+            let platform = self.open(LibraryKind::Platform, platform)?;
             return Ok(platform.hosted(&file, &label, (&host::TABLES, host::FILE_SYSTEM)));
         }
         let Some(kept) = &self.kept else {
@@ -115,8 +115,9 @@ impl Library {
             self.note(&document);
             return Ok(document);
         };
-        let is_it =
-            |(known, own, _): &&(Kind, String, Document)| (*known, own.as_str()) == (kind, name);
+        let is_it = |(known, own, _): &&(LibraryKind, String, Document)| {
+            (*known, own.as_str()) == (kind, name)
+        };
         if let Some((.., document)) = kept.borrow().iter().find(is_it) {
             return Ok(document.clone());
         }
@@ -126,7 +127,7 @@ impl Library {
     }
 
     /// Reads the file `name` of a kind, or the file at the path `name`.
-    fn read(&self, kind: Kind, name: &str) -> Result<Document, StudyError> {
+    fn read(&self, kind: LibraryKind, name: &str) -> Result<Document, StudyError> {
         if Path::new(name).extension().is_some_and(|extension| extension == "toml") {
             open_file(Path::new(name))
         } else {
@@ -135,7 +136,7 @@ impl Library {
     }
 
     /// Returns the names of all files of a kind.
-    pub fn names(&self, kind: Kind) -> Vec<String> {
+    pub fn names(&self, kind: LibraryKind) -> Vec<String> {
         let (folder, _) = kind.names();
         let stem = |path: &Path| {
             let toml = path.extension().is_some_and(|extension| extension == "toml");
@@ -163,7 +164,7 @@ impl Library {
     ///
     /// # Errors
     /// Returns an error if the file cannot be read, or lacks a name.
-    pub fn summary(&self, kind: Kind, name: &str) -> Result<String, StudyError> {
+    pub fn summary(&self, kind: LibraryKind, name: &str) -> Result<String, StudyError> {
         let (_, word) = kind.names();
         let document = self.open_named(kind, name)?;
         document.root(word, None).table(word)?.text("name")
@@ -179,19 +180,19 @@ impl Library {
         self.used.borrow().clone()
     }
 
-    fn open_named(&self, kind: Kind, name: &str) -> Result<Document, StudyError> {
+    fn open_named(&self, kind: LibraryKind, name: &str) -> Result<Document, StudyError> {
         let (folder, word) = kind.names();
         let names = self.names(kind);
         if !names.iter().any(|known| known == name) {
             let location = Location::file(format!("library/{folder}"));
             let known = names.iter().map(String::as_str);
             let mut error = StudyError::unknown(location, word, name, known);
-            if kind == Kind::Drive
+            if kind == LibraryKind::Drive
                 && let [first, ..] = drives_of(self, name, None).same.as_slice()
             {
                 error = error.hint(format!("did you mean `{first}`?"));
             }
-            if kind != Kind::Prior {
+            if kind != LibraryKind::Prior {
                 let end = |hint: &str| if hint.ends_with('?') { " " } else { "; " };
                 let hint = error.hint.take();
                 let hint = hint.map_or(String::new(), |hint| format!("{hint}{}", end(&hint)));
@@ -244,16 +245,16 @@ mod tests {
     #[test]
     fn an_added_file_is_opened_by_its_name_in_place_of_an_older_one() {
         let mut library = Library::built_in();
-        let before = library.names(Kind::Platform);
+        let before = library.names(LibraryKind::Platform);
         for name in ["first", "second"] {
             let text = format!("[platform]\nname = \"{name}\"\n");
             let file = Document::parse("own", &text).unwrap();
-            library.add(Kind::Platform, "own", file);
+            library.add(LibraryKind::Platform, "own", file);
         }
-        assert_eq!(library.names(Kind::Platform).len(), before.len() + 1);
-        assert_eq!(library.summary(Kind::Platform, "own").unwrap(), "second");
-        assert!(library.open(Kind::Drive, "own").is_err());
-        library.open(Kind::Platform, "own").unwrap();
+        assert_eq!(library.names(LibraryKind::Platform).len(), before.len() + 1);
+        assert_eq!(library.summary(LibraryKind::Platform, "own").unwrap(), "second");
+        assert!(library.open(LibraryKind::Drive, "own").is_err());
+        library.open(LibraryKind::Platform, "own").unwrap();
         assert!(library.used().contains_key("own"));
     }
 }

@@ -4,7 +4,7 @@
 //! word that could belong to another line. Makers that report part numbers have a table of their beginnings, by the
 //! schemes in which the makers number their drives; the numbers were not compared with data sheets one by one.
 
-use crate::library::{Kind, Library};
+use crate::library::{Library, LibraryKind};
 
 /// A capacity within this share of a file's capacity is the same: 1024 GB are sold as 1 TB.
 const CAPACITY_SLACK: f64 = 0.03;
@@ -146,7 +146,7 @@ const PARTS: &[(&str, &str)] = &[
 
 /// The library's drives of a model.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Matches {
+pub struct ModelMatches {
     /// The drives of the model's line and capacity.
     pub same: Vec<String>,
     /// The drives of the line with another capacity, if there is none with the same.
@@ -154,11 +154,11 @@ pub struct Matches {
 }
 
 /// Returns the library's drives of a model. `bytes` is the drive's size, for models that do not state it.
-pub fn drives_of(library: &Library, model: &str, bytes: Option<u64>) -> Matches {
+pub fn drives_of(library: &Library, model: &str, bytes: Option<u64>) -> ModelMatches {
     let model: String = model.chars().take(MODEL_MAX).collect();
-    let names = library.names(Kind::Drive);
+    let names = library.names(LibraryKind::Drive);
     if let Some(name) = of_part(&model).filter(|name| names.contains(name)) {
-        return Matches { same: vec![name], other_capacity: Vec::new() };
+        return ModelMatches { same: vec![name], other_capacity: Vec::new() };
     }
     let words = words(&model);
     let stated = words.iter().rev().find_map(|word| gigabytes(word));
@@ -168,7 +168,7 @@ pub fn drives_of(library: &Library, model: &str, bytes: Option<u64>) -> Matches 
         .map(String::as_str)
         .filter(|word| gigabytes(word).is_none() && !IGNORED.contains(word))
         .collect();
-    let mut found = Matches::default();
+    let mut found = ModelMatches::default();
     for name in names {
         let (own_line, own_capacity) = match name.rsplit_once('-') {
             Some((line, capacity)) => (line, gigabytes(capacity)),
@@ -261,7 +261,7 @@ mod tests {
 
     #[test]
     fn every_part_number_names_a_drive_of_the_library() {
-        let names = Library::built_in().names(Kind::Drive);
+        let names = Library::built_in().names(LibraryKind::Drive);
         for (part, drive) in PARTS {
             assert!(names.iter().any(|name| name == drive), "{part}: {drive}");
             let model = format!("{part}-00XYZ0");
@@ -292,7 +292,7 @@ mod tests {
         for model in ["", "QEMU HARDDISK", "1TB", "EVO", "SSD", "é\u{202e}", "CT0SSD", "CTSSD1"] {
             assert_eq!(
                 drives_of(&library, model, Some(1_000_204_886_016)),
-                Matches::default(),
+                ModelMatches::default(),
                 "{model}"
             );
         }

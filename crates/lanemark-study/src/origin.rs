@@ -66,7 +66,7 @@ impl Range {
 
 /// A value that is known only within a range, which gives predictions their intervals.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Uncertain {
+pub struct UncertainValue {
     /// Path of the value, `drive.flash.read`.
     pub parameter: String,
     /// The value as written.
@@ -81,7 +81,7 @@ const RATE_SPREAD: f64 = 1.2;
 
 impl Record {
     /// Returns the value with its range. An assumed time or rate without a range gets the usual one.
-    pub(crate) fn uncertain(&self) -> Option<Uncertain> {
+    pub(crate) fn uncertain(&self) -> Option<UncertainValue> {
         let usual = || {
             let assumed = matches!(self.origin, Origin::Assumed(Some(_)));
             let spread = match magnitude(&self.text).filter(|_| assumed)?.1 {
@@ -94,12 +94,12 @@ impl Record {
         let range = self.range.or_else(usual)?;
         (range.low < range.high).then(|| {
             let (parameter, text) = (self.parameter.clone(), self.text.clone());
-            Uncertain { parameter, text, range }
+            UncertainValue { parameter, text, range }
         })
     }
 }
 
-impl Uncertain {
+impl UncertainValue {
     /// Returns the value `text` of `parameter` with the ends of its range, as written with their units. Returns `None`
     /// if the ends are not a range above zero that contains the value.
     #[must_use]

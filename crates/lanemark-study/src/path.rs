@@ -5,11 +5,11 @@ use lanemark_schema::units::BytesPerSecond;
 use lanemark_schema::workload::Test;
 use lanemark_sim::ceilings;
 use lanemark_sim::link::Sas;
-use lanemark_sim::spec::{AttachmentSpec, WaySpec};
+use lanemark_sim::spec::{AttachmentSpec, PortPathSpec};
 
 use crate::drive::Plug;
 use crate::platform::{NamedLink, Platform, Port};
-use crate::system::{System, Taken};
+use crate::system::{System, UsedPort};
 
 /// Returns the path of `system` under `test`; `simulated` is the throughput of a run, if there was one.
 pub fn view(system: &System, test: &Test, simulated: Option<BytesPerSecond>) -> PathView {
@@ -78,13 +78,13 @@ fn tree(system: &System, hops: &[PathHop]) -> TopologyNode {
 }
 
 /// Returns the paths of a drive, each with whether it leads to the second port.
-fn ways(one: &AttachmentSpec) -> impl Iterator<Item = (&WaySpec, bool)> {
+fn ways(one: &AttachmentSpec) -> impl Iterator<Item = (&PortPathSpec, bool)> {
     one.ways().zip([false, true])
 }
 
 /// Returns the hop of the link that is `depth` links below the root of a path. A further drive's own link is the hop of
 /// the first drive's link at the same depth.
-fn hop((way, second): (&WaySpec, bool), depth: usize) -> HopId {
+fn hop((way, second): (&PortPathSpec, bool), depth: usize) -> HopId {
     match depth.checked_sub(way.trunk) {
         Some(own) if second => HopId::SecondLink(own as u8),
         _ => HopId::Link(depth as u8),
@@ -110,11 +110,11 @@ fn child<'n>(
 }
 
 /// Returns a port, and the drive in it if it belongs to the system.
-fn leaf(port: &Port, taken: Option<&Taken>) -> TopologyNode {
+fn leaf(port: &Port, taken: Option<&UsedPort>) -> TopologyNode {
     let label = format!("port {}", port.name);
     let mut port_node = node(&label, Some(port.plug.to_string()), taken.is_some());
     port_node.link_rate = Some(plug_rate(port.plug));
-    if let Some(Taken { drive, link, .. }) = taken {
+    if let Some(UsedPort { drive, link, .. }) = taken {
         // The drive may have trained to less than the port.
         port_node.link = Some(link.name.clone());
         port_node.link_rate = Some(link.law.rate());

@@ -6,7 +6,7 @@ use lanemark_sim::link::{LinkLaw, LinkSpec, Pcie, PcieSetup};
 use lanemark_sim::spec::{
     ADAPTER_CACHE_DEPTH_MAX, ADAPTER_CACHE_GATHER_MAX, ADAPTER_CACHE_MAX, AGGREGATION_TIME_MAX,
     AdapterCacheSpec, AdapterSpec, ArbitrationSpec, BURST_MAX, CROWDED_MAX, ClassWeights,
-    CoalescingSpec, CpuSpec, Crowded, HostPower, JournalSpec, ProtocolKind, ProtocolSpec,
+    CoalescingSpec, CpuSpec, HostPower, JournalSpec, OverloadCost, ProtocolKind, ProtocolSpec,
     QueueClass, SLOT, THRESHOLD_MAX, WEIGHT_MAX,
 };
 
@@ -267,13 +267,13 @@ fn adapter(
     let command_time = table.quantity("command_time")?;
     let crowded = match table.has("crowded") || table.has("crowded_time") {
         false => None,
-        true => Some(Crowded {
+        true => Some(OverloadCost {
             above: table.integer("crowded", 1, CROWDED_MAX.into())? as u32,
             command_time: table.quantity("crowded_time")?,
         }),
     };
     if let Some(crowded) = crowded.filter(|crowded| crowded.command_time < command_time) {
-        let Crowded { command_time: slow, .. } = crowded;
+        let OverloadCost { command_time: slow, .. } = crowded;
         let message =
             format!("crowded_time = {slow}: must be at least command_time, {command_time}");
         return Err(table.error("crowded_time", message).hint(

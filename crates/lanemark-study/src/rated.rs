@@ -22,14 +22,14 @@ use lanemark_sim::spec::MediaSpec;
 use crate::document::{Context, Document};
 use crate::drive::Drive;
 use crate::error::StudyError;
-use crate::library::{Kind, Library};
+use crate::library::{Library, LibraryKind};
 use crate::origin::{Ledger, Overrides, Record};
 use completion::Completion;
 use priors::Priors;
 
 /// A drive of the library with the origin of each of its values.
 #[derive(Clone, Debug)]
-pub struct Explained {
+pub struct ExplainedDrive {
     /// Name of the drive for people.
     pub name: String,
     /// Ratings of the drive, if its file contains any.
@@ -44,10 +44,10 @@ pub struct Explained {
 ///
 /// # Errors
 /// Returns an error if the file or its values cannot be read.
-pub fn explain(library: &Library, name: &str) -> Result<Explained, StudyError> {
+pub fn explain(library: &Library, name: &str) -> Result<ExplainedDrive, StudyError> {
     let (ledger, overrides) = (Ledger::default(), Overrides::default());
     let context = Context { ledger: &ledger, overrides: &overrides };
-    let file = library.open(Kind::Drive, name)?;
+    let file = library.open(LibraryKind::Drive, name)?;
     let completed = complete(&file, library, context)?.unwrap_or(file);
     let drive = Drive::read(&completed, context)?;
     let mut values: Vec<Record> = Vec::new();
@@ -65,7 +65,7 @@ pub fn explain(library: &Library, name: &str) -> Result<Explained, StudyError> {
         Rated::read(root, is_disk, about)
     })?;
     let is_disk = matches!(drive.spec.media, MediaSpec::Disk(_));
-    Ok(Explained { name: drive.name, rated, values, is_disk })
+    Ok(ExplainedDrive { name: drive.name, rated, values, is_disk })
 }
 
 /// Checks the text of a drive file as [`explain`] would read it, and that its media can be simulated.

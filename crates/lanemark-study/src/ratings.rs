@@ -11,7 +11,7 @@ use lanemark_schema::workload::Workload;
 use crate::document::{Document, Section};
 use crate::error::{Location, StudyError};
 use crate::library::Library;
-use crate::system::{NamedAt, System, SystemName};
+use crate::system::{NameLocations, System, SystemName};
 use crate::workload;
 
 /// The workload whose tests the ratings name.
@@ -156,7 +156,7 @@ impl RatedDrive {
         };
         let settings = if steady { vec![(condition, self.at.clone())] } else { Vec::new() };
         let name = self.parts.to_string();
-        System::assemble(library, &self.parts, &NamedAt::all(&self.at), &name, &settings)
+        System::assemble(library, &self.parts, &NameLocations::all(&self.at), &name, &settings)
     }
 
     /// Simulates the test of one of the ratings.

@@ -15,7 +15,7 @@ use crate::error::{Location, StudyError};
 use crate::library::{Library, open_file};
 use crate::origin::Overrides;
 use crate::studies;
-use crate::system::{NamedAt, System, SystemName};
+use crate::system::{NameLocations, System, SystemName};
 use crate::workload::{self, fault};
 
 /// A study from its file, checked against the library.
@@ -283,7 +283,7 @@ fn read_system(
     let mut workload = chosen(&tests.open(library, &overrides)?, section)?;
     workload.faults.extend(own_faults(section)?);
     section.finish()?;
-    let named_at = NamedAt {
+    let named_at = NameLocations {
         drive: section.location_of("drive"),
         platform: section.location_of("platform"),
         port: section.location_of("port"),

@@ -28,8 +28,8 @@ use sha2::{Digest, Sha256};
 
 use crate::document::Section;
 use crate::error::{Location, StudyError};
-use crate::library::{Kind, Library, open_file};
-use crate::system::{NamedAt, System, SystemName};
+use crate::library::{Library, LibraryKind, open_file};
+use crate::system::{NameLocations, System, SystemName};
 pub use axis::Axis;
 use parameter::{OF_SYSTEM, OF_TEST};
 
@@ -228,7 +228,7 @@ impl Sweep {
 
     /// Opens every library file that a point can need, so that their hashes are known and all names exist.
     fn open_files(&self, library: &Library) -> Result<(), StudyError> {
-        let kinds = [(Kind::Drive, "drive"), (Kind::Platform, "platform")];
+        let kinds = [(LibraryKind::Drive, "drive"), (LibraryKind::Platform, "platform")];
         for (kind, name) in kinds {
             if let Some(axis) = self.axes.iter().find(|axis| axis.name == name) {
                 for value in &axis.values {
@@ -240,11 +240,11 @@ impl Sweep {
         }
         let named = |name: &str| self.axes.iter().any(|axis| axis.name == name);
         if !named("platform") {
-            library.open(Kind::Platform, &self.parts.platform)?;
+            library.open(LibraryKind::Platform, &self.parts.platform)?;
         }
         for (place, (drive, _)) in self.parts.places().enumerate() {
             if place > 0 || !named("drive") {
-                library.open(Kind::Drive, drive)?;
+                library.open(LibraryKind::Drive, drive)?;
             }
         }
         Ok(())
@@ -271,7 +271,7 @@ impl Sweep {
                         }
                         let mut settings = self.settings.clone();
                         settings.push(setting(axis, &axis.values[0]));
-                        let named_at = NamedAt::all(&axis.location);
+                        let named_at = NameLocations::all(&axis.location);
                         let found =
                             System::assemble(library, &parts, &named_at, "sweep", &settings);
                         unknown = found.err().filter(|error| {
@@ -347,7 +347,7 @@ impl<'s> Runner<'s> {
             Some(message) => Err(message),
             None => {
                 if self.last.as_ref().is_none_or(|(by, _)| *by != made_by) {
-                    let named_at = NamedAt::all(&Location::file(&system));
+                    let named_at = NameLocations::all(&Location::file(&system));
                     let (library, parts) = (&self.library, &parts);
                     let made = System::assemble(library, parts, &named_at, &system, &settings);
                     self.last = Some((made_by, made.map_err(|error| error.to_string())));

@@ -8,7 +8,7 @@ use lanemark_schema::rng::StreamKey;
 use lanemark_schema::units::Bytes;
 use lanemark_schema::workload::{Fault, Test, Workload};
 use lanemark_sim::link::LinkSpec;
-use lanemark_sim::spec::{CheckedSystem, Condition, Content, MediaSpec, ProtocolKind};
+use lanemark_sim::spec::{CheckedSystem, Condition, MediaSpec, PriorContent, ProtocolKind};
 use lanemark_sim::{
     CHUNK, Progress, RunLength, SimError, VolumeSpec, may_converge, run_beside_watched,
 };
@@ -16,8 +16,8 @@ use lanemark_sim::{
 use crate::attached::{Attached, join};
 use crate::document::{Context, Document};
 use crate::error::{Location, StudyError};
-use crate::library::{Kind, Library};
-use crate::origin::{Ledger, Origin, Overrides, Record, Uncertain};
+use crate::library::{Library, LibraryKind};
+use crate::origin::{Ledger, Origin, Overrides, Record, UncertainValue};
 use crate::platform::Platform;
 use crate::plug::OwnLink;
 
@@ -38,7 +38,7 @@ pub struct SystemName {
 
 /// The locations of the names of a system's parts, for errors about them.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct NamedAt {
+pub struct NameLocations {
     /// The drive's name.
     pub drive: Location,
     /// The platform's name.
@@ -57,20 +57,20 @@ pub struct System {
     /// Description of the system in results.
     pub target: SimulatedTarget,
     /// The used ports, with their drives.
-    pub taken: Vec<Taken>,
+    pub taken: Vec<UsedPort>,
     /// Whether values follow from a drive's ratings, because its file omits them.
     pub is_rated: bool,
     /// The values of the system, in the order in which they were read.
     pub values: Vec<Record>,
     /// The values that are known only within a range.
-    pub uncertain: Vec<Uncertain>,
+    pub uncertain: Vec<UncertainValue>,
     /// The warnings of the assembly.
     pub warnings: Vec<Warning>,
 }
 
 /// A port with a drive in it.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Taken {
+pub struct UsedPort {
     /// The port's name.
     pub port: String,
     /// The drive's name for people.
@@ -168,7 +168,7 @@ fn volume(text: &str) -> Result<(Option<VolumeSpec>, &str), StudyError> {
     Ok((Some(volume), behind))
 }
 
-impl NamedAt {
+impl NameLocations {
     /// Returns all three names at one location, such as the command line.
     pub fn all(location: &Location) -> Self {
         Self { drive: location.clone(), platform: location.clone(), port: location.clone() }
@@ -202,12 +202,12 @@ impl System {
     pub fn assemble(
         library: &Library,
         parts: &SystemName,
-        named_at: &NamedAt,
+        named_at: &NameLocations,
         name: &str,
         settings: &[(Calibration, Location)],
     ) -> Result<Self, StudyError> {
         let platform_file = library
-            .open(Kind::Platform, &parts.platform)
+            .open(LibraryKind::Platform, &parts.platform)
             .map_err(|error| found(error, &named_at.platform))?;
         Self::assemble_on(library, &platform_file, parts, named_at, name, settings)
     }
@@ -217,7 +217,7 @@ impl System {
         library: &Library,
         platform_file: &Document,
         parts: &SystemName,
-        named_at: &NamedAt,
+        named_at: &NameLocations,
         name: &str,
         settings: &[(Calibration, Location)],
     ) -> Result<Self, StudyError> {
@@ -277,7 +277,7 @@ impl System {
         }
         let taken = attached.iter().flat_map(Attached::taken).collect();
         let values = ledger.records();
-        let mut uncertain: Vec<Uncertain> = Vec::new();
+        let mut uncertain: Vec<UncertainValue> = Vec::new();
         for one in values.iter().filter_map(Record::uncertain) {
             if !uncertain.iter().any(|other| other.parameter == one.parameter) {
                 uncertain.push(one);
@@ -426,7 +426,7 @@ impl System {
         result.complete = result.tests.len() == workload.tests.len();
         if result.complete {
             let doubts = workload.groups().into_iter().filter_map(|group| {
-                let content = Content::of_all(&workload.tests[group.clone()]);
+                let content = PriorContent::of_all(&workload.tests[group.clone()]);
                 let samples = result.tests[group].iter().flat_map(|test| &test.samples);
                 self.uncollected(samples, content)
             });
@@ -450,10 +450,10 @@ impl System {
     #[must_use]
     pub fn assumed_limit(&self, test: &Test, sample: &Sample) -> Option<AssumedLimit> {
         let is_nvme = self.spec.first().protocol.kind == ProtocolKind::Nvme;
-        let set = |one: &&Uncertain| {
+        let set = |one: &&UncertainValue| {
             !self.target.overrides.iter().any(|other| other.parameter == one.parameter)
         };
-        let uncertain: Vec<Uncertain> = self.uncertain.iter().filter(set).cloned().collect();
+        let uncertain: Vec<UncertainValue> = self.uncertain.iter().filter(set).cloned().collect();
         crate::assumed::limit(test, sample, &uncertain, &self.target.values_assumed, is_nvme)
     }
 
@@ -462,7 +462,7 @@ impl System {
     pub fn uncollected<'s>(
         &self,
         samples: impl IntoIterator<Item = &'s Sample>,
-        content: Content,
+        content: PriorContent,
     ) -> Option<Warning> {
         let used = samples.into_iter().filter_map(|sample| sample.drive.as_ref());
         let most = used.max_by_key(|used| (used.moved, used.host_written))?;
@@ -477,7 +477,7 @@ impl System {
     }
 
     /// Returns the space of the volume, or of each drive, before a run. A fresh one contains `content`.
-    fn state_before(&self, content: Content) -> DriveState {
+    fn state_before(&self, content: PriorContent) -> DriveState {
         let attachment = self.spec.first();
         let one = attachment.drive.capacity;
         let capacity = self.spec.volume_capacity().unwrap_or(one);

@@ -8,12 +8,13 @@ mod transactions;
 use lanemark_schema::units::{Bytes, Duration, Ratio};
 use lanemark_schema::workload::bound::{QUEUE_DEPTH, THREADS};
 use lanemark_schema::workload::{
-    Asks, Average, Fault, Interval, Order, Requests, Rounds, Test, Tracked, Transactions, Workload,
+    Average, Fault, Interval, LoadKind, Order, Requests, Rounds, Test, Tracked, Transactions,
+    Workload,
 };
 
 use crate::document::{Context, Document, Section};
 use crate::error::{Location, StudyError};
-use crate::library::{Kind, Library};
+use crate::library::{Library, LibraryKind};
 use crate::origin::{Ledger, Overrides};
 
 /// The maximum number of repeats of a test.
@@ -40,7 +41,7 @@ pub fn open_set(
         Some((file, test)) => (file, Some(test)),
         None => (name, None),
     };
-    let document = library.open(Kind::Workload, file)?;
+    let document = library.open(LibraryKind::Workload, file)?;
     let stem = file.trim_end_matches(".toml").rsplit('/').next().unwrap_or(file);
     let ledger = Ledger::default();
     let mut workload = read(&document, stem, Context { ledger: &ledger, overrides })?;
@@ -210,7 +211,7 @@ fn test(
 }
 
 /// Reads the requests that a test describes itself, and the length of the largest.
-fn requests(layers: &Layers<'_, '_>) -> Result<(Bytes, Asks), StudyError> {
+fn requests(layers: &Layers<'_, '_>) -> Result<(Bytes, LoadKind), StudyError> {
     let mix = load::mix(layers)?;
     let block = match mix.sizes.iter().map(|size| size.block).max() {
         Some(largest) => largest,

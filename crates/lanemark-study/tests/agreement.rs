@@ -9,8 +9,8 @@ use lanemark_schema::units::{Bytes, Ratio};
 use lanemark_schema::workload::{Pattern, Test};
 use lanemark_sim::spec::{Condition, MediaSpec};
 use lanemark_sim::{RunLength, SystemSpec, may_converge, run_length_watched};
-use lanemark_study::library::Kind;
-use lanemark_study::system::{NamedAt, SystemName};
+use lanemark_study::library::LibraryKind;
+use lanemark_study::system::{NameLocations, SystemName};
 use lanemark_study::{Library, Location, System};
 
 /// The figures that are compared, each with the difference that is usual at most. No case may differ by more than
@@ -47,12 +47,12 @@ fn systems() -> Vec<(String, SystemSpec)> {
         PORTS.iter().find_map(|port| {
             let name = format!("{drive}@{port}");
             let parts = SystemName::parse(&name).unwrap();
-            let named_at = NamedAt::all(&Location::file(&name));
+            let named_at = NameLocations::all(&Location::file(&name));
             let system = System::assemble(&library, &parts, &named_at, &name, &[]).ok()?;
             Some((name, system.spec.into_spec()))
         })
     };
-    let mut drives = library.names(Kind::Drive);
+    let mut drives = library.names(LibraryKind::Drive);
     drives.sort();
     drives.into_iter().filter_map(assembled).collect()
 }

@@ -6,7 +6,7 @@ use std::path::Path;
 use lanemark_schema::result::{Calibration, Warning};
 use lanemark_schema::units::Duration;
 use lanemark_sim::spec::{ArbitrationSpec, ClassWeights, CoalescingSpec, QueueClass};
-use lanemark_study::system::{NamedAt, SystemName};
+use lanemark_study::system::{NameLocations, SystemName};
 use lanemark_study::{Library, Location, Study, System, workload};
 use lanemark_testbed::systems::{DRIVE, NVME, SATA};
 
@@ -409,7 +409,7 @@ fn a_setting_that_meets_no_parameter_is_an_error() {
     };
     let parts = SystemName::parse(SATA).unwrap();
     let settings = [(setting, Location::file("--set"))];
-    let named_at = NamedAt::all(&Location::file("SYSTEM"));
+    let named_at = NameLocations::all(&Location::file("SYSTEM"));
     let error =
         System::assemble(&Library::built_in(), &parts, &named_at, SATA, &settings).unwrap_err();
     assert_eq!(error.hint.as_deref(), Some("did you mean `drive.flash.read`?"));

@@ -2,7 +2,7 @@
 //! part that grows while the drive is not full; or that it lacks a cache.
 
 use lanemark_study::Library;
-use lanemark_study::library::Kind;
+use lanemark_study::library::LibraryKind;
 use lanemark_study::rated::{Market, explain};
 
 /// Drives for data centers whose files have no ratings to tell the market by. Such drives write to all their cells at
@@ -23,7 +23,7 @@ fn each_client_drive_of_three_or_four_bits_states_its_cache_and_its_growth() {
     let library = Library::built_in();
     let mut silent = Vec::new();
     let (mut grow, mut fixed, mut none) = (0, 0, 0);
-    for name in library.names(Kind::Drive) {
+    for name in library.names(LibraryKind::Drive) {
         let drive = explain(&library, &name).unwrap();
         let text = |parameter: &str| {
             let mut values = drive.values.iter();

@@ -6,7 +6,7 @@ use lanemark_schema::rng::StreamKey;
 use lanemark_schema::units::Bytes;
 use lanemark_schema::workload::{Pattern, Test};
 use lanemark_sim::run_test;
-use lanemark_study::system::{NamedAt, SystemName};
+use lanemark_study::system::{NameLocations, SystemName};
 use lanemark_study::{Library, Location, System, workload};
 
 const SATA: &str = "seagate-constellation-2-1tb@workstation-z170:sata";
@@ -18,7 +18,7 @@ fn library() -> Library {
 }
 
 fn system(name: &str) -> System {
-    let named_at = NamedAt::all(&Location::file("SYSTEM"));
+    let named_at = NameLocations::all(&Location::file("SYSTEM"));
     System::assemble(&library(), &SystemName::parse(name).unwrap(), &named_at, name, &[]).unwrap()
 }
 

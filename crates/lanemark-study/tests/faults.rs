@@ -3,7 +3,7 @@
 use std::fs;
 
 use lanemark_schema::result::Provenance;
-use lanemark_study::system::{NamedAt, SystemName};
+use lanemark_study::system::{NameLocations, SystemName};
 use lanemark_study::{Library, Location, System, workload};
 
 const SYSTEM: &str = "samsung-950-pro-512gb@workstation-z170:pcie-slot";
@@ -27,7 +27,7 @@ fn faults_of_a_workload_happen_in_its_tests() {
     let library = Library::built_in();
     let workload = workload::open(&library, &path).unwrap();
     let parts = SystemName::parse(SYSTEM).unwrap();
-    let named_at = NamedAt::all(&Location::file(SYSTEM));
+    let named_at = NameLocations::all(&Location::file(SYSTEM));
     let system = System::assemble(&library, &parts, &named_at, SYSTEM, &[]).unwrap();
     let result = system.run(&workload, Provenance::default()).unwrap();
     let sample = &result.tests[0].samples[0];

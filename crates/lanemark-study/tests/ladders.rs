@@ -11,8 +11,8 @@ use lanemark_schema::units::{Bytes, Ratio};
 use lanemark_schema::workload::{Pattern, Requests, Test};
 use lanemark_sim::spec::{DriveSpec, MediaSpec, PageTimes};
 use lanemark_sim::{SystemSpec, run_test};
-use lanemark_study::library::Kind;
-use lanemark_study::system::{NamedAt, SystemName};
+use lanemark_study::library::LibraryKind;
+use lanemark_study::system::{NameLocations, SystemName};
 use lanemark_study::{Library, Location, System};
 
 /// The most that a faster part may cost.
@@ -102,12 +102,12 @@ fn systems() -> Vec<(String, SystemSpec)> {
         .collect();
     drives.sort();
     // Those of their ratings alone are alike, and many.
-    drives.retain(|name| !library.open(Kind::Drive, name).unwrap().has_table("rated"));
+    drives.retain(|name| !library.open(LibraryKind::Drive, name).unwrap().has_table("rated"));
     let assembled = |drive: &String| {
         PORTS.iter().find_map(|port| {
             let name = format!("{drive}@{port}");
             let parts = SystemName::parse(&name).unwrap();
-            let named_at = NamedAt::all(&Location::file(&name));
+            let named_at = NameLocations::all(&Location::file(&name));
             let system = System::assemble(&library, &parts, &named_at, &name, &[]).ok()?;
             matches!(system.spec.first().drive.media, MediaSpec::Flash(_))
                 .then(|| (name, system.spec.into_spec()))

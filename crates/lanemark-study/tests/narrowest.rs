@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use lanemark_schema::result::{HopId, PathHop, Provenance, TopologyNode};
-use lanemark_study::system::{NamedAt, SystemName};
+use lanemark_study::system::{NameLocations, SystemName};
 use lanemark_study::{Library, Location, System, path, workload};
 
 /// Collects the links of the tree that are the bottleneck.
@@ -24,7 +24,7 @@ fn drives_behind_one_uplink_have_one_narrowest_hop() {
     ];
     for (name, links, kind) in cases {
         let parts = SystemName::parse(name).unwrap();
-        let named_at = NamedAt::all(&Location::file(name));
+        let named_at = NameLocations::all(&Location::file(name));
         let system = System::assemble(&library, &parts, &named_at, name, &[]).unwrap();
         let mut workload =
             workload::open(&library, "iometer-128k-qd32:128kb-sequential-read").unwrap();

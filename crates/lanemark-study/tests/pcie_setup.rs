@@ -5,7 +5,7 @@ use lanemark_schema::rng::StreamKey;
 use lanemark_schema::units::{Bytes, Ratio};
 use lanemark_schema::workload::Test;
 use lanemark_sim::{ceilings, run_test};
-use lanemark_study::system::{NamedAt, SystemName};
+use lanemark_study::system::{NameLocations, SystemName};
 use lanemark_study::{Library, Location, System, workload};
 use lanemark_testbed::systems::{NVME, SATA};
 
@@ -20,7 +20,7 @@ fn assemble(name: &str, settings: &[(&str, &str)]) -> System {
         })
         .collect();
     let parts = SystemName::parse(name).unwrap();
-    let named_at = NamedAt::all(&Location::file("SYSTEM"));
+    let named_at = NameLocations::all(&Location::file("SYSTEM"));
     System::assemble(&Library::built_in(), &parts, &named_at, name, &settings).unwrap()
 }
 

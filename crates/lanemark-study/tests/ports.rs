@@ -7,7 +7,7 @@ use lanemark_schema::units::{Bytes, BytesPerSecond, Duration};
 use lanemark_schema::workload::fault::COMMAND_TIMEOUT;
 use lanemark_sim::Multipath;
 use lanemark_sim::link::{LinkLaw, Sata, SataCommands, SataRate};
-use lanemark_sim::spec::WaySpec;
+use lanemark_sim::spec::PortPathSpec;
 use lanemark_study::system::SystemName;
 use lanemark_study::{path, workload};
 use lanemark_testbed::systems::{DRIVE, NVME, SATA};
@@ -153,8 +153,9 @@ fn a_drive_in_two_ports_has_half_of_its_phys_in_each() {
     let second = system.spec.attachments[0].second.as_ref().unwrap();
     assert_eq!((second.way.trunk, second.multipath), (1, Multipath::RoundRobin));
     assert_eq!(second.path_timeout, COMMAND_TIMEOUT);
-    let names =
-        |way: &WaySpec| system.spec.links(way).map(|link| link.name.clone()).collect::<Vec<_>>();
+    let names = |way: &PortPathSpec| {
+        system.spec.links(way).map(|link| link.name.clone()).collect::<Vec<_>>()
+    };
     let adapter = "adapter, PCIe 3.0 x8";
     assert_eq!(names(&system.spec.first().way), [adapter, "SAS 12 Gb/s, port sas"]);
     assert_eq!(names(&second.way), [adapter, "SAS 12 Gb/s, port sas-2"]);

@@ -7,7 +7,7 @@ use lanemark_schema::rng::StreamKey;
 use lanemark_schema::units::Duration;
 use lanemark_schema::workload::Test;
 use lanemark_sim::run_test;
-use lanemark_study::system::{NamedAt, SystemName};
+use lanemark_study::system::{NameLocations, SystemName};
 use lanemark_study::{Library, Location, System, workload};
 
 fn library() -> Library {
@@ -16,7 +16,7 @@ fn library() -> Library {
 }
 
 fn energy(name: &str, test: &Test) -> EnergyUse {
-    let named_at = NamedAt::all(&Location::file("SYSTEM"));
+    let named_at = NameLocations::all(&Location::file("SYSTEM"));
     let parts = SystemName::parse(name).unwrap();
     let system = System::assemble(&library(), &parts, &named_at, name, &[]).unwrap();
     let test = test.clone().checked().unwrap();

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use lanemark_schema::result::Role;
 use lanemark_schema::workload::Pattern;
 use lanemark_study::document::Document;
-use lanemark_study::library::{Kind, open_file};
+use lanemark_study::library::{LibraryKind, open_file};
 use lanemark_study::ratings::{self, MISS, RatedDrive};
 use lanemark_study::{Library, workload};
 
@@ -23,7 +23,7 @@ fn rated(library: &Library) -> Vec<RatedDrive> {
 fn every_rating_can_be_run_and_what_it_set_is_a_value_of_the_drive() {
     let library = Library::built_in();
     for drive in rated(&library) {
-        let document = library.open(Kind::Drive, &drive.parts.drive).unwrap();
+        let document = library.open(LibraryKind::Drive, &drive.parts.drive).unwrap();
         for rating in &drive.ratings {
             drive.system(&library, rating.steady).unwrap();
             let Some(set) = &rating.sets else { continue };

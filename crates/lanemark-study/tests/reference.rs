@@ -7,11 +7,11 @@ use std::path::{Path, PathBuf};
 use std::{env, fs};
 
 use lanemark_study::document::Context;
-use lanemark_study::document::asked::{Asked, AskedKey, record};
-use lanemark_study::library::Kind;
+use lanemark_study::document::asked::{RequestedKey, RequestedKeys, record};
+use lanemark_study::library::LibraryKind;
 use lanemark_study::platform::Platform;
 use lanemark_study::sweep::Definition;
-use lanemark_study::system::NamedAt;
+use lanemark_study::system::NameLocations;
 use lanemark_study::{
     Ledger, Library, Location, Overrides, Study, System, rated, system::SystemName, workload,
 };
@@ -55,21 +55,21 @@ fn library_with_rare_files(folder: &Path) -> Library {
 /// Reads every file of the library and the studies.
 fn read_all(folder: &Path) {
     let library = library_with_rare_files(&folder.join("library"));
-    for name in library.names(Kind::Drive) {
+    for name in library.names(LibraryKind::Drive) {
         rated::explain(&library, &name).unwrap();
     }
-    for name in library.names(Kind::Platform) {
+    for name in library.names(LibraryKind::Platform) {
         let (ledger, overrides) = (Ledger::default(), Overrides::default());
-        let document = library.open(Kind::Platform, &name).unwrap();
+        let document = library.open(LibraryKind::Platform, &name).unwrap();
         Platform::read(&document, Context { ledger: &ledger, overrides: &overrides }).unwrap();
     }
-    for host in library.names(Kind::Host) {
+    for host in library.names(LibraryKind::Host) {
         let text = format!("samsung-850-pro-1tb@workstation-z170,{host}:sata");
         let parts = SystemName::parse(&text).unwrap();
-        let at = NamedAt::all(&Location::file("reference"));
+        let at = NameLocations::all(&Location::file("reference"));
         System::assemble(&library, &parts, &at, &text, &[]).unwrap();
     }
-    for name in library.names(Kind::Workload) {
+    for name in library.names(LibraryKind::Workload) {
         workload::open(&library, &name).unwrap();
     }
     for entry in fs::read_dir(project().join("studies")).unwrap() {
@@ -125,7 +125,7 @@ impl Sentences {
     }
 
     /// What is wrong with the sentences for these keys.
-    fn problems(&self, asked: &Asked) -> Vec<String> {
+    fn problems(&self, asked: &RequestedKeys) -> Vec<String> {
         let mut problems = Vec::new();
         let mut used: BTreeSet<(&str, &str)> = BTreeSet::new();
         for (table, key) in asked.keys().filter(|(table, _)| is_in_reference(table)) {
@@ -157,7 +157,7 @@ fn is_below(root: &str, table: &str) -> bool {
 }
 
 /// The kinds of value of a key in one text. Whole numbers whose bounds depend on other values are listed once.
-fn kinds_of(about: &AskedKey) -> String {
+fn kinds_of(about: &RequestedKey) -> String {
     let high = |kind: &str| {
         let (low, high) = kind.strip_prefix("a whole number from ")?.split_once(" to ")?;
         Some((low.to_owned(), high.parse::<u64>().ok()?))
@@ -172,7 +172,7 @@ fn kinds_of(about: &AskedKey) -> String {
 }
 
 /// The page of the files of one kind.
-fn page(root: &str, asked: &Asked, sentences: &Sentences) -> String {
+fn page(root: &str, asked: &RequestedKeys, sentences: &Sentences) -> String {
     let mut page = format!(
         "# Keys: {root}\n\nGenerated from the keys that the readers request (`crates/lanemark-study/tests/reference.rs`) and \
          from the sentences in\n`crates/lanemark-study/keys.toml`. A required key must be present in its table. A model \
@@ -227,8 +227,9 @@ fn the_reference_of_keys_is_what_the_readers_ask_for() {
 
 #[test]
 fn a_key_without_a_sentence_and_a_sentence_without_a_key_are_told() {
-    let key = |table: &str, key: &str| ((table.to_owned(), key.to_owned()), AskedKey::default());
-    let asked = Asked::from([key("drive.flash", "read"), key("drive.flash", "gone")]);
+    let key =
+        |table: &str, key: &str| ((table.to_owned(), key.to_owned()), RequestedKey::default());
+    let asked = RequestedKeys::from([key("drive.flash", "read"), key("drive.flash", "gone")]);
     let own = [("read", "The time of a read."), ("old", "The time of old.")];
     let own = own.map(|(key, sentence)| (key.to_owned(), sentence.to_owned()));
     let sentences = Sentences(BTreeMap::from([("drive.flash".to_owned(), BTreeMap::from(own))]));

@@ -1,7 +1,7 @@
 //! Values that are set from outside, by `--set` or a study: which can be, which are refused, and what is said of them.
 
 use lanemark_schema::result::Calibration;
-use lanemark_study::system::{NamedAt, SystemName};
+use lanemark_study::system::{NameLocations, SystemName};
 use lanemark_study::{Library, Location, System};
 use lanemark_testbed::systems::SATA;
 
@@ -21,7 +21,7 @@ fn settings_say(system: &str, settings: &[(&str, &str)]) -> String {
         })
         .collect();
     let parts = SystemName::parse(system).unwrap();
-    let (library, named_at) = (Library::built_in(), NamedAt::all(&location));
+    let (library, named_at) = (Library::built_in(), NameLocations::all(&location));
     match System::assemble(&library, &parts, &named_at, system, &settings) {
         Ok(_) => String::new(),
         Err(error) => format!("{error} | {}", error.hint.clone().unwrap_or_default()),
@@ -158,7 +158,7 @@ fn a_wrong_parameter_gets_the_likeliest_names() {
     let seen = setting_says(SATA, "drive.flash.raed", "1 us");
     assert!(seen.contains("did you mean `drive.flash.read`"), "{seen}");
     let parts = SystemName::parse("samsung-980-pro@workstation-z170:m2").unwrap();
-    let named_at = NamedAt::all(&Location::file("SYSTEM"));
+    let named_at = NameLocations::all(&Location::file("SYSTEM"));
     let error = System::assemble(&Library::built_in(), &parts, &named_at, "x", &[]).unwrap_err();
     let hint = error.hint.unwrap();
     assert!(hint.starts_with("did you mean `samsung-980-pro-1tb`, "), "{hint}");

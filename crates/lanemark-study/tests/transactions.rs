@@ -5,7 +5,7 @@ mod spoilt;
 
 use lanemark_schema::result::{Metric, Provenance, Role};
 use lanemark_schema::units::{Bytes, Duration};
-use lanemark_schema::workload::{Asks, Transactions};
+use lanemark_schema::workload::{LoadKind, Transactions};
 use lanemark_study::{Library, Study, workload};
 use spoilt::Spoilt;
 
@@ -14,7 +14,7 @@ const NAME: &str = "oltp-hammerdb-1000";
 fn transactions() -> Transactions {
     let mut opened = workload::open(&Library::built_in(), NAME).unwrap();
     match opened.tests.remove(0).asks {
-        Asks::Transactions(load) => *load,
+        LoadKind::Transactions(load) => *load,
         other => panic!("{other:?}"),
     }
 }
@@ -46,7 +46,7 @@ fn a_value_is_set_by_its_place_and_no_other() {
     overrides.set("workload.transactions.processor", "77 us", at.clone());
     overrides.set("workload.transactions.log.outstanding", "3", at.clone());
     let opened = workload::open_set(&Library::built_in(), NAME, &overrides).unwrap();
-    let Asks::Transactions(load) = &opened.tests[0].asks else { panic!("no transactions") };
+    let LoadKind::Transactions(load) = &opened.tests[0].asks else { panic!("no transactions") };
     assert_eq!((load.processor, load.log.outstanding), (Duration::from_microseconds(77), 3));
     assert_eq!(load.elsewhere, transactions().elsewhere);
     let mut unknown = lanemark_study::Overrides::default();

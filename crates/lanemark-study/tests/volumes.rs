@@ -4,7 +4,7 @@ use lanemark_schema::result::{Provenance, RunResult};
 use lanemark_schema::units::Bytes;
 use lanemark_sim::CHUNK;
 use lanemark_sim::VolumeSpec;
-use lanemark_study::system::{NamedAt, SystemName};
+use lanemark_study::system::{NameLocations, SystemName};
 use lanemark_study::{Library, Location, StudyError, System, workload};
 
 const DRIVE: &str = "samsung-980-pro-1tb@workstation-x570";
@@ -14,7 +14,7 @@ fn assemble(text: &str) -> Result<System, StudyError> {
     System::assemble(
         &Library::built_in(),
         &parts,
-        &NamedAt::all(&Location::file("SYSTEM")),
+        &NameLocations::all(&Location::file("SYSTEM")),
         text,
         &[],
     )

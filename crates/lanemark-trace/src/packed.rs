@@ -24,11 +24,11 @@ const BUFFER: usize = 256 * 1024;
 
 /// The text of a trace, packed or not.
 pub struct Unpacked<R: Read> {
-    kind: Kind<Counted<R>>,
+    kind: Compression<CountedInput<R>>,
     given: u64,
 }
 
-enum Kind<R: Read> {
+enum Compression<R: Read> {
     Plain(BufReader<R>),
     Gzip(Box<MultiGzDecoder<BufReader<R>>>),
     /// There is no decoder between two frames.
@@ -43,13 +43,13 @@ enum Frames<R: Read> {
 }
 
 /// An input whose bytes are counted, including the first bytes that were examined.
-struct Counted<R> {
+struct CountedInput<R> {
     head: VecDeque<u8>,
     input: R,
     bytes: u64,
 }
 
-impl<R: Read> Read for Counted<R> {
+impl<R: Read> Read for CountedInput<R> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let read = match self.head.is_empty() {
             true => self.input.read(buffer)?,
@@ -66,7 +66,7 @@ impl<R: Read> Unpacked<R> {
     /// # Errors
     /// Returns the input's I/O error.
     pub fn new(input: R) -> io::Result<Self> {
-        let mut input = Counted { head: VecDeque::new(), input, bytes: 0 };
+        let mut input = CountedInput { head: VecDeque::new(), input, bytes: 0 };
         // A pipe may return a single byte.
         while input.head.len() < ZSTD.len() {
             let mut byte = [0];
@@ -80,9 +80,11 @@ impl<R: Read> Unpacked<R> {
         let head: Vec<u8> = input.head.iter().copied().collect();
         let input = BufReader::with_capacity(BUFFER, input);
         let kind = match head {
-            head if head.starts_with(GZIP) => Kind::Gzip(Box::new(MultiGzDecoder::new(input))),
-            head if head.starts_with(ZSTD) => Kind::Zstd(Frames::Between(input)),
-            _ => Kind::Plain(input),
+            head if head.starts_with(GZIP) => {
+                Compression::Gzip(Box::new(MultiGzDecoder::new(input)))
+            }
+            head if head.starts_with(ZSTD) => Compression::Zstd(Frames::Between(input)),
+            _ => Compression::Plain(input),
         };
         Ok(Self { kind, given: 0 })
     }
@@ -90,11 +92,11 @@ impl<R: Read> Unpacked<R> {
     /// Returns the bytes of the input that were read.
     fn taken(&self) -> u64 {
         match &self.kind {
-            Kind::Plain(input) => input.get_ref().bytes,
-            Kind::Gzip(input) => input.get_ref().get_ref().bytes,
-            Kind::Zstd(Frames::Within(input)) => input.get_ref().get_ref().bytes,
-            Kind::Zstd(Frames::Between(input)) => input.get_ref().bytes,
-            Kind::Zstd(Frames::Over) => u64::MAX / RATIO,
+            Compression::Plain(input) => input.get_ref().bytes,
+            Compression::Gzip(input) => input.get_ref().get_ref().bytes,
+            Compression::Zstd(Frames::Within(input)) => input.get_ref().get_ref().bytes,
+            Compression::Zstd(Frames::Between(input)) => input.get_ref().bytes,
+            Compression::Zstd(Frames::Over) => u64::MAX / RATIO,
         }
     }
 }
@@ -102,9 +104,11 @@ impl<R: Read> Unpacked<R> {
 impl<R: Read> Read for Unpacked<R> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let read = match &mut self.kind {
-            Kind::Plain(input) => return input.read(buffer),
-            Kind::Gzip(input) => input.read(buffer).map_err(|error| packed("gzip", &error))?,
-            Kind::Zstd(frames) => frames.read(buffer)?,
+            Compression::Plain(input) => return input.read(buffer),
+            Compression::Gzip(input) => {
+                input.read(buffer).map_err(|error| packed("gzip", &error))?
+            }
+            Compression::Zstd(frames) => frames.read(buffer)?,
         };
         self.given += read as u64;
         if self.given > FREE && self.given / RATIO > self.taken() {

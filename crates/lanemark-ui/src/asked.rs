@@ -7,7 +7,7 @@ use lanemark_lab::{LabError, assemble, setting};
 use lanemark_schema::units::{Bytes, Duration, Ratio};
 use lanemark_schema::workload::{CheckedTest, Fault, Pattern, Test, TestError};
 use lanemark_sim::spec::CheckedSystem;
-use lanemark_study::library::Kind;
+use lanemark_study::library::LibraryKind;
 use lanemark_study::system::SystemName;
 use lanemark_study::{Library, Location, System};
 use serde::{Deserialize, Serialize};
@@ -103,15 +103,15 @@ impl SystemAsked {
                 name.drive
             )));
         }
-        for (kind, part) in name.places().map(|(drive, _)| (Kind::Drive, drive)) {
+        for (kind, part) in name.places().map(|(drive, _)| (LibraryKind::Drive, drive)) {
             known(library, kind, part)?;
         }
         let (platform, host) = match name.platform.split_once(',') {
             Some((platform, host)) => (platform, Some(host)),
             None => (name.platform.as_str(), None),
         };
-        known(library, Kind::Platform, platform)?;
-        host.map_or(Ok(()), |host| known(library, Kind::Host, host))?;
+        known(library, LibraryKind::Platform, platform)?;
+        host.map_or(Ok(()), |host| known(library, LibraryKind::Host, host))?;
         let set =
             self.set.iter().map(|(parameter, value)| setting(&format!("{parameter}={value}")));
         let settings = set.collect::<Result<Vec<_>, _>>()?;
@@ -127,14 +127,14 @@ impl SystemAsked {
 }
 
 /// Refuses a name that the library does not contain, before any file is opened by that name.
-fn known(library: &Library, kind: Kind, name: &str) -> Result<(), LabError> {
+fn known(library: &Library, kind: LibraryKind, name: &str) -> Result<(), LabError> {
     let names = library.names(kind);
     match names.iter().any(|known| known == name) {
         true => Ok(()),
         false => {
             let word = match kind {
-                Kind::Drive => "drive",
-                Kind::Platform => "platform",
+                LibraryKind::Drive => "drive",
+                LibraryKind::Platform => "platform",
                 _ => "host",
             };
             let names = names.iter().map(String::as_str);

@@ -4,7 +4,7 @@ use lanemark_lab::LabError;
 use lanemark_schema::units::{Bytes, BytesPerSecond, Duration, Ratio};
 use lanemark_sim::spec::ProtocolKind;
 use lanemark_study::document::{Context, Document};
-use lanemark_study::library::Kind;
+use lanemark_study::library::LibraryKind;
 use lanemark_study::platform::Platform;
 use lanemark_study::{Ledger, Library, Origin, Overrides, Record, System, catalogue};
 use serde::Serialize;
@@ -96,21 +96,21 @@ pub struct ValueListed {
 pub fn listing(library: &Library) -> Listing {
     let mut unread = Vec::new();
     let mut drives = Vec::new();
-    for id in library.names(Kind::Drive) {
+    for id in library.names(LibraryKind::Drive) {
         match catalogue::drive(library, &id) {
             Ok(entry) => drives.push(drive_listed(entry)),
             Err(error) => unread.push(error.to_string()),
         }
     }
     let mut platforms = Vec::new();
-    for id in library.names(Kind::Platform) {
+    for id in library.names(LibraryKind::Platform) {
         match platform(library, &id) {
             Ok(one) => platforms.push(platform_listed(id, one)),
             Err(error) => unread.push(error.message),
         }
     }
     let mut workloads = Vec::new();
-    for id in library.names(Kind::Workload) {
+    for id in library.names(LibraryKind::Workload) {
         // Workloads that are too long for a page run only on the command line.
         if let Ok(workload) = suite::open(library, &id) {
             let tests = workload.tests.iter().map(|test| test.name.clone()).collect();
@@ -122,7 +122,7 @@ pub fn listing(library: &Library) -> Listing {
 
 /// Reads a platform of the library.
 fn platform(library: &Library, id: &str) -> Result<Platform, LabError> {
-    read(&library.open(Kind::Platform, id)?)
+    read(&library.open(LibraryKind::Platform, id)?)
 }
 
 fn read(file: &Document) -> Result<Platform, LabError> {
@@ -224,8 +224,8 @@ mod tests {
         let library = Library::built_in();
         let listing = listing(&library);
         assert_eq!(listing.unread, Vec::<String>::new());
-        assert_eq!(listing.drives.len(), library.names(Kind::Drive).len());
-        assert_eq!(listing.platforms.len(), library.names(Kind::Platform).len());
+        assert_eq!(listing.drives.len(), library.names(LibraryKind::Drive).len());
+        assert_eq!(listing.platforms.len(), library.names(LibraryKind::Platform).len());
         let eight = listing.workloads.iter().find(|one| one.id == "crystaldiskmark-8").unwrap();
         assert_eq!(eight.tests.len(), 8);
         let board = listing.platforms.iter().find(|one| one.id == "workstation-z170").unwrap();

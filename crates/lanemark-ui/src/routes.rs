@@ -13,7 +13,7 @@ use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
 use lanemark_lab::LabError;
 use lanemark_report::path_svg;
-use lanemark_study::library::Kind;
+use lanemark_study::library::LibraryKind;
 use lanemark_study::{Library, path};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
@@ -274,7 +274,7 @@ async fn machine(State(server): State<Arc<Server>>) -> Result<Response, Problem>
     let (file, made) = server.machine.read().await?;
     let listed = listing::machine(&file, made.left_out)?;
     let mut library = server.library.lock().unwrap_or_else(PoisonError::into_inner);
-    library.add(Kind::Platform, machine::NAME, file);
+    library.add(LibraryKind::Platform, machine::NAME, file);
     drop(library);
     Ok(json(&listed))
 }

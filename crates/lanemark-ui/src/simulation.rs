@@ -6,7 +6,7 @@
 
 use std::time::{Duration as WallTime, Instant};
 
-use lanemark_lab::interval::Subject;
+use lanemark_lab::interval::DrawnSystem;
 use lanemark_lab::{Cancel, Lab, LabError, Pool};
 use lanemark_schema::result::{FILLING_MAX, Sample};
 use lanemark_schema::rng::StreamKey;
@@ -166,7 +166,7 @@ impl Simulation {
         }
         let lab = Lab { pool, cancel: self.cancel.clone(), ..Lab::default() };
         let name = self.asked.system.target.system.as_str();
-        let subject = Subject { library, name, settings: &self.asked.settings, ranges: &[] };
+        let subject = DrawnSystem { library, name, settings: &self.asked.settings, ranges: &[] };
         let test = Test { duration: Some(repeat_time(&self.test, rate)), ..self.test.clone() };
         let intervals = lab.intervals(&subject, &[(test, rate)], SEED)?;
         Ok(intervals.into_iter().next().flatten())

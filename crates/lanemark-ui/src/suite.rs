@@ -5,7 +5,7 @@ use std::time::Instant;
 use lanemark_lab::{Cancel, LabError};
 use lanemark_schema::workload::{Test, Workload};
 use lanemark_study::Library;
-use lanemark_study::library::Kind;
+use lanemark_study::library::LibraryKind;
 use lanemark_study::{Location, StudyError, workload};
 
 use crate::asked::{Asked, End, is_quick};
@@ -30,7 +30,7 @@ pub struct Suite {
 /// # Errors
 /// Returns an error if there is no such workload, or if it contains tests that take too long for a page.
 pub fn open(library: &Library, name: &str) -> Result<Workload, LabError> {
-    let names = library.names(Kind::Workload);
+    let names = library.names(LibraryKind::Workload);
     if !names.iter().any(|known| known == name) {
         let (location, known) = (Location::file("the library"), names.iter().map(String::as_str));
         let name: String = name.chars().take(80).collect();

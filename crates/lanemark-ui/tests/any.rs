@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use lanemark_lab::{Cancel, Pool};
 use lanemark_schema::rng::{Rng, StreamKey};
-use lanemark_study::library::Kind;
+use lanemark_study::library::LibraryKind;
 use lanemark_study::{Library, Study};
 use lanemark_ui::asked::{Asked, Places, SystemAsked, TestAsked};
 use lanemark_ui::simulation::Simulation;
@@ -47,7 +47,8 @@ fn pick<'t, T>(rng: &mut Rng, from: &'t [T]) -> &'t T {
 #[test]
 fn any_question_has_an_answer() {
     let library = Library::built_in();
-    let listed = [Kind::Drive, Kind::Platform, Kind::Host].map(|kind| library.names(kind));
+    let listed = [LibraryKind::Drive, LibraryKind::Platform, LibraryKind::Host]
+        .map(|kind| library.names(kind));
     let [drives, platforms, hosts] = &listed;
     let all: serde_json::Value = serde_json::to_value(listing::listing(&library)).unwrap();
     let ports = |platform: &str| -> Vec<String> {

@@ -83,7 +83,7 @@ pub struct Row(BTreeMap<String, String>);
 
 /// A half of the corpus. The name of a drive's model determines its half.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Half {
+pub enum CorpusHalf {
     /// The training set: formulas and priors may be chosen by its residuals.
     Development,
     /// The held-out set: its residuals are not examined while formulas and priors are chosen.
@@ -98,7 +98,7 @@ pub struct Corpus {
     ratings: BTreeMap<String, Row>,
 }
 
-impl Half {
+impl CorpusHalf {
     /// Returns the half's name in the corpus and in saved figures.
     pub fn name(self) -> &'static str {
         match self {
@@ -125,9 +125,9 @@ impl Row {
     }
 
     /// Returns the half of the row's drive, which the model's name determines (`docs/validation/published.md`).
-    pub fn half(&self) -> Half {
+    pub fn half(&self) -> CorpusHalf {
         let hash = Sha256::digest(self.text("model").to_lowercase().as_bytes());
-        if hash[0].is_multiple_of(2) { Half::Development } else { Half::Validation }
+        if hash[0].is_multiple_of(2) { CorpusHalf::Development } else { CorpusHalf::Validation }
     }
 }
 

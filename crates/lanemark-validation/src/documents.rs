@@ -12,7 +12,7 @@ use std::path::Path;
 
 use lanemark_lab::{LabError, input, reserved};
 
-use crate::corpus::Half;
+use crate::corpus::CorpusHalf;
 use crate::error::ValidationError;
 use crate::figures::{GRIDS, Grades, GridFigures, PUBLISHED, PublishedFigures};
 use crate::report;
@@ -238,7 +238,7 @@ fn placeholder(name: &str, figures: &PublishedFigures) -> Option<String> {
     let parts: Vec<&str> = name.split('.').collect();
     let [half, grades, class, figure] = parts.as_slice() else { return None };
     let grades = [Grades::All, Grades::AAndB].into_iter().find(|one| one.name() == *grades)?;
-    let score: &Score = figures.score(Half::named(half)?, grades, class)?;
+    let score: &Score = figures.score(CorpusHalf::named(half)?, grades, class)?;
     let (number, usual) = match *figure {
         "median" => (score.model.median_percent, 1),
         "mean" => (score.model.mean_percent, 1),

@@ -10,7 +10,7 @@ use std::path::Path;
 use lanemark_lab::input;
 use lanemark_lab::reserved::Reserved;
 
-use crate::corpus::Half;
+use crate::corpus::CorpusHalf;
 use crate::error::ValidationError;
 use crate::score::{Errors, Score};
 
@@ -85,7 +85,7 @@ pub struct PublishedFigures {
 #[derive(Clone, Debug, PartialEq)]
 pub struct PublishedRow {
     /// Half of the corpus.
-    pub half: Half,
+    pub half: CorpusHalf,
     /// Grades of the rows.
     pub grades: Grades,
     /// Class of the rows, [`ALL`] or [`WITHOUT_RESCTL_BENCH`].
@@ -157,7 +157,7 @@ impl Grades {
 
 impl PublishedFigures {
     /// Returns the score of a class.
-    pub fn score(&self, half: Half, grades: Grades, class: &str) -> Option<&Score> {
+    pub fn score(&self, half: CorpusHalf, grades: Grades, class: &str) -> Option<&Score> {
         let is_wanted =
             |row: &&PublishedRow| row.half == half && row.grades == grades && row.class == class;
         self.rows.iter().find(is_wanted).map(|row| &row.score)
@@ -198,7 +198,8 @@ impl PublishedFigures {
                 bias: cells.optional("bias")?,
                 width: cells.optional("width")?,
             };
-            let half = Half::named(cells.text("half")).ok_or_else(|| cells.unknown("half"))?;
+            let half =
+                CorpusHalf::named(cells.text("half")).ok_or_else(|| cells.unknown("half"))?;
             let grades =
                 Grades::named(cells.text("grades")).ok_or_else(|| cells.unknown("grades"))?;
             let class = cells.text("class").to_owned();

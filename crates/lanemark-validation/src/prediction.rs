@@ -3,7 +3,7 @@
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 
-use lanemark_lab::interval::Subject;
+use lanemark_lab::interval::DrawnSystem;
 use lanemark_lab::{Lab, Pool, assemble};
 use lanemark_schema::result::{Calibration, DirectionResult, Sample};
 use lanemark_schema::rng::StreamKey;
@@ -14,7 +14,7 @@ use lanemark_sim::spec::MediaSpec;
 use lanemark_study::{Library, Location, System};
 
 use crate::baseline::Baselines;
-use crate::corpus::{Half, Row};
+use crate::corpus::{CorpusHalf, Row};
 use crate::plug::{Plug, drive_plug};
 use crate::recipe;
 use crate::scratch;
@@ -36,7 +36,7 @@ pub struct Comparison {
     /// Whether the row is of resctl-bench. The causes of these rows' errors are not known (`docs/validation/published.md`).
     pub is_of_resctl_bench: bool,
     /// Half of the row's drive.
-    pub half: Half,
+    pub half: CorpusHalf,
     /// The published figure.
     pub published: f64,
     /// The predicted figure, in the same unit.
@@ -296,7 +296,7 @@ impl<'c> Case<'c> {
         (test, sample): (&Test, &Sample),
     ) -> Result<Option<Interval>, String> {
         let predicted = [(test.clone(), sample.iops())];
-        let subject = Subject { library: self.library, name, settings, ranges: &[] };
+        let subject = DrawnSystem { library: self.library, name, settings, ranges: &[] };
         let lab = Lab { pool: Pool::new(NonZeroUsize::MIN), ..Lab::default() };
         let all = lab.intervals(&subject, &predicted, 1).map_err(|error| error.to_string())?;
         Ok(all.into_iter().next().flatten().map(|one| {

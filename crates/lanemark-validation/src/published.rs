@@ -9,7 +9,7 @@ use lanemark_files::private::PrivateFolder;
 use lanemark_lab::Lab;
 use lanemark_study::Library;
 
-use crate::corpus::{Corpus, Half};
+use crate::corpus::{Corpus, CorpusHalf};
 use crate::error::ValidationError;
 use crate::figures::{ALL, Grades, PublishedFigures, PublishedRow, WITHOUT_RESCTL_BENCH};
 use crate::prediction::{Comparison, compare};
@@ -52,7 +52,7 @@ impl Predictions {
     /// Returns the scores by half, grades and class.
     pub fn figures(&self) -> PublishedFigures {
         let mut rows = Vec::new();
-        for half in [Half::Development, Half::Validation] {
+        for half in [CorpusHalf::Development, CorpusHalf::Validation] {
             for grades in [Grades::All, Grades::AAndB] {
                 let own: Vec<&Comparison> = self
                     .comparisons
@@ -72,7 +72,7 @@ impl Predictions {
     /// Returns the error of `out`.
     pub fn write(&self, out: &mut dyn Write, lines: bool) -> Result<(), ValidationError> {
         if lines {
-            for one in self.comparisons.iter().filter(|one| one.half == Half::Development) {
+            for one in self.comparisons.iter().filter(|one| one.half == CorpusHalf::Development) {
                 writeln!(out, "{}", one.line)?;
             }
         }
@@ -88,7 +88,7 @@ impl Predictions {
 }
 
 /// Returns the scores of each class in alphabetical order, then the scores of the classes together.
-fn scores(half: Half, grades: Grades, own: &[&Comparison]) -> Vec<PublishedRow> {
+fn scores(half: CorpusHalf, grades: Grades, own: &[&Comparison]) -> Vec<PublishedRow> {
     let mut classes: Vec<&str> = own.iter().map(|one| one.class.as_str()).collect();
     classes.sort_unstable();
     classes.dedup();

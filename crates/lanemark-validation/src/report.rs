@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use crate::corpus::{CLASSES, Half};
+use crate::corpus::{CLASSES, CorpusHalf};
 use crate::figures::{
     ALL, Grades, GridFigures, GridRow, GridScore, PublishedFigures, PublishedRow,
     WITHOUT_RESCTL_BENCH,
@@ -15,7 +15,7 @@ const KINDS: [&str; 4] = [ALL, "reads", "writes", "one at a time"];
 /// Returns the tables of published measurements for a terminal, by half and grades.
 pub fn published_text(figures: &PublishedFigures) -> String {
     let mut text = String::new();
-    for half in [Half::Development, Half::Validation] {
+    for half in [CorpusHalf::Development, CorpusHalf::Validation] {
         for (grades, name) in [(Grades::All, ""), (Grades::AAndB, ", settings and machine known")] {
             let own = |row: &&PublishedRow| row.half == half && row.grades == grades;
             let rows: Vec<&PublishedRow> = figures.rows.iter().filter(own).collect();
@@ -43,10 +43,10 @@ pub fn published_text(figures: &PublishedFigures) -> String {
 }
 
 /// Returns the name of a half of the corpus in tables.
-fn set(half: Half) -> &'static str {
+fn set(half: CorpusHalf) -> &'static str {
     match half {
-        Half::Development => "training",
-        Half::Validation => "held-out",
+        CorpusHalf::Development => "training",
+        CorpusHalf::Validation => "held-out",
     }
 }
 
@@ -78,8 +78,8 @@ pub fn published_table(figures: &PublishedFigures) -> String {
         "| class | set | rows | model | rule | link and rating | nearer | tied | rule nearer | coverage |\n\
          |---|---|---:|---:|---:|---:|---:|---:|---:|---:|\n",
     );
-    let halves = [Half::Development, Half::Validation];
-    let mut line = |name: &str, half: Half, grades: Grades, class: &str| {
+    let halves = [CorpusHalf::Development, CorpusHalf::Validation];
+    let mut line = |name: &str, half: CorpusHalf, grades: Grades, class: &str| {
         if let Some(score) = figures.score(half, grades, class) {
             text += &document_line(name, half, score);
         }
@@ -91,13 +91,13 @@ pub fn published_table(figures: &PublishedFigures) -> String {
         halves.iter().for_each(|half| line(name, *half, Grades::All, class));
     }
     for class in CLASSES {
-        line(&format!("{class}, grades A and B"), Half::Validation, Grades::AAndB, class);
+        line(&format!("{class}, grades A and B"), CorpusHalf::Validation, Grades::AAndB, class);
     }
     halves.iter().for_each(|half| line("all of grades A and B", *half, Grades::AAndB, ALL));
     text
 }
 
-fn document_line(name: &str, half: Half, score: &Score) -> String {
+fn document_line(name: &str, half: CorpusHalf, score: &Score) -> String {
     let cell = |errors: Errors| {
         let Errors { median_percent, mean_percent, factor } = errors;
         format!("{median_percent:.1}%, {mean_percent:.1}%, {factor:.2}")
@@ -173,19 +173,23 @@ pub fn grids_table(figures: &GridFigures) -> String {
 /// Returns the rows of README's table that this crate owns, each with its first cell.
 pub fn headline_rows(figures: &PublishedFigures) -> Vec<(&'static str, String)> {
     let rows = [
-        ("training set: published measurements, box ratings only", Half::Development, Grades::All),
+        (
+            "training set: published measurements, box ratings only",
+            CorpusHalf::Development,
+            Grades::All,
+        ),
         (
             "**held-out set**: published measurements, box ratings only",
-            Half::Validation,
+            CorpusHalf::Validation,
             Grades::All,
         ),
         (
             "**held-out set**, machine fully described (grades A and B)",
-            Half::Validation,
+            CorpusHalf::Validation,
             Grades::AAndB,
         ),
     ];
-    let row = |(name, half, grades): (&'static str, Half, Grades)| {
+    let row = |(name, half, grades): (&'static str, CorpusHalf, Grades)| {
         let score = figures.score(half, grades, ALL)?;
         let Errors { median_percent, mean_percent, factor } = score.model;
         let text = format!(

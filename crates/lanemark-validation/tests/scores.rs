@@ -1,6 +1,6 @@
 //! Known predictions next to known measurements have the scores that were computed by hand.
 
-use lanemark_validation::corpus::Half;
+use lanemark_validation::corpus::CorpusHalf;
 use lanemark_validation::figures::{ALL, Grades, PublishedFigures, WITHOUT_RESCTL_BENCH};
 use lanemark_validation::prediction::{Comparison, Interval};
 use lanemark_validation::published::Predictions;
@@ -16,7 +16,7 @@ fn ten() -> Vec<Comparison> {
         class: if index < 6 { "mix" } else { "saturated" }.to_owned(),
         grade: if index % 2 == 0 { "A" } else { "C" }.to_owned(),
         is_of_resctl_bench: index == 7,
-        half: if index == 9 { Half::Development } else { Half::Validation },
+        half: if index == 9 { CorpusHalf::Development } else { CorpusHalf::Validation },
         published: 100.0,
         predicted,
         interval: (index < 8).then(|| Interval { low: 0.8, high: 1.25, widest: String::new() }),
@@ -88,14 +88,14 @@ fn scores_are_by_half_grades_and_class() {
     let predictions = Predictions { comparisons: ten(), skipped: vec!["T99: no value".into()] };
     let figures = predictions.figures();
     let rows = |half, grades, class| figures.score(half, grades, class).map(|one| one.rows);
-    let validation = Half::Validation;
+    let validation = CorpusHalf::Validation;
     assert_eq!(rows(validation, Grades::All, "mix"), Some(6));
     assert_eq!(rows(validation, Grades::All, "saturated"), Some(3));
     assert_eq!(rows(validation, Grades::All, ALL), Some(9));
     assert_eq!(rows(validation, Grades::All, WITHOUT_RESCTL_BENCH), Some(8));
     assert_eq!(rows(validation, Grades::AAndB, ALL), Some(5));
-    assert_eq!(rows(Half::Development, Grades::All, "mix"), None);
-    assert_eq!(rows(Half::Development, Grades::All, ALL), Some(1));
+    assert_eq!(rows(CorpusHalf::Development, Grades::All, "mix"), None);
+    assert_eq!(rows(CorpusHalf::Development, Grades::All, ALL), Some(1));
     let mut out = Vec::new();
     predictions.write(&mut out, true).unwrap();
     let text = String::from_utf8(out).unwrap();

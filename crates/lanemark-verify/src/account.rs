@@ -1,10 +1,10 @@
 //! Adds up the verdicts on all units: ranges with the same damage, and writes that are present in part.
 
-use lanemark_schema::result::{Damage, DamageKind, Found, RequestCounts, UnitCounts};
+use lanemark_schema::result::{Damage, DamageKind, FoundData, RequestCounts, UnitCounts};
 use lanemark_schema::units::Bytes;
 
 use super::history::History;
-use super::judge::{Verdict, Wrong};
+use super::judge::{UnitDamage, Verdict};
 
 /// Maximum number of ranges of each sort that are kept; further ranges are only counted.
 const RANGES_MAX: usize = 65_536;
@@ -14,11 +14,11 @@ const RANGES_MAX: usize = 65_536;
 struct Range {
     first: u32,
     count: u32,
-    wrong: Wrong,
+    wrong: UnitDamage,
 }
 
 /// The verdicts until now.
-pub(super) struct Account<'a> {
+pub(super) struct VerdictCounts<'a> {
     history: &'a History,
     units: UnitCounts,
     /// Number of units in which each change was found.
@@ -43,7 +43,7 @@ struct Ranges {
     more: u64,
 }
 
-impl<'a> Account<'a> {
+impl<'a> VerdictCounts<'a> {
     pub(super) fn new(history: &'a History) -> Self {
         let held = vec![0; history.changes.len()];
         let (wrong, unflushed) = (Ranges::default(), Ranges::default());
@@ -67,7 +67,7 @@ impl<'a> Account<'a> {
             Verdict::Unflushed(newest, found) => {
                 units.unflushed += 1;
                 let (kind, expected) = (DamageKind::Lost, Some(newest));
-                self.unflushed.add(number, Wrong { kind, expected, found });
+                self.unflushed.add(number, UnitDamage { kind, expected, found });
             }
             Verdict::Wrong(wrong) => {
                 units.wrong += 1;
@@ -83,7 +83,7 @@ impl<'a> Account<'a> {
             let late = matches!(range.wrong.kind, DamageKind::Lost | DamageKind::Stale);
             let there = range.wrong.expected.is_some_and(|change| held[change as usize] > 0);
             let kind = if late && there { DamageKind::Torn } else { range.wrong.kind };
-            Range { wrong: Wrong { kind, ..range.wrong }, ..range }
+            Range { wrong: UnitDamage { kind, ..range.wrong }, ..range }
         };
         let told = |range: Range| {
             let unit = u64::from(history.header.unit);
@@ -106,7 +106,7 @@ impl<'a> Account<'a> {
 }
 
 impl Ranges {
-    fn add(&mut self, number: u32, wrong: Wrong) {
+    fn add(&mut self, number: u32, wrong: UnitDamage) {
         let full = self.kept.len() == RANGES_MAX;
         match self.kept.last_mut() {
             Some(last) if last.goes_on_with(number, &wrong) => last.count += 1,
@@ -118,13 +118,13 @@ impl Ranges {
 
 impl Range {
     /// Returns whether the unit extends the range.
-    fn goes_on_with(&self, number: u32, wrong: &Wrong) -> bool {
+    fn goes_on_with(&self, number: u32, wrong: &UnitDamage) -> bool {
         let length = u64::from(number - self.first);
         let alike = match (self.wrong.found, wrong.found) {
             // In a write at another offset, each unit follows the one before.
             (
-                Found::Elsewhere { generation: one, .. },
-                Found::Elsewhere { generation: other, .. },
+                FoundData::Elsewhere { generation: one, .. },
+                FoundData::Elsewhere { generation: other, .. },
             ) => one == other,
             (one, other) => one == other,
         };

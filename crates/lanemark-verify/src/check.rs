@@ -10,11 +10,11 @@ use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
-use lanemark_schema::result::{Since, Verified, VerifyDoubt};
+use lanemark_schema::result::{InterveningEvent, Verified, VerifyDoubt};
 use lanemark_schema::units::Bytes;
 use lanemark_schema::workload::{Average, Operation, Order, Pattern, Test, Workload};
 
-use super::account::Account;
+use super::account::VerdictCounts;
 use super::error::VerifyError;
 use super::history::{History, Reading};
 use super::journal::{boot, read_header, read_records};
@@ -37,7 +37,7 @@ pub struct Check<'a> {
     /// Path of the journal.
     pub journal: &'a Path,
     /// Event since the run; if it is not given, a power cut is assumed if the machine was restarted.
-    pub since: Option<Since>,
+    pub since: Option<InterveningEvent>,
     /// Engine that submits requests to the kernel.
     pub engine: EngineKind,
     /// Set to stop the check early.
@@ -53,8 +53,12 @@ impl Check<'_> {
         let mut file = self.open_journal()?;
         let header = read_header(&mut file, self.journal)?;
         let rebooted = header.boot != boot();
-        let since = self.since.unwrap_or(if rebooted { Since::PowerCut } else { Since::Kill });
-        let cut = since == Since::PowerCut;
+        let since = self.since.unwrap_or(if rebooted {
+            InterveningEvent::PowerCut
+        } else {
+            InterveningEvent::Kill
+        });
+        let cut = since == InterveningEvent::PowerCut;
         let mut reading = Reading::new(header, self.journal);
         let end = read_records(&file, self.journal, &header, cut, &mut |position, record| {
             reading.take(position, record)
@@ -72,7 +76,7 @@ impl Check<'_> {
         }
         let volatile_cache = cut && !header.write_through;
         let judge = Judge { history: &history, volatile: volatile_cache };
-        let mut account = Account::new(&history);
+        let mut account = VerdictCounts::new(&history);
         // If the target ends before the end of the written range, the units after its end are lost.
         let held = self.held(&history)?;
         if held < history.header.units() {
@@ -201,7 +205,7 @@ impl Check<'_> {
         let unit = header.unit as usize;
         let pieces = held.div_ceil(FILL_UNITS);
         let slot_of = |piece: u64| (piece % u64::from(depth)) as u32;
-        let mut slots = vec![Piece::default(); depth as usize];
+        let mut slots = vec![UnitRead::default(); depth as usize];
         let (mut asked, mut taken, mut told) = (0, 0, Instant::now());
         while taken < pieces {
             if self.stop.load(Ordering::Relaxed) {
@@ -212,7 +216,7 @@ impl Check<'_> {
                 let units = FILL_UNITS.min(held - first);
                 let offset = header.from + first * unit as u64;
                 let piece =
-                    Piece { offset, length: units as u32 * header.unit, done: 0, failed: false };
+                    UnitRead { offset, length: units as u32 * header.unit, done: 0, failed: false };
                 slots[slot_of(asked) as usize] = piece;
                 engine.push(slot_of(asked), piece.left());
                 asked += 1;
@@ -227,7 +231,7 @@ impl Check<'_> {
                 if whole.failed {
                     for (number, place) in (first..).zip((0..whole.length).step_by(unit)) {
                         let (done, length) = (place, place + unit as u32);
-                        slots[slot as usize] = Piece { done, length, failed: false, ..whole };
+                        slots[slot as usize] = UnitRead { done, length, failed: false, ..whole };
                         engine.push(slot, slots[slot as usize].left());
                         while !slots[slot as usize].is_over() {
                             let waited = engine.submit_and_wait(Some(POLL_NS));
@@ -255,7 +259,7 @@ impl Check<'_> {
     }
 
     /// Takes the available completions.
-    fn reap(&self, engine: &mut impl Engine, slots: &mut [Piece]) -> Result<(), MeasureError> {
+    fn reap(&self, engine: &mut impl Engine, slots: &mut [UnitRead]) -> Result<(), MeasureError> {
         while let Some((slot, result)) = engine.next_completion() {
             let piece = &mut slots[slot as usize];
             if result == -libc::EIO || result == -libc::ENODATA || result == -libc::EILSEQ {
@@ -271,7 +275,7 @@ impl Check<'_> {
     }
 
     /// Returns the bytes that a completion reports as read.
-    fn moved(&self, piece: &Piece, result: i32) -> Result<u32, MeasureError> {
+    fn moved(&self, piece: &UnitRead, result: i32) -> Result<u32, MeasureError> {
         let (path, operation, offset) =
             (self.path.to_owned(), Operation::Read, Bytes(piece.offset));
         match u32::try_from(result) {
@@ -293,7 +297,7 @@ impl Check<'_> {
 
 /// A read of several units.
 #[derive(Clone, Copy, Default)]
-struct Piece {
+struct UnitRead {
     offset: u64,
     length: u32,
     done: u32,
@@ -301,7 +305,7 @@ struct Piece {
     failed: bool,
 }
 
-impl Piece {
+impl UnitRead {
     fn is_over(&self) -> bool {
         self.length > 0 && (self.failed || self.done >= self.length)
     }

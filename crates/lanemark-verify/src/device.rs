@@ -10,7 +10,7 @@ use super::unit::SECTOR;
 
 /// A change that was requested and is not answered yet.
 #[derive(Clone, Debug)]
-pub(super) struct UnderWay {
+pub(super) struct PendingChange {
     pub(super) generation: u64,
     offset: usize,
     data: Vec<u8>,
@@ -33,7 +33,7 @@ pub(super) struct Device {
     pub(super) sectors: Vec<Vec<Version>>,
     /// Number of versions of each sector that are on the media.
     kept: Vec<usize>,
-    pub(super) under_way: Vec<UnderWay>,
+    pub(super) under_way: Vec<PendingChange>,
 }
 
 impl Device {
@@ -48,7 +48,7 @@ impl Device {
     pub(super) fn ask(&mut self, generation: u64, offset: u64, data: Vec<u8>) {
         let offset = offset as usize;
         let left = (0..data.len() / SECTOR).collect();
-        self.under_way.push(UnderWay { generation, offset, data, left });
+        self.under_way.push(PendingChange { generation, offset, data, left });
     }
 
     /// Executes some sectors of some change in flight.

@@ -12,7 +12,7 @@ use lanemark_schema::units::{Bytes, Duration};
 
 use super::error::VerifyError;
 use super::journal::Header;
-use super::record::{Kind, Record};
+use super::record::{Record, RecordKind};
 
 /// The position of an answer that never came.
 const NEVER: u64 = u64::MAX;
@@ -95,7 +95,7 @@ impl<'a> Reading<'a> {
         let damaged =
             || VerifyError::JournalDamaged { path: self.path.to_owned(), record: position };
         let fresh = match record.kind {
-            Kind::Write | Kind::DurableWrite | Kind::Trim => {
+            RecordKind::Write | RecordKind::DurableWrite | RecordKind::Trim => {
                 if !history.header.holds(&record) {
                     return Err(damaged());
                 }
@@ -104,19 +104,19 @@ impl<'a> Reading<'a> {
                     generation: record.generation,
                     offset: record.offset,
                     length: record.length,
-                    trim: record.kind == Kind::Trim,
-                    durable: record.kind == Kind::DurableWrite,
+                    trim: record.kind == RecordKind::Trim,
+                    durable: record.kind == RecordKind::DurableWrite,
                     asked: position,
                     answered: NEVER,
                     answered_ns: 0,
                 });
                 Open::Change(number)
             }
-            Kind::Flush => Open::Flush(position),
-            Kind::Failed => {
+            RecordKind::Flush => Open::Flush(position),
+            RecordKind::Failed => {
                 return self.open.remove(&record.generation).map(drop).ok_or_else(damaged);
             }
-            Kind::Acknowledged => {
+            RecordKind::Acknowledged => {
                 match self.open.remove(&record.generation).ok_or_else(damaged)? {
                     Open::Flush(asked) => history.flushed = history.flushed.max(Some(asked)),
                     Open::Change(number) => {
@@ -126,7 +126,7 @@ impl<'a> Reading<'a> {
                 }
                 return Ok(());
             }
-            Kind::End => {
+            RecordKind::End => {
                 history.ended = true;
                 return Ok(());
             }

@@ -96,13 +96,13 @@ pub(super) struct Journal {
     path: PathBuf,
     run: u64,
     sync: bool,
-    written: Mutex<Written>,
+    written: Mutex<JournalState>,
     /// Number of records on the media.
     synced: Mutex<u64>,
 }
 
 /// The number of records appended, and the state of the file.
-struct Written {
+struct JournalState {
     records: u64,
     bytes: Vec<u8>,
     /// Whether an append failed, so that the next record would begin at a wrong offset.
@@ -126,7 +126,7 @@ impl Journal {
             path: path.to_owned(),
             run: header.run,
             sync: header.sync,
-            written: Mutex::new(Written { records: 0, bytes: Vec::new(), broken: false }),
+            written: Mutex::new(JournalState { records: 0, bytes: Vec::new(), broken: false }),
             synced: Mutex::new(0),
         })
     }
@@ -140,7 +140,7 @@ impl Journal {
         let known = *held(&self.synced);
         let upto = {
             let mut written = held(&self.written);
-            let Written { records: count, bytes, broken } = &mut *written;
+            let JournalState { records: count, bytes, broken } = &mut *written;
             if *broken {
                 let source = io::Error::other("an earlier append failed");
                 return Err(VerifyError::journal(&self.path, "written", source));
@@ -188,7 +188,7 @@ fn held<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 
 /// The end of a journal that was read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct End {
+pub(super) struct JournalEnd {
     /// Bytes after the last record.
     pub(super) tail: u64,
     /// Number of records.
@@ -216,7 +216,7 @@ pub(super) fn read_records(
     header: &Header,
     cut: bool,
     take: &mut dyn FnMut(u64, Record) -> Result<(), VerifyError>,
-) -> Result<End, VerifyError> {
+) -> Result<JournalEnd, VerifyError> {
     let mut from = BufReader::with_capacity(1 << 16, from);
     let (mut number, mut bad, mut tail) = (0, None, 0);
     let mut bytes = [0; RECORD];
@@ -226,7 +226,7 @@ pub(super) fn read_records(
         if length < RECORD {
             tail += length as u64;
             let records = bad.unwrap_or(number);
-            return Ok(End { tail, records });
+            return Ok(JournalEnd { tail, records });
         }
         let decoded = Record::decode(&bytes, header.run, number);
         match (decoded, bad) {

@@ -15,7 +15,7 @@
 //! A trim leaves zeros, as `fallocate` promises for files and devices. Zeros that no trim explains are *corrupt*: a
 //! file that was created for the run contained zeros once, but so does media that lost its content.
 
-use lanemark_schema::result::{DamageKind, Found};
+use lanemark_schema::result::{DamageKind, FoundData};
 use lanemark_schema::units::Bytes;
 
 use super::history::{Change, History};
@@ -29,20 +29,20 @@ pub(super) enum Verdict {
     /// No content is required of the unit, and its content is unknown.
     Unjudged,
     /// The acknowledged change with this number is missing and was never flushed, which is allowed.
-    Unflushed(u32, Found),
+    Unflushed(u32, FoundData),
     /// The unit contains a change whose record the journal lost with its end.
     Unjournalled,
     /// The unit is damaged.
-    Wrong(Wrong),
+    Wrong(UnitDamage),
 }
 
 /// The damage of a unit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Wrong {
+pub(super) struct UnitDamage {
     pub(super) kind: DamageKind,
     /// The number of the newest required change.
     pub(super) expected: Option<u32>,
-    pub(super) found: Found,
+    pub(super) found: FoundData,
 }
 
 /// Judges units by a history.
@@ -75,15 +75,15 @@ impl Judge<'_> {
     pub(super) fn unreadable(&self, number: u32) -> Verdict {
         let unit = Unit { judge: self, number, offset: 0, bytes: &[] };
         match unit.firm().allows_former() {
-            true => unit.unflushed(Found::Error),
-            false => unit.wrong(DamageKind::Unreadable, Found::Error),
+            true => unit.unflushed(FoundData::Error),
+            false => unit.wrong(DamageKind::Unreadable, FoundData::Error),
         }
     }
 
     /// Judges the unit with this number, which lies beyond the end of the target: it is lost unless zeros are allowed.
     pub(super) fn gone(&self, number: u32, zeros: &[u8]) -> Verdict {
         match self.judge(number, zeros) {
-            Verdict::Wrong(wrong) => Verdict::Wrong(Wrong { kind: DamageKind::Lost, ..wrong }),
+            Verdict::Wrong(wrong) => Verdict::Wrong(UnitDamage { kind: DamageKind::Lost, ..wrong }),
             allowed => allowed,
         }
     }
@@ -97,7 +97,7 @@ impl Judge<'_> {
             Some(stamp) if stamp.run != header.run => unit.foreign(stamp),
             Some(stamp) if stamp.offset != offset => {
                 let (offset_bytes, generation) = (Bytes(stamp.offset), stamp.generation);
-                unit.wrong(DamageKind::Misplaced, Found::Elsewhere { offset_bytes, generation })
+                unit.wrong(DamageKind::Misplaced, FoundData::Elsewhere { offset_bytes, generation })
             }
             Some(stamp) => unit.stamped(stamp),
             None if bytes.iter().all(|&byte| byte == 0) => unit.zeros(),
@@ -146,13 +146,13 @@ impl<'a> Unit<'a> {
         Bar { newest: earlier.find(|(_, change)| change.is_acknowledged()) }
     }
 
-    fn wrong(&self, kind: DamageKind, found: Found) -> Verdict {
+    fn wrong(&self, kind: DamageKind, found: FoundData) -> Verdict {
         let expected = self.firm().newest.map(|(number, _)| number);
-        Verdict::Wrong(Wrong { kind, expected, found })
+        Verdict::Wrong(UnitDamage { kind, expected, found })
     }
 
     /// Returns the verdict for a change that is missing without a flush; `firm` has allowed it.
-    fn unflushed(&self, found: Found) -> Verdict {
+    fn unflushed(&self, found: FoundData) -> Verdict {
         match self.acknowledged().newest {
             Some((number, _)) => Verdict::Unflushed(number, found),
             None => Verdict::Unjudged,
@@ -161,7 +161,7 @@ impl<'a> Unit<'a> {
 
     /// Judges a whole unit of this run and offset.
     fn stamped(&self, stamp: Stamp) -> Verdict {
-        let found = Found::Generation(stamp.generation);
+        let found = FoundData::Generation(stamp.generation);
         let same = |change: &Change| change.generation == stamp.generation && !change.trim;
         let Some((number, change)) = self.changes().find(|(_, change)| same(change)) else {
             let later = stamp.generation > self.history().generation_last;
@@ -192,18 +192,18 @@ impl<'a> Unit<'a> {
         } else if acknowledged.allows_former() {
             Verdict::Unjudged
         } else if firm.allows_former() || by(&firm).is_some() {
-            self.unflushed(Found::Zeros)
+            self.unflushed(FoundData::Zeros)
         } else if previous.allows_former() || by(&previous).is_some() {
-            self.wrong(DamageKind::Lost, Found::Zeros)
+            self.wrong(DamageKind::Lost, FoundData::Zeros)
         } else if trims.next().is_some() {
-            self.wrong(DamageKind::Stale, Found::Zeros)
+            self.wrong(DamageKind::Stale, FoundData::Zeros)
         } else {
-            self.wrong(DamageKind::Corrupt, Found::Zeros)
+            self.wrong(DamageKind::Corrupt, FoundData::Zeros)
         }
     }
 
     fn foreign(&self, stamp: Stamp) -> Verdict {
-        let found = Found::Foreign { run: stamp.run };
+        let found = FoundData::Foreign { run: stamp.run };
         if self.firm().allows_former() {
             self.unflushed(found)
         } else {
@@ -241,14 +241,14 @@ impl<'a> Unit<'a> {
         } else if acknowledged.allows_former() && !changed {
             Verdict::Unjudged
         } else if all(1) || (firm.allows_former() && !changed) {
-            self.unflushed(Found::Sectors)
+            self.unflushed(FoundData::Sectors)
         } else if all(2) {
             let kind = if newest_there { DamageKind::Torn } else { DamageKind::Stale };
-            self.wrong(kind, Found::Sectors)
+            self.wrong(kind, FoundData::Sectors)
         } else {
-            let found = claimed.map_or(Found::Unknown, |stamp| {
+            let found = claimed.map_or(FoundData::Unknown, |stamp| {
                 let generation = stamp.generation;
-                Found::Changed { generation }
+                FoundData::Changed { generation }
             });
             self.wrong(DamageKind::Corrupt, found)
         }

@@ -11,7 +11,7 @@ use lanemark_schema::workload::{Access, Operation};
 
 use super::error::VerifyError;
 use super::journal::Journal;
-use super::record::{Kind, Record};
+use super::record::{Record, RecordKind};
 use super::unit::stamp_write;
 use lanemark_measure::MeasureError;
 use lanemark_measure::parts::POLL_NS;
@@ -134,9 +134,9 @@ impl<'a, E: Engine> Load<'a, E> {
     fn prepare(&mut self, slot: u32, access: Access) {
         let kind = match access.operation {
             Operation::Read => None,
-            Operation::Write => Some(Kind::Write),
-            Operation::Flush => Some(Kind::Flush),
-            Operation::Trim => Some(Kind::Trim),
+            Operation::Write => Some(RecordKind::Write),
+            Operation::Flush => Some(RecordKind::Flush),
+            Operation::Trim => Some(RecordKind::Trim),
         };
         let generation = kind.map_or(0, |_| self.shared.generation.fetch_add(1, Ordering::Relaxed));
         if access.operation == Operation::Write {
@@ -152,7 +152,7 @@ impl<'a, E: Engine> Load<'a, E> {
     }
 
     /// Adds a record about the request of a slot.
-    fn note(&mut self, kind: Kind, slot: u32) {
+    fn note(&mut self, kind: RecordKind, slot: u32) {
         let Slot { access, generation, .. } = self.slots[slot as usize];
         self.records.push(Record {
             kind,
@@ -181,10 +181,10 @@ impl<'a, E: Engine> Load<'a, E> {
                 Ok(false) => self.push(slot),
                 Ok(true) => {
                     self.count(slot);
-                    self.answered(Kind::Acknowledged, slot);
+                    self.answered(RecordKind::Acknowledged, slot);
                 }
                 Err(error) => {
-                    self.answered(Kind::Failed, slot);
+                    self.answered(RecordKind::Failed, slot);
                     failed.get_or_insert(error);
                 }
             }
@@ -192,7 +192,7 @@ impl<'a, E: Engine> Load<'a, E> {
         failed.map_or(Ok(()), Err)
     }
 
-    fn answered(&mut self, kind: Kind, slot: u32) {
+    fn answered(&mut self, kind: RecordKind, slot: u32) {
         if self.slots[slot as usize].access.operation != Operation::Read {
             self.note(kind, slot);
         }

@@ -9,7 +9,7 @@ pub(super) const RECORD: usize = 48;
 
 /// The kind of a journal record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum RecordKind {
     /// A write is about to be requested.
     Write,
     /// A write that must be on the media when it is acknowledged.
@@ -29,7 +29,7 @@ pub(super) enum Kind {
 /// A journal record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Record {
-    pub(super) kind: Kind,
+    pub(super) kind: RecordKind,
     pub(super) generation: u64,
     pub(super) offset: u64,
     pub(super) length: u32,
@@ -39,14 +39,14 @@ pub(super) struct Record {
     pub(super) at_ns: u64,
 }
 
-const KINDS: [Kind; 7] = [
-    Kind::Write,
-    Kind::DurableWrite,
-    Kind::Trim,
-    Kind::Flush,
-    Kind::Acknowledged,
-    Kind::Failed,
-    Kind::End,
+const KINDS: [RecordKind; 7] = [
+    RecordKind::Write,
+    RecordKind::DurableWrite,
+    RecordKind::Trim,
+    RecordKind::Flush,
+    RecordKind::Acknowledged,
+    RecordKind::Failed,
+    RecordKind::End,
 ];
 
 impl Record {

@@ -8,7 +8,7 @@ use std::sync::mpsc;
 use std::thread;
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
-use lanemark_schema::result::{VerifyDoubt, WrittenToVerify};
+use lanemark_schema::result::{VerificationWrites, VerifyDoubt};
 use lanemark_schema::rng::StreamKey;
 use lanemark_schema::units::{Bytes, Duration};
 use lanemark_schema::workload::{Access, Accesses, Operation, Test, Workload};
@@ -16,7 +16,7 @@ use lanemark_schema::workload::{Access, Accesses, Operation, Test, Workload};
 use super::error::VerifyError;
 use super::journal::{Header, Journal, boot};
 use super::load::{Counts, Load, Shared};
-use super::record::{Kind, Record};
+use super::record::{Record, RecordKind};
 use super::unit::UNIT_MAX;
 use lanemark_measure::MeasureError;
 use lanemark_measure::parts::Arena;
@@ -77,7 +77,10 @@ impl Verification<'_> {
     ///
     /// # Errors
     /// Returns the errors that [`VerifyError`] lists.
-    pub fn run(&self, on: &mut dyn FnMut(VerifyProgress)) -> Result<WrittenToVerify, VerifyError> {
+    pub fn run(
+        &self,
+        on: &mut dyn FnMut(VerifyProgress),
+    ) -> Result<VerificationWrites, VerifyError> {
         let (workload, left_out) = self.changing()?;
         if self.path.is_dir() {
             let (path, kind) = (self.path.to_owned(), "folder");
@@ -114,11 +117,18 @@ impl Verification<'_> {
         self.flush(&target, &shared)?;
         let at_ns = shared.begun.elapsed().as_nanos() as u64;
         let (generation, offset, length, thread) = (0, 0, 0, 0);
-        journal.append(&[Record { kind: Kind::End, generation, offset, length, thread, at_ns }])?;
+        journal.append(&[Record {
+            kind: RecordKind::End,
+            generation,
+            offset,
+            length,
+            thread,
+            at_ns,
+        }])?;
         journal.finish()?;
         let count = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
         let counts = &shared.counts;
-        let written = WrittenToVerify {
+        let written = VerificationWrites {
             path: self.path.display().to_string(),
             journal: self.journal.display().to_string(),
             workload: workload.id.clone(),

@@ -3,7 +3,7 @@
 use lanemark_schema::result::Calibration;
 use lanemark_schema::units::{Bytes, Ratio};
 use lanemark_schema::workload::{CheckedTest, Pattern, Test};
-use lanemark_study::system::{NamedAt, SystemName};
+use lanemark_study::system::{NameLocations, SystemName};
 use lanemark_study::{Library, Location, System};
 
 const NVME: &str = "samsung-950-pro-512gb@workstation-z170:pcie-slot";
@@ -141,7 +141,13 @@ impl Case {
             (Calibration { parameter, value, figure: None, reason: None }, at.clone())
         };
         let settings: Vec<(Calibration, Location)> = self.settings.iter().map(setting).collect();
-        System::assemble(&Library::built_in(), &parts, &NamedAt::all(&at), self.system, &settings)
-            .expect("a system of the library")
+        System::assemble(
+            &Library::built_in(),
+            &parts,
+            &NameLocations::all(&at),
+            self.system,
+            &settings,
+        )
+        .expect("a system of the library")
     }
 }

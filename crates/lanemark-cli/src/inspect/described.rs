@@ -6,7 +6,7 @@ use lanemark_formats::drives::{self, DescribedDrive};
 use lanemark_lab::input;
 use lanemark_schema::text::shown;
 use lanemark_study::Library;
-use lanemark_study::model_names::{Matches, drives_of};
+use lanemark_study::model_names::{ModelMatches, drives_of};
 use serde::Serialize;
 
 use crate::args::InspectArgs;
@@ -18,7 +18,7 @@ const HEAD_MAX: u64 = 64 << 10;
 
 /// A drive with the library's drives of its model.
 #[derive(Serialize)]
-struct Found<'d> {
+struct MatchedDrive<'d> {
     #[serde(flatten)]
     drive: &'d DescribedDrive,
     /// Drives of the same line and capacity.
@@ -59,7 +59,7 @@ pub(super) fn show(
         ));
     }
     let library = library::open(&args.library)?;
-    let found: Vec<Found<'_>> = listed.iter().map(|drive| found(&library, drive)).collect();
+    let found: Vec<MatchedDrive<'_>> = listed.iter().map(|drive| found(&library, drive)).collect();
     match args.json {
         true => output::print_json(&found)?,
         false => output::print(&found.iter().map(block).collect::<Vec<_>>().join("\n"))?,
@@ -67,14 +67,14 @@ pub(super) fn show(
     Ok(Some(Outcome::Done))
 }
 
-fn found<'d>(library: &Library, drive: &'d DescribedDrive) -> Found<'d> {
+fn found<'d>(library: &Library, drive: &'d DescribedDrive) -> MatchedDrive<'d> {
     let model = drive.model.as_deref().unwrap_or_default();
-    let Matches { same, other_capacity } = drives_of(library, model, drive.size_bytes);
-    Found { drive, library: same, library_other_capacity: other_capacity }
+    let ModelMatches { same, other_capacity } = drives_of(library, model, drive.size_bytes);
+    MatchedDrive { drive, library: same, library_other_capacity: other_capacity }
 }
 
 /// Returns the lines of a drive.
-fn block(found: &Found<'_>) -> String {
+fn block(found: &MatchedDrive<'_>) -> String {
     let drive = found.drive;
     let name = drive.name.as_deref().unwrap_or("drive");
     let kind = drive.rotational.map(|rotational| if rotational { "HDD" } else { "SSD" });

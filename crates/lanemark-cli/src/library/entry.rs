@@ -8,7 +8,7 @@ use lanemark_schema::result::{Calibration, TopologyNode};
 use lanemark_sim::spec::ProtocolKind;
 use lanemark_study::document::Context;
 use lanemark_study::drive::Plug;
-use lanemark_study::library::Kind;
+use lanemark_study::library::LibraryKind;
 use lanemark_study::platform::Platform;
 use lanemark_study::{Ledger, Library, Location, Overrides, Record, path};
 use serde::Serialize;
@@ -61,7 +61,7 @@ impl PlatformEntry {
         for (setting, location) in settings {
             overrides.set(&setting.parameter, &setting.value, location.clone());
         }
-        let file = library.open(Kind::Platform, name)?;
+        let file = library.open(LibraryKind::Platform, name)?;
         let platform = Platform::read(&file, Context { ledger: &ledger, overrides: &overrides })?;
         overrides.check_used(&ledger)?;
         Ok(Self::of(&platform, ledger.records()))

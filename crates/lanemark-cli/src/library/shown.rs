@@ -3,8 +3,8 @@
 use lanemark_report::{DriveValue, EntryTest, drive_text, platform_text, workload_text};
 use lanemark_schema::units::Duration;
 use lanemark_schema::workload::Test;
-use lanemark_study::library::{Kind, open_file};
-use lanemark_study::rated::{self, Explained};
+use lanemark_study::library::{LibraryKind, open_file};
+use lanemark_study::rated::{self, ExplainedDrive};
 use lanemark_study::{Library, Location, Origin, Record, StudyError, catalogue, workload};
 use serde::Serialize;
 
@@ -55,19 +55,23 @@ struct Value {
 pub(super) fn show(
     library: &Library,
     name: &str,
-    kinds: &[(&'static str, Kind)],
+    kinds: &[(&'static str, LibraryKind)],
     json: bool,
 ) -> Result<(), Failure> {
     match kind_of(library, name, kinds)? {
-        Kind::Drive => show_drive(library, name, json),
-        Kind::Platform => show_platform(library, name, json),
-        Kind::Host => show_host(library, name, json),
+        LibraryKind::Drive => show_drive(library, name, json),
+        LibraryKind::Platform => show_platform(library, name, json),
+        LibraryKind::Host => show_host(library, name, json),
         _ => show_workload(library, name, json),
     }
 }
 
 /// Returns the first of `kinds` that has an entry `name`; for a file, the type follows from its tables.
-fn kind_of(library: &Library, name: &str, kinds: &[(&str, Kind)]) -> Result<Kind, Failure> {
+fn kind_of(
+    library: &Library,
+    name: &str,
+    kinds: &[(&str, LibraryKind)],
+) -> Result<LibraryKind, Failure> {
     if name.ends_with(".toml") {
         let file = open_file(name.as_ref())?;
         let tables = ["drive", "platform", "host", "workload"];
@@ -79,7 +83,7 @@ fn kind_of(library: &Library, name: &str, kinds: &[(&str, Kind)]) -> Result<Kind
     }
     // A platform name may name another host after a comma.
     let own = name.split(',').next().unwrap_or(name);
-    let has = |kind: Kind| library.names(kind).iter().any(|known| known == own);
+    let has = |kind: LibraryKind| library.names(kind).iter().any(|known| known == own);
     if let Some((_, kind)) = kinds.iter().find(|(_, kind)| has(*kind)) {
         return Ok(*kind);
     }
@@ -111,7 +115,7 @@ fn print<T: Serialize>(
 }
 
 fn show_drive(library: &Library, id: &str, json: bool) -> Result<(), Failure> {
-    let Explained { name, values, .. } = rated::explain(library, id)?;
+    let ExplainedDrive { name, values, .. } = rated::explain(library, id)?;
     let entry = catalogue::drive(library, id)?;
     if json {
         return print("drive", id, Drive { name, listed: ListedDrive::of(&entry) }, &values);
@@ -142,7 +146,7 @@ fn show_platform(library: &Library, id: &str, json: bool) -> Result<(), Failure>
 }
 
 fn show_host(library: &Library, id: &str, json: bool) -> Result<(), Failure> {
-    let file = library.open(Kind::Host, id)?;
+    let file = library.open(LibraryKind::Host, id)?;
     let (name, values) = lanemark_study::host::values(&file)?;
     if json {
         return print("host", id, Host { name }, &values);

@@ -3,7 +3,7 @@
 use lanemark_lab::{Lab, LabError};
 use lanemark_schema::result::{Metric, Provenance, RunResult, StudyOutcome};
 use lanemark_schema::units::Duration;
-use lanemark_schema::workload::{Asks, Test, Transactions, Workload};
+use lanemark_schema::workload::{LoadKind, Test, Transactions, Workload};
 use lanemark_study::Study;
 
 use crate::failure::Failure;
@@ -12,16 +12,16 @@ use crate::failure::Failure;
 const SHORT: Duration = Duration::from_microseconds(200_000);
 
 /// One system of the study.
-pub(super) struct Side {
+pub(super) struct StudySide {
     pub(super) name: String,
     /// The system and its settings, as arguments of `lanemark serve`.
     pub(super) arguments: Vec<String>,
 }
 
 /// The parts of the study that a real database repeats.
-pub(super) struct Asked {
+pub(super) struct StudyParts {
     /// The reference system and the system that is compared with it.
-    pub(super) sides: [Side; 2],
+    pub(super) sides: [StudySide; 2],
     pub(super) users: u32,
     /// Time outside the database between two transactions of a user.
     pub(super) elsewhere: Duration,
@@ -33,7 +33,7 @@ pub(super) struct Asked {
     pub(super) cores: u32,
 }
 
-impl Asked {
+impl StudyParts {
     /// Reads a study from `file`.
     pub(super) fn of(study: &Study, file: &str, own: &Provenance) -> Result<Self, Failure> {
         let fail = |why: &str| Failure::input(format!("{file}: {why}"));
@@ -54,7 +54,7 @@ impl Asked {
                     format!("{}={}", setting.parameter, setting.value),
                 ]);
             }
-            Ok::<_, Failure>((Side { name: name.to_owned(), arguments }, at))
+            Ok::<_, Failure>((StudySide { name: name.to_owned(), arguments }, at))
         };
         let ((first, at), (second, _)) = (side(&base)?, side(&other)?);
         let (_, system, workload) =
@@ -122,7 +122,7 @@ impl Asked {
 /// Returns the first test of simulated transactions.
 fn asked(workload: &Workload) -> Option<(&Test, &Transactions)> {
     workload.tests.iter().find_map(|test| match &test.asks {
-        Asks::Transactions(transactions) => Some((test, &**transactions)),
+        LoadKind::Transactions(transactions) => Some((test, &**transactions)),
         _ => None,
     })
 }

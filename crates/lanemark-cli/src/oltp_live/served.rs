@@ -54,7 +54,7 @@ pub(super) enum Contents<'p> {
 }
 
 /// The parameters of a disk.
-pub(super) struct Wanted<'p> {
+pub(super) struct DiskParameters<'p> {
     /// The mount namespace of the server.
     pub(super) outside: &'p File,
     /// The folder for the server's files.
@@ -84,8 +84,11 @@ pub(super) struct Served {
 
 impl Served {
     /// Starts a server; returns `None` if the command was stopped.
-    pub(super) fn start(wanted: &Wanted<'_>, stop: &AtomicBool) -> Result<Option<Self>, Failure> {
-        let &Wanted { folder, name, .. } = wanted;
+    pub(super) fn start(
+        wanted: &DiskParameters<'_>,
+        stop: &AtomicBool,
+    ) -> Result<Option<Self>, Failure> {
+        let &DiskParameters { folder, name, .. } = wanted;
         let at = |end: &str| folder.join(format!("{name}.{end}"));
         let (said, errors, result) = (at("out"), at("err"), at("json"));
         let fail = |error: std::io::Error| Failure::run(format!("lanemark serve: {error}"));

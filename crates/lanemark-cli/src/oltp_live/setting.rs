@@ -18,8 +18,8 @@ use std::time::Duration;
 
 use lanemark_schema::result::StudyOutcome;
 
-use super::asked::Asked;
-use super::turn::{Bench, Cost, Loaded, Took, Turn, processor_us};
+use super::asked::StudyParts;
+use super::turn::{Bench, Cost, LoadedContents, Turn, TurnOutcome, processor_us};
 use crate::failure::Failure;
 use crate::progress::Progress;
 
@@ -36,11 +36,11 @@ const PROBE: (Duration, Duration) = (Duration::from_secs(8), Duration::from_secs
 
 /// The values of all turns.
 #[derive(Clone, Copy)]
-pub(super) struct Set {
+pub(super) struct TurnValues {
     pub(super) scale: f64,
     /// Time elsewhere, in wall-clock time.
     pub(super) pause: Duration,
-    pub(super) loaded: Loaded,
+    pub(super) loaded: LoadedContents,
     /// Processor time of a transaction for the time scale, in microseconds.
     pub(super) processor_us: f64,
 }
@@ -50,7 +50,7 @@ pub(super) struct Setting<'s> {
     /// The requested time scale.
     pub(super) time_scale: Option<f64>,
     pub(super) is_short: bool,
-    pub(super) asked: &'s Asked,
+    pub(super) asked: &'s StudyParts,
     /// Ramp and duration of a turn.
     pub(super) times: (Duration, Duration),
     pub(super) bench: &'s Bench,
@@ -61,9 +61,9 @@ impl Setting<'_> {
     /// Sets all values; returns `None` if the command was stopped.
     pub(super) fn set(
         &self,
-        loaded: Loaded,
+        loaded: LoadedContents,
         progress: &mut Progress,
-    ) -> Result<Option<Set>, Failure> {
+    ) -> Result<Option<TurnValues>, Failure> {
         let Some((loaded, time)) = self.buffer(loaded, progress)? else { return Ok(None) };
         let mut set = self.first(loaded, time)?;
         let mut cost = Cost { database_us: time, disk_us: 0.0, busy: 0.0 };
@@ -111,9 +111,9 @@ impl Setting<'_> {
     /// Finds the buffer; also returns the processor time of a transaction without latency.
     fn buffer(
         &self,
-        mut loaded: Loaded,
+        mut loaded: LoadedContents,
         progress: &mut Progress,
-    ) -> Result<Option<(Loaded, f64)>, Failure> {
+    ) -> Result<Option<(LoadedContents, f64)>, Failure> {
         let wanted = self.reads().filter(|_| !self.is_short);
         // The nearest size with too many reads, and the nearest with too few.
         let (mut small, mut large) = (None, (loaded.data_mib as f64, 0.0));
@@ -149,7 +149,7 @@ impl Setting<'_> {
     }
 
     /// Returns the values before any trial, from the study and a transaction's processor time.
-    fn first(&self, loaded: Loaded, processor_us: f64) -> Result<Set, Failure> {
+    fn first(&self, loaded: LoadedContents, processor_us: f64) -> Result<TurnValues, Failure> {
         let scale = match (self.time_scale, self.asked.published(self.simulated)) {
             (Some(given), _) => given,
             (None, Some((rate, busy))) => {
@@ -161,23 +161,23 @@ impl Setting<'_> {
             }
         };
         let pause = Duration::from_secs_f64(self.asked.elsewhere.as_seconds() * scale);
-        Ok(Set { scale, pause, loaded, processor_us })
+        Ok(TurnValues { scale, pause, loaded, processor_us })
     }
 
     /// Runs a turn of the first system that is not counted.
     fn trial(
         &self,
         number: u32,
-        set: &Set,
+        set: &TurnValues,
         progress: &mut Progress,
-    ) -> Result<Option<Took>, Failure> {
+    ) -> Result<Option<TurnOutcome>, Failure> {
         let times = (self.times.0, self.times.1 / 2);
         let turn = self.of_first(format!("trial {number}"), Some(set.scale), set.pause, times);
         self.bench.turn(&turn, set.loaded, progress)
     }
 
     /// Sets the time scale from the cost of a trial, and the time elsewhere from the remaining time.
-    fn adjust(&self, set: &mut Set, took: &Took, cost: Cost) {
+    fn adjust(&self, set: &mut TurnValues, took: &TurnOutcome, cost: Cost) {
         let tried = *set;
         let Some((published, busy)) = self.asked.published(self.simulated) else { return };
         if self.time_scale.is_none() {
@@ -233,7 +233,7 @@ fn rounded(scale: f64) -> f64 {
     (scale * 100.0).round() / 100.0
 }
 
-fn time_of(took: &Took) -> Result<f64, Failure> {
+fn time_of(took: &TurnOutcome) -> Result<f64, Failure> {
     let time = processor_us(&took.sample).filter(|&time| time > 0.0);
     time.ok_or_else(unknown)
 }

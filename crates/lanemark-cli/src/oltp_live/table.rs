@@ -19,7 +19,7 @@ const METRICS: [(Metric, &str); 5] = [
 ];
 
 /// The turns of one system.
-pub(super) struct Measured {
+pub(super) struct SystemTurns {
     pub(super) name: String,
     pub(super) label: String,
     pub(super) samples: Vec<Sample>,
@@ -29,7 +29,7 @@ pub(super) struct Measured {
     pub(super) holds: Vec<bool>,
 }
 
-impl Measured {
+impl SystemTurns {
     fn is_valid(&self) -> bool {
         self.holds.iter().all(|&holds| holds)
     }
@@ -61,14 +61,14 @@ fn value(sample: &Sample, metric: Metric, scale: f64) -> Option<f64> {
 }
 
 /// The inputs of the table.
-pub(super) struct Beside<'b> {
+pub(super) struct TableInputs<'b> {
     pub(super) outcome: &'b StudyOutcome,
-    pub(super) sides: [&'b Measured; 2],
+    pub(super) sides: [&'b SystemTurns; 2],
     pub(super) scale: f64,
     pub(super) nodes: u32,
 }
 
-impl Beside<'_> {
+impl TableInputs<'_> {
     fn published(&self, system: &str, metric: Metric) -> Option<&FigureCheck> {
         let own =
             |check: &&FigureCheck| check.figure.system == system && check.figure.metric == metric;
@@ -217,7 +217,7 @@ mod tests {
 
     #[test]
     fn one_late_turn_makes_a_system_invalid() {
-        let measured = |holds: &[bool]| Measured {
+        let measured = |holds: &[bool]| SystemTurns {
             name: "a".to_owned(),
             label: "A".to_owned(),
             samples: Vec::new(),

@@ -15,7 +15,7 @@ use lanemark_oltp::{OltpError, Profile, Value, outcome};
 use lanemark_schema::result::{DatabaseTarget, DeviceUse, LiveUse, RunResult, Sample};
 use lanemark_schema::units::Bytes;
 
-use super::served::{Contents, Served, Wanted};
+use super::served::{Contents, DiskParameters, Served};
 use crate::failure::Failure;
 use crate::managed::not_started;
 use crate::progress::Progress;
@@ -46,7 +46,7 @@ pub(super) struct Bench {
 
 /// The loaded contents.
 #[derive(Clone, Copy)]
-pub(super) struct Loaded {
+pub(super) struct LoadedContents {
     /// Length of the disk, in bytes.
     size: u64,
     /// The buffer of a server, in MiB.
@@ -70,7 +70,7 @@ pub(super) struct Turn<'t> {
 }
 
 /// The outcome of a turn.
-pub(super) struct Took {
+pub(super) struct TurnOutcome {
     pub(super) sample: Sample,
     /// The disk server's result; `None` without a model.
     pub(super) served: Option<RunResult>,
@@ -98,7 +98,8 @@ impl Bench {
         let system = [system, &self.library].concat();
         let (folder, flushes) = (self.folder.as_path(), self.flushes);
         let outside = &self.outside;
-        let wanted = Wanted { outside, folder, name, system, contents, size, scale, flushes };
+        let wanted =
+            DiskParameters { outside, folder, name, system, contents, size, scale, flushes };
         Served::start(&wanted, &self.stop)
     }
 
@@ -120,7 +121,7 @@ impl Bench {
         system: &[String],
         buffer_share: f64,
         progress: &mut Progress,
-    ) -> Result<Option<Loaded>, Failure> {
+    ) -> Result<Option<LoadedContents>, Failure> {
         let made =
             |error: std::io::Error| Failure::run(format!("{}: {error}", self.disk().display()));
         fs::create_dir(self.disk()).map_err(made)?;
@@ -165,16 +166,16 @@ impl Bench {
         served.end()?;
         let buffer = in_use as f64 * buffer_share / f64::from(1 << 20);
         let buffer_mib = (buffer.round() as u64).max(1);
-        Ok(Some(Loaded { size, buffer_mib, data_mib: (data >> 20).max(buffer_mib) }))
+        Ok(Some(LoadedContents { size, buffer_mib, data_mib: (data >> 20).max(buffer_mib) }))
     }
 
     /// Runs users on a disk with the loaded contents, which no turn changes; returns `None` if the command was stopped.
     pub(super) fn turn(
         &self,
         turn: &Turn<'_>,
-        loaded: Loaded,
+        loaded: LoadedContents,
         progress: &mut Progress,
-    ) -> Result<Option<Took>, Failure> {
+    ) -> Result<Option<TurnOutcome>, Failure> {
         progress.show(&turn.name);
         let file = turn.name.replace(|letter: char| !letter.is_ascii_alphanumeric(), "-");
         let image = self.image();
@@ -213,7 +214,7 @@ impl Bench {
             ran => ran?,
         };
         let served = served.end()?;
-        Ok(Some(Took { sample, served, target, data, options }))
+        Ok(Some(TurnOutcome { sample, served, target, data, options }))
     }
 }
 
@@ -239,7 +240,7 @@ pub(super) struct Cost {
 
 impl Cost {
     /// Returns the cost of a turn; `None` if it is not known.
-    pub(super) fn of(took: &Took, cores: f64) -> Option<Self> {
+    pub(super) fn of(took: &TurnOutcome, cores: f64) -> Option<Self> {
         let live = || took.served.as_ref()?.tests.first()?.samples.first()?.live.as_ref();
         Self::of_sample(&took.sample, live(), cores)
     }

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use lanemark_study::library::{Kind, open_file};
-use lanemark_study::system::{NamedAt, SystemName};
+use lanemark_study::library::{LibraryKind, open_file};
+use lanemark_study::system::{NameLocations, SystemName};
 use lanemark_study::{Library, Location, Study, System, workload};
 
 use super::house::files_below;
@@ -47,8 +47,8 @@ fn every_figure_of_every_study_is_in_the_references_as_printed() {
 #[test]
 fn every_library_file_can_be_used() {
     let library = Library::in_folder(&project().join("library")).unwrap();
-    let named_at = NamedAt::all(&Location::file("any"));
-    let platforms = library.names(Kind::Platform);
+    let named_at = NameLocations::all(&Location::file("any"));
+    let platforms = library.names(LibraryKind::Platform);
     let places: Vec<(&String, String)> = platforms
         .iter()
         .flat_map(|name| ports(&library, name).into_iter().map(move |port| (name, port)))
@@ -58,7 +58,7 @@ fn every_library_file_can_be_used() {
         let parts = SystemName { drive, platform, port, beside: Vec::new(), volume: None };
         System::assemble(&library, &parts, &named_at, "any", &[]).is_ok()
     };
-    for drive in library.names(Kind::Drive) {
+    for drive in library.names(LibraryKind::Drive) {
         let found = places.iter().any(|place| fits(&drive, place));
         assert!(found, "{drive} fits no port of any platform");
     }
@@ -67,11 +67,11 @@ fn every_library_file_can_be_used() {
         let found = generic.iter().any(|drive| fits(drive, place));
         assert!(found, "nothing fits port {} of {}", place.1, place.0);
     }
-    for host in library.names(Kind::Host) {
+    for host in library.names(LibraryKind::Host) {
         let platform = format!("{},{host}", platforms[0]);
-        library.open(Kind::Platform, &platform).unwrap();
+        library.open(LibraryKind::Platform, &platform).unwrap();
     }
-    for name in library.names(Kind::Workload) {
+    for name in library.names(LibraryKind::Workload) {
         assert!(!workload::open(&library, &name).unwrap().tests.is_empty());
     }
     for study in files_below(&project().join("studies"), "toml") {
@@ -80,7 +80,7 @@ fn every_library_file_can_be_used() {
 }
 
 fn ports(library: &Library, platform: &str) -> Vec<String> {
-    let document = library.open(Kind::Platform, platform).unwrap();
+    let document = library.open(LibraryKind::Platform, platform).unwrap();
     let ports = document.root("platform", None).tables("port").unwrap();
     ports.iter().map(|port| port.text("name").unwrap()).collect()
 }

@@ -7,7 +7,7 @@ use lanemark_schema::workload::bound::SIZES;
 use super::direction::Direction;
 use super::job::{Findings, Job};
 use super::number;
-use crate::error::Kept;
+use crate::error::SupportLevel;
 
 /// fio's default block size.
 const BLOCK: u64 = 4096;
@@ -57,11 +57,11 @@ impl Blocks {
         };
         if differ {
             let reason = "reads, writes and trims each use all sizes, in proportion";
-            job.note(option, found, Kept::Nearly, reason);
+            job.note(option, found, SupportLevel::Nearly, reason);
         }
         if sizes.len() > SIZES.max {
             let reason = "64 sizes, evenly spaced in the range";
-            job.note(option, found, Kept::Nearly, reason);
+            job.note(option, found, SupportLevel::Nearly, reason);
             let count = sizes.len();
             sizes = (0..SIZES.max).map(|at| sizes[at * (count - 1) / (SIZES.max - 1)]).collect();
         }
@@ -87,7 +87,7 @@ fn alignment(job: &Job, direction: Direction, found: &mut Findings) -> Option<u6
         job.note(
             "ba",
             found,
-            Kept::Nearly,
+            SupportLevel::Nearly,
             "all requests use the alignment of the first direction",
         );
     }

@@ -5,7 +5,7 @@
 //! the name, as fio accepts it. A command line without `--name`, which fio refuses, is one job.
 
 use super::option;
-use crate::error::{FormatError, FormatErrors, Kept, Note, shown};
+use crate::error::{FormatError, FormatErrors, Note, SupportLevel, shown};
 
 /// Maximum number of words.
 const WORDS_MAX: usize = 10_000;
@@ -104,7 +104,7 @@ pub fn command(words: &[String], file: &str) -> Result<Command, FormatErrors> {
                 file: file.to_owned(),
                 line: line as u64 + 1,
                 option: name.to_owned(),
-                kept: Kept::Needless,
+                kept: SupportLevel::Needless,
                 reason: "it changes no request".to_owned(),
             });
             continue;

@@ -7,8 +7,8 @@ use lanemark_schema::units::Duration;
 
 use super::lines::{Line, Section};
 use super::number::{self, Size, Unit};
-use super::option::{self, Fate};
-use crate::error::{FormatError, Kept, Note, shown};
+use super::option::{self, OptionTreatment};
+use crate::error::{FormatError, Note, SupportLevel, shown};
 
 /// The errors in a file, and the notes about approximated values.
 #[derive(Debug, Default)]
@@ -37,7 +37,7 @@ impl Findings {
         }
     }
 
-    pub(crate) fn note(&mut self, line: &Line, kept: Kept, reason: impl Into<String>) {
+    pub(crate) fn note(&mut self, line: &Line, kept: SupportLevel, reason: impl Into<String>) {
         let note = Note {
             file: line.file.to_string(),
             line: line.line,
@@ -100,13 +100,13 @@ fn known(section: &Section, found: &mut Findings) -> BTreeMap<&'static str, Line
         };
         let off = line.value.as_deref().is_some_and(|value| value == "0" || value == "none");
         match known.fate {
-            Fate::Read => {}
-            Fate::Needless(reason) => found.note(line, Kept::Needless, reason),
-            Fate::Nearly(_) | Fate::Refused(_) if off => {
-                found.note(line, Kept::Needless, "switched off, as in Lanemark");
+            OptionTreatment::Read => {}
+            OptionTreatment::Needless(reason) => found.note(line, SupportLevel::Needless, reason),
+            OptionTreatment::Nearly(_) | OptionTreatment::Refused(_) if off => {
+                found.note(line, SupportLevel::Needless, "switched off, as in Lanemark");
             }
-            Fate::Nearly(reason) => found.note(line, Kept::Nearly, reason),
-            Fate::Refused(hint) => {
+            OptionTreatment::Nearly(reason) => found.note(line, SupportLevel::Nearly, reason),
+            OptionTreatment::Refused(hint) => {
                 let message = format!("{} is not supported", line.name);
                 found.fault(FormatError::at(&line.file, line.line, message).hint(hint));
             }
@@ -147,7 +147,7 @@ impl Job {
     }
 
     /// Records the treatment of an option, if it is given.
-    pub(crate) fn note(&self, name: &str, found: &mut Findings, kept: Kept, reason: &str) {
+    pub(crate) fn note(&self, name: &str, found: &mut Findings, kept: SupportLevel, reason: &str) {
         if let Some(line) = self.lines.get(name) {
             found.note(line, kept, reason);
         }

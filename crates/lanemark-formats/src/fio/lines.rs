@@ -7,7 +7,7 @@
 use std::rc::Rc;
 
 use super::option;
-use super::surroundings::Surroundings;
+use super::surroundings::JobEnvironment;
 use crate::error::{FormatError, shown};
 
 /// Maximum depth of includes.
@@ -37,7 +37,7 @@ pub(crate) struct Section {
 /// Reads the sections of `text`.
 pub(crate) fn read(
     text: &str,
-    around: &Surroundings<'_>,
+    around: &JobEnvironment<'_>,
     faults: &mut Vec<FormatError>,
 ) -> Vec<Section> {
     let mut reader = Reader { around, faults, sections: Vec::new(), count: 0 };
@@ -62,7 +62,7 @@ fn foreign_line(text: &str) -> Option<u64> {
 }
 
 struct Reader<'a, 'f> {
-    around: &'a Surroundings<'a>,
+    around: &'a JobEnvironment<'a>,
     faults: &'f mut Vec<FormatError>,
     sections: Vec<Section>,
     count: usize,

@@ -4,7 +4,7 @@
 
 /// The treatment of an option.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Fate {
+pub(crate) enum OptionTreatment {
     /// The option is read, and becomes a part of the workload or of its settings.
     Read,
     /// The figures are the same without it.
@@ -15,7 +15,7 @@ pub(crate) enum Fate {
     Refused(&'static str),
 }
 
-use Fate::{Nearly, Needless, Read, Refused};
+use OptionTreatment::{Nearly, Needless, Read, Refused};
 
 /// The support for an option.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -32,7 +32,7 @@ pub enum Support {
 
 /// Returns every known option, by its first name in fio.
 pub fn options() -> impl Iterator<Item = (&'static str, Support)> {
-    let support = |fate: Fate| match fate {
+    let support = |fate: OptionTreatment| match fate {
         Read => Support::Read,
         Needless(_) => Support::Needless,
         Nearly(_) => Support::Nearly,
@@ -45,7 +45,7 @@ pub fn options() -> impl Iterator<Item = (&'static str, Support)> {
 pub(crate) struct Known {
     pub(crate) name: &'static str,
     aliases: &'static [&'static str],
-    pub(crate) fate: Fate,
+    pub(crate) fate: OptionTreatment,
 }
 
 /// Returns the option with this name or alias.
@@ -65,27 +65,35 @@ const fn read(name: &'static str) -> Known {
     Known { name, aliases: &[], fate: Read }
 }
 
-const fn also(name: &'static str, aliases: &'static [&'static str], fate: Fate) -> Known {
+const fn also(
+    name: &'static str,
+    aliases: &'static [&'static str],
+    fate: OptionTreatment,
+) -> Known {
     Known { name, aliases, fate }
 }
 
-const fn known(name: &'static str, fate: Fate) -> Known {
+const fn known(name: &'static str, fate: OptionTreatment) -> Known {
     Known { name, aliases: &[], fate }
 }
 
-const ALWAYS: Fate = Needless("all times are always measured and recorded in full");
-const SEEDS: Fate = Needless("the seed of a run is --seed");
-const SHOWN: Fate = Needless("a result contains all statistics; reports select from them");
-const LAID: Fate = Needless("the whole file is filled with random data before the run");
-const MEMORY: Fate = Needless("buffers are aligned and registered with the kernel");
-const LOG_SHAPE: Fate = Needless("a series has equal intervals in the result's file");
-const PLACED: Fate = Nearly("the kernel chooses the processors of threads; use taskset or numactl");
-const URGENCY: Fate = Nearly("requests have the priority of the program; use ionice or nice");
-const CACHED: Fate = Needless("relevant only to the page cache");
-const VERIFIED: Fate = Nearly("written data is not read back and compared");
-const ENDS: Fate = Nearly("each test continues to its own end");
-const BATCH: Fate = Nearly("requests that are due are submitted together");
-const DEVICE: Fate = Nearly("requests go through the block layer, like the kernel's own requests");
+const ALWAYS: OptionTreatment = Needless("all times are always measured and recorded in full");
+const SEEDS: OptionTreatment = Needless("the seed of a run is --seed");
+const SHOWN: OptionTreatment =
+    Needless("a result contains all statistics; reports select from them");
+const LAID: OptionTreatment = Needless("the whole file is filled with random data before the run");
+const MEMORY: OptionTreatment = Needless("buffers are aligned and registered with the kernel");
+const LOG_SHAPE: OptionTreatment = Needless("a series has equal intervals in the result's file");
+const PLACED: OptionTreatment =
+    Nearly("the kernel chooses the processors of threads; use taskset or numactl");
+const URGENCY: OptionTreatment =
+    Nearly("requests have the priority of the program; use ionice or nice");
+const CACHED: OptionTreatment = Needless("relevant only to the page cache");
+const VERIFIED: OptionTreatment = Nearly("written data is not read back and compared");
+const ENDS: OptionTreatment = Nearly("each test continues to its own end");
+const BATCH: OptionTreatment = Nearly("requests that are due are submitted together");
+const DEVICE: OptionTreatment =
+    Nearly("requests go through the block layer, like the kernel's own requests");
 const TRACE: &str = "traces are replayed by `lanemark replay`";
 const ZONED: &str = "zoned block devices are not supported";
 const ORDERED: &str = "priority classes and shares are not supported";

@@ -7,7 +7,7 @@ use super::block::Blocks;
 use super::direction::Direction;
 use super::job::{Findings, Job};
 use super::number;
-use crate::error::Kept;
+use crate::error::SupportLevel;
 
 /// fio's default exponents.
 const ZIPF: f64 = 1.1;
@@ -47,11 +47,11 @@ pub(crate) fn pattern(
     let centred = matches!(word, "zipf" | "pareto" | "normal" | "gauss") && rest.contains(':');
     if centred {
         let reason = "the most frequent offsets are scattered, or in the middle for normal";
-        job.note("random_distribution", found, Kept::Nearly, reason);
+        job.note("random_distribution", found, SupportLevel::Nearly, reason);
     }
     if matches!(word, "normal" | "gauss") {
         let reason = "a true normal distribution, with the deviation of fio's sum of draws";
-        job.note("random_distribution", found, Kept::Nearly, reason);
+        job.note("random_distribution", found, SupportLevel::Nearly, reason);
     }
     job.parsed("random_distribution", found, |text| distribution(text, direction, base))
         .map(|given| given.unwrap_or(plain))

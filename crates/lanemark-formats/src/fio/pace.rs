@@ -6,18 +6,23 @@ use lanemark_schema::workload::{Interval, Load, Process, Requests, Rounds, Test,
 use super::direction::Direction;
 use super::job::{Findings, Job};
 use super::number::{self, Size, Unit};
-use super::place::Placed;
-use crate::error::Kept;
+use super::place::JobRange;
+use crate::error::SupportLevel;
 
 /// Rounds of the window in which a test must be steady.
 const WINDOW: u64 = 5;
 
 /// Sets the limits of `test` from the options of `job`.
-pub(crate) fn limits(job: &Job, placed: &Placed, test: &mut Test, found: &mut Findings) {
+pub(crate) fn limits(job: &Job, placed: &JobRange, test: &mut Test, found: &mut Findings) {
     let runtime = job.time("runtime", Unit::Seconds, found).filter(|&time| time > Duration::ZERO);
     let time_based = job.flag("time_based", found).unwrap_or(false);
     if time_based && runtime.is_none() {
-        job.note("time_based", found, Kept::Needless, "without a runtime it has no meaning in fio");
+        job.note(
+            "time_based",
+            found,
+            SupportLevel::Needless,
+            "without a runtime it has no meaning in fio",
+        );
     }
     let loops = job.integer("loops", found).unwrap_or(1).max(1);
     let each = match job.size("io_size", found) {
@@ -30,7 +35,7 @@ pub(crate) fn limits(job: &Job, placed: &Placed, test: &mut Test, found: &mut Fi
         job.note(
             "number_ios",
             found,
-            Kept::Nearly,
+            SupportLevel::Nearly,
             "as much data as that number of requests has on average",
         );
     }
@@ -73,11 +78,16 @@ fn steady(job: &Job, test: &mut Test, found: &mut Findings) {
             .fault(job.error("steadystate_duration", "the length of a window, such as 30s"));
     };
     let reason = "by SNIA's rule: five rounds of a fifth of the window, within 20% and with a slope of at most 10%";
-    job.note("steadystate", found, Kept::Nearly, reason);
+    job.note("steadystate", found, SupportLevel::Nearly, reason);
     test.rounds = Some(Rounds { length: window / WINDOW, tracked });
     test.ramp += ramp.unwrap_or(Duration::ZERO);
     if test.duration.take().is_some() {
-        job.note("runtime", found, Kept::Nearly, "a test of rounds ends after at most 25 rounds");
+        job.note(
+            "runtime",
+            found,
+            SupportLevel::Nearly,
+            "a test of rounds ends after at most 25 rounds",
+        );
     }
     test.volume = None;
 }
@@ -91,7 +101,7 @@ fn interval(job: &Job, test: &mut Test, found: &mut Findings) {
     for log in logs.into_iter().filter(|log| job.has(log)) {
         asked = true;
         let reason = "a series of equal intervals in the result instead of a separate file";
-        job.note(log, found, Kept::Nearly, reason);
+        job.note(log, found, SupportLevel::Nearly, reason);
     }
     if asked || step.is_some() {
         test.interval =
@@ -135,7 +145,7 @@ pub(crate) fn arrivals(
         requests.read_share = Ratio::new(reads / (reads + writes)).unwrap_or(requests.read_share);
         let name = if job.has("rate_iops") { "rate_iops" } else { "rate" };
         let reason = "reads and writes are drawn from one stream in proportion to their rates";
-        job.note(name, found, Kept::Nearly, reason);
+        job.note(name, found, SupportLevel::Nearly, reason);
         return open(job, name, arrival(reads + writes), requests, found);
     }
     for kind in direction.kinds() {
@@ -146,12 +156,17 @@ pub(crate) fn arrivals(
         let name = if job.has("rate_iops") { "rate_iops" } else { "rate" };
         if direction.only().is_none() {
             let reason = "the slowest direction limits the others, so that the shares are kept";
-            job.note(name, found, Kept::Nearly, reason);
+            job.note(name, found, SupportLevel::Nearly, reason);
         }
         return open(job, name, arrival(rate), requests, found);
     }
     if process.is_some() {
-        job.note("rate_process", found, Kept::Needless, "without a rate it has no meaning in fio");
+        job.note(
+            "rate_process",
+            found,
+            SupportLevel::Needless,
+            "without a rate it has no meaning in fio",
+        );
     }
     think(job, requests, found);
 }
@@ -159,7 +174,7 @@ pub(crate) fn arrivals(
 /// Makes `requests` an open loop.
 fn open(job: &Job, name: &str, load: Load, requests: &mut Requests, found: &mut Findings) {
     let reason = "each request has its own due time, from which its latency counts";
-    job.note(name, found, Kept::Nearly, reason);
+    job.note(name, found, SupportLevel::Nearly, reason);
     requests.load = load;
     think(job, requests, found);
 }
@@ -176,7 +191,7 @@ fn think(job: &Job, requests: &mut Requests, found: &mut Findings) {
     }
     if blocks > 1 {
         let reason = "each request is followed by an equal part of the think time";
-        job.note("thinktime_blocks", found, Kept::Nearly, reason);
+        job.note("thinktime_blocks", found, SupportLevel::Nearly, reason);
     }
     requests.think = think / blocks;
 }

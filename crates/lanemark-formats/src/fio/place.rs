@@ -7,7 +7,7 @@ use lanemark_schema::units::Bytes;
 
 use super::job::{Findings, Job};
 use super::number::Size;
-use crate::error::Kept;
+use crate::error::SupportLevel;
 
 /// Alignment of the parts.
 const PART: u64 = 1 << 20;
@@ -18,7 +18,7 @@ const CLONES_MAX: u64 = 1024;
 
 /// The files and the range that a job requests.
 #[derive(Clone, Debug)]
-pub(crate) struct Wanted {
+pub(crate) struct RequestedRange {
     /// Names of the files; equal for jobs that share them.
     key: String,
     /// Number of files of one clone.
@@ -34,7 +34,7 @@ pub(crate) struct Wanted {
 
 /// The range of a job's requests: one part for each of its clones at a separate offset.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Placed {
+pub(crate) struct JobRange {
     pub(crate) offset: Bytes,
     pub(crate) span: Bytes,
     pub(crate) threads: u32,
@@ -46,7 +46,7 @@ pub(crate) struct Placed {
     pub(crate) parted: bool,
 }
 
-impl Wanted {
+impl RequestedRange {
     pub(crate) fn of(job: &Job, found: &mut Findings) -> Option<Self> {
         let clones = job.integer("numjobs", found).unwrap_or(1);
         if clones == 0 || clones > CLONES_MAX {
@@ -75,7 +75,7 @@ impl Wanted {
             super::number::bytes(most, job.kb_base())
         });
         if job.text("filesize").is_some_and(|text| text.contains('-')) {
-            job.note("filesize", found, Kept::Nearly, "all files have the maximum size");
+            job.note("filesize", found, SupportLevel::Nearly, "all files have the maximum size");
         }
         let nothing = |size: Option<Size>| size == Some(Size::Bytes(0));
         if nothing(size) || filesize == Some(0) {
@@ -85,7 +85,7 @@ impl Wanted {
         }
         if files > 1 {
             let name = if named.is_some() { "filename" } else { "nrfiles" };
-            job.note(name, found, Kept::Nearly, "all files are one part of the target");
+            job.note(name, found, SupportLevel::Nearly, "all files are one part of the target");
         }
         Some(Self {
             key,
@@ -136,10 +136,10 @@ pub(crate) fn names_of(list: &str) -> Vec<String> {
 /// Assigns every job its part of a target of `target_size`, if that is known. Returns `None` for a job whose part
 /// cannot be determined.
 pub(crate) fn place(
-    jobs: &[(&Job, Option<Wanted>)],
+    jobs: &[(&Job, Option<RequestedRange>)],
     target_size: Option<Bytes>,
     found: &mut Findings,
-) -> Vec<Option<Vec<Placed>>> {
+) -> Vec<Option<Vec<JobRange>>> {
     let parts = parts(jobs, target_size);
     let several = parts.len() > 1;
     jobs.iter()
@@ -162,7 +162,7 @@ pub(crate) fn place(
                 );
                 let named = ["filename", "directory", "filesize", "size"];
                 if let Some(line) = named.iter().find_map(|name| job.line(name)) {
-                    found.note(line, Kept::Nearly, reason);
+                    found.note(line, SupportLevel::Nearly, reason);
                 }
             }
             placed(job, wanted, part.offset, length, found)
@@ -170,14 +170,14 @@ pub(crate) fn place(
         .collect()
 }
 
-struct Part {
+struct RangePart {
     key: String,
     offset: u64,
     /// Length of one clone's files; absent if it cannot be determined.
     length: Option<u64>,
 }
 
-fn parts(jobs: &[(&Job, Option<Wanted>)], target_size: Option<Bytes>) -> Vec<Part> {
+fn parts(jobs: &[(&Job, Option<RequestedRange>)], target_size: Option<Bytes>) -> Vec<RangePart> {
     /// A part before its offset is known: its key, whether clones have separate files, and the minimum length.
     struct Draft {
         key: String,
@@ -205,7 +205,7 @@ fn parts(jobs: &[(&Job, Option<Wanted>)], target_size: Option<Bytes>) -> Vec<Par
     let mut offset: u64 = 0;
     let place = |draft: Draft| {
         let length = draft.length.or(rest.filter(|&rest| rest > 0));
-        let part = Part { key: draft.key, offset, length };
+        let part = RangePart { key: draft.key, offset, length };
         let whole = length.unwrap_or(0).saturating_mul(draft.clones);
         offset = offset.saturating_add(whole).checked_next_multiple_of(PART).unwrap_or(u64::MAX);
         part
@@ -215,11 +215,11 @@ fn parts(jobs: &[(&Job, Option<Wanted>)], target_size: Option<Bytes>) -> Vec<Par
 
 fn placed(
     job: &Job,
-    wanted: &Wanted,
+    wanted: &RequestedRange,
     start: u64,
     length: u64,
     found: &mut Findings,
-) -> Option<Vec<Placed>> {
+) -> Option<Vec<JobRange>> {
     let bytes = |size: Size| match size {
         Size::Bytes(bytes) => bytes,
         // A share of a file is rounded down to whole blocks of 4 KiB.
@@ -238,7 +238,7 @@ fn placed(
     let span = each.min(room);
     let threads = wanted.clones as u32;
     let begin = start.saturating_add(offset);
-    let of = |offset: u64, span: u64, threads: u32| Placed {
+    let of = |offset: u64, span: u64, threads: u32| JobRange {
         offset: Bytes(offset),
         span: Bytes(span),
         threads,
@@ -258,7 +258,7 @@ fn placed(
     let even = each.min(last);
     if !wanted.own && even == increment && even == span {
         let parts = of(begin, span.saturating_mul(wanted.clones), threads);
-        return Some(vec![Placed { parted: true, ..parts }]);
+        return Some(vec![JobRange { parted: true, ..parts }]);
     }
     // A clone without a size uses its file to the end.
     let one = |clone: u64| {
@@ -266,7 +266,7 @@ fn placed(
         let each = wanted.size.map_or(room, bytes);
         let file = if wanted.own { clone.saturating_mul(length) } else { 0 };
         let offset = begin.saturating_add(file).saturating_add(clone * increment);
-        Placed { each: Bytes(each), ..of(offset, each.min(room), 1) }
+        JobRange { each: Bytes(each), ..of(offset, each.min(room), 1) }
     };
     Some((0..wanted.clones).map(one).collect())
 }
@@ -274,10 +274,10 @@ fn placed(
 /// Returns the zones of `zonemode=strided`, one after the other from `begin` within the available space.
 fn strided(
     job: &Job,
-    wanted: &Wanted,
+    wanted: &RequestedRange,
     (begin, room): (u64, u64),
     found: &mut Findings,
-) -> Option<Vec<Placed>> {
+) -> Option<Vec<JobRange>> {
     let zone = job.integer("zonesize", found).filter(|&zone| zone > 0);
     let Some(zone) = zone else {
         found.fault(job.error("zonesize", "the size of a zone"));
@@ -299,8 +299,8 @@ fn strided(
         found.fault(job.error("zoneskip", expected));
         return None;
     }
-    job.note("zonemode", found, Kept::Nearly, "each zone is a separate test");
-    let one = |at: u64| Placed {
+    job.note("zonemode", found, SupportLevel::Nearly, "each zone is a separate test");
+    let one = |at: u64| JobRange {
         offset: Bytes(begin.saturating_add(at * stride)),
         span: Bytes(zone.min(room - at * stride)),
         threads: wanted.clones as u32,

@@ -3,7 +3,7 @@
 use lanemark_schema::units::Bytes;
 
 /// The environment in which a job file is read.
-pub struct Surroundings<'a> {
+pub struct JobEnvironment<'a> {
     /// The file's name in errors.
     pub file: &'a str,
     /// The size of the target, for jobs that use all of it or a share.

@@ -10,10 +10,10 @@ use lanemark_schema::workload::bound::QUEUE_DEPTH;
 use lanemark_schema::workload::{Pattern, Start, Test};
 use serde_json::Value;
 
-use super::own::Own;
+use super::own::LanemarkKey;
 use super::sampled;
 use crate::error::shown;
-use crate::fio::{self, Surroundings};
+use crate::fio::{self, JobEnvironment};
 use crate::partly::asks;
 
 /// The options that determine the kind and offset of requests, for jobs that also have unknown options.
@@ -55,12 +55,12 @@ pub(super) struct Draft {
     /// client printed its part without the global ones.
     silent: bool,
     /// Lanemark's additions to its export.
-    pub(super) own: Option<Own>,
+    pub(super) own: Option<LanemarkKey>,
 }
 
 /// Settings that the user supplies for tests that do not state them.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Supplied {
+pub struct SuppliedSettings {
     /// The size of the target.
     pub span: Option<Bytes>,
     /// The access pattern.
@@ -70,7 +70,7 @@ pub struct Supplied {
 }
 
 /// A draft's test.
-pub(super) struct Told {
+pub(super) struct DraftTest {
     pub(super) test: Test,
     /// Whether the options determine its range.
     pub(super) placed: bool,
@@ -107,7 +107,7 @@ impl Draft {
         // With group_reporting an entry has the name of the first job and the options of the last.
         let other = all.iter().find(|(name, _)| name == "name").map(|(_, name)| name);
         let renamed = other.filter(|other| **other != job_name).cloned();
-        let own = Own::read(entry)
+        let own = LanemarkKey::read(entry)
             .map_err(|wrong| format!("job `{}`: lanemark: {wrong}", shown(&name)))?;
         Ok(Self {
             name,
@@ -160,20 +160,20 @@ impl Draft {
     }
 
     /// Returns the job's test if its options describe it completely.
-    pub(super) fn by_options(&self, file: &str) -> Option<Told> {
+    pub(super) fn by_options(&self, file: &str) -> Option<DraftTest> {
         let test = self.read_as_job(file, None, |_| true)?;
-        Some(Told { test: self.ended(test), placed: true, whole: true, contradiction: None })
+        Some(DraftTest { test: self.ended(test), placed: true, whole: true, contradiction: None })
     }
 
     /// Returns the job's test, as far as its options describe it; `size` is the size of the target if they do not state
     /// it.
-    pub(super) fn told(&self, file: &str, size: Bytes, supplied: &Supplied) -> Told {
+    pub(super) fn told(&self, file: &str, size: Bytes, supplied: &SuppliedSettings) -> DraftTest {
         if self.silent {
             return self.counted(size, supplied, None);
         }
         let few = |name: &str| FEW.contains(&name);
         let told = |placed, whole| {
-            move |test| Told { test: self.ended(test), placed, whole, contradiction: None }
+            move |test| DraftTest { test: self.ended(test), placed, whole, contradiction: None }
         };
         let by_options = self
             .by_options(file)
@@ -190,10 +190,15 @@ impl Draft {
     }
 
     /// Returns the test as far as the counts show it.
-    fn counted(&self, size: Bytes, supplied: &Supplied, contradiction: Option<String>) -> Told {
+    fn counted(
+        &self,
+        size: Bytes,
+        supplied: &SuppliedSettings,
+        contradiction: Option<String>,
+    ) -> DraftTest {
         let trusted = !self.silent && contradiction.is_none();
         let test = self.ended(self.plain_test(size, supplied, trusted));
-        Told { test, placed: false, whole: self.silent, contradiction }
+        DraftTest { test, placed: false, whole: self.silent, contradiction }
     }
 
     fn renaming(&self) -> Option<String> {
@@ -269,7 +274,7 @@ impl Draft {
                 job += &format!("{}={}\n", clean(name), clean(value));
             }
         }
-        let around = Surroundings {
+        let around = JobEnvironment {
             file,
             target_size,
             environment: &|_| None,
@@ -279,7 +284,7 @@ impl Draft {
     }
 
     /// Returns a test from the counts, on all of a target of `size`. Options count only if they are `trusted`.
-    fn plain_test(&self, size: Bytes, supplied: &Supplied, trusted: bool) -> Test {
+    fn plain_test(&self, size: Bytes, supplied: &SuppliedSettings, trusted: bool) -> Test {
         let side = |side: &Option<DirectionResult>| {
             side.as_ref().map_or(0, |side| side.latency.count()) as f64
         };

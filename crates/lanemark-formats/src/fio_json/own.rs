@@ -14,7 +14,7 @@ const REPEATS_MAX: usize = 1000;
 
 /// The content of the key `lanemark`.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub(super) struct Own {
+pub(super) struct LanemarkKey {
     /// The statistic of the entry's own figures.
     pub(super) statistic: String,
     /// The statistic of the headline figures.
@@ -23,7 +23,7 @@ pub(super) struct Own {
     pub(super) repeats: Vec<Sample>,
 }
 
-impl Own {
+impl LanemarkKey {
     /// Returns the additions for `test`. Records of the simulator and the machine are not included.
     pub(super) fn of(test: &TestResult, average: Average) -> Self {
         let repeats = test.samples.iter().map(|sample| Sample {

@@ -17,7 +17,7 @@ pub(super) const TESTS_MAX: usize = 10_000;
 
 /// The content of a file of fio's output.
 #[derive(Clone, Debug)]
-pub struct Printed {
+pub struct FioOutput {
     /// The file's name in errors.
     pub(super) file: String,
     pub(super) version: String,
@@ -33,14 +33,14 @@ pub struct Printed {
 ///
 /// # Errors
 /// Returns an error if the file is not an output of fio, or if a figure in it is invalid.
-pub fn read(text: &str, file: &str) -> Result<Vec<Printed>, FormatError> {
+pub fn read(text: &str, file: &str) -> Result<Vec<FioOutput>, FormatError> {
     let found = documents(text, file)?;
     let mut notes = found.notes;
     let one = |root| document(root, file, std::mem::take(&mut notes));
     found.documents.iter().map(one).collect()
 }
 
-fn document(root: &Document, file: &str, mut notes: Vec<String>) -> Result<Printed, FormatError> {
+fn document(root: &Document, file: &str, mut notes: Vec<String>) -> Result<FioOutput, FormatError> {
     let version = root.get("fio version").and_then(Value::as_str).unwrap_or("");
     let known = ["fio-2", "fio-3", "fio-4"].iter().any(|known| version.starts_with(known));
     if !known {
@@ -83,7 +83,7 @@ fn document(root: &Document, file: &str, mut notes: Vec<String>) -> Result<Print
     let disks = disks.filter_map(name).collect();
     let timestamp = root.get("timestamp").and_then(Value::as_u64);
     let (file, version) = (file.to_owned(), version.to_owned());
-    Ok(Printed { file, version, timestamp, disks, drafts, notes })
+    Ok(FioOutput { file, version, timestamp, disks, drafts, notes })
 }
 
 const HINT: &str = "check that the file is complete and was written by fio";

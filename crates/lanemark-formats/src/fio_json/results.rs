@@ -13,8 +13,8 @@ use lanemark_schema::text::is_shown;
 use lanemark_schema::units::Bytes;
 use lanemark_schema::workload::{Average, Order, Test, Workload};
 
-use super::draft::{Draft, Supplied};
-use super::read::{Printed, TESTS_MAX};
+use super::draft::{Draft, SuppliedSettings};
+use super::read::{FioOutput, TESTS_MAX};
 use crate::error::{FormatError, FormatErrors, shown};
 use crate::partly::latency_warning;
 
@@ -36,8 +36,11 @@ pub struct Imported {
 ///
 /// # Errors
 /// Returns an error if a result would have too many tests, and an error for each file with impossible values.
-pub fn results(printed: Vec<Printed>, supplied: &Supplied) -> Result<Vec<Imported>, FormatErrors> {
-    let mut groups: Vec<Vec<Printed>> = Vec::new();
+pub fn results(
+    printed: Vec<FioOutput>,
+    supplied: &SuppliedSettings,
+) -> Result<Vec<Imported>, FormatErrors> {
+    let mut groups: Vec<Vec<FioOutput>> = Vec::new();
     for one in printed {
         match groups.iter_mut().find(|group| group[0].identity() == one.identity()) {
             Some(group) => group.push(one),
@@ -56,7 +59,7 @@ pub fn results(printed: Vec<Printed>, supplied: &Supplied) -> Result<Vec<Importe
     Ok(all)
 }
 
-impl Printed {
+impl FioOutput {
     /// Returns path, version, engine, whether page caches were bypassed, and disks.
     fn identity(&self) -> (Option<&str>, &str, Option<&str>, Option<bool>, &[String]) {
         let first = &self.drafts[0];
@@ -73,7 +76,7 @@ impl Printed {
 }
 
 /// Returns the result of the files of one target.
-fn imported(group: &[Printed], supplied: &Supplied) -> Result<Imported, FormatError> {
+fn imported(group: &[FioOutput], supplied: &SuppliedSettings) -> Result<Imported, FormatError> {
     let span = supplied.span;
     let mut files: Vec<String> = group.iter().map(|one| one.file.clone()).collect();
     files.dedup();
@@ -102,7 +105,7 @@ fn imported(group: &[Printed], supplied: &Supplied) -> Result<Imported, FormatEr
     let mut warnings = Vec::new();
     let mut tests: Vec<TestResult> = Vec::new();
     let (mut unplaced, mut partly, mut submitted) =
-        (Noted::default(), Noted::default(), Noted::default());
+        (NotedTests::default(), NotedTests::default(), NotedTests::default());
     let mut submission_ns: f64 = 0.0;
     for (name, file, draft) in named(group) {
         if !draft.sample.errors.is_empty() {
@@ -184,13 +187,13 @@ fn imported(group: &[Printed], supplied: &Supplied) -> Result<Imported, FormatEr
 
 /// Returns the average of the headline figures: the average of Lanemark's export, or else the mean, which is the only
 /// average that fio prints.
-fn average(group: &[Printed]) -> Average {
+fn average(group: &[FioOutput]) -> Average {
     let own = group.iter().flat_map(|one| &one.drafts).find_map(|draft| draft.own.as_ref());
     own.map_or(Average::Mean, |own| own.average)
 }
 
 /// Returns the smallest number of repeats of any test.
-fn repeats(group: &[Printed]) -> u32 {
+fn repeats(group: &[FioOutput]) -> u32 {
     let drafts = group.iter().flat_map(|one| &one.drafts);
     let repeats = drafts.map(|draft| match &draft.own {
         Some(own) if own.fits(&draft.sample) => own.repeats.len() as u32,
@@ -200,8 +203,8 @@ fn repeats(group: &[Printed]) -> u32 {
 }
 
 /// Returns the size of a target: `span`, or if it is not given, the maximum that any test used.
-fn size(group: &[Printed], span: Option<Bytes>) -> Bytes {
-    let used = |one: &Printed, draft: &Draft| {
+fn size(group: &[FioOutput], span: Option<Bytes>) -> Bytes {
+    let used = |one: &FioOutput, draft: &Draft| {
         draft.by_options(&one.file).map_or(draft.moved(), |told| told.test.end())
     };
     let all = || group.iter().flat_map(|one| one.drafts.iter().map(|draft| used(one, draft)));
@@ -209,7 +212,7 @@ fn size(group: &[Printed], span: Option<Bytes>) -> Bytes {
 }
 
 /// Returns the drafts of all files, each with a unique name and its file.
-fn named(group: &[Printed]) -> Vec<(String, &str, &Draft)> {
+fn named(group: &[FioOutput]) -> Vec<(String, &str, &Draft)> {
     // Files by the names of their tests.
     let mut files: HashMap<&str, HashSet<usize>> = HashMap::new();
     for (place, one) in group.iter().enumerate() {
@@ -238,12 +241,12 @@ fn named(group: &[Printed]) -> Vec<(String, &str, &Draft)> {
 
 /// The tests that one note is about.
 #[derive(Default)]
-struct Noted {
+struct NotedTests {
     first: String,
     count: usize,
 }
 
-impl Noted {
+impl NotedTests {
     fn add(&mut self, test: &str) {
         if self.count == 0 {
             self.first = test.to_owned();

@@ -19,7 +19,7 @@ use lanemark_schema::workload::{Average, Test};
 
 use super::layout::{Json, object};
 use super::options::options;
-use super::own::Own;
+use super::own::LanemarkKey;
 use Json::{Integer, Object, Real, Text};
 
 /// The version of this layout; programs that read the output check its number.
@@ -145,7 +145,7 @@ fn job(run: &RunResult, index: usize, result: &TestResult) -> Json {
         pairs.push(("total_err", Integer(errors.total())));
         pairs.push(("first_error", Integer(first)));
     }
-    let own = Own::of(result, run.workload.average);
+    let own = LanemarkKey::of(result, run.workload.average);
     pairs.push(("lanemark", Json::Raw(serde_json::to_string(&own).unwrap_or_default())));
     pairs.extend([
         ("latency_depth", Integer(u64::from(test.queue_depth()))),

@@ -47,7 +47,7 @@ struct Side {
 
 /// The kinds of latencies that a line of percentiles belongs to.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Kind {
+enum LatencyKind {
     Submission,
     Completion,
     Whole,
@@ -118,7 +118,7 @@ struct Reader {
     entry: Option<Entry>,
     side: Option<usize>,
     /// Kind and unit in ns of the percentiles that follow.
-    percentiles: Option<(Kind, f64)>,
+    percentiles: Option<(LatencyKind, f64)>,
     in_flushes: bool,
     /// Whether the figures of the run have ended once.
     ended: bool,
@@ -258,12 +258,12 @@ fn latencies_of(
     entry: &mut Entry,
     side: Option<usize>,
     in_flushes: bool,
-    kind: Kind,
+    kind: LatencyKind,
 ) -> Option<&mut Latencies> {
     match (kind, in_flushes) {
-        (Kind::Flush, true) => Some(entry.flushes.get_or_insert_default()),
-        (Kind::Completion, false) => Some(&mut entry.sides[side?].as_mut()?.completion),
-        (Kind::Whole, false) => Some(&mut entry.sides[side?].as_mut()?.whole),
+        (LatencyKind::Flush, true) => Some(entry.flushes.get_or_insert_default()),
+        (LatencyKind::Completion, false) => Some(&mut entry.sides[side?].as_mut()?.completion),
+        (LatencyKind::Whole, false) => Some(&mut entry.sides[side?].as_mut()?.whole),
         _ => None,
     }
 }
@@ -373,7 +373,7 @@ fn side(text: &str) -> Result<Option<(usize, Side)>, String> {
 }
 
 /// Returns the kind of a line of latencies, and its unit in ns.
-fn kind(text: &str, suffix: &str) -> Option<(Kind, f64)> {
+fn kind(text: &str, suffix: &str) -> Option<(LatencyKind, f64)> {
     let (name, rest) = text.split_once(" (")?;
     let unit = match rest.split_once(')')? {
         ("nsec", _) => 1.0,
@@ -383,21 +383,21 @@ fn kind(text: &str, suffix: &str) -> Option<(Kind, f64)> {
         _ => return None,
     };
     let kind = match name.strip_suffix(suffix)? {
-        "clat" => Kind::Completion,
-        "lat" => Kind::Whole,
-        "sync" => Kind::Flush,
-        "slat" => Kind::Submission,
+        "clat" => LatencyKind::Completion,
+        "lat" => LatencyKind::Whole,
+        "sync" => LatencyKind::Flush,
+        "slat" => LatencyKind::Submission,
         _ => return None,
     };
     Some((kind, unit))
 }
 
-fn percentiles_head(text: &str) -> Option<(Kind, f64)> {
+fn percentiles_head(text: &str) -> Option<(LatencyKind, f64)> {
     kind(text, " percentiles")
 }
 
 /// Reads `clat (usec): min=60, max=900, avg=95.10, stdev=20.00`: minimum, maximum and mean in ns.
-fn ends(text: &str) -> Result<Option<(Kind, (f64, f64, f64))>, String> {
+fn ends(text: &str) -> Result<Option<(LatencyKind, (f64, f64, f64))>, String> {
     let Some((kind, unit)) = kind(text, "") else { return Ok(None) };
     let value = |name: &str| {
         let (value, _) = suffixed(text.split_once(name)?.1)?;

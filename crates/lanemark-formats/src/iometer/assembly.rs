@@ -3,7 +3,9 @@
 use lanemark_schema::units::{Bytes, Duration, Ratio};
 use lanemark_schema::workload::{Average, Mix, Order, Pattern, SizeShare, Test, Workload};
 
-use super::settings::{IometerSettings, Part, Reader, Specification, TESTS_MAX, Worker};
+use super::settings::{
+    IometerSettings, Reader, Specification, SpecificationLine, TESTS_MAX, Worker,
+};
 use crate::error::{FormatError, shown};
 
 const SECTOR: u64 = 512;
@@ -161,7 +163,7 @@ impl Reader<'_> {
                 "all sizes have the same average share of reads and the same average delay";
             self.note(first.line, "% reads", reason);
         }
-        let mean = |of: fn(&Part) -> f64| {
+        let mean = |of: fn(&SpecificationLine) -> f64| {
             parts.iter().map(|part| part.share / sum * of(part)).sum::<f64>()
         };
         let mut sizes: Vec<SizeShare> = Vec::new();

@@ -12,7 +12,7 @@ use lanemark_schema::units::{Bytes, Duration};
 use lanemark_schema::workload::Workload;
 use lanemark_schema::workload::bound::QUEUE_DEPTH;
 
-use crate::error::{FormatError, Kept, Note, shown};
+use crate::error::{FormatError, Note, SupportLevel, shown};
 
 /// Maximum number of tests of a file.
 pub(super) const TESTS_MAX: usize = 4096;
@@ -34,12 +34,12 @@ pub(super) struct Specification {
     /// Whether a worker without assigned specifications receives it.
     pub(super) usual: bool,
     pub(super) line: u64,
-    pub(super) parts: Vec<Part>,
+    pub(super) parts: Vec<SpecificationLine>,
 }
 
 /// A line of a specification.
 #[derive(Clone, Debug)]
-pub(super) struct Part {
+pub(super) struct SpecificationLine {
     pub(super) line: u64,
     pub(super) size: u64,
     pub(super) share: f64,
@@ -119,7 +119,7 @@ impl Reader<'_> {
 
     pub(super) fn note(&mut self, line: u64, option: &str, reason: &str) {
         let (file, option, reason) = (self.file.to_owned(), option.to_owned(), reason.to_owned());
-        self.notes.push(Note { file, line, option, kept: Kept::Nearly, reason });
+        self.notes.push(Note { file, line, option, kept: SupportLevel::Nearly, reason });
     }
 
     fn value(&mut self, key: &str, value: &str, line: u64) -> Result<(), FormatError> {
@@ -269,7 +269,7 @@ impl Reader<'_> {
     }
 
     /// Reads `size,% of size,% reads,% random,delay,burst,align,reply`.
-    fn part(&self, value: &str, line: u64) -> Result<Part, FormatError> {
+    fn part(&self, value: &str, line: u64) -> Result<SpecificationLine, FormatError> {
         const NAMES: [&str; 8] =
             ["size", "% of size", "% reads", "% random", "delay", "burst", "align", "reply"];
         let words: Vec<&str> = value.split(',').map(str::trim).collect();
@@ -297,6 +297,15 @@ impl Reader<'_> {
         }
         let percent = |percent: u64| percent as f64 / 100.0;
         let (share, reads, random) = (percent(share), percent(reads), percent(random));
-        Ok(Part { line, size, share, reads, random, delay_ms, burst: burst.max(1), align })
+        Ok(SpecificationLine {
+            line,
+            size,
+            share,
+            reads,
+            random,
+            delay_ms,
+            burst: burst.max(1),
+            align,
+        })
     }
 }

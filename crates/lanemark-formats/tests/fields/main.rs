@@ -4,7 +4,7 @@ mod fio_read;
 mod fio_write;
 mod iometer;
 
-use lanemark_formats::fio_json::{self, Supplied};
+use lanemark_formats::fio_json::{self, SuppliedSettings};
 use lanemark_schema::result::{
     CpuUse, DeviceUse, DirectionResult, Evidence, LatencyHistogram, ProcessorUse, RunResult,
     Sample, TestResult, ThreadUse,
@@ -14,7 +14,7 @@ use serde_json::json;
 
 fn import(text: &str) -> RunResult {
     let printed = fio_json::read(text, "out.json").unwrap();
-    fio_json::results(printed, &Supplied::default()).unwrap().remove(0).result
+    fio_json::results(printed, &SuppliedSettings::default()).unwrap().remove(0).result
 }
 
 fn direction(bytes: u64, latencies: &[(u64, u64)]) -> Option<DirectionResult> {

@@ -86,7 +86,7 @@ pub(super) fn has_links(text: &str) -> bool {
 }
 
 /// The beginning of a function: `01:00.0 Non-Volatile memory controller [0108]: Samsung …`.
-struct Head<'t> {
+struct FunctionHeading<'t> {
     address: Address,
     class: &'t str,
     /// Offsets at which the function and its name begin.
@@ -95,7 +95,7 @@ struct Head<'t> {
 }
 
 /// Returns the beginnings of all functions. A function may begin within a line if a paste has lost the line break.
-fn heads(text: &str) -> impl Iterator<Item = Head<'_>> {
+fn heads(text: &str) -> impl Iterator<Item = FunctionHeading<'_>> {
     let mut next = 0;
     std::iter::from_fn(move || {
         while next < text.len() {
@@ -107,7 +107,7 @@ fn heads(text: &str) -> impl Iterator<Item = Head<'_>> {
             if let Some((class, name)) = class_before_name(&text[next..]) {
                 let name = next + name;
                 next = name;
-                return Some(Head { address, class, start, name });
+                return Some(FunctionHeading { address, class, start, name });
             }
         }
         None

@@ -12,7 +12,7 @@ use lanemark_study::System;
 
 /// The factors for unmodelled effects, between which 80% of predictions of a kind lie.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct LeftOut {
+pub(super) struct UnmodelledFactors {
     pub(super) low: f64,
     pub(super) high: f64,
 }
@@ -25,17 +25,17 @@ const LATER: f64 = 0.7;
 /// The factor of a drive whose file was made for it.
 pub(super) const OWN_LEFT_OUT: f64 = 1.15;
 
-const OWN: LeftOut = LeftOut::on_either_side(OWN_LEFT_OUT);
+const OWN: UnmodelledFactors = UnmodelledFactors::on_either_side(OWN_LEFT_OUT);
 /// Factors of rated drives that are rated to fill their link. Some of them do not fill it.
-const RATED_LINK: LeftOut = LeftOut { low: 0.56, high: 1.18 };
-const DISK: LeftOut = LeftOut { low: 0.43, high: 1.35 };
-const FLUSH: LeftOut = LeftOut { low: 0.05, high: 1.90 };
-const MIX: LeftOut = LeftOut { low: 0.37, high: 1.57 };
-const READS: LeftOut = LeftOut { low: 0.47, high: 1.97 };
-const WRITES: LeftOut = LeftOut { low: 0.57, high: 1.46 };
-const SUSTAINED: LeftOut = LeftOut { low: 0.15, high: 2.36 };
+const RATED_LINK: UnmodelledFactors = UnmodelledFactors { low: 0.56, high: 1.18 };
+const DISK: UnmodelledFactors = UnmodelledFactors { low: 0.43, high: 1.35 };
+const FLUSH: UnmodelledFactors = UnmodelledFactors { low: 0.05, high: 1.90 };
+const MIX: UnmodelledFactors = UnmodelledFactors { low: 0.37, high: 1.57 };
+const READS: UnmodelledFactors = UnmodelledFactors { low: 0.47, high: 1.97 };
+const WRITES: UnmodelledFactors = UnmodelledFactors { low: 0.57, high: 1.46 };
+const SUSTAINED: UnmodelledFactors = UnmodelledFactors { low: 0.15, high: 2.36 };
 
-impl LeftOut {
+impl UnmodelledFactors {
     /// Returns one factor for both sides.
     pub(super) const fn on_either_side(factor: f64) -> Self {
         Self { low: 1.0 / factor, high: factor }
@@ -151,12 +151,16 @@ mod tests {
         for (row, (system, reads, flushes, (link, drive), rate, wanted)) in
             table.into_iter().enumerate()
         {
-            let given = LeftOut::of(system, &test(reads, flushes), &sample(link, drive), rate);
+            let given =
+                UnmodelledFactors::of(system, &test(reads, flushes), &sample(link, drive), rate);
             assert_eq!(given, wanted, "row {row}");
         }
         let own = system(PLAIN);
         for reads in [0.0, 0.5, 1.0] {
-            assert_eq!(LeftOut::of(&own, &test(reads, None), &sample(0.2, 0.5), 100.0), OWN);
+            assert_eq!(
+                UnmodelledFactors::of(&own, &test(reads, None), &sample(0.2, 0.5), 100.0),
+                OWN
+            );
         }
     }
 }

@@ -1,8 +1,8 @@
 //! The summary of draws: the interval of a prediction, and the value that contributes most to its width.
 
-use lanemark_schema::result::{PredictionInterval, Widest};
+use lanemark_schema::result::{MainUncertainty, PredictionInterval};
 
-use super::left_out::LeftOut;
+use super::left_out::UnmodelledFactors;
 
 /// The share of predictions that lie in their intervals.
 pub const SHARE: f64 = 0.8;
@@ -12,7 +12,7 @@ pub const SHARE: f64 = 0.8;
 pub(super) fn summary(
     drawn: &[(f64, &Vec<f64>)],
     parameters: &[String],
-    left_out: LeftOut,
+    left_out: UnmodelledFactors,
 ) -> PredictionInterval {
     let logs: Vec<f64> = drawn.iter().map(|(ratio, _)| ratio.ln()).collect();
     let count = logs.len().max(1) as f64;
@@ -32,7 +32,7 @@ pub(super) fn summary(
     let widest = (variance > 1e-6)
         .then(|| (0..parameters.len()).rev().map(|column| (column, share(column))))
         .and_then(|shares| shares.max_by(|one, two| one.1.total_cmp(&two.1)))
-        .map(|(column, share)| Widest {
+        .map(|(column, share)| MainUncertainty {
             parameter: parameters[column].clone(),
             share: share.min(1.0),
         });
@@ -64,13 +64,13 @@ mod tests {
     const SIDES: f64 = 1.2816;
 
     /// A predicted rate that depends on two uncertain values and on unmodelled effects.
-    struct World {
+    struct SyntheticRate {
         rng: Rng,
         /// The deviation of the rate's logarithm for each value, and for the unmodelled effects.
         spread: [f64; 3],
     }
 
-    impl World {
+    impl SyntheticRate {
         fn draws(&mut self, count: usize) -> Vec<(f64, Vec<f64>)> {
             let mut drawn: Vec<(f64, Vec<f64>)> = Vec::with_capacity(count);
             for draw in 0..count {
@@ -98,8 +98,8 @@ mod tests {
     /// Returns the share of truths below and above their 80% intervals.
     fn missed(count: usize, spread: [f64; 3]) -> [f64; 2] {
         const TRIALS: u32 = 6000;
-        let mut world = World { rng: Rng::new(StreamKey::from_seed(count as u64)), spread };
-        let left_out = LeftOut::on_either_side((SIDES * spread[2]).exp());
+        let mut world = SyntheticRate { rng: Rng::new(StreamKey::from_seed(count as u64)), spread };
+        let left_out = UnmodelledFactors::on_either_side((SIDES * spread[2]).exp());
         let parameters = parameters();
         let mut missed = [0, 0];
         for _ in 0..TRIALS {
@@ -133,32 +133,37 @@ mod tests {
 
     #[test]
     fn the_widest_value_has_the_largest_share_of_the_spread() {
-        let mut world = World { rng: Rng::new(StreamKey::from_seed(1)), spread: [0.1, 0.3, 0.0] };
+        let mut world =
+            SyntheticRate { rng: Rng::new(StreamKey::from_seed(1)), spread: [0.1, 0.3, 0.0] };
         let drawn = world.draws(2000);
         let drawn: Vec<(f64, &Vec<f64>)> = drawn.iter().map(|(rate, row)| (*rate, row)).collect();
-        let widest = summary(&drawn, &parameters(), LeftOut::on_either_side(1.1)).widest.unwrap();
+        let widest =
+            summary(&drawn, &parameters(), UnmodelledFactors::on_either_side(1.1)).widest.unwrap();
         assert_eq!(widest.parameter, "drive.front_end.read_time");
         // The share of 0.3^2 in 0.1^2 + 0.3^2.
         assert!((widest.share - 0.9).abs() < 0.02, "{}", widest.share);
         // Rows without any difference.
         let row = vec![1.0, 1.0];
         let same = [(1.0, &row), (1.0, &row)];
-        assert_eq!(summary(&same, &parameters(), LeftOut::on_either_side(1.1)).widest, None);
+        assert_eq!(
+            summary(&same, &parameters(), UnmodelledFactors::on_either_side(1.1)).widest,
+            None
+        );
     }
 
     #[test]
     fn unmodelled_effects_widen_each_end_by_its_own_factor() {
         let row = vec![0.0, 0.0];
         let same = [(1.0, &row), (1.0, &row)];
-        let interval = summary(&same, &parameters(), LeftOut { low: 0.5, high: 1.25 });
+        let interval = summary(&same, &parameters(), UnmodelledFactors { low: 0.5, high: 1.25 });
         assert!((interval.low_ratio - 0.5).abs() < 1e-12);
         assert!((interval.high_ratio - 1.25).abs() < 1e-12);
         // An interval contains the prediction itself, regardless of the draws.
         let faster = [(1.2, &row), (1.3, &row)];
-        let interval = summary(&faster, &parameters(), LeftOut::on_either_side(1.0));
+        let interval = summary(&faster, &parameters(), UnmodelledFactors::on_either_side(1.0));
         assert_eq!(interval.low_ratio, 1.0);
         let slower = [(0.7, &row), (0.8, &row)];
-        let interval = summary(&slower, &parameters(), LeftOut::on_either_side(1.0));
+        let interval = summary(&slower, &parameters(), UnmodelledFactors::on_either_side(1.0));
         assert_eq!(interval.high_ratio, 1.0);
     }
 

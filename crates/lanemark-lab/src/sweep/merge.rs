@@ -10,7 +10,7 @@ use lanemark_schema::result::{Provenance, Sweep};
 use lanemark_study::sweep::{POINTS_MAX, key, rows};
 
 use super::journal::{failed, open_locked};
-use super::provenance::{self, Beside};
+use super::provenance::{self, SweepProvenance};
 use crate::error::LabError;
 use crate::{input, reserved};
 
@@ -18,10 +18,10 @@ use crate::{input, reserved};
 const TOLD_MAX: usize = 5;
 
 /// A part of a sweep, as read.
-struct Part<'p> {
+struct SweepPart<'p> {
     path: &'p Path,
     text: String,
-    beside: Beside,
+    beside: SweepProvenance,
 }
 
 /// Merges the points of `parts` into the file `out`, in their order. The file has the same bytes as one run of all
@@ -31,7 +31,7 @@ struct Part<'p> {
 /// Returns an error if a part cannot be read, is damaged or belongs to another sweep. Returns an error if a point is in
 /// two parts or in no part, or if `out` contains anything other than this sweep.
 pub fn merge(parts: &[PathBuf], out: &Path, provenance: Provenance) -> Result<Sweep, LabError> {
-    let parts = parts.iter().map(|path| Part::read(path)).collect::<Result<Vec<_>, _>>()?;
+    let parts = parts.iter().map(|path| SweepPart::read(path)).collect::<Result<Vec<_>, _>>()?;
     let Some(first) = parts.first() else {
         return Err(LabError::input("there are no parts to merge")
             .hint("give files that `lanemark sweep --points` wrote"));
@@ -72,7 +72,7 @@ pub fn merge(parts: &[PathBuf], out: &Path, provenance: Provenance) -> Result<Sw
     Ok(merged)
 }
 
-impl<'p> Part<'p> {
+impl<'p> SweepPart<'p> {
     fn read(path: &'p Path) -> Result<Self, LabError> {
         let name = path.display();
         let text = input::text(path, input::RESULT_MAX)?;
@@ -106,8 +106,8 @@ impl<'p> Part<'p> {
 }
 
 /// Returns the lines of all points in their order, without their ends.
-fn lines<'t>(parts: &'t [Part<'_>], points: u64) -> Result<Vec<&'t str>, LabError> {
-    let mut held: Vec<Option<(&Part<'_>, &str)>> = vec![None; points as usize];
+fn lines<'t>(parts: &'t [SweepPart<'_>], points: u64) -> Result<Vec<&'t str>, LabError> {
+    let mut held: Vec<Option<(&SweepPart<'_>, &str)>> = vec![None; points as usize];
     for part in parts {
         let name = part.path.display();
         // A torn line at the end is no row.

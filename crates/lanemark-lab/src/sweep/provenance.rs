@@ -16,7 +16,7 @@ const LENGTH_MAX: u64 = 4 << 20;
 
 /// The content of the provenance file.
 #[derive(Serialize, Deserialize)]
-pub(super) struct Beside {
+pub(super) struct SweepProvenance {
     /// The hash that identifies the sweep: system, workload, library, seed, settings, axes and version.
     pub(super) sweep: String,
     /// The number of points of the whole sweep, even if the file is a part; 0 if it is not recorded.
@@ -51,7 +51,7 @@ pub(super) fn note(
         }
     }
     (provenance.started_at, provenance.finished_at) = (String::new(), String::new());
-    let text = json::text(&Beside { sweep: sweep.to_owned(), points, axes, provenance })?;
+    let text = json::text(&SweepProvenance { sweep: sweep.to_owned(), points, axes, provenance })?;
     reserved::replace(&beside, text.as_bytes(), false)
         .map_err(|error| LabError::run(format!("{}: can't be written: {error}", beside.display())))
 }
@@ -67,11 +67,11 @@ pub fn hash_of(path: &Path) -> Option<String> {
 }
 
 /// Returns the whole provenance file of the sweep at `path`.
-pub(super) fn whole(path: &Path) -> Option<Beside> {
+pub(super) fn whole(path: &Path) -> Option<SweepProvenance> {
     read(&beside(path))
 }
 
-fn read(path: &Path) -> Option<Beside> {
+fn read(path: &Path) -> Option<SweepProvenance> {
     serde_json::from_str(&input::text(path, LENGTH_MAX).ok()?).ok()
 }
 

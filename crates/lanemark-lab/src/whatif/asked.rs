@@ -5,12 +5,12 @@ use std::path::Path;
 use lanemark_schema::result::{Calibration, FittedDrive, RunResult, Target, WhatIf};
 use lanemark_schema::units::Duration;
 use lanemark_study::system::SystemName;
-use lanemark_study::{Library, Location, System, Uncertain};
+use lanemark_study::{Library, Location, System, UncertainValue};
 
 use super::{Side, WhatIfJob, fitted_ranges};
 use crate::error::LabError;
 use crate::event::Watch;
-use crate::interval::Subject;
+use crate::interval::DrawnSystem;
 use crate::lab::{Lab, Work, assemble, settings};
 use crate::scale::{Scale, scaled};
 use crate::{input, opened, results};
@@ -20,7 +20,7 @@ const HOST_SPREAD: f64 = 1.4;
 
 /// A what-if question.
 #[derive(Clone, Copy, Debug)]
-pub struct WhatIfAsked<'a> {
+pub struct WhatIfQuestion<'a> {
     /// The present system, `drive@platform:port`, or a saved result.
     pub from: &'a str,
     /// The model that represents the drive of a measured result.
@@ -56,11 +56,11 @@ impl Lab {
     pub fn what_if_asked(
         &self,
         library: &Library,
-        args: &WhatIfAsked<'_>,
+        args: &WhatIfQuestion<'_>,
         begun: &mut dyn FnMut(usize),
         watch: &mut Watch<'_>,
     ) -> Result<Option<WhatIf>, LabError> {
-        let from = Present::read(args)?;
+        let from = PresentSystem::read(args)?;
         let (other, set) = other(args, &from.system)?;
         let workload = match (args.workload, &from.run) {
             (Some(name), _) => {
@@ -111,7 +111,7 @@ impl Lab {
         // The fit belongs to the other system's drive, and to the present drive if it is the same.
         let same = drive_of(&from.system) == drive_of(&named);
         let of_present = if same { ranges.as_slice() } else { &[] };
-        let subject = |name, settings, ranges| Subject { library, name, settings, ranges };
+        let subject = |name, settings, ranges| DrawnSystem { library, name, settings, ranges };
         let subjects =
             [subject(&from.system, &own, of_present), subject(&named, all.as_slice(), &others)];
         if let Some(depth) = args.queue_depth {
@@ -130,7 +130,7 @@ impl Lab {
 
 /// Returns the times of drivers on a host without measurements. A platform has them from one published machine. On
 /// another processor they are as uncertain as its other times.
-fn driver_times(system: &System) -> Vec<Uncertain> {
+fn driver_times(system: &System) -> Vec<UncertainValue> {
     let records = system.values.iter().filter(|one| {
         one.parameter.starts_with("platform.") && one.parameter.ends_with(".driver_time")
     });
@@ -138,7 +138,7 @@ fn driver_times(system: &System) -> Vec<Uncertain> {
         let time: Duration = one.text.parse().ok()?;
         let at = |factor: f64| format!("{:.3} us", time.as_microseconds() * factor);
         let ends = [at(1.0 / HOST_SPREAD), at(HOST_SPREAD)];
-        Uncertain::within(&one.parameter, &one.text, ends.each_ref().map(String::as_str))
+        UncertainValue::within(&one.parameter, &one.text, ends.each_ref().map(String::as_str))
     });
     ranged.collect()
 }
@@ -165,13 +165,13 @@ fn with_fitted_host(
 }
 
 /// The present system, and its result if there is one.
-struct Present {
+struct PresentSystem {
     system: String,
     run: Option<RunResult>,
 }
 
-impl Present {
-    fn read(args: &WhatIfAsked<'_>) -> Result<Self, LabError> {
+impl PresentSystem {
+    fn read(args: &WhatIfQuestion<'_>) -> Result<Self, LabError> {
         let named = args.from;
         let is_file = || !named.contains('@') && Path::new(named).is_file();
         let is_result = named.ends_with(".json") || named.contains(".json#") || is_file();
@@ -202,7 +202,7 @@ impl Present {
 
 /// Returns the differences of the other system, each with the present value.
 fn changed(
-    args: &WhatIfAsked<'_>,
+    args: &WhatIfQuestion<'_>,
     present: &str,
     system: &System,
     set: &[(Calibration, Location)],
@@ -235,7 +235,7 @@ fn drive_of(system: &str) -> Option<&str> {
 
 /// Returns the name of the system with the changes of the command line, and the values that are set.
 fn other(
-    args: &WhatIfAsked<'_>,
+    args: &WhatIfQuestion<'_>,
     present: &str,
 ) -> Result<(String, Vec<(Calibration, Location)>), LabError> {
     let parts = SystemName::parse(present)?;
@@ -300,8 +300,8 @@ mod tests {
         }
     }
 
-    fn asked<'a>(set: &'a [String]) -> WhatIfAsked<'a> {
-        WhatIfAsked {
+    fn asked<'a>(set: &'a [String]) -> WhatIfQuestion<'a> {
+        WhatIfQuestion {
             from: "a@b:c",
             model: None,
             port: None,
@@ -320,21 +320,21 @@ mod tests {
     #[test]
     fn the_other_system_differs_in_what_is_asked() {
         let set = ["drive.buffer=1 MiB".to_owned()];
-        let named = |args: &WhatIfAsked<'_>| {
+        let named = |args: &WhatIfQuestion<'_>| {
             other(args, "a@b:c").map(|(name, set)| (name, set.len())).map_err(|e| e.to_string())
         };
         let plain = asked(&[]);
         for (args, name) in [
-            (WhatIfAsked { drive: Some("x"), ..plain }, "x@b:c"),
-            (WhatIfAsked { port: Some("x"), ..plain }, "a@b:x"),
-            (WhatIfAsked { platform: Some("x"), port: Some("y"), ..plain }, "a@x:y"),
-            (WhatIfAsked { queue_depth: Some(2), ..plain }, "a@b:c"),
+            (WhatIfQuestion { drive: Some("x"), ..plain }, "x@b:c"),
+            (WhatIfQuestion { port: Some("x"), ..plain }, "a@b:x"),
+            (WhatIfQuestion { platform: Some("x"), port: Some("y"), ..plain }, "a@x:y"),
+            (WhatIfQuestion { queue_depth: Some(2), ..plain }, "a@b:c"),
         ] {
             assert_eq!(named(&args), Ok((name.to_owned(), 0)));
         }
         assert_eq!(named(&asked(&set)), Ok(("a@b:c".to_owned(), 1)));
         assert!(named(&plain).unwrap_err().contains("no other system"));
-        let half = named(&WhatIfAsked { platform: Some("x"), ..plain }).unwrap_err();
+        let half = named(&WhatIfQuestion { platform: Some("x"), ..plain }).unwrap_err();
         assert!(half.contains("the port is missing"), "{half}");
     }
 }

@@ -22,7 +22,7 @@ const ENOUGH: usize = 5;
 
 /// A measured test with its deviation.
 #[derive(Clone, Debug)]
-pub(super) struct Seen<'t> {
+pub(super) struct MeasuredDeviation<'t> {
     pub(super) test: &'t Test,
     /// The part that limits the model of the present system.
     pub(super) limit: Option<PathPart>,
@@ -42,12 +42,12 @@ pub(super) struct Deviation {
 
 /// Returns the deviation of test `at` of `seen` if `limit` is the limit on the other system.
 pub(super) fn carried(
-    seen: &[Option<Seen<'_>>],
+    seen: &[Option<MeasuredDeviation<'_>>],
     at: usize,
     limit: Option<PathPart>,
 ) -> Option<Deviation> {
     let own = seen.get(at)?.as_ref()?;
-    let alike: Vec<&Seen<'_>> = seen
+    let alike: Vec<&MeasuredDeviation<'_>> = seen
         .iter()
         .flatten()
         .filter(|other| other.limit == limit && are_alike(own.test, other.test))
@@ -73,7 +73,7 @@ fn are_alike(one: &Test, other: &Test) -> bool {
 }
 
 /// Returns the sum of the squared errors of predicting each of `alike` from the others.
-fn left_out_squares(alike: &[&Seen<'_>], bandwidth: f64) -> f64 {
+fn left_out_squares(alike: &[&MeasuredDeviation<'_>], bandwidth: f64) -> f64 {
     let errors = alike.iter().enumerate().map(|(at, one)| {
         let told = mean(alike, one.test, bandwidth, Some(at));
         told.map_or(f64::INFINITY, |told| (told - one.log).powi(2))
@@ -82,7 +82,12 @@ fn left_out_squares(alike: &[&Seen<'_>], bandwidth: f64) -> f64 {
 }
 
 /// Returns the mean deviation of `alike` at the depth and threads of `test`, without the test number `without`.
-fn mean(alike: &[&Seen<'_>], test: &Test, bandwidth: f64, without: Option<usize>) -> Option<f64> {
+fn mean(
+    alike: &[&MeasuredDeviation<'_>],
+    test: &Test,
+    bandwidth: f64,
+    without: Option<usize>,
+) -> Option<f64> {
     let doublings = |one: u32, two: u32| (f64::from(one) / f64::from(two)).log2();
     let square = |other: &Test| {
         doublings(test.queue_depth(), other.queue_depth()).powi(2)
@@ -116,10 +121,13 @@ mod tests {
         depths.iter().flat_map(|depth| depths.map(|threads| test(*depth, threads))).collect()
     }
 
-    fn seen<'t>(tests: &'t [Test], log: impl Fn(usize, &Test) -> f64) -> Vec<Option<Seen<'t>>> {
+    fn seen<'t>(
+        tests: &'t [Test],
+        log: impl Fn(usize, &Test) -> f64,
+    ) -> Vec<Option<MeasuredDeviation<'t>>> {
         let limit = |test: &Test| (test.queue_depth() > 4).then_some(PathPart::Drive);
         let one = |(at, test): (usize, &'t Test)| {
-            Some(Seen { test, limit: limit(test), log: log(at, test) })
+            Some(MeasuredDeviation { test, limit: limit(test), log: log(at, test) })
         };
         tests.iter().enumerate().map(one).collect()
     }
@@ -181,9 +189,9 @@ mod tests {
             let common = 0.3 * normal();
             let all_seen = tests.iter().map(|test| {
                 let limit = (test.queue_depth() > 4).then_some(PathPart::Drive);
-                Some(Seen { test, limit, log: common + 0.04 * normal() })
+                Some(MeasuredDeviation { test, limit, log: common + 0.04 * normal() })
             });
-            let all_seen: Vec<Option<Seen<'_>>> = all_seen.collect();
+            let all_seen: Vec<Option<MeasuredDeviation<'_>>> = all_seen.collect();
             for at in 0..tests.len() {
                 let told = carried(&all_seen, at, all_seen[at].as_ref().unwrap().limit).unwrap();
                 let reach = SIDES * told.chance.unwrap();

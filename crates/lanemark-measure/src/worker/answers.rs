@@ -8,13 +8,13 @@ impl<E: Engine, C: Timekeeper> Worker<'_, E, C> {
         self.settle(now);
         while let Some((slot, result)) = self.engine.next_completion() {
             match self.answer(slot, result) {
-                Answer::Whole => {
+                EngineAnswer::Whole => {
                     self.level -= 1;
                     self.count(slot, now);
                     self.resting.push_back((self.rests_until(now), slot));
                 }
-                Answer::Part => self.push(slot),
-                Answer::Failed(errno) => self.fail(slot, errno, now),
+                EngineAnswer::Part => self.push(slot),
+                EngineAnswer::Failed(errno) => self.fail(slot, errno, now),
             }
         }
         self.progress.bytes.store(self.quota.counted, Ordering::Relaxed);
@@ -47,7 +47,8 @@ impl<E: Engine, C: Timekeeper> Worker<'_, E, C> {
             return;
         }
         self.counted_ns = now;
-        let request = Counted { operation, length, latency_ns: now.saturating_sub(asked_ns) };
+        let request =
+            CountedRequest { operation, length, latency_ns: now.saturating_sub(asked_ns) };
         self.tally.count(request);
         if let Some(series) = &mut self.series {
             record(series, Duration::from_nanoseconds(now - self.window.opens_ns), request);
@@ -60,18 +61,18 @@ impl<E: Engine, C: Timekeeper> Worker<'_, E, C> {
     }
 
     /// Interprets the answer to a slot's request: bytes moved or a negative error number.
-    pub(super) fn answer(&mut self, slot: u32, result: i32) -> Answer {
+    pub(super) fn answer(&mut self, slot: u32, result: i32) -> EngineAnswer {
         let entry = &mut self.slots[slot as usize];
         match u32::try_from(result) {
-            Ok(_) if !entry.operation.moves_data() => Answer::Whole,
-            Ok(0) => Answer::Failed(None),
+            Ok(_) if !entry.operation.moves_data() => EngineAnswer::Whole,
+            Ok(0) => EngineAnswer::Failed(None),
             Ok(moved) => {
                 entry.done += moved;
-                if entry.done >= entry.length { Answer::Whole } else { Answer::Part }
+                if entry.done >= entry.length { EngineAnswer::Whole } else { EngineAnswer::Part }
             }
             // The kernel was interrupted or short of memory and moved no data.
-            Err(_) if matches!(-result, libc::EINTR | libc::EAGAIN) => Answer::Part,
-            Err(_) => Answer::Failed(Some(result.unsigned_abs())),
+            Err(_) if matches!(-result, libc::EINTR | libc::EAGAIN) => EngineAnswer::Part,
+            Err(_) => EngineAnswer::Failed(Some(result.unsigned_abs())),
         }
     }
 

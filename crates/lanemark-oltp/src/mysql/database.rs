@@ -5,9 +5,9 @@ use std::path::PathBuf;
 use mysql::Opts;
 
 use super::{Mysql, parse, quoted};
-use crate::backend::{Backend, Footprint, Holding, held, without_password};
+use crate::backend::{Backend, DatabaseContents, Footprint, held, without_password};
 use crate::error::OltpError;
-use crate::schema::{INDEXES, Kind, Table};
+use crate::schema::{ColumnType, INDEXES, Table};
 use crate::session::Connection;
 
 /// A database of a server.
@@ -39,11 +39,11 @@ impl Backend for MysqlDatabase {
         Ok(Box::new(Mysql::connect(opts, &self.database, &self.name(), create)?))
     }
 
-    fn holding(&self) -> Result<Holding, OltpError> {
+    fn holding(&self) -> Result<DatabaseContents, OltpError> {
         let tables =
             "SELECT table_name FROM information_schema.tables WHERE table_schema = DATABASE()";
         match self.open(false) {
-            Err(OltpError::NotLoaded(_)) => Ok(Holding::Nothing),
+            Err(OltpError::NotLoaded(_)) => Ok(DatabaseContents::Nothing),
             outcome => held(outcome?.as_mut(), tables),
         }
     }
@@ -55,12 +55,12 @@ impl Backend for MysqlDatabase {
     /// Returns SQL that makes our tables clustered by their keys, and the indexes.
     fn tables(&self) -> String {
         let kind = |name: &str, kind| match kind {
-            Kind::Small => "SMALLINT",
-            Kind::Int => "INTEGER",
-            Kind::Big => "BIGINT",
+            ColumnType::Small => "SMALLINT",
+            ColumnType::Int => "INTEGER",
+            ColumnType::Big => "BIGINT",
             // The notes about a customer are the only long text, and no index contains them.
-            Kind::Text if name == "c_data" => "VARCHAR(500)",
-            Kind::Text => "VARCHAR(64)",
+            ColumnType::Text if name == "c_data" => "VARCHAR(500)",
+            ColumnType::Text => "VARCHAR(64)",
         };
         // Names sort by their bytes, as in every other database here.
         let ending = " ENGINE = InnoDB CHARACTER SET ascii COLLATE ascii_bin";

@@ -8,7 +8,7 @@
 
 use crate::error::OltpError;
 use crate::observer::Observer;
-use crate::processor::Family;
+use crate::processor::ProcessFamily;
 use crate::session::Connection;
 use crate::value::Value;
 use lanemark_schema::result::WaitClass;
@@ -156,8 +156,8 @@ impl Observer for PostgresObserver {
         Ok(true)
     }
 
-    fn family(&self) -> Option<Family> {
-        Family::of(self.process?, "postgres")
+    fn family(&self) -> Option<ProcessFamily> {
+        ProcessFamily::of(self.process?, "postgres")
     }
 }
 

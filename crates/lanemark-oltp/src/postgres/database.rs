@@ -6,10 +6,10 @@ use postgres::Config;
 
 use super::counters::PostgresObserver;
 use super::{Postgres, parse};
-use crate::backend::{Backend, Footprint, Holding, Templates, held, without_password};
+use crate::backend::{Backend, DatabaseContents, Footprint, Templates, held, without_password};
 use crate::error::OltpError;
 use crate::observer::Observer;
-use crate::schema::{INDEXES, Kind, Scale, Table};
+use crate::schema::{ColumnType, INDEXES, Scale, Table};
 use crate::session::Connection;
 
 /// The schema `lanemark_oltp` in a database of a server.
@@ -46,7 +46,7 @@ impl Backend for PostgresDatabase {
         Ok(Box::new(self.connect()?.use_procedures()?))
     }
 
-    fn holding(&self) -> Result<Holding, OltpError> {
+    fn holding(&self) -> Result<DatabaseContents, OltpError> {
         let tables = "SELECT table_name::text FROM information_schema.tables \
             WHERE table_schema = 'lanemark_oltp'";
         held(&mut self.connect()?, tables)
@@ -59,11 +59,11 @@ impl Backend for PostgresDatabase {
     /// Returns SQL that makes our schema and its tables; keys are made after the rows.
     fn tables(&self) -> String {
         let kind = |_: &str, kind| match kind {
-            Kind::Small => "SMALLINT",
-            Kind::Int => "INTEGER",
-            Kind::Big => "BIGINT",
+            ColumnType::Small => "SMALLINT",
+            ColumnType::Int => "INTEGER",
+            ColumnType::Big => "BIGINT",
             // Names sort by their bytes, as in every other database here.
-            Kind::Text => "TEXT COLLATE \"C\"",
+            ColumnType::Text => "TEXT COLLATE \"C\"",
         };
         let tables = Table::ALL.map(|table| table.sql(kind, false, ""));
         format!("CREATE SCHEMA lanemark_oltp;\n{}", tables.concat())

@@ -4,9 +4,9 @@ use std::io::ErrorKind;
 use std::path::PathBuf;
 
 use super::{Sqlite, companions, whose};
-use crate::backend::{Backend, Footprint, Holding, Templates};
+use crate::backend::{Backend, DatabaseContents, Footprint, Templates};
 use crate::error::OltpError;
-use crate::schema::{Kind, Scale, Table};
+use crate::schema::{ColumnType, Scale, Table};
 use crate::session::Connection;
 
 /// A file with an SQLite database.
@@ -32,7 +32,7 @@ impl Backend for SqliteFile {
         Ok(Box::new(Sqlite::open(&self.0, create)?))
     }
 
-    fn holding(&self) -> Result<Holding, OltpError> {
+    fn holding(&self) -> Result<DatabaseContents, OltpError> {
         whose::holding(&self.0)
     }
 
@@ -58,7 +58,7 @@ impl Backend for SqliteFile {
     }
 
     fn tables(&self) -> String {
-        let kind = |_: &str, kind| if kind == Kind::Text { "TEXT" } else { "INTEGER" };
+        let kind = |_: &str, kind| if kind == ColumnType::Text { "TEXT" } else { "INTEGER" };
         let ending = |table: Table| if table.key().is_some() { " WITHOUT ROWID" } else { "" };
         Table::ALL.map(|table| table.sql(kind, true, ending(table))).concat()
     }

@@ -16,7 +16,7 @@ use std::time::Duration;
 use rusqlite::OpenFlags;
 
 use super::{Sqlite, at_opening, from_sqlite};
-use crate::backend::{Holding, read_loaded};
+use crate::backend::{DatabaseContents, read_loaded};
 use crate::error::OltpError;
 use crate::session::Connection as _;
 use lanemark_schema::result::Counters;
@@ -44,21 +44,21 @@ fn head(path: &Path) -> std::io::Result<Option<[u8; 100]>> {
 }
 
 /// Returns the contents of `path`.
-pub(crate) fn holding(path: &Path) -> Result<Holding, OltpError> {
+pub(crate) fn holding(path: &Path) -> Result<DatabaseContents, OltpError> {
     let lacks = |error: std::io::Error| OltpError::Rights {
         database: format!("sqlite:{}", path.display()),
         reason: error.to_string(),
     };
     match path.metadata() {
-        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Holding::Nothing),
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(DatabaseContents::Nothing),
         Err(error) => return Err(lacks(error)),
-        Ok(found) if !found.is_file() => return Ok(Holding::Foreign),
+        Ok(found) if !found.is_file() => return Ok(DatabaseContents::Foreign),
         // A load that was killed before its first commit leaves an empty file.
-        Ok(found) if found.len() == 0 => return Ok(Holding::Nothing),
+        Ok(found) if found.len() == 0 => return Ok(DatabaseContents::Nothing),
         Ok(_) => {}
     }
     let Some(head) = head(path).map_err(lacks)?.filter(|head| head.starts_with(MAGIC)) else {
-        return Ok(Holding::Foreign);
+        return Ok(DatabaseContents::Foreign);
     };
     let [_, log, index] = Sqlite::files(path);
     let logged = head[WRITE_VERSION.0] == WRITE_VERSION.1;
@@ -71,12 +71,14 @@ pub(crate) fn holding(path: &Path) -> Result<Holding, OltpError> {
     let unread = logged && !index.exists() && log.metadata().is_ok_and(|found| found.len() > 0);
     // A file that begins like SQLite's and cannot be read counts as foreign.
     let Some((mut seen, ours)) = ways.iter().find_map(|way| look(path, way).ok()) else {
-        return Ok(Holding::Foreign);
+        return Ok(DatabaseContents::Foreign);
     };
     Ok(match ours {
-        Some(true) => read_loaded(&mut seen).map_or(Holding::Foreign, Holding::Ours),
-        None if !unread => Holding::Nothing,
-        _ => Holding::Foreign,
+        Some(true) => {
+            read_loaded(&mut seen).map_or(DatabaseContents::Foreign, DatabaseContents::Ours)
+        }
+        None if !unread => DatabaseContents::Nothing,
+        _ => DatabaseContents::Foreign,
     })
 }
 

@@ -1,7 +1,7 @@
 //! Damage that no consistency condition of the specification finds, and the checks that find it.
 
 use lanemark_oltp::Database;
-use lanemark_oltp::check::{Source, check};
+use lanemark_oltp::check::{ConditionSource, check};
 use lanemark_oltp::schema::Table;
 
 const ROWS: &str = "has each row of its scale, and no other";
@@ -59,8 +59,9 @@ const DAMAGE: &[(&str, Table, &str)] = &[
 pub(crate) fn broken(database: &Database, table: Table, text: &str) -> i64 {
     let loaded = database.loaded().unwrap();
     let conditions = check(database.connect().unwrap().as_mut(), &loaded).unwrap();
-    let condition =
-        conditions.iter().find(|one| one.source == Source::Table(table) && one.text == text);
+    let condition = conditions
+        .iter()
+        .find(|one| one.source == ConditionSource::Table(table) && one.text == text);
     condition.unwrap_or_else(|| panic!("{table:?}: {text}")).broken
 }
 

@@ -13,7 +13,7 @@ use lanemark_sim::spec::{Condition, DriveSpec};
 use super::engine::{Engine, enough};
 use super::measured::Trial;
 use super::parameter::{COLLECTION, Parameter, flash};
-use super::solve::{Found, search};
+use super::solve::{SearchResult, search};
 use crate::PredictError;
 
 /// The gain of fit that justifies another value, as a difference of the sum of squares: 95% of a chi-square with one
@@ -29,10 +29,10 @@ const PLAUSIBLE: f64 = 2.0;
 /// at the template's values.
 pub(super) fn explore(
     engine: &mut Engine,
-    fresh: Found,
+    fresh: SearchResult,
     writing: &[usize],
     trials: &[usize],
-) -> Result<Found, PredictError> {
+) -> Result<SearchResult, PredictError> {
     let random = fastest(engine, trials, false);
     let ordered = fastest(engine, trials, true);
     // Sequential writes determine the time of a program.
@@ -53,7 +53,7 @@ pub(super) fn explore(
         return Ok(fresh);
     }
     fill_buffers(engine, trials, random);
-    let fresh = Found { cost: engine.cost(&fresh.logs, trials)?, ..fresh };
+    let fresh = SearchResult { cost: engine.cost(&fresh.logs, trials)?, ..fresh };
     let drive = &engine.base.attachments[0].drive;
     let capable = rate_of_dies(drive, engine, &fresh.logs, ordered > 0.0).max(ordered);
     let share = engine.parameters.len();
@@ -63,7 +63,7 @@ pub(super) fn explore(
     let free: Vec<usize> = writing.iter().copied().chain([share]).collect();
     let without: Vec<usize> =
         free.iter().copied().filter(|place| !places.contains(place)).collect();
-    let mut best: Option<Found> = None;
+    let mut best: Option<SearchResult> = None;
     for times in [1.0, 0.6] {
         let mut logs = fresh.logs.clone();
         logs.push(COLLECTION.log((100.0 * times * random / capable).clamp(2.0, 95.0)));

@@ -8,7 +8,7 @@
 use lanemark_schema::units::Duration;
 use lanemark_sim::spec::{DiskSpec, DriveSpec, MediaSpec, SeekSpec};
 
-use super::parameter::{Parameter, Shows, Unit, time};
+use super::parameter::{AffectedTests, Parameter, Unit, time};
 
 /// The share of a revolution that bounds a margin.
 const MARGIN_MOST: f64 = 0.95;
@@ -24,7 +24,7 @@ pub(super) const PARAMETERS: [Parameter; 5] = [
         unit: Unit::Microseconds,
         offset: 0.0,
         bounds: (300.0, 60_000.0),
-        shows: Shows::Reads,
+        shows: AffectedTests::Reads,
         needs: "RND4K Q1T1 read over the whole disk",
         get: |drive| Some(disk(drive)?.read_seek.average.as_microseconds()),
         set: |drive, us| {
@@ -36,7 +36,7 @@ pub(super) const PARAMETERS: [Parameter; 5] = [
         unit: Unit::Microseconds,
         offset: 100.0,
         bounds: (0.0, 20_000.0),
-        shows: Shows::Reads,
+        shows: AffectedTests::Reads,
         needs: "a data sheet that states seeks with and without it: a measurement shows only its sum with the seek",
         get: |drive| Some(disk(drive)?.command_overhead.as_microseconds()),
         set: |drive, us| change(drive, |disk| disk.command_overhead = time(us)),
@@ -46,7 +46,7 @@ pub(super) const PARAMETERS: [Parameter; 5] = [
         unit: Unit::Microseconds,
         offset: 300.0,
         bounds: (0.0, 20_000.0),
-        shows: Shows::Both,
+        shows: AffectedTests::Both,
         needs: "RND4K Q4T1 to Q32T1 read",
         get: |drive| Some(disk(drive)?.reorder_margin.as_microseconds()),
         set: |drive, us| {
@@ -61,7 +61,7 @@ pub(super) const PARAMETERS: [Parameter; 5] = [
         unit: Unit::Count,
         offset: 0.0,
         bounds: (64.0, 65_535.0),
-        shows: Shows::Both,
+        shows: AffectedTests::Both,
         needs: "SEQ128K Q1T1 or Q32T1 read at the beginning of the disk",
         get: |drive| Some(f64::from(disk(drive)?.zones.first()?.sectors_per_track)),
         set: |drive, sectors| {
@@ -74,7 +74,7 @@ pub(super) const PARAMETERS: [Parameter; 5] = [
         unit: Unit::Microseconds,
         offset: 0.0,
         bounds: (300.0, 60_000.0),
-        shows: Shows::Writes,
+        shows: AffectedTests::Writes,
         needs: "RND4K Q1T1 or Q32T1 write over the whole disk",
         get: |drive| Some(disk(drive)?.write_seek.average.as_microseconds()),
         set: |drive, us| {
@@ -189,8 +189,8 @@ fn set_sectors(disk: &mut DiskSpec, sectors: f64, capacity: f64) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use lanemark_study::library::Kind;
-    use lanemark_study::system::{NamedAt, SystemName};
+    use lanemark_study::library::LibraryKind;
+    use lanemark_study::system::{NameLocations, SystemName};
     use lanemark_study::{Library, Location, System};
 
     /// A search may reach any values within their bounds, and every combination must be a valid disk.
@@ -198,7 +198,7 @@ mod tests {
     fn whatever_a_search_comes_to_is_a_disk() {
         let library = Library::built_in();
         let mut disks = 0;
-        for name in library.names(Kind::Drive) {
+        for name in library.names(LibraryKind::Drive) {
             let parts = |platform: &str, port: &str| SystemName {
                 drive: name.clone(),
                 platform: platform.to_owned(),
@@ -206,7 +206,7 @@ mod tests {
                 beside: Vec::new(),
                 volume: None,
             };
-            let at = NamedAt::all(&Location::file("test"));
+            let at = NameLocations::all(&Location::file("test"));
             let system = [("intel-z97", "sata"), ("dell-r730xd", "sas")]
                 .into_iter()
                 .filter_map(|(platform, port)| {

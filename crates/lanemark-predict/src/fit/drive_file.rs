@@ -4,12 +4,12 @@
 //! the results it was fitted to. All other values keep their origin. A value of the template that the measurements
 //! bound gets the remaining range, so that predictions have intervals from it.
 
-use lanemark_schema::result::{Calibration, FittedDrive, FittedParameter, Standing};
+use lanemark_schema::result::{Calibration, Determination, FittedDrive, FittedParameter};
 use toml_edit::{DocumentMut, InlineTable, Item, Table, Value};
 
 use super::measured_by;
 use crate::PredictError;
-use lanemark_study::{Location, StudyError, Uncertain};
+use lanemark_study::{Location, StudyError, UncertainValue};
 
 /// The first line of a fitted drive's file.
 pub const FITTED_MARK: &str = "# Fitted by `lanemark fit`";
@@ -72,7 +72,7 @@ pub(super) fn lists_zones(text: &str) -> bool {
 
 /// Returns whether a value replaces the template's.
 fn is_written(parameter: &FittedParameter) -> bool {
-    !matches!(parameter.standing, Standing::Open { kept_template: true, .. })
+    !matches!(parameter.standing, Determination::Open { kept_template: true, .. })
 }
 
 fn write(document: &mut DocumentMut, fitted: &FittedDrive, parameter: &FittedParameter) {
@@ -80,7 +80,7 @@ fn write(document: &mut DocumentMut, fitted: &FittedDrive, parameter: &FittedPar
     let by = measured_by(&fitted.results);
     let range = parameter.range_80.as_ref();
     let text = match (&parameter.standing, &parameter.interval_95) {
-        (Standing::Open { kept_template: true, .. }, _) => {
+        (Determination::Open { kept_template: true, .. }, _) => {
             let text =
                 format!("the value of {}, within the range that {by} left open", fitted.template);
             if range.is_some() && table(document, &parameter.parameter).is_some() {
@@ -88,13 +88,13 @@ fn write(document: &mut DocumentMut, fitted: &FittedDrive, parameter: &FittedPar
             }
             return;
         }
-        (Standing::Open { .. }, _) => {
+        (Determination::Open { .. }, _) => {
             format!("fitted to {by}: a bound, because the measurements do not determine the value")
         }
-        (Standing::Identified, Some((low, high))) => {
+        (Determination::Identified, Some((low, high))) => {
             format!("fitted to {by}, 95%: {low} to {high}")
         }
-        (Standing::Identified, None) => format!("fitted to {by}"),
+        (Determination::Identified, None) => format!("fitted to {by}"),
     };
     put(document, &parameter.parameter, value, ("derived", &text), range);
 }
@@ -125,7 +125,7 @@ fn put(
     sourced.insert("value", bare);
     sourced.insert(origin, Value::from(text));
     let ranged = |(low, high): &&(String, String)| {
-        Uncertain::within(parameter, value, [low.as_str(), high.as_str()]).is_some()
+        UncertainValue::within(parameter, value, [low.as_str(), high.as_str()]).is_some()
     };
     if let Some((low, high)) = range.filter(ranged) {
         sourced.insert("range", Value::from_iter([low.as_str(), high.as_str()]));

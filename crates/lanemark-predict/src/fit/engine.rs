@@ -13,7 +13,7 @@ use lanemark_sim::run_test_watched;
 use lanemark_sim::spec::{CheckedSystem, DriveSpec, SystemSpec};
 
 use super::measured::{Trial, figure};
-use super::parameter::{PRIOR_SD, Parameter, Shows, flash};
+use super::parameter::{AffectedTests, PRIOR_SD, Parameter, flash};
 use crate::PredictError;
 
 /// The residual, in standard deviations, from which on its loss is linear instead of quadratic (Huber).
@@ -38,7 +38,7 @@ pub(super) struct Engine {
 }
 
 /// The model's values for the figures of a trial, `None` if too few requests were counted.
-pub(super) type Told = Vec<Option<f64>>;
+pub(super) type ModelFigures = Vec<Option<f64>>;
 
 impl Engine {
     pub(super) fn new(
@@ -55,7 +55,7 @@ impl Engine {
         };
         let prior = |parameter: &Parameter| {
             // The prior of a limit that the template lacks is a value at which it limits no test.
-            let none = || 4.0 * fastest(parameter.shows != Shows::Writes);
+            let none = || 4.0 * fastest(parameter.shows != AffectedTests::Writes);
             parameter.log(parameter.get(&base.attachments[0].drive).unwrap_or_else(none))
         };
         let priors = parameters.iter().map(prior).collect();
@@ -92,7 +92,7 @@ impl Engine {
         &self,
         systems: &[SystemSpec],
         jobs: &[(usize, usize)],
-    ) -> Result<Vec<Told>, PredictError> {
+    ) -> Result<Vec<ModelFigures>, PredictError> {
         let systems = systems.iter().map(|system| system.clone().checked());
         let systems: Vec<CheckedSystem> = systems
             .collect::<Result<_, _>>()
@@ -105,7 +105,7 @@ impl Engine {
     }
 
     /// Simulates one trial. A trial that is much slower than measured gets more time if too few requests ended.
-    fn simulate(&self, system: &CheckedSystem, trial: usize) -> Result<Told, PredictError> {
+    fn simulate(&self, system: &CheckedSystem, trial: usize) -> Result<ModelFigures, PredictError> {
         let (index, trial) = (trial as u32, &self.trials[trial]);
         let key = StreamKey { seed: self.seed, test: index, repeat: 0, thread: 0 };
         let mut short = trial.short.clone();
@@ -136,7 +136,7 @@ impl Engine {
     }
 
     /// Returns the residuals of trial `trial` in standard deviations, with outliers drawn in.
-    pub(super) fn residuals(&self, trial: usize, told: &Told) -> Vec<f64> {
+    pub(super) fn residuals(&self, trial: usize, told: &ModelFigures) -> Vec<f64> {
         let figures = self.trials[trial].figures.iter().zip(told);
         figures
             .map(|(measured, told)| {
@@ -190,9 +190,9 @@ impl Engine {
     /// Returns whether a parameter affects a trial.
     pub(super) fn shows(&self, parameter: usize, trial: usize) -> bool {
         match self.parameters[parameter].shows {
-            Shows::Reads => self.trials[trial].reads(),
-            Shows::Writes => self.trials[trial].writes(),
-            Shows::Both => true,
+            AffectedTests::Reads => self.trials[trial].reads(),
+            AffectedTests::Writes => self.trials[trial].writes(),
+            AffectedTests::Both => true,
         }
     }
 }

@@ -12,7 +12,7 @@ use lanemark_sim::spec::{DriveSpec, SLOT};
 
 use super::engine::Engine;
 use super::parameter::{change, flash};
-use super::solve::{Found, search};
+use super::solve::{SearchResult, search};
 use crate::PredictError;
 
 /// The minimum gain of fit that justifies a doubling, as a difference of the sum of squares.
@@ -33,9 +33,9 @@ pub(super) struct Geometry {
 
 /// The result of the search over geometries.
 #[derive(Clone, Debug)]
-pub(super) struct Explored {
+pub(super) struct GeometrySearch {
     pub(super) best: Geometry,
-    pub(super) found: Found,
+    pub(super) found: SearchResult,
     /// The geometries that were tried, each with its cost.
     pub(super) tried: Vec<(Geometry, f64)>,
 }
@@ -105,20 +105,21 @@ impl fmt::Display for Geometry {
 /// Searches from the engine's geometry and `found`. The engine has the best geometry at the end.
 pub(super) fn explore(
     engine: &mut Engine,
-    found: Found,
+    found: SearchResult,
     free: &[usize],
     trials: &[usize],
-) -> Result<Explored, PredictError> {
+) -> Result<GeometrySearch, PredictError> {
     let Some(template) = Geometry::of(&engine.base.attachments[0].drive) else {
         let best = Geometry { dies: 1, unit: 1 };
-        return Ok(Explored { best, tried: Vec::new(), found });
+        return Ok(GeometrySearch { best, tried: Vec::new(), found });
     };
     let original = engine.base.clone();
-    let mut explored = Explored { best: template, tried: vec![(template, found.cost)], found };
+    let mut explored =
+        GeometrySearch { best: template, tried: vec![(template, found.cost)], found };
     let judged = |geometry: Geometry, cost: f64| cost + WORTH * geometry.distance(template);
     loop {
         let here = explored.best;
-        let mut better: Option<(Geometry, Found)> = None;
+        let mut better: Option<(Geometry, SearchResult)> = None;
         for next in here.neighbours() {
             if explored.tried.iter().any(|(tried, _)| *tried == next) {
                 continue;
@@ -149,7 +150,7 @@ pub(super) fn explore(
     Ok(explored)
 }
 
-impl Explored {
+impl GeometrySearch {
     /// Returns the smallest and largest number, of dies or of units, that fits as well as the best, with any value of
     /// the other number.
     pub(super) fn range(&self, of: fn(Geometry) -> u64) -> (u64, u64) {

@@ -10,7 +10,7 @@ use lanemark_schema::units::Duration;
 use lanemark_sim::spec::SystemSpec;
 use lanemark_study::platform;
 
-use super::measured::HostSeen;
+use super::measured::MeasuredHost;
 
 /// The minimum and maximum believed ratio of a host's times to the platform's.
 const BELIEVED: (f64, f64) = (0.1, 10.0);
@@ -21,7 +21,7 @@ const PREFIX: &str = "platform.";
 /// any value of the platform.
 pub(super) fn measured(
     system: &mut SystemSpec,
-    seen: HostSeen,
+    seen: MeasuredHost,
     settings: &[&Calibration],
 ) -> Vec<Calibration> {
     let own = settings.iter().any(|setting| setting.parameter.starts_with(PREFIX));

@@ -15,7 +15,7 @@ use nalgebra::{DMatrix, DVector};
 
 use super::engine::Engine;
 use super::parameter::{COLLECTION, PRIOR_SD};
-use super::solve::{Found, jacobian, search, weaker_side};
+use super::solve::{SearchResult, jacobian, search, weaker_side};
 use crate::PredictError;
 
 /// The deviation from which a value is open, in logarithms.
@@ -41,9 +41,9 @@ const ROUNDS: usize = 5;
 
 /// The values, with the precision of each.
 #[derive(Clone, Debug)]
-pub(super) struct Known {
+pub(super) struct FittedValues {
     pub(super) logs: Vec<f64>,
-    pub(super) standings: Vec<Told>,
+    pub(super) standings: Vec<ValueDetermination>,
     /// The ranges of each value below and above its estimate, in logarithms, that contain four of five cases.
     pub(super) reaches: Vec<[f64; 2]>,
     /// The ratio of the residuals' scatter to the scatter that their weights state.
@@ -52,7 +52,7 @@ pub(super) struct Known {
 
 /// The determination of one value.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) enum Told {
+pub(super) enum ValueDetermination {
     /// The value is determined, with the standard deviation of its logarithm.
     Identified(f64),
     /// The value is fixed, at the template's value or at another one, possibly because it correlates with another
@@ -72,13 +72,16 @@ struct Covariance {
 /// Separates the identified values from the others, starting from `found`.
 pub(super) fn identify(
     engine: &Engine,
-    found: Found,
+    found: SearchResult,
     trials: &[usize],
-) -> Result<Known, PredictError> {
+) -> Result<FittedValues, PredictError> {
     let count = engine.parameters.len();
-    let mut held: Vec<Option<Told>> = vec![None; count];
+    let mut held: Vec<Option<ValueDetermination>> = vec![None; count];
     for &place in &engine.held {
-        held[place] = Some(Told::Held { at_template: true, with: engine.place(COLLECTION.name) });
+        held[place] = Some(ValueDetermination::Held {
+            at_template: true,
+            with: engine.place(COLLECTION.name),
+        });
     }
     let mut found = found;
     let mut round = 0;
@@ -93,15 +96,17 @@ pub(super) fn identify(
             let told = |place: usize| match (held[place], at(place)) {
                 (None, Some(at)) if still_open(at).is_some() => {
                     let with = still_open(at).and_then(|(_, with)| *with).map(|with| free[with]);
-                    Told::Held { at_template: false, with }
+                    ValueDetermination::Held { at_template: false, with }
                 }
-                (None, Some(at)) => Told::Identified(covariance.deviations[at]),
-                (held, _) => held.unwrap_or(Told::Held { at_template: true, with: None }),
+                (None, Some(at)) => ValueDetermination::Identified(covariance.deviations[at]),
+                (held, _) => {
+                    held.unwrap_or(ValueDetermination::Held { at_template: true, with: None })
+                }
             };
-            let standings: Vec<Told> = (0..count).map(told).collect();
+            let standings: Vec<ValueDetermination> = (0..count).map(told).collect();
             let (logs, scatter) = (found.logs, covariance.scatter);
             let reaches = reaches(engine, &logs, &standings, trials, scatter)?;
-            return Ok(Known { logs, standings, reaches, scatter });
+            return Ok(FittedValues { logs, standings, reaches, scatter });
         }
         round += 1;
         let open: Vec<(usize, Option<usize>)> =
@@ -112,7 +117,7 @@ pub(super) fn identify(
             // The template's values together may contradict the measurements although some of them do not.
             let at_template = all
                 || places.len() > 1 && at_template(engine, &mut found, &free, &[place], trials)?;
-            held[place] = Some(Told::Held { at_template, with });
+            held[place] = Some(ValueDetermination::Held { at_template, with });
         }
     }
 }
@@ -125,7 +130,7 @@ pub(super) fn identify(
 fn reaches(
     engine: &Engine,
     logs: &[f64],
-    standings: &[Told],
+    standings: &[ValueDetermination],
     trials: &[usize],
     scatter: f64,
 ) -> Result<Vec<[f64; 2]>, PredictError> {
@@ -134,7 +139,7 @@ fn reaches(
     let slopes = jacobian(engine, logs, &all, trials)?;
     let mut reaches = Vec::with_capacity(logs.len());
     for (place, told) in standings.iter().enumerate() {
-        if let Told::Identified(deviation) = told {
+        if let ValueDetermination::Identified(deviation) = told {
             reaches.push([SIDES_80 * deviation; 2]);
             continue;
         }
@@ -171,7 +176,7 @@ fn made_up(slopes: &DMatrix<f64>, residuals: &DVector<f64>) -> f64 {
 /// Sets the values `places` to the template's, and fits the rest of `free` again. Keeps the result if it is as good.
 fn at_template(
     engine: &Engine,
-    found: &mut Found,
+    found: &mut SearchResult,
     free: &[usize],
     places: &[usize],
     trials: &[usize],

@@ -49,12 +49,12 @@ pub(super) struct Measurements {
     pub(super) trials: Vec<Trial>,
     pub(super) doubts: Vec<FitDoubt>,
     /// The host's values from the runs.
-    pub(super) host: HostSeen,
+    pub(super) host: MeasuredHost,
 }
 
 /// The host's values from runs made on it.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct HostSeen {
+pub(super) struct MeasuredHost {
     /// Processor time of a small request with no other outstanding, in ns.
     pub(super) alone_ns: Option<f64>,
     /// Processor time of a small request with eight or more outstanding, when a core does not sleep, in ns.
@@ -149,7 +149,7 @@ impl Measurements {
         let pooled = pooled(&groups);
         let measured = matches!(first.target, Target::Measured(_));
         let machine = first.provenance.machine.as_ref().filter(|_| measured);
-        let host = HostSeen {
+        let host = MeasuredHost {
             alone_ns: processor(&groups, |outstanding| outstanding == 1),
             deep_ns: processor(&groups, |outstanding| outstanding >= 8),
             cores: machine.map(|machine| machine.cores).filter(|&cores| cores > 0),

@@ -28,9 +28,9 @@ use lanemark_schema::units::Duration;
 use lanemark_sim::spec::SystemSpec;
 use lanemark_study::document::{Context, Document};
 use lanemark_study::drive::Plug;
-use lanemark_study::library::Kind;
+use lanemark_study::library::LibraryKind;
 use lanemark_study::platform::Platform;
-use lanemark_study::system::{NamedAt, SystemName};
+use lanemark_study::system::{NameLocations, SystemName};
 use lanemark_study::{Ledger, Library, Location, Overrides, StudyError, System};
 
 pub use drive_file::{FITTED_MARK, drive_file};
@@ -38,7 +38,7 @@ pub use drive_file::{FITTED_MARK, drive_file};
 use crate::PredictError;
 use engine::Engine;
 use measured::Measurements;
-use parameter::{Parameter, Shows};
+use parameter::{AffectedTests, Parameter};
 
 /// The input of a fit.
 #[derive(Debug)]
@@ -112,7 +112,7 @@ pub fn fit(
         beside: Vec::new(),
         volume: None,
     };
-    let named_at = NamedAt {
+    let named_at = NameLocations {
         drive: Location::file("--like"),
         platform: Location::file("--platform"),
         port: Location::file("--platform"),
@@ -137,7 +137,7 @@ pub fn fit(
         job.requests,
     );
 
-    let text = library.open(Kind::Drive, &template)?.text().to_owned();
+    let text = library.open(LibraryKind::Drive, &template)?.text().to_owned();
     let lists_zones = drive_file::lists_zones(&text);
     let parameters: Vec<Parameter> = Parameter::of(&base.attachments[0].drive)
         .into_iter()
@@ -149,12 +149,14 @@ pub fn fit(
     let original = base.clone();
     let mut engine =
         Engine::new(base, trials, parameters, job.provenance.seed, (job.pool, job.cancel.clone()));
-    let shown = |engine: &Engine, shows: &[Shows]| -> Vec<usize> {
+    let shown = |engine: &Engine, shows: &[AffectedTests]| -> Vec<usize> {
         let places = 0..engine.parameters.len();
         places.filter(|&place| shows.contains(&engine.parameters[place].shows)).collect()
     };
-    let (reading, writing) =
-        (shown(&engine, &[Shows::Reads, Shows::Both]), shown(&engine, &[Shows::Writes]));
+    let (reading, writing) = (
+        shown(&engine, &[AffectedTests::Reads, AffectedTests::Both]),
+        shown(&engine, &[AffectedTests::Writes]),
+    );
     let reads = engine.trials_of(|trial| !trial.writes());
     let writes = engine.trials_of(|trial| !trial.reads());
     let all = engine.trials_of(|_| true);
@@ -210,7 +212,7 @@ fn generic(library: &Library, job: &Job<'_>) -> Result<&'static str, PredictErro
     for (setting, location) in job.settings {
         overrides.set(&setting.parameter, &setting.value, location.clone());
     }
-    let file: Document = library.open(Kind::Platform, job.platform)?;
+    let file: Document = library.open(LibraryKind::Platform, job.platform)?;
     let platform = Platform::read(&file, Context { ledger: &ledger, overrides: &overrides })?;
     let Some(port) = platform.ports.iter().find(|known| known.name == job.port) else {
         let known = platform.ports.iter().map(|known| known.name.as_str());

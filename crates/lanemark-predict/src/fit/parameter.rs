@@ -28,7 +28,7 @@ pub(super) struct Parameter {
     /// The minimum and maximum value to try.
     pub(super) bounds: (f64, f64),
     /// Tests that the value affects.
-    pub(super) shows: Shows,
+    pub(super) shows: AffectedTests,
     /// Measurement that would determine the value.
     pub(super) needs: &'static str,
     pub(super) get: fn(&DriveSpec) -> Option<f64>,
@@ -46,7 +46,7 @@ pub(super) enum Unit {
 
 /// The tests that a value affects.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Shows {
+pub(super) enum AffectedTests {
     Reads,
     Writes,
     Both,
@@ -59,7 +59,7 @@ const ALL: [Parameter; 11] = [
         unit: Unit::Microseconds,
         offset: 0.0,
         bounds: (0.05, 500.0),
-        shows: Shows::Reads,
+        shows: AffectedTests::Reads,
         needs: "small random reads by enough threads that the drive's processor is the limit \
                 instead of a core or link: RND4K Q32T4 read with more threads, or in a faster port",
         get: |drive| Some(drive.front_end.read_time.as_microseconds()),
@@ -70,7 +70,7 @@ const ALL: [Parameter; 11] = [
         unit: Unit::Microseconds,
         offset: 5.0,
         bounds: (0.0, 2000.0),
-        shows: Shows::Reads,
+        shows: AffectedTests::Reads,
         needs: "random reads at all depths until the dies are the limit, RND4K Q1T1 to Q64T1 read: \
                 one depth shows only its sum with flash.read",
         get: |drive| Some(drive.front_end.read_latency.as_microseconds()),
@@ -81,7 +81,7 @@ const ALL: [Parameter; 11] = [
         unit: Unit::Microseconds,
         offset: 0.0,
         bounds: (1.0, 3000.0),
-        shows: Shows::Reads,
+        shows: AffectedTests::Reads,
         needs: "RND4K Q1T1 read, and depths at which reads queue at dies",
         get: |drive| Some(flash(drive)?.read.mean().as_microseconds()),
         set: |drive, us| change(drive, |flash| flash.read = PageTimes::alike(time(us))),
@@ -91,7 +91,7 @@ const ALL: [Parameter; 11] = [
         unit: Unit::Microseconds,
         offset: 0.0,
         bounds: (1.0, 3000.0),
-        shows: Shows::Reads,
+        shows: AffectedTests::Reads,
         needs: "RND4K Q1T1 read, and depths at which reads queue at dies",
         get: |drive| Some(flash(drive)?.translation.pseudo_slc?.read.as_microseconds()),
         set: |drive, us| change_cache(drive, |cache| cache.read = time(us)),
@@ -101,7 +101,7 @@ const ALL: [Parameter; 11] = [
         unit: Unit::Megabytes,
         offset: 0.0,
         bounds: (20.0, 20_000.0),
-        shows: Shows::Both,
+        shows: AffectedTests::Both,
         needs: "RND16K and RND64K Q1T1 read, if no link takes longer for a byte than a channel",
         get: |drive| Some(flash(drive)?.channel_rate.as_megabytes()),
         set: |drive, rate| change(drive, |flash| flash.channel_rate = megabytes(rate)),
@@ -111,7 +111,7 @@ const ALL: [Parameter; 11] = [
         unit: Unit::Megabytes,
         offset: 0.0,
         bounds: (2.0, 100_000.0),
-        shows: Shows::Reads,
+        shows: AffectedTests::Reads,
         needs: "SEQ128K Q32T1 read in a port that carries more",
         get: |drive| Some(drive.data_path_read?.as_megabytes()),
         set: |drive, rate| drive.data_path_read = Some(megabytes(rate)),
@@ -121,7 +121,7 @@ const ALL: [Parameter; 11] = [
         unit: Unit::Microseconds,
         offset: 0.0,
         bounds: (0.05, 2000.0),
-        shows: Shows::Writes,
+        shows: AffectedTests::Writes,
         needs: "small random writes by enough threads that the drive's processor is the limit \
                 instead of a core or link: RND4K Q32T4 write with more threads, or in a faster \
                 port",
@@ -133,7 +133,7 @@ const ALL: [Parameter; 11] = [
         unit: Unit::Microseconds,
         offset: 5.0,
         bounds: (0.0, 20_000.0),
-        shows: Shows::Writes,
+        shows: AffectedTests::Writes,
         needs: "RND4K Q1T1 write",
         get: |drive| Some(drive.front_end.write_latency.as_microseconds()),
         set: |drive, us| drive.front_end.write_latency = time(us),
@@ -143,7 +143,7 @@ const ALL: [Parameter; 11] = [
         unit: Unit::Megabytes,
         offset: 0.0,
         bounds: (2.0, 100_000.0),
-        shows: Shows::Writes,
+        shows: AffectedTests::Writes,
         needs: "SEQ128K Q32T1 write in a faster port, and to faster flash",
         get: |drive| Some(drive.data_path_write?.as_megabytes()),
         set: |drive, rate| drive.data_path_write = Some(megabytes(rate)),
@@ -153,7 +153,7 @@ const ALL: [Parameter; 11] = [
         unit: Unit::Microseconds,
         offset: 0.0,
         bounds: (5.0, 20_000.0),
-        shows: Shows::Writes,
+        shows: AffectedTests::Writes,
         needs: "SEQ128K Q32T1 write in a port that is faster than the flash",
         get: |drive| Some(flash(drive)?.translation.pseudo_slc?.program.as_microseconds()),
         set: |drive, us| change_cache(drive, |cache| cache.program = time(us)),
@@ -163,7 +163,7 @@ const ALL: [Parameter; 11] = [
         unit: Unit::Microseconds,
         offset: 0.0,
         bounds: (5.0, 50_000.0),
-        shows: Shows::Writes,
+        shows: AffectedTests::Writes,
         needs: "SEQ128K Q32T1 write in a port that is faster than the flash",
         get: |drive| Some(flash(drive)?.program.mean().as_microseconds()),
         set: |drive, us| change(drive, |flash| flash.program = PageTimes::alike(time(us))),
@@ -176,7 +176,7 @@ pub(super) const COLLECTION: Parameter = Parameter {
     unit: Unit::Percent,
     offset: 0.0,
     bounds: (1.0, 100.0),
-    shows: Shows::Writes,
+    shows: AffectedTests::Writes,
     needs: "random writes of several lengths, RND4K Q32T1 and RND64K Q32T1 write: collection \
             limits bytes, and the drive's processor limits commands",
     get: |drive| Some(flash(drive)?.translation.beside_collection?.get() * 100.0),

@@ -32,7 +32,7 @@ struct Search<'e> {
 
 /// The end point of a search.
 #[derive(Clone, Debug)]
-pub(super) struct Found {
+pub(super) struct SearchResult {
     /// Logarithms of all parameters.
     pub(super) logs: Vec<f64>,
     /// The sum of squares of figures and priors.
@@ -47,9 +47,9 @@ pub(super) fn search(
     free: &[usize],
     trials: &[usize],
     patience: usize,
-) -> Result<Found, PredictError> {
+) -> Result<SearchResult, PredictError> {
     if free.is_empty() {
-        return Ok(Found { logs: logs.to_vec(), cost: engine.cost(logs, trials)? });
+        return Ok(SearchResult { logs: logs.to_vec(), cost: engine.cost(logs, trials)? });
     }
     let unknowns = free.iter().map(|&place| (logs[place] - engine.priors[place]) / PRIOR_SD);
     let problem = Search {
@@ -73,7 +73,7 @@ pub(super) fn search(
     }
     let logs = ended.all();
     let cost = engine.cost(&logs, trials)?;
-    Ok(Found { logs, cost })
+    Ok(SearchResult { logs, cost })
 }
 
 /// Returns the derivatives of the residuals of `trials` by the logarithms of the parameters `free`, a column each.

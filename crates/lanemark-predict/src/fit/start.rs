@@ -10,7 +10,7 @@ use lanemark_schema::result::FigureKind;
 use super::engine::Engine;
 use super::measured::Trial;
 use super::parameter::{Parameter, Unit, flash};
-use super::solve::{Found, search};
+use super::solve::{SearchResult, search};
 use crate::PredictError;
 
 /// The number of guesses that are followed.
@@ -21,7 +21,7 @@ pub(super) fn reads(
     engine: &Engine,
     free: &[usize],
     trials: &[usize],
-) -> Result<Found, PredictError> {
+) -> Result<SearchResult, PredictError> {
     let engines = f64::from(engine.base.attachments[0].drive.front_end.engines);
     let random = fastest(engine, trials, |trial| !trial.test.is_in_order(), Trial::iops);
     let ordered = fastest(engine, trials, |trial| trial.test.is_in_order(), Trial::throughput);
@@ -45,9 +45,9 @@ pub(super) fn writes(
     logs: &[f64],
     free: &[usize],
     trials: &[usize],
-) -> Result<Found, PredictError> {
+) -> Result<SearchResult, PredictError> {
     if trials.is_empty() {
-        return Ok(Found { logs: logs.to_vec(), cost: engine.prior_cost(logs) });
+        return Ok(SearchResult { logs: logs.to_vec(), cost: engine.prior_cost(logs) });
     }
     let engines = f64::from(engine.base.attachments[0].drive.front_end.engines);
     let random = fastest(engine, trials, |trial| !trial.test.is_in_order(), Trial::iops);
@@ -153,14 +153,14 @@ fn best(
     guesses: Vec<Vec<f64>>,
     free: &[usize],
     trials: &[usize],
-) -> Result<Found, PredictError> {
+) -> Result<SearchResult, PredictError> {
     let mut judged = Vec::new();
     for logs in distinct(guesses) {
         judged.push((engine.cost(&logs, trials)?, logs));
     }
     judged.sort_by(|one, other| one.0.total_cmp(&other.0));
     let (cost, logs) = judged[0].clone();
-    let mut best = Found { logs, cost };
+    let mut best = SearchResult { logs, cost };
     for (_, logs) in judged.into_iter().take(FOLLOWED) {
         let found = search(engine, &logs, free, trials, 1)?;
         if found.cost < best.cost {

@@ -1,14 +1,15 @@
 //! The summary of a fit as a result: values as text with their intervals, figures compared with the model's, warnings.
 
 use lanemark_schema::result::{
-    FigureKind, FitDoubt, FittedDrive, FittedFigure, FittedParameter, Standing, Unseen,
+    Determination, FigureKind, FitDoubt, FittedDrive, FittedFigure, FittedParameter,
+    UndeterminedValue,
 };
 use lanemark_sim::spec::SystemSpec;
 
 use super::disk;
 use super::engine::Engine;
-use super::geometry::{Explored, Geometry};
-use super::identify::{Known, SIDES_95, Told};
+use super::geometry::{Geometry, GeometrySearch};
+use super::identify::{FittedValues, SIDES_95, ValueDetermination};
 use super::parameter::{UNSEEN, flash};
 use crate::PredictError;
 
@@ -22,8 +23,8 @@ pub(super) struct Outcome<'o> {
     /// The system with the template.
     pub(super) original: &'o SystemSpec,
     pub(super) engine: &'o Engine,
-    pub(super) explored: Explored,
-    pub(super) known: Known,
+    pub(super) explored: GeometrySearch,
+    pub(super) known: FittedValues,
 }
 
 impl Outcome<'_> {
@@ -45,14 +46,14 @@ impl Outcome<'_> {
         let [below, above] = self.known.reaches[place];
         let range_80 = (below + above > 0.0).then(|| (at(log - below), at(log + above)));
         let (value, interval_95, standing) = match self.known.standings[place] {
-            Told::Identified(deviation) => {
+            ValueDetermination::Identified(deviation) => {
                 let reach = SIDES_95 * deviation;
-                (Some(value), Some((at(log - reach), at(log + reach))), Standing::Identified)
+                (Some(value), Some((at(log - reach), at(log + reach))), Determination::Identified)
             }
-            Told::Held { at_template, with } => {
+            ValueDetermination::Held { at_template, with } => {
                 let with = with.map(|with| self.engine.parameters[with].name.to_owned());
                 let needs = parameter.needs.to_owned();
-                let standing = Standing::Open { kept_template: at_template, with, needs };
+                let standing = Determination::Open { kept_template: at_template, with, needs };
                 let kept = template.map(|value| parameter.text(value));
                 (if at_template { kept } else { Some(value) }, None, standing)
             }
@@ -77,7 +78,7 @@ impl Outcome<'_> {
             interval_95: None,
             range_80: None,
             template: Some(template),
-            standing: Standing::Identified,
+            standing: Determination::Identified,
         })
     }
 
@@ -96,7 +97,7 @@ impl Outcome<'_> {
             interval_95,
             range_80: None,
             template: Some(template),
-            standing: Standing::Identified,
+            standing: Determination::Identified,
         };
         let (least, most) = self.explored.range(|geometry| geometry.dies);
         let per_channel = |dies: u64| (dies / u64::from(now.channels)).max(1).to_string();
@@ -130,7 +131,7 @@ impl Outcome<'_> {
             if range.1 >= range.0 * 4 {
                 let kept_template = same;
                 let needs = needs.to_owned();
-                one.standing = Standing::Open { kept_template, with: None, needs };
+                one.standing = Determination::Open { kept_template, with: None, needs };
             }
         }
         let mut rows = vec![dies, unit];
@@ -191,9 +192,9 @@ impl Outcome<'_> {
 }
 
 /// Returns the values that stay the template's.
-pub(super) fn unseen(original: &SystemSpec) -> Vec<Unseen> {
-    let all = |values: &[(&str, &str)]| -> Vec<Unseen> {
-        let one = |(parameter, needs): &(&str, &str)| Unseen {
+pub(super) fn unseen(original: &SystemSpec) -> Vec<UndeterminedValue> {
+    let all = |values: &[(&str, &str)]| -> Vec<UndeterminedValue> {
+        let one = |(parameter, needs): &(&str, &str)| UndeterminedValue {
             parameter: (*parameter).to_owned(),
             needs: (*needs).to_owned(),
         };

@@ -13,7 +13,7 @@ use lanemark_schema::result::{
 use lanemark_schema::rng::{Rng, StreamKey};
 use lanemark_schema::units::Duration;
 use lanemark_schema::workload::Workload;
-use lanemark_study::system::{NamedAt, SystemName};
+use lanemark_study::system::{NameLocations, SystemName};
 use lanemark_study::{Library, Location, System, workload};
 
 /// A drive that is the library's with some values changed.
@@ -65,7 +65,7 @@ pub(crate) fn system(
         beside: Vec::new(),
         volume: None,
     };
-    let at = NamedAt::all(&Location::file("test"));
+    let at = NameLocations::all(&Location::file("test"));
     System::assemble(library, &parts, &at, &parts.to_string(), &calibrations(settings)).ok()
 }
 

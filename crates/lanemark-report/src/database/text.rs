@@ -8,7 +8,7 @@ use lanemark_schema::result::{
     Statistic, Target, TestResult, TransactionsUse, WaitClass,
 };
 use lanemark_schema::units::{Bytes, Duration};
-use lanemark_schema::workload::{Asks, DatabaseUsers, TransactionKind};
+use lanemark_schema::workload::{DatabaseUsers, LoadKind, TransactionKind};
 
 use crate::target::doubts;
 
@@ -20,7 +20,7 @@ pub(super) const NO_TPC_RESULT: &str =
 pub(super) fn parts(run: &RunResult) -> Option<(&DatabaseTarget, &TestResult, &DatabaseUsers)> {
     let Target::Database(database) = &run.target else { return None };
     let test = run.tests.first()?;
-    let Asks::Database(users) = &test.test.asks else { return None };
+    let LoadKind::Database(users) = &test.test.asks else { return None };
     Some((database, test, users))
 }
 

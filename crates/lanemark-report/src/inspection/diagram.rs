@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use lanemark_schema::result::{
-    BlockKind, Finding, InspectedDevice, InspectedFinding, InspectedWay, Inspection, TopologyNode,
+    BlockKind, Finding, InspectedDevice, InspectedFinding, InspectedPath, Inspection, TopologyNode,
 };
 
 use super::steps::{Step, steps};
@@ -56,7 +56,7 @@ impl Node {
         Self { place: place.to_owned(), topology, children: Vec::new() }
     }
 
-    fn add(&mut self, device: &InspectedDevice, way: &InspectedWay, on_path: bool) {
+    fn add(&mut self, device: &InspectedDevice, way: &InspectedPath, on_path: bool) {
         // The model of a namespace belongs to its controller, which has a separate box.
         let model = match device.kind {
             BlockKind::NvmeNamespace { .. } => String::new(),

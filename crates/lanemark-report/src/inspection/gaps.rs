@@ -8,7 +8,7 @@
 use std::collections::BTreeMap;
 
 use lanemark_schema::result::{
-    Finding, HopPart, InspectedDevice, InspectedHop, InspectedLink, InspectedWay, Inspection,
+    Finding, HopPart, InspectedDevice, InspectedHop, InspectedLink, InspectedPath, Inspection,
     PciRole, PcieLink,
 };
 
@@ -72,7 +72,7 @@ fn tells(link: &InspectedLink) -> bool {
     ends.is_some() || link.range().is_some()
 }
 
-fn of_way(way: &InspectedWay) -> Vec<Gap> {
+fn of_way(way: &InspectedPath) -> Vec<Gap> {
     let mut gaps: Vec<Gap> = way.hops.iter().flat_map(of_hop).collect();
     let is_pci = |hop: &InspectedHop| matches!(hop.part, HopPart::Pci { .. });
     let end = way.hops.iter().rposition(is_pci);

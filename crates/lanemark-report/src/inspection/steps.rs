@@ -4,7 +4,7 @@
 //! last step.
 
 use lanemark_schema::result::{
-    HopPart, InspectedDevice, InspectedHop, InspectedLink, InspectedWay, PciRole,
+    HopPart, InspectedDevice, InspectedHop, InspectedLink, InspectedPath, PciRole,
 };
 
 use super::words;
@@ -21,7 +21,7 @@ pub(super) struct Step<'a> {
 /// Returns the steps of `way` to `device`, with the description `words`.
 pub(super) fn steps<'a>(
     device: &'a InspectedDevice,
-    way: &'a InspectedWay,
+    way: &'a InspectedPath,
     words: String,
 ) -> Vec<Step<'a>> {
     let mut steps: Vec<Step<'a>> = Vec::new();

@@ -4,7 +4,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use lanemark_schema::result::{InspectedDevice, InspectedWay};
+use lanemark_schema::result::{InspectedDevice, InspectedPath};
 use unicode_width::UnicodeWidthStr;
 
 use super::steps::{Step, steps};
@@ -41,7 +41,7 @@ pub(super) fn draw<'a>(
     }
 }
 
-fn draw_way(sheet: &mut Sheet, device: &InspectedDevice, way: &InspectedWay, last: bool) {
+fn draw_way(sheet: &mut Sheet, device: &InspectedDevice, way: &InspectedPath, last: bool) {
     let node = way.hops.iter().find_map(|hop| hop.numa_node);
     let start = words::joined(&[
         "CPU".to_owned(),

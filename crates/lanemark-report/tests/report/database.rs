@@ -13,7 +13,7 @@ use lanemark_schema::result::{
     Target, TestResult, TransactionsUse, WaitClass, Warning,
 };
 use lanemark_schema::units::{Bytes, Duration};
-use lanemark_schema::workload::{Asks, DatabaseUsers, Profile, TransactionKind};
+use lanemark_schema::workload::{DatabaseUsers, LoadKind, Profile, TransactionKind};
 
 use crate::fixture;
 
@@ -88,7 +88,7 @@ fn result(samples: Vec<Sample>) -> RunResult {
     test.threads = 48;
     test.duration = Some(ms(60_000));
     test.ramp = ms(120_000);
-    test.asks = Asks::Database(DatabaseUsers {
+    test.asks = LoadKind::Database(DatabaseUsers {
         profile: Profile::Hammerdb,
         warehouses: 1_000,
         divisor: 1,

@@ -5,7 +5,8 @@
 //! check the results that they read. Writers check the results that they write, so that every saved result can be read.
 
 use super::range::{
-    At, Checked, FIGURE_MAX, TIME_MAX_NS, bytes, count, counted, each, share, some, time, within,
+    FIGURE_MAX, RangeCheck, TIME_MAX_NS, ValuePath, bytes, count, counted, each, share, some, time,
+    within,
 };
 use super::series::POINTS_MAX;
 use super::{
@@ -15,7 +16,7 @@ use super::{
 };
 use crate::units::{Bytes, Duration};
 use crate::workload::bound::{QUEUE_DEPTH, THREADS, USERS, WAREHOUSES};
-use crate::workload::{Asks, Fault, Test};
+use crate::workload::{Fault, LoadKind, Test};
 
 /// Maximum number of kinds and numbers of errors: error numbers end at 4,095, by `MAX_ERRNO` of Linux.
 const ERRORS_MAX: usize = 8192;
@@ -25,8 +26,8 @@ impl RunResult {
     ///
     /// # Errors
     /// Returns the first value that is out of range.
-    pub fn check(&self) -> Checked {
-        let at = At::of("");
+    pub fn check(&self) -> RangeCheck {
+        let at = ValuePath::of("");
         count(&at.key("tests"), self.tests.len())?;
         each(&at.key("workload.tests"), &self.workload.tests, test_asked)?;
         each(&at.key("tests"), &self.tests, test_result)
@@ -38,15 +39,17 @@ impl Sweep {
     ///
     /// # Errors
     /// Returns the first value that is out of range.
-    pub fn check(&self) -> Checked {
+    pub fn check(&self) -> RangeCheck {
         self.points.iter().try_for_each(|point| match &point.outcome {
-            Ok(figures) => sweep_figures(&At::of(&format!("point {}", point.number)), figures),
+            Ok(figures) => {
+                sweep_figures(&ValuePath::of(&format!("point {}", point.number)), figures)
+            }
             Err(_) => Ok(()),
         })
     }
 }
 
-fn sweep_figures(at: &At, one: &SweepFigures) -> Checked {
+fn sweep_figures(at: &ValuePath, one: &SweepFigures) -> RangeCheck {
     within(&at.key("iops"), one.iops, FIGURE_MAX)?;
     within(&at.key("bytes_per_second"), one.bytes_per_second, FIGURE_MAX)?;
     within(&at.key("latency_mean_us"), one.latency_mean_us, TIME_MAX_NS)?;
@@ -62,7 +65,7 @@ fn sweep_figures(at: &At, one: &SweepFigures) -> Checked {
     one.busiest.as_ref().map_or(Ok(()), |(_, busy)| share(&at.key("utilisation"), *busy))
 }
 
-fn direction_figures(at: &At, one: &DirectionFigures) -> Checked {
+fn direction_figures(at: &ValuePath, one: &DirectionFigures) -> RangeCheck {
     within(&at.key("iops"), one.iops, FIGURE_MAX)?;
     within(&at.key("bytes_per_second"), one.bytes_per_second, FIGURE_MAX)?;
     within(&at.key("latency_mean_us"), one.latency_mean_us, TIME_MAX_NS)?;
@@ -70,19 +73,19 @@ fn direction_figures(at: &At, one: &DirectionFigures) -> Checked {
     others.copied().try_for_each(|us| within(&at.key("latency_us"), us, TIME_MAX_NS))
 }
 
-fn test_asked(at: &At, test: &Test) -> Checked {
+fn test_asked(at: &ValuePath, test: &Test) -> RangeCheck {
     let depth = test.queue_depth();
     if !QUEUE_DEPTH.contains(&depth) {
         return at.key("queue_depth").fail(depth, QUEUE_DEPTH);
     }
     let threads = match test.asks {
-        Asks::Database(_) => USERS,
+        LoadKind::Database(_) => USERS,
         _ => THREADS,
     };
     if !threads.contains(&test.threads) {
         return at.key("threads").fail(test.threads, threads);
     }
-    if let Asks::Database(users) = &test.asks
+    if let LoadKind::Database(users) = &test.asks
         && !(WAREHOUSES.contains(&users.warehouses) && WAREHOUSES.contains(&users.divisor))
     {
         let found = format!("{} with a divisor of {}", users.warehouses, users.divisor);
@@ -100,7 +103,7 @@ fn test_asked(at: &At, test: &Test) -> Checked {
     share(&at.key("read_share"), test.read_share().get())
 }
 
-fn test_result(at: &At, test: &TestResult) -> Checked {
+fn test_result(at: &ValuePath, test: &TestResult) -> RangeCheck {
     test_asked(&at.key("test"), &test.test)?;
     if test.samples.is_empty() {
         return at.key("samples").fail("empty", "at least one sample");
@@ -125,14 +128,14 @@ fn test_result(at: &At, test: &TestResult) -> Checked {
     Ok(())
 }
 
-fn queue_probe(at: &At, probe: &QueueProbe) -> Checked {
+fn queue_probe(at: &ValuePath, probe: &QueueProbe) -> RangeCheck {
     within(&at.key("iops"), probe.iops, FIGURE_MAX)?;
     within(&at.key("iops_doubled"), probe.iops_doubled, FIGURE_MAX)?;
     within(&at.key("core_wait"), probe.core_wait.unwrap_or(0.0), 1e9)?;
     probe.processors.map_or(Ok(()), |used| processors(&at.key("processors"), &used))
 }
 
-fn statistic(at: &At, one: &Statistic) -> Checked {
+fn statistic(at: &ValuePath, one: &Statistic) -> RangeCheck {
     for (key, value) in [("value", one.value), ("min", one.min), ("max", one.max)] {
         within(&at.key(key), value, FIGURE_MAX)?;
     }
@@ -148,7 +151,7 @@ fn statistic(at: &At, one: &Statistic) -> Checked {
     }
 }
 
-fn sample(at: &At, one: &Sample) -> Checked {
+fn sample(at: &ValuePath, one: &Sample) -> RangeCheck {
     if let Some(in_flight) = &one.in_flight {
         time(&at.key("in_flight.age_max_ns"), in_flight.age_max)?;
     }
@@ -188,7 +191,7 @@ fn sample(at: &At, one: &Sample) -> Checked {
 }
 
 /// Checks the delivery of a served system.
-fn live(at: &At, one: &LiveUse) -> Checked {
+fn live(at: &ValuePath, one: &LiveUse) -> RangeCheck {
     within(&at.key("time_scale"), one.time_scale, FIGURE_MAX)?;
     time(&at.key("served_ns"), one.served)?;
     latency(&at.key("lateness"), &one.lateness)?;
@@ -197,13 +200,13 @@ fn live(at: &At, one: &LiveUse) -> Checked {
     within(&at.key("processor_s"), one.processor_s, FIGURE_MAX)
 }
 
-fn direction_result(at: &At, one: &DirectionResult) -> Checked {
+fn direction_result(at: &ValuePath, one: &DirectionResult) -> RangeCheck {
     bytes(&at.key("bytes"), one.bytes)?;
     latency(&at.key("latency"), &one.latency)
 }
 
 /// Checks the outcome of a fault: its text and its times.
-fn fault(at: &At, one: &FaultUse) -> Checked {
+fn fault(at: &ValuePath, one: &FaultUse) -> RangeCheck {
     let text = at.key("fault");
     match one.fault.parse::<Fault>() {
         Ok(_) => {}
@@ -215,7 +218,7 @@ fn fault(at: &At, one: &FaultUse) -> Checked {
     })
 }
 
-fn errors(at: &At, all: &RequestErrors) -> Checked {
+fn errors(at: &ValuePath, all: &RequestErrors) -> RangeCheck {
     let counts = all.counts();
     if counts.len() > ERRORS_MAX {
         return at.fail(format!("{} entries", counts.len()), format!("at most {ERRORS_MAX}"));
@@ -233,11 +236,11 @@ fn errors(at: &At, all: &RequestErrors) -> Checked {
     }
 }
 
-fn latency(at: &At, one: &LatencyHistogram) -> Checked {
+fn latency(at: &ValuePath, one: &LatencyHistogram) -> RangeCheck {
     one.check(at)
 }
 
-fn path(at: &At, one: &PathUse) -> Checked {
+fn path(at: &ValuePath, one: &PathUse) -> RangeCheck {
     let mut ids: Vec<HopId> = one.hops.iter().map(|hop| hop.id).collect();
     ids.sort_unstable();
     if let Some(twice) = ids.windows(2).find(|pair| pair[0] == pair[1]) {
@@ -250,7 +253,7 @@ fn path(at: &At, one: &PathUse) -> Checked {
     })
 }
 
-fn drive(at: &At, one: &DriveUse) -> Checked {
+fn drive(at: &ValuePath, one: &DriveUse) -> RangeCheck {
     for (key, value) in [
         ("host_written_bytes", one.host_written),
         ("moved_bytes", one.moved),
@@ -263,7 +266,7 @@ fn drive(at: &At, one: &DriveUse) -> Checked {
     counted(&at.key("superblocks_erased"), one.superblocks_erased)
 }
 
-fn energy(at: &At, one: &EnergyUse) -> Checked {
+fn energy(at: &ValuePath, one: &EnergyUse) -> RangeCheck {
     time(&at.key("elapsed_ns"), one.elapsed)?;
     within(&at.key("energy_joules"), one.energy_joules, FIGURE_MAX)?;
     within(&at.key("power_mean_watts"), one.power_mean_watts, FIGURE_MAX)?;
@@ -273,7 +276,7 @@ fn energy(at: &At, one: &EnergyUse) -> Checked {
     each(&at.key("states"), &one.states, |at, state| time(&at.key("time_ns"), state.time))
 }
 
-fn series(at: &At, one: &Series) -> Checked {
+fn series(at: &ValuePath, one: &Series) -> RangeCheck {
     if one.points.len() > POINTS_MAX {
         let points = one.points.len();
         return at.key("points").fail(format!("{points} points"), format!("at most {POINTS_MAX}"));
@@ -309,7 +312,7 @@ fn series(at: &At, one: &Series) -> Checked {
     })
 }
 
-fn steady(at: &At, one: &SteadyState) -> Checked {
+fn steady(at: &ValuePath, one: &SteadyState) -> RangeCheck {
     each(&at.key("rounds"), &one.rounds, |at, round| {
         within(&at.key("iops"), round.iops, FIGURE_MAX)?;
         let rate = round.throughput_bytes_per_second;
@@ -318,7 +321,7 @@ fn steady(at: &At, one: &SteadyState) -> Checked {
     })
 }
 
-fn transactions(at: &At, one: &TransactionsUse) -> Checked {
+fn transactions(at: &ValuePath, one: &TransactionsUse) -> RangeCheck {
     counted(&at.key("count"), one.count)?;
     counted(&at.key("looked_on"), one.looked_on)?;
     for (key, value) in [
@@ -376,7 +379,7 @@ fn transactions(at: &At, one: &TransactionsUse) -> Checked {
     latency(&at.key("response"), &one.response)
 }
 
-fn evidence(at: &At, one: &Evidence) -> Checked {
+fn evidence(at: &ValuePath, one: &Evidence) -> RangeCheck {
     if let Some(device) = &one.device {
         let at = at.key("device");
         bytes(&at.key("read_bytes"), device.read_bytes)?;
@@ -399,7 +402,7 @@ fn evidence(at: &At, one: &Evidence) -> Checked {
     Ok(())
 }
 
-fn processors(at: &At, used: &ProcessorUse) -> Checked {
+fn processors(at: &ValuePath, used: &ProcessorUse) -> RangeCheck {
     for (key, cores) in [
         ("user", used.user),
         ("system", used.system),
@@ -428,7 +431,7 @@ mod tests {
             processors: Some(used),
             core_wait: Some(0.1),
         };
-        let at = At::of("probe");
+        let at = ValuePath::of("probe");
         assert!(queue_probe(&at, &good).is_ok());
         type Spoil = fn(&mut QueueProbe, f64);
         let spoils: [(&str, Spoil); 6] = [

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::range::{At, Checked, TIME_MAX_NS, within};
+use super::range::{RangeCheck, TIME_MAX_NS, ValuePath, within};
 use crate::units::Duration;
 
 /// A test that was simulated until its figures had converged.
@@ -31,7 +31,7 @@ impl Converged {
         self.requests as f64 / self.simulated.max(1) as f64
     }
 
-    pub(super) fn check(&self, at: &At) -> Checked {
+    pub(super) fn check(&self, at: &ValuePath) -> RangeCheck {
         let at = at.key("converged");
         if self.simulated == 0 || self.requests < self.simulated {
             let bound = format!("from 1 to the requests of the whole test, {}", self.requests);

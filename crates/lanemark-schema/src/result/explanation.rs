@@ -19,7 +19,7 @@ pub struct Explanation {
     /// Part of the system that was the limit.
     pub verdict: Verdict,
     /// Evidence for the verdict.
-    pub evidence: Vec<Sign>,
+    pub evidence: Vec<EvidenceItem>,
 }
 
 /// The ceiling of one hop of a real path for a test, by the simulator's formula.
@@ -87,7 +87,7 @@ impl Verdict {
 /// A piece of evidence.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
-pub enum Sign {
+pub enum EvidenceItem {
     /// The throughput as a share of the bottleneck's ceiling.
     CeilingShare {
         /// The link as text.

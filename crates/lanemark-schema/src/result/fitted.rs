@@ -30,7 +30,7 @@ pub struct FittedDrive {
     /// Every measured figure with the value of the fitted model.
     pub figures: Vec<FittedFigure>,
     /// Values that such workloads cannot determine. The fit keeps the template's values.
-    pub unseen: Vec<Unseen>,
+    pub unseen: Vec<UndeterminedValue>,
     /// Warnings about the fit.
     pub doubts: Vec<FitDoubt>,
     /// Simulations that the fit took.
@@ -52,13 +52,13 @@ pub struct FittedParameter {
     /// The template's value.
     pub template: Option<String>,
     /// Degree to which the measurements determine the value.
-    pub standing: Standing,
+    pub standing: Determination,
 }
 
 /// The degree to which measurements determine a value.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
-pub enum Standing {
+pub enum Determination {
     /// The measurements determine the value.
     Identified,
     /// The measurements only bound the value on one side or hardly determine it; the test in `needs` would determine
@@ -76,7 +76,7 @@ pub enum Standing {
 
 /// A value that such measurements cannot determine.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Unseen {
+pub struct UndeterminedValue {
     /// Path of the value.
     pub parameter: String,
     /// Reason why the measurements do not determine the value, and the test that would.

@@ -92,7 +92,7 @@ pub struct InspectedDevice {
     /// Limits and settings of the device's queue.
     pub queue: QueueLimits,
     /// The paths from the processor: several for multipath, empty for a device that consists of other devices.
-    pub ways: Vec<InspectedWay>,
+    pub ways: Vec<InspectedPath>,
     /// Devices that this device consists of or lies on.
     pub below: Vec<String>,
     /// Partitions of the device.
@@ -221,7 +221,7 @@ pub enum WriteCache {
 
 /// A path from the processor to a device.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct InspectedWay {
+pub struct InspectedPath {
     /// Name of the path's device, `nvme0c1n1`, if the device has several paths.
     pub name: Option<String>,
     /// State of the path according to the kernel, `optimized`.

@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 
 use steps::steps;
 
-use super::range::{At, Checked, TIME_MAX_NS, counted, within};
+use super::range::{RangeCheck, TIME_MAX_NS, ValuePath, counted, within};
 use crate::units::Duration;
 
 /// Maximum latency of a bucket, in ns; longer latencies count as this one.
@@ -331,7 +331,7 @@ impl LatencyHistogram {
     }
 
     /// Checks that minimum, mean and maximum ascend, and that all three are absent if the histogram is empty.
-    pub(super) fn check(&self, at: &At) -> Checked {
+    pub(super) fn check(&self, at: &ValuePath) -> RangeCheck {
         counted(&at.key("count"), self.count())?;
         within(&at.key("sum_ns"), self.mean_ns(), TIME_MAX_NS)?;
         if let Some(greatest) = self.max_ns() {

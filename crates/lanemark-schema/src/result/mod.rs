@@ -53,15 +53,16 @@ pub use evidence::{
     DeviceUse, DriveHealth, Evidence, Limit, LimitKind, Outstanding, ProcessorUse, Punctuality,
     ThreadUse,
 };
-pub use explanation::{Explanation, HopCeiling, QueueProbe, Sign, Verdict};
+pub use explanation::{EvidenceItem, Explanation, HopCeiling, QueueProbe, Verdict};
 pub use faults::FaultUse;
 pub use finding::{Finding, Gigabits, InspectedFinding};
 pub use fitted::{
-    FigureKind, FitDoubt, FittedDrive, FittedFigure, FittedParameter, Standing, Unseen,
+    Determination, FigureKind, FitDoubt, FittedDrive, FittedFigure, FittedParameter,
+    UndeterminedValue,
 };
 pub use hop::{HopId, NoHop};
 pub use inspected::{
-    BlockKind, HopPart, Identity, InspectedDevice, InspectedHop, InspectedPartition, InspectedWay,
+    BlockKind, HopPart, Identity, InspectedDevice, InspectedHop, InspectedPartition, InspectedPath,
     Inspection, PciRole, QueueLimits, Unread, UnreadReason, WriteCache,
 };
 pub use inspected_link::{InspectedLink, PataLink, PcieLink, PcieRate, SasLink, SataLink, UsbLink};
@@ -70,10 +71,10 @@ pub use latency_steps::LatencySteps;
 pub use live::{LiveUse, lateness_bounds};
 pub use path::{HopUse, LinkLoss, PathHop, PathLimit, PathUse, PathView, TopologyNode};
 pub use phases::Phases;
-pub use prediction::{PredictionInterval, Widest};
+pub use prediction::{MainUncertainty, PredictionInterval};
 pub use range::OutOfRange;
 pub use replay::ReplayUse;
-pub use sensitivity::{Changed, Gain, Sensitivity};
+pub use sensitivity::{Gain, Sensitivity, SystemChange};
 pub use series::Series;
 pub use statistic::{Statistic, student, student_95};
 pub use steady::SteadyState;
@@ -87,12 +88,12 @@ pub use transactions::{
     DatabaseTarget, DeviceRates, KindUse, ServerTime, SessionTime, TransactionsUse,
 };
 pub use verified::{
-    Acknowledged, Damage, DamageKind, Found, RequestCounts, Since, UnitCounts, Verified,
-    VerifyDoubt, WrittenToVerify,
+    Acknowledged, Damage, DamageKind, FoundData, InterveningEvent, RequestCounts, UnitCounts,
+    VerificationWrites, Verified, VerifyDoubt,
 };
 pub use waits::{SessionWaits, WaitClass};
 pub use warning::{DriveState, Warning};
-pub use whatif::{Outlook, PathPart, WhatIf, WhatIfTest};
+pub use whatif::{PathPart, WhatIf, WhatIfFigures, WhatIfTest};
 
 use std::collections::BTreeMap;
 

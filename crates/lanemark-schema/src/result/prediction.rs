@@ -12,12 +12,12 @@ pub struct PredictionInterval {
     pub high_ratio: f64,
     /// The value that widens the interval most, if any value does.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub widest: Option<Widest>,
+    pub widest: Option<MainUncertainty>,
 }
 
 /// The uncertain value that widens an interval most.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Widest {
+pub struct MainUncertainty {
     /// Path of the value, `drive.flash.read`.
     pub parameter: String,
     /// The share of the interval's variance that this value causes, from 0 to 1.

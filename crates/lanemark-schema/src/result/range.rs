@@ -38,13 +38,13 @@ impl fmt::Display for OutOfRange {
 impl std::error::Error for OutOfRange {}
 
 /// The result of a check: the first value that is out of range, if there is one.
-pub(super) type Checked = Result<(), OutOfRange>;
+pub(super) type RangeCheck = Result<(), OutOfRange>;
 
 /// The path of a value in a result.
 #[derive(Clone)]
-pub(super) struct At(String);
+pub(super) struct ValuePath(String);
 
-impl At {
+impl ValuePath {
     /// Creates a path from the root of the result.
     pub(super) fn of(path: &str) -> Self {
         Self(path.to_owned())
@@ -56,58 +56,66 @@ impl At {
     }
 
     /// Returns an error for the value at this path.
-    pub(super) fn fail(&self, value: impl fmt::Display, bound: impl fmt::Display) -> Checked {
+    pub(super) fn fail(&self, value: impl fmt::Display, bound: impl fmt::Display) -> RangeCheck {
         let (place, value, bound) = (self.0.clone(), value.to_string(), bound.to_string());
         Err(OutOfRange { place, value, bound })
     }
 }
 
-pub(super) fn each<T>(at: &At, all: &[T], check: fn(&At, &T) -> Checked) -> Checked {
+pub(super) fn each<T>(
+    at: &ValuePath,
+    all: &[T],
+    check: fn(&ValuePath, &T) -> RangeCheck,
+) -> RangeCheck {
     count(at, all.len())?;
     all.iter()
         .enumerate()
-        .try_for_each(|(index, one)| check(&At(format!("{}[{index}]", at.0)), one))
+        .try_for_each(|(index, one)| check(&ValuePath(format!("{}[{index}]", at.0)), one))
 }
 
-pub(super) fn some<T>(at: &At, one: Option<&T>, check: fn(&At, &T) -> Checked) -> Checked {
+pub(super) fn some<T>(
+    at: &ValuePath,
+    one: Option<&T>,
+    check: fn(&ValuePath, &T) -> RangeCheck,
+) -> RangeCheck {
     one.map_or(Ok(()), |one| check(at, one))
 }
 
-pub(super) fn count(at: &At, entries: usize) -> Checked {
+pub(super) fn count(at: &ValuePath, entries: usize) -> RangeCheck {
     match entries > ENTRIES_MAX {
         true => at.fail(format!("{entries} entries"), format!("at most {ENTRIES_MAX}")),
         false => Ok(()),
     }
 }
 
-pub(super) fn within(at: &At, value: f64, most: f64) -> Checked {
+pub(super) fn within(at: &ValuePath, value: f64, most: f64) -> RangeCheck {
     match (0.0..=most).contains(&value) {
         true => Ok(()),
         false => at.fail(value, format!("from 0 to {most}")),
     }
 }
 
-pub(super) fn share(at: &At, value: f64) -> Checked {
+pub(super) fn share(at: &ValuePath, value: f64) -> RangeCheck {
     match (0.0..=1.0 + SHARE_SLACK).contains(&value) {
         true => Ok(()),
         false => at.fail(value, "from 0 to 1"),
     }
 }
 
-pub(super) fn counted(at: &At, value: u64) -> Checked {
+pub(super) fn counted(at: &ValuePath, value: u64) -> RangeCheck {
     match value <= COUNT_MAX {
         true => Ok(()),
         false => at.fail(value, format!("at most {COUNT_MAX}")),
     }
 }
 
-pub(super) fn bytes(at: &At, value: Bytes) -> Checked {
+pub(super) fn bytes(at: &ValuePath, value: Bytes) -> RangeCheck {
     match value <= BYTES_MAX {
         true => Ok(()),
         false => at.fail(value, format!("at most {BYTES_MAX}")),
     }
 }
 
-pub(super) fn time(at: &At, value: Duration) -> Checked {
+pub(super) fn time(at: &ValuePath, value: Duration) -> RangeCheck {
     within(at, value.picoseconds() as f64 / 1e3, TIME_MAX_NS)
 }

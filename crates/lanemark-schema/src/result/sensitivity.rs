@@ -28,7 +28,7 @@ pub struct Sensitivity {
 /// A change of a system: a hop made faster, or more load.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(into = "String", try_from = "String")]
-pub enum Changed {
+pub enum SystemChange {
     /// A hop at twice its speed.
     Hop(HopId),
     /// Twice the queue depth.
@@ -43,7 +43,7 @@ pub enum Changed {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Gain {
     /// Identity of the change.
-    pub id: Changed,
+    pub id: SystemChange,
     /// The hop's name in the path; `queue depth`, `threads` or `rate` for more load.
     pub hop: String,
     /// The change as text.
@@ -89,17 +89,20 @@ impl Gain {
 }
 
 /// The changes of the load, with their names in results.
-const LOADS: [(Changed, &str); 3] =
-    [(Changed::QueueDepth, "queue-depth"), (Changed::Threads, "threads"), (Changed::Rate, "rate")];
+const LOADS: [(SystemChange, &str); 3] = [
+    (SystemChange::QueueDepth, "queue-depth"),
+    (SystemChange::Threads, "threads"),
+    (SystemChange::Rate, "rate"),
+];
 
-impl Changed {
+impl SystemChange {
     /// Returns whether the change is more load and not a faster hop.
     pub fn is_load(self) -> bool {
         !matches!(self, Self::Hop(_))
     }
 }
 
-impl fmt::Display for Changed {
+impl fmt::Display for SystemChange {
     /// Writes the notation that results use.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match (self, LOADS.iter().find(|(load, _)| load == self)) {
@@ -109,7 +112,7 @@ impl fmt::Display for Changed {
     }
 }
 
-impl FromStr for Changed {
+impl FromStr for SystemChange {
     type Err = NoHop;
 
     fn from_str(text: &str) -> Result<Self, NoHop> {
@@ -120,7 +123,7 @@ impl FromStr for Changed {
     }
 }
 
-saved_as_text!(Changed);
+saved_as_text!(SystemChange);
 
 /// Returns a change as a share, or zero if it is noise.
 pub fn beyond_noise(share: f64) -> f64 {
@@ -132,7 +135,7 @@ mod tests {
     use super::*;
 
     fn gain(hop: &str, load: bool, throughput_gain: f64, latency_gain: f64) -> Gain {
-        let id = if load { Changed::QueueDepth } else { Changed::Hop(HopId::Media) };
+        let id = if load { SystemChange::QueueDepth } else { SystemChange::Hop(HopId::Media) };
         let (hop, change) = (hop.to_owned(), String::new());
         Gain { id, hop, change, utilisation: None, throughput_gain, latency_gain }
     }

@@ -8,7 +8,7 @@ use crate::units::{Bytes, Duration};
 
 /// The writing part of a verification.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct WrittenToVerify {
+pub struct VerificationWrites {
     /// Path of the target.
     pub path: String,
     /// Path of the journal.
@@ -47,7 +47,7 @@ pub struct WrittenToVerify {
 /// The event between writing and checking.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Since {
+pub enum InterveningEvent {
     /// The program ended or was killed; kernel and device kept their data.
     Kill,
     /// The power failed: acknowledged data that was not flushed may be lost from a volatile cache.
@@ -68,7 +68,7 @@ pub struct Verified {
     /// The smallest unit that the check judges.
     pub unit_bytes: Bytes,
     /// Event that was assumed between writing and checking.
-    pub since: Since,
+    pub since: InterveningEvent,
     /// Whether acknowledged data that was not flushed was allowed to be lost.
     pub volatile_cache: bool,
     /// Units by finding.
@@ -190,7 +190,7 @@ pub struct Damage {
     /// The newest acknowledged write in the range; `None` if no write was acknowledged there.
     pub expected: Option<Acknowledged>,
     /// Data found in the range.
-    pub found: Found,
+    pub found: FoundData,
 }
 
 /// An acknowledged write or trim.
@@ -214,7 +214,7 @@ pub struct Acknowledged {
 /// The data found in a unit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Found {
+pub enum FoundData {
     /// Zeros.
     Zeros,
     /// A unit of this run and this offset.

@@ -32,11 +32,11 @@ pub struct WhatIfTest {
     #[serde(default)]
     pub random: bool,
     /// Measured figures of the present system, if there are any.
-    pub measured: Option<Outlook>,
+    pub measured: Option<WhatIfFigures>,
     /// Modelled figures of the present system.
-    pub present: Outlook,
+    pub present: WhatIfFigures,
     /// Modelled figures of the other system.
-    pub other: Outlook,
+    pub other: WhatIfFigures,
     /// The 80% interval of [`Self::expected`].
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub interval: Option<PredictionInterval>,
@@ -51,7 +51,7 @@ pub struct WhatIfTest {
 
 /// The figures of a test.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Outlook {
+pub struct WhatIfFigures {
     /// The assumed value that is the limit of a simulated system.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub assumed: Option<AssumedLimit>,
@@ -104,7 +104,7 @@ impl PathPart {
     }
 }
 
-impl Outlook {
+impl WhatIfFigures {
     /// Returns the figures of a result.
     pub fn of(result: &TestResult) -> Self {
         let path = result.samples.first().and_then(|sample| sample.path.as_ref());

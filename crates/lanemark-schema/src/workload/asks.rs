@@ -8,11 +8,11 @@ use crate::units::{Bytes, Ratio};
 
 /// The kind of load of a [`Test`](super::Test), with the values that only this kind has.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Asks {
+pub enum LoadKind {
     /// Requests with drawn offsets, as a benchmark program makes them.
     Requests(Requests),
     /// Simulated transactions of a database; each thread is a user. A real database is measured with
-    /// [`Asks::Database`].
+    /// [`LoadKind::Database`].
     Transactions(Box<Transactions>),
     /// The users of a real database; each thread is a user, a page is the block, and the loaded data is the span. Such
     /// a test describes a result and cannot be run on a drive or a model.
@@ -62,13 +62,13 @@ pub struct TraceSummary {
     pub alignment: Bytes,
 }
 
-impl From<Requests> for Asks {
+impl From<Requests> for LoadKind {
     fn from(requests: Requests) -> Self {
         Self::Requests(requests)
     }
 }
 
-impl From<Transactions> for Asks {
+impl From<Transactions> for LoadKind {
     fn from(transactions: Transactions) -> Self {
         Self::Transactions(Box::new(transactions))
     }

@@ -1,6 +1,6 @@
 //! The requests that a database's page buffer leaves to the drives.
 
-use super::transactions::{Counted, Transactions};
+use super::transactions::{RequestsPerTransaction, Transactions};
 use crate::rng::Rng;
 use crate::units::Bytes;
 
@@ -35,7 +35,7 @@ struct Runs {
 
 /// A kind of pages as an input of the model.
 #[derive(Clone, Copy, Debug)]
-struct Kind {
+struct PageClassInput {
     pages: f64,
     /// Visits for each transaction.
     visits: f64,
@@ -45,7 +45,7 @@ struct Kind {
 
 /// Writes of a kind of pages.
 #[derive(Clone, Copy, Debug, Default)]
-struct Written {
+struct PageClassWrites {
     /// Pages written for each transaction.
     pages: f64,
     runs: Runs,
@@ -71,19 +71,19 @@ impl Transactions {
     /// Returns the model of [`Transactions::buffer_use`] for any rate.
     pub fn buffer_law(&self, page: Bytes) -> BufferLaw<'_> {
         let room = self.buffer.get() as f64 / page.get() as f64;
-        let kinds: Vec<Kind> = self
+        let kinds: Vec<PageClassInput> = self
             .pages
             .iter()
             .filter(|class| class.visits > 0.0 && self.counted.is_none())
             .map(|class| {
                 let used = class.size.get() as f64 * self.in_use.get();
                 let pages = (used / page.get() as f64).max(1.0);
-                Kind { pages, visits: class.visits, changed: class.changed.get() }
+                PageClassInput { pages, visits: class.visits, changed: class.changed.get() }
             })
             .collect();
         let stay = stay(&kinds, room);
         let pages_max = (self.gather.get() / page.get()).max(1) as u32;
-        let with_dropped = |kind: Kind| (kind, kind.dropped(stay, pages_max));
+        let with_dropped = |kind: PageClassInput| (kind, kind.dropped(stay, pages_max));
         let kinds = kinds.into_iter().map(with_dropped).collect();
         BufferLaw { load: self, kinds, stay, pages_max }
     }
@@ -94,7 +94,7 @@ impl Transactions {
 pub struct BufferLaw<'t> {
     load: &'t Transactions,
     /// The kinds of pages, each with the writes that dropped pages cause.
-    kinds: Vec<(Kind, Written)>,
+    kinds: Vec<(PageClassInput, PageClassWrites)>,
     stay: f64,
     pages_max: u32,
 }
@@ -103,7 +103,7 @@ impl BufferLaw<'_> {
     /// Computes the reads and writes at `rate` transactions a second.
     pub fn at(&self, rate: f64) -> BufferUse {
         let &Self { load, ref kinds, stay, pages_max } = self;
-        if let Some(Counted { reads, writes, awaited }) = load.counted {
+        if let Some(RequestsPerTransaction { reads, writes, awaited }) = load.counted {
             return BufferUse { reads, writes, awaited, ..BufferUse::default() };
         }
         let visits: f64 = kinds.iter().map(|(kind, _)| kind.visits).sum();
@@ -143,7 +143,7 @@ impl BufferUse {
     }
 }
 
-impl Kind {
+impl PageClassInput {
     /// Returns the visits to one page for each transaction.
     fn page_visits(&self) -> f64 {
         self.visits / self.pages
@@ -164,9 +164,9 @@ impl Kind {
     /// have been cleaned with it. The neighbour is therefore changed if a visit within T changed it, or if it was
     /// changed before and has stayed. At the rate g, the number of cleaned pages equals the number of pages in all
     /// writes.
-    fn dropped(&self, stay: f64, pages_max: u32) -> Written {
+    fn dropped(&self, stay: f64, pages_max: u32) -> PageClassWrites {
         if self.changed == 0.0 {
-            return Written::default();
+            return PageClassWrites::default();
         }
         let (visits, missed) = (self.page_visits(), self.missed(stay));
         let at = |cleaning: f64| {
@@ -196,7 +196,7 @@ impl Kind {
         }
         let (writes, _, beside) = at(cleaning);
         let writes = writes * self.pages;
-        Written {
+        PageClassWrites {
             pages: writes * run_both_sides(beside, pages_max),
             runs: Runs { writes, changed: beside, both_sides: true },
         }
@@ -206,9 +206,9 @@ impl Kind {
     ///
     /// If pages are changed with probability d, `d (1 - d)` of them begin a run. A run of R pages takes R divided by
     /// the longest write, rounded up. The mean is `1 / (1 - d^K)` for a longest write of K pages.
-    fn checkpointed(&self, stay: f64, between: f64, pages_max: u32) -> Written {
+    fn checkpointed(&self, stay: f64, between: f64, pages_max: u32) -> PageClassWrites {
         if between <= 0.0 {
-            return Written::default();
+            return PageClassWrites::default();
         }
         let changes = self.page_visits() * self.changed * between;
         let changed = (1.0 - self.missed(stay)) * -libm::expm1(-changes);
@@ -220,7 +220,7 @@ impl Kind {
             }
             _ => 1.0 / f64::from(pages_max),
         };
-        Written { pages, runs: Runs { writes: pages * share, changed, both_sides: false } }
+        PageClassWrites { pages, runs: Runs { writes: pages * share, changed, both_sides: false } }
     }
 }
 
@@ -241,7 +241,7 @@ fn run_both_sides(next: f64, pages_max: u32) -> f64 {
 }
 
 /// Returns the time, in transactions, for which a page stays without a visit; infinite if all pages fit.
-fn stay(kinds: &[Kind], room: f64) -> f64 {
+fn stay(kinds: &[PageClassInput], room: f64) -> f64 {
     let held = |stay: f64| -> f64 {
         kinds.iter().map(|kind| -kind.pages * libm::expm1(-kind.page_visits() * stay)).sum()
     };

@@ -1,7 +1,9 @@
 //! The bounds of a test: of its fields, of its limits, and of its requests or transactions.
 
 use super::bound::{BLOCK, DELAY, QUEUE_DEPTH, RATE, ROUND, SIZES, THREADS};
-use super::{Asks, Interval, Load, Mix, Pattern, Requests, Rounds, SECTOR, Test, TestError, Zone};
+use super::{
+    Interval, Load, LoadKind, Mix, Pattern, Requests, Rounds, SECTOR, Test, TestError, Zone,
+};
 use crate::units::{Bytes, Duration, Ratio};
 
 impl Test {
@@ -56,17 +58,17 @@ impl Test {
             return fail("delay", self.start.delay.to_string(), "at most 24 h");
         }
         match &self.asks {
-            Asks::Requests(requests) => {
+            LoadKind::Requests(requests) => {
                 requests.mix.check(self.block, unit)?;
                 requests.check_copy(self)?;
                 requests.check_load()?;
             }
-            Asks::Transactions(transactions) => transactions.check(self.block, self.span)?,
-            Asks::Database(_) => {
+            LoadKind::Transactions(transactions) => transactions.check(self.block, self.span)?,
+            LoadKind::Database(_) => {
                 let bound = "a load of requests; `lanemark oltp workload` converts a run to one";
                 return fail("load", "a real database".to_owned(), bound);
             }
-            Asks::PartlyStated(stated) => {
+            LoadKind::PartlyStated(stated) => {
                 let Some((what, option)) = stated.missing().first().copied() else {
                     return fail("requests", "partly stated".to_owned(), "complete requests");
                 };
@@ -74,7 +76,7 @@ impl Test {
                 let field = if what == "the queue depth" { "queue_depth" } else { "pattern" };
                 return fail(field, "not stated".to_owned(), &bound);
             }
-            Asks::Trace(_) => {
+            LoadKind::Trace(_) => {
                 let bound = "a pattern whose offsets can be drawn";
                 return fail("pattern", "trace".to_owned(), bound);
             }

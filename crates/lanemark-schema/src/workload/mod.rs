@@ -5,9 +5,9 @@
 //! `queue_depth` requests outstanding and issues the next one `think` after a completion. In an open loop requests have
 //! scheduled times ([`Load`]).
 //!
-//! [`Test`] contains the settings that all tests have. [`Asks`] contains the settings of one kind of test: drawn
+//! [`Test`] contains the settings that all tests have. [`LoadKind`] contains the settings of one kind of test: drawn
 //! requests, or a database's transactions. A recorded trace is a stream of [`Arrival`]s instead; a [`Test`] of
-//! [`Asks::Trace`] summarises it in a result.
+//! [`LoadKind::Trace`] summarises it in a result.
 //!
 //! Not modelled: jobs that wait for another job's requests. A copy is one job, whose writes wait for its reads.
 
@@ -35,7 +35,7 @@ mod transactions;
 
 pub use accesses::{Access, Accesses, Operation};
 pub use arrival::Arrival;
-pub use asks::{Asks, PartlyStated, TraceSummary};
+pub use asks::{LoadKind, PartlyStated, TraceSummary};
 pub use buffer::BufferLaw;
 pub use buffer::BufferUse;
 pub use builder::{CheckedTest, Quantity, TestBuilder};
@@ -50,7 +50,7 @@ pub use pattern::{Pattern, Zone};
 pub use requests::Requests;
 pub use rounds::{Interval, Rounds, Tracked};
 pub use schedule::Schedule;
-pub use transactions::{Counted, Log, PageClass, Transactions};
+pub use transactions::{Log, PageClass, RequestsPerTransaction, Transactions};
 
 use std::ops::Range;
 
@@ -175,14 +175,14 @@ pub struct Test {
     /// Start of the test.
     pub start: Start,
     /// Requests or transactions of the test.
-    pub asks: Asks,
+    pub asks: LoadKind,
 }
 
 impl Test {
     /// Returns the drawn requests of the test, if it has them.
     pub fn requests(&self) -> Option<&Requests> {
         match &self.asks {
-            Asks::Requests(requests) => Some(requests),
+            LoadKind::Requests(requests) => Some(requests),
             _ => None,
         }
     }
@@ -190,7 +190,7 @@ impl Test {
     /// Returns the drawn requests of the test for modification.
     pub fn requests_mut(&mut self) -> Option<&mut Requests> {
         match &mut self.asks {
-            Asks::Requests(requests) => Some(requests),
+            LoadKind::Requests(requests) => Some(requests),
             _ => None,
         }
     }
@@ -205,10 +205,10 @@ impl Test {
     /// Returns the requests outstanding per thread; a database's user waits for each request.
     pub fn queue_depth(&self) -> u32 {
         match &self.asks {
-            Asks::Requests(requests) => requests.queue_depth,
-            Asks::Trace(trace) => trace.queue_depth,
-            Asks::PartlyStated(stated) => stated.queue_depth.unwrap_or(1),
-            Asks::Transactions(_) | Asks::Database(_) => 1,
+            LoadKind::Requests(requests) => requests.queue_depth,
+            LoadKind::Trace(trace) => trace.queue_depth,
+            LoadKind::PartlyStated(stated) => stated.queue_depth.unwrap_or(1),
+            LoadKind::Transactions(_) | LoadKind::Database(_) => 1,
         }
     }
 
@@ -216,27 +216,27 @@ impl Test {
     /// half is returned.
     pub fn read_share(&self) -> Ratio {
         match &self.asks {
-            Asks::Requests(requests) => requests.read_share,
-            Asks::Trace(trace) => trace.read_share,
-            Asks::PartlyStated(stated) => stated.read_share,
-            Asks::Transactions(_) | Asks::Database(_) => Ratio::HALF,
+            LoadKind::Requests(requests) => requests.read_share,
+            LoadKind::Trace(trace) => trace.read_share,
+            LoadKind::PartlyStated(stated) => stated.read_share,
+            LoadKind::Transactions(_) | LoadKind::Database(_) => Ratio::HALF,
         }
     }
 
     /// Returns the alignment of the requests' offsets; in a database the page.
     pub fn alignment(&self) -> Bytes {
         match &self.asks {
-            Asks::Requests(requests) => requests.alignment,
-            Asks::Trace(trace) => trace.alignment,
-            Asks::PartlyStated(stated) => stated.alignment,
-            Asks::Transactions(_) | Asks::Database(_) => self.block,
+            LoadKind::Requests(requests) => requests.alignment,
+            LoadKind::Trace(trace) => trace.alignment,
+            LoadKind::PartlyStated(stated) => stated.alignment,
+            LoadKind::Transactions(_) | LoadKind::Database(_) => self.block,
         }
     }
 
     /// Returns the order of the requests' positions, if the test draws them and states how.
     pub fn pattern(&self) -> Option<&Pattern> {
         match &self.asks {
-            Asks::PartlyStated(stated) => stated.pattern.as_ref(),
+            LoadKind::PartlyStated(stated) => stated.pattern.as_ref(),
             _ => self.requests().map(|requests| &requests.pattern),
         }
     }
@@ -244,7 +244,7 @@ impl Test {
     /// Returns the requests outstanding per thread; absent if the source of a result does not state it.
     pub fn stated_queue_depth(&self) -> Option<u32> {
         match &self.asks {
-            Asks::PartlyStated(stated) => stated.queue_depth,
+            LoadKind::PartlyStated(stated) => stated.queue_depth,
             _ => Some(self.queue_depth()),
         }
     }
@@ -253,7 +253,7 @@ impl Test {
     /// supplies it.
     pub fn unstated(&self) -> Vec<(&'static str, &'static str)> {
         match &self.asks {
-            Asks::PartlyStated(stated) => stated.missing(),
+            LoadKind::PartlyStated(stated) => stated.missing(),
             _ => Vec::new(),
         }
     }
@@ -273,9 +273,9 @@ impl Test {
     /// Returns whether every offset of the span is equally likely. This includes the pages of a database.
     pub fn is_uniform(&self) -> bool {
         match &self.asks {
-            Asks::Requests(requests) => requests.pattern == Pattern::Uniform,
-            Asks::Transactions(_) | Asks::Database(_) => true,
-            Asks::Trace(_) | Asks::PartlyStated(_) => false,
+            LoadKind::Requests(requests) => requests.pattern == Pattern::Uniform,
+            LoadKind::Transactions(_) | LoadKind::Database(_) => true,
+            LoadKind::Trace(_) | LoadKind::PartlyStated(_) => false,
         }
     }
 
@@ -291,7 +291,7 @@ impl Test {
 
     /// Returns whether the test replays a recorded trace.
     pub fn is_trace(&self) -> bool {
-        matches!(self.asks, Asks::Trace(_))
+        matches!(self.asks, LoadKind::Trace(_))
     }
 
     /// Returns the minimum length of a request.

@@ -7,7 +7,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::{
-    Asks, DatabaseUsers, Interval, Load, Mix, PartlyStated, Pattern, Process, Requests, Rounds,
+    DatabaseUsers, Interval, Load, LoadKind, Mix, PartlyStated, Pattern, Process, Requests, Rounds,
     Start, Test, TestError, TraceSummary, Transactions, Zone,
 };
 use crate::units::{Bytes, Duration, Ratio};
@@ -142,7 +142,7 @@ impl TryFrom<SavedTest> for Test {
             bound: format!("not together with a load of {error}"),
         };
         let asks = match (saved.pattern.drawn(), saved.load) {
-            (pattern, SavedLoad::Closed) if unstated => Asks::PartlyStated(PartlyStated {
+            (pattern, SavedLoad::Closed) if unstated => LoadKind::PartlyStated(PartlyStated {
                 pattern,
                 read_share,
                 queue_depth: stated_depth,
@@ -152,10 +152,12 @@ impl TryFrom<SavedTest> for Test {
             (Some(pattern), SavedLoad::Open { rate_per_second, process }) => {
                 requests(pattern, Load::Open { rate_per_second, process })
             }
-            (Some(_), SavedLoad::Transactions(transactions)) => Asks::Transactions(transactions),
-            (Some(_), SavedLoad::Database(users)) => Asks::Database(users),
+            (Some(_), SavedLoad::Transactions(transactions)) => {
+                LoadKind::Transactions(transactions)
+            }
+            (Some(_), SavedLoad::Database(users)) => LoadKind::Database(users),
             (None, SavedLoad::Closed) => {
-                Asks::Trace(TraceSummary { read_share, queue_depth, alignment })
+                LoadKind::Trace(TraceSummary { read_share, queue_depth, alignment })
             }
             (None, SavedLoad::Open { .. }) => return Err(trace("an open loop")),
             (None, SavedLoad::Transactions(_)) => return Err(trace("transactions")),
@@ -184,17 +186,17 @@ impl From<Test> for SavedTest {
         let (read_share, queue_depth) = (test.read_share(), test.stated_queue_depth());
         let (alignment_bytes, think_ns) = (test.alignment(), test.think());
         let (pattern, mix, load) = match test.asks {
-            Asks::Requests(Requests { pattern, mix, load, .. }) => {
+            LoadKind::Requests(Requests { pattern, mix, load, .. }) => {
                 (pattern.into(), mix, load.into())
             }
-            Asks::Transactions(load) => {
+            LoadKind::Transactions(load) => {
                 (SavedPattern::Uniform, Mix::PLAIN, SavedLoad::Transactions(load))
             }
-            Asks::Database(users) => {
+            LoadKind::Database(users) => {
                 (SavedPattern::Uniform, Mix::PLAIN, SavedLoad::Database(users))
             }
-            Asks::Trace(_) => (SavedPattern::Trace, Mix::PLAIN, SavedLoad::Closed),
-            Asks::PartlyStated(stated) => {
+            LoadKind::Trace(_) => (SavedPattern::Trace, Mix::PLAIN, SavedLoad::Closed),
+            LoadKind::PartlyStated(stated) => {
                 let pattern = stated.pattern.map_or(SavedPattern::NotStated, Into::into);
                 (pattern, Mix::PLAIN, SavedLoad::Closed)
             }
@@ -239,8 +241,8 @@ mod tests {
     use super::super::{Profile, SizeShare};
     use super::*;
 
-    fn database() -> Asks {
-        Asks::Database(DatabaseUsers {
+    fn database() -> LoadKind {
+        LoadKind::Database(DatabaseUsers {
             profile: Profile::Tpcc,
             warehouses: 10,
             divisor: 1,
@@ -251,9 +253,9 @@ mod tests {
         })
     }
 
-    fn trace() -> Asks {
+    fn trace() -> LoadKind {
         let (read_share, alignment) = (Ratio::new(0.25).unwrap(), Bytes(512));
-        Asks::Trace(TraceSummary { read_share, queue_depth: 7, alignment })
+        LoadKind::Trace(TraceSummary { read_share, queue_depth: 7, alignment })
     }
 
     fn patterns() -> Vec<Pattern> {
@@ -321,7 +323,7 @@ mod tests {
         {
             let alignment = Bytes(4096);
             let stated = PartlyStated { pattern, read_share, queue_depth, alignment };
-            let test = Test { asks: Asks::PartlyStated(stated), ..random_read() };
+            let test = Test { asks: LoadKind::PartlyStated(stated), ..random_read() };
             let text = serde_json::to_string(&test).unwrap();
             assert_eq!(text.contains(r#""pattern":"not-stated""#), test.pattern().is_none());
             assert_eq!(text.contains(r#""queue_depth":null"#), queue_depth.is_none());

@@ -49,7 +49,7 @@ pub struct Transactions {
     pub pages: Vec<PageClass>,
     /// Reads and writes counted for each transaction, if known: then buffer and pages are not used.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub counted: Option<Counted>,
+    pub counted: Option<RequestsPerTransaction>,
     /// Waits for locks, as a multiple of the time that a transaction takes at processor and storage, because a
     /// transaction holds its locks for that time.
     #[serde(default, skip_serializing_if = "is_none")]
@@ -95,7 +95,7 @@ pub struct Log {
 
 /// Mean requests of a transaction.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Counted {
+pub struct RequestsPerTransaction {
     /// Pages read.
     pub reads: f64,
     /// Changed pages written.
@@ -124,7 +124,7 @@ impl Transactions {
         if !(0.0..=LOCKS_MAX).contains(&self.locks) {
             return fail("locks", self.locks.to_string(), "from 0 to 1000");
         }
-        if let Some(Counted { reads, writes, awaited }) = self.counted {
+        if let Some(RequestsPerTransaction { reads, writes, awaited }) = self.counted {
             if !(0.0..=writes).contains(&awaited) {
                 return fail("awaited", awaited.to_string(), "from 0 to `writes`");
             }
@@ -189,7 +189,7 @@ impl Transactions {
 #[cfg(test)]
 pub(crate) mod tests {
     use super::super::tests::random_read;
-    use super::super::{Asks, Test};
+    use super::super::{LoadKind, Test};
     use super::*;
 
     fn class(name: &str, mebi: u64, visits: f64, changed: f64) -> PageClass {
@@ -230,7 +230,7 @@ pub(crate) mod tests {
             volume: None,
             duration: Some(Duration::from_microseconds(2_000_000)),
             ramp: Duration::from_microseconds(200_000),
-            asks: Asks::Transactions(Box::new(transactions)),
+            asks: LoadKind::Transactions(Box::new(transactions)),
             ..random_read()
         }
     }
@@ -238,8 +238,12 @@ pub(crate) mod tests {
     #[test]
     fn each_bound_is_named() {
         let cases: [(&str, fn(&mut Transactions)); 13] = [
-            ("reads", |t| t.counted = Some(Counted { reads: -1.0, writes: 0.0, awaited: 0.0 })),
-            ("awaited", |t| t.counted = Some(Counted { reads: 1.0, writes: 2.0, awaited: 2.5 })),
+            ("reads", |t| {
+                t.counted = Some(RequestsPerTransaction { reads: -1.0, writes: 0.0, awaited: 0.0 })
+            }),
+            ("awaited", |t| {
+                t.counted = Some(RequestsPerTransaction { reads: 1.0, writes: 2.0, awaited: 2.5 })
+            }),
             ("locks", |t| t.locks = f64::NAN),
             ("pages", |t| t.pages.clear()),
             ("visits", |t| t.pages[0].visits = f64::NAN),

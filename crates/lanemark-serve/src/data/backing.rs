@@ -37,12 +37,12 @@ pub(crate) struct Backing {
     is_kept: bool,
     /// Whether the file was found with a length that differs from the export's.
     is_cut: AtomicBool,
-    over: Option<Over>,
+    over: Option<BackingImage>,
 }
 
 /// An image below the export's own file.
 #[derive(Debug)]
-struct Over {
+struct BackingImage {
     image: File,
     image_size: u64,
     /// One bit for each block, set if the block is in the own file.
@@ -53,7 +53,7 @@ struct Over {
 
 /// A stretch of an export that either has data or is a hole.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Stretch {
+pub struct ExportRange {
     /// Length in bytes.
     pub length: u64,
     /// Whether the stretch is a hole, which reads as zeroes.
@@ -99,7 +99,7 @@ impl Backing {
             kept.read_exact_at(&mut map, MAP_HEAD)?;
         }
         let image_size = image.metadata()?.len();
-        self.over = Some(Over { image, image_size, map: RwLock::new(map), kept });
+        self.over = Some(BackingImage { image, image_size, map: RwLock::new(map), kept });
         Ok(self)
     }
 
@@ -200,7 +200,7 @@ impl Backing {
     /// blocks as own ones.
     fn own_blocks(
         &self,
-        over: &Over,
+        over: &BackingImage,
         offset: u64,
         length: u64,
         write: &dyn Fn() -> io::Result<()>,
@@ -249,16 +249,16 @@ impl Backing {
     }
 
     /// Returns the stretches from `offset` on, up to `most` of them and up to `length`, but one or more.
-    pub(crate) fn stretches(&self, offset: u64, length: u64, most: usize) -> Vec<Stretch> {
+    pub(crate) fn stretches(&self, offset: u64, length: u64, most: usize) -> Vec<ExportRange> {
         let (mut at, end) = (offset, offset + length);
-        let mut found: Vec<Stretch> = Vec::new();
+        let mut found: Vec<ExportRange> = Vec::new();
         while at < end {
             let (length, hole) = self.stretch(at, end);
             let is_full = found.len() == most;
             match found.last_mut() {
                 Some(last) if last.hole == hole => last.length += length,
                 _ if is_full => break,
-                _ => found.push(Stretch { length, hole }),
+                _ => found.push(ExportRange { length, hole }),
             }
             at += length;
         }
@@ -277,7 +277,7 @@ impl Backing {
     }
 }
 
-impl Over {
+impl BackingImage {
     /// Reads the image; beyond its end there are zeroes.
     fn read_image(&self, offset: u64, bytes: &mut [u8]) -> io::Result<()> {
         let there = self.image_size.saturating_sub(offset).min(bytes.len() as u64);
@@ -447,6 +447,6 @@ mod tests {
         let before = memory.own.metadata().unwrap().blocks();
         memory.zero(0, 1 << 20, true).unwrap();
         assert!(before >= 2048 && memory.own.metadata().unwrap().blocks() == 0);
-        assert_eq!(memory.stretches(0, 1 << 20, 9), [Stretch { length: 1 << 20, hole: true }]);
+        assert_eq!(memory.stretches(0, 1 << 20, 9), [ExportRange { length: 1 << 20, hole: true }]);
     }
 }

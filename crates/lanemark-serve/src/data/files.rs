@@ -22,9 +22,9 @@ const KERNEL_FILE_SYSTEMS: [u64; 5] = [0x9fa0, 0x6265_6572, 0x6462_6720, 0x7472_
 
 /// Files that were created while data was opened; they are removed if the opening fails.
 #[derive(Debug, Default)]
-pub(super) struct Made(Vec<PathBuf>);
+pub(super) struct CreatedFiles(Vec<PathBuf>);
 
-impl Made {
+impl CreatedFiles {
     /// Returns whether this start created the file.
     pub(super) fn is_made(&self, path: &Path) -> bool {
         self.0.iter().any(|made| made == path)
@@ -55,7 +55,7 @@ impl Made {
     }
 }
 
-impl Drop for Made {
+impl Drop for CreatedFiles {
     fn drop(&mut self) {
         for path in &self.0 {
             let _ = std::fs::remove_file(path);
@@ -67,7 +67,7 @@ impl Drop for Made {
 pub(super) fn take(
     path: &Path,
     image: Option<&OpenImage>,
-    made: &mut Made,
+    made: &mut CreatedFiles,
 ) -> Result<File, DataError> {
     let fail = |action| move |source| DataError::System { path: path.to_owned(), action, source };
     let refused = |why: &str, hint: &str| DataError::Refused {

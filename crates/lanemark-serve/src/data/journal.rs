@@ -31,7 +31,7 @@ pub(super) struct Journal {
 
 /// Content of a journal.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Said {
+pub(super) struct JournalContent {
     /// State that the last server left.
     pub(super) state: State,
     /// The data file, with the length of the export.
@@ -151,7 +151,7 @@ impl Journal {
 }
 
 /// Reads a journal; returns `None` if the text is not a journal.
-pub(super) fn read(text: &str) -> Option<Said> {
+pub(super) fn read(text: &str) -> Option<JournalContent> {
     // A line that was not written to its end is ignored.
     let rest = text.strip_prefix(MARK).filter(|rest| rest.ends_with('\n'))?;
     let all = [State::Closed, State::Flushed, State::Unflushed];
@@ -171,7 +171,7 @@ pub(super) fn read(text: &str) -> Option<Said> {
             _ => return None,
         }
     }
-    Some(Said { state, data, over, cuts })
+    Some(JournalContent { state, data, over, cuts })
 }
 
 #[cfg(test)]
@@ -193,7 +193,7 @@ mod tests {
         let journal = Journal::begin(file.try_clone().unwrap(), DATA, Some(&image)).unwrap();
         let said = |state, cuts: &[&str]| {
             let cuts = cuts.iter().map(|&cut| cut.to_owned()).collect();
-            Some(Said { state, data: DATA, over: Some(image.clone()), cuts })
+            Some(JournalContent { state, data: DATA, over: Some(image.clone()), cuts })
         };
         assert_eq!(read(&text(&file)), said(State::Flushed, &[]));
         journal.unflushed().unwrap();

@@ -20,16 +20,16 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use lanemark_schema::rng::{Rng, StreamKey};
 use lanemark_sim::spec::WriteCache;
 
-pub use backing::Stretch;
+pub use backing::ExportRange;
 pub use error::DataError;
-pub use opened::{DataPlan, Opened, Place};
+pub use opened::{DataLocation, DataPlan, Opened};
 pub use volatile::{Loss, SECTOR};
 
 use backing::Backing;
 use journal::Journal;
-use volatile::{Fate, Volatile};
+use volatile::{PowerCutFate, Volatile};
 
-use crate::engine::Held;
+use crate::engine::DataOwner;
 
 /// A stream of random numbers that no thread of a run uses.
 const CUT_STREAM: u32 = 5 << 28;
@@ -50,7 +50,7 @@ pub struct Data {
 
 /// The writes that a flush covers: all writes that were complete on its arrival.
 #[derive(Clone, Copy, Debug)]
-pub struct Mark {
+pub struct FlushCoverage {
     number: u64,
     cuts: u64,
 }
@@ -148,21 +148,21 @@ impl Data {
     }
 
     /// Returns the stretches with and without data from `offset` on, up to `most` of them.
-    pub fn stretches(&self, offset: u64, length: u64, most: usize) -> Vec<Stretch> {
+    pub fn stretches(&self, offset: u64, length: u64, most: usize) -> Vec<ExportRange> {
         self.backing.stretches(offset, length, most)
     }
 
     /// Returns the writes that a flush covers if it arrives now.
-    pub fn mark(&self) -> Mark {
+    pub fn mark(&self) -> FlushCoverage {
         let number = self.volatile.as_ref().map_or(0, |volatile| lock(volatile).mark());
-        Mark { number, cuts: self.cuts.load(Ordering::Acquire) }
+        FlushCoverage { number, cuts: self.cuts.load(Ordering::Acquire) }
     }
 
     /// Stores the writes before `mark`. Returns false if a power cut came in between: then the flush has failed.
     ///
     /// # Errors
     /// Returns the file's I/O error.
-    pub fn flush(&self, mark: Mark) -> io::Result<bool> {
+    pub fn flush(&self, mark: FlushCoverage) -> io::Result<bool> {
         self.unflushed.store(false, Ordering::SeqCst);
         if let Err(error) = self.backing.sync() {
             self.unflushed.store(true, Ordering::SeqCst);
@@ -199,7 +199,7 @@ impl Data {
     pub fn tear(&self, offset: u64, bytes: &[u8]) -> io::Result<()> {
         self.note_unflushed()?;
         let mut random = lock(&self.random);
-        let fate = Fate::draw(&mut random);
+        let fate = PowerCutFate::draw(&mut random);
         let mut rest = bytes;
         let mut at = offset;
         while !rest.is_empty() {
@@ -230,7 +230,7 @@ impl Data {
     }
 }
 
-impl Held for std::sync::Arc<Data> {
+impl DataOwner for std::sync::Arc<Data> {
     fn power_cut(&self) -> String {
         let line = match self.lose() {
             Ok(loss) => told(&loss),

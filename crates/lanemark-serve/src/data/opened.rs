@@ -10,8 +10,8 @@ use rustix::fs::FlockOperation;
 
 use super::backing::{Backing, MAP_MARK};
 use super::error::DataError;
-use super::files::{Made, OpenImage, lock, take};
-use super::journal::{self, Extent, Image, JOURNAL_MAX, Journal, Said, State};
+use super::files::{CreatedFiles, OpenImage, lock, take};
+use super::journal::{self, Extent, Image, JOURNAL_MAX, Journal, JournalContent, State};
 use super::{Cache, Data};
 
 /// Suffix of the journal's name.
@@ -21,7 +21,7 @@ const JOURNAL: &str = ".lanemark";
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DataPlan {
     /// The location of the data.
-    pub place: Place,
+    pub place: DataLocation,
     /// A read-only image that provides the content of unwritten blocks.
     pub over: Option<PathBuf>,
     /// Length of the export.
@@ -32,7 +32,7 @@ pub struct DataPlan {
 
 /// The location of data.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Place {
+pub enum DataLocation {
     /// Memory, which is lost when the server ends.
     Memory,
     /// A sparse file.
@@ -49,11 +49,11 @@ pub struct Opened {
 }
 
 /// The state that the last server left of a file's data.
-struct Former {
+struct PreviousState {
     /// The journal, open and locked.
     journal: File,
     /// The journal's content, if the data that it describes exists.
-    said: Option<Said>,
+    said: Option<JournalContent>,
     /// Whether there is a journal whose data no longer exists.
     is_gone: bool,
 }
@@ -71,7 +71,7 @@ impl DataPlan {
             return Err(DataError::Misfit { path: image.path.clone(), why });
         }
         match &self.place {
-            Place::Memory => {
+            DataLocation::Memory => {
                 let none = PathBuf::from("memory");
                 let fail =
                     |source| DataError::System { path: none.clone(), action: "taken", source };
@@ -83,7 +83,7 @@ impl DataPlan {
                 let data = Data::new(backing, None, cache, seed);
                 Ok(Opened { data, told: Vec::new() })
             }
-            Place::File(path) => self.open_file(path, image, cache, seed),
+            DataLocation::File(path) => self.open_file(path, image, cache, seed),
         }
     }
 
@@ -94,12 +94,12 @@ impl DataPlan {
         cache: Cache,
         seed: u64,
     ) -> Result<Opened, DataError> {
-        let mut made = Made::default();
+        let mut made = CreatedFiles::default();
         let own = take(path, image.as_ref(), &mut made)?;
         let fail =
             |action| move |source| DataError::System { path: path.to_owned(), action, source };
         let inode = own.metadata().map_err(fail("looked at"))?.ino();
-        let Former { journal, said, is_gone } = self.former(path, &own, &mut made)?;
+        let PreviousState { journal, said, is_gone } = self.former(path, &own, &mut made)?;
         let over = image.as_ref().map(|image| image.noted());
         let mut told = Vec::new();
         if is_gone {
@@ -137,7 +137,12 @@ impl DataPlan {
     }
 
     /// Returns the file of the map, which has content if `has_former` data.
-    fn map(&self, path: &Path, has_former: bool, made: &mut Made) -> Result<File, DataError> {
+    fn map(
+        &self,
+        path: &Path,
+        has_former: bool,
+        made: &mut CreatedFiles,
+    ) -> Result<File, DataError> {
         let fail = |source| DataError::System { path: path.to_owned(), action: "opened", source };
         let map = made.companion(path, MAP_MARK)?;
         lock(&map.file, FlockOperation::NonBlockingLockExclusive, path)?;
@@ -153,7 +158,12 @@ impl DataPlan {
     }
 
     /// Opens and reads the journal of `own`; a new journal is empty.
-    fn former(&self, path: &Path, own: &File, made: &mut Made) -> Result<Former, DataError> {
+    fn former(
+        &self,
+        path: &Path,
+        own: &File,
+        made: &mut CreatedFiles,
+    ) -> Result<PreviousState, DataError> {
         let beside = companion::path(path, JOURNAL);
         let fail =
             |action| move |source| DataError::System { path: path.to_owned(), action, source };
@@ -161,7 +171,7 @@ impl DataPlan {
         let (is_new, may_overwrite) = (made.is_made(path), self.may_overwrite(path));
         let journal = made.companion(&beside, journal::OURS)?;
         lock(&journal.file, FlockOperation::NonBlockingLockExclusive, &beside)?;
-        let former = |file, said| Ok(Former { journal: file, said, is_gone: false });
+        let former = |file, said| Ok(PreviousState { journal: file, said, is_gone: false });
         let file = journal.file;
         if journal.is_empty && (length == 0 || may_overwrite) {
             return former(file, None);
@@ -180,7 +190,7 @@ impl DataPlan {
         let text = read_bounded(&file);
         match text.as_deref().ok().and_then(journal::read) {
             // The user removed the file, and its data with it.
-            _ if is_new => Ok(Former { journal: file, said: None, is_gone: true }),
+            _ if is_new => Ok(PreviousState { journal: file, said: None, is_gone: true }),
             Some(said) => former(file, Some(said)),
             None if may_overwrite => former(file, None),
             None => Err(refused(
@@ -194,7 +204,7 @@ impl DataPlan {
     fn check_former(
         &self,
         path: &Path,
-        said: &Said,
+        said: &JournalContent,
         over: Option<&Image>,
     ) -> Result<(), DataError> {
         let of = |image: Option<&Image>| image.map(|image| image.path.clone());
@@ -252,7 +262,7 @@ fn differs(said: Extent, now: Extent, what: &str) -> Option<String> {
 }
 
 /// Returns lines about the state that the last server left.
-fn left_by(said: &Said) -> Vec<String> {
+fn left_by(said: &JournalContent) -> Vec<String> {
     let mut told: Vec<String> = said.cuts.iter().map(|cut| format!("before: {cut}")).collect();
     match said.state {
         State::Closed => {}
@@ -282,7 +292,7 @@ mod tests {
     const CACHE: Cache = Cache { kind: WriteCache::Volatile, size: 1 << 20 };
 
     fn plan(path: &Path) -> DataPlan {
-        let place = Place::File(path.to_owned());
+        let place = DataLocation::File(path.to_owned());
         DataPlan { place, over: None, size: 1 << 20, overwrite: None }
     }
 
@@ -315,7 +325,7 @@ mod tests {
 
     #[test]
     fn what_a_cut_took_is_told_at_the_next_start() {
-        use crate::engine::Held;
+        use crate::engine::DataOwner;
         let folder = tempfile::tempdir().unwrap();
         let plan = plan(&folder.path().join("disk"));
         let data = std::sync::Arc::new(plan.open(CACHE, 1).unwrap().data);
@@ -363,7 +373,7 @@ mod tests {
         drop(data);
         assert!(refusal(&plan(&path)).contains("over"));
         assert!(refusal(&DataPlan { size: 1 << 21, ..over.clone() }).contains("size of 1048576"));
-        let short = DataPlan { size: 8_192, place: Place::Memory, ..over.clone() };
+        let short = DataPlan { size: 8_192, place: DataLocation::Memory, ..over.clone() };
         assert!(refusal(&short).contains("longer than the export"));
         let data = over.open(CACHE, 1).unwrap().data;
         let mut bytes = [0; 1024];
@@ -482,7 +492,7 @@ mod tests {
         assert!(refusal(&ours).contains("is locked by another program"));
         drop(writer);
         let readers = [ours.open(CACHE, 1).unwrap(), {
-            let place = Place::Memory;
+            let place = DataLocation::Memory;
             DataPlan { place, ..ours.clone() }.open(CACHE, 1).unwrap()
         }];
         assert!(refusal(&theirs).contains("is locked by another program"));
@@ -495,7 +505,8 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let memory = Path::new("/proc/self/mem");
         assert!(refusal(&plan(memory)).contains("generated by the kernel"));
-        let over = DataPlan { over: Some(memory.to_owned()), place: Place::Memory, ..plan(memory) };
+        let over =
+            DataPlan { over: Some(memory.to_owned()), place: DataLocation::Memory, ..plan(memory) };
         assert!(refusal(&over).contains("generated by the kernel"));
         let (link, end) = (folder.path().join("link"), folder.path().join("end"));
         std::os::unix::fs::symlink(&end, &link).unwrap();

@@ -132,7 +132,7 @@ impl Volatile {
                 }
                 Change::Wrote(before) => before,
             };
-            let fate = Fate::draw(random);
+            let fate = PowerCutFate::draw(random);
             let end = offset + before.len() as u64;
             let (mut sectors_kept, mut sectors_lost) = (0, 0);
             let mut at = offset;
@@ -172,13 +172,13 @@ impl Change {
 
 /// The fate of a write in a power cut.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum Fate {
+pub(crate) enum PowerCutFate {
     Stored,
     Lost,
     Torn,
 }
 
-impl Fate {
+impl PowerCutFate {
     pub(crate) fn draw(random: &mut Rng) -> Self {
         match random.below(3) {
             0 => Self::Stored,

@@ -9,7 +9,7 @@ pub const NEVER: u64 = i64::MAX as u64;
 
 /// A message of the guest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Said {
+pub enum GuestMessage {
     /// Acknowledges a message of the calendar.
     Taken,
     /// The connection begins.
@@ -28,7 +28,7 @@ pub enum Said {
 
 /// A message of the calendar.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Told {
+pub enum CalendarMessage {
     /// Acknowledges a message of the guest, with the time that it requested.
     Taken(u64),
     /// The guest runs, from this time on.
@@ -51,18 +51,18 @@ pub struct CalendarError {
 ///
 /// # Errors
 /// Returns an error if the message is not known, or its time exceeds the maximum.
-pub fn read(bytes: [u8; LENGTH]) -> Result<(Said, u32), CalendarError> {
+pub fn read(bytes: [u8; LENGTH]) -> Result<(GuestMessage, u32), CalendarError> {
     let word = |at: usize| u32::from_le_bytes([0, 1, 2, 3].map(|byte| bytes[at + byte]));
     let (operation, order) = (word(0), word(4));
     let time = u64::from(word(8)) | u64::from(word(12)) << 32;
     let said = match operation {
-        0 => Said::Taken,
-        1 => Said::Start,
-        2 if time <= NEVER => Said::Request(time),
-        3 => Said::Wait,
-        4 => Said::Get,
-        5 if time < NEVER => Said::Update(time),
-        8 => Said::Day,
+        0 => GuestMessage::Taken,
+        1 => GuestMessage::Start,
+        2 if time <= NEVER => GuestMessage::Request(time),
+        3 => GuestMessage::Wait,
+        4 => GuestMessage::Get,
+        5 if time < NEVER => GuestMessage::Update(time),
+        8 => GuestMessage::Day,
         _ => return Err(CalendarError { operation, time }),
     };
     Ok((said, order))
@@ -70,11 +70,11 @@ pub fn read(bytes: [u8; LENGTH]) -> Result<(Said, u32), CalendarError> {
 
 /// Returns the bytes of a message of the calendar, with its sequence number, or the sequence number of the message that
 /// it answers.
-pub fn write(told: Told, order: u32) -> [u8; LENGTH] {
+pub fn write(told: CalendarMessage, order: u32) -> [u8; LENGTH] {
     let (operation, time): (u32, u64) = match told {
-        Told::Taken(time) => (0, time),
-        Told::Run(time) => (6, time),
-        Told::FreeUntil(time) => (7, time),
+        CalendarMessage::Taken(time) => (0, time),
+        CalendarMessage::Run(time) => (6, time),
+        CalendarMessage::FreeUntil(time) => (7, time),
     };
     let mut bytes = [0; LENGTH];
     bytes[..4].copy_from_slice(&operation.to_le_bytes());
@@ -88,7 +88,7 @@ mod tests {
     use super::*;
 
     fn bytes(operation: u32, time: u64) -> [u8; LENGTH] {
-        let mut bytes = write(Told::Taken(time), 9);
+        let mut bytes = write(CalendarMessage::Taken(time), 9);
         bytes[..4].copy_from_slice(&operation.to_le_bytes());
         bytes
     }
@@ -96,13 +96,13 @@ mod tests {
     #[test]
     fn messages_of_the_guest_are_read_with_their_time_and_order() {
         for (operation, wanted) in [
-            (0, Said::Taken),
-            (1, Said::Start),
-            (2, Said::Request(440_000)),
-            (3, Said::Wait),
-            (4, Said::Get),
-            (5, Said::Update(440_000)),
-            (8, Said::Day),
+            (0, GuestMessage::Taken),
+            (1, GuestMessage::Start),
+            (2, GuestMessage::Request(440_000)),
+            (3, GuestMessage::Wait),
+            (4, GuestMessage::Get),
+            (5, GuestMessage::Update(440_000)),
+            (8, GuestMessage::Day),
         ] {
             assert_eq!(read(bytes(operation, 440_000)), Ok((wanted, 9)));
         }
@@ -113,13 +113,16 @@ mod tests {
         for operation in [6, 7, 9, u32::MAX] {
             assert_eq!(read(bytes(operation, 1)), Err(CalendarError { operation, time: 1 }));
         }
-        assert_eq!(read(bytes(2, NEVER)), Ok((Said::Request(NEVER), 9)));
+        assert_eq!(read(bytes(2, NEVER)), Ok((GuestMessage::Request(NEVER), 9)));
         assert!(read(bytes(2, NEVER + 1)).is_err() && read(bytes(5, NEVER)).is_err());
     }
 
     #[test]
     fn a_message_is_its_number_its_order_and_its_time() {
-        assert_eq!(write(Told::Run(258), 7), [6, 0, 0, 0, 7, 0, 0, 0, 2, 1, 0, 0, 0, 0, 0, 0]);
-        assert_eq!(write(Told::FreeUntil(1), 0)[..4], [7, 0, 0, 0]);
+        assert_eq!(
+            write(CalendarMessage::Run(258), 7),
+            [6, 0, 0, 0, 7, 0, 0, 0, 2, 1, 0, 0, 0, 0, 0, 0]
+        );
+        assert_eq!(write(CalendarMessage::FreeUntil(1), 0)[..4], [7, 0, 0, 0]);
     }
 }

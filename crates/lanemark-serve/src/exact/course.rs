@@ -14,7 +14,7 @@ use lanemark_schema::units::Instant;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 use super::boot::Guest;
-use super::calendar::{self, NEVER, Said, Told};
+use super::calendar::{self, CalendarMessage, GuestMessage, NEVER};
 use crate::clock::ManualClock;
 use crate::engine::Core;
 use crate::vhost::device::Device;
@@ -33,7 +33,7 @@ const SILENCE: Duration = Duration::from_secs(30);
 const MESSAGES: u32 = 512;
 
 /// Calendar, device and simulator of a run.
-pub(crate) struct Course {
+pub(crate) struct GuestRun {
     core: Core,
     clock: Arc<ManualClock>,
     device: Device,
@@ -52,7 +52,7 @@ pub(crate) struct Course {
     has_more: bool,
 }
 
-impl Course {
+impl GuestRun {
     pub(crate) fn new(
         core: Core,
         clock: Arc<ManualClock>,
@@ -154,19 +154,21 @@ impl Course {
         let (said, order) = calendar::read(bytes).map_err(io::Error::other)?;
         let mut answer = 0;
         match said {
-            Said::Taken => {
+            GuestMessage::Taken => {
                 self.order.1 = order;
                 return Ok(());
             }
-            Said::Start => {}
-            Said::Request(time) => self.requested = Some(time),
-            Said::Wait => self.is_waiting = true,
-            Said::Get => answer = self.now,
-            Said::Update(time) => self.pass(time)?,
-            Said::Day => answer = DAY_NS,
+            GuestMessage::Start => {}
+            GuestMessage::Request(time) => self.requested = Some(time),
+            GuestMessage::Wait => self.is_waiting = true,
+            GuestMessage::Get => answer = self.now,
+            GuestMessage::Update(time) => self.pass(time)?,
+            GuestMessage::Day => answer = DAY_NS,
         }
         match &self.calendar {
-            Some(stream) => (&*stream).write_all(&calendar::write(Told::Taken(answer), order)),
+            Some(stream) => {
+                (&*stream).write_all(&calendar::write(CalendarMessage::Taken(answer), order))
+            }
             None => Ok(()),
         }
     }
@@ -182,7 +184,7 @@ impl Course {
         let next = self.next();
         if next < self.free_until {
             self.free_until = next;
-            self.tell(Told::FreeUntil(next))?;
+            self.tell(CalendarMessage::FreeUntil(next))?;
         }
         match &self.disk {
             Some(stream) => wire::answer(stream, &came.header, answer),
@@ -248,13 +250,13 @@ impl Course {
         }
         (self.is_waiting, self.requested) = (false, None);
         self.free_until = self.next();
-        self.tell(Told::FreeUntil(self.free_until))?;
-        self.tell(Told::Run(self.now))?;
+        self.tell(CalendarMessage::FreeUntil(self.free_until))?;
+        self.tell(CalendarMessage::Run(self.now))?;
         Ok(true)
     }
 
     /// Sends the guest a message, and waits for its acknowledgement.
-    fn tell(&mut self, told: Told) -> io::Result<()> {
+    fn tell(&mut self, told: CalendarMessage) -> io::Result<()> {
         let order = self.order.0;
         self.order.0 = order.wrapping_add(1);
         let Some(stream) = &self.calendar else { return Ok(()) };
@@ -303,18 +305,18 @@ fn instant(ns: u64) -> Instant {
 }
 
 /// A socket to wait for.
-struct Waited<'s>(PollFd<'s>);
+struct WaitedSocket<'s>(PollFd<'s>);
 
-impl<'s> From<&'s UnixStream> for Waited<'s> {
+impl<'s> From<&'s UnixStream> for WaitedSocket<'s> {
     fn from(stream: &'s UnixStream) -> Self {
         Self(PollFd::new(stream, PollFlags::IN))
     }
 }
 
-fn ready<'s>(stream: &'s Option<UnixStream>, listener: &'s UnixListener) -> Waited<'s> {
+fn ready<'s>(stream: &'s Option<UnixStream>, listener: &'s UnixListener) -> WaitedSocket<'s> {
     match stream {
         Some(stream) => stream.into(),
-        None => Waited(PollFd::new(listener, PollFlags::IN)),
+        None => WaitedSocket(PollFd::new(listener, PollFlags::IN)),
     }
 }
 
@@ -325,7 +327,10 @@ fn wait_for_one(socket: &UnixStream, most: Duration) -> io::Result<bool> {
 
 /// Waits until data arrives on one of the sockets, or `most` has passed, and returns which sockets have data. Signals
 /// do not change the result.
-fn wait_for<const N: usize>(sockets: [Waited<'_>; N], most: Duration) -> io::Result<[bool; N]> {
+fn wait_for<const N: usize>(
+    sockets: [WaitedSocket<'_>; N],
+    most: Duration,
+) -> io::Result<[bool; N]> {
     let mut sockets = sockets.map(|socket| socket.0);
     let until = std::time::Instant::now() + most;
     loop {

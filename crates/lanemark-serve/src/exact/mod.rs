@@ -40,12 +40,12 @@ use lanemark_sim::spec::CheckedSystem;
 use crate::clock::ManualClock;
 use crate::data::Data;
 use crate::engine::Core;
-use crate::job::Around;
-use crate::storing::Storing;
+use crate::job::RequestContext;
+use crate::storing::StoringThread;
 use crate::vhost::device::Device;
 use boot::{Boot, Guest};
-use course::Course;
-use processor::OneProcessor;
+use course::GuestRun;
+use processor::ProcessorPin;
 
 /// The parameters of a run.
 pub struct ExactPlan<'s> {
@@ -93,16 +93,17 @@ pub fn run(plan: ExactPlan<'_>, is_stopped: &dyn Fn() -> bool) -> io::Result<Exa
     let live = Live::new(&system, Bytes(data.size()).into(), StreamKey::from_seed(plan.seed));
     let held = Some(Box::new(Arc::clone(&data)) as Box<_>);
     let core = Core::new(live, plan.faults, held, Arc::clone(&delivered), clock.clone());
-    let storing = Storing::at_once(Arc::clone(&data));
-    let around = Around { data: Arc::clone(&data), storing, delivered, clock: clock.clone() };
+    let storing = StoringThread::at_once(Arc::clone(&data));
+    let around =
+        RequestContext { data: Arc::clone(&data), storing, delivered, clock: clock.clone() };
     let folder = plan.boot.folder().to_owned();
     let listeners = (
         UnixListener::bind(folder.join(boot::CALENDAR))?,
         UnixListener::bind(folder.join(boot::DISK))?,
     );
-    let mut course = Course::new(core, clock, Device::new(around, 1, true), listeners)?;
+    let mut course = GuestRun::new(core, clock, Device::new(around, 1, true), listeners)?;
     // Held until this function ends, for the guest as well.
-    let _one = OneProcessor::hold();
+    let _one = ProcessorPin::hold();
     let mut guest = Guest::start(plan.boot)?;
     let gone = course.run(&mut guest, is_stopped, plan.silent);
     let (ended, code, said) = guest.end(gone.is_ok() && !is_stopped())?;

@@ -6,11 +6,11 @@
 use rustix::thread::{CpuSet, sched_getaffinity, sched_getcpu, sched_setaffinity};
 
 /// Pins this thread, and the processes that it starts, to its current processor, until this is dropped.
-pub(super) struct OneProcessor {
+pub(super) struct ProcessorPin {
     before: Option<CpuSet>,
 }
 
-impl OneProcessor {
+impl ProcessorPin {
     /// Pins the thread. If the system forbids it, the run is slower and otherwise the same.
     pub(super) fn hold() -> Self {
         let mut one = CpuSet::new();
@@ -21,7 +21,7 @@ impl OneProcessor {
     }
 }
 
-impl Drop for OneProcessor {
+impl Drop for ProcessorPin {
     fn drop(&mut self) {
         if let Some(before) = &self.before {
             // The previous setting was allowed before.
@@ -37,7 +37,7 @@ mod tests {
     #[test]
     fn a_thread_is_held_on_one_processor_and_let_go() {
         let before = sched_getaffinity(None).unwrap();
-        let held = OneProcessor::hold();
+        let held = ProcessorPin::hold();
         assert_eq!(sched_getaffinity(None).unwrap().count(), 1);
         drop(held);
         assert_eq!(sched_getaffinity(None).unwrap(), before);

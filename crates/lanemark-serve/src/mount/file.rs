@@ -18,7 +18,7 @@ use lanemark_schema::workload::{Access, Operation};
 use crate::connection::{RANGE_MAX, Shared};
 use crate::data::SECTOR;
 use crate::engine::{self, Engine};
-use crate::job::{Around, Asker, Helper, Job, Task};
+use crate::job::{Job, RequestContext, Requester, Task, TaskThread};
 use crate::nbd::NbdError;
 use crate::storing::stored;
 
@@ -43,7 +43,7 @@ const THREAD: u32 = 0;
 /// The file of an export.
 pub(super) struct ServedFile {
     shared: Arc<Shared>,
-    around: Option<(Arc<Engine>, Around)>,
+    around: Option<(Arc<Engine>, RequestContext)>,
     gate: Arc<Gate>,
     helper: Arc<HelperThread>,
     attributes: FileAttr,
@@ -52,7 +52,7 @@ pub(super) struct ServedFile {
 }
 
 /// A program that waits for a reply.
-struct Caller {
+struct WaitingProgram {
     reply: Reply,
     gate: Arc<Gate>,
     /// Weight with which the request was accepted.
@@ -105,7 +105,7 @@ impl HelperThread {
     }
 }
 
-impl Helper for HelperThread {
+impl TaskThread for HelperThread {
     fn later(&self, task: Box<dyn FnOnce() + Send>) {
         let send = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if let Err(unsent) = send.send(task) {
@@ -127,14 +127,14 @@ impl Reply {
     }
 }
 
-impl Asker for Caller {
+impl Requester for WaitingProgram {
     fn answer(self, outcome: Result<Option<Vec<u8>>, NbdError>) {
         self.reply
             .send(outcome.as_ref().map(|bytes| bytes.as_deref().unwrap_or(&[])).map_err(|e| *e));
         self.gate.let_out(self.weight);
     }
 
-    fn helper(&self) -> Arc<dyn Helper> {
+    fn helper(&self) -> Arc<dyn TaskThread> {
         Arc::clone(&self.helper) as _
     }
 }
@@ -148,7 +148,7 @@ impl ServedFile {
     pub(super) fn new(shared: Arc<Shared>, ended: Arc<AtomicBool>) -> io::Result<Self> {
         let size = shared.data.size();
         let around = shared.engine.as_ref().map(|engine| {
-            let around = Around {
+            let around = RequestContext {
                 data: Arc::clone(&shared.data),
                 storing: Arc::clone(&shared.storing),
                 delivered: Arc::clone(&shared.delivered),
@@ -211,7 +211,7 @@ impl ServedFile {
             _ => 0,
         };
         self.gate.let_in(weight);
-        let asker = Caller {
+        let asker = WaitingProgram {
             reply,
             gate: Arc::clone(&self.gate),
             weight,

@@ -19,17 +19,17 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use fuser::{BackgroundSession, Config, MountOption};
 use rustix::fs::{Mode, OFlags};
 
-use crate::attach::{Disk, Free};
+use crate::attach::{Disk, FreeLoopDevice};
 use crate::connection::Shared;
 use crate::undo;
 use file::ServedFile;
 pub use place::{DISKS, MountError};
-use place::{Place, SOURCE};
+use place::{MountPoint, SOURCE};
 
 /// A mounted file. It is unmounted when it is dropped.
 pub struct Mount {
     session: Option<BackgroundSession>,
-    place: Place,
+    place: MountPoint,
     ended: Arc<AtomicBool>,
     undone: undo::Entry,
 }
@@ -43,7 +43,7 @@ impl Mount {
         path: &Path,
         shared: &Arc<Shared>,
     ) -> Result<(Self, Option<String>), MountError> {
-        let (place, told) = Place::take(path)?;
+        let (place, told) = MountPoint::take(path)?;
         let ended = Arc::new(AtomicBool::new(false));
         let file = ServedFile::new(Arc::clone(shared), Arc::clone(&ended))
             .map_err(|error| MountError::System { path: path.to_owned(), error })?;
@@ -128,7 +128,7 @@ impl Mounts {
     pub fn attach(&mut self, path: Option<&Path>) -> Result<Option<String>, MountError> {
         let of_loop = |error| MountError::System { path: PathBuf::from("a loop device"), error };
         // This comes before the mount: see `attach`.
-        let free = Free::find().map_err(of_loop)?;
+        let free = FreeLoopDevice::find().map_err(of_loop)?;
         let (path, cleared) = match path {
             Some(path) => (path.to_owned(), None),
             None => place::of_disk().map_err(of_loop)?,

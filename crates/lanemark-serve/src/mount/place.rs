@@ -62,13 +62,13 @@ impl MountError {
 
 /// An empty file to mount over.
 #[derive(Debug)]
-pub(super) struct Place {
+pub(super) struct MountPoint {
     path: PathBuf,
     /// Whether the file was created for this mount.
     is_made: bool,
 }
 
-impl Place {
+impl MountPoint {
     /// Uses the file at `path`, and creates it if it does not exist. Also returns a line if a dead mount was removed.
     pub(super) fn take(path: &Path) -> Result<(Self, Option<String>), MountError> {
         let system = |error| MountError::System { path: path.to_owned(), error };
@@ -116,7 +116,7 @@ impl Place {
     }
 }
 
-impl Drop for Place {
+impl Drop for MountPoint {
     fn drop(&mut self) {
         // Only an empty file is removed: an active file system, or the data of another program, stays.
         let is_empty = fs::symlink_metadata(&self.path).is_ok_and(|there| there.len() == 0);
@@ -254,12 +254,12 @@ mod tests {
         for (name, wanted) in
             [("data", "contains data"), ("link", "not a file"), ("", "not a file")]
         {
-            let error = Place::take(&path(name)).unwrap_err().to_string();
+            let error = MountPoint::take(&path(name)).unwrap_err().to_string();
             assert!(error.contains(wanted), "{error}");
         }
-        assert!(matches!(Place::take(&path("no/file")), Err(MountError::System { .. })));
-        drop(Place::take(&path("empty")).unwrap());
-        let (made, told) = Place::take(&path("made")).unwrap();
+        assert!(matches!(MountPoint::take(&path("no/file")), Err(MountError::System { .. })));
+        drop(MountPoint::take(&path("empty")).unwrap());
+        let (made, told) = MountPoint::take(&path("made")).unwrap();
         assert!(told.is_none() && path("made").exists());
         drop(made);
         assert!(!path("made").exists() && path("empty").exists());

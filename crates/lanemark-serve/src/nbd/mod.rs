@@ -50,7 +50,7 @@ pub enum Replies {
 
 /// The result of the negotiation.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Agreed {
+pub struct NegotiatedExport {
     /// The form of replies.
     pub replies: Replies,
     /// Whether the client may query block status of `base:allocation`.

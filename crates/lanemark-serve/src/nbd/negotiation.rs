@@ -1,7 +1,8 @@
 //! Fixed newstyle negotiation: a client's options, and the reply to each.
 
 use super::{
-    Agreed, BLOCK_MIN, BLOCK_PREFERRED, CONTEXT, CONTEXT_NAME, Export, Fields, PAYLOAD_MAX, Replies,
+    BLOCK_MIN, BLOCK_PREFERRED, CONTEXT, CONTEXT_NAME, Export, Fields, NegotiatedExport,
+    PAYLOAD_MAX, Replies,
 };
 
 /// Beginning of a server's greeting.
@@ -103,7 +104,7 @@ pub enum Step {
     /// The next option follows.
     Next,
     /// Transmission begins, with this agreement.
-    Transmit(Agreed),
+    Transmit(NegotiatedExport),
     /// The connection ends.
     End,
 }
@@ -111,7 +112,7 @@ pub enum Step {
 /// The reply to an option before TLS.
 #[cfg(feature = "full")]
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct InTheClear {
+pub struct PlaintextReply {
     /// Bytes of the reply.
     pub reply: Vec<u8>,
     /// Whether the handshake follows.
@@ -122,9 +123,9 @@ pub struct InTheClear {
 
 /// Answers an option of a client that has to start TLS first.
 #[cfg(feature = "full")]
-pub fn in_the_clear(header: OptionHeader) -> InTheClear {
+pub fn in_the_clear(header: OptionHeader) -> PlaintextReply {
     let OptionHeader { option, length } = header;
-    let mut answer = InTheClear { reply: Vec::new(), starts_tls: false, ends: false };
+    let mut answer = PlaintextReply { reply: Vec::new(), starts_tls: false, ends: false };
     match option {
         STARTTLS if length == 0 => {
             answer.starts_tls = true;
@@ -146,7 +147,7 @@ pub fn in_the_clear(header: OptionHeader) -> InTheClear {
 #[derive(Clone, Debug)]
 pub struct Negotiation<'e> {
     export: &'e Export,
-    agreed: Agreed,
+    agreed: NegotiatedExport,
     no_zeroes: bool,
     /// The name for which contexts were agreed.
     context_for: Option<Vec<u8>>,
@@ -160,7 +161,7 @@ impl<'e> Negotiation<'e> {
             return None;
         }
         let no_zeroes = client_flags & u32::from(NO_ZEROES) != 0;
-        Some(Self { export, agreed: Agreed::default(), no_zeroes, context_for: None })
+        Some(Self { export, agreed: NegotiatedExport::default(), no_zeroes, context_for: None })
     }
 
     /// Answers an option whose data is longer than the maximum.
@@ -293,8 +294,8 @@ impl<'e> Negotiation<'e> {
     }
 
     /// Returns the agreement with which transmission begins for the export of this name.
-    fn agreed_for(&self, name: &[u8]) -> Agreed {
-        Agreed { has_context: self.context_for.as_deref() == Some(name), ..self.agreed }
+    fn agreed_for(&self, name: &[u8]) -> NegotiatedExport {
+        NegotiatedExport { has_context: self.context_for.as_deref() == Some(name), ..self.agreed }
     }
 
     fn flags(&self) -> u16 {
@@ -421,7 +422,7 @@ mod tests {
         assert_eq!(replies[0].1[2..10], (1u64 << 30).to_be_bytes());
         assert_eq!(replies[1].1[2..], *b"drive");
         assert_eq!(replies[2].1[2..], [0, 0, 2, 0, 0, 0, 16, 0, 2, 0, 0, 0]);
-        let agreed = Agreed { knows_blocks: true, ..Agreed::default() };
+        let agreed = NegotiatedExport { knows_blocks: true, ..NegotiatedExport::default() };
         assert_eq!(step, Step::Transmit(agreed));
     }
 
@@ -444,7 +445,7 @@ mod tests {
             let mut bytes = Vec::new();
             let step =
                 Negotiation::new(&export, flags).unwrap().answer(EXPORT_NAME, b"", &mut bytes);
-            assert_eq!((bytes.len(), step), (length, Step::Transmit(Agreed::default())));
+            assert_eq!((bytes.len(), step), (length, Step::Transmit(NegotiatedExport::default())));
         }
     }
 

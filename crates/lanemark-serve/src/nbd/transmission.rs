@@ -2,8 +2,8 @@
 
 use lanemark_schema::result::ErrorKind;
 
-use super::{Agreed, BLOCK_MIN, CONTEXT, Fields, NbdError, PAYLOAD_MAX, Replies};
-use crate::data::Stretch;
+use super::{BLOCK_MIN, CONTEXT, Fields, NbdError, NegotiatedExport, PAYLOAD_MAX, Replies};
+use crate::data::ExportRange;
 
 /// Length of a request's header.
 pub const HEADER: usize = 28;
@@ -127,7 +127,7 @@ impl Header {
     ///
     /// # Errors
     /// Returns the error for the reply.
-    pub fn command(&self, agreed: &Agreed, size: u64) -> Result<Command, NbdError> {
+    pub fn command(&self, agreed: &NegotiatedExport, size: u64) -> Result<Command, NbdError> {
         let stored = self.flags & FUA != 0;
         let (command, may) = match self.kind {
             0 => (Command::Read, DF | FUA),
@@ -221,8 +221,8 @@ impl Writer {
     }
 
     /// Writes the reply to a query of block status.
-    pub fn status(self, header: &Header, stretches: &[Stretch], out: &mut Vec<u8>) {
-        let flags = |one: &Stretch| if one.hole { HOLE | ZERO } else { 0 };
+    pub fn status(self, header: &Header, stretches: &[ExportRange], out: &mut Vec<u8>) {
+        let flags = |one: &ExportRange| if one.hole { HOLE | ZERO } else { 0 };
         let count = stretches.len() as u64;
         if self.replies == Replies::Extended {
             self.chunk(header, BLOCK_STATUS_EXT, 8 + 16 * count, out);
@@ -317,7 +317,11 @@ mod tests {
     }
 
     fn command(flags: u16, kind: u16, offset: u64, length: u32) -> Result<Command, NbdError> {
-        let agreed = Agreed { replies: Replies::Structured, has_context: true, knows_blocks: true };
+        let agreed = NegotiatedExport {
+            replies: Replies::Structured,
+            has_context: true,
+            knows_blocks: true,
+        };
         read(flags, kind, offset, length).command(&agreed, SIZE)
     }
 
@@ -346,7 +350,7 @@ mod tests {
         for (flags, kind) in [(NO_HOLE, 0), (DF, 1), (1 << 9, 0), (0, 8), (0, 99), (REQ_ONE, 3)] {
             assert_eq!(command(flags, kind, 0, 512), Err(NbdError::Invalid), "{flags} {kind}");
         }
-        let simple = Agreed::default();
+        let simple = NegotiatedExport::default();
         assert_eq!(read(0, 7, 0, 512).command(&simple, SIZE), Err(NbdError::Invalid));
         assert_eq!(read(DF, 0, 0, 512).command(&simple, SIZE), Err(NbdError::Invalid));
     }
@@ -370,7 +374,7 @@ mod tests {
         assert_eq!(command(0, 0, 0, (32 << 20) + 512), Err(NbdError::Invalid));
         assert_eq!(command(0, 4, 0, 1 << 30), Ok(Command::Trim { stored: false }));
         assert_eq!(command(0, 0, 100, 512), Err(NbdError::Invalid));
-        let unasked = Agreed::default();
+        let unasked = NegotiatedExport::default();
         assert_eq!(read(0, 0, 100, 7).command(&unasked, SIZE), Ok(Command::Read));
         assert_eq!(command(0, 3, 0, 512), Err(NbdError::Invalid));
     }
@@ -405,7 +409,7 @@ mod tests {
     fn block_status_is_told_stretch_by_stretch() {
         let header = read(0, 7, 0, 8192);
         let stretches =
-            [Stretch { length: 4096, hole: true }, Stretch { length: 4096, hole: false }];
+            [ExportRange { length: 4096, hole: true }, ExportRange { length: 4096, hole: false }];
         let mut out = Vec::new();
         Writer::new(Replies::Structured).status(&header, &stretches, &mut out);
         assert_eq!(out[20..], [0, 0, 0, 1, 0, 0, 16, 0, 0, 0, 0, 3, 0, 0, 16, 0, 0, 0, 0, 0]);
@@ -425,7 +429,8 @@ mod tests {
             }
             Header::read(&bytes, Replies::Extended).unwrap()
         };
-        let agreed = Agreed { replies: Replies::Extended, has_context: true, knows_blocks: true };
+        let agreed =
+            NegotiatedExport { replies: Replies::Extended, has_context: true, knows_blocks: true };
         let write = extended(PAYLOAD_LEN, 1, 512);
         assert_eq!(
             (write.payload(), write.command(&agreed, SIZE)),

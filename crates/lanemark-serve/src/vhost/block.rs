@@ -33,7 +33,7 @@ pub const FEATURES: u64 = SEG_MAX
 
 /// A request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Asked {
+pub enum BlockRequest {
     /// Reads.
     Read,
     /// Writes.
@@ -69,7 +69,12 @@ pub type Range = (u64, u64);
 ///
 /// # Errors
 /// Returns the outcome of a request that is not possible.
-pub fn read(first: &[u8], sent: u64, room: u64, size: u64) -> Result<(Asked, Range), Outcome> {
+pub fn read(
+    first: &[u8],
+    sent: u64,
+    room: u64,
+    size: u64,
+) -> Result<(BlockRequest, Range), Outcome> {
     let mut fields = Fields(first);
     let (Some(kind), Some(_), Some(sector)) = (fields.u32(), fields.u32(), fields.u64()) else {
         return Err(Outcome::Failed);
@@ -81,10 +86,10 @@ pub fn read(first: &[u8], sent: u64, room: u64, size: u64) -> Result<(Asked, Ran
         if whole && end <= size { Ok((offset, length)) } else { Err(Outcome::Failed) }
     };
     match kind {
-        0 => Ok((Asked::Read, within(sector, room)?)),
-        1 => Ok((Asked::Write, within(sector, sent)?)),
-        4 => Ok((Asked::Flush, (0, 0))),
-        8 => Ok((Asked::Identity, (0, room.min(IDENTITY.len() as u64)))),
+        0 => Ok((BlockRequest::Read, within(sector, room)?)),
+        1 => Ok((BlockRequest::Write, within(sector, sent)?)),
+        4 => Ok((BlockRequest::Flush, (0, 0))),
+        8 => Ok((BlockRequest::Identity, (0, room.min(IDENTITY.len() as u64)))),
         11 | 13 => {
             let (Some(sector), Some(sectors), Some(flags)) =
                 (fields.u64(), fields.u32(), fields.u32())
@@ -100,7 +105,7 @@ pub fn read(first: &[u8], sent: u64, room: u64, size: u64) -> Result<(Asked, Ran
                 return Err(Outcome::Failed);
             }
             let range = within(sector, u64::from(sectors) * SECTOR)?;
-            Ok((Asked::Zero { hole: kind == 11 || flags == 1 }, range))
+            Ok((BlockRequest::Zero { hole: kind == 11 || flags == 1 }, range))
         }
         _ => Err(Outcome::Unsupported),
     }
@@ -143,9 +148,12 @@ mod tests {
     #[test]
     fn requests_lie_within_the_device() {
         let size = 1 << 20;
-        assert_eq!(read(&head(0, 2), 0, 4096, size), Ok((Asked::Read, (1024, 4096))));
-        assert_eq!(read(&head(1, 2047), 512, 0, size), Ok((Asked::Write, (2047 * 512, 512))));
-        assert_eq!(read(&head(4, 0), 0, 0, size), Ok((Asked::Flush, (0, 0))));
+        assert_eq!(read(&head(0, 2), 0, 4096, size), Ok((BlockRequest::Read, (1024, 4096))));
+        assert_eq!(
+            read(&head(1, 2047), 512, 0, size),
+            Ok((BlockRequest::Write, (2047 * 512, 512)))
+        );
+        assert_eq!(read(&head(4, 0), 0, 0, size), Ok((BlockRequest::Flush, (0, 0))));
         for (kind, sector, sent, room) in [
             (1, 2047, 1024, 0),
             (1, 2048, 512, 0),
@@ -165,9 +173,9 @@ mod tests {
         let size = 1 << 20;
         let zero =
             |kind, sector, sectors, flags| read(&zeroes(kind, sector, sectors, flags), 16, 0, size);
-        assert_eq!(zero(11, 8, 8, 0), Ok((Asked::Zero { hole: true }, (4096, 4096))));
-        assert_eq!(zero(13, 8, 8, 0), Ok((Asked::Zero { hole: false }, (4096, 4096))));
-        assert_eq!(zero(13, 8, 8, 1), Ok((Asked::Zero { hole: true }, (4096, 4096))));
+        assert_eq!(zero(11, 8, 8, 0), Ok((BlockRequest::Zero { hole: true }, (4096, 4096))));
+        assert_eq!(zero(13, 8, 8, 0), Ok((BlockRequest::Zero { hole: false }, (4096, 4096))));
+        assert_eq!(zero(13, 8, 8, 1), Ok((BlockRequest::Zero { hole: true }, (4096, 4096))));
         assert_eq!(zero(11, 8, 8, 1), Err(Outcome::Unsupported));
         assert_eq!(zero(13, 2040, 9, 0), Err(Outcome::Failed));
         assert_eq!(zero(13, 0, u32::MAX, 0), Err(Outcome::Failed));

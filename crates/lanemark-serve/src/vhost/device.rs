@@ -11,12 +11,12 @@ use std::time::{Duration, Instant};
 use lanemark_schema::units::Bytes;
 use lanemark_schema::workload::{Access, Operation};
 
-use super::block::{self, Asked, HEAD, Outcome, Range};
+use super::block::{self, BlockRequest, HEAD, Outcome, Range};
 use super::memory::Memory;
 use super::message::{F_PROTOCOL_FEATURES, Message, P_CHANNEL, P_CONFIG, P_IN_BAND, P_REPLY_ACK};
 use super::ring::{Chain, Ring, SIZE_MAX};
 use crate::engine::Request;
-use crate::job::{Around, Asker, Helper, Job, Task};
+use crate::job::{Job, RequestContext, Requester, Task, TaskThread};
 use crate::nbd::NbdError;
 
 /// Maximum number of bytes of outstanding requests; further requests wait in the queue.
@@ -28,7 +28,7 @@ const STOPPING: Duration = Duration::from_secs(10);
 
 /// The device.
 pub(crate) struct Device {
-    around: Around,
+    around: RequestContext,
     thread: u32,
     in_band: bool,
     queue: Arc<Queue>,
@@ -59,15 +59,15 @@ struct Guest {
 }
 
 /// Executes long writes at once, like short ones.
-struct AtOnce;
+struct ImmediateWrites;
 
-impl Helper for AtOnce {
+impl TaskThread for ImmediateWrites {
     fn later(&self, task: Box<dyn FnOnce() + Send>) {
         task();
     }
 }
 
-impl Asker for Guest {
+impl Requester for Guest {
     fn answer(self, outcome: Result<Option<Vec<u8>>, NbdError>) {
         let Self { queue, chain, weight } = self;
         let (bytes, outcome) = match outcome {
@@ -79,8 +79,8 @@ impl Asker for Guest {
         queue.under_way.fetch_sub(weight, Ordering::AcqRel);
     }
 
-    fn helper(&self) -> Arc<dyn Helper> {
-        Arc::new(AtOnce)
+    fn helper(&self) -> Arc<dyn TaskThread> {
+        Arc::new(ImmediateWrites)
     }
 }
 
@@ -118,7 +118,7 @@ impl Queue {
 
 /// Requests of a guest.
 #[derive(Default)]
-pub(crate) struct Pulled {
+pub(crate) struct GuestRequests {
     pub(crate) requests: Vec<Request>,
     /// Whether the queue contains more requests, which wait until others are answered.
     pub(crate) has_more: bool,
@@ -126,7 +126,7 @@ pub(crate) struct Pulled {
 
 impl Device {
     /// Creates a device before any message; `in_band` if notifications are messages.
-    pub(crate) fn new(around: Around, thread: u32, in_band: bool) -> Self {
+    pub(crate) fn new(around: RequestContext, thread: u32, in_band: bool) -> Self {
         let (queue, is_enabled) = (Arc::default(), false);
         Self { around, thread, in_band, queue, is_enabled, kick: None, channel: None }
     }
@@ -258,8 +258,8 @@ impl Device {
     ///
     /// # Errors
     /// Returns an error if the queue breaks the rules.
-    pub(crate) fn pull(&self) -> io::Result<Pulled> {
-        let mut pulled = Pulled::default();
+    pub(crate) fn pull(&self) -> io::Result<GuestRequests> {
+        let mut pulled = GuestRequests::default();
         if !self.is_enabled || !lock(&self.queue.ring).is_ready() {
             return Ok(pulled);
         }
@@ -281,7 +281,7 @@ impl Device {
             return Err(io::Error::other("a request has no room for its status"));
         };
         let (asked, range) = match block::read(&first, sent, room, self.around.data.size()) {
-            Ok((Asked::Identity, (_, length))) => {
+            Ok((BlockRequest::Identity, (_, length))) => {
                 let identity = &block::IDENTITY[..length as usize];
                 self.queue.answer(&chain, identity, Outcome::Good);
                 return Ok(None);
@@ -294,10 +294,10 @@ impl Device {
         };
         let task = self.task(asked, range, &chain)?;
         let operation = match asked {
-            Asked::Read => Operation::Read,
-            Asked::Flush | Asked::Identity => Operation::Flush,
-            Asked::Zero { hole: true } => Operation::Trim,
-            Asked::Write | Asked::Zero { .. } => Operation::Write,
+            BlockRequest::Read => Operation::Read,
+            BlockRequest::Flush | BlockRequest::Identity => Operation::Flush,
+            BlockRequest::Zero { hole: true } => Operation::Trim,
+            BlockRequest::Write | BlockRequest::Zero { .. } => Operation::Write,
         };
         let weight = WEIGHT + chain.readable() + chain.writable();
         self.queue.under_way.fetch_add(weight, Ordering::AcqRel);
@@ -308,19 +308,26 @@ impl Device {
         Ok(Some(Request { access, thread: self.thread, came, work }))
     }
 
-    fn task(&self, asked: Asked, (offset, length): Range, chain: &Chain) -> io::Result<Task> {
+    fn task(
+        &self,
+        asked: BlockRequest,
+        (offset, length): Range,
+        chain: &Chain,
+    ) -> io::Result<Task> {
         Ok(match asked {
-            Asked::Read => {
+            BlockRequest::Read => {
                 let mut bytes = vec![0; length as usize];
                 match self.around.data.read(offset, &mut bytes) {
                     Ok(()) => Task::Read(bytes),
                     Err(error) => Task::Failed(error.into()),
                 }
             }
-            Asked::Write => Task::Write { payload: chain.bytes(HEAD, length)?, stored: false },
-            Asked::Zero { hole } => Task::Zero { hole, stored: false },
-            Asked::Flush => Task::Stored(self.around.storing.store(self.around.data.mark())),
-            Asked::Identity => Task::Nothing,
+            BlockRequest::Write => {
+                Task::Write { payload: chain.bytes(HEAD, length)?, stored: false }
+            }
+            BlockRequest::Zero { hole } => Task::Zero { hole, stored: false },
+            BlockRequest::Flush => Task::Stored(self.around.storing.store(self.around.data.mark())),
+            BlockRequest::Identity => Task::Nothing,
         })
     }
 }
@@ -342,7 +349,7 @@ mod tests {
     use super::*;
     use crate::clock::ManualClock;
     use crate::data::Cache;
-    use crate::delivered::Due;
+    use crate::delivered::DueCompletion;
     use crate::vhost::ring::tests::{DESCRIPTORS, Guest as Machine};
     use lanemark_sim::Status;
     use lanemark_sim::spec::WriteCache;
@@ -351,9 +358,9 @@ mod tests {
     fn device() -> (Machine, Device) {
         let cache = Cache { kind: WriteCache::Protected, size: 0 };
         let data = Arc::new(crate::data::Data::memory(1 << 20, cache, 1).unwrap());
-        let (storing, _) = crate::storing::Storing::start(Arc::clone(&data)).unwrap();
+        let (storing, _) = crate::storing::StoringThread::start(Arc::clone(&data)).unwrap();
         let clock = Arc::new(ManualClock::default());
-        let around = Around { data, storing, delivered: Arc::default(), clock };
+        let around = RequestContext { data, storing, delivered: Arc::default(), clock };
         let mut device = Device::new(around, 1, true);
         let (machine, ring) = Machine::new();
         *lock(&device.queue.ring) = ring;
@@ -373,7 +380,7 @@ mod tests {
         machine.offer(0);
         for request in device.pull().unwrap().requests {
             let (access, came) = (request.access, request.came);
-            let _ = request.work.completed(Status::Good, &Due { access, came, at: came });
+            let _ = request.work.completed(Status::Good, &DueCompletion { access, came, at: came });
         }
         let mut outcome = [0];
         machine.file.read_exact_at(&mut outcome, 0x2100).unwrap();

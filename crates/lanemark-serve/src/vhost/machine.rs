@@ -14,9 +14,9 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use super::device::Device;
 use super::wire;
 use crate::connection::Shared;
-use crate::delivered::Due;
+use crate::delivered::DueCompletion;
 use crate::engine::Request;
-use crate::job::Around;
+use crate::job::RequestContext;
 use crate::socket::{Listener, Socket};
 
 /// The thread number of the queue in the model.
@@ -29,13 +29,13 @@ const MESSAGE: Duration = Duration::from_secs(10);
 /// The thread that serves machines.
 pub(crate) struct Machines {
     listener: Arc<Listener>,
-    now: Arc<Now>,
+    now: Arc<OpenConnection>,
     thread: Option<JoinHandle<()>>,
 }
 
 /// The open connection.
 #[derive(Default)]
-struct Now {
+struct OpenConnection {
     ended: AtomicBool,
     stream: Mutex<Option<UnixStream>>,
 }
@@ -45,9 +45,9 @@ impl Machines {
     pub(crate) fn start(
         listener: Listener,
         shared: Arc<Shared>,
-        around: Around,
+        around: RequestContext,
     ) -> io::Result<Self> {
-        let (listener, now) = (Arc::new(listener), Arc::new(Now::default()));
+        let (listener, now) = (Arc::new(listener), Arc::new(OpenConnection::default()));
         let (own, current) = (Arc::clone(&listener), Arc::clone(&now));
         let thread = thread::Builder::new().name("machine".to_owned());
         let thread = thread.spawn(move || {
@@ -87,7 +87,7 @@ impl Drop for Machines {
 fn serve(
     stream: &UnixStream,
     shared: &Shared,
-    around: &Around,
+    around: &RequestContext,
     ended: &AtomicBool,
 ) -> io::Result<()> {
     stream.set_read_timeout(Some(MESSAGE))?;
@@ -131,7 +131,7 @@ fn submit(shared: &Shared, request: Request) {
     let Some(engine) = &shared.engine else {
         let Request { access, came, work, .. } = request;
         shared.delivered.count_at_once(access.operation, access.length);
-        let _ = work.completed(Status::Good, &Due { access, came, at: came });
+        let _ = work.completed(Status::Good, &DueCompletion { access, came, at: came });
         return;
     };
     engine.submit(request);

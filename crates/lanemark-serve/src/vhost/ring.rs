@@ -40,7 +40,7 @@ pub(crate) struct Ring {
 
 /// A stretch of the guest's memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Part {
+struct MemoryRange {
     address: u64,
     length: u32,
 }
@@ -50,8 +50,8 @@ struct Part {
 pub(crate) struct Chain {
     head: u16,
     memory: Arc<Memory>,
-    read: Vec<Part>,
-    written: Vec<Part>,
+    read: Vec<MemoryRange>,
+    written: Vec<MemoryRange>,
 }
 
 impl Chain {
@@ -173,7 +173,7 @@ impl Ring {
             if bytes > BYTES_MAX || address.checked_add(u64::from(length)).is_none() {
                 return wrong("is too long");
             }
-            let part = Part { address, length };
+            let part = MemoryRange { address, length };
             match flags & WRITE != 0 {
                 true => chain.written.push(part),
                 false if chain.written.is_empty() => chain.read.push(part),

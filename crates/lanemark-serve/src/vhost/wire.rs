@@ -11,7 +11,7 @@ use rustix::net::{RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, recvmsg}
 use super::message::{HEADER, Header, Message, REGIONS_MAX};
 
 /// A received message, with its files.
-pub(crate) struct Came {
+pub(crate) struct ReceivedMessage {
     pub(crate) header: Header,
     pub(crate) message: Message,
     pub(crate) files: Vec<OwnedFd>,
@@ -21,7 +21,7 @@ pub(crate) struct Came {
 ///
 /// # Errors
 /// Returns an error if the connection fails or the message breaks the protocol; the connection is unusable then.
-pub(crate) fn receive(stream: &UnixStream) -> io::Result<Option<Came>> {
+pub(crate) fn receive(stream: &UnixStream) -> io::Result<Option<ReceivedMessage>> {
     let (mut bytes, mut files) = ([0; HEADER], Vec::new());
     let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(REGIONS_MAX))];
     let mut control = RecvAncillaryBuffer::new(&mut space);
@@ -45,7 +45,7 @@ pub(crate) fn receive(stream: &UnixStream) -> io::Result<Option<Came>> {
     let mut payload = vec![0; header.size as usize];
     (&*stream).read_exact(&mut payload)?;
     let message = header.message(&payload, files.len()).map_err(io::Error::other)?;
-    Ok(Some(Came { header, message, files }))
+    Ok(Some(ReceivedMessage { header, message, files }))
 }
 
 /// Sends a reply to a message that requests one: the `payload`, or a success code.

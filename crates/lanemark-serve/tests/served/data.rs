@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use lanemark_schema::rng::{Rng, StreamKey};
-use lanemark_serve::data::{DataPlan, Place};
+use lanemark_serve::data::{DataLocation, DataPlan};
 
 use super::{CACHE, SIZE, Served, Wanted};
 
@@ -156,7 +156,7 @@ fn an_unreadable_range_is_an_error_of_the_drive_and_what_lies_beside_it_is_read(
 #[test]
 fn a_file_is_there_for_the_next_server() {
     let folder = tempfile::tempdir().unwrap();
-    let place = Place::File(folder.path().join("disk"));
+    let place = DataLocation::File(folder.path().join("disk"));
     let plan = DataPlan { place, over: None, size: SIZE, overwrite: None };
     for round in 0..3u8 {
         let opened = plan.open(CACHE, 1).unwrap();

@@ -20,7 +20,7 @@ use crate::drive::arbitration::Arbiter;
 use crate::engine::event::Event;
 use crate::engine::schedule::Schedule;
 use crate::engine::slab::{CommandHandle, Commands, Linked, Slab};
-use crate::engine::station::{Span, Station};
+use crate::engine::station::{ServiceSpan, Station};
 use crate::spec::{FrontEndSpec, SLOT};
 use lanemark_schema::units::{Bytes, Duration, Instant};
 use lanemark_schema::workload::Operation;
@@ -35,7 +35,7 @@ pub(crate) struct FrontEnd {
     arbiter: Option<Arbiter>,
     /// Commands of one queue and the engines that they are booked on, in the order of service. The first may have
     /// begun: the arbiter learns of several at a time.
-    ahead: VecDeque<Booking>,
+    ahead: VecDeque<EngineBooking>,
     /// The queue of those commands.
     ahead_of: QueueNumber,
     /// Number of begun commands from which the arbiter is informed.
@@ -55,10 +55,10 @@ const SETTLE_MIN: usize = 64;
 
 /// A command's time on an engine.
 #[derive(Clone, Copy, Debug)]
-struct Booking {
+struct EngineBooking {
     command: CommandHandle,
     engine: u32,
-    span: Span,
+    span: ServiceSpan,
 }
 
 /// A command, as the command engines see it.
@@ -288,10 +288,10 @@ impl FrontEnd {
 
     /// Returns the time in the command engines of a command that leaves them at `now`.
     #[inline]
-    pub(crate) fn span(&self, now: Instant, operation: Operation) -> Span {
+    pub(crate) fn span(&self, now: Instant, operation: Operation) -> ServiceSpan {
         let (time, latency) = self.times(operation);
         let start = now.picoseconds() - (time + latency).picoseconds();
-        Span { start: Instant::from_picoseconds(start), end: now }
+        ServiceSpan { start: Instant::from_picoseconds(start), end: now }
     }
 
     /// Returns the busy time of each engine until now.
@@ -334,7 +334,7 @@ impl FrontEnd {
         command: CommandHandle,
         asked: &impl Candidate,
         events: &mut Schedule,
-    ) -> Booking {
+    ) -> EngineBooking {
         let (time, latency) = self.times(asked.operation());
         let more = self.time_behind(asked);
         let first = (0..self.engines.len()).min_by_key(|&index| self.engines[index].free_at());
@@ -342,7 +342,7 @@ impl FrontEnd {
         let span = self.engines[engine].serve(now, time + more);
         let engine = engine as u32;
         events.schedule(span.start + time + latency, Event::Decoded(command));
-        Booking { command, engine, span }
+        EngineBooking { command, engine, span }
     }
 
     /// Informs the arbiter of bookings whose service has begun.

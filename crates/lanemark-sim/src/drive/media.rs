@@ -3,7 +3,7 @@
 use super::disk::Disk;
 use super::solid_state::SolidState;
 use crate::engine::number::DriveNumber;
-use crate::spec::{Content, DriveSpec, MediaSpec};
+use crate::spec::{DriveSpec, MediaSpec, PriorContent};
 use lanemark_schema::rng::StreamKey;
 
 /// The media of a drive at work. [`media!`](crate::drive::media!) calls their methods.
@@ -35,7 +35,7 @@ impl Media {
     pub(crate) fn new(
         index: DriveNumber,
         drive: &DriveSpec,
-        content: Content,
+        content: PriorContent,
         key: StreamKey,
     ) -> Self {
         match &drive.media {

@@ -8,7 +8,7 @@ use super::outcome::{Outcome, Outcomes};
 use crate::engine::budget::HOPS;
 use crate::engine::schedule::{Burst, Schedule};
 use crate::engine::slab::{CommandHandle, OperationHandle};
-use crate::engine::trace::Passage;
+use crate::engine::trace::MediaTimes;
 use lanemark_schema::result::DriveUse;
 use lanemark_schema::units::{Bytes, Duration, Instant};
 use lanemark_schema::workload::fault::ReadRetries;
@@ -116,7 +116,7 @@ pub(crate) trait Medium {
         outcomes: &mut Outcomes,
     ) {
         let Burst { command, bytes } = burst;
-        outcomes.emit(Outcome::Data { command, bytes, passage: Passage::worked(now) });
+        outcomes.emit(Outcome::Data { command, bytes, passage: MediaTimes::worked(now) });
     }
 
     /// Notes that the drive receives commands.

@@ -32,7 +32,7 @@ use crate::drive::arbitration::Arbiter;
 use crate::engine::budget::{HOPS, Hop};
 use crate::engine::number::DriveNumber;
 use crate::engine::slab::Handle;
-use crate::spec::{AttachmentSpec, Content, DriveSpec};
+use crate::spec::{AttachmentSpec, DriveSpec, PriorContent};
 use lanemark_schema::result::DriveUse;
 use lanemark_schema::rng::StreamKey;
 use lanemark_schema::units::{Bytes, Duration, Instant};
@@ -54,7 +54,7 @@ impl Drive {
     pub(super) fn new(
         index: DriveNumber,
         spec: &DriveSpec,
-        content: Content,
+        content: PriorContent,
         arbiter: Option<Arbiter>,
         key: StreamKey,
     ) -> Self {

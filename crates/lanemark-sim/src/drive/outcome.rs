@@ -4,8 +4,8 @@
 //! source.
 
 use crate::engine::slab::CommandHandle;
-use crate::engine::station::Span;
-use crate::engine::trace::Passage;
+use crate::engine::station::ServiceSpan;
+use crate::engine::trace::MediaTimes;
 use lanemark_schema::units::Bytes;
 
 /// An outcome of a drive's work.
@@ -18,14 +18,14 @@ pub(crate) enum Outcome {
         /// Length of the data.
         bytes: Bytes,
         /// Times of the data in the media.
-        passage: Passage,
+        passage: MediaTimes,
     },
     /// A page of the map has arrived, for which a command waited.
     Map {
         /// The command that waited.
         command: CommandHandle,
         /// Times of the page in the media.
-        passage: Passage,
+        passage: MediaTimes,
     },
     /// The firmware has prepared the media for a command, beyond its decoding.
     Prepared(CommandHandle),
@@ -34,7 +34,7 @@ pub(crate) enum Outcome {
         /// The command that waits.
         command: CommandHandle,
         /// Time of the burst in the media.
-        span: Span,
+        span: ServiceSpan,
     },
     /// Room has been released in the write buffer.
     Room(Bytes),

@@ -5,7 +5,7 @@
 //! the picosecond. Work off the critical path (all bursts of a command except the last to arrive) occupies the hops and
 //! appears in their utilisation, but not in the budget.
 
-use super::station::Span;
+use super::station::ServiceSpan;
 use lanemark_schema::units::{Duration, Instant};
 
 /// Maximum number of links on the path from the host to a drive.
@@ -48,21 +48,21 @@ pub(crate) const FAR: usize = HOPS - NEAR;
 
 /// Time at one hop.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Spent {
+pub(crate) struct HopTime {
     /// Time before the service.
     pub wait: Duration,
     /// Time of the service.
     pub service: Duration,
 }
 
-impl Spent {
+impl HopTime {
     /// No time.
     pub(crate) const NOTHING: Self = Self { wait: Duration::ZERO, service: Duration::ZERO };
 
     /// Splits the time from `mark` to `span.end` into waiting before `span.start` and service after,
     /// and returns the new mark, `span.end`.
     #[inline]
-    pub(crate) fn since(mark: Instant, span: Span) -> (Self, Instant) {
+    pub(crate) fn since(mark: Instant, span: ServiceSpan) -> (Self, Instant) {
         let start = span.start.max(mark);
         let end = span.end.max(mark);
         (Self { wait: start.since(mark), service: end.since(start) }, end)
@@ -78,17 +78,18 @@ impl Spent {
 /// Waiting and service of one request at each hop.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Budget {
-    near: [Spent; NEAR],
-    far: [Spent; FAR],
+    near: [HopTime; NEAR],
+    far: [HopTime; FAR],
 }
 
 impl Budget {
     /// A budget without any time.
-    pub(crate) const NONE: Self = Self { near: [Spent::NOTHING; NEAR], far: [Spent::NOTHING; FAR] };
+    pub(crate) const NONE: Self =
+        Self { near: [HopTime::NOTHING; NEAR], far: [HopTime::NOTHING; FAR] };
 
     /// A budget of the time spent at the near hops and at the far ones.
     #[inline]
-    pub(crate) fn new(near: [Spent; NEAR], far: [Spent; FAR]) -> Self {
+    pub(crate) fn new(near: [HopTime; NEAR], far: [HopTime; FAR]) -> Self {
         Self { near, far }
     }
 
@@ -102,7 +103,7 @@ impl Budget {
         }
     }
 
-    fn at(&self, hop: usize) -> Spent {
+    fn at(&self, hop: usize) -> HopTime {
         self.near.get(hop).copied().unwrap_or_else(|| self.far[hop - NEAR])
     }
 
@@ -123,7 +124,7 @@ impl Budget {
     }
 
     pub(crate) fn wait_more(&mut self, hop: usize, wait: Duration) {
-        let spent = Spent { wait, service: Duration::ZERO };
+        let spent = HopTime { wait, service: Duration::ZERO };
         match self.near.get_mut(hop) {
             Some(near) => near.add(spent),
             None => self.far[hop - NEAR].add(spent),

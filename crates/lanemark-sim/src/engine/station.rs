@@ -15,7 +15,7 @@ pub(crate) struct Station {
 
 /// The start and end of a service.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Span {
+pub(crate) struct ServiceSpan {
     /// Instant at which the server begins the service.
     pub start: Instant,
     /// Instant at which the server ends it.
@@ -24,12 +24,12 @@ pub(crate) struct Span {
 
 impl Station {
     /// Serves an arrival at `arrival` for `service`.
-    pub(crate) fn serve(&mut self, arrival: Instant, service: Duration) -> Span {
+    pub(crate) fn serve(&mut self, arrival: Instant, service: Duration) -> ServiceSpan {
         let start = arrival.max(self.free);
         let end = start + service;
         self.free = end;
         self.busy = self.busy.saturating_add(service);
-        Span { start, end }
+        ServiceSpan { start, end }
     }
 
     /// Passes on a stream that flows in during `inflow` and takes `service` of this station.
@@ -37,7 +37,7 @@ impl Station {
     /// The station forwards data while more flows in (cut-through): it finishes no earlier than the inflow, and is busy
     /// for `service` in all. A slower station starts when the first data arrives; a faster one starts late enough to
     /// end with the inflow.
-    pub(crate) fn forward(&mut self, inflow: Span, service: Duration) -> Span {
+    pub(crate) fn forward(&mut self, inflow: ServiceSpan, service: Duration) -> ServiceSpan {
         let latest = inflow.end.picoseconds().saturating_sub(service.picoseconds());
         let arrival = inflow.start.max(Instant::from_picoseconds(latest));
         self.serve(arrival, service)
@@ -50,7 +50,7 @@ impl Station {
     }
 
     /// Cancels the last service, which must not have begun.
-    pub(crate) fn take_back(&mut self, last: Span) {
+    pub(crate) fn take_back(&mut self, last: ServiceSpan) {
         debug_assert_eq!(self.free, last.end, "only the last service can be taken back");
         self.free = last.start;
         self.busy = self.busy - last.end.since(last.start);
@@ -77,12 +77,12 @@ impl Servers {
     }
 
     /// Serves an arrival at `arrival` for `service`, on the server that is free first.
-    pub(crate) fn serve(&mut self, arrival: Instant, service: Duration) -> Span {
+    pub(crate) fn serve(&mut self, arrival: Instant, service: Duration) -> ServiceSpan {
         self.first_free().serve(arrival, service)
     }
 
     /// Passes on a stream as [`Station::forward`] does, on the server that is free first.
-    pub(crate) fn forward(&mut self, inflow: Span, service: Duration) -> Span {
+    pub(crate) fn forward(&mut self, inflow: ServiceSpan, service: Duration) -> ServiceSpan {
         self.first_free().forward(inflow, service)
     }
 
@@ -156,17 +156,20 @@ mod tests {
     #[test]
     fn a_busy_station_makes_the_next_one_wait() {
         let mut station = Station::default();
-        assert_eq!(station.serve(at(5), us(10)), Span { start: at(5), end: at(15) });
-        assert_eq!(station.serve(at(7), us(10)), Span { start: at(15), end: at(25) });
-        assert_eq!(station.serve(at(40), us(10)), Span { start: at(40), end: at(50) });
+        assert_eq!(station.serve(at(5), us(10)), ServiceSpan { start: at(5), end: at(15) });
+        assert_eq!(station.serve(at(7), us(10)), ServiceSpan { start: at(15), end: at(25) });
+        assert_eq!(station.serve(at(40), us(10)), ServiceSpan { start: at(40), end: at(50) });
         assert_eq!(station.busy(), us(30));
     }
 
     #[test]
     fn a_faster_station_ends_with_its_inflow_and_a_slower_one_starts_with_it() {
-        let inflow = Span { start: at(10), end: at(20) };
+        let inflow = ServiceSpan { start: at(10), end: at(20) };
         assert_eq!(Station::default().forward(inflow, us(4)).end, at(20));
-        assert_eq!(Station::default().forward(inflow, us(30)), Span { start: at(10), end: at(40) });
+        assert_eq!(
+            Station::default().forward(inflow, us(30)),
+            ServiceSpan { start: at(10), end: at(40) }
+        );
     }
 
     #[test]

@@ -4,33 +4,33 @@
 //! is allocated when a command first spends time there, and the trace keeps it when another command takes the trace
 //! over.
 
-use super::budget::{Budget, FAR, Hop, NEAR, Spent};
-use super::station::Span;
+use super::budget::{Budget, FAR, Hop, HopTime, NEAR};
+use super::station::ServiceSpan;
 use lanemark_schema::units::Instant;
 
 /// Times in the media, in the form that a command's time budget takes.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum Passage {
+pub(crate) enum MediaTimes {
     /// The media worked during a span, and the command waited before it.
-    Span(Span),
+    Span(ServiceSpan),
     /// Media and channels counted the time since the command arrived.
     Counted {
         /// Time at the media.
-        media: Spent,
+        media: HopTime,
         /// Time at the channels.
-        channels: Spent,
+        channels: HopTime,
     },
 }
 
-impl Passage {
+impl MediaTimes {
     /// The command waited for the media until `now`, while they worked for others.
     pub(crate) fn waited(now: Instant) -> Self {
-        Self::Span(Span { start: now, end: now })
+        Self::Span(ServiceSpan { start: now, end: now })
     }
 
     /// The media worked for the command until `now`.
     pub(crate) fn worked(now: Instant) -> Self {
-        Self::Span(Span { start: Instant::ZERO, end: now })
+        Self::Span(ServiceSpan { start: Instant::ZERO, end: now })
     }
 }
 
@@ -39,8 +39,8 @@ impl Passage {
 #[repr(C, align(64))]
 pub(crate) struct Trace {
     mark: Instant,
-    far: Option<Box<[Spent; FAR]>>,
-    near: [Spent; NEAR],
+    far: Option<Box<[HopTime; FAR]>>,
+    near: [HopTime; NEAR],
 }
 
 const _: () = assert!(size_of::<Trace>() == 128, "a trace is two lines");
@@ -48,16 +48,16 @@ const _: () = assert!(size_of::<Trace>() == 128, "a trace is two lines");
 impl Trace {
     /// A time budget that begins at `start`, without any time.
     pub(crate) fn new(start: Instant) -> Self {
-        Self { mark: start, far: None, near: [Spent::NOTHING; NEAR] }
+        Self { mark: start, far: None, near: [HopTime::NOTHING; NEAR] }
     }
 
     /// Begins the time budget of another command at `start`.
     #[inline]
     pub(crate) fn begin(&mut self, start: Instant) {
         self.mark = start;
-        self.near = [Spent::NOTHING; NEAR];
+        self.near = [HopTime::NOTHING; NEAR];
         if let Some(far) = &mut self.far {
-            **far = [Spent::NOTHING; FAR];
+            **far = [HopTime::NOTHING; FAR];
         }
     }
 
@@ -74,14 +74,14 @@ impl Trace {
 
     #[inline]
     pub(crate) fn budget(&self) -> Budget {
-        let far = self.far.as_ref().map_or([Spent::NOTHING; FAR], |far| **far);
+        let far = self.far.as_ref().map_or([HopTime::NOTHING; FAR], |far| **far);
         Budget::new(self.near, far)
     }
 
     /// Accounts for the time up to `span.end`: waiting before `span.start`, service after.
     #[inline]
-    pub(crate) fn spend(&mut self, hop: usize, span: Span) {
-        let (spent, mark) = Spent::since(self.mark, span);
+    pub(crate) fn spend(&mut self, hop: usize, span: ServiceSpan) {
+        let (spent, mark) = HopTime::since(self.mark, span);
         self.take_down(hop, spent);
         self.mark = mark;
     }
@@ -89,15 +89,15 @@ impl Trace {
     /// Accounts for the time up to `now` as waiting for `hop`.
     #[inline]
     pub(crate) fn waited(&mut self, hop: Hop, now: Instant) {
-        self.spend(hop as usize, Span { start: now, end: now });
+        self.spend(hop as usize, ServiceSpan { start: now, end: now });
     }
 
     /// Accounts for the time up to `now`, which data spent in the media.
     #[inline]
-    pub(crate) fn passed(&mut self, passage: Passage, now: Instant) {
+    pub(crate) fn passed(&mut self, passage: MediaTimes, now: Instant) {
         match passage {
-            Passage::Span(span) => self.spend(Hop::Die as usize, span),
-            Passage::Counted { media, channels } => {
+            MediaTimes::Span(span) => self.spend(Hop::Die as usize, span),
+            MediaTimes::Counted { media, channels } => {
                 self.take_down(Hop::Die as usize, media);
                 self.take_down(Hop::Channel as usize, channels);
                 self.mark = now;
@@ -106,12 +106,12 @@ impl Trace {
     }
 
     #[inline]
-    fn take_down(&mut self, hop: usize, spent: Spent) {
+    fn take_down(&mut self, hop: usize, spent: HopTime) {
         match self.near.get_mut(hop) {
             Some(near) => near.add(spent),
-            None if spent == Spent::NOTHING => {}
+            None if spent == HopTime::NOTHING => {}
             None => {
-                let far = self.far.get_or_insert_with(|| Box::new([Spent::NOTHING; FAR]));
+                let far = self.far.get_or_insert_with(|| Box::new([HopTime::NOTHING; FAR]));
                 far[hop - NEAR].add(spent);
             }
         }
@@ -130,9 +130,9 @@ mod tests {
     #[test]
     fn spending_covers_the_time_since_the_mark_without_gaps() {
         let mut trace = Trace::new(at(10));
-        trace.spend(Hop::Cpu as usize, Span { start: at(15), end: at(20) });
+        trace.spend(Hop::Cpu as usize, ServiceSpan { start: at(15), end: at(20) });
         // A span that began before the mark overlapped the previous stage: only the rest counts.
-        trace.spend(Hop::Die as usize, Span { start: at(12), end: at(27) });
+        trace.spend(Hop::Die as usize, ServiceSpan { start: at(12), end: at(27) });
         assert_eq!(trace.mark(), at(27));
         assert_eq!(trace.budget().wait(Hop::Cpu as usize), Duration::from_picoseconds(5));
         assert_eq!(trace.budget().service(Hop::Die as usize), Duration::from_picoseconds(7));
@@ -142,8 +142,8 @@ mod tests {
     #[test]
     fn another_command_begins_with_nothing_spent_near_or_far() {
         let mut trace = Trace::new(at(0));
-        trace.spend(Hop::Cpu as usize, Span { start: at(0), end: at(1) });
-        trace.spend(Hop::Power as usize, Span { start: at(3), end: at(5) });
+        trace.spend(Hop::Cpu as usize, ServiceSpan { start: at(0), end: at(1) });
+        trace.spend(Hop::Power as usize, ServiceSpan { start: at(3), end: at(5) });
         assert_eq!(trace.budget().wait(Hop::Power as usize), Duration::from_picoseconds(2));
         assert_eq!(trace.budget().total(), Duration::from_picoseconds(5));
         trace.begin(at(7));

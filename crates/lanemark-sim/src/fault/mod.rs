@@ -9,7 +9,7 @@ use crate::spec::SystemSpec;
 use lanemark_schema::result::{ErrorKind, FaultUse};
 use lanemark_schema::units::{Bytes, Duration, Instant};
 use lanemark_schema::workload::Operation;
-use lanemark_schema::workload::fault::{Fault, FaultKind, ReadRetries, Stuck};
+use lanemark_schema::workload::fault::{Fault, FaultKind, ReadRetries, StuckCommands};
 
 /// The outcome of a request.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -69,7 +69,7 @@ pub(super) struct Reset {
 
 /// The effect of the active faults on a command that reaches the media.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Encounter {
+pub(super) enum FaultEffect {
     /// No effect.
     Nothing,
     /// The command receives no answer.
@@ -139,10 +139,10 @@ impl Faults {
     }
 
     /// Returns the stuck commands of a fault, or the default for a fault of another kind.
-    pub(super) fn stuck(&self, number: FaultNumber) -> Stuck {
+    pub(super) fn stuck(&self, number: FaultNumber) -> StuckCommands {
         match self.fault(number).kind {
             FaultKind::Stuck(stuck) => stuck,
-            _ => Stuck::default(),
+            _ => StuckCommands::default(),
         }
     }
 
@@ -259,11 +259,11 @@ impl Faults {
         operation: Operation,
         (start, end): (Bytes, Bytes),
         written: impl Fn() -> Bytes,
-    ) -> Encounter {
+    ) -> FaultEffect {
         let own = self.drive(drive);
         if own.stuck > 0 {
             own.stuck -= 1;
-            return Encounter::Stuck(own.stuck_by);
+            return FaultEffect::Stuck(own.stuck_by);
         }
         let own = &self.drives[usize::from(drive)];
         let (mut until, mut error, mut by) = (now, None, None);
@@ -299,8 +299,8 @@ impl Faults {
             Operation::Flush => {}
         }
         match by {
-            None => Encounter::Nothing,
-            Some(fault) => Encounter::Held { until, error, fault },
+            None => FaultEffect::Nothing,
+            Some(fault) => FaultEffect::Held { until, error, fault },
         }
     }
 }

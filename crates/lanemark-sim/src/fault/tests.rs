@@ -114,12 +114,12 @@ fn a_range_is_unreadable_from_its_first_byte_to_its_last() {
     let mut meet = |operation, start: u64, length: u64| {
         let range = (Bytes(start), Bytes(start + length));
         match plan.meet(at(5), drive, operation, range, || Bytes::ZERO) {
-            Encounter::Held { until, error, fault } => {
+            FaultEffect::Held { until, error, fault } => {
                 assert_eq!(error, Some(ErrorKind::Media));
                 Some((until.since(at(5)).nanoseconds() / 1_000, fault))
             }
-            Encounter::Nothing => None,
-            Encounter::Stuck(_) => unreachable!(),
+            FaultEffect::Nothing => None,
+            FaultEffect::Stuck(_) => unreachable!(),
         }
     };
     for (start, length, expected) in [
@@ -149,14 +149,14 @@ fn a_drive_refuses_writes_when_it_has_taken_its_data() {
         let range = (Bytes::ZERO, Bytes::kibi(4));
         plan.meet(at(5), drive, operation, range, || Bytes(written))
     };
-    let refused = Encounter::Held { until: at(5), error: Some(ErrorKind::ReadOnly), fault: 0 };
+    let refused = FaultEffect::Held { until: at(5), error: Some(ErrorKind::ReadOnly), fault: 0 };
     for operation in [Operation::Write, Operation::Trim] {
-        assert_eq!(meet(operation, 8_191), Encounter::Nothing);
+        assert_eq!(meet(operation, 8_191), FaultEffect::Nothing);
         assert_eq!(meet(operation, 8_192), refused);
         assert_eq!(meet(operation, 8_193), refused);
     }
     for operation in [Operation::Read, Operation::Flush] {
-        assert_eq!(meet(operation, 1 << 30), Encounter::Nothing);
+        assert_eq!(meet(operation, 1 << 30), FaultEffect::Nothing);
     }
 }
 
@@ -168,7 +168,7 @@ fn a_fault_holds_its_number_of_commands_until_it_is_over() {
     let meet = |plan: &mut Faults| {
         let range = (Bytes::ZERO, Bytes::kibi(4));
         match plan.meet(at(20), drive, Operation::Flush, range, || Bytes::ZERO) {
-            Encounter::Stuck(fault) => Some(fault),
+            FaultEffect::Stuck(fault) => Some(fault),
             _ => None,
         }
     };

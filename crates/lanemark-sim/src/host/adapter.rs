@@ -8,7 +8,7 @@
 //! Not modelled: several processors, parity.
 
 use super::adapter_cache::Cache;
-use crate::engine::station::{Span, Station};
+use crate::engine::station::{ServiceSpan, Station};
 use crate::spec::{AdapterSpec, AttachmentSpec, SystemSpec};
 use lanemark_schema::units::{Duration, Instant};
 
@@ -31,7 +31,7 @@ impl Adapter {
     }
 
     /// Takes in a command at `now`, while `outstanding` commands are outstanding.
-    pub(crate) fn serve(&mut self, now: Instant, outstanding: u32) -> Span {
+    pub(crate) fn serve(&mut self, now: Instant, outstanding: u32) -> ServiceSpan {
         self.station.serve(now, self.spec.time(outstanding))
     }
 

@@ -32,7 +32,7 @@ struct Vector {
 
 /// The announcement of a completion: with others later, or now.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Announcement {
+pub(crate) enum CompletionNotice {
     /// The completion waits; with an instant, [`Coalescing::expire`] must be called then.
     Later(Option<Instant>),
     /// The completion is announced now, with all that wait.
@@ -68,7 +68,7 @@ impl Coalescing {
         now: Instant,
         vector: QueueNumber,
         command: CommandHandle,
-    ) -> Announcement {
+    ) -> CompletionNotice {
         let index = usize::from(vector);
         if index >= self.vectors.len() {
             let idle =
@@ -79,14 +79,14 @@ impl Coalescing {
         vector.waiting.push(slab, command);
         vector.count += 1;
         if vector.count >= self.spec.threshold {
-            return Announcement::Together;
+            return CompletionNotice::Together;
         }
         if vector.count == 1 {
             vector.deadline = now + self.spec.time;
         }
         // One event at a time is enough: if it is early, it is set again.
         let timed = std::mem::replace(&mut vector.timed, true);
-        Announcement::Later((!timed).then_some(vector.deadline))
+        CompletionNotice::Later((!timed).then_some(vector.deadline))
     }
 
     /// Announces the completions of `vector` if its aggregation time is over.
@@ -141,7 +141,7 @@ mod tests {
         slab: &mut Slab<Done, Commands>,
         now: Instant,
         vector: QueueNumber,
-    ) -> Announcement {
+    ) -> CompletionNotice {
         let command = slab.insert(Done(Handle::NONE));
         coalescing.add(slab, now, vector, command)
     }
@@ -151,19 +151,22 @@ mod tests {
         let (mut coalescing, mut slab) = (coalescing(3, 100), Slab::new());
         assert_eq!(
             add(&mut coalescing, &mut slab, at(10), QueueNumber(0)),
-            Announcement::Later(Some(at(110))),
+            CompletionNotice::Later(Some(at(110))),
             "the first sets the time"
         );
         assert_eq!(
             add(&mut coalescing, &mut slab, at(20), QueueNumber(0)),
-            Announcement::Later(None)
+            CompletionNotice::Later(None)
         );
         assert_eq!(
             add(&mut coalescing, &mut slab, at(20), QueueNumber(9)),
-            Announcement::Later(Some(at(120))),
+            CompletionNotice::Later(Some(at(120))),
             "each vector counts for itself"
         );
-        assert_eq!(add(&mut coalescing, &mut slab, at(30), QueueNumber(0)), Announcement::Together);
+        assert_eq!(
+            add(&mut coalescing, &mut slab, at(30), QueueNumber(0)),
+            CompletionNotice::Together
+        );
         let announced: Vec<_> =
             std::iter::from_fn(|| coalescing.pop(&mut slab, QueueNumber(0))).collect();
         assert_eq!(announced, [0, 1, 3].map(Handle::of));
@@ -173,12 +176,15 @@ mod tests {
     fn the_time_counts_from_the_first_that_waits() {
         let (mut coalescing, mut slab) = (coalescing(2, 100), Slab::new());
         add(&mut coalescing, &mut slab, at(0), QueueNumber(0));
-        assert_eq!(add(&mut coalescing, &mut slab, at(60), QueueNumber(0)), Announcement::Together);
+        assert_eq!(
+            add(&mut coalescing, &mut slab, at(60), QueueNumber(0)),
+            CompletionNotice::Together
+        );
         while coalescing.pop(&mut slab, QueueNumber(0)).is_some() {}
         // The event of the first batch is still pending, so the second does not need another yet.
         assert_eq!(
             add(&mut coalescing, &mut slab, at(70), QueueNumber(0)),
-            Announcement::Later(None)
+            CompletionNotice::Later(None)
         );
         assert_eq!(coalescing.expire(at(100), QueueNumber(0)), Expiry::Again(at(170)));
         assert_eq!(coalescing.expire(at(170), QueueNumber(0)), Expiry::Announce);
@@ -197,7 +203,8 @@ mod tests {
             // The event for it is set.
             let next = add(&mut coalescing, &mut slab, early, queue);
             let full = count == 2;
-            let expected = if full { Announcement::Together } else { Announcement::Later(None) };
+            let expected =
+                if full { CompletionNotice::Together } else { CompletionNotice::Later(None) };
             assert_eq!(next, expected);
             assert_eq!(coalescing.expire(at(100), queue), Expiry::Announce);
             assert_eq!(
@@ -207,7 +214,7 @@ mod tests {
             assert_eq!(coalescing.expire(at(100), queue), Expiry::Nothing);
             // The next one sets another.
             let next = add(&mut coalescing, &mut slab, at(300), queue);
-            assert_eq!(next, Announcement::Later(Some(at(400))));
+            assert_eq!(next, CompletionNotice::Later(Some(at(400))));
         }
     }
 

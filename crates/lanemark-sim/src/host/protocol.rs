@@ -33,10 +33,10 @@ use crate::drive::Candidate;
 use crate::engine::budget::Hop;
 use crate::engine::number::QueueNumber;
 use crate::engine::slab::{Chain, CommandHandle, Commands, Handle, Slab};
-use crate::engine::station::Span;
+use crate::engine::station::ServiceSpan;
 use crate::engine::trace::Trace;
 use crate::link::{Accesses, Link};
-use crate::path::Way;
+use crate::path::PortPath;
 use crate::spec::{ProtocolKind, ProtocolSpec};
 use lanemark_schema::units::{Bytes, Duration, Instant};
 use lanemark_schema::workload::Operation;
@@ -240,7 +240,7 @@ impl Protocol {
     pub(crate) fn fetch(
         &self,
         now: Instant,
-        way: &mut Way,
+        way: &mut PortPath,
         shared: &mut [Link],
         operation: Operation,
         length: Bytes,
@@ -259,7 +259,7 @@ impl Protocol {
         way.charge(shared, now, issue);
         let one_way = way.message_latency(shared);
         let end = now + one_way + (self.spec.memory_read + one_way * 2) * fetches;
-        trace.spend(Hop::Protocol as usize, Span { start: now, end });
+        trace.spend(Hop::Protocol as usize, ServiceSpan { start: now, end });
         end
     }
 }

@@ -13,7 +13,7 @@
 //! Not modelled: the drive's precedence if both ends request the link at once, and alternating Data frames of two
 //! commands.
 
-use super::Span;
+use super::ServiceSpan;
 use lanemark_schema::units::{Duration, Instant};
 
 /// The bookings of a link, as far as short frames need to know them.
@@ -28,7 +28,7 @@ pub(super) struct FrameTurns {
 impl FrameTurns {
     /// Notes the span that was booked on a link that was free from `free` on before.
     #[inline]
-    pub(super) fn booked(&mut self, free: Instant, span: Span) {
+    pub(super) fn booked(&mut self, free: Instant, span: ServiceSpan) {
         if span.start > free {
             self.busy_since = span.start;
         }
@@ -42,7 +42,7 @@ impl FrameTurns {
         free: Instant,
         data_frame: Duration,
         length: Duration,
-    ) -> Span {
+    ) -> ServiceSpan {
         // A booking may begin later than now: the link is idle until then.
         let busy_since = self.busy_since.min(now);
         let under_way = now.since(busy_since).picoseconds();
@@ -50,7 +50,7 @@ impl FrameTurns {
         let boundary = busy_since + data_frame * frames;
         let start = boundary.min(free).max(self.last_end).max(now);
         self.last_end = start + length;
-        Span { start, end: self.last_end }
+        ServiceSpan { start, end: self.last_end }
     }
 }
 
@@ -68,8 +68,8 @@ mod tests {
     /// Busy from 100 to 200 us with frames of 10 us.
     fn busy() -> FrameTurns {
         let mut turns = FrameTurns::default();
-        turns.booked(Instant::ZERO, Span { start: at(100), end: at(150) });
-        turns.booked(at(150), Span { start: at(150), end: at(200) });
+        turns.booked(Instant::ZERO, ServiceSpan { start: at(100), end: at(150) });
+        turns.booked(at(150), ServiceSpan { start: at(150), end: at(200) });
         turns
     }
 
@@ -93,9 +93,9 @@ mod tests {
     fn on_an_idle_link_a_frame_goes_at_once() {
         let mut turns = busy();
         let span = turns.enter(at(300), at(200), us(10), us(1));
-        assert_eq!(span, Span { start: at(300), end: at(301) });
+        assert_eq!(span, ServiceSpan { start: at(300), end: at(301) });
         // The booking begins later: the link is idle until then.
-        turns.booked(at(200), Span { start: at(400), end: at(450) });
+        turns.booked(at(200), ServiceSpan { start: at(400), end: at(450) });
         assert_eq!(turns.enter(at(350), at(450), us(10), us(1)).start, at(350));
     }
 }

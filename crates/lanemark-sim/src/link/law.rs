@@ -12,7 +12,7 @@ use lanemark_schema::workload::{Operation, Test};
 
 /// The position of a burst among the bursts of its command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Place {
+pub struct BurstPosition {
     /// Whether the burst is the first of the command.
     pub first: bool,
     /// Whether the burst is the last of the command.
@@ -25,9 +25,9 @@ pub enum Phase {
     /// The command, if the link issues it by dedicated frames.
     Command(Operation),
     /// A burst of data to the host; the frames that end the command follow the last one.
-    ToHost(Bytes, Place),
+    ToHost(Bytes, BurstPosition),
     /// A burst of data to the drive, which requests it first.
-    ToDrive(Bytes, Place),
+    ToDrive(Bytes, BurstPosition),
     /// The end of a command that brought the host no data, unless it followed data to the drive.
     Completion(Operation),
     /// Accesses of a protocol to memory and registers, if the link carries such accesses.
@@ -48,14 +48,14 @@ pub struct Accesses {
 
 /// The time that a phase takes of each direction. In a half-duplex link both are one, and their times add up.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Cost {
+pub struct PhaseTime {
     /// The direction to the host.
     pub to_host: Duration,
     /// The direction to the drive.
     pub to_drive: Duration,
 }
 
-impl Cost {
+impl PhaseTime {
     /// The cost of a phase that the link does not carry.
     pub(super) const NONE: Self = Self { to_host: Duration::ZERO, to_drive: Duration::ZERO };
 
@@ -74,7 +74,7 @@ pub(super) fn at_speed(speed: u32, time: Duration) -> Duration {
     }
 }
 
-impl std::ops::Add for Cost {
+impl std::ops::Add for PhaseTime {
     type Output = Self;
     fn add(self, other: Self) -> Self {
         let (to_host, to_drive) = (self.to_host + other.to_host, self.to_drive + other.to_drive);
@@ -84,7 +84,7 @@ impl std::ops::Add for Cost {
 
 /// Requests of a test on a link, for its ceiling.
 #[derive(Clone, Copy)]
-pub(crate) struct Asked<'t> {
+pub(crate) struct LinkLoad<'t> {
     /// The test.
     pub test: &'t Test,
     /// The largest command that requests are cut into.
@@ -98,13 +98,13 @@ pub(crate) struct Asked<'t> {
 /// A kind of link.
 pub(crate) trait Law: fmt::Display {
     /// Returns the time that a phase takes of each direction, at the model's own speed.
-    fn cost(&self, phase: Phase) -> Cost;
+    fn cost(&self, phase: Phase) -> PhaseTime;
 
     /// Returns the bytes a second in one direction after the line code, before frames and packets.
     fn rate(&self) -> BytesPerSecond;
 
     /// Returns the maximum throughput of the link for the requests.
-    fn ceiling(&self, asked: Asked<'_>) -> BytesPerSecond;
+    fn ceiling(&self, asked: LinkLoad<'_>) -> BytesPerSecond;
 
     /// Returns the model after the link has trained again, or nothing if it cannot train to that value.
     fn train(&self, to: Training) -> Option<Self>

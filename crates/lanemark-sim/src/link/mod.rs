@@ -14,10 +14,10 @@ mod timing_tests;
 mod usb;
 
 use crate::engine::memo::Memo;
-use crate::engine::station::{Servers, Span};
+use crate::engine::station::{Servers, ServiceSpan};
 use bit_errors::BitErrors;
 use frame_turns::FrameTurns;
-use law::{Asked, Law};
+use law::{Law, LinkLoad};
 use std::fmt;
 
 use lanemark_schema::rng::Rng;
@@ -25,7 +25,7 @@ use lanemark_schema::units::{Bytes, BytesPerSecond, Duration, Instant};
 use lanemark_schema::workload::Operation;
 use lanemark_schema::workload::fault::Training;
 
-pub use law::{Accesses, Cost, Phase, Place};
+pub use law::{Accesses, BurstPosition, Phase, PhaseTime};
 pub use pcie::{Pcie, PcieAddress, PcieGeneration, PcieSetup};
 pub use sas::{Sas, SasRate};
 pub use sata::{FRAME_FIFO_MIN, PIO_BLOCK_MAX, SECTOR, Sata, SataCommands, SataRate};
@@ -95,12 +95,12 @@ impl LinkLaw {
     }
 
     /// Returns the time that a phase of a command takes of each direction.
-    pub fn cost(&self, phase: Phase) -> Cost {
+    pub fn cost(&self, phase: Phase) -> PhaseTime {
         self.kind().cost(phase)
     }
 
     /// Returns the maximum throughput of the link for the requests.
-    pub(super) fn ceiling(&self, asked: Asked<'_>) -> BytesPerSecond {
+    pub(super) fn ceiling(&self, asked: LinkLoad<'_>) -> BytesPerSecond {
         self.kind().ceiling(asked)
     }
 }
@@ -112,7 +112,7 @@ impl fmt::Display for LinkLaw {
 }
 
 /// Returns the cost of a burst to the host, with the end of the command after the last burst.
-fn read_cost(law: &LinkLaw, end: Cost, (bytes, place): (Bytes, Place)) -> Cost {
+fn read_cost(law: &LinkLaw, end: PhaseTime, (bytes, place): (Bytes, BurstPosition)) -> PhaseTime {
     let data = law.cost(Phase::ToHost(bytes, place));
     if place.last { data + end } else { data }
 }
@@ -132,16 +132,16 @@ pub(crate) struct Link {
     turns: FrameTurns,
     /// The accesses that end a command of the protocol, and their cost at the model's own speed.
     end: Accesses,
-    end_cost: Cost,
+    end_cost: PhaseTime,
     /// The cost of a burst to the host.
-    read: Memo<(Bytes, Place), Cost>,
+    read: Memo<(Bytes, BurstPosition), PhaseTime>,
     /// The cost of a burst to the drive.
-    write: Memo<(Bytes, Place), Cost>,
+    write: Memo<(Bytes, BurstPosition), PhaseTime>,
     /// The cost of accesses of the protocol.
-    accesses: Memo<Accesses, Cost>,
+    accesses: Memo<Accesses, PhaseTime>,
     /// The cost of a command and of its end.
-    command: Memo<Operation, Cost>,
-    completion: Memo<Operation, Cost>,
+    command: Memo<Operation, PhaseTime>,
+    completion: Memo<Operation, PhaseTime>,
     /// Bit errors of the link, if a fault causes any.
     errors: Option<Box<BitErrors>>,
 }
@@ -160,7 +160,7 @@ impl Link {
             half_duplex_frame: None,
             turns: FrameTurns::default(),
             end,
-            end_cost: Cost::NONE,
+            end_cost: PhaseTime::NONE,
             read: Memo::new(),
             write: Memo::new(),
             accesses: Memo::new(),
@@ -178,7 +178,7 @@ impl Link {
     }
 
     /// Returns the time for which `bytes` of read data occupy the link.
-    pub(crate) fn read_time(&self, bytes: Bytes, place: Place) -> Duration {
+    pub(crate) fn read_time(&self, bytes: Bytes, place: BurstPosition) -> Duration {
         read_cost(&self.law, self.end_cost, (bytes, place)).at_speed(self.speed).to_host
     }
 
@@ -225,7 +225,12 @@ impl Link {
     }
 
     /// Sends read data towards the host while it flows in during `inflow`.
-    pub(crate) fn carry_read(&mut self, now: Instant, inflow: Span, data: (Bytes, Place)) -> Span {
+    pub(crate) fn carry_read(
+        &mut self,
+        now: Instant,
+        inflow: ServiceSpan,
+        data: (Bytes, BurstPosition),
+    ) -> ServiceSpan {
         let (law, end, speed) = (&self.law, self.end_cost, self.speed);
         let cost = self.read.answer(data, || read_cost(law, end, data).at_speed(speed));
         let service = self.disturbed(data.0, cost.to_host);
@@ -237,7 +242,7 @@ impl Link {
 
     /// Sends data towards the host, over a half-duplex link in either direction.
     #[inline]
-    fn book(&mut self, inflow: Span, service: Duration) -> Span {
+    fn book(&mut self, inflow: ServiceSpan, service: Duration) -> ServiceSpan {
         let free = self.to_host.free_at();
         let span = self.to_host.forward(inflow, service);
         self.turns.booked(free, span);
@@ -250,7 +255,12 @@ impl Link {
     }
 
     /// Sends write data towards the drive while it flows in during `inflow`; the drive requests it first.
-    pub(crate) fn carry_write(&mut self, now: Instant, inflow: Span, data: (Bytes, Place)) -> Span {
+    pub(crate) fn carry_write(
+        &mut self,
+        now: Instant,
+        inflow: ServiceSpan,
+        data: (Bytes, BurstPosition),
+    ) -> ServiceSpan {
         let ((bytes, place), law, speed) = (data, &self.law, self.speed);
         let cost =
             self.write.answer(data, || law.cost(Phase::ToDrive(bytes, place)).at_speed(speed));
@@ -263,13 +273,13 @@ impl Link {
     }
 
     /// Sends the end of a command that brought the host no data, unless it has followed data to the drive.
-    pub(crate) fn complete(&mut self, now: Instant, operation: Operation) -> Span {
+    pub(crate) fn complete(&mut self, now: Instant, operation: Operation) -> ServiceSpan {
         let (law, end, speed) = (&self.law, self.end_cost, self.speed);
-        let Cost { to_host, to_drive } = self
+        let PhaseTime { to_host, to_drive } = self
             .completion
             .answer(operation, || (law.cost(Phase::Completion(operation)) + end).at_speed(speed));
         if to_host == Duration::ZERO {
-            return Span { start: now, end: now };
+            return ServiceSpan { start: now, end: now };
         }
         if to_drive > Duration::ZERO {
             self.to_drive.charge(now, to_drive);
@@ -283,19 +293,19 @@ impl Link {
             return;
         }
         let (law, speed) = (&self.law, self.speed);
-        let Cost { to_host, to_drive } =
+        let PhaseTime { to_host, to_drive } =
             self.accesses.answer(accesses, || law.cost(Phase::Accesses(accesses)).at_speed(speed));
         self.to_drive.charge(now, to_drive);
         self.to_host.charge(now, to_host);
     }
 
     /// Sends the frames that issue a command, if the link uses such frames.
-    pub(crate) fn issue_frames(&mut self, now: Instant, operation: Operation) -> Span {
+    pub(crate) fn issue_frames(&mut self, now: Instant, operation: Operation) -> ServiceSpan {
         let (law, speed) = (&self.law, self.speed);
-        let Cost { to_host, to_drive } =
+        let PhaseTime { to_host, to_drive } =
             self.command.answer(operation, || law.cost(Phase::Command(operation)).at_speed(speed));
         if to_drive == Duration::ZERO {
-            return Span { start: now, end: now };
+            return ServiceSpan { start: now, end: now };
         }
         let Some(data_frame) = self.half_duplex_frame else {
             self.to_host.charge(now, to_host);
@@ -330,7 +340,7 @@ mod tests {
 
     const BLOCK: Bytes = Bytes::kibi(4);
     const ENTRY: Bytes = Bytes(64);
-    const WHOLE: Place = Place { first: true, last: true };
+    const WHOLE: BurstPosition = BurstPosition { first: true, last: true };
     const ISSUE: Accesses = Accesses {
         host_writes: Bytes(4),
         device_writes: [Bytes::ZERO; 2],
@@ -354,7 +364,7 @@ mod tests {
     /// Issues `count` NVMe commands of 4 KiB at the start, and carries their data and completions.
     fn carry(link: &mut Link, count: u64, read: bool) {
         let now = Instant::ZERO;
-        let inflow = Span { start: now, end: now };
+        let inflow = ServiceSpan { start: now, end: now };
         for _ in 0..count {
             link.charge(now, ISSUE);
             if read {

@@ -4,7 +4,7 @@ use super::*;
 use crate::host::protocol::COMPLETION;
 
 const BLOCK: Bytes = Bytes::kibi(4);
-const WHOLE: Place = Place { first: true, last: true };
+const WHOLE: BurstPosition = BurstPosition { first: true, last: true };
 const START: Instant = Instant::ZERO;
 const ISSUE: Accesses = Accesses {
     host_writes: Bytes(4),
@@ -29,8 +29,8 @@ fn sas(rate: SasRate, phys: u32) -> LinkLaw {
     LinkLaw::Sas(Sas::new(rate, phys).kept_open())
 }
 
-fn here(now: Instant) -> Span {
-    Span { start: now, end: now }
+fn here(now: Instant) -> ServiceSpan {
+    ServiceSpan { start: now, end: now }
 }
 
 fn read(link: &mut Link, now: Instant) -> Instant {
@@ -100,7 +100,7 @@ fn the_first_burst_and_the_last_cost_what_only_they_have() {
     let law = sata(SataRate::Gen3);
     let LinkLaw::Sata(own) = law else { unreachable!() };
     let time = |first, last| {
-        let place = Place { first, last };
+        let place = BurstPosition { first, last };
         link(law, 1).carry_read(START, here(START), (BLOCK, place)).end.since(START)
     };
     assert_eq!(
@@ -112,7 +112,7 @@ fn the_first_burst_and_the_last_cost_what_only_they_have() {
     let mut one = link(law, 1);
     for (first, last) in [(true, false), (false, false), (false, false), (false, true)] {
         let free = one.free_at();
-        let end = one.carry_read(free, here(free), (BLOCK, Place { first, last })).end;
+        let end = one.carry_read(free, here(free), (BLOCK, BurstPosition { first, last })).end;
         assert_eq!(end.since(free), time(first, last));
     }
 }
@@ -127,7 +127,7 @@ fn times(law: LinkLaw, speed: u32) -> Vec<(&'static str, Duration, Duration)> {
         all.push((name, one.to_host.busy() * connections, one.to_drive.busy() * connections));
     };
     for (first, last) in [(true, true), (true, false), (false, true), (false, false)] {
-        let data = (BLOCK, Place { first, last });
+        let data = (BLOCK, BurstPosition { first, last });
         note("read", &|link| _ = link.carry_read(START, here(START), data));
         note("write", &|link| _ = link.carry_write(START, here(START), data));
     }
@@ -164,7 +164,7 @@ fn a_faster_link_takes_a_share_of_the_time_for_all_that_it_carries() {
             }
         }
         for last in [true, false] {
-            let place = Place { first: true, last };
+            let place = BurstPosition { first: true, last };
             let time = link(law, speed).read_time(BLOCK, place);
             let end = link(law, speed).carry_read(START, here(START), (BLOCK, place)).end;
             assert_eq!(START + time, end, "{law} at {speed} times its speed");
@@ -178,7 +178,7 @@ fn a_command_gets_in_between_the_frames_of_a_faster_link() {
     let LinkLaw::Sata(law) = sata(SataRate::Gen3) else { unreachable!() };
     for speed in [1, 2, 4] {
         let mut one = link(sata(SataRate::Gen3), speed);
-        let place = Place { first: false, last: false };
+        let place = BurstPosition { first: false, last: false };
         one.carry_read(START, here(START), (Bytes::kibi(128), place));
         let frame = law.data_frame_time() / u64::from(speed);
         let span =
@@ -195,7 +195,7 @@ fn a_command_gets_in_between_the_frames_of_the_rate_that_the_link_has_trained_to
         let LinkLaw::Sata(law) = sata(new) else { unreachable!() };
         let mut one = link(sata(old), 1);
         one.train(sata(new));
-        let place = Place { first: false, last: false };
+        let place = BurstPosition { first: false, last: false };
         one.carry_read(START, here(START), (Bytes::kibi(128), place));
         let frame = law.data_frame_time();
         let now = START + frame * 2 + Duration::from_picoseconds(1);

@@ -12,24 +12,24 @@ pub(crate) mod shared;
 
 use crate::engine::budget::{HOPS, Hop, LINKS_MAX};
 use crate::engine::number::WayNumber;
-use crate::engine::station::{Span, Station};
+use crate::engine::station::{ServiceSpan, Station};
 use crate::engine::trace::Trace;
-use crate::link::{Accesses, Link, LinkLaw, Place};
-use crate::spec::{AttachmentSpec, WaySpec};
+use crate::link::{Accesses, BurstPosition, Link, LinkLaw};
+use crate::spec::{AttachmentSpec, PortPathSpec};
 use lanemark_schema::units::{Bytes, BytesPerSecond, Duration, Instant};
 use lanemark_schema::workload::Operation;
 
 /// A drive's paths to the host, one for each of its ports, and its only controller data path.
 #[derive(Clone, Debug)]
 pub(super) struct Path {
-    ways: Vec<Way>,
+    ways: Vec<PortPath>,
     read: DataPath,
     write: DataPath,
 }
 
 /// The links to one port of a drive, after the links that it shares.
 #[derive(Clone, Debug)]
-pub(super) struct Way {
+pub(super) struct PortPath {
     /// Number of shared links, counted from the host, on the path.
     shared: usize,
     /// Position of the path's own links in the list of all links.
@@ -58,7 +58,7 @@ impl Path {
         let path = |rate| DataPath { rate, station: Station::default() };
         // Hops of a second path are numbered after the hops of the longest first one.
         let places = [attachment.way.trunk, LINKS_MAX];
-        let ways = attachment.ways().zip(places).map(|(way, place)| Way::new(way, place, end));
+        let ways = attachment.ways().zip(places).map(|(way, place)| PortPath::new(way, place, end));
         Self {
             ways: ways.collect(),
             read: path(drive.data_path_read),
@@ -67,7 +67,7 @@ impl Path {
     }
 
     /// Returns the path to a port.
-    pub(super) fn way(&mut self, way: WayNumber) -> &mut Way {
+    pub(super) fn way(&mut self, way: WayNumber) -> &mut PortPath {
         &mut self.ways[usize::from(way)]
     }
 
@@ -78,10 +78,10 @@ impl Path {
         way: WayNumber,
         now: Instant,
         bytes: Bytes,
-        place: Place,
+        place: BurstPosition,
         trace: &mut Trace,
-    ) -> Span {
-        let mut span = self.read.carry(Span { start: now, end: now }, bytes, trace);
+    ) -> ServiceSpan {
+        let mut span = self.read.carry(ServiceSpan { start: now, end: now }, bytes, trace);
         let way = &mut self.ways[usize::from(way)];
         for (index, link) in way.links.iter_mut().enumerate().rev() {
             span = delayed(link.carry_read(now, span, (bytes, place)), link.latency());
@@ -97,7 +97,7 @@ impl Path {
         way: WayNumber,
         shared: &mut [Link],
         now: Instant,
-        (bytes, place): (Bytes, Place),
+        (bytes, place): (Bytes, BurstPosition),
         trace: &mut Trace,
     ) -> Instant {
         let hops = self.ways[usize::from(way)].hops(shared);
@@ -111,7 +111,7 @@ impl Path {
         &mut self,
         way: WayNumber,
         now: Instant,
-        (bytes, place): (Bytes, Place),
+        (bytes, place): (Bytes, BurstPosition),
         trace: &mut Trace,
     ) -> Instant {
         let hops = self.ways[usize::from(way)].own_hops().filter(is_behind_adapter);
@@ -126,7 +126,7 @@ impl Path {
         way: WayNumber,
         shared: &mut [Link],
         now: Instant,
-        data: (Bytes, Place),
+        data: (Bytes, BurstPosition),
         trace: &mut Trace,
     ) -> Instant {
         let hops = self.ways[usize::from(way)].hops(shared);
@@ -140,10 +140,10 @@ impl Path {
         &mut self,
         way: WayNumber,
         now: Instant,
-        data: (Bytes, Place),
+        data: (Bytes, BurstPosition),
         trace: &mut Trace,
-    ) -> Span {
-        let mut span = Span { start: now, end: now };
+    ) -> ServiceSpan {
+        let mut span = ServiceSpan { start: now, end: now };
         let hops = self.ways[usize::from(way)].own_hops().rev();
         for (hop, link) in hops.filter(|hop| !is_behind_adapter(hop)) {
             span = delayed(link.carry_read(now, span, data), link.latency());
@@ -164,8 +164,8 @@ impl Path {
     }
 }
 
-impl Way {
-    fn new(way: &WaySpec, place: usize, end: Accesses) -> Self {
+impl PortPath {
+    fn new(way: &PortPathSpec, place: usize, end: Accesses) -> Self {
         let links: Vec<Link> = way.links.iter().map(|link| Link::new(link, end)).collect();
         let bridge = way.links.iter().position(|link| matches!(link.law, LinkLaw::Bridge(_)));
         let first_step = bridge.map_or(links.len(), |bridge| bridge + 1);
@@ -238,7 +238,10 @@ impl Way {
             if span.end > span.start {
                 at = span.end + link.latency();
             }
-            trace.spend(Hop::FirstLink as usize + self.place + index, Span { end: at, ..span });
+            trace.spend(
+                Hop::FirstLink as usize + self.place + index,
+                ServiceSpan { end: at, ..span },
+            );
         }
         trace.mark()
     }
@@ -310,10 +313,10 @@ fn is_behind_adapter((_, link): &(usize, &mut Link)) -> bool {
 fn write_over<'l>(
     hops: impl Iterator<Item = (usize, &'l mut Link)>,
     now: Instant,
-    data: (Bytes, Place),
+    data: (Bytes, BurstPosition),
     trace: &mut Trace,
-) -> Span {
-    let mut span = Span { start: now, end: now };
+) -> ServiceSpan {
+    let mut span = ServiceSpan { start: now, end: now };
     for (hop, link) in hops {
         span = delayed(link.carry_write(now, span, data), link.latency());
         trace.spend(hop, span);
@@ -344,18 +347,18 @@ pub(super) fn carry_shared(
     link: &mut Link,
     index: usize,
     now: Instant,
-    (bytes, place): (Bytes, Place),
-    inflow: Span,
+    (bytes, place): (Bytes, BurstPosition),
+    inflow: ServiceSpan,
     trace: &mut Trace,
-) -> Span {
-    let inflow = Span { start: now, end: inflow.end.max(now) };
+) -> ServiceSpan {
+    let inflow = ServiceSpan { start: now, end: inflow.end.max(now) };
     let span = delayed(link.carry_read(now, inflow, (bytes, place)), link.latency());
     trace.spend(Hop::FirstLink as usize + index, span);
     span
 }
 
 impl DataPath {
-    fn carry(&mut self, inflow: Span, bytes: Bytes, trace: &mut Trace) -> Span {
+    fn carry(&mut self, inflow: ServiceSpan, bytes: Bytes, trace: &mut Trace) -> ServiceSpan {
         let Some(rate) = self.rate else {
             return inflow;
         };
@@ -366,6 +369,6 @@ impl DataPath {
 }
 
 /// Returns `span` as it appears at the far end of a link; the latency counts as time in the link.
-fn delayed(span: Span, latency: Duration) -> Span {
-    Span { start: span.start, end: span.end + latency }
+fn delayed(span: ServiceSpan, latency: Duration) -> ServiceSpan {
+    ServiceSpan { start: span.start, end: span.end + latency }
 }

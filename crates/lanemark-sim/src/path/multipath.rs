@@ -24,7 +24,7 @@ use lanemark_schema::workload::fault::COMMAND_TIMEOUT;
 
 /// The paths of a drive at work.
 #[derive(Clone, Debug)]
-pub(crate) struct Ways {
+pub(crate) struct DrivePaths {
     multipath: Multipath,
     /// Whether each path has failed, so that no answer arrives over it.
     lost: [bool; 2],
@@ -36,7 +36,7 @@ pub(crate) struct Ways {
     turn: u8,
 }
 
-impl Ways {
+impl DrivePaths {
     /// Returns whether there is more than one path.
     #[inline]
     pub(crate) fn are_several(&self) -> bool {
@@ -124,7 +124,7 @@ mod tests {
     fn commands_take_turns_or_the_first_way_until_it_fails() {
         let chosen = |multipath, lost: u8| {
             let system = dual(&unlimited(), multipath);
-            let mut ways = Ways::new(system.attachments[0].second.as_ref());
+            let mut ways = DrivePaths::new(system.attachments[0].second.as_ref());
             let mut eight = Vec::new();
             for command in 0..8 {
                 ways.lose(WayNumber(lost), (4..7).contains(&command));
@@ -136,7 +136,7 @@ mod tests {
         assert_eq!(chosen(Multipath::RoundRobin, 1), [0, 1, 0, 1, 0, 0, 0, 1]);
         assert_eq!(chosen(Multipath::Failover, 0), [0, 0, 0, 0, 1, 1, 1, 0]);
         assert_eq!(chosen(Multipath::Failover, 1), [0; 8]);
-        assert_eq!(Ways::new(None).choose(), WayNumber(0));
+        assert_eq!(DrivePaths::new(None).choose(), WayNumber(0));
     }
 
     #[test]

@@ -10,8 +10,8 @@
 
 use crate::engine::number::{DriveNumber, WayNumber};
 use crate::engine::slab::{Chain, CommandHandle, Linked, Slab, TransferHandle, Transfers};
-use crate::engine::station::Span;
-use crate::link::{Link, Place};
+use crate::engine::station::ServiceSpan;
+use crate::link::{BurstPosition, Link};
 use lanemark_schema::units::{Bytes, Instant};
 
 /// Returns the port of a shared link to which a path of a drive leads: each drive has two.
@@ -29,9 +29,9 @@ pub(crate) struct Transfer {
     /// Length of the burst.
     pub bytes: Bytes,
     /// Position of the burst in its command.
-    pub place: Place,
+    pub place: BurstPosition,
     /// Time in which the burst flows into the link.
-    pub inflow: Span,
+    pub inflow: ServiceSpan,
     /// The link, counted from the host.
     pub link: usize,
     /// The next burst in the queue of the port.
@@ -118,8 +118,8 @@ mod tests {
         let mut transfers = Slab::new();
         let mut link = SharedLink::new(3);
         for port in [0u16, 0, 0, 0, 2] {
-            let now = Span { start: Instant::ZERO, end: Instant::ZERO };
-            let place = Place { first: true, last: true };
+            let now = ServiceSpan { start: Instant::ZERO, end: Instant::ZERO };
+            let place = BurstPosition { first: true, last: true };
             let burst = Transfer {
                 command: Handle::NONE,
                 port,
@@ -164,8 +164,8 @@ mod tests {
                     command: Handle::NONE,
                     port: 0,
                     bytes,
-                    place: Place { first: true, last },
-                    inflow: Span { start, end: start + inflow },
+                    place: BurstPosition { first: true, last },
+                    inflow: ServiceSpan { start, end: start + inflow },
                     link: 0,
                     next: Handle::NONE,
                 };

@@ -9,10 +9,10 @@ use super::hops;
 use crate::drive::law::{MediaDemand, law};
 use crate::engine::station::Demand;
 use crate::host::protocol::COMPLETION;
-use crate::link::law::Asked;
+use crate::link::law::LinkLoad;
 use crate::link::{LinkLaw, LinkSpec};
 use crate::spec::{
-    AdapterSpec, AttachmentSpec, Crowded, DriveSpec, FrontEndSpec, Multipath, ProtocolKind,
+    AdapterSpec, AttachmentSpec, DriveSpec, FrontEndSpec, Multipath, OverloadCost, ProtocolKind,
     ProtocolSpec, SLOT, SystemSpec,
 };
 use lanemark_schema::result::HopId;
@@ -141,7 +141,7 @@ fn protocol(one: &AttachmentSpec, test: &Test) -> Ceiling {
     let mut rate = None;
     if let Some(AdapterSpec { command_time, crowded, cache }) = *adapter {
         law += &format!(", {command_time} each");
-        if let Some(Crowded { above, command_time }) = crowded {
+        if let Some(OverloadCost { above, command_time }) = crowded {
             law += &format!(", {command_time} with more than {above} outstanding");
         }
         if let Some(cache) = cache {
@@ -197,7 +197,7 @@ fn first<'s>(
 
 /// Returns the maximum throughput of a link for a test whose requests are cut into commands of up to `transfer_max`.
 pub fn over_link(law: &LinkLaw, transfer_max: Bytes, test: &Test) -> BytesPerSecond {
-    law.ceiling(Asked { test, transfer_max, least: SLOT, end: COMPLETION })
+    law.ceiling(LinkLoad { test, transfer_max, least: SLOT, end: COMPLETION })
 }
 
 fn front_end(one: &AttachmentSpec, test: &Test) -> Ceiling {

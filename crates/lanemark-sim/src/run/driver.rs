@@ -17,15 +17,15 @@ mod transactions;
 
 use crate::run::progress::Progress;
 use crate::simulator::SimError;
-use crate::spec::{CheckedSystem, Content};
+use crate::spec::{CheckedSystem, PriorContent};
 use crate::storage::Storage;
 pub use beside::run_beside_watched;
 pub use convergence::may_converge;
-use lane::{Lane, Place};
+use lane::{Lane, LanePosition};
 use lanemark_schema::result::Sample;
 use lanemark_schema::rng::StreamKey;
 use lanemark_schema::units::Bytes;
-use lanemark_schema::workload::{Asks, CheckedTest};
+use lanemark_schema::workload::{CheckedTest, LoadKind};
 
 /// Interval at which [`run_test_watched`] reports its progress, in events of the simulator: every few milliseconds.
 const WATCH_EVENTS: u64 = 4096;
@@ -88,17 +88,19 @@ pub fn run_length_watched(
     watch: &mut dyn FnMut(&Progress) -> bool,
 ) -> Result<Sample, SimError> {
     let requests = match &test.asks {
-        Asks::Requests(requests) => requests,
-        Asks::Transactions(load) => return transactions::run(spec, test, load, key, watch),
+        LoadKind::Requests(requests) => requests,
+        LoadKind::Transactions(load) => return transactions::run(spec, test, load, key, watch),
         // A checked test is neither.
-        Asks::Database(_) => return Err(SimError::NotSimulated { what: "a real database" }),
-        Asks::PartlyStated(_) => {
+        LoadKind::Database(_) => return Err(SimError::NotSimulated { what: "a real database" }),
+        LoadKind::PartlyStated(_) => {
             return Err(SimError::NotSimulated { what: "a test with missing values" });
         }
-        Asks::Trace(_) => return Err(SimError::NotSimulated { what: "a trace without its file" }),
+        LoadKind::Trace(_) => {
+            return Err(SimError::NotSimulated { what: "a trace without its file" });
+        }
     };
-    let mut lane = Lane::new(spec, test, requests, key, Place::default());
-    let mut storage = Storage::new(spec, Content::of(test), key);
+    let mut lane = Lane::new(spec, test, requests, key, LanePosition::default());
+    let mut storage = Storage::new(spec, PriorContent::of(test), key);
     let mut metering = lane.metering(spec, test);
     let mut convergence = match length {
         RunLength::Whole => None,

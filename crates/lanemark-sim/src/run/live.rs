@@ -12,13 +12,13 @@ use crate::fault::Status;
 use crate::run::path_use::path_use;
 use crate::simulator::{Completion, SimError};
 use crate::spec::submission::Submission;
-use crate::spec::{CheckedSystem, Content, SpecError};
+use crate::spec::{CheckedSystem, PriorContent, SpecError};
 use crate::storage::Storage;
 use lanemark_schema::result::{DirectionResult, RequestErrors, Sample};
 use lanemark_schema::rng::StreamKey;
 use lanemark_schema::units::{Bytes, Instant, Ratio};
 use lanemark_schema::workload::bound::QUEUE_DEPTH;
-use lanemark_schema::workload::{Asks, Fault, Operation, SECTOR, Test, TraceSummary};
+use lanemark_schema::workload::{Fault, LoadKind, Operation, SECTOR, Test, TraceSummary};
 
 /// A system at work that counts its requests.
 ///
@@ -55,7 +55,7 @@ pub struct Live {
 
 impl Live {
     /// Creates an idle system with `content` and the faults of its plan. Random events follow from `key`.
-    pub fn new(system: &CheckedSystem, content: Content, key: StreamKey) -> Self {
+    pub fn new(system: &CheckedSystem, content: PriorContent, key: StreamKey) -> Self {
         Self {
             storage: Storage::new(system, content, key),
             system: system.clone(),
@@ -186,7 +186,7 @@ impl Live {
             name: name.to_owned(),
             span: self.end,
             volume: Some(bytes),
-            asks: Asks::Trace(TraceSummary { read_share, queue_depth, alignment: SECTOR }),
+            asks: LoadKind::Trace(TraceSummary { read_share, queue_depth, alignment: SECTOR }),
             ..Test::of_blocks(Bytes((bytes.get() / operations).max(1)))
         }
     }

@@ -28,19 +28,19 @@ use crate::link::LinkSpec;
 use crate::run::progress::Progress;
 use crate::simulator::SimError;
 use crate::spec::{
-    AdapterSpec, AttachmentSpec, CheckedSystem, Crowded, DriveSpec, ProtocolSpec, SystemSpec,
-    WaySpec,
+    AdapterSpec, AttachmentSpec, CheckedSystem, DriveSpec, OverloadCost, PortPathSpec,
+    ProtocolSpec, SystemSpec,
 };
 use lanemark_schema::result::sensitivity::beyond_noise;
-use lanemark_schema::result::{Changed, Gain, HopId, Sample, Sensitivity};
+use lanemark_schema::result::{Gain, HopId, Sample, Sensitivity, SystemChange};
 use lanemark_schema::rng::StreamKey;
 use lanemark_schema::workload::{CheckedTest, Load, Requests, Test};
 
 /// A system or a test with one change.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Variant {
+pub struct ChangedSystem {
     /// The hop that is made faster, or the part of the load that is doubled.
-    pub id: Changed,
+    pub id: SystemChange,
     /// The hop's name, or the load's.
     pub hop: String,
     /// The change as text.
@@ -51,7 +51,7 @@ pub struct Variant {
     pub test: CheckedTest,
 }
 
-impl Variant {
+impl ChangedSystem {
     /// Runs the variant with the random streams of `key`.
     ///
     /// # Errors
@@ -76,7 +76,7 @@ impl Variant {
 
 /// Returns all variants of `spec` and `test` with the outcome `base`: the hops from the processor to the media, then
 /// more load. A variant that changes nothing, or whose system or test is invalid, is omitted.
-pub fn variants(spec: &CheckedSystem, test: &CheckedTest, base: &Sample) -> Vec<Variant> {
+pub fn variants(spec: &CheckedSystem, test: &CheckedTest, base: &Sample) -> Vec<ChangedSystem> {
     let mut all = hops(spec, test, base);
     all.extend(more_load(spec, test));
     all.retain(|variant| variant.spec != *spec || variant.test != *test);
@@ -84,13 +84,13 @@ pub fn variants(spec: &CheckedSystem, test: &CheckedTest, base: &Sample) -> Vec<
 }
 
 /// Returns the gain of each of `variants` over `base`.
-pub fn weigh(base: &Sample, variants: &[Variant], outcomes: &[Sample]) -> Sensitivity {
+pub fn weigh(base: &Sample, variants: &[ChangedSystem], outcomes: &[Sample]) -> Sensitivity {
     let latency = |sample: &Sample| sample.latency().mean_ns();
-    let busy = |id: Changed| match id {
-        Changed::Hop(id) => Some(base.path.as_ref()?.hop(id)?.utilisation),
+    let busy = |id: SystemChange| match id {
+        SystemChange::Hop(id) => Some(base.path.as_ref()?.hop(id)?.utilisation),
         _ => None,
     };
-    let gain = |(variant, outcome): (&Variant, &Sample)| Gain {
+    let gain = |(variant, outcome): (&ChangedSystem, &Sample)| Gain {
         id: variant.id,
         hop: variant.hop.clone(),
         change: variant.change.clone(),
@@ -125,13 +125,13 @@ fn rate(sample: &Sample) -> f64 {
     }
 }
 
-fn hops(spec: &CheckedSystem, test: &CheckedTest, base: &Sample) -> Vec<Variant> {
+fn hops(spec: &CheckedSystem, test: &CheckedTest, base: &Sample) -> Vec<ChangedSystem> {
     let changed = |id: HopId, change: &str, apply: &dyn Fn(&mut SystemSpec)| {
         let mut faster = spec.clone().into_spec();
         apply(&mut faster);
         let spec = faster.checked().ok()?;
         let (hop, change) = (hops::name(&spec, id), change.to_owned());
-        Some(Variant { id: Changed::Hop(id), hop, change, spec, test: test.clone() })
+        Some(ChangedSystem { id: SystemChange::Hop(id), hop, change, spec, test: test.clone() })
     };
     let mut all = vec![
         changed(HopId::Cpu, "a processor twice as fast", &|spec| processor(spec)),
@@ -166,26 +166,26 @@ fn hops(spec: &CheckedSystem, test: &CheckedTest, base: &Sample) -> Vec<Variant>
     all.into_iter().flatten().collect()
 }
 
-fn more_load(spec: &CheckedSystem, test: &CheckedTest) -> Vec<Variant> {
-    let changed = |id: Changed, hop: &str, (from, to): (String, String), test: Test| {
+fn more_load(spec: &CheckedSystem, test: &CheckedTest) -> Vec<ChangedSystem> {
+    let changed = |id: SystemChange, hop: &str, (from, to): (String, String), test: Test| {
         let change = format!("{to} instead of {from}");
         let test = test.checked().ok()?;
-        Some(Variant { id, hop: hop.to_owned(), change, spec: spec.clone(), test })
+        Some(ChangedSystem { id, hop: hop.to_owned(), change, spec: spec.clone(), test })
     };
     let told = |from: u32| (from.to_string(), from.saturating_mul(2).to_string());
     let mut all = Vec::new();
     if let Some(&Requests { queue_depth: depth, .. }) = test.requests() {
         let deeper =
             test.clone().into_test().with(|asked| asked.queue_depth = depth.saturating_mul(2));
-        all.push(changed(Changed::QueueDepth, "queue depth", told(depth), deeper));
+        all.push(changed(SystemChange::QueueDepth, "queue depth", told(depth), deeper));
     }
     let wider = Test { threads: test.threads.saturating_mul(2), ..test.clone().into_test() };
-    all.push(changed(Changed::Threads, "threads", told(test.threads), wider));
+    all.push(changed(SystemChange::Threads, "threads", told(test.threads), wider));
     if let Some(&Requests { load: Load::Open { rate_per_second, process }, .. }) = test.requests() {
         let load = Load::Open { rate_per_second: rate_per_second * 2.0, process };
         let told = (format!("{rate_per_second}/s"), format!("{}/s", rate_per_second * 2.0));
         let faster = test.clone().into_test().with(|asked| asked.load = load);
-        all.push(changed(Changed::Rate, "rate", told, faster));
+        all.push(changed(SystemChange::Rate, "rate", told, faster));
     }
     all.into_iter().flatten().collect()
 }
@@ -210,7 +210,7 @@ fn fetch(protocol: &mut ProtocolSpec) {
     protocol.memory_read = protocol.memory_read / 2;
     if let Some(AdapterSpec { command_time, crowded, .. }) = &mut protocol.adapter {
         *command_time = *command_time / 2;
-        if let Some(Crowded { command_time, .. }) = crowded {
+        if let Some(OverloadCost { command_time, .. }) = crowded {
             *command_time = *command_time / 2;
         }
     }
@@ -234,7 +234,7 @@ fn processor(spec: &mut SystemSpec) {
 /// Returns the links of the longest path from the host on, each by the hop of the first path that is as long.
 fn links(spec: &SystemSpec) -> Vec<HopId> {
     let mut links: Vec<HopId> = (0..longest(spec)).map(HopId::Link).collect();
-    for WaySpec { trunk, links: own } in spec.second_ports().map(|port| &port.way) {
+    for PortPathSpec { trunk, links: own } in spec.second_ports().map(|port| &port.way) {
         let further = (links.len()..trunk + own.len()).map(|depth| (depth - trunk) as u8);
         links.extend(further.map(HopId::SecondLink));
     }

@@ -12,12 +12,12 @@ use crate::engine::event::Event;
 use crate::engine::number::{DriveNumber, QueueNumber};
 use crate::engine::slab::{CommandHandle, Handle};
 use crate::host::adapter_cache::Cache;
-use crate::link::Place;
+use crate::link::BurstPosition;
 use lanemark_schema::units::Bytes;
 use lanemark_schema::workload::Operation;
 
 /// The only burst of a command's data.
-const WHOLE: Place = Place { first: true, last: true };
+const WHOLE: BurstPosition = BurstPosition { first: true, last: true };
 
 impl Simulator {
     /// Ends the adapter's work for a command, which ends in its cache or continues to the drive.

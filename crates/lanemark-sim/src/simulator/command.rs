@@ -59,7 +59,7 @@ pub(super) struct Command {
     /// Whether the command ends in the cache of an adapter and never reaches the drive, or is a write of the cache.
     pub(super) in_cache: bool,
     /// The harm that a fault has done to the command.
-    pub(super) harm: Harm,
+    pub(super) harm: CommandDamage,
     pub(super) trace: Trace,
 }
 
@@ -68,11 +68,11 @@ const _: () = assert!(size_of::<Request>() == 64, "a request is one line");
 
 /// The harm that a fault has done to a command.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Harm {
+pub(super) struct CommandDamage {
     /// Status with which the command ends, unless the host reacts.
     pub(super) status: Status,
     /// The host's step when the timeout of the command expires.
-    pub(super) then: Then,
+    pub(super) then: HostStep,
     /// Number of times that the command was repeated because a link had spoilt it, and whether it has to be repeated
     /// once more.
     pub(super) tries: u8,
@@ -83,7 +83,7 @@ pub(super) struct Harm {
 
 /// The host's step after it has waited for a command.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) enum Then {
+pub(super) enum HostStep {
     /// The host sends the command again.
     #[default]
     Again,
@@ -114,7 +114,7 @@ impl Default for Command {
             put_back: false,
             alone: false,
             in_cache: false,
-            harm: Harm::default(),
+            harm: CommandDamage::default(),
             trace: Trace::new(Instant::ZERO),
         }
     }
@@ -155,7 +155,7 @@ impl Command {
         self.put_back = false;
         self.alone = alone;
         self.in_cache = false;
-        self.harm = Harm::default();
+        self.harm = CommandDamage::default();
     }
 }
 

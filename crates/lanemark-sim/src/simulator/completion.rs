@@ -8,7 +8,7 @@ use crate::engine::event::Event;
 use crate::engine::number::{DriveNumber, QueueNumber};
 use crate::engine::slab::CommandHandle;
 use crate::fault::Status;
-use crate::host::coalescing::{Announcement, Expiry};
+use crate::host::coalescing::{CompletionNotice, Expiry};
 use lanemark_schema::units::{Bytes, Duration, Instant};
 use lanemark_schema::workload::{Access, Operation};
 
@@ -63,11 +63,11 @@ impl Simulator {
         let Command { drive, queue, .. } = self.commands[handle];
         let coalescing = &mut self.attachments[usize::from(drive)].protocol.coalescing;
         match coalescing.add(&mut self.commands, self.now, queue, handle) {
-            Announcement::Later(None) => {}
-            Announcement::Later(Some(at)) => {
+            CompletionNotice::Later(None) => {}
+            CompletionNotice::Later(Some(at)) => {
                 self.events.schedule(at, Event::AggregationOver(drive, queue));
             }
-            Announcement::Together => self.announce(drive, queue),
+            CompletionNotice::Together => self.announce(drive, queue),
         }
     }
 

@@ -13,9 +13,9 @@ use crate::engine::number::{DriveNumber, WayNumber};
 use crate::engine::slab::{
     BurstHandle, CommandHandle, Handle, OperationHandle, TransferHandle, WriteBurstHandle,
 };
-use crate::engine::station::Span;
-use crate::engine::trace::Passage;
-use crate::link::Place;
+use crate::engine::station::ServiceSpan;
+use crate::engine::trace::MediaTimes;
+use crate::link::BurstPosition;
 use crate::path::carry_shared;
 use crate::path::shared::{SharedLink, Transfer, port_of};
 use lanemark_schema::units::{Bytes, Duration, Instant};
@@ -85,7 +85,7 @@ impl Simulator {
             Operation::Read => {
                 let time = front_end.miss_latency();
                 if time > Duration::ZERO && !media!(media, media => media.holds(offset)) {
-                    let span = Span { start: now, end: now + time };
+                    let span = ServiceSpan { start: now, end: now + time };
                     self.commands[handle].trace.spend(Hop::FrontEnd as usize, span);
                     return events.schedule(span.end, Event::Missed(handle));
                 }
@@ -131,7 +131,7 @@ impl Simulator {
                 self.map_page(command);
             }
             Outcome::Prepared(command) => {
-                let span = Span { start: Instant::ZERO, end: self.now };
+                let span = ServiceSpan { start: Instant::ZERO, end: self.now };
                 self.commands[command].trace.spend(Hop::FrontEnd as usize, span);
             }
             Outcome::Stored { command, span } => self.stored(command, span),
@@ -149,7 +149,7 @@ impl Simulator {
 
     /// Accounts for the time of a command's data in the media. Only the last burst is on the critical path.
     #[inline]
-    fn passed(&mut self, handle: CommandHandle, passage: Passage) {
+    fn passed(&mut self, handle: CommandHandle, passage: MediaTimes) {
         let command = &mut self.commands[handle];
         if command.bursts_left == 1 {
             command.trace.passed(passage, self.now);
@@ -157,7 +157,7 @@ impl Simulator {
     }
 
     /// Handles a burst on the media whose write does not complete in the buffer.
-    fn stored(&mut self, handle: CommandHandle, span: Span) {
+    fn stored(&mut self, handle: CommandHandle, span: ServiceSpan) {
         let command = &mut self.commands[handle];
         command.unstored -= 1;
         if command.unstored == 0 {
@@ -171,7 +171,7 @@ impl Simulator {
         let Command { drive, way, trace, .. } = &mut self.commands[handle];
         let path = &mut self.attachments[usize::from(*drive)].path;
         // The command is not queued over SATA, so no DMA Setup announces its data.
-        let data = (RANGES, Place { first: false, last: true });
+        let data = (RANGES, BurstPosition { first: false, last: true });
         let arrival = path.carry_write(*way, &mut self.shared, self.now, data, trace);
         self.events.schedule(arrival, Event::RangesIn(handle));
         if self.faults.is_some() {
@@ -231,7 +231,7 @@ impl Simulator {
         let (command, length) = (&mut self.commands[*command], *length);
         command.bursts_left -= 1;
         *last = command.bursts_left == 0;
-        let place = Place { first: !command.announced, last: *last };
+        let place = BurstPosition { first: !command.announced, last: *last };
         command.announced = true;
         // Only the last burst is on the critical path: the time before it was a wait for room.
         self.aside.begin(self.now);
@@ -290,7 +290,7 @@ impl Simulator {
         let command = &mut self.commands[handle];
         let path = &mut self.attachments[usize::from(command.drive)].path;
         command.bursts_left -= 1;
-        let place = Place { first: !command.announced, last: command.bursts_left == 0 };
+        let place = BurstPosition { first: !command.announced, last: command.bursts_left == 0 };
         command.announced = true;
         self.aside.begin(self.now);
         let trace = if place.last { &mut command.trace } else { &mut self.aside };
@@ -308,8 +308,8 @@ impl Simulator {
         &mut self,
         handle: CommandHandle,
         (drive, way): (DriveNumber, WayNumber),
-        (bytes, place): (Bytes, Place),
-        outflow: Span,
+        (bytes, place): (Bytes, BurstPosition),
+        outflow: ServiceSpan,
     ) {
         match self.attachments[usize::from(drive)].path.way(way).shared() {
             0 if place.last => self.events.schedule(outflow.end, Event::Notified(handle)),

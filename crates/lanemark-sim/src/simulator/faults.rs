@@ -20,7 +20,7 @@
 //! twice); a write to an unreadable range that repairs it; backing off between retries; the power of drives while they
 //! are off, and while they start.
 
-use super::command::{Harm, Then};
+use super::command::{CommandDamage, HostStep};
 use super::{Attachment, Command, Completion, Simulator};
 use crate::drive::media::media;
 use crate::drive::medium::Medium;
@@ -29,11 +29,11 @@ use crate::engine::event::Event;
 use crate::engine::number::{DriveNumber, WayNumber, drives};
 use crate::engine::slab::{CommandHandle, RequestHandle};
 use crate::fault::{
-    Encounter, FaultNumber, Faults, LINK_RETRIES, REFUSAL, Status, standing_retries,
+    FaultEffect, FaultNumber, Faults, LINK_RETRIES, REFUSAL, Status, standing_retries,
 };
 use crate::link::{Link, LinkLaw};
 use crate::path::shared::port_of;
-use crate::spec::{AttachmentSpec, ProtocolKind, SystemSpec, WaySpec};
+use crate::spec::{AttachmentSpec, PortPathSpec, ProtocolKind, SystemSpec};
 use lanemark_schema::result::{ErrorKind, FaultUse};
 use lanemark_schema::rng::{Rng, StreamKey};
 use lanemark_schema::units::{Bytes, Duration, Instant};
@@ -206,7 +206,7 @@ impl Simulator {
         let drive = faults.drive(command.drive);
         if let Some(fault) = drive.gone {
             let status = Status::Failed(ErrorKind::DeviceGone);
-            command.harm = Harm { status, then: Then::Fail, fault, ..command.harm };
+            command.harm = CommandDamage { status, then: HostStep::Fail, fault, ..command.harm };
             self.events.schedule(self.now + REFUSAL, Event::TimedOut(handle));
             return true;
         }
@@ -225,11 +225,12 @@ impl Simulator {
         let written = || drive.usage().host_written;
         let met = faults.meet(self.now, command.drive, command.operation, range, written);
         match met {
-            Encounter::Nothing => return false,
-            Encounter::Stuck(fault) => {
+            FaultEffect::Nothing => return false,
+            FaultEffect::Stuck(fault) => {
                 faults.held(fault);
                 let status = Status::Failed(ErrorKind::Timeout);
-                command.harm = Harm { status, then: Then::Unstick, fault, ..command.harm };
+                command.harm =
+                    CommandDamage { status, then: HostStep::Unstick, fault, ..command.harm };
                 let stuck = faults.stuck(fault);
                 let one = &faults.system.attachments[usize::from(command.drive)];
                 let patience = match stuck.abort {
@@ -240,9 +241,10 @@ impl Simulator {
                 let at = (command.sent + patience).max(self.now);
                 self.events.schedule(at, Event::TimedOut(handle));
             }
-            Encounter::Held { until, error, fault } => {
+            FaultEffect::Held { until, error, fault } => {
                 if let Some(kind) = error {
-                    command.harm = Harm { status: Status::Failed(kind), fault, ..command.harm };
+                    command.harm =
+                        CommandDamage { status: Status::Failed(kind), fault, ..command.harm };
                 }
                 if until > self.now {
                     faults.held(fault);
@@ -316,19 +318,20 @@ impl Simulator {
                 FaultKind::PortLoss { timeout: Some(timeout), .. } => timeout,
                 _ => ways.timeout,
             };
-            let harm = Harm { status, then: Then::OtherWay, fault, ..command.harm };
+            let harm = CommandDamage { status, then: HostStep::OtherWay, fault, ..command.harm };
             (harm, command.sent + timeout)
         } else if let Some(reset) =
             faults.drive(index).reset.filter(|reset| command.sent < reset.at)
         {
-            let then = if reset.again { Then::Again } else { Then::Fail };
+            let then = if reset.again { HostStep::Again } else { HostStep::Fail };
             let status = Status::Failed(ErrorKind::Aborted);
-            (Harm { status, then, fault: reset.fault, ..command.harm }, reset.until)
+            (CommandDamage { status, then, fault: reset.fault, ..command.harm }, reset.until)
         } else if command.harm.spoilt {
             let fault = command.harm.fault;
             let status = Status::Failed(ErrorKind::Link);
             let tries = command.harm.tries + 1;
-            command.harm = Harm { status, then: Then::Again, tries, fault, spoilt: false };
+            command.harm =
+                CommandDamage { status, then: HostStep::Again, tries, fault, spoilt: false };
             if tries > LINK_RETRIES {
                 return false;
             }
@@ -356,18 +359,18 @@ impl Simulator {
         let (index, fault, thread) = (command.drive, command.harm.fault, command.thread);
         command.trace.waited(Hop::Protocol, self.now);
         let again = match command.harm.then {
-            Then::Again => true,
-            Then::Fail => false,
-            Then::OtherWay => {
+            HostStep::Again => true,
+            HostStep::Fail => false,
+            HostStep::OtherWay => {
                 let lost = self.attachments[usize::from(index)].ways.are_lost();
                 if lost {
                     faults.drive(index).gone = Some(fault);
                 }
                 !lost
             }
-            Then::Unstick => {
+            HostStep::Unstick => {
                 let stuck = faults.stuck(fault);
-                command.harm.then = if stuck.again { Then::Again } else { Then::Fail };
+                command.harm.then = if stuck.again { HostStep::Again } else { HostStep::Fail };
                 if stuck.abort.is_none() {
                     let until = self.now + stuck.reset;
                     faults.drive(index).begin_reset(self.now, until, stuck.again, fault);
@@ -520,7 +523,7 @@ fn link_of(system: &SystemSpec, drive: DriveNumber, place: LinkPlace) -> Option<
 }
 
 /// Returns the number of a link on its path: the last link if `place` gives no number.
-fn number_of(way: &WaySpec, place: LinkPlace) -> usize {
+fn number_of(way: &PortPathSpec, place: LinkPlace) -> usize {
     place.number.map_or(way.trunk + way.links.len() - 1, usize::from)
 }
 

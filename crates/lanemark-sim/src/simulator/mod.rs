@@ -37,11 +37,11 @@ use crate::host::adapter::Adapter;
 use crate::host::protocol::{COMPLETION, Protocol};
 use crate::link::Link;
 use crate::path::Path;
-use crate::path::multipath::Ways;
+use crate::path::multipath::DrivePaths;
 use crate::path::shared::{SharedLink, Transfer};
 use crate::spec::submission::Submission;
 use crate::spec::target::{Extent, Target, extents};
-use crate::spec::{AttachmentSpec, CheckedSystem, Content, ProtocolKind, WriteCache};
+use crate::spec::{AttachmentSpec, CheckedSystem, PriorContent, ProtocolKind, WriteCache};
 use lanemark_schema::result::DriveUse;
 use lanemark_schema::rng::StreamKey;
 use lanemark_schema::units::{Bytes, Duration, Instant};
@@ -125,7 +125,7 @@ struct Attachment {
     extents: Vec<Extent>,
     transfer_max: Bytes,
     protocol: Protocol,
-    ways: Ways,
+    ways: DrivePaths,
     path: Path,
     drive: Drive,
     /// Meter of the drive's power states, if the drive's power is known.
@@ -197,16 +197,16 @@ pub struct Simulator {
 }
 
 impl Attachment {
-    fn new(index: usize, spec: &AttachmentSpec, content: Content, key: StreamKey) -> Self {
+    fn new(index: usize, spec: &AttachmentSpec, content: PriorContent, key: StreamKey) -> Self {
         let extents = extents(&spec.namespaces, spec.drive.capacity);
-        let content = Content { written: spec.held(content.written), ..content };
+        let content = PriorContent { written: spec.held(content.written), ..content };
         let arbiter = Arbiter::of(&spec.protocol);
         let drive = Drive::new(DriveNumber(index as u16), &spec.drive, content, arbiter, key);
         Self {
             extents,
             transfer_max: spec.transfer_max(),
             protocol: Protocol::new(spec.protocol.clone()),
-            ways: Ways::new(spec.second.as_ref()),
+            ways: DrivePaths::new(spec.second.as_ref()),
             path: Path::new(spec, COMPLETION),
             drive,
             meter: spec.drive.power.as_ref().map(|power| Box::new(PowerMeter::new(&power.states))),
@@ -219,7 +219,7 @@ impl Attachment {
 impl Simulator {
     /// Creates an idle system whose namespaces each contain `content`. Random events inside the drives follow from
     /// `key`, whose thread is ignored.
-    pub fn new(spec: &CheckedSystem, content: Content, key: StreamKey) -> Self {
+    pub fn new(spec: &CheckedSystem, content: PriorContent, key: StreamKey) -> Self {
         let attachments = spec.attachments.iter().enumerate();
         let attachments = attachments.map(|(index, one)| Attachment::new(index, one, content, key));
         let mut simulator = Self {

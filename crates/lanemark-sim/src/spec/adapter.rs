@@ -11,7 +11,7 @@ pub struct AdapterSpec {
     /// limit in commands a second.
     pub command_time: Duration,
     /// Number of outstanding commands above which the adapter is crowded, if any number crowds it.
-    pub crowded: Option<Crowded>,
+    pub crowded: Option<OverloadCost>,
     /// Cache for writes, as RAID adapters have.
     pub cache: Option<AdapterCacheSpec>,
 }
@@ -30,7 +30,7 @@ pub struct AdapterCacheSpec {
 
 /// The cost of commands at an adapter with too many outstanding commands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Crowded {
+pub struct OverloadCost {
     /// Maximum number of outstanding commands that do not crowd the adapter.
     pub above: u32,
     /// Time of a command while more are outstanding.
@@ -44,7 +44,7 @@ pub const ADAPTER_CACHE_GATHER_MAX: Bytes = Bytes::mebi(1);
 /// Maximum number of an adapter cache's writes outstanding at a drive: the queue depth of a SAS drive.
 pub const ADAPTER_CACHE_DEPTH_MAX: u32 = 256;
 
-/// Largest accepted value of [`Crowded::above`].
+/// Largest accepted value of [`OverloadCost::above`].
 pub const CROWDED_MAX: u32 = 65_536;
 
 impl AdapterSpec {
@@ -55,7 +55,7 @@ impl AdapterSpec {
     pub(super) fn check(&self, transfer_max: Bytes) -> Result<(), SpecError> {
         check_step_times([("adapter.command_time", self.command_time)])?;
         self.cache.map_or(Ok(()), |cache| cache.check(transfer_max))?;
-        let Some(Crowded { above, command_time }) = self.crowded else { return Ok(()) };
+        let Some(OverloadCost { above, command_time }) = self.crowded else { return Ok(()) };
         within("adapter.crowded", above.into(), 1, CROWDED_MAX.into())?;
         check_step_times([("adapter.crowded_time", command_time)])?;
         match command_time < self.command_time {
@@ -74,7 +74,7 @@ impl AdapterSpec {
     /// Returns the time of a command while `outstanding` commands are outstanding.
     pub fn time(&self, outstanding: u32) -> Duration {
         match self.crowded {
-            Some(Crowded { above, command_time }) if outstanding > above => command_time,
+            Some(OverloadCost { above, command_time }) if outstanding > above => command_time,
             _ => self.command_time,
         }
     }
@@ -112,7 +112,7 @@ mod tests {
     const MICROSECOND: Duration = Duration::from_microseconds(1);
 
     fn adapter() -> AdapterSpec {
-        let crowded = Some(Crowded { above: 100, command_time: MICROSECOND * 3 });
+        let crowded = Some(OverloadCost { above: 100, command_time: MICROSECOND * 3 });
         AdapterSpec { command_time: MICROSECOND, crowded, cache: None }
     }
 
@@ -128,7 +128,7 @@ mod tests {
     fn bounds_of_an_adapter_are_included() {
         let largest = Bytes::kibi(128);
         let crowded = |above, command_time| {
-            let crowded = Some(Crowded { above, command_time });
+            let crowded = Some(OverloadCost { above, command_time });
             AdapterSpec { crowded, ..adapter() }.check(largest).map_err(|error| error.field)
         };
         assert_eq!([1, CROWDED_MAX].map(|above| crowded(above, MICROSECOND)), [Ok(()); 2]);

@@ -5,7 +5,7 @@ use lanemark_schema::workload::Test;
 
 /// Data that was written to a drive before a run, if its condition does not determine it.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Content {
+pub struct PriorContent {
     /// Length of the written data, from the first byte in order.
     pub written: Bytes,
     /// The share of all data that compresses away.
@@ -15,7 +15,7 @@ pub struct Content {
     pub is_just_written: bool,
 }
 
-impl Content {
+impl PriorContent {
     /// Returns the content that `test` expects. The span of a test is written before the test begins, except for a test
     /// that only writes, in order: that test is the first to write its span, and starts with an empty drive. The
     /// destination of a copy is empty too.
@@ -49,7 +49,7 @@ impl Content {
     }
 }
 
-impl From<Bytes> for Content {
+impl From<Bytes> for PriorContent {
     /// Data that does not compress, and was written long before.
     fn from(written: Bytes) -> Self {
         Self { written, compressibility: Ratio::ZERO, is_just_written: false }
@@ -70,7 +70,7 @@ mod tests {
                 asked.read_share = Ratio::new(reads).unwrap();
             })
         };
-        let written = |pattern, reads| Content::of(&test(pattern, reads)).written;
+        let written = |pattern, reads| PriorContent::of(&test(pattern, reads)).written;
         let span = random_read().span;
         assert_eq!(written(Pattern::Sequential, 0.0), Bytes::ZERO);
         assert_eq!(written(Pattern::Backward, 0.0), Bytes::ZERO);
@@ -80,9 +80,9 @@ mod tests {
         assert_eq!(written(Pattern::Uniform, 0.0), span);
         let trims = test(Pattern::Sequential, 0.0)
             .with(|asked| asked.mix.trim_share = Ratio::new(0.5).unwrap());
-        assert!(trims.trims() && Content::of(&trims).written == span);
+        assert!(trims.trims() && PriorContent::of(&trims).written == span);
         // In parallel with a test that reads, the span of the reading test is written.
         let beside = [test(Pattern::Sequential, 0.0), test(Pattern::Sequential, 1.0)];
-        assert_eq!(Content::of_all(&beside).written, span);
+        assert_eq!(PriorContent::of_all(&beside).written, span);
     }
 }

@@ -2,8 +2,8 @@
 
 use super::{
     ArbitrationSpec, AttachmentSpec, CoalescingSpec, Condition, CpuSpec, DieSpec, DriveSpec,
-    FlashSpec, FrontEndSpec, MediaSpec, PageTimes, ProtocolKind, ProtocolSpec, SystemSpec,
-    Technology, TranslationSpec, WaySpec, WriteCache,
+    FlashSpec, FrontEndSpec, MediaSpec, PageTimes, PortPathSpec, ProtocolKind, ProtocolSpec,
+    SystemSpec, Technology, TranslationSpec, WriteCache,
 };
 use crate::link::{LinkLaw, LinkSpec, Pcie, PcieGeneration};
 use lanemark_schema::units::{Bytes, BytesPerSecond, Duration, Ratio};
@@ -84,7 +84,7 @@ impl SystemSpec {
                     coalescing: CoalescingSpec::default(),
                     adapter: None,
                 },
-                way: WaySpec { trunk: 0, links: vec![link] },
+                way: PortPathSpec { trunk: 0, links: vec![link] },
                 second: None,
                 drive: DriveSpec::example(),
                 namespaces: Vec::new(),

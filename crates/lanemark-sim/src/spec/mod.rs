@@ -22,11 +22,11 @@ mod volume;
 
 pub use adapter::{
     ADAPTER_CACHE_DEPTH_MAX, ADAPTER_CACHE_GATHER_MAX, ADAPTER_CACHE_MAX, AdapterCacheSpec,
-    AdapterSpec, CROWDED_MAX, Crowded,
+    AdapterSpec, CROWDED_MAX, OverloadCost,
 };
 pub use bounds::{STEP_TIME_MAX, SpecError};
 pub use checked::CheckedSystem;
-pub use content::Content;
+pub use content::PriorContent;
 pub use disk::{DiskSpec, SeekSpec, Zone};
 pub use flash::{
     Condition, DieSpec, FlashSpec, MapSpec, PageTimes, Policy, PseudoSlcSpec, SLOT, SuspendSpec,
@@ -35,7 +35,7 @@ pub use flash::{
 pub use front_end::FrontEndSpec;
 pub use journal::JournalSpec;
 pub use media::MediaSpec;
-pub use ports::{Multipath, SecondPort, WaySpec};
+pub use ports::{Multipath, PortPathSpec, SecondPort};
 pub use power::{
     HostPower, MediaPower, POWER_MAX, POWER_STATES_MAX, POWER_TIME_MAX, PowerSpec, PowerState,
 };
@@ -74,7 +74,7 @@ pub struct AttachmentSpec {
     /// The protocol that carries commands to the drive.
     pub protocol: ProtocolSpec,
     /// The path to the drive's port.
-    pub way: WaySpec,
+    pub way: PortPathSpec,
     /// Second port of the drive, if both ports are connected.
     pub second: Option<SecondPort>,
     /// The drive.
@@ -384,12 +384,12 @@ impl ProtocolSpec {
 
 impl AttachmentSpec {
     /// Returns the drive's paths: one, or two.
-    pub fn ways(&self) -> impl Iterator<Item = &WaySpec> {
+    pub fn ways(&self) -> impl Iterator<Item = &PortPathSpec> {
         std::iter::once(&self.way).chain(self.second.as_ref().map(|port| &port.way))
     }
 
     /// Returns the drive's paths, to change them.
-    pub fn ways_mut(&mut self) -> impl Iterator<Item = &mut WaySpec> {
+    pub fn ways_mut(&mut self) -> impl Iterator<Item = &mut PortPathSpec> {
         std::iter::once(&mut self.way).chain(self.second.as_mut().map(|port| &mut port.way))
     }
 
@@ -463,7 +463,7 @@ impl SystemSpec {
         self.fault_errors().into_iter().next().map_or(Ok(()), Err)
     }
 
-    fn check_way(&self, way: &WaySpec) -> Result<(), SpecError> {
+    fn check_way(&self, way: &PortPathSpec) -> Result<(), SpecError> {
         within("links of the trunk on a path", way.trunk as u64, 0, self.trunk.len() as u64)?;
         within("links", (way.trunk + way.links.len()) as u64, 1, LINKS_MAX as u64)?;
         for link in self.links(way) {
@@ -499,7 +499,7 @@ impl SystemSpec {
     }
 
     /// Returns all links of a path, the links of the trunk first.
-    pub fn links<'s>(&'s self, way: &'s WaySpec) -> impl Iterator<Item = &'s LinkSpec> {
+    pub fn links<'s>(&'s self, way: &'s PortPathSpec) -> impl Iterator<Item = &'s LinkSpec> {
         self.trunk[..way.trunk].iter().chain(&way.links)
     }
 

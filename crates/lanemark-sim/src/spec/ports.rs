@@ -6,7 +6,7 @@ use lanemark_schema::units::Duration;
 
 /// The links from the host to a port.
 #[derive(Clone, Debug, PartialEq)]
-pub struct WaySpec {
+pub struct PortPathSpec {
     /// Number of links of the trunk, counted from the host, with which the path begins.
     pub trunk: usize,
     /// The path's separate links after the trunk, nearest to the host first.
@@ -27,7 +27,7 @@ pub enum Multipath {
 #[derive(Clone, Debug, PartialEq)]
 pub struct SecondPort {
     /// The path to the second port.
-    pub way: WaySpec,
+    pub way: PortPathSpec,
     /// Choice between both ports for each command.
     pub multipath: Multipath,
     /// Time that the host waits for an answer over a path that has failed.

@@ -26,12 +26,12 @@ const LENGTH_MAX: Bytes = Bytes::mebi(64);
 /// The journals of all targets.
 pub(crate) struct Journal {
     spec: JournalSpec,
-    heads: Vec<Head>,
-    asked: Slab<Asked, Syncs>,
+    heads: Vec<TargetJournal>,
+    asked: Slab<JournalRequest, Syncs>,
 }
 
 /// The journal of one target.
-struct Head {
+struct TargetJournal {
     target: Target,
     start: Bytes,
     length: Bytes,
@@ -42,7 +42,7 @@ struct Head {
 }
 
 /// A request of the application; a sync consists of several steps.
-struct Asked {
+struct JournalRequest {
     tag: u64,
     access: Access,
     target: Target,
@@ -65,7 +65,7 @@ impl Journal {
             let slots = |bytes: Bytes| Bytes(bytes.get() / 4096 * 4096);
             let least = journal.records + journal.commit;
             let length = slots(LENGTH_MAX.min(Bytes(capacity.get() / 8))).max(least);
-            Head {
+            TargetJournal {
                 target,
                 start: slots(Bytes(capacity.get() / 2)),
                 length,
@@ -84,8 +84,15 @@ impl Journal {
             _ => vec![access],
         };
         let access_first = left.pop().unwrap_or(access);
-        let asked =
-            Asked { tag, access, target, thread, left, began: None, budget: Budget::default() };
+        let asked = JournalRequest {
+            tag,
+            access,
+            target,
+            thread,
+            left,
+            began: None,
+            budget: Budget::default(),
+        };
         let handle = self.asked.insert(asked);
         Submission { access: access_first, tag: handle.number().into(), ..submission }
     }
@@ -133,7 +140,7 @@ impl Journal {
         if completion.status == Status::Good
             && let Some(access) = asked.left.pop()
         {
-            let Asked { target, thread, .. } = *asked;
+            let JournalRequest { target, thread, .. } = *asked;
             let (at, tag) = (completion.completed, completion.tag);
             return Some(Submission { at, target, access, thread, tag });
         }

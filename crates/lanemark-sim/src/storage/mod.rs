@@ -15,9 +15,9 @@ use crate::fault::Status;
 use crate::simulator::{Completion, SimError, Simulator};
 use crate::spec::submission::Submission;
 use crate::spec::target::Target;
-use crate::spec::{CheckedSystem, Content, VolumeSpec};
+use crate::spec::{CheckedSystem, PriorContent, VolumeSpec};
 use crate::storage::journal::Journal;
-use crate::storage::volume::Part;
+use crate::storage::volume::VolumePart;
 use lanemark_schema::rng::StreamKey;
 use lanemark_schema::units::{Bytes, Instant};
 use lanemark_schema::workload::{Access, Fault, Operation};
@@ -38,7 +38,7 @@ struct Volume {
     /// The drive that a mirror reads from if all have equally many requests.
     turn: usize,
     requests: Slab<Request, VolumeRequests>,
-    parts: Slab<PartOf, Parts>,
+    parts: Slab<VolumeRequestPart, Parts>,
 }
 
 struct Request {
@@ -49,7 +49,7 @@ struct Request {
 }
 
 /// A request on a drive, as part of a request on the volume.
-struct PartOf {
+struct VolumeRequestPart {
     request: VolumeRequestHandle,
     drive: u16,
 }
@@ -57,7 +57,7 @@ struct PartOf {
 impl Storage {
     /// Creates an idle system whose volume, or each of whose namespaces, contains `content`. Random events inside the
     /// drives follow from `key`, whose thread is ignored.
-    pub fn new(spec: &CheckedSystem, content: Content, key: StreamKey) -> Self {
+    pub fn new(spec: &CheckedSystem, content: PriorContent, key: StreamKey) -> Self {
         let drives = spec.drives();
         let volume = spec.volume.map(|volume| Volume {
             spec: volume,
@@ -168,11 +168,11 @@ impl Storage {
         &mut self,
         whole: &Submission,
         request: VolumeRequestHandle,
-        Part { drive, offset, length }: Part,
+        VolumePart { drive, offset, length }: VolumePart,
         is_first: bool,
     ) -> Result<(), SimError> {
         let Some(volume) = &mut self.volume else { return Ok(()) };
-        let tag = volume.parts.insert(PartOf { request, drive }).number().into();
+        let tag = volume.parts.insert(VolumeRequestPart { request, drive }).number().into();
         volume.outstanding[usize::from(drive)] += 1;
         let access = Access { offset, length, ..whole.access };
         let part = Submission { target: drive.into(), access, tag, ..*whole };
@@ -215,7 +215,7 @@ impl Storage {
 
 impl Volume {
     /// Returns the only part of a request within a chunk of a stripe, the most frequent case for small requests.
-    fn part_of(&self, Access { operation, offset, length }: Access) -> Option<Part> {
+    fn part_of(&self, Access { operation, offset, length }: Access) -> Option<VolumePart> {
         let drives = self.outstanding.len() as u16;
         match operation {
             Operation::Flush => None,
@@ -224,7 +224,7 @@ impl Volume {
     }
 
     /// Returns the parts of a request on the drives: a flush has one on each, and every request has one or more.
-    fn parts_of(&mut self, access: Access) -> impl Iterator<Item = Part> + Clone + use<> {
+    fn parts_of(&mut self, access: Access) -> impl Iterator<Item = VolumePart> + Clone + use<> {
         let drives = self.outstanding.len() as u16;
         let Access { operation, offset, length } = access;
         let (spec, offset, length) = match operation == Operation::Flush || length == Bytes::ZERO {
@@ -235,7 +235,7 @@ impl Volume {
         let one =
             (spec == VolumeSpec::Mirror && operation == Operation::Read && length > Bytes::ZERO)
                 .then(|| self.least_busy());
-        let asked = move |part: &Part| one.is_none_or(|one| one == part.drive);
+        let asked = move |part: &VolumePart| one.is_none_or(|one| one == part.drive);
         spec.parts(drives, offset, length).filter(asked)
     }
 
@@ -253,7 +253,7 @@ impl Volume {
     #[inline]
     fn completes(&mut self, completion: &Completion) -> Option<(u64, Access, Status)> {
         let part = PartHandle::of(completion.tag as u32);
-        let PartOf { request, drive } = self.parts[part];
+        let VolumeRequestPart { request, drive } = self.parts[part];
         self.parts.free(part);
         self.outstanding[usize::from(drive)] -= 1;
         let whole = &mut self.requests[request];

@@ -13,12 +13,12 @@
 //! Not modelled: parity, drives that fail, rebuilding, the zones by which unequal drives can be striped in full,
 //! keeping a sequential reader of a mirror on one drive, write-intent bitmaps.
 
-use crate::spec::{Content, VolumeSpec};
+use crate::spec::{PriorContent, VolumeSpec};
 use lanemark_schema::units::{Bytes, Ratio};
 
 /// The part of a request on one drive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Part {
+pub(crate) struct VolumePart {
     /// The drive.
     pub drive: u16,
     /// Offset of the part on the drive.
@@ -57,7 +57,7 @@ impl VolumeSpec {
         drives: u16,
         offset: Bytes,
         length: Bytes,
-    ) -> impl Iterator<Item = Part> + Clone {
+    ) -> impl Iterator<Item = VolumePart> + Clone {
         let (first, end) = match self {
             Self::Mirror => (RowPlace::default(), RowPlace::default()),
             Self::Stripe { chunk } => {
@@ -65,31 +65,38 @@ impl VolumeSpec {
             }
         };
         (0..drives).filter_map(move |drive| {
-            let Self::Stripe { chunk } = self else { return Some(Part { drive, offset, length }) };
+            let Self::Stripe { chunk } = self else {
+                return Some(VolumePart { drive, offset, length });
+            };
             let (start, end) = (first.before(chunk, drive), end.before(chunk, drive));
-            let part = Part { drive, offset: Bytes(start), length: Bytes(end - start) };
+            let part = VolumePart { drive, offset: Bytes(start), length: Bytes(end - start) };
             (end > start).then_some(part)
         })
     }
 
     /// Returns the part of the `length` bytes from `offset` on if they lie within one chunk of a stripe over `drives`.
     #[inline]
-    pub(crate) fn within_chunk(self, drives: u16, offset: Bytes, length: Bytes) -> Option<Part> {
+    pub(crate) fn within_chunk(
+        self,
+        drives: u16,
+        offset: Bytes,
+        length: Bytes,
+    ) -> Option<VolumePart> {
         let Self::Stripe { chunk } = self else { return None };
         let (number, into) = (offset.get() / chunk.get(), offset.get() % chunk.get());
         if length == Bytes::ZERO || into + length.get() > chunk.get() {
             return None;
         }
         let (row, drive) = (number / u64::from(drives), number % u64::from(drives));
-        Some(Part { drive: drive as u16, offset: Bytes(row * chunk.get() + into), length })
+        Some(VolumePart { drive: drive as u16, offset: Bytes(row * chunk.get() + into), length })
     }
 
     /// Returns the content of each drive if the volume contains `content`, up to a chunk.
-    pub(crate) fn content(self, drives: u16, content: Content) -> Content {
+    pub(crate) fn content(self, drives: u16, content: PriorContent) -> PriorContent {
         let Self::Stripe { chunk } = self else { return content };
         // The first drive has the maximum share of any beginning.
         let written = RowPlace::of(chunk, drives, content.written).before(chunk, 0);
-        Content { written: Bytes(written), ..content }
+        PriorContent { written: Bytes(written), ..content }
     }
 
     /// Returns how much of a drive's own hop, and of a link that all share, one byte of the volume takes if `reads` is
@@ -140,10 +147,10 @@ mod tests {
             chunks in 1u64..40, drives in 2u16..9, written in 0u64..20_000,
         ) {
             let chunk = Bytes(chunks * 4096);
-            let content = Content::from(Bytes(written * 512));
+            let content = PriorContent::from(Bytes(written * 512));
             let stripe = VolumeSpec::Stripe { chunk };
             let held = stripe.content(drives, content).written;
-            let parts: Vec<Part> = stripe.parts(drives, Bytes::ZERO, content.written).collect();
+            let parts: Vec<VolumePart> = stripe.parts(drives, Bytes::ZERO, content.written).collect();
             let largest = parts.iter().map(|part| part.length).max().unwrap_or_default();
             prop_assert_eq!(held, largest);
             for part in &parts {
@@ -176,7 +183,7 @@ mod tests {
             }
             prop_assert_eq!(seen, expected);
             let (offset, length) = (Bytes(offset * slot), Bytes(length * slot));
-            let parts: Vec<Part> = spec.parts(drives, offset, length).collect();
+            let parts: Vec<VolumePart> = spec.parts(drives, offset, length).collect();
             let within = spec.within_chunk(drives, offset, length);
             let one_chunk = offset.get() / chunk == (offset + length).get().saturating_sub(1) / chunk;
             prop_assert_eq!(within, one_chunk.then(|| parts[0]));

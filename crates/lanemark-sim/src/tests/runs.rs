@@ -136,12 +136,12 @@ fn a_write_takes_its_thread_the_file_systems_part_besides() {
 }
 
 /// An idle system.
-pub(crate) fn at_rest(system: &SystemSpec, content: Content) -> Simulator {
+pub(crate) fn at_rest(system: &SystemSpec, content: PriorContent) -> Simulator {
     Simulator::new(&checked(system), content, StreamKey::from_seed(1))
 }
 
 /// An idle system with its volume.
-pub(crate) fn storage_at_rest(system: &SystemSpec, content: Content) -> Storage {
+pub(crate) fn storage_at_rest(system: &SystemSpec, content: PriorContent) -> Storage {
     Storage::new(&checked(system), content, StreamKey::from_seed(1))
 }
 

@@ -6,7 +6,7 @@ use crate::run::sensitivity::{sensitivity, variants, weigh};
 use crate::spec::{CheckedSystem, SystemSpec};
 use crate::tests::runs::{checked, nvme, sata, simulate, small_drive, test, unlimited};
 use crate::tests::{disk, link};
-use lanemark_schema::result::{Changed, Gain, HopId, Sensitivity};
+use lanemark_schema::result::{Gain, HopId, Sensitivity, SystemChange};
 use lanemark_schema::rng::StreamKey;
 use lanemark_schema::units::{Bytes, Duration, Ratio};
 use lanemark_schema::workload::{CheckedTest, Load, Pattern, Process, Test, TestError};
@@ -235,7 +235,7 @@ proptest! {
         if let (true, true, Some(most)) = (pure, busiest > 0.97, asked.bottleneck()) {
             // A die without a cache register is held while its page goes out, so it is as busy as both, and half
             // the time of either is the gain.
-            let in_flash = |gain: &Gain| [HopId::Channels, HopId::Media].map(Changed::Hop).contains(&gain.id);
+            let in_flash = |gain: &Gain| [HopId::Channels, HopId::Media].map(SystemChange::Hop).contains(&gain.id);
             let alike = |gain: &&Gain| gain.id == most.id || (in_flash(gain) && in_flash(most));
             let own = asked.gains.iter().filter(alike).filter_map(|gain| gain.utilisation);
             let own = own.fold(0.0, f64::max);

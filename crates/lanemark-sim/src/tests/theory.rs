@@ -77,7 +77,7 @@ fn a_closed_network_carries_what_mean_value_analysis_says() {
     });
     let link =
         link::Link::new(&system.attachments[0].way.links[0], crate::host::protocol::COMPLETION);
-    let whole = link::Place { first: true, last: true };
+    let whole = link::BurstPosition { first: true, last: true };
     let run = |customers: u64| {
         let mut rng = Rng::new(StreamKey::from_seed(5));
         let mut simulator = at_rest(&system, Bytes::ZERO.into());

@@ -5,7 +5,7 @@
 
 use crate::engine::budget::HOPS;
 use crate::spec::submission::Submission;
-use crate::spec::{Content, DriveSpec, Multipath, SystemSpec, VolumeSpec};
+use crate::spec::{DriveSpec, Multipath, PriorContent, SystemSpec, VolumeSpec};
 use crate::storage::Storage;
 use crate::tests::link::{dual, held, pio};
 use crate::tests::runs::{nvme, sas, sata, small_drive, storage_at_rest, test};
@@ -21,7 +21,7 @@ fn mix(hash: u64, number: u64) -> u64 {
 /// The first twelve thousand completions of `test` in closed loop on the first target of `system`.
 pub(crate) fn trajectory(system: &SystemSpec, test: &Test) -> u64 {
     let mut accesses = Accesses::new(test, StreamKey::from_seed(1)).unwrap();
-    let mut storage = storage_at_rest(system, Content::of(test));
+    let mut storage = storage_at_rest(system, PriorContent::of(test));
     let target = system.targets()[0];
     let mut submit = |storage: &mut Storage, at, tag| {
         storage

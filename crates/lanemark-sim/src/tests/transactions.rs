@@ -7,7 +7,9 @@ use crate::*;
 use lanemark_schema::result::Sample;
 use lanemark_schema::rng::StreamKey;
 use lanemark_schema::units::{Bytes, Duration, Ratio};
-use lanemark_schema::workload::{Asks, Counted, Log, PageClass, Test, Transactions};
+use lanemark_schema::workload::{
+    LoadKind, Log, PageClass, RequestsPerTransaction, Test, Transactions,
+};
 
 fn us(microseconds: u64) -> Duration {
     Duration::from_microseconds(microseconds)
@@ -49,7 +51,7 @@ pub(crate) fn users(count: u32, transactions: Transactions) -> Test {
         volume: None,
         duration: Some(us(4_000_000)),
         ramp: us(100_000),
-        asks: Asks::Transactions(Box::new(transactions)),
+        asks: LoadKind::Transactions(Box::new(transactions)),
         ..crate::tests::runs::test(block, lanemark_schema::workload::Pattern::Uniform, true, 1)
     }
 }
@@ -173,7 +175,7 @@ fn one_user_waits_for_the_sum_of_its_parts() {
 #[test]
 fn counted_requests_are_made_as_counted() {
     let mut own = plain();
-    own.counted = Some(Counted { reads: 1.5, writes: 0.25, awaited: 0.0 });
+    own.counted = Some(RequestsPerTransaction { reads: 1.5, writes: 0.25, awaited: 0.0 });
     let sample = run(&nvme(small_drive()), &users(4, own));
     let seen = sample.transactions.as_ref().unwrap();
     assert!((seen.page_reads.unwrap() / 1.5 - 1.0).abs() < 0.02, "{}", seen.page_reads.unwrap());
@@ -192,7 +194,7 @@ fn locks_and_awaited_writes_take_their_time() {
     let response = sample.transactions.as_ref().unwrap().response.mean_ns() / 1e3;
     assert!((response / 150.0 - 1.0).abs() < 0.02, "{response} us");
     own.locks = 0.0;
-    own.counted = Some(Counted { reads: 1.5, writes: 3.0, awaited: 2.0 });
+    own.counted = Some(RequestsPerTransaction { reads: 1.5, writes: 3.0, awaited: 2.0 });
     let sample = run(&nvme(small_drive()), &users(1, own));
     let seen = sample.transactions.as_ref().unwrap();
     assert!((seen.page_writes.unwrap() / 3.0 - 1.0).abs() < 0.02, "{:?}", seen.page_writes);

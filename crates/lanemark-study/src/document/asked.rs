@@ -8,11 +8,11 @@ use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The requested keys, by the path of their table (`platform.link[]`) and their name.
-pub type Asked = BTreeMap<(String, String), AskedKey>;
+pub type RequestedKeys = BTreeMap<(String, String), RequestedKey>;
 
 /// The requests for a key.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct AskedKey {
+pub struct RequestedKey {
     /// The requested kinds of value, with their bounds.
     pub kinds: BTreeSet<String>,
     /// Whether a reader requires the key without a check of its presence.
@@ -24,18 +24,18 @@ pub struct AskedKey {
 }
 
 thread_local! {
-    static ASKED: RefCell<Option<Asked>> = const { RefCell::new(None) };
+    static ASKED: RefCell<Option<RequestedKeys>> = const { RefCell::new(None) };
 }
 
 /// Runs `read`, and returns its result with all keys that were requested in the meantime.
-pub fn record<T>(read: impl FnOnce() -> T) -> (T, Asked) {
-    let outer = ASKED.replace(Some(Asked::new()));
+pub fn record<T>(read: impl FnOnce() -> T) -> (T, RequestedKeys) {
+    let outer = ASKED.replace(Some(RequestedKeys::new()));
     let given = read();
     (given, ASKED.replace(outer).unwrap_or_default())
 }
 
 /// Records a request for the key of a table, if a recording is active.
-pub(super) fn note(table: &str, key: &str, what: impl FnOnce(&mut AskedKey)) {
+pub(super) fn note(table: &str, key: &str, what: impl FnOnce(&mut RequestedKey)) {
     ASKED.with_borrow_mut(|asked| {
         if let Some(asked) = asked {
             what(asked.entry((table.to_owned(), key.to_owned())).or_default());

@@ -5,48 +5,48 @@ use lanemark_schema::units::{
 };
 
 /// A quantity with a value that nearly every key accepts.
-pub trait StandIn {
+pub trait PlaceholderValue {
     /// Returns a value that nearly every key accepts. It is never part of a result.
     fn stand_in() -> Self;
 }
 
-impl StandIn for Duration {
+impl PlaceholderValue for Duration {
     fn stand_in() -> Self {
         Self::from_microseconds(1)
     }
 }
 
-impl StandIn for Bytes {
+impl PlaceholderValue for Bytes {
     fn stand_in() -> Self {
         Self::kibi(4)
     }
 }
 
-impl StandIn for BytesPerSecond {
+impl PlaceholderValue for BytesPerSecond {
     fn stand_in() -> Self {
         Self(1_000_000_000)
     }
 }
 
-impl StandIn for BitsPerSecond {
+impl PlaceholderValue for BitsPerSecond {
     fn stand_in() -> Self {
         Self(6_000_000_000)
     }
 }
 
-impl StandIn for Ratio {
+impl PlaceholderValue for Ratio {
     fn stand_in() -> Self {
         Self::ONE
     }
 }
 
-impl StandIn for Watts {
+impl PlaceholderValue for Watts {
     fn stand_in() -> Self {
         Self::from_milliwatts(1)
     }
 }
 
-impl StandIn for Joules {
+impl PlaceholderValue for Joules {
     fn stand_in() -> Self {
         Self::from_microjoules(1)
     }

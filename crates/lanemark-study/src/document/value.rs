@@ -8,11 +8,11 @@ use lanemark_schema::workload::bound::Bound;
 use super::asked;
 use super::problem::Problem;
 use super::section::{Scalar, Section};
-use super::stand_in::StandIn;
+use super::stand_in::PlaceholderValue;
 use crate::error::{StudyError, nearest};
 
 /// The result of reading a key.
-enum Found<T> {
+enum KeyReading<T> {
     Absent,
     /// The key is present, and its error is recorded.
     Wrong,
@@ -256,7 +256,7 @@ impl Section<'_> {
     /// Returns an error if the key is missing, or if it lacks a unit of the quantity.
     pub fn quantity<T>(&self, key: &str) -> Result<T, StudyError>
     where
-        T: FromStr<Err = QuantityError> + StandIn,
+        T: FromStr<Err = QuantityError> + PlaceholderValue,
     {
         let what = "a quantity with its unit";
         self.required(key, what, || self.read_quantity(key), || Ok(T::stand_in()))
@@ -285,18 +285,18 @@ impl Section<'_> {
     }
 
     /// Converts a read value to the result of its key, and records an error.
-    fn found<T>(&self, read: Result<Option<T>, StudyError>) -> Result<Found<T>, StudyError> {
+    fn found<T>(&self, read: Result<Option<T>, StudyError>) -> Result<KeyReading<T>, StudyError> {
         match read {
-            Ok(None) => Ok(Found::Absent),
-            Ok(Some(value)) => Ok(Found::Read(value)),
-            Err(error) => self.document.note(Problem::Wrong(error)).map(|()| Found::Wrong),
+            Ok(None) => Ok(KeyReading::Absent),
+            Ok(Some(value)) => Ok(KeyReading::Read(value)),
+            Err(error) => self.document.note(Problem::Wrong(error)).map(|()| KeyReading::Wrong),
         }
     }
 
     fn optional<T>(&self, read: Result<Option<T>, StudyError>) -> Result<Option<T>, StudyError> {
         match self.found(read)? {
-            Found::Read(value) => Ok(Some(value)),
-            Found::Absent | Found::Wrong => Ok(None),
+            KeyReading::Read(value) => Ok(Some(value)),
+            KeyReading::Absent | KeyReading::Wrong => Ok(None),
         }
     }
 
@@ -311,13 +311,13 @@ impl Section<'_> {
     ) -> Result<T, StudyError> {
         self.ask_always(key);
         let mut found = self.found(read())?;
-        if let Found::Absent = found {
+        if let KeyReading::Absent = found {
             self.document.note(self.missing(key, what))?;
             found = self.found(read())?;
         }
         match found {
-            Found::Read(value) => Ok(value),
-            Found::Absent | Found::Wrong => stand_in(),
+            KeyReading::Read(value) => Ok(value),
+            KeyReading::Absent | KeyReading::Wrong => stand_in(),
         }
     }
 }

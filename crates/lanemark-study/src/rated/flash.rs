@@ -251,14 +251,14 @@ fn array(
 
 /// The maximum rates of the dies, with one read or write after the other in each. A drive that is rated for more has
 /// faster flash. For an unrated figure, the usual rate applies to usual capacities, and a small drive has few dies.
-struct Most {
+struct MaximumRates {
     read: f64,
     write: f64,
     random_read: f64,
     random_write: f64,
 }
 
-impl Most {
+impl MaximumRates {
     fn of(rated: &Rated, controller: &Controller, nand: &Nand, array: &Array) -> Self {
         let cache = wanted_pseudo_slc(rated, controller, array);
         let (read, program) = match cache.is_some_and(|(wanted, _)| wanted >= RATED_SPAN) {
@@ -278,7 +278,7 @@ impl Most {
 
 /// Sets tR, the additional times of a read, and channel rates that reach the rated reads.
 fn reads(rated: &Rated, controller: &Controller, nand: &Nand, array: &Array, out: &mut Completion) {
-    let most = Most::of(rated, controller, nand, array);
+    let most = MaximumRates::of(rated, controller, nand, array);
     let commands = rate(rated.random_read, &controller.random_read);
     let random = held(rated.random_read, &controller.random_read, most.random_read);
     let sequential = held(rated.read, &controller.read, most.read).min(rated.link);
@@ -358,7 +358,7 @@ fn writes(
     array: &Array,
     out: &mut Completion,
 ) {
-    let most = Most::of(rated, controller, nand, array);
+    let most = MaximumRates::of(rated, controller, nand, array);
     let sequential = held(rated.write, &controller.write, most.write).min(rated.link);
     let commands = match rated.market {
         Market::Client => rate(rated.random_write, &controller.random_write),

@@ -6,10 +6,10 @@ use lanemark_schema::units::{Bytes, BytesPerSecond, Duration, QuantityError, Rat
 use lanemark_sim::spec::{ProtocolKind, Technology};
 
 use super::printed::{MARKETS, Market, Rated};
-use crate::document::{Document, Section, StandIn};
+use crate::document::{Document, PlaceholderValue, Section};
 use crate::error::StudyError;
 use crate::flash::TECHNOLOGIES;
-use crate::library::{Kind, Library};
+use crate::library::{Library, LibraryKind};
 
 /// The priors of a library.
 #[derive(Clone, Debug)]
@@ -128,7 +128,7 @@ impl Priors {
     /// Returns the error of the first file that is missing or wrong.
     pub(crate) fn open(library: &Library) -> Result<Self, StudyError> {
         let [nand, controllers, disks] =
-            ["nand", "controllers", "disks"].map(|name| library.open(Kind::Prior, name));
+            ["nand", "controllers", "disks"].map(|name| library.open(LibraryKind::Prior, name));
         Ok(Self {
             nand: all(&nand?, "nand", nand_row)?,
             controllers: all(&controllers?, "controller", controller_row)?,
@@ -271,26 +271,26 @@ fn disk_row(row: &Section<'_>) -> Result<Disk, StudyError> {
 }
 
 /// A quantity that a prior can describe.
-trait Amount: FromStr<Err = QuantityError> + StandIn {
+trait PriorQuantity: FromStr<Err = QuantityError> + PlaceholderValue {
     fn number(self) -> f64;
 }
 
-impl Amount for Duration {
+impl PriorQuantity for Duration {
     fn number(self) -> f64 {
         self.as_seconds()
     }
 }
-impl Amount for Bytes {
+impl PriorQuantity for Bytes {
     fn number(self) -> f64 {
         self.get() as f64
     }
 }
-impl Amount for BytesPerSecond {
+impl PriorQuantity for BytesPerSecond {
     fn number(self) -> f64 {
         self.0 as f64
     }
 }
-impl Amount for Ratio {
+impl PriorQuantity for Ratio {
     fn number(self) -> f64 {
         self.get()
     }
@@ -310,19 +310,19 @@ impl FromStr for Count {
             .map(|count| Self(count.get() as f64))
     }
 }
-impl StandIn for Count {
+impl PlaceholderValue for Count {
     fn stand_in() -> Self {
         Self(1.0)
     }
 }
-impl Amount for Count {
+impl PriorQuantity for Count {
     fn number(self) -> f64 {
         self.0
     }
 }
 
 /// Reads the prior at `key`.
-fn prior<T: Amount>(row: &Section<'_>, key: &str) -> Result<Prior, StudyError> {
+fn prior<T: PriorQuantity>(row: &Section<'_>, key: &str) -> Result<Prior, StudyError> {
     let value = row.quantity::<T>(key)?.number();
     if value <= 0.0 {
         return Err(row.error(key, format!("{key}: must be above 0")));

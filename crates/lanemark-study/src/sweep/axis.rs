@@ -26,7 +26,7 @@ pub struct Axis {
 
 /// The step of a range.
 #[derive(Clone, Copy)]
-enum Step {
+enum RangeStep {
     By(f64),
     Times(f64),
 }
@@ -75,21 +75,27 @@ impl Axis {
 fn expanded(text: &str) -> Result<Vec<String>, String> {
     let Some((from, rest)) = text.split_once("..") else { return Ok(vec![text.to_owned()]) };
     let (to, step) = match rest.split_once(['*', '+']) {
-        None => (rest, Step::By(1.0)),
+        None => (rest, RangeStep::By(1.0)),
         Some((to, number)) => {
             let (value, unit) = split(number);
             let value = value.ok_or_else(|| format!("`{text}`: `{number}` is not a step"))?;
             match rest.contains('*') {
-                true if unit.is_empty() => (to, Step::Times(value)),
+                true if unit.is_empty() => (to, RangeStep::Times(value)),
                 true => return Err(format!("`{text}`: a factor has no unit")),
-                false => return range(text, from.trim(), to.trim(), Step::By(value), unit),
+                false => return range(text, from.trim(), to.trim(), RangeStep::By(value), unit),
             }
         }
     };
     range(text, from.trim(), to.trim(), step, "")
 }
 
-fn range(text: &str, from: &str, to: &str, step: Step, unit: &str) -> Result<Vec<String>, String> {
+fn range(
+    text: &str,
+    from: &str,
+    to: &str,
+    step: RangeStep,
+    unit: &str,
+) -> Result<Vec<String>, String> {
     let ((Some(low), from_unit), (Some(high), to_unit)) = (split(from), split(to)) else {
         return Err(format!("`{text}`: a range goes from a number to a number"));
     };
@@ -100,8 +106,8 @@ fn range(text: &str, from: &str, to: &str, step: Step, unit: &str) -> Result<Vec
     }
     let texts = |step: &str| [from.to_owned(), to.to_owned(), step.to_owned()];
     let step_text = match step {
-        Step::By(value) => written(value, step_unit),
-        Step::Times(_) => to.to_owned(),
+        RangeStep::By(value) => written(value, step_unit),
+        RangeStep::Times(_) => to.to_owned(),
     };
     let ends = texts(&step_text);
     quantities::<Bytes>(text, &ends, step, |bytes| bytes.get(), Bytes)
@@ -117,14 +123,14 @@ fn range(text: &str, from: &str, to: &str, step: Step, unit: &str) -> Result<Vec
 fn quantities<T: FromStr + Display>(
     text: &str,
     ends: &[String; 3],
-    step: Step,
+    step: RangeStep,
     value: impl Fn(T) -> u64,
     quantity: impl Fn(u64) -> T,
 ) -> Option<Result<Vec<String>, String>> {
     let [low, high, by] = ends.each_ref().map(|end| end.parse::<T>().ok().map(&value));
     let (low, high, by) = (low? as f64, high? as f64, by? as f64);
     let step = match step {
-        Step::By(_) => Step::By(by),
+        RangeStep::By(_) => RangeStep::By(by),
         times => times,
     };
     let told = |values: Vec<f64>| {
@@ -133,20 +139,20 @@ fn quantities<T: FromStr + Display>(
     Some(numbers(text, low, high, step).map(told))
 }
 
-fn numbers(text: &str, low: f64, high: f64, step: Step) -> Result<Vec<f64>, String> {
+fn numbers(text: &str, low: f64, high: f64, step: RangeStep) -> Result<Vec<f64>, String> {
     if low > high {
         return Err(format!("`{text}`: goes from more to less"));
     }
     let value: Box<dyn Fn(usize) -> f64> = match step {
-        Step::By(by) if by > 0.0 => Box::new(move |index| low + by * index as f64),
-        Step::By(_) => return Err(format!("`{text}`: the step must be above zero")),
-        Step::Times(factor) if factor > 1.0 && low > 0.0 => {
+        RangeStep::By(by) if by > 0.0 => Box::new(move |index| low + by * index as f64),
+        RangeStep::By(_) => return Err(format!("`{text}`: the step must be above zero")),
+        RangeStep::Times(factor) if factor > 1.0 && low > 0.0 => {
             Box::new(move |index| low * factor.powi(index.min(1 << 20) as i32))
         }
-        Step::Times(factor) if factor > 1.0 => {
+        RangeStep::Times(factor) if factor > 1.0 => {
             return Err(format!("`{text}`: a range by a factor begins above zero"));
         }
-        Step::Times(_) => return Err(format!("`{text}`: the factor must be above 1")),
+        RangeStep::Times(_) => return Err(format!("`{text}`: the factor must be above 1")),
     };
     // A value that exceeds the end only by rounding still belongs to the range.
     let most = high * (1.0 + 1e-9);

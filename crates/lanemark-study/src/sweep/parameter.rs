@@ -4,10 +4,10 @@ use lanemark_schema::units::{BytesPerSecond, Ratio};
 use lanemark_schema::workload::{Load, Pattern, Process, Requests, Test};
 
 /// A function that sets a test's value from a text.
-type Set = fn(&mut Test, &str) -> Result<(), String>;
+type ParameterSetter = fn(&mut Test, &str) -> Result<(), String>;
 
 /// The parameters of a test.
-pub(super) const OF_TEST: [(&str, Set); 14] = [
+pub(super) const OF_TEST: [(&str, ParameterSetter); 14] = [
     ("queue_depth", |test, text| set(&mut requests(test)?.queue_depth, text)),
     ("threads", |test, text| set(&mut test.threads, text)),
     ("block", block),

@@ -2,7 +2,7 @@
 
 use lanemark_schema::units::{Bytes, Duration, Ratio};
 use lanemark_schema::workload::bound::PAGE_WRITERS;
-use lanemark_schema::workload::{Counted, Log, PageClass, Transactions};
+use lanemark_schema::workload::{Log, PageClass, RequestsPerTransaction, Transactions};
 
 use crate::document::Section;
 use crate::error::StudyError;
@@ -17,7 +17,7 @@ pub(super) fn read(section: &Section<'_>) -> Result<Transactions, StudyError> {
         |key: &str| section.optional_parsed(key, "a number", |text| text.parse::<f64>().ok());
     let counted = match (number("reads")?, number("writes")?, number("awaited")?) {
         (Some(reads), Some(writes), awaited) => {
-            Some(Counted { reads, writes, awaited: awaited.unwrap_or(0.0) })
+            Some(RequestsPerTransaction { reads, writes, awaited: awaited.unwrap_or(0.0) })
         }
         (None, None, None) => None,
         (_, _, Some(_)) => {

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use lanemark_study::system::{NamedAt, SystemName};
+use lanemark_study::system::{NameLocations, SystemName};
 use lanemark_study::{Library, Location, StudyError, System};
 use tempfile::TempDir;
 
@@ -60,7 +60,7 @@ impl Spoilt {
     }
 
     pub(crate) fn system(&self, name: &str) -> Result<System, StudyError> {
-        let named_at = NamedAt::all(&Location::file("SYSTEM"));
+        let named_at = NameLocations::all(&Location::file("SYSTEM"));
         System::assemble(&self.library(), &SystemName::parse(name).unwrap(), &named_at, name, &[])
     }
 }

@@ -14,7 +14,7 @@ use std::path::Path;
 use std::time::Instant;
 
 use lanemark_files::private::PrivateFolder;
-use lanemark_lab::whatif::WhatIfAsked;
+use lanemark_lab::whatif::WhatIfQuestion;
 use lanemark_lab::{Lab, Pool};
 use lanemark_predict::{Job, fit};
 use lanemark_schema::result::{Calibration, Provenance, RunResult};
@@ -102,7 +102,7 @@ fn judged(
     let files = fitted(library, &truth, &here, (seed, options), folder.path(), to)?;
     let fit_time = begun.elapsed();
     let (platform, port) = &truth.sides[1].place;
-    let asked = WhatIfAsked {
+    let asked = WhatIfQuestion {
         from: &files.measured,
         model: Some(&files.model),
         port: Some(port),

@@ -13,7 +13,7 @@ use lanemark_schema::rng::Rng;
 use lanemark_schema::units::{Bytes, Duration};
 use lanemark_schema::workload::{Test, Workload};
 use lanemark_sim::spec::MediaSpec;
-use lanemark_study::library::Kind;
+use lanemark_study::library::LibraryKind;
 use lanemark_study::{Library, System};
 
 /// An error of a grid: its drive is noted and skipped.
@@ -59,7 +59,7 @@ const OF_PLATFORM: [&str; 8] = [
 ];
 
 /// A platform's port with its true values.
-pub(crate) struct Side {
+pub(crate) struct PortTruth {
     pub(crate) place: (String, String),
     settings: Vec<String>,
 }
@@ -68,7 +68,7 @@ pub(crate) struct Side {
 pub(crate) struct Truth {
     pub(crate) drive: String,
     pub(crate) drive_settings: Vec<String>,
-    pub(crate) sides: [Side; 2],
+    pub(crate) sides: [PortTruth; 2],
     /// The generic drive that the fit begins with, and the values of its plug that `lanemark inspect` reports.
     pub(crate) like: &'static str,
     pub(crate) plug: Vec<(String, String)>,
@@ -78,12 +78,12 @@ impl Truth {
     /// Draws a drive that fits two or more ports, and two of these ports.
     pub(crate) fn drawn(library: &Library, rng: &mut Rng) -> Result<Self, AnyError> {
         let drives: Vec<String> = library
-            .names(Kind::Drive)
+            .names(LibraryKind::Drive)
             .into_iter()
             .filter(|name| !OMITTED.iter().any(|out| name.starts_with(out)))
             // The values of a rated drive come from priors.
             .filter(|name| {
-                library.open(Kind::Drive, name).is_ok_and(|file| !file.has_table("rated"))
+                library.open(LibraryKind::Drive, name).is_ok_and(|file| !file.has_table("rated"))
             })
             .collect();
         loop {
@@ -104,8 +104,8 @@ impl Truth {
             drive_settings.extend(collection(&here_system, rng));
             let here_settings = drawn(&here_system, &OF_PLATFORM, rng);
             let sides = [
-                Side { place: here.clone(), settings: here_settings.clone() },
-                Side {
+                PortTruth { place: here.clone(), settings: here_settings.clone() },
+                PortTruth {
                     // Both ports of one machine have the same host.
                     settings: match there.0 == here.0 {
                         true => here_settings,
@@ -125,7 +125,7 @@ impl Truth {
     }
 
     fn system(&self, library: &Library, side: usize) -> Result<System, AnyError> {
-        let Side { place, settings } = &self.sides[side];
+        let PortTruth { place, settings } = &self.sides[side];
         let all: Vec<String> = self.drive_settings.iter().chain(settings).cloned().collect();
         let settings = lanemark_lab::settings(&all)?;
         Ok(assemble(library, &named(&self.drive, place), &settings)?)
@@ -241,11 +241,11 @@ fn collection(system: &System, rng: &mut Rng) -> Option<String> {
 /// Returns every port of a computer that accepts a drive.
 fn places(library: &Library, drive: &str) -> Vec<(String, String)> {
     let mut places = Vec::new();
-    for platform in library.names(Kind::Platform) {
+    for platform in library.names(LibraryKind::Platform) {
         if NO_HOSTS.iter().any(|out| platform.starts_with(out)) {
             continue;
         }
-        let Ok(document) = library.open(Kind::Platform, &platform) else { continue };
+        let Ok(document) = library.open(LibraryKind::Platform, &platform) else { continue };
         let Ok(ports) = document.root("platform", None).tables("port") else { continue };
         let names: Vec<String> = ports.iter().filter_map(|port| port.text("name").ok()).collect();
         for name in names {
@@ -284,7 +284,7 @@ fn drawn(system: &System, names: &[&str], rng: &mut Rng) -> Vec<String> {
 
 /// Returns the generic drive of a drive's protocol, and its connector.
 fn plug(library: &Library, drive: &str) -> Result<(&'static str, Vec<(String, String)>), AnyError> {
-    let document = library.open(Kind::Drive, drive)?;
+    let document = library.open(LibraryKind::Drive, drive)?;
     let root = document.root("drive", None);
     let port = root.table("drive")?.table("port")?;
     let set = |key: &str, value: String| (format!("drive.port.{key}"), value);

@@ -11,7 +11,7 @@ use crate::device::Version;
 use crate::unit::{SECTOR, Stamp};
 
 /// A device's content with an injected fault.
-pub(super) struct Spoilt {
+pub(super) struct FaultyContent {
     pub(super) content: Vec<u8>,
     /// The damaged units.
     pub(super) units: Vec<u32>,
@@ -20,7 +20,7 @@ pub(super) struct Spoilt {
 }
 
 /// Returns the content of `run` with a fault of a kind, if one is possible.
-pub(super) fn spoil(run: &Run, kind: u64) -> Option<Spoilt> {
+pub(super) fn spoil(run: &Run, kind: u64) -> Option<FaultyContent> {
     let rng = Rng::new(StreamKey::from_seed(run.seed ^ 0xfa17));
     let mut fault = Fault { run, rng, content: run.device.content(), units: Vec::new() };
     let kinds = match kind {
@@ -35,7 +35,7 @@ pub(super) fn spoil(run: &Run, kind: u64) -> Option<Spoilt> {
     }?;
     fault.units.sort_unstable();
     let Fault { content, units, .. } = fault;
-    Some(Spoilt { content, units, kinds })
+    Some(FaultyContent { content, units, kinds })
 }
 
 struct Fault<'a> {

@@ -12,12 +12,12 @@ use std::path::Path;
 
 use lanemark_schema::result::DamageKind;
 
-use super::account::{Account, Sum};
+use super::account::{Sum, VerdictCounts};
 use super::error::VerifyError;
 use super::history::{History, Reading};
 use super::journal::{read_header, read_records};
 use super::judge::Judge;
-use run::{End, Run};
+use run::{Run, RunEnd};
 
 const TRIALS: u64 = 1000;
 
@@ -37,7 +37,7 @@ fn history(journal: &[u8], cut: bool) -> Result<History, VerifyError> {
 fn judged(journal: &[u8], content: &[u8], cut: bool) -> Sum {
     let history = history(journal, cut).unwrap();
     let judge = Judge { history: &history, volatile: cut };
-    let mut account = Account::new(&history);
+    let mut account = VerdictCounts::new(&history);
     for (number, unit) in (0u32..).zip(content.chunks(history.header.unit as usize)) {
         account.take(number, judge.judge(number, unit));
     }
@@ -59,13 +59,13 @@ fn wrong(sum: &Sum, from: u64, unit: u64) -> BTreeMap<u32, DamageKind> {
 fn no_false_alarm_in_a_thousand_clean_trials() {
     let mut totals = [0u64; 5];
     for seed in 0..TRIALS {
-        let end = [End::Whole, End::Kill, End::PowerCut][seed as usize % 3];
+        let end = [RunEnd::Whole, RunEnd::Kill, RunEnd::PowerCut][seed as usize % 3];
         let run = Run::new(seed, end);
-        let sum = judged(&run.journal, &run.device.content(), end == End::PowerCut);
+        let sum = judged(&run.journal, &run.device.content(), end == RunEnd::PowerCut);
         assert_eq!(sum.damage, [], "seed {seed}, {end:?}");
         let units = sum.units;
         assert_eq!(units.wrong + units.unjournalled, 0, "seed {seed}: {units:?}");
-        assert!(end == End::PowerCut || units.unflushed == 0, "seed {seed}: {units:?}");
+        assert!(end == RunEnd::PowerCut || units.unflushed == 0, "seed {seed}: {units:?}");
         let requests = sum.requests;
         let partly = requests.unacknowledged_partly;
         for (total, one) in totals.iter_mut().zip([
@@ -88,7 +88,7 @@ fn every_fault_of_a_thousand_is_found_where_it_is_and_for_what_it_is() {
     let mut met: BTreeMap<DamageKind, u64> = BTreeMap::new();
     let mut tried = 0;
     for number in 0..TRIALS {
-        let end = [End::Whole, End::Kill, End::PowerCut][(number / 8) as usize % 3];
+        let end = [RunEnd::Whole, RunEnd::Kill, RunEnd::PowerCut][(number / 8) as usize % 3];
         // A run in which a fault of this kind is not possible is skipped.
         let (run, spoilt) = (0..400)
             .find_map(|attempt| {
@@ -98,7 +98,7 @@ fn every_fault_of_a_thousand_is_found_where_it_is_and_for_what_it_is() {
                 Some((run, spoilt))
             })
             .unwrap_or_else(|| panic!("fault {} was possible in no run", number % 8));
-        let sum = judged(&run.journal, &spoilt.content, end == End::PowerCut);
+        let sum = judged(&run.journal, &spoilt.content, end == RunEnd::PowerCut);
         let found = wrong(&sum, run.header.from, run.header.unit.into());
         let units: Vec<u32> = found.keys().copied().collect();
         assert_eq!(units, spoilt.units, "trial {number}, {end:?}: {:?}", sum.damage);
@@ -122,7 +122,7 @@ mod hostile {
     //! Bytes that no run wrote.
 
     use super::super::journal::Header;
-    use super::super::record::{Kind, Record};
+    use super::super::record::{Record, RecordKind};
     use super::super::unit::stamp_write;
     use super::*;
     use proptest::prelude::*;
@@ -142,15 +142,15 @@ mod hostile {
 
     fn any_record() -> impl Strategy<Value = Record> {
         let kinds = [
-            Kind::Write,
-            Kind::Write,
-            Kind::DurableWrite,
-            Kind::Trim,
-            Kind::Flush,
-            Kind::Acknowledged,
-            Kind::Acknowledged,
-            Kind::Failed,
-            Kind::End,
+            RecordKind::Write,
+            RecordKind::Write,
+            RecordKind::DurableWrite,
+            RecordKind::Trim,
+            RecordKind::Flush,
+            RecordKind::Acknowledged,
+            RecordKind::Acknowledged,
+            RecordKind::Failed,
+            RecordKind::End,
         ];
         let offset = prop_oneof![(8u64..24).prop_map(|unit| unit * 512), any::<u64>()];
         let length = prop_oneof![(1u32..5).prop_map(|units| units * 512), any::<u32>()];
@@ -199,7 +199,7 @@ mod hostile {
                 let mut content = content;
                 stamp_write(&mut content[..2048], 512, header.run, header.from, generation);
                 let judge = Judge { history: &history, volatile: cut };
-                let mut account = Account::new(&history);
+                let mut account = VerdictCounts::new(&history);
                 for (number, unit) in (0u32..).zip(content.chunks(512)) {
                     account.take(number, judge.judge(number, unit));
                 }
@@ -213,7 +213,7 @@ mod hostile {
     #[test]
     fn a_journal_with_a_hole_is_refused_unless_a_cut_explains_it() {
         let record = |generation| Record {
-            kind: Kind::Write,
+            kind: RecordKind::Write,
             generation,
             offset: 4096,
             length: 512,

@@ -6,12 +6,12 @@ use lanemark_schema::rng::{Rng, StreamKey};
 
 use crate::device::Device;
 use crate::journal::Header;
-use crate::record::{Kind, Record};
+use crate::record::{Record, RecordKind};
 use crate::unit::stamp_write;
 
 /// The end of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum End {
+pub(super) enum RunEnd {
     Whole,
     Kill,
     PowerCut,
@@ -49,7 +49,7 @@ pub(super) struct Run {
 #[derive(Default)]
 struct Thread {
     /// Answers that are not in the journal yet.
-    answers: Vec<(Kind, u64)>,
+    answers: Vec<(RecordKind, u64)>,
     outstanding: BTreeSet<u64>,
     /// Flushes in flight, with the changes that they cover.
     flushes: Vec<(u64, BTreeSet<u64>)>,
@@ -62,7 +62,7 @@ enum Fill {
 }
 
 impl Run {
-    pub(super) fn new(seed: u64, end: End) -> Self {
+    pub(super) fn new(seed: u64, end: RunEnd) -> Self {
         let mut rng = Rng::new(StreamKey::from_seed(seed));
         let unit = 512 << rng.below(4);
         let units = 8 + rng.below(32);
@@ -74,7 +74,7 @@ impl Run {
             to: from + units * u64::from(unit),
             begun_unix_ns: 0,
             boot: 1,
-            sync: end == End::PowerCut,
+            sync: end == RunEnd::PowerCut,
             write_through: false,
         };
         let device = Device::new(units as usize * unit as usize, &mut rng);
@@ -98,7 +98,7 @@ impl Run {
         run
     }
 
-    fn live(&mut self, units: u64, end: End) {
+    fn live(&mut self, units: u64, end: RunEnd) {
         let mut fill: VecDeque<Fill> = (0..units)
             .step_by(8)
             .map(|first| Fill::Write(first, (units - first).min(8) as u32))
@@ -107,7 +107,7 @@ impl Run {
         let depth = 1 + self.rng.below(6) as usize;
         let steps = 10 + self.rng.below(400);
         let mut step = 0;
-        while step < steps || (end == End::Whole && !fill.is_empty()) {
+        while step < steps || (end == RunEnd::Whole && !fill.is_empty()) {
             step += 1;
             let thread = self.rng.below(self.threads.len() as u64) as usize;
             let busy = self.threads[thread].outstanding.len() + self.threads[thread].flushes.len();
@@ -116,11 +116,11 @@ impl Run {
                     Some(Fill::Write(first, count)) => {
                         let (first, count) = (*first, *count);
                         fill.pop_front();
-                        self.ask(thread, vec![(Kind::Write, first, count)]);
+                        self.ask(thread, vec![(RecordKind::Write, first, count)]);
                     }
                     Some(Fill::Flush) if self.is_idle() => {
                         fill.pop_front();
-                        self.ask(thread, vec![(Kind::Flush, 0, 0)]);
+                        self.ask(thread, vec![(RecordKind::Flush, 0, 0)]);
                     }
                     Some(Fill::Flush) => self.answer(thread),
                     None => {
@@ -138,14 +138,14 @@ impl Run {
             }
         }
         match end {
-            End::Whole => {
+            RunEnd::Whole => {
                 while !self.is_idle() {
                     (0..self.threads.len()).for_each(|thread| self.answer(thread));
                 }
-                self.append(Kind::End, 0, 0, 0);
+                self.append(RecordKind::End, 0, 0, 0);
             }
-            End::Kill => self.torn_end(units),
-            End::PowerCut => {
+            RunEnd::Kill => self.torn_end(units),
+            RunEnd::PowerCut => {
                 self.torn_end(units);
                 let Self { device, rng, .. } = self;
                 device.cut_power(rng);
@@ -163,19 +163,19 @@ impl Run {
         idle
     }
 
-    fn any_change(&mut self, units: u64) -> (Kind, u64, u32) {
+    fn any_change(&mut self, units: u64) -> (RecordKind, u64, u32) {
         let kind = match self.rng.below(20) {
-            0 => Kind::Flush,
-            1 => Kind::Trim,
-            2 => Kind::DurableWrite,
-            _ => Kind::Write,
+            0 => RecordKind::Flush,
+            1 => RecordKind::Trim,
+            2 => RecordKind::DurableWrite,
+            _ => RecordKind::Write,
         };
         let count = 1 + self.rng.below(units.min(8));
         (kind, self.rng.below(units - count + 1), count as u32)
     }
 
     /// Records requests, after the answers that the thread has, and submits them to the device.
-    fn ask(&mut self, thread: usize, batch: Vec<(Kind, u64, u32)>) {
+    fn ask(&mut self, thread: usize, batch: Vec<(RecordKind, u64, u32)>) {
         self.tell(thread);
         let unit = u64::from(self.header.unit);
         let first = self.generation;
@@ -185,21 +185,21 @@ impl Run {
             let generation = self.generation;
             self.generation += 1;
             self.append(*kind, generation, offset, length);
-            if *kind == Kind::Flush {
+            if *kind == RecordKind::Flush {
                 self.flushes_asked.insert(generation, asked);
                 continue;
             }
-            let (trim, durable) = (*kind == Kind::Trim, *kind == Kind::DurableWrite);
+            let (trim, durable) = (*kind == RecordKind::Trim, *kind == RecordKind::DurableWrite);
             let truth = Truth { offset, length, trim, durable, asked, told: None };
             self.changes.insert(generation, truth);
         }
         for (generation, (kind, place, count)) in (first..).zip(batch) {
-            if kind == Kind::Flush {
+            if kind == RecordKind::Flush {
                 self.threads[thread].flushes.push((generation, self.answered.clone()));
                 continue;
             }
             let mut data = vec![0; (count * self.header.unit) as usize];
-            if kind != Kind::Trim {
+            if kind != RecordKind::Trim {
                 let offset = self.header.from + place * unit;
                 let (unit, run) = (self.header.unit as usize, self.header.run);
                 stamp_write(&mut data, unit, run, offset, generation);
@@ -216,7 +216,7 @@ impl Run {
         if !own.flushes.is_empty() && (own.outstanding.is_empty() || rng.chance(0.5)) {
             let (generation, covered) = own.flushes.swap_remove(0);
             device.keep(&|generation| covered.contains(&generation));
-            own.answers.push((Kind::Acknowledged, generation));
+            own.answers.push((RecordKind::Acknowledged, generation));
             return;
         }
         if own.outstanding.is_empty() {
@@ -228,7 +228,7 @@ impl Run {
         let index = device.under_way.iter().position(|one| one.generation == generation).unwrap();
         if rng.chance(0.01) {
             device.give_up(index);
-            own.answers.push((Kind::Failed, generation));
+            own.answers.push((RecordKind::Failed, generation));
             return;
         }
         device.complete(index, rng);
@@ -236,13 +236,13 @@ impl Run {
         if changes[&generation].durable {
             device.keep(&|one| one == generation);
         }
-        own.answers.push((Kind::Acknowledged, generation));
+        own.answers.push((RecordKind::Acknowledged, generation));
     }
 
     /// Records the answers that a thread received.
     fn tell(&mut self, thread: usize) {
         for (kind, generation) in std::mem::take(&mut self.threads[thread].answers) {
-            if kind == Kind::Acknowledged {
+            if kind == RecordKind::Acknowledged {
                 match self.changes.get_mut(&generation) {
                     Some(change) => change.told = Some(self.records),
                     None => self.flushes.extend(self.flushes_asked.get(&generation)),
@@ -252,7 +252,7 @@ impl Run {
         }
     }
 
-    fn append(&mut self, kind: Kind, generation: u64, offset: u64, length: u32) {
+    fn append(&mut self, kind: RecordKind, generation: u64, offset: u64, length: u32) {
         let record = Record { kind, generation, offset, length, thread: 0, at_ns: self.records };
         let synced = if self.header.sync { self.records } else { 0 };
         self.journal.extend(record.encode(self.header.run, self.records, synced));
@@ -267,9 +267,9 @@ impl Run {
             self.generation += 1;
             let offset = self.header.from + place * u64::from(self.header.unit);
             self.append(kind, generation, offset, count * self.header.unit);
-            if kind != Kind::Flush {
+            if kind != RecordKind::Flush {
                 let length = count * self.header.unit;
-                let (trim, durable, asked) = (kind == Kind::Trim, false, self.records);
+                let (trim, durable, asked) = (kind == RecordKind::Trim, false, self.records);
                 let truth = Truth { offset, length, trim, durable, asked, told: None };
                 self.changes.insert(generation, truth);
             }

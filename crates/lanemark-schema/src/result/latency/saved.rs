@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use super::super::range::At;
+use super::super::range::ValuePath;
 use super::{Detail, LatencyHistogram, PERCENTILES};
 
 /// The histogram in JSON. The percentiles are for other readers.
@@ -87,7 +87,7 @@ impl<'de> Deserialize<'de> for LatencyHistogram {
         histogram.sum_ns = stored.sum_ns;
         histogram.min_ns = stored.min_ns.unwrap_or(u64::MAX);
         histogram.max_ns = stored.max_ns.unwrap_or(0);
-        histogram.check(&At::of("latency")).map_err(serde::de::Error::custom)?;
+        histogram.check(&ValuePath::of("latency")).map_err(serde::de::Error::custom)?;
         Ok(histogram)
     }
 }

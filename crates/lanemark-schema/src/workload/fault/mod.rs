@@ -64,7 +64,7 @@ pub enum FaultKind {
     /// The media accept no command.
     Pause,
     /// Commands are not answered.
-    Stuck(Stuck),
+    Stuck(StuckCommands),
     /// A link corrupts bits.
     LinkErrors {
         /// The link.
@@ -114,7 +114,7 @@ pub struct ReadRetries {
 
 /// Commands that the drive does not answer, and the host's reaction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Stuck {
+pub struct StuckCommands {
     /// Number of commands that are not answered.
     pub commands: u32,
     /// Time that the host waits for an answer.
@@ -158,7 +158,7 @@ impl ReadRetries {
     }
 }
 
-impl Default for Stuck {
+impl Default for StuckCommands {
     /// Returns a fault of one command, with Linux's timeout, and a reset of 1 s, which is assumed.
     fn default() -> Self {
         Self {

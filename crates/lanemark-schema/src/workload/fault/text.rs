@@ -7,8 +7,8 @@ use std::fmt;
 use std::str::FromStr;
 
 use super::{
-    BIT_ERRORS_MAX, FAULT_TIME_MAX, Fault, FaultKind, LinkPlace, ReadRetries, STUCK_MAX, Stuck,
-    Training,
+    BIT_ERRORS_MAX, FAULT_TIME_MAX, Fault, FaultKind, LinkPlace, ReadRetries, STUCK_MAX,
+    StuckCommands, Training,
 };
 use crate::text::saved_as_text;
 use crate::units::{BitsPerSecond, Bytes, Duration, Instant, QuantityError, Ratio};
@@ -201,7 +201,7 @@ fn kind_of(kind: &str, keys: &mut Keys<'_>) -> Option<FaultKind> {
             FaultKind::Retrain { link, to }
         }
         _ => {
-            let usual = Stuck::default();
+            let usual = StuckCommands::default();
             let commands = keys.integer("commands", 1, STUCK_MAX).unwrap_or(usual.commands);
             let timeout = keys.time("timeout").unwrap_or(usual.timeout);
             let (abort, reset) = (keys.time("abort"), keys.time("reset").unwrap_or(usual.reset));
@@ -211,7 +211,7 @@ fn kind_of(kind: &str, keys: &mut Keys<'_>) -> Option<FaultKind> {
                 _ => Err(format!("`{text}` is neither `retry` nor `fail`")),
             });
             let again = again.unwrap_or(usual.again);
-            FaultKind::Stuck(Stuck { commands, timeout, abort, reset, again })
+            FaultKind::Stuck(StuckCommands { commands, timeout, abort, reset, again })
         }
     })
 }
@@ -308,7 +308,7 @@ impl fmt::Display for FaultKind {
             }
             Self::Latency { extra } => write!(f, "latency{}", Pair("extra", time(extra))),
             Self::Pause => f.write_str("pause"),
-            Self::Stuck(Stuck { commands, timeout, abort, reset, again }) => {
+            Self::Stuck(StuckCommands { commands, timeout, abort, reset, again }) => {
                 let timeout = Pair("timeout", time(timeout));
                 write!(f, "stuck{}{timeout}", Pair("commands", commands))?;
                 match abort {

@@ -1,7 +1,7 @@
 //! Reading ahead: sectors that pass after a read, and commands that take them as they pass.
 
 use super::Disk;
-use super::arm_state::Arm;
+use super::arm_state::ArmWork;
 use super::operation::bursts;
 use super::sweep::Sweep;
 use crate::engine::event::Event;
@@ -19,7 +19,7 @@ impl Disk {
         length: Bytes,
         events: &mut Schedule,
     ) -> bool {
-        let Arm::Streaming(mut stream) = self.arm else { return false };
+        let ArmWork::Streaming(mut stream) = self.arm else { return false };
         if self.read_ahead == 0 || !self.waiting.is_empty() {
             return false;
         }
@@ -48,14 +48,14 @@ impl Disk {
         self.worked.transfer += passes;
         stream.accounted = stream.accounted.max(sweep.at);
         self.segments.touch(stream.segment);
-        self.arm = Arm::Streaming(stream);
+        self.arm = ArmWork::Streaming(stream);
         true
     }
 
     /// Notes that the data of a segment was taken up to `end`: a disk that reads ahead into this segment may continue.
     pub(super) fn taken(&mut self, now: Instant, segment: usize, end: u64) {
         let limit = self.limit_behind(end);
-        let Arm::Streaming(stream) = &mut self.arm else { return };
+        let ArmWork::Streaming(stream) = &mut self.arm else { return };
         if stream.segment != segment || limit <= stream.limit || !self.waiting.is_empty() {
             return;
         }
@@ -71,7 +71,7 @@ impl Disk {
 
     /// Advances reading ahead to the present.
     pub(super) fn catch_up(&mut self, now: Instant) {
-        if let Arm::Streaming(stream) = &mut self.arm {
+        if let ArmWork::Streaming(stream) = &mut self.arm {
             self.mechanics.catch_up(&mut stream.sweep, stream.limit, now);
             self.segments.fill(stream.segment, stream.sweep.sector);
         }

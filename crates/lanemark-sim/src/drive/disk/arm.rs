@@ -3,7 +3,7 @@
 //! The model is in [`super`]: shortest positioning time first, with a bound on waiting.
 
 use super::Disk;
-use super::arm_state::{Arm, Stream};
+use super::arm_state::{ArmWork, Stream};
 use super::geometry::Track;
 use super::operation::{DiskOperation, bursts};
 use super::sweep::Sweep;
@@ -25,7 +25,7 @@ impl Disk {
         self.operations.free(handle);
         self.busy += now.since(operation.begun);
         self.worked.count(&operation, now);
-        self.arm = Arm::Resting(end.track);
+        self.arm = ArmWork::Resting(end.track);
         self.ended = operation.end;
         if operation.writes {
             self.written += operation.bytes;
@@ -36,7 +36,7 @@ impl Disk {
         } else {
             let segment = self.segments.take(operation.first);
             self.segments.fill(segment, operation.end);
-            self.arm = Arm::Streaming(Stream {
+            self.arm = ArmWork::Streaming(Stream {
                 sweep: end,
                 segment,
                 limit: self.limit_behind(operation.end),
@@ -54,10 +54,10 @@ impl Disk {
         while !self.waiting.is_empty() {
             self.catch_up(now);
             let track = match self.arm {
-                Arm::Working { .. } => return,
-                Arm::Streaming(stream) if now < stream.promised_at => return,
-                Arm::Streaming(stream) => stream.sweep.track,
-                Arm::Resting(track) => track,
+                ArmWork::Working { .. } => return,
+                ArmWork::Streaming(stream) if now < stream.promised_at => return,
+                ArmWork::Streaming(stream) => stream.sweep.track,
+                ArmWork::Resting(track) => track,
             };
             let Some(place) = self.choose(now, &track) else { return };
             let handle = self.waiting.remove(place);
@@ -108,7 +108,7 @@ impl Disk {
         }
         let done = self.mechanics.pass(&mut sweep, end);
         events.schedule(done, Event::Media(self.drive, handle));
-        self.arm = Arm::Working { operation: handle, end: sweep };
+        self.arm = ArmWork::Working { operation: handle, end: sweep };
     }
 
     /// Returns the index of the waiting operation that is next.

@@ -8,7 +8,7 @@ use crate::engine::slab::OperationHandle;
 
 /// The present work of the arm.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Arm {
+pub(super) enum ArmWork {
     /// The arm rests on a track.
     Resting(Track),
     /// The arm carries out an operation; `end` is the head's position and time at its end.

@@ -1,6 +1,6 @@
 //! The arm: reads that need it no more, promises to those that read along, and the times that it has worked.
 
-use super::arm_state::Arm;
+use super::arm_state::ArmWork;
 use super::bench::{Bench, Seen, after_a_read, at};
 use super::sweep::Mechanics;
 use super::tests::small_disk;
@@ -50,7 +50,7 @@ fn a_read_after_the_read_ahead_limit_takes_the_rest_of_the_turn() {
         bench.until(at(wait));
         let (sector, limit) = bench.ahead().unwrap();
         assert_eq!((sector, limit), (64 + 1024, 64 + 1024));
-        let Arm::Streaming(stream) = bench.disk.arm else { unreachable!() };
+        let ArmWork::Streaming(stream) = bench.disk.arm else { unreachable!() };
         let mechanics = Mechanics::new(&small_disk());
         let mut sweep = mechanics.reach(at(wait), &stream.sweep.track, sector, false);
         let end = mechanics.pass(&mut sweep, sector + 16);

@@ -1,6 +1,6 @@
 //! A disk's medium that is driven as a system does, for tests.
 
-use super::arm_state::Arm;
+use super::arm_state::ArmWork;
 use super::tests::small_disk;
 use super::*;
 use crate::drive::medium::{Medium, WriteBurst};
@@ -128,7 +128,7 @@ impl Bench {
     pub(super) fn ahead(&mut self) -> Option<(u64, u64)> {
         self.disk.catch_up(self.now);
         match self.disk.arm {
-            Arm::Streaming(stream) => Some((stream.sweep.sector, stream.limit)),
+            ArmWork::Streaming(stream) => Some((stream.sweep.sector, stream.limit)),
             _ => None,
         }
     }

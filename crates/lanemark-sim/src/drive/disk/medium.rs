@@ -1,7 +1,7 @@
 //! A disk as the medium of a drive: operations of commands, ends of steps, and the effects of power.
 
 use super::Disk;
-use super::arm_state::Arm;
+use super::arm_state::ArmWork;
 use super::operation::{BURST, DiskOperation, sectors_of};
 use crate::drive::buffer::buffered;
 use crate::drive::medium::{Medium, PowerLoss, WriteBurst};
@@ -10,8 +10,8 @@ use crate::engine::budget::{HOPS, Hop};
 use crate::engine::event::Event;
 use crate::engine::schedule::{Burst, Schedule};
 use crate::engine::slab::{CommandHandle, Handle, OperationHandle, Slab};
-use crate::engine::station::Span;
-use crate::engine::trace::Passage;
+use crate::engine::station::ServiceSpan;
+use crate::engine::trace::MediaTimes;
 use lanemark_schema::result::DriveUse;
 use lanemark_schema::units::{Bytes, Duration, Instant};
 use lanemark_schema::workload::SECTOR;
@@ -58,7 +58,7 @@ impl Medium for Disk {
         let room = buffered(offset, length);
         self.catch_up(now);
         self.segments.forget(first, end);
-        if let Arm::Streaming(stream) = &mut self.arm {
+        if let ArmWork::Streaming(stream) = &mut self.arm {
             self.segments.restart_unless_current(stream.segment, stream.sweep.sector);
             if first < stream.limit && stream.sweep.sector < end {
                 stream.limit = first.max(stream.promised).max(stream.sweep.sector);
@@ -102,7 +102,7 @@ impl Medium for Disk {
         outcomes: &mut Outcomes,
     ) -> Option<Outcome> {
         match self.arm {
-            Arm::Working { operation, end } if operation == handle => {
+            ArmWork::Working { operation, end } if operation == handle => {
                 let operation = self.finish(now, operation, end, events);
                 Some(self.done(now, operation, events, outcomes))
             }
@@ -122,7 +122,7 @@ impl Medium for Disk {
         outcomes: &mut Outcomes,
     ) {
         let Burst { command, bytes } = burst;
-        outcomes.emit(Outcome::Data { command, bytes, passage: Passage::worked(now) });
+        outcomes.emit(Outcome::Data { command, bytes, passage: MediaTimes::worked(now) });
         self.serve(now, events);
     }
 
@@ -135,7 +135,7 @@ impl Medium for Disk {
         self.segments = super::Segments::new(&self.spec);
         self.operations = Slab::new();
         self.waiting.clear();
-        self.arm = Arm::Resting(self.mechanics.outermost());
+        self.arm = ArmWork::Resting(self.mechanics.outermost());
         self.flushes.clear();
         (self.dirty, self.dirty_room) = (0, Bytes::ZERO);
         PowerLoss { lost, held: Bytes::ZERO }
@@ -148,9 +148,9 @@ impl Medium for Disk {
     /// Returns whether an operation is under way or waits, or a command waits for sectors that are read ahead.
     fn works(&self, now: Instant) -> bool {
         match self.arm {
-            Arm::Working { .. } => true,
-            Arm::Streaming(stream) => !self.waiting.is_empty() || now < stream.promised_at,
-            Arm::Resting(_) => !self.waiting.is_empty(),
+            ArmWork::Working { .. } => true,
+            ArmWork::Streaming(stream) => !self.waiting.is_empty() || now < stream.promised_at,
+            ArmWork::Resting(_) => !self.waiting.is_empty(),
         }
     }
 
@@ -174,9 +174,9 @@ impl Disk {
         outcomes: &mut Outcomes,
     ) -> Outcome {
         let DiskOperation { command, begun, room, .. } = operation;
-        let span = Span { start: begun, end: now };
+        let span = ServiceSpan { start: begun, end: now };
         if !operation.writes {
-            let (bytes, passage) = (operation.last_burst(), Passage::Span(span));
+            let (bytes, passage) = (operation.last_burst(), MediaTimes::Span(span));
             return Outcome::Data { command, bytes, passage };
         }
         outcomes.emit(Outcome::Room(room));

@@ -1,7 +1,7 @@
 //! Compares a disk's medium with plain models: the order in which buffered writes reach the platters, reads from the
 //! cache and from the media, the extent of read-ahead, and the data that a power cut takes.
 
-use super::arm_state::Arm;
+use super::arm_state::ArmWork;
 use super::bench::{Bench, Seen, after_a_read, at};
 use super::sweep::Mechanics;
 use super::tests::small_disk;
@@ -129,7 +129,7 @@ proptest! {
             prop_assert_eq!(loss, PowerLoss { lost, held: Bytes::ZERO });
             prop_assert_eq!((bench.disk.dirty, bench.disk.dirty_room), (0, Bytes::ZERO));
             let track = bench.disk.mechanics.outermost();
-            prop_assert!(matches!(bench.disk.arm, Arm::Resting(at) if at == track));
+            prop_assert!(matches!(bench.disk.arm, ArmWork::Resting(at) if at == track));
             prop_assert!(!bench.disk.works(bench.now));
         }
     }

@@ -48,7 +48,7 @@ mod sweep;
 #[cfg(test)]
 pub(crate) mod tests;
 
-use self::arm_state::Arm;
+use self::arm_state::ArmWork;
 use self::disk_time::DiskTime;
 use self::operation::DiskOperation;
 use self::segments::Segments;
@@ -72,7 +72,7 @@ pub(crate) struct Disk {
     operations: Slab<DiskOperation, Operations>,
     /// Operations that wait for the arm, in the order of arrival.
     waiting: Vec<OperationHandle>,
-    arm: Arm,
+    arm: ArmWork,
     busy: Duration,
     worked: DiskTime,
     sequence: u64,
@@ -98,7 +98,7 @@ impl Disk {
             read_ahead: spec.read_ahead.get() / SECTOR.get(),
             operations: Slab::new(),
             waiting: Vec::new(),
-            arm: Arm::Resting(mechanics.outermost()),
+            arm: ArmWork::Resting(mechanics.outermost()),
             mechanics,
             spec: spec.clone(),
             busy: Duration::ZERO,
@@ -116,10 +116,10 @@ impl Disk {
     /// Returns the arm's busy time until now.
     fn arm_busy(&self, now: Instant) -> Duration {
         match self.arm {
-            Arm::Working { operation, .. } => {
+            ArmWork::Working { operation, .. } => {
                 self.busy + now.since(self.operations[operation].begun)
             }
-            Arm::Resting(_) | Arm::Streaming(_) => self.busy,
+            ArmWork::Resting(_) | ArmWork::Streaming(_) => self.busy,
         }
     }
 
@@ -127,13 +127,13 @@ impl Disk {
     fn time(&self, at: Instant) -> DiskTime {
         let mut time = self.worked;
         match self.arm {
-            Arm::Working { operation, .. } => time.count(&self.operations[operation], at),
+            ArmWork::Working { operation, .. } => time.count(&self.operations[operation], at),
             // Sectors that a command waits for are counted when they are promised.
-            Arm::Streaming(stream) => {
+            ArmWork::Streaming(stream) => {
                 let to_come = stream.accounted.since_or_zero(at);
                 time.transfer = time.transfer.saturating_sub(to_come);
             }
-            Arm::Resting(_) => {}
+            ArmWork::Resting(_) => {}
         }
         time
     }
@@ -141,8 +141,8 @@ impl Disk {
     /// Returns the operations that wait for the arm, and the one that it carries out.
     fn unfinished(&self) -> impl Iterator<Item = &DiskOperation> {
         let working = match self.arm {
-            Arm::Working { operation, .. } => Some(operation),
-            Arm::Resting(_) | Arm::Streaming(_) => None,
+            ArmWork::Working { operation, .. } => Some(operation),
+            ArmWork::Resting(_) | ArmWork::Streaming(_) => None,
         };
         self.waiting.iter().copied().chain(working).map(|handle| &self.operations[handle])
     }

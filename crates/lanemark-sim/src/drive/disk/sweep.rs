@@ -9,13 +9,13 @@ use lanemark_schema::units::{Duration, Instant};
 #[derive(Clone, Debug)]
 pub(crate) struct Mechanics {
     geometry: Geometry,
-    reading: Motion,
-    writing: Motion,
+    reading: HeadMotion,
+    writing: HeadMotion,
 }
 
 /// Times of a head to another track.
 #[derive(Clone, Debug)]
-struct Motion {
+struct HeadMotion {
     seek: SeekCurve,
     head_switch: Duration,
 }
@@ -38,7 +38,7 @@ impl Mechanics {
         let cylinders = spec.cylinders();
         let settle = spec.write_seek.track_to_track.saturating_sub(spec.read_seek.track_to_track);
         let motion =
-            |seek, head_switch| Motion { seek: SeekCurve::new(seek, cylinders), head_switch };
+            |seek, head_switch| HeadMotion { seek: SeekCurve::new(seek, cylinders), head_switch };
         Self {
             geometry: Geometry::new(spec),
             reading: motion(&spec.read_seek, spec.head_switch),

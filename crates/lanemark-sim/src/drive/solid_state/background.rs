@@ -7,7 +7,7 @@
 //! `erased_idle` superblocks.
 
 use super::operation::{FlashTask, Relocation, Site};
-use super::translation::{Filled, Progress, Stream};
+use super::translation::{FullUnit, Progress, Stream};
 use super::{Pending, SolidState};
 use crate::engine::number::SuperblockNumber;
 use crate::engine::schedule::Schedule;
@@ -31,7 +31,7 @@ impl SolidState {
         for slot in first..end {
             if in_place {
                 self.translation.write_in_place();
-                self.program(now, Filled { unit: slot as u32, slots: 1 }, 1, events);
+                self.program(now, FullUnit { unit: slot as u32, slots: 1 }, 1, events);
                 continue;
             }
             let Some(stream) = self.translation.stream_for(slot) else { return slot };
@@ -46,8 +46,8 @@ impl SolidState {
     }
 
     /// Programs a unit on its die; `held` slots of the buffer are released when it is stored.
-    fn program(&mut self, now: Instant, filled: Filled, held: u32, events: &mut Schedule) {
-        let Filled { unit, .. } = filled;
+    fn program(&mut self, now: Instant, filled: FullUnit, held: u32, events: &mut Schedule) {
+        let FullUnit { unit, .. } = filled;
         let time = match self.spec.translation.pseudo_slc {
             Some(cache) if self.translation.is_pseudo_slc(unit) => cache.program,
             _ => self.time_of_page(&self.spec.program, unit),

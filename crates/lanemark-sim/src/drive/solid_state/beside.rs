@@ -19,7 +19,7 @@ const LONG: Bytes = Bytes::mebi(1);
 
 /// Garbage collection in parallel with writes at a measured cost.
 #[derive(Clone, Debug)]
-pub(super) struct Beside {
+pub(super) struct ParallelCollection {
     /// The time for which a moved unit occupies its die.
     pub(super) time: Duration,
     /// Slots moved for each slot that is written in random order.
@@ -34,7 +34,7 @@ pub(super) struct Beside {
     turn: u32,
 }
 
-impl Beside {
+impl ParallelCollection {
     /// Returns the collection of `flash`, unless that is simulated.
     pub(super) fn of(flash: &FlashSpec) -> Option<Self> {
         let share = flash.translation.beside_collection?;
@@ -82,7 +82,7 @@ mod tests {
     use super::*;
 
     fn moved(share: f64, commands: impl Iterator<Item = (u64, u64)>) -> f64 {
-        let mut beside = Beside::new(1.0 / share - 1.0, Duration::ZERO);
+        let mut beside = ParallelCollection::new(1.0 / share - 1.0, Duration::ZERO);
         let mut written = 0u32;
         let mut units = 0u32;
         for (first, end) in commands {
@@ -123,7 +123,7 @@ mod tests {
     }
 
     /// Returns the slots moved for a write of a command, if each slot in random order moves another.
-    fn paid(beside: &mut Beside, first: u64, end: u64) -> u32 {
+    fn paid(beside: &mut ParallelCollection, first: u64, end: u64) -> u32 {
         beside.writes(first, end);
         std::iter::from_fn(|| beside.next(1, 1)).count() as u32
     }
@@ -131,7 +131,7 @@ mod tests {
     #[test]
     fn data_in_order_is_a_stream_from_a_mebibyte_on() {
         for (slots, moved) in [(255, 255), (256, 0), (257, 0)] {
-            let mut beside = Beside::new(1.0, Duration::ZERO);
+            let mut beside = ParallelCollection::new(1.0, Duration::ZERO);
             beside.expect(1_000, 1_000 + slots);
             assert_eq!(paid(&mut beside, 1_000, 1_000 + slots), moved, "{slots} slots");
             assert_eq!(paid(&mut beside, 999, 1_001), 2, "the write begins before the stream");
@@ -143,7 +143,7 @@ mod tests {
     #[test]
     fn sixty_four_streams_are_remembered() {
         for (others, moved) in [(63, 0), (64, 1)] {
-            let mut beside = Beside::new(1.0, Duration::ZERO);
+            let mut beside = ParallelCollection::new(1.0, Duration::ZERO);
             beside.expect(10, 265);
             (1..=others).for_each(|other| beside.expect(other * 1_000, other * 1_000 + 1));
             beside.expect(265, 266);
@@ -153,7 +153,7 @@ mod tests {
 
     #[test]
     fn a_unit_is_moved_when_all_of_it_is_owed() {
-        let mut beside = Beside::new(0.5, Duration::ZERO);
+        let mut beside = ParallelCollection::new(0.5, Duration::ZERO);
         beside.writes(0, 15);
         assert_eq!(beside.next(8, 4), None, "seven and a half of eight");
         beside.writes(0, 1);

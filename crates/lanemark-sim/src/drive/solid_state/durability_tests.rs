@@ -8,7 +8,7 @@ mod bench;
 
 use self::bench::{Asked, Bench};
 use crate::spec::{
-    Condition, Content, DieSpec, DriveSpec, MapSpec, Policy, PseudoSlcSpec, SLOT, SuspendSpec,
+    Condition, DieSpec, DriveSpec, MapSpec, Policy, PriorContent, PseudoSlcSpec, SLOT, SuspendSpec,
     Technology, TranslationSpec, WriteCache,
 };
 use crate::tests::runs::small_drive;
@@ -123,7 +123,7 @@ fn any_case() -> impl Strategy<Value = Case> {
 /// read may be stale, every command must complete, and a cut must report exactly the data that it takes.
 fn run((drive, steps, written, is_just_written): Case) {
     let written = SLOT * ((drive.capacity.get() / SLOT.get()) as f64 * written) as u64;
-    let content = Content { is_just_written, ..Content::from(written) };
+    let content = PriorContent { is_just_written, ..PriorContent::from(written) };
     let mut bench = Bench::new(&drive, content);
     let count = bench.count();
     for step in steps {
@@ -213,7 +213,7 @@ fn superblocks_with_a_slot_each_are_collected_for_a_host_that_waits() {
     let superblock = flash.superblock();
     drive.capacity = superblock * 8;
     let size = superblock.get() / SLOT.get();
-    let mut bench = Bench::new(&drive, Content::from(Bytes::ZERO));
+    let mut bench = Bench::new(&drive, PriorContent::from(Bytes::ZERO));
     for first in (0..8).map(|number| number * size) {
         bench.submit(Asked::Trim(first + 1, first + size));
     }

@@ -21,14 +21,14 @@ use crate::engine::event::Event;
 use crate::engine::number::{DieNumber, DriveNumber};
 use crate::engine::schedule::Schedule;
 use crate::engine::slab::{Chain, Handle, OperationHandle, Operations, Slab};
-use crate::engine::station::{Span, Station};
+use crate::engine::station::{ServiceSpan, Station};
 use crate::spec::{DieSpec, FlashSpec, SuspendSpec};
 use lanemark_schema::rng::{Rng, StreamKey};
 use lanemark_schema::units::{Bytes, BytesPerSecond, Duration, Instant};
 
 /// A part of a die that reads independently: one plane, or all planes together.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Lane {
+pub(super) struct PlaneGroup {
     /// Reads of the host that wait.
     reads: Chain<Operations>,
     /// The read whose page is sensed or lies in the page register.
@@ -68,7 +68,7 @@ pub(crate) struct Flash {
     command_time: Duration,
     pub(super) channels: Vec<Station>,
     pub(super) dies: Vec<Die>,
-    pub(super) lanes: Vec<Lane>,
+    pub(super) lanes: Vec<PlaneGroup>,
     pub(super) operations: Slab<FlashOperation, Operations>,
     /// Time of array operations that have ended.
     pub(super) array: ArrayTime,
@@ -79,7 +79,8 @@ impl Flash {
     /// Creates the idle flash of drive `drive`, in which data takes the share `packed` of its size.
     pub(crate) fn new(drive: DriveNumber, spec: &FlashSpec, packed: f64, key: StreamKey) -> Self {
         let lanes_per_die = if spec.die.independent_planes { spec.planes } else { 1 };
-        let lane = Lane { reads: Chain::EMPTY, current: Handle::NONE, draining: Handle::NONE };
+        let lane =
+            PlaneGroup { reads: Chain::EMPTY, current: Handle::NONE, draining: Handle::NONE };
         Self {
             drive,
             lanes_per_die,
@@ -120,7 +121,7 @@ impl Flash {
             let until_now = if die.is_busy() { now.since(die.busy_since) } else { Duration::ZERO };
             *die = Die { busy: die.busy + until_now, ..Die::IDLE };
         }
-        self.lanes.fill(Lane {
+        self.lanes.fill(PlaneGroup {
             reads: Chain::EMPTY,
             current: Handle::NONE,
             draining: Handle::NONE,
@@ -502,7 +503,7 @@ impl Flash {
     /// Moves data over an operation's channel from `now` on and returns the end.
     fn use_channel(&mut self, now: Instant, handle: OperationHandle, service: Duration) -> Instant {
         let channel = self.channel_of(handle);
-        let Span { start, end } = self.channels[channel].serve(now, service);
+        let ServiceSpan { start, end } = self.channels[channel].serve(now, service);
         let operation = &mut self.operations[handle];
         operation.channel_wait += start.since(now);
         operation.channel_service += end.since(start);

@@ -9,7 +9,7 @@ use crate::engine::event::Event;
 use crate::engine::number::{DieNumber, DriveNumber, SuperblockNumber};
 use crate::engine::schedule::Schedule;
 use crate::engine::slab::Handle;
-use crate::engine::trace::Passage;
+use crate::engine::trace::MediaTimes;
 use crate::spec::{DieSpec, FlashSpec, SuspendSpec};
 use crate::tests::runs::small_drive;
 use lanemark_schema::units::{Bytes, BytesPerSecond, Duration, Instant};
@@ -87,7 +87,7 @@ fn ends(die: DieSpec, asks: &[(f64, Ask)], until: Option<u64>) -> Vec<Option<u64
                 other => panic!("{other:?} was not asked for"),
             };
             done[number as usize] = Some(now.picoseconds());
-            let Passage::Counted { media, channels } = operation.passage else {
+            let MediaTimes::Counted { media, channels } = operation.passage else {
                 panic!("flash counts its times")
             };
             let accounted = media.wait + media.service + channels.wait + channels.service;

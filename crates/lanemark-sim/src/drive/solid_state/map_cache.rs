@@ -13,7 +13,7 @@ const SLOTS_PER_PAGE: u64 = 1024;
 
 /// The memory in which a page of the map was found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Found {
+pub(crate) enum MapLocation {
     /// In the drive's memory.
     AtHand,
     /// In the host's memory.
@@ -24,9 +24,9 @@ pub(crate) enum Found {
 
 /// The outcome of a map lookup.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Look {
+pub(crate) struct MapLookup {
     /// The memory that contained the page.
-    pub found: Found,
+    pub found: MapLocation,
     /// An evicted changed page that must be stored.
     pub stores: Option<u32>,
 }
@@ -78,22 +78,23 @@ impl MapCache {
     }
 
     /// Looks up `page`, which is in memory from then on, and marks it as changed if `changes`.
-    pub(crate) fn look(&mut self, page: u32, changes: bool) -> Look {
+    pub(crate) fn look(&mut self, page: u32, changes: bool) -> MapLookup {
         if self.drive.touch(page, changes) {
-            return Look { found: Found::AtHand, stores: None };
+            return MapLookup { found: MapLocation::AtHand, stores: None };
         }
         let evicted = self.drive.insert(Page { number: page, used: true, changed: changes });
         let Some(host) = &mut self.host else {
             let stores = evicted.filter(|page| page.changed).map(|page| page.number);
-            return Look { found: Found::InFlash, stores };
+            return MapLookup { found: MapLocation::InFlash, stores };
         };
-        let found = if host.touch(page, false) { Found::InHost } else { Found::InFlash };
+        let found =
+            if host.touch(page, false) { MapLocation::InHost } else { MapLocation::InFlash };
         // A page that leaves the drive is moved to the host, and a page that leaves the host to flash.
         let evicted = evicted.and_then(|page| match host.touch(page.number, page.changed) {
             true => None,
             false => host.insert(page),
         });
-        Look { found, stores: evicted.filter(|page| page.changed).map(|page| page.number) }
+        MapLookup { found, stores: evicted.filter(|page| page.changed).map(|page| page.number) }
     }
 }
 
@@ -146,9 +147,9 @@ mod tests {
             cache.look(page, false);
         }
         // Both were used: the hand clears 1 and 2 and takes 1, then 2 without a second chance.
-        assert_eq!(cache.look(3, false).found, Found::InFlash);
-        assert_eq!(cache.look(2, false).found, Found::AtHand);
-        assert_eq!(cache.look(1, false).found, Found::InFlash);
+        assert_eq!(cache.look(3, false).found, MapLocation::InFlash);
+        assert_eq!(cache.look(2, false).found, MapLocation::AtHand);
+        assert_eq!(cache.look(1, false).found, MapLocation::InFlash);
     }
 
     #[test]
@@ -163,8 +164,8 @@ mod tests {
     fn what_leaves_the_drive_is_found_in_the_host() {
         let mut cache = cache(1, 2);
         cache.look(1, true);
-        assert_eq!(cache.look(2, false), Look { found: Found::InFlash, stores: None });
-        assert_eq!(cache.look(1, false).found, Found::InHost);
+        assert_eq!(cache.look(2, false), MapLookup { found: MapLocation::InFlash, stores: None });
+        assert_eq!(cache.look(1, false).found, MapLocation::InHost);
         // Five more pages push the changed one out of the host's two, and so to flash, once.
         let stored: Vec<u32> = (3..8).filter_map(|page| cache.look(page, false).stores).collect();
         assert_eq!(stored, [1]);
@@ -221,15 +222,15 @@ mod tests {
             for (number, changes) in looks {
                 let seen = cache.look(number, changes);
                 if drive.touch(number, changes) {
-                    proptest::prop_assert_eq!(seen, Look { found: Found::AtHand, stores: None });
+                    proptest::prop_assert_eq!(seen, MapLookup { found: MapLocation::AtHand, stores: None });
                     continue;
                 }
                 let page = Page { number, used: true, changed: changes };
                 let mut leaves = drive.insert(cached, page);
-                let mut found = Found::InFlash;
+                let mut found = MapLocation::InFlash;
                 if in_host > 0 {
                     if host.touch(number, false) {
-                        found = Found::InHost;
+                        found = MapLocation::InHost;
                     }
                     leaves = leaves.and_then(|page| match host.touch(page.number, page.changed) {
                         true => None,
@@ -237,7 +238,7 @@ mod tests {
                     });
                 }
                 let stores = leaves.filter(|page| page.changed).map(|page| page.number);
-                proptest::prop_assert_eq!(seen, Look { found, stores });
+                proptest::prop_assert_eq!(seen, MapLookup { found, stores });
             }
         }
     }

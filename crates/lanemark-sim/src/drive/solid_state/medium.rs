@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use super::flushes::Flushes;
 use super::map_cache::MapCache;
 use super::operation::{EndedOperation, FlashTask};
-use super::read_ahead::Ahead;
+use super::read_ahead::ReadAheadHit;
 use super::{Pending, SolidState, overlap};
 use crate::drive::buffer::slots_of;
 use crate::drive::medium::{MapMisses, Medium, PowerLoss, WriteBurst};
@@ -16,7 +16,7 @@ use crate::engine::number::SuperblockNumber;
 use crate::engine::schedule::{Burst, Schedule};
 use crate::engine::slab::{CommandHandle, OperationHandle, Slab, StretchHandle};
 use crate::engine::table::Table;
-use crate::engine::trace::Passage;
+use crate::engine::trace::MediaTimes;
 use crate::spec::{SLOT, WriteCache};
 use lanemark_schema::result::DriveUse;
 use lanemark_schema::units::{Bytes, Duration, Instant, Ratio};
@@ -59,23 +59,23 @@ impl Medium for SolidState {
         while slot < end {
             let found = match (stream, &mut self.ahead) {
                 (Some(stream), Some(ahead)) => ahead.find(stream, slot, end),
-                _ => Ahead::Not,
+                _ => ReadAheadHit::Not,
             };
             let next = match found {
-                Ahead::Here(next) => {
+                ReadAheadHit::Here(next) => {
                     let bytes = overlap(slot, next, offset, length);
                     events.schedule_burst(now, Burst { command, bytes }, Event::FromBuffer);
                     bursts += 1;
                     next
                 }
-                Ahead::Coming(next, stretch) => {
+                ReadAheadHit::Coming(next, stretch) => {
                     if let Some(ahead) = &mut self.ahead {
                         ahead.wait(stretch, command, overlap(slot, next, offset, length));
                     }
                     bursts += 1;
                     next
                 }
-                Ahead::Not => {
+                ReadAheadHit::Not => {
                     bursts += self.read_flash(now, command, (slot, end), range, events);
                     end
                 }
@@ -319,7 +319,7 @@ impl SolidState {
     fn is_ahead(&mut self, now: Instant, stretch: StretchHandle, outcomes: &mut Outcomes) {
         let Some(ahead) = &mut self.ahead else { return };
         for (command, bytes) in ahead.here(stretch) {
-            let passage = Passage::waited(now);
+            let passage = MediaTimes::waited(now);
             outcomes.emit(Outcome::Data { command, bytes, passage });
         }
     }

@@ -86,7 +86,7 @@ fn a_drive_looks_for_idle_work_when_its_last_command_is_done() {
             program: us(150),
             fold_when_full: false,
         });
-        let content = Content { is_just_written: true, ..Content::from(written) };
+        let content = PriorContent { is_just_written: true, ..PriorContent::from(written) };
         let key = StreamKey::from_seed(1);
         SolidState::new(DriveNumber(0), drive.flash(), &drive, content, key)
     };

@@ -38,13 +38,13 @@ pub(crate) use translation::write_amplification;
 
 use std::collections::VecDeque;
 
-use self::beside::Beside;
+use self::beside::ParallelCollection;
 use self::flash::Flash;
 use self::flushes::Flushes;
-use self::map_cache::{Found, MapCache};
+use self::map_cache::{MapCache, MapLocation};
 use self::operation::{FlashTask, Relocation, Site};
 use self::read_ahead::ReadAhead;
-use self::translation::{Placed, Source, Translation};
+use self::translation::{SlotRun, Source, Translation};
 use crate::drive::buffer::slots_of;
 use crate::drive::medium::MapMisses;
 use crate::engine::event::Event;
@@ -52,7 +52,7 @@ use crate::engine::number::DriveNumber;
 use crate::engine::schedule::{Burst, Schedule};
 use crate::engine::slab::{CommandHandle, Relocations, Slab};
 use crate::engine::table::Table;
-use crate::spec::{Content, DriveSpec, FlashSpec, PageTimes, SLOT, WriteCache};
+use crate::spec::{DriveSpec, FlashSpec, PageTimes, PriorContent, SLOT, WriteCache};
 use lanemark_schema::rng::StreamKey;
 use lanemark_schema::units::{Bytes, Duration, Instant};
 use lanemark_schema::workload::fault::ReadRetries;
@@ -81,7 +81,7 @@ pub(crate) struct SolidState {
     unmapped_slots: Table<u32>,
     flushes: Flushes,
     /// Garbage collection that is not simulated.
-    beside: Option<Beside>,
+    beside: Option<ParallelCollection>,
     /// Number of commands in the drive.
     commands: u32,
     idle_since: Instant,
@@ -117,7 +117,7 @@ impl SolidState {
         index: DriveNumber,
         flash: &FlashSpec,
         spec: &DriveSpec,
-        content: Content,
+        content: PriorContent,
         key: StreamKey,
     ) -> Self {
         let packed = content.packed(flash.translation.compression);
@@ -137,7 +137,7 @@ impl SolidState {
             unmapped: VecDeque::new(),
             unmapped_slots: Table::new(),
             flushes: Flushes::new(),
-            beside: Beside::of(flash),
+            beside: ParallelCollection::of(flash),
             commands: 0,
             idle_since: Instant::ZERO,
             in_background: false,
@@ -164,9 +164,9 @@ impl SolidState {
             let look = map.look(page, changes);
             stores.extend(look.stores);
             match look.found {
-                Found::AtHand => {}
-                Found::InHost => misses.from_host += 1,
-                Found::InFlash => reads.push(page),
+                MapLocation::AtHand => {}
+                MapLocation::InHost => misses.from_host += 1,
+                MapLocation::InFlash => reads.push(page),
             }
         }
         misses.from_media = reads.len() as u32;
@@ -248,7 +248,7 @@ impl SolidState {
         if any_waits && waits(&slot) {
             return (Location::Memory, (slot..end).take_while(waits).count() as u64);
         }
-        let Placed { place, mut slots } = self.translation.locate(slot, end);
+        let SlotRun { place, mut slots } = self.translation.locate(slot, end);
         if any_waits {
             let mut behind = slot + 1..slot + slots;
             slots = behind.find(waits).map_or(slots, |next| next - slot);

@@ -1,12 +1,12 @@
 //! Tasks of dies, and an operation of a die.
 
-use super::translation::Filled;
-use crate::engine::budget::Spent;
+use super::translation::FullUnit;
+use crate::engine::budget::HopTime;
 use crate::engine::number::{DieNumber, SuperblockNumber};
 use crate::engine::slab::{
     CommandHandle, Linked, OperationHandle, Operations, RelocationHandle, StretchHandle,
 };
-use crate::engine::trace::Passage;
+use crate::engine::trace::MediaTimes;
 use lanemark_schema::units::{Bytes, Duration, Instant};
 
 /// A task of a die.
@@ -55,7 +55,7 @@ pub(crate) enum FlashTask {
 /// Moved data in transit to the unit that it fills.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Relocation {
-    pub(super) filled: Filled,
+    pub(super) filled: FullUnit,
     /// Reads that have not ended.
     pub(super) reads: u32,
 }
@@ -109,7 +109,7 @@ pub(crate) struct EndedOperation {
     /// Data over the channel.
     pub bytes: Bytes,
     /// Times of the data in die and channel.
-    pub passage: Passage,
+    pub passage: MediaTimes,
 }
 
 impl Linked for FlashOperation {
@@ -128,8 +128,8 @@ impl FlashOperation {
 
     #[inline]
     pub(super) fn ended(&self) -> EndedOperation {
-        let spent = |wait: Duration, service: Duration| Spent { wait, service };
-        let passage = Passage::Counted {
+        let spent = |wait: Duration, service: Duration| HopTime { wait, service };
+        let passage = MediaTimes::Counted {
             media: spent(self.die_wait, self.die_service),
             channels: spent(self.channel_wait, self.channel_service),
         };

@@ -21,7 +21,7 @@ const SURE: u32 = 2;
 
 /// A stretch of data that was read ahead.
 #[derive(Clone, Debug)]
-pub(crate) struct Stretch {
+pub(crate) struct ReadAheadRange {
     /// The slots of the stretch.
     first: u64,
     end: u64,
@@ -48,13 +48,13 @@ struct Stream {
 pub(crate) struct ReadAhead {
     window: u64,
     streams: Vec<Stream>,
-    stretches: Slab<Stretch, Stretches>,
+    stretches: Slab<ReadAheadRange, Stretches>,
     clock: u64,
 }
 
 /// The part of a read that was read ahead.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Ahead {
+pub(crate) enum ReadAheadHit {
     /// In memory up to this slot.
     Here(u64),
     /// Under way up to this slot, with this stretch.
@@ -119,16 +119,16 @@ impl ReadAhead {
     }
 
     /// Returns the part of the slots from `slot` up to `end` that was read ahead of a stream.
-    pub(crate) fn find(&self, stream: usize, slot: u64, end: u64) -> Ahead {
+    pub(crate) fn find(&self, stream: usize, slot: u64, end: u64) -> ReadAheadHit {
         let found = self.streams[stream].stretches.iter().find_map(|&handle| {
             let stretch = &self.stretches[handle];
             let holds = stretch.first <= slot && slot < stretch.end;
             holds.then(|| match stretch.here {
-                true => Ahead::Here(stretch.end.min(end)),
-                false => Ahead::Coming(stretch.end.min(end), handle),
+                true => ReadAheadHit::Here(stretch.end.min(end)),
+                false => ReadAheadHit::Coming(stretch.end.min(end), handle),
             })
         });
-        found.unwrap_or(Ahead::Not)
+        found.unwrap_or(ReadAheadHit::Not)
     }
 
     /// Returns whether `slot` was read ahead of a stream, or is being read ahead.
@@ -167,7 +167,7 @@ impl ReadAhead {
 
     /// Notes that the slots from `first` up to `end` are being read ahead of a stream.
     pub(crate) fn begin(&mut self, stream: usize, first: u64, end: u64) -> StretchHandle {
-        let handle = self.stretches.insert(Stretch {
+        let handle = self.stretches.insert(ReadAheadRange {
             first,
             end,
             here: false,

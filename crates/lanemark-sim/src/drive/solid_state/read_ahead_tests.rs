@@ -8,14 +8,14 @@ fn the_second_read_in_a_row_is_read_ahead_and_a_write_ends_it() {
     let mut ahead = ReadAhead::new(64);
     assert_eq!(ahead.stream(0, 8), None);
     let stream = ahead.stream(8, 16).unwrap();
-    assert_eq!(ahead.find(stream, 8, 16), Ahead::Not);
+    assert_eq!(ahead.find(stream, 8, 16), ReadAheadHit::Not);
     assert_eq!(ahead.wanted(stream, 1000), 16..80);
     let stretch = ahead.begin(stream, 16, 24);
     assert_eq!(ahead.stream(16, 20), Some(stream));
-    assert_eq!(ahead.find(stream, 16, 20), Ahead::Coming(20, stretch));
+    assert_eq!(ahead.find(stream, 16, 20), ReadAheadHit::Coming(20, stretch));
     ahead.wait(stretch, CommandHandle::of(5), Bytes(4096));
     assert_eq!(ahead.here(stretch), [(CommandHandle::of(5), Bytes(4096))]);
-    assert_eq!(ahead.find(stream, 20, 28), Ahead::Here(24));
+    assert_eq!(ahead.find(stream, 20, 28), ReadAheadHit::Here(24));
     ahead.changed(22, 23);
     assert_eq!(ahead.stream(20, 24), None, "the stream is forgotten");
 }
@@ -32,15 +32,15 @@ fn reads_that_overtake_each_other_stay_in_their_stream() {
     // Those from 16 and from 24 are late.
     assert_eq!(ahead.stream(32, 40), Some(stream));
     assert_eq!(ahead.wanted(stream, 1000), 80..104);
-    assert_eq!(ahead.find(stream, 32, 40), Ahead::Coming(40, stretches[2]));
+    assert_eq!(ahead.find(stream, 32, 40), ReadAheadHit::Coming(40, stretches[2]));
     assert_eq!(ahead.stream(24, 32), Some(stream));
-    assert_eq!(ahead.find(stream, 24, 32), Ahead::Coming(32, stretches[1]));
+    assert_eq!(ahead.find(stream, 24, 32), ReadAheadHit::Coming(32, stretches[1]));
     assert_eq!(ahead.streams[stream].gaps.front(), Some(&(16..24)));
     assert_eq!(ahead.stream(16, 24), Some(stream));
-    assert_eq!(ahead.find(stream, 16, 24), Ahead::Coming(24, stretches[0]));
+    assert_eq!(ahead.find(stream, 16, 24), ReadAheadHit::Coming(24, stretches[0]));
     assert!(ahead.streams[stream].gaps.is_empty());
     ahead.wanted(stream, 1000);
-    assert_eq!(ahead.find(stream, 16, 24), Ahead::Not, "read once, it is dropped");
+    assert_eq!(ahead.find(stream, 16, 24), ReadAheadHit::Not, "read once, it is dropped");
     assert_eq!(ahead.stream(16, 24), None, "a second read of it is not of the stream");
 }
 
@@ -102,7 +102,7 @@ fn a_write_ends_every_stream_that_holds_its_slots() {
     assert_eq!(ahead.stream(16, 64), Some(one));
     read_on(&mut ahead, one);
     for stream in [one, other] {
-        assert!(matches!(ahead.find(stream, 120, 121), Ahead::Coming(121, _)), "{stream}");
+        assert!(matches!(ahead.find(stream, 120, 121), ReadAheadHit::Coming(121, _)), "{stream}");
     }
     ahead.changed(120, 121);
     assert!(!ahead.holds(120) && !ahead.holds(64) && !ahead.holds(179));
@@ -160,10 +160,10 @@ fn data_on_its_way_is_held_like_data_that_arrived() {
         assert_eq!(held, [false, true, true, false], "here: {here}");
         ahead.here(stretch);
     }
-    assert_eq!(ahead.find(stream, 15, 24), Ahead::Not);
-    assert_eq!(ahead.find(stream, 23, 40), Ahead::Here(24));
-    assert_eq!(ahead.find(stream, 16, 20), Ahead::Here(20));
-    assert_eq!(ahead.find(stream, 24, 40), Ahead::Not);
+    assert_eq!(ahead.find(stream, 15, 24), ReadAheadHit::Not);
+    assert_eq!(ahead.find(stream, 23, 40), ReadAheadHit::Here(24));
+    assert_eq!(ahead.find(stream, 16, 20), ReadAheadHit::Here(20));
+    assert_eq!(ahead.find(stream, 24, 40), ReadAheadHit::Not);
 }
 
 #[test]

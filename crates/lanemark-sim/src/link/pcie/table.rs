@@ -1,22 +1,22 @@
 //! The table of PCI Express: data and accesses are packets, and a protocol's commands are accesses.
 
 use super::{Pcie, PcieGeneration};
-use crate::link::law::{Accesses, Asked, Cost, Law, Phase, Place};
+use crate::link::law::{Accesses, BurstPosition, Law, LinkLoad, Phase, PhaseTime};
 use lanemark_schema::units::{Bytes, BytesPerSecond, Duration};
 use lanemark_schema::workload::fault::Training;
 
 /// The only burst of its command.
-const ALONE: Place = Place { first: true, last: true };
+const ALONE: BurstPosition = BurstPosition { first: true, last: true };
 
 impl Law for Pcie {
-    fn cost(&self, phase: Phase) -> Cost {
+    fn cost(&self, phase: Phase) -> PhaseTime {
         match phase {
-            Phase::Command(_) | Phase::Completion(_) => Cost::NONE,
-            Phase::ToHost(bytes, _) => Cost {
+            Phase::Command(_) | Phase::Completion(_) => PhaseTime::NONE,
+            Phase::ToHost(bytes, _) => PhaseTime {
                 to_host: self.post_time(bytes),
                 to_drive: self.answer_time(self.write_bytes(bytes)),
             },
-            Phase::ToDrive(bytes, _) => Cost {
+            Phase::ToDrive(bytes, _) => PhaseTime {
                 to_host: self.read_request_time(bytes)
                     + self.answer_time(self.completion_bytes(bytes)),
                 to_drive: self.fetch_time(bytes),
@@ -25,7 +25,7 @@ impl Law for Pcie {
                 let (bytes, requests) = device_reads;
                 let written: Duration =
                     device_writes.into_iter().map(|bytes| self.write_time(bytes)).sum();
-                Cost {
+                PhaseTime {
                     to_host: written + self.read_request_time(Bytes(1)) * requests,
                     to_drive: self.write_time(host_writes) + self.completion_time(bytes),
                 }
@@ -38,7 +38,7 @@ impl Law for Pcie {
     }
 
     /// Reads fill the direction to the host and writes the other; the direction that fills first is the limit.
-    fn ceiling(&self, Asked { test, transfer_max, end, .. }: Asked<'_>) -> BytesPerSecond {
+    fn ceiling(&self, LinkLoad { test, transfer_max, end, .. }: LinkLoad<'_>) -> BytesPerSecond {
         let share = test.read_share().get();
         let count = test.block.get().div_ceil(transfer_max.get());
         let completion = self.cost(Phase::Accesses(end)).to_host * count;

@@ -137,18 +137,18 @@ fn saturated_throughput_is_the_formula_within_a_thousandth() {
 /// takes its read requests and those answers of the direction to the host.
 #[test]
 fn answers_go_against_the_data_alone() {
-    use crate::link::law::{Cost, Law, Phase, Place};
+    use crate::link::law::{BurstPosition, Law, Phase, PhaseTime};
     let pcie = set_up(|_| ());
-    let (block, whole) = (Bytes::mebi(1), Place { first: true, last: true });
+    let (block, whole) = (Bytes::mebi(1), BurstPosition { first: true, last: true });
     // An interval of generation 3 x4 with 128 B is (128 + 28) · 1.4 / 4 + 115 symbol times on four lanes, 678.4 B.
     let near = |seen: Duration, bytes: u64| {
         let expected = pcie.wire_time(bytes).as_seconds() * 16.0 / 678.4;
         (seen.as_seconds() / expected - 1.0).abs() < 1e-4
     };
-    let Cost { to_host, to_drive } = pcie.cost(Phase::ToHost(block, whole));
+    let PhaseTime { to_host, to_drive } = pcie.cost(Phase::ToHost(block, whole));
     assert_eq!(to_host, pcie.write_time(block));
     assert!(near(to_drive, block.get() / 128 * 152), "{to_drive}");
-    let Cost { to_host, to_drive } = pcie.cost(Phase::ToDrive(block, whole));
+    let PhaseTime { to_host, to_drive } = pcie.cost(Phase::ToDrive(block, whole));
     assert_eq!(to_drive, pcie.completion_time(block));
     let asked = pcie.read_request_time(block);
     assert!(near(to_host - asked, block.get() / 128 * 148), "{to_host} of which {asked}");

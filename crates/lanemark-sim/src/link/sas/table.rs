@@ -4,15 +4,15 @@ use std::fmt;
 
 use super::{Sas, SasRate};
 use crate::link::LINE_BITS;
-use crate::link::law::{Asked, Cost, Law, Phase};
+use crate::link::law::{Law, LinkLoad, Phase, PhaseTime};
 use lanemark_schema::units::{Bytes, BytesPerSecond, Duration};
 use lanemark_schema::workload::fault::Training;
 
 impl Law for Sas {
-    fn cost(&self, phase: Phase) -> Cost {
+    fn cost(&self, phase: Phase) -> PhaseTime {
         match phase {
             Phase::Command(_) => {
-                Cost { to_host: self.frame_acknowledge_time(), to_drive: self.command_time() }
+                PhaseTime { to_host: self.frame_acknowledge_time(), to_drive: self.command_time() }
             }
             Phase::ToHost(bytes, place) => {
                 let response = match place.last {
@@ -20,16 +20,16 @@ impl Law for Sas {
                     false => Duration::ZERO,
                 };
                 let to_host = self.read_data_time(bytes) + response;
-                Cost { to_host, to_drive: self.data_acknowledge_time(bytes) }
+                PhaseTime { to_host, to_drive: self.data_acknowledge_time(bytes) }
             }
-            Phase::ToDrive(bytes, _) => Cost {
+            Phase::ToDrive(bytes, _) => PhaseTime {
                 to_host: self.transfer_ready_time() + self.data_acknowledge_time(bytes),
                 to_drive: self.write_data_time(bytes),
             },
             Phase::Completion(_) => {
-                Cost { to_host: self.response_time(), to_drive: self.frame_acknowledge_time() }
+                PhaseTime { to_host: self.response_time(), to_drive: self.frame_acknowledge_time() }
             }
-            Phase::Accesses(_) => Cost::NONE,
+            Phase::Accesses(_) => PhaseTime::NONE,
         }
     }
 
@@ -38,7 +38,7 @@ impl Law for Sas {
     }
 
     /// Returns the maximum throughput of both directions at once, each on all phys of the port.
-    fn ceiling(&self, Asked { test, transfer_max, .. }: Asked<'_>) -> BytesPerSecond {
+    fn ceiling(&self, LinkLoad { test, transfer_max, .. }: LinkLoad<'_>) -> BytesPerSecond {
         let share = test.read_share().get();
         let count = test.block.get().div_ceil(transfer_max.get());
         let length = Bytes(test.block.get().div_ceil(count));

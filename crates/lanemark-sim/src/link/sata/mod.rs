@@ -110,12 +110,12 @@ struct DataFrames {
     setup: Duration,
     /// Time of a full frame, including the time before it.
     full: Duration,
-    hold: Option<Hold>,
+    hold: Option<FrameDelay>,
 }
 
 /// An end of the link that delays frames: its FIFO, and the rate on its side of the FIFO.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Hold {
+struct FrameDelay {
     fifo: u64,
     rate: BytesPerSecond,
 }
@@ -146,10 +146,10 @@ impl SataRate {
     }
 
     /// Returns the time of a Data frame with `bytes`, which the drive's FIFO may delay.
-    fn data_frame(self, bytes: u64, hold: Option<Hold>) -> Duration {
+    fn data_frame(self, bytes: u64, hold: Option<FrameDelay>) -> Duration {
         let dwords = bytes.div_ceil(4);
         let whole = self.frame(1 + dwords);
-        let Some(Hold { fifo, rate }) = hold else { return whole };
+        let Some(FrameDelay { fifo, rate }) = hold else { return whole };
         let (on_wire, moved) = (self.dwords(dwords), Bytes(bytes.saturating_sub(fifo)) / rate);
         if moved <= on_wire {
             return whole;
@@ -215,7 +215,7 @@ impl Sata {
         write: Option<BytesPerSecond>,
     ) -> Self {
         let held = |frames: DataFrames, rate: Option<BytesPerSecond>| {
-            let hold = rate.map(|rate| Hold { fifo: fifo.get(), rate });
+            let hold = rate.map(|rate| FrameDelay { fifo: fifo.get(), rate });
             let full = frames.setup + self.rate.data_frame(self.frame_max, hold);
             DataFrames { full, hold, ..frames }
         };

@@ -3,7 +3,7 @@
 use super::{Sata, SataRate};
 use crate::engine::station::Demand;
 use crate::link::LINE_BITS;
-use crate::link::law::{Asked, Cost, Law, Phase};
+use crate::link::law::{Law, LinkLoad, Phase, PhaseTime};
 use lanemark_schema::units::{Bytes, BytesPerSecond, Duration};
 use lanemark_schema::workload::Operation;
 use lanemark_schema::workload::fault::Training;
@@ -11,10 +11,10 @@ use lanemark_schema::workload::fault::Training;
 impl Law for Sata {
     /// SATA announces a command's first burst with a DMA Setup frame; the end of the command follows the last burst.
     /// FLUSH CACHE and DATA SET MANAGEMENT are not queued: the drive does not release the bus in between.
-    fn cost(&self, phase: Phase) -> Cost {
+    fn cost(&self, phase: Phase) -> PhaseTime {
         let end = |last, time| if last { time } else { Duration::ZERO };
-        let to_host = |to_host| Cost { to_host, ..Cost::NONE };
-        let to_drive = |to_drive| Cost { to_drive, ..Cost::NONE };
+        let to_host = |to_host| PhaseTime { to_host, ..PhaseTime::NONE };
+        let to_drive = |to_drive| PhaseTime { to_drive, ..PhaseTime::NONE };
         match phase {
             Phase::Command(operation) if operation.moves_data() => to_drive(self.issue_time()),
             Phase::Command(_) => to_drive(self.register_time()),
@@ -26,7 +26,7 @@ impl Law for Sata {
                 self.write_data_time(bytes, place.first) + end(place.last, self.completion_time()),
             ),
             Phase::Completion(Operation::Flush) => to_host(self.register_time()),
-            Phase::Completion(_) | Phase::Accesses(_) => Cost::NONE,
+            Phase::Completion(_) | Phase::Accesses(_) => PhaseTime::NONE,
         }
     }
 
@@ -37,7 +37,7 @@ impl Law for Sata {
     /// The commands of a request with their frames: all at the maximum length, and the remainder. Data that leaves the
     /// media in small parts travels in shorter frames, which are more numerous, but which a small FIFO delays for less
     /// time each.
-    fn ceiling(&self, Asked { test, transfer_max, least, .. }: Asked<'_>) -> BytesPerSecond {
+    fn ceiling(&self, LinkLoad { test, transfer_max, least, .. }: LinkLoad<'_>) -> BytesPerSecond {
         let (count, rest) =
             (test.block.get() / transfer_max.get(), test.block.get() % transfer_max.get());
         let whole = |time: &dyn Fn(Bytes) -> Duration| match rest {

@@ -247,14 +247,14 @@ fn data_of_any_length_meets_the_closed_form_frame_by_frame() {
 /// Device Bits after its last data.
 #[test]
 fn phases_of_a_command_take_their_frames_and_one_direction() {
-    use crate::link::law::{Cost, Law, Phase, Place};
+    use crate::link::law::{BurstPosition, Law, Phase, PhaseTime};
     use lanemark_schema::workload::Operation::{Flush, Read, Trim, Write};
     for rate in RATES {
         let sata = queued(rate);
         let is = |phase, to_host: &[f64], to_drive: &[f64]| {
             let sum =
                 |frames: &[f64]| frames.iter().map(|dwords| frame_us(rate, *dwords)).sum::<f64>();
-            let Cost { to_host: up, to_drive: down } = sata.cost(phase);
+            let PhaseTime { to_host: up, to_drive: down } = sata.cost(phase);
             let off = [(up, sum(to_host)), (down, sum(to_drive))]
                 .map(|(seen, expected)| (seen.as_microseconds() - expected).abs());
             assert!(off[0] < 1e-3 && off[1] < 1e-3, "{phase:?} at {rate:?}: {up} {down}");
@@ -267,7 +267,7 @@ fn phases_of_a_command_take_their_frames_and_one_direction() {
             is(Phase::Command(operation), &[], &[5.0]);
         }
         is(Phase::Completion(Flush), &[5.0], &[]);
-        let sector = |first, last| (Bytes(512), Place { first, last });
+        let sector = |first, last| (Bytes(512), BurstPosition { first, last });
         let (bytes, place) = sector(true, true);
         is(Phase::ToHost(bytes, place), &[7.0, 129.0, 2.0], &[]);
         is(Phase::ToDrive(bytes, place), &[], &[7.0, 1.0, 129.0, 2.0]);

@@ -10,7 +10,7 @@
 
 use std::fmt;
 
-use crate::link::law::{Asked, Cost, Law, Phase};
+use crate::link::law::{Law, LinkLoad, Phase, PhaseTime};
 use lanemark_schema::units::{Bytes, BytesPerSecond, Duration};
 use lanemark_schema::workload::fault::Training;
 
@@ -24,12 +24,14 @@ pub struct Bridge {
 }
 
 impl Law for Bridge {
-    fn cost(&self, phase: Phase) -> Cost {
+    fn cost(&self, phase: Phase) -> PhaseTime {
         match phase {
-            Phase::Command(_) => Cost { to_drive: self.command_time, ..Cost::NONE },
-            Phase::ToHost(bytes, _) => Cost { to_host: bytes / self.rate, ..Cost::NONE },
-            Phase::ToDrive(bytes, _) => Cost { to_drive: bytes / self.rate, ..Cost::NONE },
-            Phase::Completion(_) | Phase::Accesses(_) => Cost::NONE,
+            Phase::Command(_) => PhaseTime { to_drive: self.command_time, ..PhaseTime::NONE },
+            Phase::ToHost(bytes, _) => PhaseTime { to_host: bytes / self.rate, ..PhaseTime::NONE },
+            Phase::ToDrive(bytes, _) => {
+                PhaseTime { to_drive: bytes / self.rate, ..PhaseTime::NONE }
+            }
+            Phase::Completion(_) | Phase::Accesses(_) => PhaseTime::NONE,
         }
     }
 
@@ -37,7 +39,7 @@ impl Law for Bridge {
         self.rate
     }
 
-    fn ceiling(&self, Asked { test, transfer_max, .. }: Asked<'_>) -> BytesPerSecond {
+    fn ceiling(&self, LinkLoad { test, transfer_max, .. }: LinkLoad<'_>) -> BytesPerSecond {
         let share = test.read_share().get();
         let count = test.block.get().div_ceil(transfer_max.get());
         let data = (test.block / self.rate).as_seconds();

@@ -75,7 +75,7 @@ pub struct Usb {
 
 /// Symbols of each direction.
 #[derive(Clone, Copy)]
-struct Symbols {
+struct SymbolCounts {
     /// Symbols in the direction of the packets.
     forth: u64,
     /// Symbols in the opposite direction.
@@ -140,7 +140,7 @@ impl UsbTransport {
     }
 }
 
-impl std::ops::Add for Symbols {
+impl std::ops::Add for SymbolCounts {
     type Output = Self;
     fn add(self, other: Self) -> Self {
         Self { forth: self.forth + other.forth, back: self.back + other.back }
@@ -173,32 +173,32 @@ impl Usb {
     }
 
     /// Data packets with their answers. `forth` includes the link commands that answer each ACK.
-    fn data(&self, bytes: Bytes) -> Symbols {
+    fn data(&self, bytes: Bytes) -> SymbolCounts {
         let packets = bytes.get().div_ceil(DATA_PACKET);
         let each = self.rate.data_packet_overhead() + LINK_COMMANDS;
-        Symbols {
+        SymbolCounts {
             forth: bytes.get() + packets * each,
             back: packets * (HEADER_PACKET + LINK_COMMANDS),
         }
     }
 
     /// The beginning of a transfer to the host: ERDY, and the ACK that requests data.
-    fn ask_in() -> Symbols {
+    fn ask_in() -> SymbolCounts {
         let one = HEADER_PACKET + LINK_COMMANDS;
-        Symbols { forth: one, back: one }
+        SymbolCounts { forth: one, back: one }
     }
 
     /// The beginning of a transfer to the drive: ERDY, which travels against it.
-    fn ask_out() -> Symbols {
-        Symbols { forth: LINK_COMMANDS, back: HEADER_PACKET }
+    fn ask_out() -> SymbolCounts {
+        SymbolCounts { forth: LINK_COMMANDS, back: HEADER_PACKET }
     }
 
     /// The command unit, for which the device is always ready.
-    fn command(&self) -> Symbols {
+    fn command(&self) -> SymbolCounts {
         self.data(self.transport.command())
     }
 
-    fn status(&self) -> Symbols {
+    fn status(&self) -> SymbolCounts {
         Self::ask_in() + self.data(self.transport.status())
     }
 }

@@ -2,26 +2,26 @@
 
 use std::fmt;
 
-use super::{DATA_PACKET, HEADER_PACKET, LINK_COMMANDS, Symbols, Usb, UsbRate, UsbTransport};
-use crate::link::law::{Asked, Cost, Law, Phase, Place};
+use super::{DATA_PACKET, HEADER_PACKET, LINK_COMMANDS, SymbolCounts, Usb, UsbRate, UsbTransport};
+use crate::link::law::{BurstPosition, Law, LinkLoad, Phase, PhaseTime};
 use lanemark_schema::units::{Bytes, BytesPerSecond, Duration};
 use lanemark_schema::workload::Operation;
 use lanemark_schema::workload::fault::Training;
 
 /// The only burst of its command.
-const ALONE: Place = Place { first: true, last: true };
+const ALONE: BurstPosition = BurstPosition { first: true, last: true };
 
 impl Usb {
-    fn cost_to_host(&self, Symbols { forth, back }: Symbols) -> Cost {
-        Cost { to_host: self.time(forth), to_drive: self.time(back) }
+    fn cost_to_host(&self, SymbolCounts { forth, back }: SymbolCounts) -> PhaseTime {
+        PhaseTime { to_host: self.time(forth), to_drive: self.time(back) }
     }
 
-    fn cost_to_drive(&self, Symbols { forth, back }: Symbols) -> Cost {
-        Cost { to_host: self.time(back), to_drive: self.time(forth) }
+    fn cost_to_drive(&self, SymbolCounts { forth, back }: SymbolCounts) -> PhaseTime {
+        PhaseTime { to_host: self.time(back), to_drive: self.time(forth) }
     }
 
     /// Returns the total time that a command of `length` takes of each direction.
-    fn whole_command(&self, operation: Operation, length: Bytes) -> Cost {
+    fn whole_command(&self, operation: Operation, length: Bytes) -> PhaseTime {
         let issue = self.cost(Phase::Command(operation));
         match operation {
             Operation::Read => issue + self.cost(Phase::ToHost(length, ALONE)),
@@ -34,8 +34,8 @@ impl Usb {
 }
 
 impl Law for Usb {
-    fn cost(&self, phase: Phase) -> Cost {
-        let when = |is, symbols| if is { symbols } else { Symbols { forth: 0, back: 0 } };
+    fn cost(&self, phase: Phase) -> PhaseTime {
+        let when = |is, symbols| if is { symbols } else { SymbolCounts { forth: 0, back: 0 } };
         match phase {
             Phase::Command(_) => self.cost_to_drive(self.command()),
             Phase::ToHost(bytes, place) => self.cost_to_host(
@@ -47,7 +47,7 @@ impl Law for Usb {
                 self.cost_to_drive(when(place.first, Self::ask_out()) + self.data(bytes))
             }
             Phase::Completion(_) => self.cost_to_host(self.status()),
-            Phase::Accesses(_) => Cost::NONE,
+            Phase::Accesses(_) => PhaseTime::NONE,
         }
     }
 
@@ -57,11 +57,11 @@ impl Law for Usb {
 
     /// The commands of a request, all at the maximum length, and the remainder; the direction that fills first is the
     /// limit.
-    fn ceiling(&self, Asked { test, transfer_max, .. }: Asked<'_>) -> BytesPerSecond {
+    fn ceiling(&self, LinkLoad { test, transfer_max, .. }: LinkLoad<'_>) -> BytesPerSecond {
         let block = test.block.get();
         let (count, rest) = (block / transfer_max.get(), block % transfer_max.get());
         let share = test.read_share().get();
-        let time = |direction: fn(Cost) -> Duration| {
+        let time = |direction: fn(PhaseTime) -> Duration| {
             let of = |operation| {
                 let one = |length| direction(self.whole_command(operation, length)).as_seconds();
                 let last = if rest > 0 { one(Bytes(rest)) } else { 0.0 };

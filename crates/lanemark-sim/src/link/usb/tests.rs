@@ -1,12 +1,12 @@
 //! The formula of USB, written again: symbols counted by hand, and rates by the formula.
 
 use super::*;
-use crate::link::law::{Cost, Law, Phase, Place};
+use crate::link::law::{BurstPosition, Law, Phase, PhaseTime};
 use lanemark_schema::workload::Operation;
 
 const RATES: [UsbRate; 3] = [UsbRate::Gen1, UsbRate::Gen2, UsbRate::Gen2x2];
-const MIDDLE: Place = Place { first: false, last: false };
-const WHOLE: Place = Place { first: true, last: true };
+const MIDDLE: BurstPosition = BurstPosition { first: false, last: false };
+const WHOLE: BurstPosition = BurstPosition { first: true, last: true };
 
 fn uasp(rate: UsbRate) -> Usb {
     Usb::new(rate, UsbTransport::AttachedScsi)
@@ -50,9 +50,9 @@ fn long_transfers_meet_the_closed_form_in_both_directions() {
 #[test]
 fn answers_go_against_the_data() {
     let block = Bytes::kibi(64);
-    let Cost { to_drive, .. } = uasp(UsbRate::Gen1).cost(Phase::ToHost(block, MIDDLE));
+    let PhaseTime { to_drive, .. } = uasp(UsbRate::Gen1).cost(Phase::ToHost(block, MIDDLE));
     assert!((symbols(to_drive) - 64.0 * 36.0).abs() < 0.01);
-    let Cost { to_host, .. } = uasp(UsbRate::Gen1).cost(Phase::ToDrive(block, MIDDLE));
+    let PhaseTime { to_host, .. } = uasp(UsbRate::Gen1).cost(Phase::ToDrive(block, MIDDLE));
     assert!((symbols(to_host) - 64.0 * 36.0).abs() < 0.01);
 }
 
@@ -62,18 +62,18 @@ fn a_read_and_a_write_of_4k_have_the_symbols_that_are_counted_by_hand() {
         [(UsbTransport::AttachedScsi, 32.0, 16.0), (UsbTransport::BulkOnly, 31.0, 13.0)]
     {
         let link = Usb::new(UsbRate::Gen1, transport);
-        let Cost { to_host, to_drive } = link.cost(Phase::Command(Operation::Read));
+        let PhaseTime { to_host, to_drive } = link.cost(Phase::Command(Operation::Read));
         assert!((symbols(to_drive) - (command + 32.0 + 16.0)).abs() < 0.01);
         assert!((symbols(to_host) - 36.0).abs() < 0.01);
         // ERDY with its link commands before the data and before the status, each a separate packet.
-        let Cost { to_host, to_drive } = link.cost(Phase::ToHost(Bytes::kibi(4), WHOLE));
+        let PhaseTime { to_host, to_drive } = link.cost(Phase::ToHost(Bytes::kibi(4), WHOLE));
         let up = 36.0 + 4.0 * 1072.0 + 36.0 + (status + 48.0);
         assert!((symbols(to_host) - up).abs() < 0.01);
         assert!((symbols(to_drive) - (36.0 + 4.0 * 36.0 + 36.0 + 36.0)).abs() < 0.01);
-        let Cost { to_host, to_drive } = link.cost(Phase::ToDrive(Bytes::kibi(4), WHOLE));
+        let PhaseTime { to_host, to_drive } = link.cost(Phase::ToDrive(Bytes::kibi(4), WHOLE));
         assert!((symbols(to_drive) - (16.0 + 4.0 * 1072.0)).abs() < 0.01);
         assert!((symbols(to_host) - (20.0 + 4.0 * 36.0)).abs() < 0.01);
-        let Cost { to_host, .. } = link.cost(Phase::Completion(Operation::Write));
+        let PhaseTime { to_host, .. } = link.cost(Phase::Completion(Operation::Write));
         assert!((symbols(to_host) - (36.0 + status + 48.0)).abs() < 0.01);
     }
 }

@@ -7,12 +7,12 @@
 //!
 //! Not modelled: rounds until a figure is steady, and transactions, in parallel with other tests.
 
-use super::lane::{Lane, LaneTag, Place};
+use super::lane::{Lane, LanePosition, LaneTag};
 use super::{RunLength, WATCH_EVENTS, run_length_watched};
 use crate::fault::Status;
 use crate::run::progress::Progress;
 use crate::simulator::{Completion, SimError};
-use crate::spec::{CheckedSystem, Content};
+use crate::spec::{CheckedSystem, PriorContent};
 use crate::storage::Storage;
 use lanemark_schema::result::Sample;
 use lanemark_schema::rng::StreamKey;
@@ -36,7 +36,7 @@ pub fn run_beside_watched(
     if others.is_empty() {
         return Ok(vec![run_length_watched(spec, first, *key, length, watch)?]);
     }
-    let mut run = Beside::new(spec, tests)?;
+    let mut run = ConcurrentTests::new(spec, tests)?;
     for lane in run.lanes.iter_mut().flatten() {
         lane.fill_queues(&mut run.storage)?;
     }
@@ -70,7 +70,7 @@ pub fn run_beside_watched(
 }
 
 /// Tests under way in parallel.
-struct Beside<'t> {
+struct ConcurrentTests<'t> {
     spec: &'t CheckedSystem,
     tests: &'t [(CheckedTest, StreamKey)],
     storage: Storage,
@@ -82,7 +82,7 @@ struct Beside<'t> {
     moved: u64,
 }
 
-impl<'t> Beside<'t> {
+impl<'t> ConcurrentTests<'t> {
     fn new(
         spec: &'t CheckedSystem,
         tests: &'t [(CheckedTest, StreamKey)],
@@ -90,11 +90,12 @@ impl<'t> Beside<'t> {
         let mut threads_before = 0;
         let lanes = tests.iter().enumerate().map(|(number, (test, key))| {
             let requests = requests(test)?;
-            let place = Place { number: number as u32, threads_before, from: test.start.delay };
+            let place =
+                LanePosition { number: number as u32, threads_before, from: test.start.delay };
             threads_before += test.threads * spec.targets().len() as u32;
             Ok(Some(Lane::new(spec, test, requests, *key, place)))
         });
-        let content = Content::of_all(tests.iter().map(|(test, _)| &**test));
+        let content = PriorContent::of_all(tests.iter().map(|(test, _)| &**test));
         Ok(Self {
             spec,
             lanes: lanes.collect::<Result<_, SimError>>()?,

@@ -75,7 +75,7 @@ pub(super) struct Convergence {
     batch: u64,
     in_batch: u64,
     batches: Vec<Batch>,
-    parts: Vec<Part>,
+    parts: Vec<RunSegment>,
     check_at: u64,
     /// Requests that are outstanding at a time.
     outstanding: u64,
@@ -90,7 +90,7 @@ struct Batch {
 }
 
 /// The requests between two checkpoints.
-struct Part {
+struct RunSegment {
     tally: Tally,
     /// The end of the part, with the requests until then.
     end: Instant,
@@ -101,7 +101,7 @@ struct Part {
 }
 
 /// A run that has converged: its requests, each part with its weight.
-pub(super) struct Steady {
+pub(super) struct SteadyRun {
     pub(super) tally: Tally,
     pub(super) elapsed: Duration,
     pub(super) busy: Busy,
@@ -159,9 +159,9 @@ impl Convergence {
         simulator: &Simulator,
         metering: &Metering,
         left: (Option<Duration>, Option<u64>),
-    ) -> Option<Steady> {
+    ) -> Option<SteadyRun> {
         let done = std::mem::replace(tally, Tally::since(simulator));
-        self.parts.push(Part {
+        self.parts.push(RunSegment {
             end: now,
             requests: self.requests,
             busy: busy_since(simulator, &done.busy_before),
@@ -246,7 +246,7 @@ impl Convergence {
     }
 
     /// Returns the run with the parts before the steady one at their weight in the whole test.
-    fn weigh(&mut self, found: &Candidate) -> Option<Steady> {
+    fn weigh(&mut self, found: &Candidate) -> Option<SteadyRun> {
         let &Candidate { first, from, half_width, more } = found;
         let now = self.parts[self.parts.len() - 1].end;
         let (before, steady) = (from.since(self.from), now.since(from));
@@ -277,7 +277,7 @@ impl Convergence {
             });
         }
         let (tally, busy, drive) = sum?;
-        Some(Steady {
+        Some(SteadyRun {
             tally,
             elapsed: steady + before.times(weight),
             busy,

@@ -1,7 +1,7 @@
 //! A test's threads on a system that other tests may use too: the requests that they submit, and the counting of them.
 
 use super::super::energy::{Metering, energy};
-use super::convergence::{Convergence, Steady, may_converge};
+use super::convergence::{Convergence, SteadyRun, may_converge};
 use super::open::Open;
 use super::tally::{RoundsRun, Tally};
 use crate::fault::Status;
@@ -22,7 +22,7 @@ use lanemark_schema::workload::{Access, Accesses, Operation, Requests, Test};
 
 /// The position of a lane among the lanes of a run.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Place {
+pub(super) struct LanePosition {
     /// Number of the lane, which its tags carry in their upper half.
     pub(super) number: u32,
     /// Threads of the lanes before it.
@@ -33,7 +33,7 @@ pub(super) struct Place {
 
 /// A test under way.
 pub(super) struct Lane {
-    place: Place,
+    place: LanePosition,
     /// The threads of the first namespace of the first drive, then the threads of the next.
     threads: Vec<Accesses>,
     targets: Vec<Target>,
@@ -88,7 +88,7 @@ impl Lane {
         test: &Test,
         requests: &Requests,
         key: StreamKey,
-        place: Place,
+        place: LanePosition,
     ) -> Self {
         let counting_from = Instant::ZERO + place.from + test.ramp;
         let deadline = test.duration.map(|duration| counting_from + duration);
@@ -325,7 +325,7 @@ impl Lane {
         completion: &Completion,
         simulator: &Simulator,
         metering: &Metering,
-    ) -> Option<Steady> {
+    ) -> Option<SteadyRun> {
         let tally = self.tally.as_mut()?;
         if !rule.count(completion, simulator) {
             return None;
@@ -399,7 +399,7 @@ impl Lane {
             None => (tally, all, all, None),
         };
         let in_flight = self.in_flight(storage, past, self.counting_from + all, &tally);
-        let counted = Counted {
+        let counted = CountedRequests {
             elapsed,
             busy: busy_since(simulator, &tally.busy_before),
             drive: drive.since(&tally.drive_before),
@@ -417,12 +417,12 @@ impl Lane {
         mut self,
         spec: &SystemSpec,
         storage: &Storage,
-        steady: Steady,
+        steady: SteadyRun,
     ) -> Sample {
-        let Steady { tally, elapsed, busy, drive, power, converged } = steady;
+        let SteadyRun { tally, elapsed, busy, drive, power, converged } = steady;
         let in_flight = self.in_flight(storage, None, self.last, &tally);
         let energy = power.and_then(|power| energy(spec, power.into_iter(), elapsed));
-        let counted = Counted { tally, elapsed, busy, drive, energy };
+        let counted = CountedRequests { tally, elapsed, busy, drive, energy };
         let sample = self.sample(spec, storage.simulator(), counted, None);
         Sample { in_flight, converged: Some(converged), ..sample }
     }
@@ -432,10 +432,10 @@ impl Lane {
         self,
         spec: &SystemSpec,
         simulator: &Simulator,
-        counted: Counted,
+        counted: CountedRequests,
         carried: Option<Bytes>,
     ) -> Sample {
-        let Counted { tally, elapsed, busy, drive, energy } = counted;
+        let CountedRequests { tally, elapsed, busy, drive, energy } = counted;
         let carried = carried.unwrap_or_else(|| tally.bytes());
         let path =
             path_use(spec, simulator, &busy, &tally.budget, (tally.requests(), carried, elapsed));
@@ -459,7 +459,7 @@ impl Lane {
 }
 
 /// The counted requests of a test, with the use of hops and drives and the energy in the same time.
-struct Counted {
+struct CountedRequests {
     tally: Tally,
     elapsed: Duration,
     busy: Busy,

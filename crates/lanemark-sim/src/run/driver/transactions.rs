@@ -28,7 +28,7 @@ use crate::run::path_use::{busy_since, path_use, share_of_time};
 use crate::run::progress::Progress;
 use crate::simulator::{Completion, SimError};
 use crate::spec::submission::Submission;
-use crate::spec::{CheckedSystem, Content, SystemSpec};
+use crate::spec::{CheckedSystem, PriorContent, SystemSpec};
 use crate::storage::Storage;
 use lanemark_schema::result::series::Recorder;
 use lanemark_schema::result::{
@@ -184,7 +184,7 @@ impl<'t> Run<'t> {
         Self {
             test,
             load,
-            storage: Storage::new(spec, Content::of(test), key),
+            storage: Storage::new(spec, PriorContent::of(test), key),
             waits: Slab::new(),
             metering: Metering::new(spec, counting_from, Some(deadline)),
             events: EventQueue::with_capacity(test.threads as usize),

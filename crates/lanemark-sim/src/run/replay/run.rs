@@ -20,7 +20,7 @@ use lanemark_schema::result::{DirectionResult, HopId, HopUse, ReplayUse, Request
 use lanemark_schema::rng::StreamKey;
 use lanemark_schema::units::{Bytes, Instant, Ratio};
 use lanemark_schema::workload::bound::BLOCK;
-use lanemark_schema::workload::{Access, Arrival, Asks, Operation, SECTOR, Test, TraceSummary};
+use lanemark_schema::workload::{Access, Arrival, LoadKind, Operation, SECTOR, Test, TraceSummary};
 
 /// Alignment that wrapped requests keep, in bytes.
 const WRAP_ALIGNMENT: u64 = 4096;
@@ -298,7 +298,7 @@ impl Run {
             name: "trace".to_owned(),
             span: self.end,
             volume: Some(bytes),
-            asks: Asks::Trace(TraceSummary { read_share, queue_depth, alignment: SECTOR }),
+            asks: LoadKind::Trace(TraceSummary { read_share, queue_depth, alignment: SECTOR }),
             ..Test::of_blocks(Bytes(bytes.get() / operations.max(1)))
         }
     }

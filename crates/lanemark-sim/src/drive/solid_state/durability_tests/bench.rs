@@ -103,7 +103,7 @@ pub(super) struct Bench {
 const DRIVE: DriveNumber = DriveNumber(0);
 
 impl Bench {
-    pub(super) fn new(drive: &DriveSpec, content: Content) -> Self {
+    pub(super) fn new(drive: &DriveSpec, content: PriorContent) -> Self {
         let flash = drive.flash();
         let key = StreamKey::from_seed(1);
         let medium = SolidState::new(DRIVE, flash, drive, content, key);
@@ -414,7 +414,7 @@ impl Bench {
             }
             Event::FromBuffer(burst) => {
                 let Burst { command, bytes } = self.events.take_burst(burst);
-                let passage = crate::engine::trace::Passage::waited(now);
+                let passage = crate::engine::trace::MediaTimes::waited(now);
                 self.act(Outcome::Data { command, bytes, passage });
             }
             Event::Idle(_) => self.medium.idle(now, &mut self.events),

@@ -6,8 +6,8 @@
 
 use super::layout::EMPTY;
 use super::superblock::State;
-use super::victim::{UPCOMING, Upcoming, Victim};
-use super::{Filled, Stream, Translation};
+use super::victim::{UPCOMING, Victim, VictimCursor};
+use super::{FullUnit, Stream, Translation};
 use crate::engine::number::SuperblockNumber;
 
 /// Moved data: a number of slots of a unit.
@@ -23,7 +23,7 @@ pub(crate) struct Source {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Progress {
     /// A unit must be programmed after its moved data has been read.
-    Filled(Filled),
+    Filled(FullUnit),
     /// A superblock contains no valid data any more, and no unit is full.
     Emptied,
     /// There is no data to move, or no erased flash for it yet.
@@ -72,7 +72,7 @@ impl Translation {
         let chosen = folded
             .or_else(|| self.superblocks.choose_victim(&self.spec, self.slots_per_superblock))
             .or_else(|| self.pseudo_slc.pop_front());
-        self.upcoming = Upcoming::START;
+        self.upcoming = VictimCursor::START;
         self.victim = chosen.map(|superblock| {
             let valid = self.superblocks.get(superblock).valid;
             Victim { superblock, next: 0, valid }
@@ -134,7 +134,7 @@ impl Translation {
         victim: Victim,
         stream: Stream,
         sources: &mut Vec<Source>,
-    ) -> (Option<Filled>, u32) {
+    ) -> (Option<FullUnit>, u32) {
         let Victim { superblock, mut next, .. } = victim;
         let start = superblock.0 * self.slots_per_superblock;
         let folded = self.superblocks.get(superblock).pseudo_slc;
@@ -143,7 +143,7 @@ impl Translation {
             if self.upcoming.next + UPCOMING / 2 >= self.upcoming.end {
                 self.find_more(superblock);
             }
-            let Upcoming { found, next: first, end, .. } = &mut self.upcoming;
+            let VictimCursor { found, next: first, end, .. } = &mut self.upcoming;
             if first == end {
                 return (None, self.slots_per_superblock);
             }
@@ -180,7 +180,7 @@ impl Translation {
     /// Finds further data in the victim after the data found before, and prefetches its map entries.
     fn find_more(&mut self, superblock: SuperblockNumber) {
         let one = self.superblocks.get(superblock);
-        let Upcoming { found, next, end, within } = &mut self.upcoming;
+        let VictimCursor { found, next, end, within } = &mut self.upcoming;
         found.copy_within(*next..*end, 0);
         (*next, *end) = (0, *end - *next);
         let free = &mut found[*end..];

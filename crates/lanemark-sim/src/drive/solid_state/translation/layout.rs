@@ -31,15 +31,15 @@ pub(crate) enum Layout {
         /// Number of slots in order.
         slots: u32,
         /// The part of them in the pseudo-SLC cache.
-        cached: Cached,
+        cached: CachedLayout,
     },
     /// The first slots lie as random writes have left them, the rest are empty.
-    Scattered(Scattered),
+    Scattered(SteadyRandomLayout),
 }
 
 /// The first slots of a layout in order, if these lie in the pseudo-SLC cache: its superblocks are filled in part.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Cached {
+pub(crate) struct CachedLayout {
     /// Superblocks of the cache with data.
     pub superblocks: u32,
     /// Number of slots that a superblock of the cache contains.
@@ -48,7 +48,7 @@ pub(crate) struct Cached {
     pub size: u32,
 }
 
-impl Cached {
+impl CachedLayout {
     /// Returns an empty cache, with superblocks of `size` slots.
     pub(crate) fn none(size: u32) -> Self {
         Self { superblocks: 0, each: 0, size }
@@ -188,7 +188,7 @@ impl Layout {
 
 /// The steady state of uniform random writes.
 #[derive(Clone, Debug)]
-pub(crate) struct Scattered {
+pub(crate) struct SteadyRandomLayout {
     size: u32,
     permutation: Permutation,
     /// The first rank of each superblock, the oldest first, and the total number of slots.
@@ -222,7 +222,7 @@ pub(crate) fn write_amplification(ratio: f64) -> f64 {
     1.0 / (1.0 - libm::exp(-decay(ratio)))
 }
 
-impl Scattered {
+impl SteadyRandomLayout {
     /// Spreads `slots` logical slots over `superblocks` superblocks of `size` slots, whose total must be larger.
     pub(crate) fn new(slots: u32, superblocks: u32, size: u32) -> Self {
         let ratio = f64::from(superblocks) * f64::from(size) / f64::from(slots);
@@ -365,10 +365,10 @@ mod tests {
         ) {
             let most = (f64::from(size * superblocks) * share) as u32;
             let (layout, slots) = match cache {
-                None => (Layout::Scattered(Scattered::new(most, superblocks, size)), most),
+                None => (Layout::Scattered(SteadyRandomLayout::new(most, superblocks, size)), most),
                 Some((cached, bits)) => {
                     let each = size / bits;
-                    let cached = Cached { superblocks: cached.min(superblocks), each, size };
+                    let cached = CachedLayout { superblocks: cached.min(superblocks), each, size };
                     let room = cached.slots() + (superblocks - cached.superblocks) * size;
                     let slots = most.min(room);
                     (Layout::InOrder { slots, cached }, slots)
@@ -409,7 +409,7 @@ mod tests {
 
     #[test]
     fn neighbours_are_scattered() {
-        let layout = Layout::Scattered(Scattered::new(1_000_000, 120, 10_000));
+        let layout = Layout::Scattered(SteadyRandomLayout::new(1_000_000, 120, 10_000));
         let same = (0..10_000)
             .filter(|&slot| layout.place(slot) / 10_000 == layout.place(slot + 1) / 10_000)
             .count();

@@ -37,21 +37,21 @@ use crate::engine::number::SuperblockNumber;
 use std::collections::VecDeque;
 
 use crate::engine::table::Table;
-use crate::spec::{Condition, Content, DriveSpec, SLOT, TranslationSpec};
+use crate::spec::{Condition, DriveSpec, PriorContent, SLOT, TranslationSpec};
 pub(crate) use collection::{Progress, Source};
 use lanemark_schema::units::Bytes;
 #[cfg(test)]
 pub(crate) use layout::write_amplification;
-use layout::{Cached, EMPTY, Layout, Scattered};
+use layout::{CachedLayout, EMPTY, Layout, SteadyRandomLayout};
 use map::Overrides;
 #[cfg(test)]
 pub(super) use placement::Placement;
 use superblock::{Purpose, State, Superblocks};
-use victim::{Upcoming, Victim};
+use victim::{Victim, VictimCursor};
 
 /// The flash location of a run of logical slots.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Placed {
+pub(crate) struct SlotRun {
     /// The first place, or `None` if the slots were never written.
     pub place: Option<u32>,
     /// Number of slots of the run that are read together.
@@ -60,7 +60,7 @@ pub(crate) struct Placed {
 
 /// A full unit that must be programmed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Filled {
+pub(crate) struct FullUnit {
     /// The unit's number.
     pub unit: u32,
     /// Number of its slots with data.
@@ -97,7 +97,7 @@ impl Stream {
 
 /// Slots written to flash, by reason.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Written {
+pub(crate) struct SlotsWritten {
     /// Slots written by the host.
     pub host: u64,
     /// Slots moved by collection and wear levelling.
@@ -121,7 +121,7 @@ struct Frontier {
 
 /// A full unit that is not programmed yet: the former places of its slots.
 #[derive(Clone, Debug, Default)]
-struct Unstored {
+struct UnprogrammedUnit {
     previous: Vec<u32>,
 }
 
@@ -148,10 +148,10 @@ pub(crate) struct Translation {
     overrides: Overrides,
     superblocks: Superblocks,
     frontiers: [Option<Frontier>; STREAMS],
-    unstored: Table<Unstored>,
+    unstored: Table<UnprogrammedUnit>,
     pool: Vec<Vec<u32>>,
     victim: Option<Victim>,
-    upcoming: Upcoming,
+    upcoming: VictimCursor,
     /// Slots that will be written, and whose map entries are not prefetched yet.
     expected: Vec<u32>,
     /// Filled superblocks of the pseudo-SLC cache, the oldest first, and their total number.
@@ -161,14 +161,14 @@ pub(crate) struct Translation {
     to_erase: Vec<SuperblockNumber>,
     /// Slots that collection still has to move for the host's writes.
     debt: f64,
-    written: Written,
+    written: SlotsWritten,
     /// All mappings, for tests that follow the data.
     #[cfg(test)]
     pub(super) placements: Vec<Placement>,
 }
 
 impl Translation {
-    pub(crate) fn new(drive: &DriveSpec, content: Content) -> Self {
+    pub(crate) fn new(drive: &DriveSpec, content: PriorContent) -> Self {
         let flash = drive.flash();
         let spec = flash.translation;
         let packed = content.packed(spec.compression);
@@ -181,7 +181,7 @@ impl Translation {
         let written = written.clamp(1, logical.max(1));
         let in_order = |slots: u64| Layout::InOrder {
             slots: slots.min(logical.into()) as u32,
-            cached: Cached::none(slots_per_superblock),
+            cached: CachedLayout::none(slots_per_superblock),
         };
         let filled_when_full = logical.div_ceil(slots_per_superblock.max(1));
         let reserve = u64::from(flash.blocks_per_plane.saturating_sub(filled_when_full));
@@ -197,8 +197,8 @@ impl Translation {
                     (u64::from(spec.erased_min) + STREAMS as u64).max(reserve.saturating_sub(own));
                 let (each, size) = (pseudo_slc_each, slots_per_superblock);
                 let cached = match content.is_just_written {
-                    true => Cached::of_written(flash, slots, each, size, kept),
-                    false => Cached::none(size),
+                    true => CachedLayout::of_written(flash, slots, each, size, kept),
+                    false => CachedLayout::none(size),
                 };
                 Layout::InOrder { slots, cached }
             }
@@ -208,7 +208,7 @@ impl Translation {
                 // As many are erased as collection keeps, so collection continues with the first filled one.
                 let erased = u64::from(spec.erased_min) + flash.pseudo_slc_superblocks();
                 let filled = flash.blocks_per_plane - erased as u32;
-                Layout::Scattered(Scattered::new(written, filled, slots_per_superblock))
+                Layout::Scattered(SteadyRandomLayout::new(written, filled, slots_per_superblock))
             }
         };
         let count = flash.blocks_per_plane as usize;
@@ -238,13 +238,13 @@ impl Translation {
             unstored: Table::new(),
             pool: Vec::new(),
             victim: None,
-            upcoming: Upcoming::START,
+            upcoming: VictimCursor::START,
             expected: Vec::with_capacity(EXPECTED),
             pseudo_slc,
             pseudo_slc_used: cached as usize,
             to_erase: Vec::new(),
             debt: 0.0,
-            written: Written::default(),
+            written: SlotsWritten::default(),
             #[cfg(test)]
             placements: Vec::new(),
         }
@@ -320,17 +320,17 @@ impl Translation {
 
     /// Returns the place of `slot`, and the number of slots from it up to `end` that are read together.
     #[inline]
-    pub(crate) fn locate(&self, slot: u64, end: u64) -> Placed {
+    pub(crate) fn locate(&self, slot: u64, end: u64) -> SlotRun {
         let first = self.place_of(slot as u32);
         let reads = self.slots_per_read;
         if let Layout::InOrder { slots, .. } = self.layout
             && self.overrides.is_empty()
         {
             if first == EMPTY {
-                return Placed { place: None, slots: end - slot };
+                return SlotRun { place: None, slots: end - slot };
             }
             let together = (slot + u64::from(reads - first % reads)).min(slots.into());
-            return Placed { place: Some(first), slots: end.min(together) - slot };
+            return SlotRun { place: Some(first), slots: end.min(together) - slot };
         }
         let alike = |&next: &u64| {
             let place = self.place_of(next as u32);
@@ -341,7 +341,7 @@ impl Translation {
             }
         };
         let together = (slot + 1..end).take_while(alike).count() as u64;
-        Placed { place: (first != EMPTY).then_some(first), slots: 1 + together }
+        SlotRun { place: (first != EMPTY).then_some(first), slots: 1 + together }
     }
 
     /// Returns the stream for the host's data of `slot`, whose superblock may have to be opened, or `None` if no flash
@@ -408,13 +408,13 @@ impl Translation {
 
     /// Maps `slot` to the next place of `stream`, which must be open, and returns the unit if it is full.
     #[inline]
-    pub(crate) fn append(&mut self, stream: Stream, slot: u64) -> Option<Filled> {
+    pub(crate) fn append(&mut self, stream: Stream, slot: u64) -> Option<FullUnit> {
         self.written.host += 1;
         self.place_next(stream, slot as u32)
     }
 
     #[inline]
-    fn place_next(&mut self, stream: Stream, slot: u32) -> Option<Filled> {
+    fn place_next(&mut self, stream: Stream, slot: u32) -> Option<FullUnit> {
         let place = self.frontiers[stream as usize].as_ref()?.next;
         let previous = match self.overrides.set(slot, place) {
             Some(previous) => previous,
@@ -425,7 +425,7 @@ impl Translation {
 
     /// Notes that `slot`, which lay at `previous`, was mapped to the next place of `stream`.
     #[inline]
-    fn placed(&mut self, stream: Stream, slot: u32, previous: u32) -> Option<Filled> {
+    fn placed(&mut self, stream: Stream, slot: u32, previous: u32) -> Option<FullUnit> {
         let frontier = self.frontiers[stream as usize].as_mut()?;
         let (place, superblock) = (frontier.next, frontier.superblock);
         #[cfg(test)]
@@ -455,7 +455,7 @@ impl Translation {
     }
 
     /// Gives the unit that `stream` is filling to the die.
-    fn fill(&mut self, stream: Stream, unit: u32) -> Filled {
+    fn fill(&mut self, stream: Stream, unit: u32) -> FullUnit {
         let spare = self.pool.pop().unwrap_or_default();
         let previous = match &mut self.frontiers[stream as usize] {
             Some(frontier) => std::mem::replace(&mut frontier.previous, spare),
@@ -464,8 +464,8 @@ impl Translation {
         let slots = previous.len() as u32;
         let index = self.superblock_of(unit * self.slots_per_unit);
         self.superblocks.get_mut(index).unstored += 1;
-        self.unstored.insert(unit, Unstored { previous });
-        Filled { unit, slots }
+        self.unstored.insert(unit, UnprogrammedUnit { previous });
+        FullUnit { unit, slots }
     }
 
     fn close(&mut self, stream: Stream) {
@@ -483,7 +483,7 @@ impl Translation {
     }
 
     /// Ends the unit that `stream` is filling, if there is one, with its rest left empty.
-    pub(crate) fn pad(&mut self, stream: Stream) -> Option<Filled> {
+    pub(crate) fn pad(&mut self, stream: Stream) -> Option<FullUnit> {
         let slots_per_unit = self.slots_per_unit;
         let frontier = self.frontiers[stream as usize].as_mut()?;
         let rest = (slots_per_unit - frontier.next % slots_per_unit) % slots_per_unit;
@@ -505,7 +505,7 @@ impl Translation {
 
     /// Notes that the unit is programmed: the content that it replaces is no longer needed.
     pub(crate) fn stored(&mut self, unit: u32) {
-        let Some(Unstored { previous }) = self.unstored.remove(unit) else { return };
+        let Some(UnprogrammedUnit { previous }) = self.unstored.remove(unit) else { return };
         let index = self.superblock_of(unit * self.slots_per_unit);
         let own = self.superblocks.get_mut(index);
         own.unstored -= 1;
@@ -548,7 +548,7 @@ impl Translation {
     }
 
     /// Returns the slots written to flash until now, by reason.
-    pub(crate) fn written(&self) -> Written {
+    pub(crate) fn written(&self) -> SlotsWritten {
         self.written
     }
 

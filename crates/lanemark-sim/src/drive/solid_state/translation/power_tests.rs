@@ -18,7 +18,7 @@ fn hot_data_moved() -> (Machine, u32, u32) {
     }
     translation.victim =
         Some(Victim { superblock, next: 0, valid: translation.slots_per_superblock });
-    translation.upcoming = Upcoming::START;
+    translation.upcoming = VictimCursor::START;
     let before = translation.place_of(0);
     assert!(matches!(translation.relocate(false, &mut Vec::new()), Progress::Filled(_)));
     let after = translation.place_of(0);
@@ -77,7 +77,7 @@ fn data_that_was_moved_before_it_was_stored_is_lost() {
         filled.filter(|_| slot >= 8).into_iter().for_each(|filled| translation.stored(filled.unit));
     }
     translation.victim = Some(Victim { superblock, next: 0, valid: size });
-    translation.upcoming = Upcoming::START;
+    translation.upcoming = VictimCursor::START;
     for _ in 0..2 {
         assert!(matches!(translation.relocate(false, &mut Vec::new()), Progress::Filled(_)));
     }

@@ -55,7 +55,7 @@ impl Machine {
         Self { translation, under_way: VecDeque::new(), at_once: true }
     }
 
-    fn program(&mut self, filled: Filled) {
+    fn program(&mut self, filled: FullUnit) {
         self.under_way.push_back(filled.unit);
         if self.at_once {
             self.settle();
@@ -215,7 +215,7 @@ proptest! {
         is_just_written: bool,
     ) {
         let mut machine = Machine::new(&drive, Bytes::mebi(8));
-        let content = Content { is_just_written, ..Content::from(Bytes::mebi(8)) };
+        let content = PriorContent { is_just_written, ..PriorContent::from(Bytes::mebi(8)) };
         machine.translation = Translation::new(&drive, content);
         machine.at_once = false;
         let slots = u64::from(machine.translation.slots);
@@ -285,7 +285,7 @@ fn amplification(drive: &DriveSpec, rounds: u64) -> f64 {
         (0..writes).for_each(|_| machine.write(rng.below(slots)));
         let after = machine.translation.written();
         let total =
-            |written: Written| written.host + written.moved + written.folded + written.padded;
+            |written: SlotsWritten| written.host + written.moved + written.folded + written.padded;
         (total(after) - total(before)) as f64 / (after.host - before.host) as f64
     };
     run(&mut machine, slots * rounds);
@@ -403,7 +403,7 @@ fn data_that_compresses_needs_less_flash_and_leaves_more_spare() {
         let drive = drive(100, 10, |flash| {
             flash.translation.compression = Ratio::new(0.4).unwrap();
         });
-        let content = Content {
+        let content = PriorContent {
             written: drive.capacity,
             compressibility: Ratio::new(compressibility).unwrap(),
             is_just_written: false,

@@ -1,7 +1,7 @@
 //! Trims: slots whose data is dropped.
 
 use super::Translation;
-use super::layout::{Cached, EMPTY, Layout};
+use super::layout::{CachedLayout, EMPTY, Layout};
 use super::map::Overrides;
 use crate::engine::number::SuperblockNumber;
 
@@ -24,7 +24,7 @@ impl Translation {
 
     /// Forgets all data, which needs no entry for each slot.
     fn trim_all(&mut self) {
-        let cached = Cached::none(self.slots_per_superblock);
+        let cached = CachedLayout::none(self.slots_per_superblock);
         self.layout = Layout::InOrder { slots: 0, cached };
         self.overrides = Overrides::new();
         for index in 0..self.superblocks.len() {

@@ -18,7 +18,7 @@ pub(crate) struct Victim {
 /// they are found, long before their validity is tested: half of the places are found together when the other half
 /// remains.
 #[derive(Clone, Debug)]
-pub(crate) struct Upcoming {
+pub(crate) struct VictimCursor {
     pub(super) found: [(u32, u32); UPCOMING],
     /// The first untested entry of `found`, and the end.
     pub(super) next: usize,
@@ -29,7 +29,7 @@ pub(crate) struct Upcoming {
 
 pub(super) const UPCOMING: usize = 32;
 
-impl Upcoming {
+impl VictimCursor {
     /// The upcoming places of a victim before the search.
     pub(crate) const START: Self =
         Self { found: [(0, EMPTY); UPCOMING], next: 0, end: 0, within: 0 };
