@@ -48,6 +48,7 @@ def simulate(
     faults: Sequence[str] = (),
     bottleneck: bool = False,
     interval: bool = False,
+    full: bool = False,
     seed: int = 1,
     threads: int | None = None,
     library: Library | None = None,
@@ -71,7 +72,9 @@ def simulate(
         interval_length: The length of the intervals that are recorded, ``"1 s"``.
         faults: What goes wrong in each test, ``"power-cut at=2s boot=5s"``.
         bottleneck: Whether to say what limits each test, by a dozen further runs of it.
-        interval: Whether to add the 80% interval of each figure, as the command does unless told otherwise.
+        interval: Whether to add the 80% interval of each figure, as the command does by default.
+        full: Whether to simulate each test and its repeats completely, instead of stopping when its figures have
+            converged.
         seed: The seed of all random numbers, 0 to 2**64 - 1.
         threads: Threads that simulate; as many as there are cores without it.
         library: The library of the names; the usual one without it.
@@ -108,7 +111,7 @@ def simulate(
         asked._inner,
         seeded(seed),
         threads,
-        {"bottleneck": bottleneck, "interval": interval},
+        {"bottleneck": bottleneck, "interval": interval, "full": full},
         call("simulate", system.name, asked.id),
         on_progress,
     )
@@ -214,6 +217,7 @@ def whatif(
     fit: str | os.PathLike[str] | None = None,
     workload: str | None = None,
     interval: bool = True,
+    full: bool = False,
     size: str | None = None,
     duration: str | None = None,
     seed: int = 1,
@@ -234,6 +238,7 @@ def whatif(
         fit: The fit that the drive's model came from, as ``lanemark fit --json`` prints it.
         workload: The tests; those of the result, else ``data-sheet``.
         interval: Whether to add the 80% interval of each prediction.
+        full: Whether to simulate each test and its repeats completely.
         size: Part of the target that each test uses, ``"256 MiB"``.
         duration: How long each test runs, ``"1 s"``.
         seed: The seed of all random numbers.
@@ -254,6 +259,7 @@ def whatif(
         "fit": fit,
         "workload": workload,
         "interval": interval,
+        "full": full,
         "size": one_of("size", size, "bytes", None),
         "duration": one_of("duration", duration, "seconds", None),
         "seed": seeded(seed),
@@ -364,6 +370,7 @@ class Study:
         *,
         bottleneck: bool = False,
         interval: bool = False,
+        full: bool = False,
         seed: int = 1,
         threads: int | None = None,
         on_progress: Progress | None = None,
@@ -372,7 +379,9 @@ class Study:
 
         Args:
             bottleneck: Whether to say what limits each test.
-            interval: Whether to add the 80% intervals, as the command does unless told otherwise.
+            interval: Whether to add the 80% intervals, as the command does by default.
+            full: Whether to simulate each test and its repeats completely, instead of stopping when its figures have
+                converged.
             seed: The seed of all random numbers.
             threads: Threads that simulate.
             on_progress: Called with the number of repeats that have ended, and of all.
@@ -380,7 +389,7 @@ class Study:
         Raises:
             InputError: Where a test does not fit a drive.
         """
-        extras: _lanemark.Extras = {"bottleneck": bottleneck, "interval": interval}
+        extras: _lanemark.Extras = {"bottleneck": bottleneck, "interval": interval, "full": full}
         command = call("Study.run", self.path)
         return StudyResult(self._inner.run(seeded(seed), threads, extras, command, on_progress))
 

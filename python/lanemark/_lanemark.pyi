@@ -10,6 +10,7 @@ Path = str | PathLike[str]
 class Extras(TypedDict):
     bottleneck: bool
     interval: bool
+    full: bool
 
 class Asked(TypedDict):
     model: str | None
@@ -21,6 +22,7 @@ class Asked(TypedDict):
     fit: Path | None
     workload: str | None
     interval: bool
+    full: bool
     size: str | None
     duration: str | None
     seed: int
@@ -236,6 +238,7 @@ class Sweep:
         axes: list[tuple[str, list[str]]],
         set: list[str],
         seed: int,
+        full: bool,
         library: Library,
     ) -> Sweep: ...
     @staticmethod

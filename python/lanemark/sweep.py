@@ -57,6 +57,8 @@ class Space:
         duration: How long the test runs at each point, ``"50 ms"``.
         repeats: How often each point is run.
         seed: The seed of all random numbers.
+        full: Whether to simulate the test of each point and its repeats completely, instead of stopping when its
+            figures have converged.
         library: The library's folder, which every worker must reach; the usual one without it.
     """
 
@@ -68,10 +70,11 @@ class Space:
     duration: str | None = None
     repeats: int | None = None
     seed: int = 1
+    full: bool = False
     library: str | None = None
 
     def __post_init__(self) -> None:
-        for name in ("system", "workload", "axes", "set", "size", "duration", "repeats", "seed", "library"):
+        for name in ("system", "workload", "axes", "set", "size", "duration", "repeats", "seed", "full", "library"):
             object.__setattr__(self, name, plain(getattr(self, name)))
 
     @classmethod
@@ -107,14 +110,14 @@ class Space:
         own = inner(None if self.library is None else Library(self.library))
         scale = (self.size, self.duration, self.repeats)
         return _lanemark.Sweep(
-            self.system, asked, scale, self._texts(), settings(dict(self.set)), seeded(self.seed), own
+            self.system, asked, scale, self._texts(), settings(dict(self.set)), seeded(self.seed), self.full, own
         )
 
     def _frozen(self) -> str:
         """Return a text that says all of it, by which a worker knows it again."""
         one = self.workload
         test = one if isinstance(one, str) else _toml.table(one.name, one.values)
-        rest = (self.size, self.duration, self.repeats, self.seed, self.library)
+        rest = (self.size, self.duration, self.repeats, self.seed, self.full, self.library)
         return repr((self.system, test, self._texts(), sorted(self.set.items()), rest))
 
 

@@ -161,9 +161,9 @@ pub(crate) struct StudyArgs {
     /// Skip the 80% intervals, which need more short simulations with the uncertain values varied
     #[arg(long)]
     pub(crate) no_interval: bool,
-    /// Stop each test when its figures have converged, instead of simulating it and its repeats completely
+    /// Simulate each test and its repeats completely, instead of stopping when its figures have converged
     #[arg(long)]
-    pub(crate) converged: bool,
+    pub(crate) full: bool,
     #[command(flatten)]
     pub(crate) run: RunArgs,
 }
@@ -204,9 +204,9 @@ pub(crate) struct SimArgs {
     /// Skip the 80% intervals, which need more short simulations with the uncertain values varied
     #[arg(long)]
     pub(crate) no_interval: bool,
-    /// Stop each test when its figures have converged, instead of simulating it and its repeats completely
+    /// Simulate each test and its repeats completely, instead of stopping when its figures have converged
     #[arg(long)]
-    pub(crate) converged: bool,
+    pub(crate) full: bool,
     /// Output format on stdout [default: table]
     #[arg(long, value_name = "FORMAT", conflicts_with = "json")]
     pub(crate) output_format: Option<OutputFormat>,

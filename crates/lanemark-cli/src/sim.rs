@@ -17,7 +17,7 @@ use crate::{formats, library, provenance, stop};
 
 pub(crate) fn run(args: &SimArgs) -> Result<Outcome, Failure> {
     OutputFormat::check_printed(args.output_format)?;
-    let length = RunLength::of(args.converged);
+    let length = RunLength::of(args.full);
     let lab = Lab { cancel: stop::on_signal().into(), length, ..Lab::default() };
     let library = library::open(&args.run.library)?;
     let settings = settings(&args.set)?;

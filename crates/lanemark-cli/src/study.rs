@@ -16,7 +16,7 @@ use crate::saving::Saving;
 use crate::{library, output, provenance, stop};
 
 pub(crate) fn run(args: &StudyArgs) -> Result<Outcome, Failure> {
-    let length = RunLength::of(args.converged);
+    let length = RunLength::of(args.full);
     let lab = Lab { cancel: stop::on_signal().into(), length, ..Lab::default() };
     let library = library::open(&args.run.library)?;
     let study = Study::find(&library, &args.file)?;

@@ -11,7 +11,7 @@ use lanemark_lab::results::Outlet;
 use lanemark_lab::scale::scaled;
 use lanemark_lab::sweep::provenance::{hash_of, of as provenance_of};
 use lanemark_lab::sweep::table;
-use lanemark_lab::{Event, Lab, Pool, SweepFile, merge, opened, settings};
+use lanemark_lab::{Event, Lab, Pool, RunLength, SweepFile, merge, opened, settings};
 use lanemark_schema::result::Sweep as SweepResult;
 use lanemark_schema::units::Ratio;
 use lanemark_study::sweep::{Axis, Definition};
@@ -238,7 +238,8 @@ fn sweep(args: &SweepArgs, system: &str, library: &Library) -> Result<Sweep, Fai
     let mut workload = scaled(opened.workload, &args.run.scale.scale())?;
     // Repeats differ only in random numbers; a curve needs one repeat, and points are many.
     workload.repeats = args.run.scale.repeats.unwrap_or(1);
-    Sweep::new(library, definition, workload, args.run.seed).map_err(located)
+    let length = RunLength::of(args.full);
+    Sweep::new(library, definition, workload, args.run.seed, length).map_err(located)
 }
 
 fn located(error: StudyError) -> Failure {

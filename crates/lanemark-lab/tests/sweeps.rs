@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use lanemark_lab::{Cancel, Cause, Event, Lab, LabError, Pool, SweepFile, merge};
+use lanemark_lab::{Cancel, Cause, Event, Lab, LabError, Pool, RunLength, SweepFile, merge};
 use lanemark_schema::result::Provenance;
 use lanemark_study::sweep::{Axis, Definition};
 use lanemark_study::{Library, Sweep, workload};
@@ -25,7 +25,7 @@ fn sweep(library: &Library, seed: u64) -> Sweep {
     for test in &mut workload.tests {
         (test.volume, test.duration) = (None, Some("2ms".parse().unwrap()));
     }
-    Sweep::new(library, definition, workload, seed).unwrap()
+    Sweep::new(library, definition, workload, seed, RunLength::Converged).unwrap()
 }
 
 struct Place(TempDir);

@@ -6,7 +6,7 @@ use std::sync::atomic::AtomicBool;
 use lanemark_inspect::Sysfs;
 use lanemark_lab::scale::{Scale, real_without_faults};
 use lanemark_lab::whatif::WhatIfQuestion;
-use lanemark_lab::{Cancel, Lab, LabError, measured, results, settings};
+use lanemark_lab::{Cancel, Lab, LabError, RunLength, measured, results, settings};
 use lanemark_measure::{Bench, EngineKind, Event, Purge, Settings};
 use lanemark_predict::{Job, REQUESTS};
 use lanemark_report::{fit_table, inspection_svg, inspection_text, whatif_text};
@@ -79,6 +79,7 @@ pub(crate) struct WhatIfOptions {
     fit: Option<PathBuf>,
     workload: Option<String>,
     interval: bool,
+    full: bool,
     size: Option<String>,
     duration: Option<String>,
     seed: u64,
@@ -95,7 +96,8 @@ pub(crate) fn what_if(
     threads: Option<usize>,
     on_progress: Option<Py<PyAny>>,
 ) -> PyResult<Answer> {
-    let lab = Lab { pool: pool(threads)?, ..Lab::default() };
+    let length = RunLength::of(asked.full);
+    let lab = Lab { pool: pool(threads)?, length, ..Lab::default() };
     let own = library.get().own();
     if let Some(depth) = asked.queue_depth.filter(|depth| !QUEUE_DEPTH.contains(depth)) {
         return Err(input(format!("queue_depth = {depth}: is not {QUEUE_DEPTH}")).into());

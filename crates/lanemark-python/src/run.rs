@@ -6,7 +6,7 @@ use std::sync::OnceLock;
 use lanemark_lab::columns::RunTable;
 use lanemark_lab::interval::DrawnSystem;
 use lanemark_lab::results::{self, ResultFile};
-use lanemark_lab::{Lab, LabError, Pool, Work, json};
+use lanemark_lab::{Lab, LabError, Pool, RunLength, Work, json};
 use lanemark_report::{Style, bottlenecks, html, run_table, test_details};
 use lanemark_schema::result::{Machine, Provenance, RunResult};
 use lanemark_study::Location;
@@ -61,6 +61,7 @@ pub(crate) fn json_line<T: serde::Serialize>(value: &T) -> Result<String, Failur
 pub(crate) struct Extras {
     pub(crate) bottleneck: bool,
     pub(crate) interval: bool,
+    pub(crate) full: bool,
 }
 
 /// Runs all tests of `workload` on `system`.
@@ -77,7 +78,8 @@ pub(crate) fn simulate(
     on_progress: Option<Py<PyAny>>,
 ) -> PyResult<Run> {
     let (system, workload) = (system.get(), workload.get());
-    let lab = Lab { pool: pool(threads)?, ..Lab::default() };
+    let length = RunLength::of(extras.full);
+    let lab = Lab { pool: pool(threads)?, length, ..Lab::default() };
     let asked = &workload.workload;
     let library = system.library.get().own();
     let checked = system.system.with_faults(&asked.faults, &Location::file("--fault"));

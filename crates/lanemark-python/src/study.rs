@@ -3,8 +3,8 @@
 use std::path::{Path, PathBuf};
 
 use lanemark_lab::results::{self, ResultFile, Saved};
-use lanemark_lab::study::Extras as WhatIfOptions;
-use lanemark_lab::{Event, Lab, Work, columns, default_folder};
+use lanemark_lab::study::Extras as StudyExtras;
+use lanemark_lab::{Event, Lab, RunLength, Work, columns, default_folder};
 use lanemark_report::{html, study_table};
 use lanemark_schema::result::StudyOutcome;
 use pyo3::prelude::*;
@@ -81,7 +81,8 @@ impl Study {
         command: Vec<String>,
         on_progress: Option<Py<PyAny>>,
     ) -> PyResult<StudyRun> {
-        let lab = Lab { pool: pool(threads)?, ..Lab::default() };
+        let length = RunLength::of(extras.full);
+        let lab = Lab { pool: pool(threads)?, length, ..Lab::default() };
         let library = self.library.get().own();
         let mut provenance = provenance(command, seed);
         provenance.inputs.clone_from(&self.inputs);
@@ -93,7 +94,7 @@ impl Study {
         let (study, at_work, told) = (&self.study, &lab, &progress);
         let run = move || {
             let intervals = extras.interval.then_some(&library);
-            let asked = WhatIfOptions { bottleneck: extras.bottleneck, intervals };
+            let asked = StudyExtras { bottleneck: extras.bottleneck, intervals };
             let watch = &mut |event: Event<'_>| told.note(&event);
             let mut outcome = at_work.study(study, &provenance, asked, watch)?;
             outcome.provenance.finished_at = results::now();

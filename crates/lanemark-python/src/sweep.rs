@@ -6,7 +6,7 @@ use lanemark_lab::columns::AxisKind;
 use lanemark_lab::scale::{Scale, scaled};
 use lanemark_lab::sweep::provenance::{hash_of, of as provenance_of};
 use lanemark_lab::sweep::table;
-use lanemark_lab::{Chunks, columns, opened, results, settings};
+use lanemark_lab::{Chunks, RunLength, columns, opened, results, settings};
 use lanemark_report::{sweep_html, sweep_text};
 use lanemark_schema::result::Sweep as Points;
 use lanemark_study::Location;
@@ -50,6 +50,7 @@ impl Sweep {
         axes: Vec<(String, Vec<String>)>,
         set: Vec<String>,
         seed: u64,
+        full: bool,
         library: Py<Library>,
     ) -> Result<Self, Failure> {
         let own = library.get().own();
@@ -74,8 +75,9 @@ impl Sweep {
         };
         let axes = axes.iter().map(axis).collect::<Result<_, _>>()?;
         let definition = Definition { system, workload: named, axes, settings: settings(&set)? };
-        let sweep =
-            py.detach(move || lanemark_study::Sweep::new(&own, definition, workload, seed))?;
+        let sweep = py.detach(move || {
+            lanemark_study::Sweep::new(&own, definition, workload, seed, RunLength::of(full))
+        })?;
         let kinds = columns::axis_kinds(sweep.axis_values());
         Ok(Self { sweep, library, kinds })
     }

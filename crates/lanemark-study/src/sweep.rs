@@ -23,7 +23,7 @@ use lanemark_schema::result::{
 };
 use lanemark_schema::rng::StreamKey;
 use lanemark_schema::workload::{Test, Workload};
-use lanemark_sim::{Progress, SimError, run_test_watched};
+use lanemark_sim::{Progress, RunLength, SimError, may_converge, run_length_watched};
 use sha2::{Digest, Sha256};
 
 use crate::document::Section;
@@ -59,6 +59,7 @@ pub struct Sweep {
     axes: Vec<Axis>,
     settings: Vec<(Calibration, Location)>,
     seed: u64,
+    length: RunLength,
     /// The hash of all inputs that the points share.
     inputs: String,
 }
@@ -104,7 +105,8 @@ impl Definition {
 }
 
 impl Sweep {
-    /// Creates the sweep of `definition` with the one test of `workload`, which provides repeats and average.
+    /// Creates the sweep of `definition` with the one test of `workload`, which provides repeats and average. `length` of
+    /// the test runs at each point. A test that converges runs once, regardless of the repeats.
     ///
     /// # Errors
     /// Returns an error if a name is known to neither tests nor systems, or if a value does not have the format of its
@@ -115,6 +117,7 @@ impl Sweep {
         definition: Definition,
         workload: Workload,
         seed: u64,
+        length: RunLength,
     ) -> Result<Self, StudyError> {
         let Definition { system, workload: named, axes, settings } = definition;
         let parts = SystemName::parse(&system)?;
@@ -127,7 +130,8 @@ impl Sweep {
                 tests.collect::<Vec<_>>().join(&format!(", {}:", workload.id))
             )));
         }
-        let mut sweep = Self { parts, workload, axes, settings, seed, inputs: String::new() };
+        let inputs = String::new();
+        let mut sweep = Self { parts, workload, axes, settings, seed, length, inputs };
         sweep.check_axes()?;
         sweep.check_values()?;
         sweep.open_files(library)?;
@@ -301,7 +305,7 @@ impl Sweep {
             env!("CARGO_PKG_VERSION"),
             self.parts,
             self.workload.tests,
-            (self.workload.repeats, self.workload.average),
+            (self.workload.repeats, self.workload.average, self.length),
             files,
             self.seed
         ))
@@ -375,9 +379,11 @@ impl Sweep {
         let at = Location::file(&self.workload.id);
         let spec = system.with_faults(&self.workload.faults, &at);
         let spec = spec.map_err(|error| error.to_string())?;
-        let samples = (0..self.workload.repeats).map(|repeat| {
+        let converges = self.length == RunLength::Converged && may_converge(&spec, test);
+        let repeats = if converges { 1 } else { self.workload.repeats };
+        let samples = (0..repeats).map(|repeat| {
             let key = StreamKey { seed: self.seed, test: 0, repeat, thread: 0 };
-            run_test_watched(&spec, test, key, watch)
+            run_length_watched(&spec, test, key, self.length, watch)
         });
         let samples: Vec<Sample> = match samples.collect() {
             Err(SimError::Cancelled) => return Ok(None),

@@ -216,6 +216,7 @@ pub fn ending(test: &Test, end: End) -> Result<CheckedTest, LabError> {
             test.ramp = Duration::from_picoseconds(time.picoseconds() / 4);
             test.duration = Some(time);
         }
+        End::Whole(time) => (test.ramp, test.duration) = (Duration::ZERO, Some(time)),
     }
     let name = test.name.clone();
     test.checked().map_err(|error| LabError::input(format!("test `{name}`: {error}")))
@@ -228,4 +229,6 @@ pub enum End {
     Requests(u64),
     /// After this time, and a quarter of it before counting begins.
     Time(Duration),
+    /// After this time, of which all is counted.
+    Whole(Duration),
 }

@@ -25,7 +25,7 @@ pub struct Figures {
     pub megabytes_per_second: f64,
     /// Requests a second.
     pub iops: f64,
-    /// Half the range of the repeats over their mean.
+    /// Half the range of the repeats over their mean; of a test that converged, the half-width of its 95% interval.
     pub spread: f64,
     /// Mean latency.
     pub latency_mean_us: f64,
@@ -123,7 +123,10 @@ impl Figures {
             simulated_seconds: samples.iter().map(|sample| sample.elapsed.as_seconds()).sum(),
             megabytes_per_second: throughput.value / 1e6,
             iops: over(Sample::iops).value,
-            spread: throughput.spread(),
+            spread: match last.converged {
+                Some(converged) if samples.len() == 1 => converged.half_width,
+                _ => throughput.spread(),
+            },
             latency_mean_us: latency.mean_ns() / 1e3,
             latency_us: supported.collect(),
             interval: None,

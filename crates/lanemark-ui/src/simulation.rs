@@ -1,8 +1,8 @@
-//! A simulation in steps: a first answer of few requests, then repeats, then the 80% interval.
+//! A simulation in steps: a first answer of few requests, then a test of a minute, then the 80% interval.
 //!
-//! Each step is short, so that many pages share the machine's cores and an abandoned page costs little. The figures are
-//! those that `lanemark sim` prints for a test of that length. Effects that need a longer test, such as a full
-//! pseudo-SLC cache, appear on the command line and not here.
+//! The test of a minute ends when its figures have converged, as with `lanemark sim`. A test that never ends early runs in
+//! short repeats instead. Each step is short, so that many pages share the machine's cores and an abandoned page costs
+//! little.
 
 use std::time::{Duration as WallTime, Instant};
 
@@ -12,7 +12,7 @@ use lanemark_schema::result::{FILLING_MAX, Sample};
 use lanemark_schema::rng::StreamKey;
 use lanemark_schema::units::Duration;
 use lanemark_schema::workload::Test;
-use lanemark_sim::{Progress, SimError, run_test_watched};
+use lanemark_sim::{Progress, RunLength, SimError, may_converge, run_length_watched};
 use lanemark_study::Library;
 use serde::Serialize;
 
@@ -24,10 +24,13 @@ const SEED: u64 = 1;
 /// Requests of a first answer, and the maximum of their data if they are long.
 const FIRST_REQUESTS: f64 = 400.0;
 const FIRST_DATA: f64 = 32.0 * 1_048_576.0;
-/// Requests of a repeat, and the maximum of their data.
+/// The length of a test that may end when its figures have converged, and the maximum of its requests.
+const WHOLE: Duration = Duration::from_seconds(60);
+const WHOLE_REQUESTS: f64 = 3e6;
+/// Requests of a short repeat, and the maximum of their data.
 const REQUESTS: f64 = 20_000.0;
 const DATA: f64 = 1024.0 * 1_048_576.0;
-/// Number of repeats after the first answer.
+/// Number of short repeats after the first answer.
 pub const REPEATS: usize = 5;
 /// Maximum wall-clock time of one step.
 const STEP_MAX: WallTime = WallTime::from_secs(20);
@@ -78,6 +81,8 @@ pub struct Simulation {
     began: Instant,
     /// Simulated time of a repeat, from the rate of the first answer, and longer while a buffer still fills.
     time: Option<Duration>,
+    /// Number of repeats: one if the test may end when its figures have converged.
+    repeats: usize,
     samples: Vec<Sample>,
     figures: Option<Figures>,
 }
@@ -85,18 +90,19 @@ pub struct Simulation {
 impl Simulation {
     /// Creates a simulation of `test` on a system, which `cancel` ends.
     pub fn new(asked: Asked, test: Test, cancel: Cancel, began: Instant) -> Self {
-        Self { asked, test, cancel, began, time: None, samples: Vec::new(), figures: None }
+        let repeats = if converges(&asked, &test) { 1 } else { REPEATS };
+        Self { asked, test, cancel, began, time: None, repeats, samples: Vec::new(), figures: None }
     }
 
     /// Returns whether the next step is the interval, which uses all free cores.
     pub fn is_at_interval(&self) -> bool {
-        self.samples.len() == REPEATS
+        self.samples.len() == self.repeats
     }
 
     /// Returns whether only the end follows.
     fn is_over(&self) -> bool {
         self.figures.as_ref().is_some_and(|figures| figures.interval.is_some())
-            || self.samples.len() > REPEATS
+            || self.samples.len() > self.repeats
     }
 
     /// Runs a step. Returns `None` if it was cancelled.
@@ -112,19 +118,24 @@ impl Simulation {
             let Some(sample) = self.run(End::Requests(first_requests(&self.test)), 0)? else {
                 return Ok(None);
             };
-            self.time = Some(repeat_time(&self.test, sample.iops()));
+            let time = if self.repeats == 1 { whole_time } else { repeat_time };
+            self.time = Some(time(&self.test, sample.iops()));
             let figures = Figures::of(&self.asked.system, &self.test, &[sample], true)?;
             return Ok(Some(self.told(figures)));
         };
         if self.is_over() {
             return Ok(Some(Told::Done { elapsed_ms: elapsed_ms(self.began) }));
         }
-        if self.samples.len() < REPEATS {
+        if self.samples.len() < self.repeats {
             let began = Instant::now();
-            let Some(sample) = self.run(End::Time(time), self.samples.len() as u32)? else {
+            let end = if self.repeats == 1 { End::Whole(time) } else { End::Time(time) };
+            let Some(sample) = self.run(end, self.samples.len() as u32)? else {
                 return Ok(None);
             };
-            let longer = longer(&sample, time, began.elapsed());
+            let longer = match self.repeats {
+                1 => None,
+                _ => longer(&sample, time, began.elapsed()),
+            };
             self.samples.push(sample);
             let figures = Figures::of(&self.asked.system, &self.test, &self.samples, false)?;
             if longer.is_some() {
@@ -192,7 +203,8 @@ pub fn run(
         is_late = began.elapsed() > STEP_MAX;
         !is_late && !cancel.is_cancelled()
     };
-    match run_test_watched(&asked.spec, &checked, key, &mut watch) {
+    let length = RunLength::Converged;
+    match run_length_watched(&asked.spec, &checked, key, length, &mut watch) {
         Ok(sample) => Ok(Some(sample)),
         Err(SimError::Cancelled) if is_late => Err(LabError::run(format!(
             "test `{}`: takes more than {} s to simulate",
@@ -203,6 +215,17 @@ pub fn run(
         Err(SimError::Cancelled) => Ok(None),
         Err(error) => Err(LabError::input(format!("test `{}`: {error}", test.name))),
     }
+}
+
+/// Returns whether `test` may end when its figures have converged.
+pub fn converges(asked: &Asked, test: &Test) -> bool {
+    may_converge(&asked.spec, &Test { duration: Some(WHOLE), rounds: None, ..test.clone() })
+}
+
+/// Returns the length of a test that may end when its figures have converged, from the requests a second.
+pub fn whole_time(test: &Test, rate: f64) -> Duration {
+    let seconds = (WHOLE_REQUESTS / rate.max(1e-3)).min(WHOLE.as_seconds());
+    Duration::from_picoseconds((seconds * 1e12) as u64).max(repeat_time(test, rate).min(WHOLE))
 }
 
 /// Returns a longer time for a test that mostly filled a write buffer, if its wall-clock time was short enough.

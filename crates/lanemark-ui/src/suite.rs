@@ -10,7 +10,7 @@ use lanemark_study::{Location, StudyError, workload};
 
 use crate::asked::{Asked, End, is_quick};
 use crate::figures::Figures;
-use crate::simulation::{Told, first_requests, longer, repeat_time, run};
+use crate::simulation::{Told, converges, first_requests, longer, repeat_time, run, whole_time};
 
 /// Maximum number of tests.
 const TESTS_MAX: usize = 32;
@@ -64,13 +64,16 @@ impl Suite {
         };
         let one = |end| run(&self.asked, test, end, 0, &self.cancel);
         let Some(first) = one(End::Requests(first_requests(test)))? else { return Ok(None) };
-        let mut time = repeat_time(test, first.iops());
+        let converges = converges(&self.asked, test);
+        let time = if converges { whole_time } else { repeat_time };
+        let mut time = time(test, first.iops());
         let sample = loop {
             let began = Instant::now();
-            let Some(sample) = one(End::Time(time))? else { return Ok(None) };
+            let end = if converges { End::Whole(time) } else { End::Time(time) };
+            let Some(sample) = one(end)? else { return Ok(None) };
             match longer(&sample, time, began.elapsed()) {
-                Some(more) => time = more,
-                None => break sample,
+                Some(more) if !converges => time = more,
+                _ => break sample,
             }
         };
         let figures = Figures::of(&self.asked.system, test, &[sample], false)?;

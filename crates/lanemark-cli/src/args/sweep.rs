@@ -57,6 +57,9 @@ pub(crate) struct SweepArgs {
     /// Also write an HTML page with the curves to this file
     #[arg(long, value_name = "FILE")]
     pub(crate) html: Option<PathBuf>,
+    /// Simulate the test of each point and its repeats completely, instead of stopping when its figures have converged
+    #[arg(long)]
+    pub(crate) full: bool,
     /// Number of points to run in parallel [default: the number of cores]
     #[arg(long, value_name = "N", value_parser = jobs)]
     pub(crate) jobs: Option<NonZeroUsize>,

@@ -42,9 +42,9 @@ pub(crate) struct WhatIfArgs {
     /// Print both runs as JSON instead of text
     #[arg(long)]
     pub(crate) json: bool,
-    /// Stop each test when its figures have converged, instead of simulating it and its repeats completely
+    /// Simulate each test and its repeats completely, instead of stopping when its figures have converged
     #[arg(long)]
-    pub(crate) converged: bool,
+    pub(crate) full: bool,
     #[command(flatten)]
     pub(crate) run: SeededArgs,
 }

@@ -48,17 +48,17 @@ pub fn run_test(
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum RunLength {
     /// The whole test.
-    #[default]
     Whole,
     /// The test until its figures have converged; the whole test if they do not, or if it is of a kind to which
     /// [`may_converge`] does not apply.
+    #[default]
     Converged,
 }
 
 impl RunLength {
-    /// Returns whether a run may end when its figures have converged, as the length of the run.
-    pub fn of(converged: bool) -> Self {
-        if converged { Self::Converged } else { Self::Whole }
+    /// Returns the length of a run of `full` tests, or of tests that end when their figures have converged.
+    pub fn of(full: bool) -> Self {
+        if full { Self::Whole } else { Self::Converged }
     }
 }
 
