@@ -31,6 +31,7 @@ mod number;
 mod over_time;
 mod path;
 mod plan;
+mod rate_phases;
 mod run_table;
 mod sensitivity;
 mod series_csv;

@@ -18,6 +18,7 @@ use crate::number::{
     ABSENT, LatencyUnit, fixed, grouped, has_latency, interval_text, is_wide, known, or_absent,
     percent, significant, spread,
 };
+use crate::rate_phases;
 use crate::table::{Cell, Column, Ink, Table};
 use crate::target;
 use crate::terminal::Sheet;
@@ -52,7 +53,8 @@ pub fn run_table(run: &RunResult, style: &Style) -> String {
         }
     }
     sheet.blank();
-    for sentence in statistic(run).into_iter().chain(converged(run)) {
+    let phases = run.tests.iter().filter_map(rate_phases::sentence);
+    for sentence in phases.chain(statistic(run)).chain(converged(run)) {
         sheet.paragraph(&sentence);
     }
     sheet.paragraph(&target::sentence(run));

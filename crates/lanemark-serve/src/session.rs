@@ -319,6 +319,7 @@ fn empty() -> Sample {
         steady: None,
         transactions: None,
         converged: None,
+        phases: Vec::new(),
         live: None,
         complete: true,
     }

@@ -331,6 +331,7 @@ fn sample(row: &Row, rate: f64, hops: Option<Hops>) -> Sample {
         errors: Default::default(),
         faults: Vec::new(),
         converged: None,
+        phases: Vec::new(),
         live: None,
         replay: None,
         series: None,

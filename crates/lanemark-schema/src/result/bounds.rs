@@ -187,6 +187,8 @@ fn sample(at: &ValuePath, one: &Sample) -> RangeCheck {
     some(&at.key("steady"), one.steady.as_ref(), steady)?;
     some(&at.key("live"), one.live.as_ref(), live)?;
     one.converged.as_ref().map_or(Ok(()), |converged| converged.check(at))?;
+    count(&at.key("phases"), one.phases.len())?;
+    one.phases.iter().try_for_each(|phase| phase.check(&at.key("phases")))?;
     some(&at.key("transactions"), one.transactions.as_ref(), transactions)
 }
 

@@ -28,6 +28,7 @@ mod path;
 mod phases;
 mod prediction;
 mod range;
+mod rate_phase;
 mod replay;
 pub mod sensitivity;
 pub mod series;
@@ -73,6 +74,7 @@ pub use path::{HopUse, LinkLoss, PathHop, PathLimit, PathUse, PathView, Topology
 pub use phases::Phases;
 pub use prediction::{MainUncertainty, PredictionInterval};
 pub use range::OutOfRange;
+pub use rate_phase::{RatePhase, Reserve};
 pub use replay::ReplayUse;
 pub use sensitivity::{Gain, Sensitivity, SystemChange};
 pub use series::Series;
@@ -262,6 +264,9 @@ pub struct Sample {
     /// Where the simulation stopped because the figures had converged; absent if the whole test was simulated.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub converged: Option<Converged>,
+    /// The phases of a simulated test whose rate changed when a reserve of the system was used up; none otherwise.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub phases: Vec<RatePhase>,
     /// Delivery to real programs, if the system was served to programs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub live: Option<LiveUse>,
@@ -331,6 +336,7 @@ impl Sample {
             steady: None,
             transactions: None,
             converged: None,
+            phases: Vec::new(),
             live: None,
             complete: true,
         }

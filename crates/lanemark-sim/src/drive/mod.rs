@@ -33,7 +33,7 @@ use crate::engine::budget::{HOPS, Hop};
 use crate::engine::number::DriveNumber;
 use crate::engine::slab::Handle;
 use crate::spec::{AttachmentSpec, DriveSpec, PriorContent};
-use lanemark_schema::result::DriveUse;
+use lanemark_schema::result::{DriveUse, Reserve};
 use lanemark_schema::rng::StreamKey;
 use lanemark_schema::units::{Bytes, Duration, Instant};
 
@@ -81,8 +81,8 @@ impl Drive {
     }
 
     /// Appends the amounts that are left of the reserves of the drive: room in the buffer, and the reserves of the media.
-    pub(super) fn reserves(&self, left: &mut Vec<u64>) {
-        left.push(self.buffer.free().get());
+    pub(super) fn reserves(&self, left: &mut Vec<(Reserve, u64)>) {
+        left.push((Reserve::WriteBuffer, self.buffer.free().get()));
         media!(&self.media, media => media.reserves(left));
     }
 

@@ -169,6 +169,7 @@ impl Live {
             steady: None,
             transactions: None,
             converged: None,
+            phases: Vec::new(),
             live: None,
             complete: true,
         }

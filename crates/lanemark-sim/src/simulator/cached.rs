@@ -13,6 +13,7 @@ use crate::engine::number::{DriveNumber, QueueNumber};
 use crate::engine::slab::{CommandHandle, Handle};
 use crate::host::adapter_cache::Cache;
 use crate::link::BurstPosition;
+use lanemark_schema::result::Reserve;
 use lanemark_schema::units::Bytes;
 use lanemark_schema::workload::Operation;
 
@@ -45,10 +46,11 @@ impl Simulator {
     }
 
     /// Returns the amounts that are left of all reserves that a load can use up: room in the adapter's cache and the
-    /// reserves of each drive. Their number and order never change.
-    pub(crate) fn reserves(&self) -> Vec<u64> {
+    /// reserves of each drive. Their number, kinds and order never change.
+    pub(crate) fn reserves(&self) -> Vec<(Reserve, u64)> {
         let cache = self.adapter.as_ref().and_then(|adapter| adapter.cache.as_ref());
-        let mut left: Vec<u64> = cache.iter().map(|cache| cache.free().get()).collect();
+        let free = |cache: &Box<Cache>| (Reserve::AdapterCache, cache.free().get());
+        let mut left: Vec<(Reserve, u64)> = cache.iter().map(|cache| free(cache)).collect();
         self.attachments.iter().for_each(|attachment| attachment.drive.reserves(&mut left));
         left
     }

@@ -7,6 +7,7 @@
 
 use crate::engine::table::Table;
 use crate::spec::{MapSpec, SLOT};
+use lanemark_schema::result::Reserve;
 
 /// Slots that a page of the map covers.
 const SLOTS_PER_PAGE: u64 = 1024;
@@ -71,10 +72,10 @@ impl MapCache {
     }
 
     /// Appends the pages for which the memory of the drive, and of the host, still has room.
-    pub(crate) fn reserves(&self, left: &mut Vec<u64>) {
+    pub(crate) fn reserves(&self, left: &mut Vec<(Reserve, u64)>) {
         let room = |clock: &Clock| (clock.capacity - clock.pages.len()) as u64;
-        left.push(room(&self.drive));
-        left.extend(self.host.as_ref().map(room));
+        left.push((Reserve::DriveMap, room(&self.drive)));
+        left.extend(self.host.as_ref().map(|host| (Reserve::HostMap, room(host))));
     }
 
     /// Looks up `page`, which is in memory from then on, and marks it as changed if `changes`.

@@ -18,7 +18,7 @@ use crate::engine::slab::{CommandHandle, OperationHandle, Slab, StretchHandle};
 use crate::engine::table::Table;
 use crate::engine::trace::MediaTimes;
 use crate::spec::{SLOT, WriteCache};
-use lanemark_schema::result::DriveUse;
+use lanemark_schema::result::{DriveUse, Reserve};
 use lanemark_schema::units::{Bytes, Duration, Instant, Ratio};
 use lanemark_schema::workload::fault::ReadRetries;
 
@@ -286,7 +286,7 @@ impl Medium for SolidState {
         }
     }
 
-    fn reserves(&self, left: &mut Vec<u64>) {
+    fn reserves(&self, left: &mut Vec<(Reserve, u64)>) {
         self.translation.reserves(left);
         if let Some(map) = &self.map {
             map.reserves(left);

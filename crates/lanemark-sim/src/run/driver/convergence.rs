@@ -16,13 +16,17 @@
 //! Not converged, and therefore simulated completely: open loops, trims, copies, rounds, requested series, faults, in
 //! order on hard disks (whose zones differ), reads and writes of a purged drive (whose data grows), databases, traces, tests in parallel.
 
+mod phases;
+
 use super::tally::Tally;
 use crate::run::energy::Metering;
 use crate::run::path_use::{Busy, busy_since};
 use crate::simulator::power::PowerReading;
 use crate::simulator::{Completion, Simulator};
 use crate::spec::{Condition, DriveSpec, MediaSpec, SystemSpec};
-use lanemark_schema::result::{Converged, DirectionResult, DriveUse, LatencyHistogram, student_95};
+use lanemark_schema::result::{
+    Converged, DirectionResult, DriveUse, LatencyHistogram, RatePhase, Reserve, student_95,
+};
 use lanemark_schema::units::{Duration, Instant};
 use lanemark_schema::workload::{Load, Test};
 
@@ -85,7 +89,7 @@ pub(super) struct Convergence {
 /// The state at the end of a batch.
 struct Batch {
     end: Instant,
-    reserves: Vec<u64>,
+    reserves: Vec<(Reserve, u64)>,
     collected: u64,
 }
 
@@ -108,6 +112,7 @@ pub(super) struct SteadyRun {
     pub(super) drive: DriveUse,
     pub(super) power: Option<Vec<PowerReading>>,
     pub(super) converged: Converged,
+    pub(super) phases: Vec<RatePhase>,
 }
 
 impl Convergence {
@@ -175,8 +180,14 @@ impl Convergence {
         self.weigh(&found)
     }
 
-    /// Returns all requests of a run that did not converge; `rest` contains the requests since the last checkpoint.
-    pub(super) fn whole(self, rest: Tally) -> Tally {
+    /// Returns all requests of a run that did not converge, and its phases; `rest` contains the requests since the last
+    /// checkpoint.
+    pub(super) fn whole(self, rest: Tally) -> (Tally, Vec<RatePhase>) {
+        let phases = self.phases(None);
+        (self.all(rest), phases)
+    }
+
+    fn all(self, rest: Tally) -> Tally {
         let mut parts = self.parts.into_iter().map(|part| part.tally);
         let Some(first) = parts.next() else { return rest };
         parts.chain([rest]).fold(first, |sum, part| sum.and_then(&part))
@@ -239,7 +250,10 @@ impl Convergence {
         for (time, batch) in times.iter_mut().zip(ends) {
             *time = batch.end.since(start).as_seconds();
             start = batch.end;
-            reserves.iter_mut().zip(&batch.reserves).for_each(|(all, &left)| all.push(left as f64));
+            reserves
+                .iter_mut()
+                .zip(&batch.reserves)
+                .for_each(|(all, &(_, left))| all.push(left as f64));
         }
         let collected = before.map_or(0, |batch| batch.collected);
         Some(Groups { times, collects: self.batches.last()?.collected > collected, reserves })
@@ -256,6 +270,7 @@ impl Convergence {
             None => 0,
         };
         let rest = (self.requests - earlier) as f64 * more;
+        let phases = self.phases(Some(before + steady + steady.times(more)));
         let power = self.power(first, weight);
         let mut sum: Option<(Tally, Busy, DriveUse)> = None;
         for (number, mut part) in std::mem::take(&mut self.parts).into_iter().enumerate() {
@@ -290,6 +305,7 @@ impl Convergence {
                 steady_from: before,
                 half_width,
             },
+            phases,
         })
     }
 

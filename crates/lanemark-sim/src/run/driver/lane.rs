@@ -14,7 +14,7 @@ use crate::spec::{CheckedSystem, SystemSpec};
 use crate::storage::Storage;
 use lanemark_schema::result::series::Recorder;
 use lanemark_schema::result::{
-    DirectionResult, DriveUse, EnergyUse, InFlight, RequestErrors, Sample,
+    DirectionResult, DriveUse, EnergyUse, InFlight, RatePhase, RequestErrors, Sample,
 };
 use lanemark_schema::rng::StreamKey;
 use lanemark_schema::units::{Bytes, Duration, Instant};
@@ -58,6 +58,8 @@ pub(super) struct Lane {
     last: Instant,
     /// Counted requests, from the first counted one on, or of the present round.
     tally: Option<Tally>,
+    /// The phases of the whole test, once it has ended.
+    phases: Vec<RatePhase>,
     rounds: Option<RoundsRun>,
     series: Option<Recorder>,
     errors: RequestErrors,
@@ -113,6 +115,7 @@ impl Lane {
             moved_before: 0,
             last: counting_from,
             tally: None,
+            phases: Vec::new(),
             rounds: test.rounds.map(|rounds| RoundsRun::new(rounds, counting_from)),
             series: Recorder::of(test),
             errors: RequestErrors::default(),
@@ -340,7 +343,8 @@ impl Lane {
     /// Returns to counting the whole test, because it has not converged.
     pub(super) fn is_whole(&mut self, rule: Convergence, simulator: &Simulator) {
         let rest = self.tally.take().unwrap_or_else(|| Tally::since(simulator));
-        self.tally = Some(rule.whole(rest));
+        let (tally, phases) = rule.whole(rest);
+        (self.tally, self.phases) = (Some(tally), phases);
     }
 
     /// Returns the requests that are in flight at `end`. `past` is the first completion after `end`, which `storage` no
@@ -399,6 +403,7 @@ impl Lane {
             None => (tally, all, all, None),
         };
         let in_flight = self.in_flight(storage, past, self.counting_from + all, &tally);
+        let phases = std::mem::take(&mut self.phases);
         let counted = CountedRequests {
             elapsed,
             busy: busy_since(simulator, &tally.busy_before),
@@ -409,7 +414,13 @@ impl Lane {
         // The hops carried the data of all lanes.
         let carried = moved.map(|moved| Bytes(moved - self.moved_before));
         let series = self.series.take().map(|series| series.finish(all, Some(drive)));
-        Sample { in_flight, series, steady, ..self.sample(spec, simulator, counted, carried) }
+        Sample {
+            in_flight,
+            series,
+            steady,
+            phases,
+            ..self.sample(spec, simulator, counted, carried)
+        }
     }
 
     /// Returns the sample of a test that has converged.
@@ -419,12 +430,12 @@ impl Lane {
         storage: &Storage,
         steady: SteadyRun,
     ) -> Sample {
-        let SteadyRun { tally, elapsed, busy, drive, power, converged } = steady;
+        let SteadyRun { tally, elapsed, busy, drive, power, converged, phases } = steady;
         let in_flight = self.in_flight(storage, None, self.last, &tally);
         let energy = power.and_then(|power| energy(spec, power.into_iter(), elapsed));
         let counted = CountedRequests { tally, elapsed, busy, drive, energy };
         let sample = self.sample(spec, storage.simulator(), counted, None);
-        Sample { in_flight, converged: Some(converged), ..sample }
+        Sample { in_flight, converged: Some(converged), phases, ..sample }
     }
 
     /// Returns the sample of `counted` requests. The hops carried their data, or `carried` if it is given.

@@ -546,6 +546,7 @@ impl<'t> Run<'t> {
             errors: self.errors,
             faults: self.storage.simulator().fault_uses(),
             converged: None,
+            phases: Vec::new(),
             live: None,
             replay: None,
             series: self.series.map(|series| series.finish(elapsed, Some(drive))),

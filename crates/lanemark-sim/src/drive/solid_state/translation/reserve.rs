@@ -1,11 +1,13 @@
 //! The flash that the host can write before the drive behaves differently.
 
+use lanemark_schema::result::Reserve;
+
 use super::{STREAMS, Stream, Translation};
 
 impl Translation {
     /// Appends the slots that are left in the pseudo-SLC cache, and the slots of erased flash that the host can fill
     /// before collection begins.
-    pub(crate) fn reserves(&self, left: &mut Vec<u64>) {
+    pub(crate) fn reserves(&self, left: &mut Vec<(Reserve, u64)>) {
         let open = |stream: Stream| {
             let frontier = self.frontiers[stream as usize].as_ref();
             frontier.map_or(0, |frontier| u64::from(frontier.end - frontier.next))
@@ -19,8 +21,9 @@ impl Translation {
             0 => 0,
             most => own.max(most.saturating_sub(used).min(erased.saturating_sub(lent))),
         };
-        left.push(cache as u64 * u64::from(self.pseudo_slc_each) + open(Stream::PseudoSlc));
+        let cache = cache as u64 * u64::from(self.pseudo_slc_each) + open(Stream::PseudoSlc);
+        left.push((Reserve::PseudoSlc, cache));
         let free = erased.saturating_sub(least) as u64 * u64::from(self.slots_per_superblock);
-        left.push(free + open(Stream::Host) + open(Stream::PseudoSlc));
+        left.push((Reserve::ErasedFlash, free + open(Stream::Host) + open(Stream::PseudoSlc)));
     }
 }

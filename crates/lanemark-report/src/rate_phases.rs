@@ -1,0 +1,87 @@
+//! The phases of a test as a sentence: `172,000 IOPS for 9.5 s, until the pseudo-SLC cache is full; then 38,800 IOPS`.
+
+use lanemark_schema::result::{RatePhase, TestResult};
+use lanemark_schema::units::Duration;
+
+use crate::number::{fixed, grouped, significant};
+use crate::over_time::time_told;
+
+/// Block size from which rates are in MB/s.
+const LARGE: f64 = 65_536.0;
+
+/// Returns the phases of a simulated test as a sentence, if it has several.
+pub(crate) fn sentence(result: &TestResult) -> Option<String> {
+    let phases = &result.samples.first()?.phases;
+    let (last, earlier) = phases.split_last()?;
+    if earlier.is_empty() {
+        return None;
+    }
+    let block = result.test.block_mean();
+    let rate = |phase: &RatePhase| match block {
+        block if block < LARGE => format!("{} IOPS", grouped(&fixed(phase.iops, 0))),
+        block => format!("{} MB/s", significant(phase.iops * block / 1e6)),
+    };
+    let mut from = Duration::ZERO;
+    let parts: Vec<String> = earlier
+        .iter()
+        .map(|phase| {
+            let length = Duration::from_picoseconds(
+                phase.until.picoseconds().saturating_sub(from.picoseconds()),
+            );
+            from = phase.until;
+            let end = phase.ended_by.map(|reserve| format!(", until {}", reserve.end()));
+            format!("{} for {}{}", rate(phase), time_told(length), end.unwrap_or_default())
+        })
+        .collect();
+    Some(format!("{}: {}; then {}.", result.test.name, parts.join("; then "), rate(last)))
+}
+
+#[cfg(test)]
+mod tests {
+    use lanemark_schema::result::{Reserve, Sample};
+    use lanemark_schema::workload::{Average, Order, Test, Workload};
+
+    use super::*;
+
+    fn result(block: &str, phases: Vec<RatePhase>) -> TestResult {
+        let test = Test::random_write(block).span("1 GiB").duration("60 s").build().unwrap().into_test();
+        let workload = Workload {
+            id: "w".to_owned(),
+            name: "W".to_owned(),
+            repeats: 1,
+            average: Average::Mean,
+            order: Order::Listed,
+            faults: Vec::new(),
+            tests: vec![test.clone()],
+        };
+        TestResult::new(&workload, &test, vec![Sample { phases, ..Sample::empty() }])
+    }
+
+    fn phase(seconds: u64, iops: f64, ended_by: Option<Reserve>) -> RatePhase {
+        RatePhase { until: Duration::from_seconds(seconds), iops, ended_by }
+    }
+
+    #[test]
+    fn each_phase_has_its_rate_its_length_and_the_reason_of_its_end() {
+        let phases = vec![
+            phase(2, 250_000.4, Some(Reserve::WriteBuffer)),
+            phase(12, 172_414.0, Some(Reserve::PseudoSlc)),
+            phase(60, 38_826.2, None),
+        ];
+        let text = sentence(&result("4 KiB", phases.clone())).unwrap();
+        let (_, text) = text.split_once(": ").unwrap();
+        assert_eq!(
+            text,
+            "250,000 IOPS for 2.00 s, until the write buffer is full; then 172,414 IOPS for 10.0 s, until the \
+             pseudo-SLC cache is full; then 38,826 IOPS."
+        );
+        let text = sentence(&result("128 KiB", phases)).unwrap();
+        assert!(text.ends_with("; then 5,089 MB/s."), "{text}");
+    }
+
+    #[test]
+    fn a_test_of_one_phase_has_no_sentence() {
+        assert_eq!(sentence(&result("4 KiB", Vec::new())), None);
+        assert_eq!(sentence(&result("4 KiB", vec![phase(60, 1.0, None)])), None);
+    }
+}

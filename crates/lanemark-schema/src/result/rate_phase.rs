@@ -1,0 +1,58 @@
+//! Phases of a sample: parts with one rate each.
+
+use serde::{Deserialize, Serialize};
+
+use super::range::{FIGURE_MAX, RangeCheck, TIME_MAX_NS, ValuePath, within};
+use crate::units::Duration;
+
+/// A reserve of a system that a load uses up. The system behaves differently once it is used up.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Reserve {
+    /// Room in the cache of a host bus adapter.
+    AdapterCache,
+    /// Room in the write buffer of a drive.
+    WriteBuffer,
+    /// Room in the pseudo-SLC cache of a drive.
+    PseudoSlc,
+    /// Erased flash that the host can fill before garbage collection begins.
+    ErasedFlash,
+    /// Room for pages of the map in the memory of a drive.
+    DriveMap,
+    /// Room for pages of the map in the memory that the host lends to a drive.
+    HostMap,
+}
+
+impl Reserve {
+    /// Returns the event that ends a phase, as the end of a sentence.
+    pub fn end(self) -> &'static str {
+        match self {
+            Self::AdapterCache => "the adapter's cache is full",
+            Self::WriteBuffer => "the write buffer is full",
+            Self::PseudoSlc => "the pseudo-SLC cache is full",
+            Self::ErasedFlash => "erased flash is used up",
+            Self::DriveMap => "the drive's map memory is full",
+            Self::HostMap => "the host's memory for the map is full",
+        }
+    }
+}
+
+/// A part of a sample with one rate, between two moments at which a reserve is used up.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct RatePhase {
+    /// End of the phase, after the start of the sample.
+    #[serde(rename = "until_ns")]
+    pub until: Duration,
+    /// Completed requests a second in the phase.
+    pub iops: f64,
+    /// The reserve that was used up at the end of the phase; absent for the last phase.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ended_by: Option<Reserve>,
+}
+
+impl RatePhase {
+    pub(super) fn check(&self, at: &ValuePath) -> RangeCheck {
+        within(&at.key("until_ns"), self.until.nanoseconds() as f64, TIME_MAX_NS)?;
+        within(&at.key("iops"), self.iops, FIGURE_MAX)
+    }
+}
