@@ -44,7 +44,8 @@ mod tests {
     use super::*;
 
     fn result(block: &str, phases: Vec<RatePhase>) -> TestResult {
-        let test = Test::random_write(block).span("1 GiB").duration("60 s").build().unwrap().into_test();
+        let test =
+            Test::random_write(block).span("1 GiB").duration("60 s").build().unwrap().into_test();
         let workload = Workload {
             id: "w".to_owned(),
             name: "W".to_owned(),

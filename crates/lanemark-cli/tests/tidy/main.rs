@@ -1,11 +1,11 @@
-//! The tree holds itself to the house rules: what ARCHITECTURE.md says of it is so, and each breach is told in a
-//! sentence.
+//! The rules of the tree: what ARCHITECTURE.md says of it is true. Each breach is a sentence.
 
 mod crates;
 mod data;
 mod house;
 mod map;
 mod measurements;
+mod names;
 mod purity;
 mod rooms;
 mod source;
@@ -104,6 +104,11 @@ fn nothing_is_told_by_a_macro_that_panics() {
 fn comments_and_documents_use_plain_words() {
     none(&words::in_comments(&TREE.crates, words::REMAINING));
     none(&words::in_documents(&TREE.root));
+}
+
+#[test]
+fn types_say_what_they_are() {
+    none(&names::vague(&TREE.root, &TREE.crates));
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! The arm: reads that need it no more, promises to those that read along, and the times that it has worked.
 
 use super::arm_state::ArmWork;
-use super::bench::{Bench, Seen, after_a_read, at};
+use super::bench::{Bench, DiskEvent, after_a_read, at};
 use super::sweep::Mechanics;
 use super::tests::small_disk;
 use super::*;
@@ -34,7 +34,7 @@ fn a_write_waits_for_the_reads_that_were_promised_their_sectors() {
             bench.write(2, 50_000, 50_008);
         }
         bench.drain();
-        let written = bench.instant_of(Seen::Room(Bytes::kibi(4)));
+        let written = bench.instant_of(DiskEvent::Room(Bytes::kibi(4)));
         (bench.data_of(1), written)
     };
     let ((alone, _), (with, written)) = (read(false), read(true));

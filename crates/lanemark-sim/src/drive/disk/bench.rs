@@ -12,7 +12,7 @@ use lanemark_schema::units::Instant;
 
 /// An event that a disk reports to its host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Seen {
+pub(super) enum DiskEvent {
     Data(u32, Bytes),
     Done(u32),
     Stored(u32),
@@ -25,7 +25,7 @@ pub(super) struct Bench {
     pub(super) disk: Disk,
     pub(super) events: Schedule,
     pub(super) now: Instant,
-    pub(super) seen: Vec<(Instant, Seen)>,
+    pub(super) seen: Vec<(Instant, DiskEvent)>,
 }
 
 pub(super) fn at(microseconds: u64) -> Instant {
@@ -41,10 +41,10 @@ impl Bench {
     pub(super) fn note(&mut self, mut outcomes: Outcomes) {
         while let Some(outcome) = outcomes.take() {
             let seen = match outcome {
-                Outcome::Data { command, bytes, .. } => Seen::Data(command.number(), bytes),
-                Outcome::Done(command) => Seen::Done(command.number()),
-                Outcome::Stored { command, .. } => Seen::Stored(command.number()),
-                Outcome::Room(bytes) => Seen::Room(bytes),
+                Outcome::Data { command, bytes, .. } => DiskEvent::Data(command.number(), bytes),
+                Outcome::Done(command) => DiskEvent::Done(command.number()),
+                Outcome::Stored { command, .. } => DiskEvent::Stored(command.number()),
+                Outcome::Room(bytes) => DiskEvent::Room(bytes),
                 _ => continue,
             };
             self.seen.push((self.now, seen));
@@ -82,7 +82,7 @@ impl Bench {
             }
             Event::FromBuffer(burst) => {
                 let Burst { command, bytes } = self.events.take_burst(burst);
-                self.seen.push((now, Seen::Data(command.number(), bytes)));
+                self.seen.push((now, DiskEvent::Data(command.number(), bytes)));
             }
             event => panic!("{event:?} is no event of a disk"),
         }
@@ -113,14 +113,14 @@ impl Bench {
     }
 
     pub(super) fn data_of(&self, command: u32) -> Vec<(Instant, Bytes)> {
-        let data = |&(at, seen): &(Instant, Seen)| match seen {
-            Seen::Data(of, bytes) if of == command => Some((at, bytes)),
+        let data = |&(at, seen): &(Instant, DiskEvent)| match seen {
+            DiskEvent::Data(of, bytes) if of == command => Some((at, bytes)),
             _ => None,
         };
         self.seen.iter().filter_map(data).collect()
     }
 
-    pub(super) fn instant_of(&self, what: Seen) -> Option<Instant> {
+    pub(super) fn instant_of(&self, what: DiskEvent) -> Option<Instant> {
         self.seen.iter().find(|(_, seen)| *seen == what).map(|(at, _)| *at)
     }
 

@@ -2,7 +2,7 @@
 //! cache and from the media, the extent of read-ahead, and the data that a power cut takes.
 
 use super::arm_state::ArmWork;
-use super::bench::{Bench, Seen, after_a_read, at};
+use super::bench::{Bench, DiskEvent, after_a_read, at};
 use super::sweep::Mechanics;
 use super::tests::small_disk;
 use super::*;
@@ -76,7 +76,7 @@ proptest! {
             let before_flush = flush.is_some_and(|flush| model.len() < flush);
             model.push(Dirty { first, end: first + slots * 8, before_flush });
             bench.write(command, first, first + slots * 8);
-            prop_assert!(bench.instant_of(Seen::Done(command)) == Some(Instant::ZERO), "in the buffer");
+            prop_assert!(bench.instant_of(DiskEvent::Done(command)) == Some(Instant::ZERO), "in the buffer");
             if flush == Some(model.len()) {
                 bench.flush(1_000);
             }
@@ -87,17 +87,17 @@ proptest! {
         let expected = destaged(&spec, model.clone());
         for &(instant, end) in &expected {
             bench.until(instant);
-            let mut rooms = bench.seen.iter().filter(|(_, seen)| matches!(seen, Seen::Room(_)));
+            let mut rooms = bench.seen.iter().filter(|(_, seen)| matches!(seen, DiskEvent::Room(_)));
             prop_assert_eq!(rooms.next_back().map(|(at, _)| *at), Some(instant));
             prop_assert_eq!(bench.disk.ended, end);
         }
         bench.drain();
         let flushed = model.iter().filter(|one| one.before_flush).count();
         if flushed > 0 {
-            prop_assert_eq!(bench.instant_of(Seen::Done(1_000)), Some(expected[flushed - 1].0));
+            prop_assert_eq!(bench.instant_of(DiskEvent::Done(1_000)), Some(expected[flushed - 1].0));
         }
         let room: Bytes = bench.seen.iter().fold(Bytes::ZERO, |sum, (_, seen)| match seen {
-            Seen::Room(room) => sum + *room,
+            DiskEvent::Room(room) => sum + *room,
             _ => sum,
         });
         let written = model.iter().fold(Bytes::ZERO, |sum, one| sum + SECTOR * (one.end - one.first));
@@ -297,7 +297,7 @@ fn write_goes_first(slots: u64, flush: bool) -> bool {
     }
     bench.read_sectors(2, 100_000, 100_008);
     bench.drain();
-    let mut rooms = bench.seen.iter().filter(|(_, seen)| matches!(seen, Seen::Room(_)));
+    let mut rooms = bench.seen.iter().filter(|(_, seen)| matches!(seen, DiskEvent::Room(_)));
     let (written, _) = rooms.next_back().unwrap();
     *written < bench.data_of(2)[0].0
 }
@@ -340,7 +340,7 @@ fn a_flush_waits_for_writes_that_came_before_it_and_for_nothing_else() {
     let mut bench = Bench::new(&small_disk(), Bytes::mebi(8));
     bench.flush(7);
     assert_eq!(
-        bench.instant_of(Seen::Done(7)),
+        bench.instant_of(DiskEvent::Done(7)),
         Some(Instant::ZERO),
         "there is nothing to wait for"
     );
@@ -348,16 +348,16 @@ fn a_flush_waits_for_writes_that_came_before_it_and_for_nothing_else() {
     bench.flush(8);
     bench.write(1, 1_000, 1_008);
     bench.flush(9);
-    assert_eq!(bench.instant_of(Seen::Done(8)), None);
+    assert_eq!(bench.instant_of(DiskEvent::Done(8)), None);
     bench.drain();
     let rooms: Vec<Instant> = bench
         .seen
         .iter()
-        .filter(|(_, seen)| matches!(seen, Seen::Room(_)))
+        .filter(|(_, seen)| matches!(seen, DiskEvent::Room(_)))
         .map(|(at, _)| *at)
         .collect();
-    assert_eq!(bench.instant_of(Seen::Done(8)), Some(rooms[0]));
-    assert_eq!(bench.instant_of(Seen::Done(9)), Some(rooms[1]));
+    assert_eq!(bench.instant_of(DiskEvent::Done(8)), Some(rooms[0]));
+    assert_eq!(bench.instant_of(DiskEvent::Done(9)), Some(rooms[1]));
 }
 
 #[test]
@@ -367,11 +367,11 @@ fn a_write_without_a_cache_is_stored_by_the_arm() {
     bench.write(0, 50_000, 50_008);
     assert_eq!((bench.seen.len(), bench.disk.dirty), (0, 0));
     bench.flush(1);
-    assert_eq!(bench.instant_of(Seen::Done(1)), Some(Instant::ZERO), "nothing is buffered");
+    assert_eq!(bench.instant_of(DiskEvent::Done(1)), Some(Instant::ZERO), "nothing is buffered");
     bench.drain();
     let mechanics = Mechanics::new(&spec);
     let mut sweep = mechanics.reach(Instant::ZERO, &mechanics.outermost(), 50_000, true);
     let end = mechanics.pass(&mut sweep, 50_008);
-    assert_eq!(bench.instant_of(Seen::Stored(0)), Some(end));
-    assert_eq!(bench.instant_of(Seen::Done(0)), None);
+    assert_eq!(bench.instant_of(DiskEvent::Stored(0)), Some(end));
+    assert_eq!(bench.instant_of(DiskEvent::Done(0)), None);
 }

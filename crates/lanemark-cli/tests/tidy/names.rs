@@ -1,0 +1,74 @@
+//! Names of types: a reader guesses what a type is from its name.
+
+use std::fs;
+use std::path::Path;
+
+use super::crates::Crate;
+
+/// Names that say nothing of a type, each with an example of a name that does. Test modules may use them.
+const VAGUE: &[(&str, &str)] = &[
+    ("Asked", "LinkLoad, BlockRequest"),
+    ("Asker", "Requester"),
+    ("Found", "SearchResult, MapLocation"),
+    ("Gathered", "ThreadResults"),
+    ("Kind", "LibraryKind, RecordKind"),
+    ("Look", "MapLookup, SampleProgress"),
+    ("Part", "VolumePart, RunSegment"),
+    ("Place", "DataLocation, BurstPosition"),
+    ("Said", "GuestMessage, JournalContent"),
+    ("Seen", "RepeatObservations, WalkCounts"),
+    ("Taken", "TakenSample, UsedPort"),
+    ("Told", "RepeatMessage, ModelFigures"),
+    ("Way", "PortPath"),
+];
+
+/// Returns each type of the crates' sources, outside their tests, that has a vague name.
+pub(crate) fn vague(root: &Path, crates: &[Crate]) -> Vec<String> {
+    let mut found = Vec::new();
+    let files = crates.iter().flat_map(|one| &one.targets).flat_map(|target| &target.files);
+    for file in files.filter(|file| is_source(&file.path)) {
+        let text = fs::read_to_string(&file.path).unwrap_or_default();
+        for (number, line) in text.lines().enumerate() {
+            if line.contains("#[cfg(test)]") {
+                break;
+            }
+            if let Some((name, instead)) = vague_in(line) {
+                let path = file.path.strip_prefix(root).unwrap_or(&file.path).display();
+                let number = number + 1;
+                found.push(format!(
+                    "{path}:{number}: a type is named `{name}`; say what it is, as {instead}"
+                ));
+            }
+        }
+    }
+    found.sort();
+    found.dedup();
+    found
+}
+
+/// Returns the vague name of the type that `line` defines. An associated type is indented and has its trait's name.
+fn vague_in(line: &str) -> Option<(&'static str, &'static str)> {
+    let mut words = line.split(|letter: char| !letter.is_alphanumeric() && letter != '_');
+    let is_definition = |word: &str| ["struct", "enum", "trait", "type"].contains(&word);
+    let at_margin = line.starts_with("pub") || line.split(' ').next().is_some_and(is_definition);
+    if !at_margin || !words.any(is_definition) {
+        return None;
+    }
+    let name = words.next()?;
+    VAGUE.iter().find(|(vague, _)| *vague == name).copied()
+}
+
+fn is_source(path: &Path) -> bool {
+    let text = path.to_string_lossy();
+    text.contains("/src/") && !text.ends_with("tests.rs") && !text.contains("/tests/")
+}
+
+#[test]
+fn only_definitions_at_the_margin_count() {
+    assert_eq!(vague_in("pub(crate) struct Found<T> {").unwrap().0, "Found");
+    assert_eq!(vague_in("enum Kind {").unwrap().0, "Kind");
+    assert_eq!(vague_in("type Place = (String, String);").unwrap().0, "Place");
+    assert_eq!(vague_in("    type Kind = Commands;"), None);
+    assert_eq!(vague_in("pub struct MapLocation {"), None);
+    assert_eq!(vague_in("pub use found::Found;"), None);
+}
