@@ -10,6 +10,9 @@ const USED_UP: f64 = 0.02;
 const DIFFERENT: f64 = 0.1;
 /// The smallest length of a phase, as a share of the run.
 const SHORTEST: f64 = 0.01;
+/// The longest time after which a full buffer is the consequence of a reserve that was used up before, as a share of the
+/// phase until then.
+const SOON: f64 = 0.1;
 
 /// A part of a run under construction.
 struct Stretch {
@@ -24,13 +27,22 @@ impl Stretch {
         self.requests / self.seconds
     }
 
+    /// Returns whether the buffer that fills up in `next` does so because of the reserve that is used up before: flash
+    /// that takes data more slowly than the host sends it fills every buffer in front of it.
+    fn causes(&self, next: &Self) -> bool {
+        let is_buffer = |reserve| matches!(reserve, Reserve::WriteBuffer | Reserve::AdapterCache);
+        self.ended_by.is_some_and(|reserve| !is_buffer(reserve))
+            && next.ended_by.is_some_and(is_buffer)
+            && next.seconds < SOON * self.seconds
+    }
+
     /// Returns the stretch with the one that follows it.
     fn with(self, next: &Self) -> Self {
         Self {
             until: next.until,
             requests: self.requests + next.requests,
             seconds: self.seconds + next.seconds,
-            ended_by: next.ended_by,
+            ended_by: if self.causes(next) { self.ended_by } else { next.ended_by },
         }
     }
 }

@@ -1,0 +1,59 @@
+//! The phases of a test, against the size of the reserve that ends them.
+
+use lanemark_schema::result::{Calibration, Reserve, Sample};
+use lanemark_schema::rng::StreamKey;
+use lanemark_schema::workload::Test;
+use lanemark_sim::{RunLength, run_length_watched};
+use lanemark_study::system::{NameLocations, SystemName};
+use lanemark_study::{Library, Location, System};
+
+const DRIVE: &str = "samsung-980-pro-1tb@workstation-x570:m2";
+
+fn run(settings: &[(&str, &str)], read: &str, seconds: u64) -> Sample {
+    let library = Library::built_in();
+    let set = |(parameter, value): &(&str, &str)| {
+        let (parameter, value) = (String::from(*parameter), String::from(*value));
+        let calibration = Calibration { parameter, value, figure: None, reason: None };
+        (calibration, Location::file("test"))
+    };
+    let settings: Vec<_> = settings.iter().map(set).collect();
+    let named_at = NameLocations::all(&Location::file(DRIVE));
+    let name = SystemName::parse(DRIVE).unwrap();
+    let system = System::assemble(&library, &name, &named_at, DRIVE, &settings).unwrap();
+    let test = match read {
+        "100%" => Test::random_read("4 KiB"),
+        _ => Test::random_write("4 KiB"),
+    };
+    let test = test.span("100 GB").queue_depth(32).duration(&format!("{seconds} s"));
+    let (test, key) = (test.build().unwrap(), StreamKey::from_seed(1));
+    run_length_watched(&system.spec, &test, key, RunLength::Converged, &mut |_| true).unwrap()
+}
+
+#[test]
+fn a_phase_ends_when_the_pseudo_slc_cache_is_full() {
+    let size = 2.0 * 1_073_741_824.0;
+    let sample = run(
+        &[
+            ("drive.state.condition", "random"),
+            ("drive.pseudo_slc.capacity", "2 GiB"),
+            ("drive.pseudo_slc.growth", "0 B"),
+        ],
+        "0%",
+        10,
+    );
+    let [first, second] = sample.phases[..] else { panic!("two phases: {:?}", sample.phases) };
+    assert_eq!((first.ended_by, second.ended_by), (Some(Reserve::PseudoSlc), None));
+    // The cache takes all data of the first phase, and the buffer holds some more.
+    let written = first.iops * 4096.0 * first.until.as_seconds();
+    assert!((0.95..1.25).contains(&(written / size)), "{written} of {size}");
+    assert!(second.iops < 0.5 * first.iops, "{first:?}, {second:?}");
+    // The phases make up the sample.
+    let all = first.iops * first.until.as_seconds()
+        + second.iops * (second.until.as_seconds() - first.until.as_seconds());
+    assert!((all / sample.operations() as f64 - 1.0).abs() < 0.01, "{all}");
+}
+
+#[test]
+fn a_steady_test_has_no_phases() {
+    assert_eq!(run(&[("drive.state.condition", "random")], "100%", 10).phases, []);
+}
