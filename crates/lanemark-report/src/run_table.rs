@@ -270,6 +270,9 @@ pub(crate) fn converged(run: &RunResult) -> Option<String> {
         half_width if half_width < 0.0005 => "0.1%".to_owned(),
         half_width => percent(half_width),
     };
+    if simulated == requests {
+        return Some(format!("Rates are within ±{within} at 95% confidence{of}."));
+    }
     Some(format!(
         "Converged after {} of {} requests{of}: rates within ±{within} at 95% confidence.",
         rounded(simulated),

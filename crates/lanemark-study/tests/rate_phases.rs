@@ -24,7 +24,7 @@ fn run(settings: &[(&str, &str)], read: &str, seconds: u64) -> Sample {
         "100%" => Test::random_read("4 KiB"),
         _ => Test::random_write("4 KiB"),
     };
-    let test = test.span("100 GB").queue_depth(32).duration(&format!("{seconds} s"));
+    let test = test.span("100 GB").queue_depth(32).duration(format!("{seconds} s").as_str());
     let (test, key) = (test.build().unwrap(), StreamKey::from_seed(1));
     run_length_watched(&system.spec, &test, key, RunLength::Converged, &mut |_| true).unwrap()
 }

@@ -3,10 +3,13 @@
 #[expect(dead_code, reason = "other tests spoil drives and platforms too")]
 mod spoilt;
 
-use lanemark_schema::result::{Metric, Provenance, Role};
+use lanemark_schema::result::{Metric, Provenance, Role, Sample, TransactionsUse};
+use lanemark_schema::rng::StreamKey;
 use lanemark_schema::units::{Bytes, Duration};
 use lanemark_schema::workload::{LoadKind, Transactions};
-use lanemark_study::{Library, Study, workload};
+use lanemark_sim::{RunLength, run_length_watched};
+use lanemark_study::system::{NameLocations, SystemName};
+use lanemark_study::{Library, Location, Study, System, workload};
 use spoilt::Spoilt;
 
 const NAME: &str = "oltp-hammerdb-1000";
@@ -109,5 +112,41 @@ fn the_study_meets_what_it_sets_and_predicts_the_rest() {
             to.figure.published / from.figure.published,
         );
         assert!((simulated > 1.0) == (published > 1.0), "{metric:?}: {simulated} for {published}");
+    }
+}
+
+/// A run of a database that ends when its transactions have converged has the figures of a longer run.
+#[test]
+fn transactions_that_have_converged_agree_with_a_longer_run() {
+    let library = Library::built_in();
+    let name = "intel-s4500-960gb@dell-r730xd:sata";
+    let parts = SystemName::parse(name).unwrap();
+    let named_at = NameLocations::all(&Location::file(name));
+    let system = System::assemble(&library, &parts, &named_at, name, &[]).unwrap();
+    let mut test = workload::open(&library, NAME).unwrap().tests.remove(0);
+    test.duration = Some(Duration::from_seconds(40));
+    let test = test.checked().unwrap();
+    let run = |length| {
+        let key = StreamKey::from_seed(1);
+        run_length_watched(&system.spec, &test, key, length, &mut |_| true).unwrap()
+    };
+    let (whole, part) = (run(RunLength::Whole), run(RunLength::Converged));
+    let converged = part.converged.expect("forty seconds are enough");
+    assert!(part.elapsed < whole.elapsed / 2, "{:?}", part.elapsed);
+    assert!(converged.half_width <= 0.005, "{converged:?}");
+    let of = |sample: &Sample| sample.transactions.clone().unwrap();
+    let (all, some) = (of(&whole), of(&part));
+    assert_eq!(converged.simulated, some.count);
+    let near = |part: f64, whole: f64, most: f64, what: &str| {
+        assert!((part / whole - 1.0).abs() <= most, "{what}: {part} for {whole}");
+    };
+    near(some.per_minute, all.per_minute, 0.01, "transactions a minute");
+    near(converged.requests as f64, all.count as f64, 0.01, "transactions of the whole test");
+    let p99 = |one: &TransactionsUse| one.response.percentile_ns(99.0).unwrap() as f64;
+    near(p99(&some), p99(&all), 0.03, "p99 of the response");
+    near(part.iops(), whole.iops(), 0.015, "requests of the drives");
+    let energy = |one: &Sample| one.energy.as_ref().map(|energy| energy.watts);
+    if let (Some(part), Some(whole)) = (energy(&part), energy(&whole)) {
+        near(part, whole, 0.02, "power");
     }
 }

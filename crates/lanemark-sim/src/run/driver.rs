@@ -89,7 +89,9 @@ pub fn run_length_watched(
 ) -> Result<Sample, SimError> {
     let requests = match &test.asks {
         LoadKind::Requests(requests) => requests,
-        LoadKind::Transactions(load) => return transactions::run(spec, test, load, key, watch),
+        LoadKind::Transactions(load) => {
+            return transactions::run(spec, test, load, key, length, watch);
+        }
         // A checked test is neither.
         LoadKind::Database(_) => return Err(SimError::NotSimulated { what: "a real database" }),
         LoadKind::PartlyStated(_) => {

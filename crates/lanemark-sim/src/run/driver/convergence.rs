@@ -14,7 +14,8 @@
 //! has in the whole test.
 //!
 //! Not converged, and therefore simulated completely: open loops, trims, copies, rounds, requested series, faults, in
-//! order on hard disks (whose zones differ), reads and writes of a purged drive (whose data grows), databases, traces, tests in parallel.
+//! order on hard disks (whose zones differ), reads and writes of a purged drive (whose data grows), traces, tests in
+//! parallel.
 
 mod phases;
 
@@ -28,7 +29,7 @@ use lanemark_schema::result::{
     Converged, DirectionResult, DriveUse, LatencyHistogram, RatePhase, Reserve, student_95,
 };
 use lanemark_schema::units::{Duration, Instant};
-use lanemark_schema::workload::{Load, Test};
+use lanemark_schema::workload::{Load, LoadKind, Test};
 
 /// The maximum half-width of the rate's interval at 95% confidence, as a share of the rate.
 const RATE_HALF_WIDTH: f64 = 0.005;
@@ -52,10 +53,15 @@ const NEGLIGIBLE: f64 = 0.000_5;
 
 /// Whether a test of `spec` may end when its figures have converged.
 pub fn may_converge(spec: &SystemSpec, test: &Test) -> bool {
-    let Some(requests) = test.requests() else { return false };
-    let plain = requests.load == Load::Closed
-        && requests.mix.trim_share.is_zero()
-        && requests.mix.copy_to.is_none();
+    let plain = match &test.asks {
+        LoadKind::Requests(requests) => {
+            requests.load == Load::Closed
+                && requests.mix.trim_share.is_zero()
+                && requests.mix.copy_to.is_none()
+        }
+        LoadKind::Transactions(_) => true,
+        _ => false,
+    };
     let has_disk = spec.drive_specs().any(|drive| matches!(drive.media, MediaSpec::Disk(_)));
     // Reads of a purged drive meet more and more of the data that the test writes.
     let purged = |drive: &DriveSpec| match &drive.media {
@@ -133,6 +139,12 @@ impl Convergence {
     /// Counts a request. Returns whether a checkpoint is due.
     #[inline]
     pub(super) fn count(&mut self, completion: &Completion, simulator: &Simulator) -> bool {
+        self.count_at(completion.completed, simulator)
+    }
+
+    /// Counts a request, or a transaction, that ended at `end`. Returns whether a checkpoint is due.
+    #[inline]
+    pub(super) fn count_at(&mut self, end: Instant, simulator: &Simulator) -> bool {
         self.requests += 1;
         self.in_batch += 1;
         if self.in_batch < self.batch {
@@ -140,7 +152,7 @@ impl Convergence {
         }
         self.in_batch = 0;
         self.batches.push(Batch {
-            end: completion.completed,
+            end,
             reserves: simulator.reserves(),
             collected: simulator.collected(),
         });
@@ -178,6 +190,31 @@ impl Convergence {
         let candidates = 0..self.parts.len();
         let found = candidates.into_iter().find_map(|first| self.steady(first, left))?;
         self.weigh(&found)
+    }
+
+    /// Returns a run that is steady from its beginning and may end, `left` before the end of the test. `latency` contains
+    /// the latencies that must be known. The run is over if `left` is zero; it then only has to be steady.
+    pub(super) fn steady_run(
+        &mut self,
+        now: Instant,
+        latency: &LatencyHistogram,
+        left: Duration,
+    ) -> Option<Converged> {
+        self.check_at = self.requests * 3 / 2;
+        let elapsed = now.since(self.from);
+        let more = left.as_seconds() / elapsed.as_seconds();
+        let groups = self.groups(self.from)?;
+        let half_width = rate_half_width(&groups.times)?;
+        let lasting = !groups.collects && groups.reserves.iter().all(|left| lasts(left, more));
+        let known = half_width <= RATE_HALF_WIDTH && percentiles_known(latency, 1.0 + more);
+        let may_end = lasting && known && more >= 0.5;
+        (may_end || left == Duration::ZERO).then(|| Converged {
+            simulated: self.requests,
+            requests: (self.requests as f64 * (1.0 + more)) as u64,
+            elapsed: elapsed + left,
+            steady_from: Duration::ZERO,
+            half_width,
+        })
     }
 
     /// Returns all requests of a run that did not converge, and its phases; `rest` contains the requests since the last

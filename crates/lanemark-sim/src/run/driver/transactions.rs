@@ -15,9 +15,13 @@
 //! Not modelled: latches (part of the time elsewhere), reading ahead, pages of a transaction that lie together, splits
 //! of pages, and a working set that drifts.
 
+mod log;
+
 use std::collections::VecDeque;
 
 use super::super::energy::Metering;
+use super::RunLength;
+use super::convergence::{Convergence, may_converge};
 use super::tally::Tally;
 use crate::engine::budget::Hop;
 use crate::engine::kernel::EventQueue;
@@ -30,9 +34,11 @@ use crate::simulator::{Completion, SimError};
 use crate::spec::submission::Submission;
 use crate::spec::{CheckedSystem, PriorContent, SystemSpec};
 use crate::storage::Storage;
+use log::{LogWrite, LogWriter};
 use lanemark_schema::result::series::Recorder;
 use lanemark_schema::result::{
-    DirectionResult, InFlight, LatencyHistogram, RequestErrors, Sample, ServerTime, TransactionsUse,
+    Converged, DirectionResult, InFlight, LatencyHistogram, RequestErrors, Sample, ServerTime,
+    TransactionsUse,
 };
 use lanemark_schema::rng::{Rng, StreamKey};
 use lanemark_schema::units::{Bytes, Duration, Instant};
@@ -84,27 +90,6 @@ struct User {
     part: Duration,
 }
 
-/// A write of the log, with the users that it commits.
-#[derive(Default)]
-struct LogWrite {
-    users: Vec<u32>,
-    ended: bool,
-}
-
-/// The writer of the log.
-#[derive(Default)]
-struct LogWriter {
-    /// Users that no write has taken yet.
-    waiting: Vec<u32>,
-    /// Writes under way, in order; the number of the first.
-    writes: VecDeque<LogWrite>,
-    first: u64,
-    /// Empty lists of users from completed writes, for reuse.
-    spare: Vec<Vec<u32>>,
-    /// Offset of the next log write in the log's area.
-    place: Bytes,
-}
-
 /// Runs one repeat of `test`, a database of [`Transactions`], on the volume or the first drive of `spec`.
 ///
 /// # Errors
@@ -114,12 +99,17 @@ pub(super) fn run(
     test: &Test,
     transactions: &Transactions,
     key: StreamKey,
+    length: RunLength,
     watch: &mut dyn FnMut(&Progress) -> bool,
 ) -> Result<Sample, SimError> {
     if test.rounds.is_some() || test.volume.is_some() {
         return Err(SimError::NotSimulated { what: "transactions until a volume or steady" });
     }
     let mut run = Run::new(spec, test, transactions, key);
+    if length == RunLength::Converged && may_converge(spec, test) {
+        let convergence = Convergence::new(test.threads.into(), run.counting_from);
+        run.convergence = Some(convergence);
+    }
     for user in 0..test.threads {
         run.leave(Instant::ZERO, user);
     }
@@ -165,6 +155,9 @@ struct Run<'t> {
     /// Busy time of the processors when counting began.
     busy_before: Duration,
     tally: Option<Tally>,
+    /// The rule by which the run may end before the test does, and the run once it has ended so.
+    convergence: Option<Convergence>,
+    converged: Option<Converged>,
     response: LatencyHistogram,
     log_writes: u64,
     committed: u64,
@@ -207,6 +200,8 @@ impl<'t> Run<'t> {
             deadline,
             busy_before: Duration::ZERO,
             tally: None,
+            convergence: None,
+            converged: None,
             response: LatencyHistogram::new(),
             log_writes: 0,
             committed: 0,
@@ -422,6 +417,7 @@ impl<'t> Run<'t> {
         if now >= self.counting_from {
             self.begin_counting(now);
             self.response.record(taken + locked);
+            self.check_convergence(now);
         }
         self.ended += 1;
         if self.ended.is_multiple_of(RATE_EVERY) {
@@ -432,6 +428,18 @@ impl<'t> Run<'t> {
         self.leave(now + locked, user);
         self.owed += self.buffer.writes - self.buffer.awaited;
         self.write_pages(now)
+    }
+
+    /// Ends the run at `now` if its figures have converged.
+    fn check_convergence(&mut self, now: Instant) {
+        let Some(rule) = &mut self.convergence else { return };
+        if rule.count_at(now, self.storage.simulator()) {
+            let left = self.deadline.since(now);
+            self.converged = rule.steady_run(now, &self.response, left);
+            if self.converged.is_some() {
+                (self.convergence, self.deadline) = (None, now);
+            }
+        }
     }
 
     fn write_pages(&mut self, now: Instant) -> Result<(), SimError> {
@@ -490,6 +498,9 @@ impl<'t> Run<'t> {
         self.metering.end(simulator, self.deadline);
         let tally = self.tally.take().unwrap_or_else(|| Tally::since(simulator));
         let elapsed = self.deadline.since(self.counting_from);
+        let whole = self.convergence.take();
+        let whole = whole
+            .and_then(|mut rule| rule.steady_run(self.deadline, &self.response, Duration::ZERO));
         let in_flight = self.storage.in_flight().into_iter();
         let ages = in_flight.filter(|(_, submitted)| *submitted <= self.deadline);
         let ages: Vec<Duration> = ages.map(|(_, at)| self.deadline.since(at)).collect();
@@ -534,25 +545,16 @@ impl<'t> Run<'t> {
             drive: Some(drive.since(&tally.drive_before)),
             reads: known(tally.reads),
             writes: known(tally.writes),
-            unified: None,
             flushes: known(tally.flushes),
-            trims: None,
-            cpu: None,
-            evidence: None,
             in_flight,
-            punctuality: None,
             path: Some(path),
             energy: self.metering.energy(spec),
             errors: self.errors,
             faults: self.storage.simulator().fault_uses(),
-            converged: None,
-            phases: Vec::new(),
-            live: None,
-            replay: None,
+            converged: self.converged.or(whole),
             series: self.series.map(|series| series.finish(elapsed, Some(drive))),
-            steady: None,
             transactions: Some(transactions),
-            complete: true,
+            ..Sample::empty()
         }
     }
 }

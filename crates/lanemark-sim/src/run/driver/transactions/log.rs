@@ -1,0 +1,26 @@
+//! The writer of a database's log.
+
+use std::collections::VecDeque;
+
+use lanemark_schema::units::Bytes;
+
+/// A write of the log, with the users that it commits.
+#[derive(Default)]
+pub(super) struct LogWrite {
+    pub(super) users: Vec<u32>,
+    pub(super) ended: bool,
+}
+
+/// The writer of the log.
+#[derive(Default)]
+pub(super) struct LogWriter {
+    /// Users that no write has taken yet.
+    pub(super) waiting: Vec<u32>,
+    /// Writes under way, in order; the number of the first.
+    pub(super) writes: VecDeque<LogWrite>,
+    pub(super) first: u64,
+    /// Empty lists of users from completed writes, for reuse.
+    pub(super) spare: Vec<Vec<u32>>,
+    /// Offset of the next log write in the log's area.
+    pub(super) place: Bytes,
+}
