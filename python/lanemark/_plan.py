@@ -95,13 +95,13 @@ def expected(
         run: Runs the points from the first to the last one.
         budget_s: The time after which no further run starts, in seconds.
     """
-    seen: list[tuple[list[str], float]] = []
+    samples: list[tuple[list[str], float]] = []
     began = time.perf_counter()
     # Steps of the golden ratio cover the range evenly, regardless of the axes' lengths.
     position = 0.5
     chosen: set[int] = set()
     runs_max = min(points, max(4, min(32, points // 16)))
-    while len(chosen) < runs_max and (not seen or time.perf_counter() - began < budget_s):
+    while len(chosen) < runs_max and (not samples or time.perf_counter() - began < budget_s):
         position = (position + 0.618033988749895) % 1.0
         point = min(int(position * points), points - 1)
         if point in chosen:
@@ -111,16 +111,16 @@ def expected(
         last = min(point + NEIGHBOURS, points) - 1
         start = time.perf_counter()
         run(point, last)
-        seen.append((values(point), max((time.perf_counter() - start) / (last - point + 1), 1e-6)))
-    mean = sum(math.log(seconds) for _, seconds in seen) / len(seen)
-    effects: list[dict[str, float]] = [{} for _ in seen[0][0]]
+        samples.append((values(point), max((time.perf_counter() - start) / (last - point + 1), 1e-6)))
+    mean = sum(math.log(seconds) for _, seconds in samples) / len(samples)
+    effects: list[dict[str, float]] = [{} for _ in samples[0][0]]
     for _ in range(ROUNDS):
         for axis, own in enumerate(effects):
-            left: dict[str, list[float]] = {}
-            for labels, seconds in seen:
+            residuals: dict[str, list[float]] = {}
+            for labels, seconds in samples:
                 others = sum(effect.get(labels[at], 0.0) for at, effect in enumerate(effects) if at != axis)
-                left.setdefault(labels[axis], []).append(math.log(seconds) - mean - others)
-            own.update({value: sum(rest) / (len(rest) + PRIOR_WEIGHT) for value, rest in left.items()})
+                residuals.setdefault(labels[axis], []).append(math.log(seconds) - mean - others)
+            own.update({value: sum(rest) / (len(rest) + PRIOR_WEIGHT) for value, rest in residuals.items()})
 
     def cost(point: int) -> float:
         labels = values(point)
@@ -134,8 +134,8 @@ def cut(
 ) -> tuple[tuple[tuple[int, int], ...], tuple[float, ...]]:
     """Divide points into chunks of up to ``target_s``, at least sixteen for each worker if the sweep is long enough.
 
-    With many chunks for each worker, all workers finish at about the same time: with sixteen, a worker is idle for up to
-    a sixteenth of its time.
+    With many chunks for each worker, all workers finish at about the same time: with sixteen, a worker is idle for up
+    to a sixteenth of its time.
     """
     costs = [cost(point) for point in range(points)]
     each = min(target_s, max(sum(costs) / (16 * max(workers, 1)), CHUNK_MIN_S))
