@@ -1,4 +1,4 @@
-//! The tree holds itself to the house rules: what ARCHITECTURE.md says of it is so, and each breach is told in a
+//! The tree follows the house rules: the statements of ARCHITECTURE.md are correct, and each violation is reported in a
 //! sentence.
 
 mod crates;

@@ -29,8 +29,8 @@ export const MACHINE = "this-machine";
 export const isHere = (system) => system.includes(`@${MACHINE}:`) || system.includes(`@${MACHINE},`);
 
 /**
- * Fields that choose drive, platform and port of `system`. `changed` is called with a new name. `readMachine` reads this
- * machine; if it returns false, it has shown the reason.
+ * Fields that choose drive, platform and port of `system`. `changed` is called with a new name. `readMachine` reads
+ * this machine; if it returns false, it has shown the reason.
  */
 export function picker(library, system, changed, readMachine) {
   const [drive, rest] = system.split("@");
