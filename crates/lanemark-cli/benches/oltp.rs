@@ -1,5 +1,5 @@
-//! Transactions on PostgreSQL: the cost of loading, of a transaction and of a thousand users, compared with PostgreSQL's
-//! own COPY and with go-tpc.
+//! Transactions on PostgreSQL: the cost of loading, of a transaction and of a thousand users, compared with
+//! PostgreSQL's own COPY and with go-tpc.
 //!
 //! All programs use one dedicated server in /tmp, over its socket, which flushes its log at each commit. The programs
 //! take turns, and ratios compare runs of the same round, because other load on a shared machine varies over seconds.
@@ -8,8 +8,8 @@
 //!   `\copy … (FORMAT binary)` and by the server's own `COPY … FROM 'file'`. All use the same number of connections and
 //!   one transaction for each part of the data, then create the same keys and indexes and run ANALYZE. The rates are
 //!   printed for the rows only and for the whole process.
-//! - *A transaction*: the marginal processor time of the driver, by `getrusage` of its process. It is the time of a long
-//!   run less the time of a short run, over the difference in transactions, so start-up is not in it. The loops are
+//! - *A transaction*: the marginal processor time of the driver, by `getrusage` of its process. It is the time of a
+//!   long run less the time of a short run, over the difference in transactions, so start-up is not in it. The loops are
 //!   closed, with the same number of users and warehouses, prepared statements and no think times. `LANEMARK_GO_TPC`
 //!   contains go-tpc's path.
 //! - *A thousand users*: the driver's maximum resident memory, on a hundred small warehouses.
