@@ -18,7 +18,7 @@ from .errors import InputError, LanemarkError
 
 #: The name of the plan in a sweep's folder.
 PLAN = "plan.json"
-#: The weight of the prior of each effect: the number of added observations without an effect.
+#: The weight of each effect's prior, as a number of observations without an effect.
 PRIOR_WEIGHT = 1.0
 #: The minimum length of a chunk, in seconds. A Dask task and a Parquet file take a few milliseconds.
 CHUNK_MIN_S = 0.05

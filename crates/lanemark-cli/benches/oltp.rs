@@ -9,9 +9,9 @@
 //!   one transaction for each part of the data, then create the same keys and indexes and run ANALYZE. The rates are
 //!   printed for the rows only and for the whole process.
 //! - *A transaction*: the marginal processor time of the driver, by `getrusage` of its process. It is the time of a
-//!   long run less the time of a short run, over the difference in transactions, so start-up is not in it. The loops are
-//!   closed, with the same number of users and warehouses, prepared statements and no think times. `LANEMARK_GO_TPC`
-//!   contains go-tpc's path.
+//!   long run less the time of a short run, over the difference in transactions, so start-up is not in it. The loops
+//!   are closed, with the same number of users and warehouses, prepared statements and no think times.
+//!   `LANEMARK_GO_TPC` contains go-tpc's path.
 //! - *A thousand users*: the driver's maximum resident memory, on a hundred small warehouses.
 //!
 //! `LANEMARK_OLTP_ROUNDS` sets the number of rounds, and `LANEMARK_OLTP_WAREHOUSES` the number of warehouses.
