@@ -216,7 +216,8 @@ def _changed(workload: WorkloadSource, point: Mapping[str, str | int | float]) -
     if not isinstance(workload, Test):
         names = ", ".join(_of_test(point))
         raise InputError(
-            f"workload: expected a lanemark.Test, found {workload!r}", f"the space contains parameters of the test: {names}"
+            f"workload: expected a lanemark.Test, found {workload!r}",
+            f"the space contains parameters of the test: {names}",
         )
     return Test(workload.name, **{**workload.values, **_of_test(point)})
 
