@@ -1,6 +1,6 @@
-"""The package's own time: beside the command, a call, an import, and a million rows.
+"""The package's overhead: a simulation compared with the command, a call, an import, and reading a million rows.
 
-Run by ``make python-bench``; with ``--check`` a figure that misses its bound is a failure.
+``make python-bench`` runs this program. With ``--check``, it fails if a figure exceeds its bound.
 """
 
 from __future__ import annotations
@@ -23,19 +23,19 @@ TEST = "quick:rnd4k-q32t1-read"
 PROGRAMS = Path(os.environ.get("LANEMARK_PROGRAMS", "target/release"))
 
 
-def seconds_of(words: list[str]) -> float:
+def seconds_of(command: list[str]) -> float:
     began = time.perf_counter()
-    subprocess.run(words, check=True, capture_output=True)
+    subprocess.run(command, check=True, capture_output=True)
     return time.perf_counter() - began
 
 
 def quiet(seconds: list[float]) -> float:
-    """The tenth part of all times from below: what is more, others on the machine have taken."""
+    """Return the 10% quantile. Longer times include the load of other processes on the machine."""
     return sorted(seconds)[len(seconds) // 10]
 
 
 def overhead(turns: int = 7) -> dict[str, float]:
-    """A simulation of about a second by the command, by the package in a program of its own, and by a call."""
+    """Time a simulation of about a second by the command, by a separate Python program, and by a call."""
     duration = "1 s"
     for guess in (10, 20, 40, 80, 160):
         began = time.perf_counter()
@@ -45,11 +45,11 @@ def overhead(turns: int = 7) -> dict[str, float]:
             break
     code = f"import lanemark; lanemark.simulate({SYSTEM!r}, {TEST!r}, duration={duration!r}, repeats=1)"
     with tempfile.TemporaryDirectory() as folder:
-        words = ["sim", SYSTEM, TEST, "--duration", duration, "--repeats", "1", "--no-interval", "--out", folder]
+        arguments = ["sim", SYSTEM, TEST, "--duration", duration, "--repeats", "1", "--no-interval", "--out", folder]
         command, program, call = [], [], []
-        # In turns, so that what else the machine does falls on all alike.
+        # The three take turns, so that other load on the machine affects them equally.
         for _ in range(turns):
-            command.append(seconds_of([str(PROGRAMS / "lanemark"), *words]))
+            command.append(seconds_of([str(PROGRAMS / "lanemark"), *arguments]))
             program.append(seconds_of([sys.executable, "-c", code]))
             began = time.perf_counter()
             lanemark.simulate(SYSTEM, TEST, duration=duration, repeats=1)
@@ -65,10 +65,10 @@ def overhead(turns: int = 7) -> dict[str, float]:
 
 
 def calls(times: int = 400) -> dict[str, float]:
-    """The smallest simulation there is, by the laboratory alone and by the package; requests of a load of one's own."""
+    """Time the smallest simulation, by the Rust crates only and by the package, and the requests of a custom load."""
     system = lanemark.System(SYSTEM)
     test = lanemark.Workload("quick:rnd4k-q1t1-read").changed(duration="1 us")
-    words = [str(PROGRAMS / "examples/one_run"), SYSTEM, "quick:rnd4k-q1t1-read", "1 us", "1", str(times)]
+    arguments = [str(PROGRAMS / "examples/one_run"), SYSTEM, "quick:rnd4k-q1t1-read", "1 us", "1", str(times)]
     own: list[float] = []
     lab: list[float] = []
     for _ in range(5):
@@ -76,8 +76,8 @@ def calls(times: int = 400) -> dict[str, float]:
             began = time.perf_counter()
             lanemark.simulate(system, test)
             own.append(time.perf_counter() - began)
-        told = subprocess.run(words, capture_output=True, text=True, check=True).stdout
-        lab += [float(line) for line in told.split()]
+        output = subprocess.run(arguments, capture_output=True, text=True, check=True).stdout
+        lab += [float(line) for line in output.split()]
     simulator = lanemark.Simulator(system)
     requests = 200_000
     began = time.perf_counter()
@@ -94,7 +94,7 @@ def calls(times: int = 400) -> dict[str, float]:
 
 
 def imports(turns: int = 15) -> dict[str, float]:
-    """How much longer a program takes that imports the package."""
+    """Time the import of the package, as the difference between a program with it and one without it."""
     bare, own = [], []
     for _ in range(turns):
         bare.append(seconds_of([sys.executable, "-c", "pass"]))
@@ -103,7 +103,7 @@ def imports(turns: int = 15) -> dict[str, float]:
 
 
 def rows(count: int = 1_000_000, parts: int = 100) -> dict[str, float]:
-    """A sweep's parts of a million rows in all, read into polars."""
+    """Time reading the parts of a sweep, with a million rows in total, into polars."""
     import polars
     import pyarrow
     import pyarrow.parquet as files
@@ -115,15 +115,15 @@ def rows(count: int = 1_000_000, parts: int = 100) -> dict[str, float]:
         sweep = Sweep(Space(SYSTEM, TEST, axes, duration="1 ms")).run(Path(folder) / "sweep")
         own: Any = sweep.to_arrow()
         many: Any = pyarrow.concat_tables([own] * (count // parts // own.num_rows + 1)).slice(0, count // parts)
-        place = Path(folder) / "million"
-        place.mkdir()
+        million = Path(folder) / "million"
+        million.mkdir()
         for part in range(parts):
-            files.write_table(many, place / f"part-{part}.parquet", compression="zstd")
-        size = sum(one.stat().st_size for one in place.iterdir())
+            files.write_table(many, million / f"part-{part}.parquet", compression="zstd")
+        size = sum(one.stat().st_size for one in million.iterdir())
         times = []
         for _ in range(5):
             began = time.perf_counter()
-            frame = polars.read_parquet(f"{place}/*.parquet")
+            frame = polars.read_parquet(f"{million}/*.parquet")
             times.append(time.perf_counter() - began)
             assert len(frame) == count
     return {"read_million_rows_s": statistics.median(times), "bytes_a_row": size / count}
@@ -133,15 +133,16 @@ BOUNDS = {"overhead_of_call": 0.05, "beyond_core_us": 50.0, "import_ms": 150.0, 
 
 
 def main() -> None:
-    """Measure, print as JSON, and hold against the bounds."""
-    words = argparse.ArgumentParser(description=__doc__)
-    words.add_argument("--check", action="store_true", help="fail where a bound is missed")
-    args = words.parse_args()
-    told = {**overhead(), **calls(), **imports(), **rows()}
-    print(json.dumps({name: round(value, 4) for name, value in told.items()}, indent=2))
-    missed = [f"{name}: {told[name]:.3g} is above {bound:g}" for name, bound in BOUNDS.items() if told[name] > bound]
-    print("\n".join(missed) or "all bounds are kept")
-    sys.exit(1 if args.check and missed else 0)
+    """Measure, print the figures as JSON, and compare them with the bounds."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--check", action="store_true", help="fail if a figure exceeds its bound")
+    args = parser.parse_args()
+    figures = {**overhead(), **calls(), **imports(), **rows()}
+    print(json.dumps({name: round(value, 4) for name, value in figures.items()}, indent=2))
+    exceeded = {name: bound for name, bound in BOUNDS.items() if figures[name] > bound}
+    excesses = [f"{name}: {figures[name]:.3g} is above {bound:g}" for name, bound in exceeded.items()]
+    print("\n".join(excesses) or "all figures are within their bounds")
+    sys.exit(1 if args.check and excesses else 0)
 
 
 if __name__ == "__main__":

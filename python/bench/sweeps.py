@@ -1,6 +1,6 @@
-"""Sweeps at work: two cores, a cluster of two workers, a worker that is killed; and the scheduler at a thousand.
+"""Sweeps on two cores, on a cluster of two workers and with a killed worker, and the scheduler with 1000 workers.
 
-Run by ``make python-bench``. The model that is printed at the end is that of docs/sweeps.md.
+``make python-bench`` runs this program. The model that it prints at the end is described in docs/sweeps.md.
 """
 
 from __future__ import annotations
@@ -20,31 +20,31 @@ from lanemark.sweep import Space, Sweep, SweepProgress, SweepResult
 
 SYSTEM = "samsung-950-pro-512gb@workstation-z170:m2"
 TEST = "quick:rnd4k-q32t1-read"
-#: 10,000 points of some milliseconds.
+#: 10,000 points of a few milliseconds each.
 AXES: dict[str, Any] = {
     "drive.flash.read": "41us..60us+1us",
     "drive.flash.command_time": "0.1us..1us+0.1us",
     "block": ["4 KiB", "8 KiB", "16 KiB", "32 KiB", "64 KiB"],
     "queue_depth": "1..10",
 }
-#: How long each is simulated.
+#: The simulated time of each point.
 DURATION = "50 ms"
 CORES = len(os.sched_getaffinity(0))
 
 
 def processor_s() -> float:
-    """Seconds of processors that this process and its ended children have used."""
+    """Return the processor time of this process and its finished children, in seconds."""
     both = (resource.getrusage(resource.RUSAGE_SELF), resource.getrusage(resource.RUSAGE_CHILDREN))
     return sum(one.ru_utime + one.ru_stime for one in both)
 
 
 def ten_thousand() -> dict[str, float]:
-    """All points on threads, and on two local workers of Dask; then once more with a worker killed in the middle."""
+    """Run all points on threads, on two local Dask workers, and on two Dask workers of which one is killed halfway."""
     from distributed import Client, LocalCluster
 
     sweep = Sweep(Space(SYSTEM, TEST, AXES, duration=DURATION))
     assert sweep.points == 10_000, sweep.points
-    told: dict[str, float] = {}
+    figures: dict[str, float] = {}
     with tempfile.TemporaryDirectory() as folder:
         occupied: list[float] = []
         own = lanemark.sweep.run_chunk
@@ -59,25 +59,25 @@ def ten_thousand() -> dict[str, float]:
         whole = sweep.run(Path(folder) / "threads")
         threads = time.perf_counter() - began
         lanemark.sweep.run_chunk = own
-        told["threads_occupied"] = sum(occupied) / threads / CORES
-        told["threads_s"] = threads
-        told["threads_busy"] = (processor_s() - used) / threads / CORES
-        told["parts"] = len(whole.parts)
-        told["bytes_a_point"] = sum(Path(part).stat().st_size for part in whole.parts) / sweep.points
-        told["seconds_a_point"] = (processor_s() - used) / sweep.points
-        # The chunks that were planned once, so that both do the same.
+        figures["threads_occupied"] = sum(occupied) / threads / CORES
+        figures["threads_s"] = threads
+        figures["threads_busy"] = (processor_s() - used) / threads / CORES
+        figures["parts"] = len(whole.parts)
+        figures["bytes_a_point"] = sum(Path(part).stat().st_size for part in whole.parts) / sweep.points
+        figures["seconds_a_point"] = (processor_s() - used) / sweep.points
+        # All runs use the same plan, so that they run the same chunks.
         plan = (Path(folder) / "threads" / "plan.json").read_bytes()
-        place = Path(folder) / "dask"
-        place.mkdir()
-        (place / "plan.json").write_bytes(plan)
+        dask = Path(folder) / "dask"
+        dask.mkdir()
+        (dask / "plan.json").write_bytes(plan)
         options: dict[str, Any] = {"processes": True, "dashboard_address": None, "silence_logs": 50}
         with LocalCluster(n_workers=2, threads_per_worker=1, **options) as cluster, Client(cluster) as client:
             client.run(_warm, folder)
             began = time.perf_counter()
-            spread = sweep.run(place, executor=client)
-            told["dask_s"] = time.perf_counter() - began
-            assert spread.to_arrow().equals(whole.to_arrow())
-            told["dask_over_threads"] = told["dask_s"] / threads
+            on_dask = sweep.run(dask, executor=client)
+            figures["dask_s"] = time.perf_counter() - began
+            assert on_dask.to_arrow().equals(whole.to_arrow())
+            figures["dask_over_threads"] = figures["dask_s"] / threads
             killed = Path(folder) / "killed"
             killed.mkdir()
             (killed / "plan.json").write_bytes(plan)
@@ -87,21 +87,21 @@ def ten_thousand() -> dict[str, float]:
             def kill(progress: SweepProgress) -> None:
                 if progress.points > progress.points_total / 2 and not written:
                     os.kill(pids[0], signal.SIGKILL)
-                    there = SweepResult.open(killed).parts
-                    written.update({part: Path(part).stat().st_mtime_ns for part in there})
+                    parts = SweepResult.open(killed).parts
+                    written.update({part: Path(part).stat().st_mtime_ns for part in parts})
 
             began = time.perf_counter()
             after = sweep.run(killed, executor=client, on_progress=kill)
-            told["dask_with_a_loss_s"] = time.perf_counter() - began
+            figures["dask_with_a_loss_s"] = time.perf_counter() - began
             after.check()
             assert after.to_arrow().equals(whole.to_arrow())
-            told["parts_before_the_loss"] = len(written)
-            told["parts_written_twice"] = sum(Path(p).stat().st_mtime_ns != was for p, was in written.items())
-    return told
+            figures["parts_before_the_loss"] = len(written)
+            figures["parts_written_twice"] = sum(Path(p).stat().st_mtime_ns != was for p, was in written.items())
+    return figures
 
 
 def _warm(folder: str) -> None:
-    """Do once what a worker does once: import, read the library, run something."""
+    """Import the package, read the library and run a few points, which a worker does only once."""
     from lanemark._spread import chunk_on_worker
 
     space = Space(SYSTEM, TEST, AXES, duration=DURATION)
@@ -118,7 +118,7 @@ def _sleep(seconds: float, _: int) -> float:
 
 
 def _took(client: Any, name: str, function: Any, *columns: Any) -> float:
-    """Seconds from the first task's submission to the last one's answer."""
+    """Return the time from the submission of the first task to the result of the last task, in seconds."""
     from distributed import as_completed
 
     began = time.perf_counter()
@@ -129,33 +129,33 @@ def _took(client: Any, name: str, function: Any, *columns: Any) -> float:
 
 
 def a_thousand() -> tuple[float, list[dict[str, float]]]:
-    """Tasks that do nothing, then tasks that sleep, in a thousand places of two processes.
+    """Run empty tasks, then tasks that sleep, in a thousand slots of two processes.
 
-    To a scheduler that is the load of a thousand workers. The first give its time for a task; with that the model
-    foretells the others.
+    For the scheduler, this is the load of a thousand workers. The empty tasks measure the scheduler's time for a task,
+    from which the model predicts the time of the sleeping tasks.
     """
     from distributed import Client, LocalCluster
 
-    told: list[dict[str, float]] = []
+    rows: list[dict[str, float]] = []
     options: dict[str, Any] = {"processes": True, "dashboard_address": None, "silence_logs": 50}
-    places = 1000
-    tasks = 4 * places
-    with LocalCluster(n_workers=2, threads_per_worker=places // 2, **options) as cluster, Client(cluster) as client:
+    slots = 1000
+    tasks = 4 * slots
+    with LocalCluster(n_workers=2, threads_per_worker=slots // 2, **options) as cluster, Client(cluster) as client:
         each = [_took(client, f"nothing-{turn}", _nothing, range(tasks)) / tasks for turn in range(3)]
         a_task_s = statistics.median(each)
         for seconds in (0.25, 1.0, 4.0):
             took = _took(client, f"sleep-{seconds}", _sleep, [seconds] * tasks, range(tasks))
-            foretold = max(tasks * a_task_s, tasks * seconds / places + places * a_task_s)
-            told.append({"task_s": seconds, "took_s": took, "model_s": foretold, "ratio": took / foretold})
-    return a_task_s, told
+            predicted = max(tasks * a_task_s, tasks * seconds / slots + slots * a_task_s)
+            rows.append({"task_s": seconds, "took_s": took, "model_s": predicted, "ratio": took / predicted})
+    return a_task_s, rows
 
 
 def model(seconds_a_point: float, bytes_a_point: float, a_task_s: float) -> list[dict[str, float]]:
-    """On paper: the longest of the points' work, the scheduler's, and both at their ends."""
+    """Return the model's predictions for large sweeps, from the time of a point and the scheduler's time for a task."""
     rows: list[dict[str, float]] = []
     for points in (10**6, 10**8):
         for workers in (10, 100, 1000):
-            # Where the scheduler is at work for a tenth of the time, it holds nobody up.
+            # A scheduler that is busy for a tenth of the time does not delay the workers.
             chunk_s = max(5.0, 10 * a_task_s * workers)
             work_s = points * seconds_a_point / workers
             rows.append(
@@ -175,11 +175,11 @@ def model(seconds_a_point: float, bytes_a_point: float, a_task_s: float) -> list
 
 
 def main() -> None:
-    """Measure, and print all as JSON."""
+    """Measure, and print the figures as JSON."""
     sweeps = ten_thousand()
     print(json.dumps(sweeps, indent=2), flush=True)
     a_task_s, thousand = a_thousand()
-    print(json.dumps({"scheduler_s_a_task": a_task_s, "a_thousand_places": thousand}, indent=2), flush=True)
+    print(json.dumps({"scheduler_s_a_task": a_task_s, "a_thousand_slots": thousand}, indent=2), flush=True)
     rows = model(sweeps["seconds_a_point"], sweeps["bytes_a_point"], a_task_s)
     print(json.dumps(rows, indent=2))
 

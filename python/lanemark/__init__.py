@@ -1,12 +1,16 @@
-"""Lanemark: how much of a drive's speed reaches the application, where the rest is lost, what another path would give.
+"""Simulate, measure and predict the performance of storage paths.
+
+Lanemark shows how much of a drive's speed reaches the application, where the rest is lost, and what another path would
+deliver.
 
 >>> import lanemark
 >>> result = lanemark.simulate("samsung-950-pro-512gb@workstation-z170:m2", "quick:rnd4k-q1t1-read", duration="10 ms")
 >>> result.tests.columns[:3]
 ['test', 'block_bytes', 'read_share']
 
-Quantities are text with a unit, ``"4 KiB"``, or numbers in parameters that end in one, ``size_bytes=4096``; a bare
-number where a unit belongs is an error. Errors are :class:`LanemarkError`, in the words of the ``lanemark`` command.
+A quantity is text with a unit, ``"4 KiB"``, or a number in a parameter whose name ends in the unit,
+``size_bytes=4096``. A number without a unit is an error. Errors are instances of :class:`LanemarkError` and have the
+messages of the ``lanemark`` command.
 """
 
 from __future__ import annotations
@@ -61,7 +65,7 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    # What sweeps stand on takes longer to import than all else here.
+    # The dependencies of sweeps take longer to import than the rest of the package.
     if name in ("Space", "Sweep", "SweepResult"):
         from . import sweep
 

@@ -1,4 +1,4 @@
-"""``python -m lanemark`` is the ``lanemark`` command."""
+"""Run the ``lanemark`` command as ``python -m lanemark``."""
 
 from ._command import main
 

@@ -1,4 +1,4 @@
-"""Questions: simulate, measure, inspect, fit, and what another path would give."""
+"""The package's top-level functions, such as ``simulate`` and ``bench``, and the class ``Study``."""
 
 from __future__ import annotations
 
@@ -14,28 +14,32 @@ from ._result import FittedDrive, Inspection, Result, StudyResult, WhatIf
 from ._scalar import coerced
 from .errors import InputError
 
-#: What is told while something goes on: how many pieces of the work have ended, of how many.
+#: A callback that receives the number of finished items of the work and their total number.
 Progress = Callable[[int, int], object]
-#: Whatever names a workload.
-Asked = Union[str, "os.PathLike[str]", Workload, Test, Sequence[Test]]
+#: Anything from which a :class:`Workload` can be made.
+WorkloadSource = Union[str, "os.PathLike[str]", Workload, Test, Sequence[Test]]
 
 
-def call(name: str, *words: object) -> list[str]:
-    """Return a call for a provenance."""
-    return ["python", f"lanemark.{name}", *(str(word) for word in words)]
+def call(name: str, *arguments: object) -> list[str]:
+    """Return a call of this package as a result's provenance records it."""
+    return ["python", f"lanemark.{name}", *(str(argument) for argument in arguments)]
 
 
 def seeded(seed: int) -> int:
-    """Return ``seed``, which must be a whole number of 64 bits."""
+    """Return ``seed`` if it is an unsigned 64-bit integer.
+
+    Raises:
+        InputError: If it is not.
+    """
     if isinstance(seed, bool) or not isinstance(seed, int) or not 0 <= seed < 2**64:
-        raise InputError(f"seed = {seed!r}: is not a whole number from 0 to {2**64 - 1}")
+        raise InputError(f"seed: expected an integer from 0 to {2**64 - 1}, found {seed!r}")
     return seed
 
 
 @coerced
 def simulate(
     system: System | str,
-    workload_: Asked,
+    workload_: WorkloadSource,
     *,
     set: dict[str, Setting] | None = None,
     size: str | None = None,
@@ -56,49 +60,50 @@ def simulate(
 ) -> Result:
     """Simulate a workload on a system, as ``lanemark sim`` does.
 
-    One seed gives one result, to the last digit, on any machine and any number of threads. Other threads of Python go
-    on meanwhile; Ctrl-C ends it within some milliseconds.
+    The same seed gives the same result to the last digit, on any machine and with any number of threads. Other Python
+    threads keep running during the simulation. Ctrl-C stops the simulation within a few milliseconds.
 
     Args:
-        system: A :class:`System`, or its name.
-        workload_: A :class:`Workload`, a :class:`Test` or several, or a name or file.
-        set: Model values in place of the library's, where the system is given by name.
-        size: Part of the target that each test uses, ``"256 MiB"``.
-        size_bytes: The same in bytes.
-        duration: How long each test runs in simulated time, ``"1 s"``.
-        duration_seconds: The same in seconds.
-        repeats: How often each test is run, 1 to 1000.
-        steady: The length of the rounds in which each test runs until it is steady.
-        interval_length: The length of the intervals that are recorded, ``"1 s"``.
-        faults: What goes wrong in each test, ``"power-cut at=2s boot=5s"``.
-        bottleneck: Whether to say what limits each test, by a dozen further runs of it.
+        system: A :class:`System`, or a system's name.
+        workload_: A :class:`Workload`, a :class:`Test`, a sequence of tests, or a workload's name or file.
+        set: Model values that override the library's. Allowed only if ``system`` is a name.
+        size: The part of the target that each test uses, ``"256 MiB"``.
+        size_bytes: The same size in bytes.
+        duration: The simulated time for which each test runs, ``"1 s"``.
+        duration_seconds: The same time in seconds.
+        repeats: The number of times that each test is run, 1 to 1000.
+        steady: The length of a round, ``"60 s"``. Each test then runs in rounds until it reaches SNIA's steady state.
+        interval_length: The length of the recorded intervals, ``"1 s"``.
+        faults: The faults to inject into each test, ``"power-cut at=2s boot=5s"``.
+        bottleneck: Whether to report what limits each test, which takes about a dozen more runs of the test.
         interval: Whether to add the 80% interval of each figure, as the command does by default.
         full: Whether to simulate each test and its repeats completely, instead of stopping when its figures have
             converged.
         seed: The seed of all random numbers, 0 to 2**64 - 1.
-        threads: Threads that simulate; as many as there are cores without it.
-        library: The library of the names; the usual one without it.
-        on_progress: Called with the number of repeats that have ended, and of all. What it raises ends the run.
+        threads: The number of threads. Default: the number of cores.
+        library: The library that contains the names. Default: the library that :func:`library` returns.
+        on_progress: Called with the number of finished repeats and their total number. An exception in it stops the
+            run.
 
     Returns:
         The result, with a row for each test.
 
     Raises:
-        InputError: Whatever does not fit together, before anything runs.
-        KeyboardInterrupt: Where Ctrl-C ended it.
+        InputError: If an argument is invalid, or if the arguments are inconsistent. Raised before anything runs.
+        KeyboardInterrupt: If Ctrl-C stopped the run.
     """
     if isinstance(system, str):
         system = System(system, set=set, library=library)
     elif set is not None:
-        raise InputError("set: the system is made already", "give its values to System(…, set=…)")
+        raise InputError("set: expected the name of a system, found a System", "give the values to System(…, set=…)")
     size = one_of("size", size, "bytes", size_bytes)
     duration = one_of("duration", duration, "seconds", duration_seconds)
     if isinstance(workload_, (str, os.PathLike)):
         target_size = size or f"{system.capacity_bytes} B"
         workload_ = Workload(workload_, library=library or system.library, target_size=target_size)
-    asked = workload(workload_, library)
+    prepared = workload(workload_, library)
     if any(one is not None for one in (size, duration, repeats, steady, interval_length)) or faults:
-        asked = asked.changed(
+        prepared = prepared.changed(
             size=size,
             duration=duration,
             repeats=repeats,
@@ -108,11 +113,11 @@ def simulate(
         )
     run = _lanemark.simulate(
         system._inner,
-        asked._inner,
+        prepared._inner,
         seeded(seed),
         threads,
         {"bottleneck": bottleneck, "interval": interval, "full": full},
-        call("simulate", system.name, asked.id),
+        call("simulate", system.name, prepared.id),
         on_progress,
     )
     return Result(run)
@@ -121,7 +126,7 @@ def simulate(
 @coerced
 def bench(
     path: str | os.PathLike[str],
-    workload_: Asked = "crystaldiskmark-8",
+    workload_: WorkloadSource = "crystaldiskmark-8",
     *,
     size: str | None = None,
     size_bytes: int | None = None,
@@ -142,39 +147,42 @@ def bench(
 ) -> Result:
     """Measure a workload on a real file, folder or block device, as ``lanemark bench`` does.
 
-    It makes a file of its own and removes it. Ctrl-C ends it when the device has answered, and the file is removed.
+    The test file that the call creates is removed when the measurement ends. Ctrl-C stops the measurement once the
+    device has completed the outstanding requests, and the test file is removed then too.
 
     Args:
-        path: A file to create, measure and remove; a folder to do so in; or a block device.
-        workload_: A workload, or its name or file.
-        size: Part of the target that each test uses, ``"256 MiB"``.
-        size_bytes: The same in bytes.
-        duration: How long each test runs, ``"1 s"``.
-        duration_seconds: The same in seconds.
-        repeats: How often each test is run, 1 to 1000.
-        overwrite: Lets this existing file be overwritten; must name the same file as ``path``.
-        i_will_lose_all_data_on: Lets this block device be written, all of it; must name the same device as ``path``.
-        purge: How to bring the device back to new first: ``"discard"``, ``"secure-discard"``, or a command of the shell.
-        precondition: Whether to write all of the target twice over first.
-        explain: Whether to try a deeper queue for each test too, and say what limited it.
-        engine: ``"io_uring"``, ``"sync"`` or ``"null"``.
-        buffered: Whether to go through the page cache.
-        pin: Whether to keep each thread on one processor.
+        path: A file to create, measure and remove; a folder in which to create it; or a block device.
+        workload_: A workload, or a workload's name or file.
+        size: The part of the target that each test uses, ``"256 MiB"``.
+        size_bytes: The same size in bytes.
+        duration: The time for which each test runs, ``"1 s"``.
+        duration_seconds: The same time in seconds.
+        repeats: The number of times that each test is run, 1 to 1000.
+        overwrite: The existing file that may be overwritten. Must be the same file as ``path``.
+        i_will_lose_all_data_on: The block device that may be overwritten completely. Must be the same device as
+            ``path``.
+        purge: How to return the device to its fresh state first: ``"discard"``, ``"secure-discard"`` or a shell
+            command.
+        precondition: Whether to write the whole target twice first.
+        explain: Whether to run each test with a deeper queue as well, and report what limited it.
+        engine: The I/O engine: ``"io_uring"``, ``"sync"`` or ``"null"``.
+        buffered: Whether to use the page cache.
+        pin: Whether to pin each thread to one processor.
         seed: The seed of all random numbers.
-        library: The library of the workload's name.
-        on_progress: Called with the number of samples that have ended, and of all.
+        library: The library that contains the workload's name.
+        on_progress: Called with the number of finished samples and their total number.
 
     Raises:
-        RefusedError: Where somebody's data could be lost.
-        InputError: Where the target cannot be what is asked.
-        RunError: Where a request failed.
+        RefusedError: If existing data could be lost.
+        InputError: If the workload cannot run on the target.
+        RunError: If a request fails.
     """
     size = one_of("size", size, "bytes", size_bytes)
     if isinstance(workload_, (str, os.PathLike)):
         workload_ = Workload(workload_, library=library, target_size=size)
-    asked = workload(workload_, library)
+    prepared = workload(workload_, library)
     duration = one_of("duration", duration, "seconds", duration_seconds)
-    asked = asked.changed(size=size, duration=duration, repeats=repeats)
+    prepared = prepared.changed(size=size, duration=duration, repeats=repeats)
     measure: _lanemark.Measure = {
         "overwrite": overwrite,
         "i_will_lose_all_data_on": i_will_lose_all_data_on,
@@ -186,20 +194,19 @@ def bench(
         "pin": pin,
         "seed": seeded(seed),
     }
-    inner_workload = asked._inner
-    command = call("bench", os.fspath(path), asked.id)
-    return Result(_lanemark.bench(os.fspath(path), inner_workload, measure, command, on_progress))
+    command = call("bench", os.fspath(path), prepared.id)
+    return Result(_lanemark.bench(os.fspath(path), prepared._inner, measure, command, on_progress))
 
 
 def inspect(target: str | os.PathLike[str] | None = None, *, sysfs: str | os.PathLike[str] = "/sys") -> Inspection:
-    """Show the storage paths of this machine, link by link, and what limits them.
+    """Return the storage paths of this machine, link by link, and what limits each path.
 
     Args:
-        target: A block device, ``"nvme0n1"``, or a path that lies on one; all devices without it.
-        sysfs: The sysfs tree to read, this machine's or a captured one.
+        target: A block device, ``"nvme0n1"``, or a path on one. Default: all devices.
+        sysfs: The sysfs tree to read: this machine's, or a captured one.
 
     Raises:
-        InputError: Where there is no such tree or device.
+        InputError: If there is no such tree or device.
     """
     return Inspection(_lanemark.inspect(None if target is None else os.fspath(target), os.fspath(sysfs)))
 
@@ -225,31 +232,31 @@ def whatif(
     library: Library | None = None,
     on_progress: Progress | None = None,
 ) -> WhatIf:
-    """Say what the same work would do in another port, on another platform, with another drive or queue depth.
+    """Predict the performance of the same work with another port, platform, drive or queue depth.
 
     Args:
-        source: The present system, ``"drive@platform:port"``, or a saved result.
-        port: The other port.
-        platform: The other platform.
-        drive: The other drive.
-        queue_depth: The other queue depth, for all tests, 1 to 65536.
+        source: The current system, ``"drive@platform:port"``, or a saved result.
+        port: The port of the other system.
+        platform: The platform of the other system.
+        drive: The drive of the other system.
+        queue_depth: The queue depth of all tests on the other system, 1 to 65536.
         set: Model values of the other system.
-        model: The system that stands for the drive of a measured result.
-        fit: The fit that the drive's model came from, as ``lanemark fit --json`` prints it.
-        workload: The tests; those of the result, else ``data-sheet``.
+        model: The system that represents the drive of a measured result.
+        fit: The file with the output of ``lanemark fit --json`` for the drive's model.
+        workload: The tests. Default: the tests of the result, or ``data-sheet`` if ``source`` is a system.
         interval: Whether to add the 80% interval of each prediction.
         full: Whether to simulate each test and its repeats completely.
-        size: Part of the target that each test uses, ``"256 MiB"``.
-        duration: How long each test runs, ``"1 s"``.
+        size: The part of the target that each test uses, ``"256 MiB"``.
+        duration: The time for which each test runs, ``"1 s"``.
         seed: The seed of all random numbers.
-        threads: Threads that simulate.
-        library: The library of the names.
-        on_progress: Called with the number of repeats that have ended, and of all.
+        threads: The number of threads. Default: the number of cores.
+        library: The library that contains the names.
+        on_progress: Called with the number of finished repeats and their total number.
 
     Raises:
-        InputError: Whatever does not fit together, before anything runs.
+        InputError: If an argument is invalid, or if the arguments are inconsistent. Raised before anything runs.
     """
-    asked: _lanemark.Asked = {
+    options: _lanemark.WhatIfOptions = {
         "model": model,
         "port": port,
         "platform": platform,
@@ -264,7 +271,7 @@ def whatif(
         "duration": one_of("duration", duration, "seconds", None),
         "seed": seeded(seed),
     }
-    return WhatIf(_lanemark.what_if(os.fspath(source), asked, inner(library), threads, on_progress))
+    return WhatIf(_lanemark.what_if(os.fspath(source), options, inner(library), threads, on_progress))
 
 
 @coerced
@@ -278,28 +285,30 @@ def fit(
     threads: int | None = None,
     library: Library | None = None,
 ) -> FittedDrive:
-    """Fit a drive's model to measured results, with a range for every value.
+    """Fit a drive's model to measured results, with a range for each value.
 
     Args:
-        results: Results of one drive, also by name; :func:`load_results` reads saved ones.
-        platform: The platform and the port that it was measured in, ``"workstation-z170:m2"``.
-        like: A drive like it; a generic one of the port's protocol without it.
-        set: Model values that are known, and not fitted then.
+        results: One or several results of one drive, or a mapping of names to results. :func:`load_results` reads saved
+            results.
+        platform: The platform and port in which the drive was measured, ``"workstation-z170:m2"``.
+        like: A similar drive, for values that the results do not determine. Default: a generic drive of the port's
+            protocol.
+        set: Model values that are known and therefore not fitted.
         seed: The seed of all random numbers.
-        threads: Threads that simulate.
-        library: The library of the names.
+        threads: The number of threads. Default: the number of cores.
+        library: The library that contains the names.
 
     Raises:
-        InputError: Where the results do not tell enough, or contradict each other.
+        InputError: If the results are insufficient or contradict each other.
     """
     if isinstance(results, Result):
         results = [results]
     named = results if isinstance(results, Mapping) else {f"result {n + 1}": one for n, one in enumerate(results)}
     for one in named.values():
         if not isinstance(one, Result):
-            raise InputError(f"{one!r} is no Result", "read saved ones with lanemark.load_results")
+            raise InputError(f"expected a Result, found {one!r}", "read saved results with lanemark.load_results")
     runs = [(name, one._inner) for name, one in named.items()]
-    place, found, port = platform.rpartition(":") if isinstance(platform, str) else ("", "", "")
+    platform_name, found, port = platform.rpartition(":") if isinstance(platform, str) else ("", "", "")
     if not found:
         raise InputError(
             f"--platform {platform}: expected PLATFORM:PORT",
@@ -308,55 +317,55 @@ def fit(
     command = call("fit", *named, platform)
     inner_library = inner(library)
     return FittedDrive(
-        _lanemark.fit(runs, place, port, like, settings(set), seeded(seed), threads, inner_library, command)
+        _lanemark.fit(runs, platform_name, port, like, settings(set), seeded(seed), threads, inner_library, command)
     )
 
 
 def load_results(path: str | os.PathLike[str]) -> Result | StudyResult:
-    """Read a saved result of a run or a study.
+    """Read the saved result of a run or a study.
 
     Args:
-        path: A file that ``lanemark`` or :meth:`Result.save` wrote; ``FILE#SYSTEM`` is one system of a study.
+        path: A file that ``lanemark`` or :meth:`Result.save` wrote. ``FILE#SYSTEM`` selects one system of a study.
 
     Raises:
-        InputError: Where it is none, is damaged, or is of a newer Lanemark.
+        InputError: If the file is not a result, is damaged, or was written by a newer version of Lanemark.
     """
     loaded = _lanemark.load(os.fspath(path))
     return Result(loaded) if isinstance(loaded, _lanemark.Run) else StudyResult(loaded)
 
 
 class Study:
-    """A study: systems, tests, and the published figures that they are held against.
+    """A study: systems, tests, and the published figures with which their results are compared.
 
     Args:
         path: A study's file, or the name of a built-in study, ``"sata-express"``.
-        library: The library of its names; the usual one without it.
+        library: The library that contains the study's names. Default: the library that :func:`library` returns.
 
     Raises:
-        InputError: All that is wrong in the file.
+        InputError: If the file is invalid. The message lists all mistakes.
     """
 
     def __init__(self, path: str | os.PathLike[str], *, library: Library | None = None) -> None:
         self.path = Path(path)
         self.library = library
         self._inner = _lanemark.Study(os.fspath(path), inner(library))
-        # The file of the call, not of its links. A built-in study has a name and no file.
-        self._named = os.path.abspath(path) if self.path.is_file() else os.fspath(path)  # noqa: PTH100
+        # Symbolic links in the path are not resolved. A built-in study has only a name.
+        self._source = os.path.abspath(path) if self.path.is_file() else os.fspath(path)  # noqa: PTH100
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _study, (self._named, self.library)
+        return _study, (self._source, self.library)
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Study):
             return NotImplemented
-        return self._named == other._named and self.library == other.library and self.systems == other.systems
+        return self._source == other._source and self.library == other.library and self.systems == other.systems
 
     def __hash__(self) -> int:
-        return hash(self._named)
+        return hash(self._source)
 
     @property
     def id(self) -> str:
-        """The name of its file."""
+        """The name of the study's file."""
         return self._inner.id
 
     @property
@@ -375,19 +384,19 @@ class Study:
         threads: int | None = None,
         on_progress: Progress | None = None,
     ) -> StudyResult:
-        """Run all systems, and hold them against the published figures.
+        """Run all systems, and compare the results with the published figures.
 
         Args:
-            bottleneck: Whether to say what limits each test.
+            bottleneck: Whether to report what limits each test.
             interval: Whether to add the 80% intervals, as the command does by default.
             full: Whether to simulate each test and its repeats completely, instead of stopping when its figures have
                 converged.
             seed: The seed of all random numbers.
-            threads: Threads that simulate.
-            on_progress: Called with the number of repeats that have ended, and of all.
+            threads: The number of threads. Default: the number of cores.
+            on_progress: Called with the number of finished repeats and their total number.
 
         Raises:
-            InputError: Where a test does not fit a drive.
+            InputError: If a test does not fit a drive.
         """
         extras: _lanemark.Extras = {"bottleneck": bottleneck, "interval": interval, "full": full}
         command = call("Study.run", self.path)

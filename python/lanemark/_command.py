@@ -9,14 +9,14 @@ from typing import NoReturn
 
 
 def main() -> NoReturn:
-    """Run the command with the words of the command line, and end the process with its exit code."""
-    if sys.argv[1:2] == ["sweep"] and any(word.split("=")[0] == "--dask" for word in sys.argv[2:]):
+    """Run the command with the arguments of this process, and exit with its exit code."""
+    if sys.argv[1:2] == ["sweep"] and any(argument.split("=")[0] == "--dask" for argument in sys.argv[2:]):
         from ._dask_command import main as on_dask
 
         sys.exit(on_dask(sys.argv[2:]))
     from . import _lanemark
 
-    # The command catches signals by itself; Python would raise KeyboardInterrupt beside it.
+    # The command handles signals itself. Python's handler would raise KeyboardInterrupt in addition.
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     code = _lanemark.command(["lanemark", *sys.argv[1:]])
     sys.stdout.flush()

@@ -1,6 +1,6 @@
-"""``lanemark sweep … --dask ADDRESS``: a sweep on a cluster of Dask, into a folder of parts.
+"""``lanemark sweep … --dask ADDRESS``: run a sweep on a Dask cluster, and write its parts to a folder.
 
-It takes what ``lanemark sweep`` takes that a folder of parts can have, with the same meaning.
+The options of ``lanemark sweep`` that apply to a folder of parts have the same meaning here.
 """
 
 from __future__ import annotations
@@ -13,39 +13,43 @@ from ._missing import package
 from .errors import InputError, LanemarkError, RefusedError
 
 
-def _words() -> argparse.ArgumentParser:
-    words = argparse.ArgumentParser(
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
         prog="lanemark sweep",
-        description="Run a sweep on a cluster of Dask, each worker writing its parts to the folder --out.",
-        epilog="A sweep that was interrupted goes on when it is asked for again; nothing is run twice.",
+        description="Run a sweep on a Dask cluster. Each worker writes its parts to the folder given by --out.",
+        epilog="Run the same command again to continue an interrupted sweep. No finished chunk is run twice.",
         allow_abbrev=False,
     )
-    words.add_argument("system", help="the system, written DRIVE@PLATFORM:PORT, or a sweep's file, NAME.toml")
-    words.add_argument("--dask", required=True, metavar="ADDRESS", help="the scheduler, tcp://HOST:8786")
-    words.add_argument("--workload", metavar="WORKLOAD:TEST", help="the test")
-    words.add_argument("--axis", action="append", default=[], metavar="NAME=VALUES", help="queue_depth=1..256*2")
-    words.add_argument("--set", action="append", default=[], metavar="PARAMETER=VALUE", help="for all points")
-    words.add_argument("--out", metavar="FOLDER", help="a path or URL that all workers reach")
-    words.add_argument("--seed", type=int, default=1, help="the seed of all random numbers")
-    words.add_argument("--size", help='use this much of the target, "256MiB"')
-    words.add_argument("--duration", help='run the test for this time, "1s"')
-    words.add_argument("--repeats", type=int, help="run each point so often")
-    words.add_argument("--library", metavar="FOLDER", help="the library's folder, which all workers reach")
-    words.add_argument("--chunk-seconds", type=float, default=5.0, help="seconds that a chunk takes at most")
-    return words
+    parser.add_argument("system", help="the system, DRIVE@PLATFORM:PORT, or a sweep file, NAME.toml")
+    parser.add_argument("--dask", required=True, metavar="ADDRESS", help="the scheduler's address, tcp://HOST:8786")
+    parser.add_argument("--workload", metavar="WORKLOAD:TEST", help="the test to run at each point")
+    parser.add_argument(
+        "--axis", action="append", default=[], metavar="NAME=VALUES", help="an axis, such as queue_depth=1..256*2"
+    )
+    parser.add_argument("--set", action="append", default=[], metavar="PARAMETER=VALUE", help="a value for all points")
+    parser.add_argument("--out", metavar="FOLDER", help="the folder of the parts, a path or URL that all workers share")
+    parser.add_argument("--seed", type=int, default=1, help="the seed of all random numbers")
+    parser.add_argument("--size", help='the part of the target that the test uses, "256MiB"')
+    parser.add_argument("--duration", help='the run time of the test at each point, "1s"')
+    parser.add_argument("--repeats", type=int, help="the number of repeats of each point")
+    parser.add_argument("--library", metavar="FOLDER", help="the library's folder, which all workers share")
+    parser.add_argument(
+        "--chunk-seconds", type=float, default=5.0, help="the maximum expected run time of a chunk, in seconds"
+    )
+    return parser
 
 
 def _pair(option: str, text: str) -> tuple[str, str]:
     name, found, value = text.partition("=")
     if not found:
-        written = "NAME=VALUES" if option == "--axis" else "PARAMETER=VALUE"
-        raise InputError(f"{option} {text}: expected {written}")
+        syntax = "NAME=VALUES" if option == "--axis" else "PARAMETER=VALUE"
+        raise InputError(f"{option} {text}: expected {syntax}")
     return name.strip(), value.strip()
 
 
-def main(words: list[str]) -> int:
-    """Run the command, and return its exit code: that of ``lanemark`` for the same end."""
-    args = _words().parse_args(words)
+def main(arguments: list[str]) -> int:
+    """Run the command, and return the exit code that ``lanemark`` has for the same outcome."""
+    args = _parser().parse_args(arguments)
     try:
         _run(args)
     except KeyboardInterrupt:
@@ -71,8 +75,8 @@ def _run(args: argparse.Namespace) -> None:
     set = dict(_pair("--set", text) for text in args.set)
     if args.system.endswith(".toml") and "@" not in args.system:
         space = Space.open(args.system)
-        told: dict[str, Any] = {"system": space.system, "workload": args.workload or space.workload}
-        space = Space(**told, axes={**space.axes, **axes}, set={**space.set, **set}, **changes)
+        subject: dict[str, Any] = {"system": space.system, "workload": args.workload or space.workload}
+        space = Space(**subject, axes={**space.axes, **axes}, set={**space.set, **set}, **changes)
     elif args.workload is None:
         raise InputError("--workload is missing", "for example --workload data-sheet:rnd4k-q32t1-read")
     else:
@@ -89,7 +93,7 @@ def _run(args: argparse.Namespace) -> None:
         client: Any = distributed.Client(args.dask, timeout=10)
     except (OSError, ValueError) as error:
         raise InputError(
-            f"--dask {args.dask}: no scheduler answers there", "for example tcp://127.0.0.1:8786"
+            f"--dask {args.dask}: no scheduler answers at this address", "for example tcp://127.0.0.1:8786"
         ) from error
     with client:
         outcome = sweep.run(args.out, executor=client, chunk_seconds=args.chunk_seconds, on_progress=show)

@@ -1,4 +1,4 @@
-"""The extension module: what the package's classes and functions stand on. It promises nothing by itself."""
+"""The private extension module on which the package is built. Its interface may change in any release."""
 
 from collections.abc import Callable
 from os import PathLike
@@ -12,7 +12,7 @@ class Extras(TypedDict):
     interval: bool
     full: bool
 
-class Asked(TypedDict):
+class WhatIfOptions(TypedDict):
     model: str | None
     port: str | None
     platform: str | None
@@ -165,7 +165,7 @@ class Fit:
 
 def inspect(target: str | None, sysfs: Path) -> Answer: ...
 def what_if(
-    source: str, asked: Asked, library: Library, threads: int | None, on_progress: Progress | None = None
+    source: str, asked: WhatIfOptions, library: Library, threads: int | None, on_progress: Progress | None = None
 ) -> Answer: ...
 def fit(
     runs: list[tuple[str, Run]],

@@ -1,4 +1,4 @@
-"""Optional packages, asked for where they are needed."""
+"""Optional packages, imported on first use."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ def package(name: str, extra: str) -> Any:
     """Import the module ``name``.
 
     Raises:
-        MissingPackageError: Where it is not installed; the hint names the extra that brings it.
+        MissingPackageError: If it is not installed. The hint names the extra that installs it.
     """
     try:
         return importlib.import_module(name)
     except ModuleNotFoundError as error:
-        wanted = name.split(".")[0]
-        raise MissingPackageError(f"{wanted} is not installed", f"pip install 'lanemark[{extra}]'") from error
+        distribution = name.split(".")[0]
+        raise MissingPackageError(f"{distribution} is not installed", f"pip install 'lanemark[{extra}]'") from error

@@ -19,10 +19,10 @@ class Library:
     """A library of drives, platforms, hosts and workloads.
 
     Args:
-        folder: The library's folder; without one ``./library`` where there is one, else the library built in.
+        folder: The library's folder. Default: ``./library`` if it exists, otherwise the built-in library.
 
     Raises:
-        InputError: Where ``folder`` holds no library.
+        InputError: If ``folder`` does not contain a library.
     """
 
     def __init__(self, folder: str | os.PathLike[str] | None = None) -> None:
@@ -50,14 +50,14 @@ class Library:
         return self._inner.names("workloads")
 
     def summary(self, kind: str, name: str) -> str:
-        """Return the name for people of the file ``name`` of a kind.
+        """Return the descriptive name of a library file.
 
         Args:
             kind: ``"drives"``, ``"platforms"``, ``"hosts"`` or ``"workloads"``.
-            name: A name of that kind.
+            name: The name of a file of that kind.
 
         Raises:
-            InputError: Where there is no such kind or file; the hint has the nearest name.
+            InputError: If there is no such kind or file. The hint suggests the most similar name.
         """
         return self._inner.summary(kind, name)
 
@@ -75,43 +75,45 @@ class Library:
 
 
 @cache
-def _usual(folder: str) -> Library:
-    return Library(folder or None)
+def _built_in() -> Library:
+    return Library()
 
 
 def library(folder: str | os.PathLike[str] | None = None) -> Library:
-    """Return the library in ``folder``, or the one that the command would take.
+    """Return the library in ``folder``, or the library that the command would use.
 
-    Without ``folder`` that is ``$LANEMARK_LIBRARY``, then ``./library`` where there is one, then the library built in.
+    Without ``folder`` this is ``$LANEMARK_LIBRARY`` if that variable is set, otherwise ``./library`` if it exists,
+    otherwise the built-in library.
 
     Raises:
-        InputError: Where ``folder`` holds no library.
+        InputError: If the folder does not contain a library.
     """
     if folder is not None:
         return Library(folder)
-    told = os.environ.get("LANEMARK_LIBRARY", "")
-    # The current folder may change from one call to the next.
-    here = os.path.isdir(os.path.join("library", "drives"))  # noqa: PTH112, PTH118 (pathlib takes a tenth of the import)
-    return Library(told or None) if told or here else _usual("")
+    from_environment = os.environ.get("LANEMARK_LIBRARY", "")
+    # The working directory may change between calls, so that the result is not cached.
+    # os.path is used because importing pathlib takes a tenth of the package's import time.
+    here = os.path.isdir(os.path.join("library", "drives"))  # noqa: PTH112, PTH118
+    return Library(from_environment or None) if from_environment or here else _built_in()
 
 
 def inner(of: Library | None) -> _lanemark.Library:
-    """Return the extension's library of ``of``, or of the usual one."""
+    """Return the extension's object for the library ``of``, or for the default library."""
     return (library() if of is None else of)._inner
 
 
 class System:
-    """A drive, or several, in ports of a platform, assembled and checked.
+    """One or several drives in ports of a platform, assembled and checked.
 
     Args:
-        name: ``"drive@platform:port"``; ``+port`` adds a drive, ``|port`` a second way to it, ``stripe:`` and
-            ``mirror:`` before it make one volume of all.
-        set: Model values in place of the library's, ``{"drive.flash.read": "60 us"}``. Quantities are text with a unit,
-            counts may be numbers.
-        library: The library of the names; the usual one of :func:`library` without it.
+        name: ``"drive@platform:port"``. ``+port`` adds a drive, and ``|port`` adds a second path to the drive. A
+            leading ``stripe:`` or ``mirror:`` combines all drives into one volume.
+        set: Model values that override the library's, ``{"drive.flash.read": "60 us"}``. A quantity is text with a
+            unit; a count may be a number.
+        library: The library that contains the names. Default: the library that :func:`library` returns.
 
     Raises:
-        InputError: A name that the library does not know, a value that is out of its bounds, parts that do not fit.
+        InputError: If a name is unknown, a value is out of bounds, or the parts are incompatible.
     """
 
     @coerced
@@ -122,27 +124,27 @@ class System:
 
     @property
     def name(self) -> str:
-        """The name that it was made by."""
+        """The name from which the system was made."""
         return self._inner.name
 
     @property
     def capacity_bytes(self) -> int:
-        """The bytes that a test can use: of the volume, or of the smallest drive."""
+        """The number of bytes that a test can use: the size of the volume, or of the smallest drive."""
         return self._inner.capacity_bytes
 
     def path(self, test: Test | Workload | str | None = None) -> str:
-        """Return the hops as text, each with its law and what it can carry of ``test``.
+        """Return the hops as text, each with its formula and the throughput of ``test`` that it can carry.
 
         Args:
-            test: One test; small random reads without it.
+            test: One test. Default: small random reads.
 
         Raises:
-            InputError: Where there are several tests.
+            InputError: If several tests are given.
         """
         return self._path(test)[0]
 
     def path_svg(self, test: Test | Workload | str | None = None) -> str:
-        """Return the drawing of the platform with the path, as SVG."""
+        """Return a drawing of the platform with the path, as SVG."""
         return self._path(test)[1]
 
     def _path(self, test: Test | Workload | str | None) -> tuple[str, str]:
@@ -171,32 +173,32 @@ def _system(name: str, set: dict[str, Setting], library: Library | None) -> Syst
 
 
 class Test:
-    """A test: requests of one kind to a target, until a limit.
+    """A test: requests of one kind to one target, up to a limit.
 
-    Every key of a ``[[test]]`` in ``library/workloads`` is a parameter, with the file's text as its value:
+    Each key of a ``[[test]]`` table in ``library/workloads`` is a parameter, and accepts the same values:
     ``Test("reads", block="4 KiB", pattern="random", read="100%", queue_depth=32, threads=1, span="1 GiB",
-    duration="1 s")``. A quantity is text with its unit, or a number in a parameter that ends in the unit: ``_bytes``,
-    ``_seconds``, ``_bytes_per_second``, ``_ratio`` (a share of one).
+    duration="1 s")``. A quantity is text with a unit, or a number in a parameter whose name ends in the unit:
+    ``_bytes``, ``_seconds``, ``_bytes_per_second``, or ``_ratio`` (a fraction of one).
 
-    Without them a test is one thread of uniform random reads, one at a time, over the first GiB, for a second.
+    By default, one thread sends uniform random reads to the first GiB for one second, one request at a time.
     """
 
-    __test__ = False  # pytest would collect it
+    __test__ = False  # Otherwise pytest would collect the class.
 
     @coerced
     def __init__(self, name: str | None = None, **values: Any) -> None:
-        told = named(values)
-        told.setdefault("pattern", "random")
-        told.setdefault("read", "100%")
-        told.setdefault("queue_depth", 1)
-        told.setdefault("threads", 1)
-        told.setdefault("span", "1 GiB")
-        if not {"duration", "volume", "rounds"} & told.keys():
-            told["duration"] = "1 s"
+        parameters = named(values)
+        parameters.setdefault("pattern", "random")
+        parameters.setdefault("read", "100%")
+        parameters.setdefault("queue_depth", 1)
+        parameters.setdefault("threads", 1)
+        parameters.setdefault("span", "1 GiB")
+        if not {"duration", "volume", "rounds"} & parameters.keys():
+            parameters["duration"] = "1 s"
         head = _toml.table("[workload]", {"name": "Tests", "repeats": 1, "average": "mean"})
-        table = _toml.table("[[test]]", {"name": "test", **told})
+        table = _toml.table("[[test]]", {"name": "test", **parameters})
         self.name = name or _lanemark.Workload.description(f"{head}\n{table}")
-        self.values = told
+        self.values = parameters
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Test):
@@ -214,16 +216,17 @@ class Workload:
     """A named list of tests.
 
     Args:
-        source: A name of the library, ``"quick"``; one of its tests, ``"quick:rnd4k-q1t1-read"``; a file of Lanemark, of
-            fio (``.fio``) or of Iometer (``.icf``); a :class:`Test`, or several.
-        name: The name for people, of tests that are given.
-        repeats: How often each test is run, of tests that are given.
-        average: How repeats become a figure, ``"mean"`` or ``"median"``, of tests that are given.
-        library: The library of the name; the usual one without it.
-        target_size: The size of the target, ``"1 GiB"``, which a job file of fio may need.
+        source: A name in the library, ``"quick"``; one of a workload's tests, ``"quick:rnd4k-q1t1-read"``; a file of
+            Lanemark, fio (``.fio``) or Iometer (``.icf``); a :class:`Test`; or a sequence of tests.
+        name: The descriptive name. Used only if ``source`` consists of :class:`Test` objects, as are ``repeats`` and
+            ``average``.
+        repeats: The number of times that each test is run.
+        average: How repeats are combined into a figure, ``"mean"`` or ``"median"``.
+        library: The library that contains the name. Default: the library that :func:`library` returns.
+        target_size: The size of the target, ``"1 GiB"``, which some fio job files require.
 
     Raises:
-        InputError: Where there is no such file or test, or all that is wrong in it.
+        InputError: If there is no such file or test, or if the file is invalid. The message lists all mistakes.
     """
 
     @coerced
@@ -237,8 +240,8 @@ class Workload:
         library: Library | None = None,
         target_size: str | None = None,
     ) -> None:
-        #: What it was made by, and the changes since then: by these it is made again in another process.
-        self._made: dict[str, Any] = {
+        #: The arguments and later changes, from which another process makes the workload again.
+        self._arguments: dict[str, Any] = {
             "name": name,
             "repeats": repeats,
             "average": average,
@@ -248,14 +251,14 @@ class Workload:
         self._changes: tuple[dict[str, Any], ...] = ()
         if isinstance(source, (str, os.PathLike)):
             path = os.fspath(source)
-            # Another process may be in another folder.
+            # Another process may have another working directory.
             self._source: Any = os.path.abspath(path) if os.path.isfile(path) else path  # noqa: PTH100, PTH113
             self._inner = _lanemark.Workload.open(path, inner(library), target_size)
             return
         tests = [source] if isinstance(source, Test) else list(source)
         for one in tests:
             if not isinstance(one, Test):
-                raise InputError(f"{one!r} is no Test")
+                raise InputError(f"expected a Test, found {one!r}")
         self._source = tests
         head = {"name": name, "repeats": repeats, "average": average}
         tables = [_toml.table("[workload]", head)]
@@ -263,7 +266,7 @@ class Workload:
         self._inner = _lanemark.Workload.parse("workload", "\n".join(tables))
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _workload, (self._source, self._made, self._changes, self._inner.json())
+        return _workload, (self._source, self._arguments, self._changes, self._inner.json())
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Workload):
@@ -275,12 +278,12 @@ class Workload:
 
     @property
     def id(self) -> str:
-        """The name of its file."""
+        """The name of the workload's file."""
         return self._inner.id
 
     @property
     def name(self) -> str:
-        """The name for people."""
+        """The descriptive name."""
         return self._inner.name
 
     @property
@@ -290,12 +293,12 @@ class Workload:
 
     @property
     def repeats(self) -> int:
-        """How often each test is run."""
+        """The number of times that each test is run."""
         return self._inner.repeats
 
     @property
     def notes(self) -> list[str]:
-        """Notes on settings of another program's file that are only nearly kept, or needless."""
+        """Notes on settings of another program's file that are approximated or have no effect."""
         return self._inner.notes
 
     @coerced
@@ -309,18 +312,19 @@ class Workload:
         interval: str | None = None,
         faults: Sequence[str] = (),
     ) -> Workload:
-        """Return the workload with changes for a run, as the command's options make them.
+        """Return the workload with the changes that the command's options of the same names make.
 
         Args:
-            size: Part of the target that each test uses, ``"256 MiB"``; volumes shrink or grow with it.
-            duration: How long each test runs, ``"1 s"``, whatever its volume.
-            repeats: How often each test is run, 1 to 1000.
-            steady: The length of the rounds, ``"60 s"``, in which each test runs until it is steady by SNIA's rule.
-            interval: The length of the intervals that are recorded, ``"1 s"``.
-            faults: What goes wrong in each test, ``"power-cut at=2s boot=5s"``.
+            size: The part of the target that each test uses, ``"256 MiB"``. Volumes are scaled with it.
+            duration: The time for which each test runs, ``"1 s"``, regardless of its volume.
+            repeats: The number of times that each test is run, 1 to 1000.
+            steady: The length of a round, ``"60 s"``. Each test then runs in rounds until it reaches SNIA's steady
+                state.
+            interval: The length of the recorded intervals, ``"1 s"``.
+            faults: The faults to inject into each test, ``"power-cut at=2s boot=5s"``.
 
         Raises:
-            InputError: Where a test cannot be so.
+            InputError: If a change is invalid for a test.
         """
         for name, given in [
             ("size", size),
@@ -329,7 +333,7 @@ class Workload:
             ("interval", interval),
         ]:
             if given is not None and not isinstance(given, str):
-                raise InputError(f"{name} = {given!r}: has no unit", "write text with a unit")
+                raise InputError(f"{name} = {given!r}: has no unit", "give text with a unit")
         change: dict[str, Any] = {
             "size": size,
             "duration": duration,
@@ -338,29 +342,30 @@ class Workload:
             "interval": interval,
             "faults": list(faults),
         }
-        made = Workload.__new__(Workload)
-        made._source, made._made, made._changes = self._source, self._made, (*self._changes, change)
-        made._inner = self._inner.changed(size, duration, repeats, steady, interval, list(faults))
-        return made
+        changed = Workload.__new__(Workload)
+        changed._source, changed._arguments = self._source, self._arguments
+        changed._changes = (*self._changes, change)
+        changed._inner = self._inner.changed(size, duration, repeats, steady, interval, list(faults))
+        return changed
 
     def __repr__(self) -> str:
         return f"Workload({self.id!r}, tests={self.tests!r})"
 
 
 def workload(of: Workload | Test | Sequence[Test] | str | os.PathLike[str], library: Library | None) -> Workload:
-    """Return ``of`` as a workload."""
+    """Return ``of`` as a :class:`Workload`."""
     return of if isinstance(of, Workload) else Workload(of, library=library)
 
 
-def _workload(source: Any, made: dict[str, Any], changes: Sequence[dict[str, Any]], told: str) -> Workload:
-    """Return the workload that was pickled as ``told``.
+def _workload(source: Any, arguments: dict[str, Any], changes: Sequence[dict[str, Any]], pickled: str) -> Workload:
+    """Return the workload whose JSON was ``pickled`` when it was pickled.
 
     Raises:
-        InputError: Where its file is gone, or says something else now.
+        InputError: If the workload's file is missing or has changed since then.
     """
-    again = Workload(source, **made)
+    restored = Workload(source, **arguments)
     for change in changes:
-        again = again.changed(**change)
-    if again._inner.json() != told:
-        raise InputError(f"{source}: has changed since the workload was pickled", "open it again")
-    return again
+        restored = restored.changed(**change)
+    if restored._inner.json() != pickled:
+        raise InputError(f"{source}: has changed since the workload was pickled", "open the file again")
+    return restored

@@ -1,4 +1,4 @@
-"""Folders of parts anywhere that fsspec reaches: files that are there whole or not at all."""
+"""Folders of sweep parts, local or remote (fsspec), in which files appear completely or not at all."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ from typing import Any
 from ._missing import package
 from .errors import InputError
 
-#: Bytes of the longest file that is read: a plan of a million chunks has fewer.
-READ_MOST = 64 << 20
+#: The maximum size of a file, in bytes. A plan of a million chunks is smaller.
+READ_MAX = 64 << 20
 
 
 def content_of(path: Path) -> bytes:
-    """Return the content of a regular file of at most ``READ_MOST`` bytes.
+    """Return the content of a regular file of up to ``READ_MAX`` bytes.
 
     Raises:
-        FileNotFoundError: Where there is none.
-        InputError: Where it is a pipe, a folder or a device, is longer, or cannot be read.
+        FileNotFoundError: If there is no such file.
+        InputError: If the file is a pipe, a folder or a device, exceeds the maximum size, or cannot be read.
     """
     try:
-        # A pipe without a writer would block.
+        # Without O_NONBLOCK, opening a pipe that has no writer would block.
         file = os.fdopen(os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC), "rb")
     except FileNotFoundError:
         raise
@@ -33,30 +33,30 @@ def content_of(path: Path) -> bytes:
     with file:
         if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
             raise InputError(f"{path}: is not a regular file")
-        content = file.read(READ_MOST + 1)
+        content = file.read(READ_MAX + 1)
     return _bounded(path, content)
 
 
-def _bounded(place: object, content: bytes) -> bytes:
-    if len(content) > READ_MOST:
-        raise InputError(f"{place}: is longer than {READ_MOST >> 20} MiB")
+def _bounded(path: object, content: bytes) -> bytes:
+    if len(content) > READ_MAX:
+        raise InputError(f"{path}: is longer than {READ_MAX >> 20} MiB")
     return content
 
 
-class Place:
-    """A folder: a path of this machine, or a URL of fsspec, ``"s3://bucket/folder"``."""
+class PartFolder:
+    """A folder: a local path, or an fsspec URL, ``"s3://bucket/folder"``."""
 
     def __init__(self, url: str | os.PathLike[str]) -> None:
         self.url = os.fspath(url).rstrip("/") or "/"
         self._local = Path(self.url) if "://" not in self.url else None
 
     def _remote(self) -> tuple[Any, str]:
-        """Return the file system, and the folder's path in it."""
+        """Return the file system and the folder's path in it."""
         fsspec: Any = package("fsspec", "sweep")
         return fsspec.core.url_to_fs(self.url)
 
     def names(self) -> list[str]:
-        """Return the names of all files in the folder, none where there is no such folder."""
+        """Return the names of all files in the folder, or an empty list if the folder does not exist."""
         if self._local is not None:
             return sorted(one.name for one in self._local.iterdir()) if self._local.is_dir() else []
         system, folder = self._remote()
@@ -66,7 +66,7 @@ class Place:
         return sorted(name.rstrip("/").rsplit("/", 1)[-1] for name in system.ls(folder, detail=False))
 
     def has(self, name: str) -> bool:
-        """Whether the folder holds a file of that name."""
+        """Return whether the folder contains a file of that name."""
         if self._local is not None:
             return (self._local / name).is_file()
         system, folder = self._remote()
@@ -74,54 +74,54 @@ class Place:
         return bool(system.exists(f"{folder}/{name}"))
 
     def read(self, name: str) -> bytes | None:
-        """Return the content of a file, ``None`` where there is none.
+        """Return the content of a file, or ``None`` if there is no such file.
 
         Raises:
-            InputError: Where it is not a regular file, or longer than ``READ_MOST``.
+            InputError: If the file is not a regular file, or exceeds ``READ_MAX``.
         """
         try:
             if self._local is not None:
                 return content_of(self._local / name)
             system, folder = self._remote()
-            content: bytes = system.cat_file(f"{folder}/{name}", start=0, end=READ_MOST + 1)
+            content: bytes = system.cat_file(f"{folder}/{name}", start=0, end=READ_MAX + 1)
             return _bounded(f"{self}/{name}", content)
         except FileNotFoundError:
             return None
 
     def write(self, name: str, content: bytes) -> None:
-        """Put a file into the folder, whole or not at all; over one of that name."""
-        self._put(name, content, over=True)
+        """Write a file atomically. Replace an existing file of that name."""
+        self._put(name, content, replace=True)
 
     def write_once(self, name: str, content: bytes) -> bytes:
-        """Put a file into the folder unless one is there, and return what is there then."""
-        there = self.read(name)
-        if there is None:
-            self._put(name, content, over=False)
-            there = self.read(name)
-        return content if there is None else there
+        """Write a file atomically unless one of that name exists, and return the content that the folder then has."""
+        stored = self.read(name)
+        if stored is None:
+            self._put(name, content, replace=False)
+            stored = self.read(name)
+        return content if stored is None else stored
 
-    def _put(self, name: str, content: bytes, *, over: bool) -> None:
+    def _put(self, name: str, content: bytes, *, replace: bool) -> None:
         if self._local is None:
-            # A store of objects shows an object when all of it is there. Others have a name of their own for what grows.
+            # An object store publishes an object only once it is complete, so that no temporary name is needed.
             system, folder = self._remote()
             system.makedirs(folder, exist_ok=True)
             system.pipe_file(f"{folder}/{name}", content)
             return
         self._local.mkdir(parents=True, exist_ok=True)
-        growing = self._local / f".{name}.{uuid.uuid4().hex}"
+        temporary = self._local / f".{name}.{uuid.uuid4().hex}"
         try:
-            with growing.open("xb") as file:
+            with temporary.open("xb") as file:
                 file.write(content)
                 file.flush()
                 os.fsync(file.fileno())
-            if over:
-                growing.replace(self._local / name)
+            if replace:
+                temporary.replace(self._local / name)
             else:
-                # Of several that begin at once, one is first.
+                # If several processes write the file at the same time, the first one wins.
                 with contextlib.suppress(FileExistsError):
-                    os.link(growing, self._local / name)
+                    os.link(temporary, self._local / name)
         finally:
-            growing.unlink(missing_ok=True)
+            temporary.unlink(missing_ok=True)
 
     def __str__(self) -> str:
         return self.url

@@ -1,4 +1,4 @@
-"""Results: runs, studies, and the answers to other questions."""
+"""Results of runs, studies and the other commands."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, cast
 from . import _lanemark
 from ._scalar import coerced
 from ._table import Table
-from .errors import InputError
+from .errors import InputError, RefusedError
 
 if TYPE_CHECKING:
     import os
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def framed(page: str, height_px: int = 640) -> str:
-    """Return a whole page in a frame of its own, so that its style is not the notebook's."""
+    """Return a page in a separate frame, so that its styles do not affect the notebook."""
     return (
         f'<iframe srcdoc="{escaping.escape(page)}" sandbox="" '
         f'style="width:100%;height:{height_px}px;border:0"></iframe>'
@@ -30,44 +30,44 @@ def framed(page: str, height_px: int = 640) -> str:
 def results_folder() -> Path:
     """Return the folder in which results are saved if no path is given, for this package and for the command.
 
-    It is the folder that ``LANEMARK_RESULTS`` names, otherwise ``lanemark`` in the user's state folder:
+    The folder is the value of ``LANEMARK_RESULTS``, otherwise ``lanemark`` in the user's state folder:
     ``XDG_STATE_HOME``, by default ``~/.local/state``. It may not exist yet.
 
     Raises:
-        RunError: If the user has no home folder, and no variable names a folder.
+        RunError: If the user has no home folder and neither variable is set.
     """
     return _lanemark.results_folder()
 
 
 class Tabular:
-    """A result with a table that stands for it."""
+    """A result with a main table."""
 
     def _main(self) -> Table:
         raise NotImplementedError
 
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
-        """Give the main table as a stream of Arrow."""
+        """Return the main table as an Arrow stream."""
         return self._main().__arrow_c_stream__(requested_schema)
 
     def to_arrow(self) -> Any:
-        """Return the main table as pyarrow has it, without a copy."""
+        """Return the main table as a pyarrow table, without a copy."""
         return self._main().to_arrow()
 
     def to_polars(self) -> pl.DataFrame:
-        """Return the main table as polars has it, without a copy of numbers."""
+        """Return the main table as a polars data frame, without a copy of numbers."""
         return self._main().to_polars()
 
     def to_pandas(self) -> pd.DataFrame:
-        """Return the main table as pandas has it."""
+        """Return the main table as a pandas data frame."""
         return self._main().to_pandas()
 
 
 class Result(Tabular):
     """The result of one workload on one target, simulated or measured.
 
-    Its main table has a row for each test. Figures of latency are in us, rates in requests or bytes a second. Columns that
-    begin with ``read_`` and ``write_`` are of one direction; those of both together have no such beginning. Of a test that
-    mixes reads and writes, the latency of both together is that of neither.
+    The main table has a row for each test. Latencies are in us, and rates in requests or bytes per second. Columns
+    whose names begin with ``read_`` or ``write_`` cover one direction. The other columns cover both directions
+    together. In a test that mixes reads and writes, their latency describes neither direction.
     """
 
     def __init__(self, inner: _lanemark.Run) -> None:
@@ -87,40 +87,40 @@ class Result(Tabular):
 
     @property
     def complete(self) -> bool:
-        """False where the run was cut short."""
+        """Whether the run was complete. False if it was interrupted."""
         return self._inner.complete
 
     def table(self, name: str) -> Table:
         """Return a table of the run.
 
         Args:
-            name: ``"tests"``, a row for each test; ``"samples"``, for each repeat; ``"hops"``, for each hop of each
-                repeat, with its use and the mean time spent there; ``"series"``, for each interval that was recorded;
-                ``"latencies"``, for each filled bin of each test's histogram.
+            name: ``"tests"``, with a row for each test; ``"samples"``, for each repeat; ``"hops"``, for each hop of
+                each repeat, with its utilisation and the mean time that requests spent there; ``"series"``, for each
+                recorded interval; or ``"latencies"``, for each non-empty bin of each test's histogram.
 
         Raises:
-            InputError: Where there is no such table.
+            InputError: If there is no such table.
         """
         return Table(self._inner.table(name))
 
     @property
     def tests(self) -> Table:
-        """A row for each test."""
+        """The table with a row for each test."""
         return self.table("tests")
 
     @property
     def hops(self) -> Table:
-        """A row for each hop of each repeat of each test; empty for measured runs."""
+        """The table with a row for each hop of each repeat of each test. Empty for measured runs."""
         return self.table("hops")
 
     @property
     def series(self) -> Table:
-        """A row for each interval that was recorded."""
+        """The table with a row for each recorded interval."""
         return self.table("series")
 
     @property
     def latencies(self) -> Table:
-        """A row for each filled bin of each test's latencies."""
+        """The table with a row for each non-empty bin of each test's latency histogram."""
         return self.table("latencies")
 
     @coerced
@@ -128,27 +128,26 @@ class Result(Tabular):
         """Return one figure of one test.
 
         Args:
-            name: A column of numbers of the table of tests, ``"iops"`` or ``"latency_p99_us"``.
-            test: The test's name or number.
+            name: A numeric column of the table of tests, such as ``"iops"`` or ``"latency_p99_us"``.
+            test: The test's name or index.
 
         Raises:
-            InputError: Where there is no such figure or test, or the figure is not known.
+            InputError: If there is no such figure or test, or if the figure is unknown.
         """
-        told = self.to_dict()["tests"]
-        names = [one["test"]["name"] for one in told]
-        place = test if isinstance(test, int) else (names.index(test) if test in names else -1)
-        if not 0 <= place < len(names):
+        names = [one["test"]["name"] for one in self.to_dict()["tests"]]
+        index = test if isinstance(test, int) else (names.index(test) if test in names else -1)
+        if not 0 <= index < len(names):
             raise InputError(f"the run has no test {test!r}", f"its tests are {', '.join(names)}")
         columns = self.tests.columns
         if name not in columns:
             raise InputError(f"the run has no figure {name!r}", f"its figures are {', '.join(columns)}")
-        value = self.to_arrow().column(name)[place].as_py()
+        value = self.to_arrow().column(name)[index].as_py()
         if not isinstance(value, (int, float)):
-            raise InputError(f"{name} of test {names[place]!r} is no number that is known")
+            raise InputError(f"{name} of test {names[index]!r}: expected a number, found {value!r}")
         return float(value)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the result as its file has it; units end the names of fields."""
+        """Return the content of the result's file. The name of a field with a unit ends in the unit."""
         return cast("dict[str, Any]", json.loads(self._inner.json()))
 
     def to_json(self) -> str:
@@ -160,27 +159,27 @@ class Result(Tabular):
         return self._inner.html()
 
     def to_text(self, *, detail: bool = False) -> str:
-        """Return the table that the command prints; with ``detail`` also where the time of each test goes."""
+        """Return the table that the command prints. With ``detail``, include the time of each test at each hop."""
         return self._inner.text(detail)
 
     def save(self, out: str | os.PathLike[str] | None = None) -> Path:
         """Save the result, and return the file's path.
 
         Args:
-            out: A file that ends in ``.json``, or a folder in which a new file is made. Only a former result is
-                written over. Without it the folder of :func:`results_folder`.
+            out: A file whose name ends in ``.json``, or a folder in which a new file is created. Default: the folder
+                that :func:`results_folder` returns. An existing file is overwritten only if it is a result.
 
         Raises:
-            RefusedError: Where something else is there.
-            RunError: Where it cannot be written.
+            RefusedError: If the existing file is not a result.
+            RunError: If the file cannot be written.
         """
         return self._inner.save(results_folder() if out is None else out)
 
     def chart(self, figure: str = "iops") -> Any:
-        """Return an Altair chart of a figure of all tests.
+        """Return an Altair chart with a figure of all tests.
 
         Raises:
-            MissingPackageError: Where altair is not installed.
+            MissingPackageError: If altair is not installed.
         """
         from .charts import bars
 
@@ -202,7 +201,7 @@ def _study_run(text: str) -> StudyResult:
 
 
 class StudyResult(Tabular):
-    """The outcome of a study. Its main table has a row for each published figure, with what was simulated."""
+    """The result of a study. The main table has a row for each published figure, with the simulated value."""
 
     def __init__(self, inner: _lanemark.StudyRun) -> None:
         self._inner = inner
@@ -221,16 +220,16 @@ class StudyResult(Tabular):
 
     @property
     def figures(self) -> Table:
-        """A row for each published figure. ``error_ratio`` is simulated over published, less one."""
+        """The table with a row for each published figure. ``error_ratio`` is simulated / published - 1."""
         return self._main()
 
     @property
     def systems(self) -> dict[str, Result]:
-        """The run of each system by the system's name."""
+        """The result of each system, by the system's name."""
         return {name: Result(run) for name, run in self._inner.systems()}
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the outcome as its file has it."""
+        """Return the content of the result's file."""
         return cast("dict[str, Any]", json.loads(self._inner.json()))
 
     def to_html(self) -> str:
@@ -242,7 +241,7 @@ class StudyResult(Tabular):
         return self._inner.text()
 
     def save(self, out: str | os.PathLike[str] | None = None) -> Path:
-        """Save the outcome as :meth:`Result.save` does."""
+        """Save the result, as :meth:`Result.save` does."""
         return self._inner.save(results_folder() if out is None else out)
 
     def _repr_html_(self) -> str:
@@ -253,13 +252,13 @@ class StudyResult(Tabular):
 
 
 class Answer:
-    """The answer to a question, with the views that the command has of it."""
+    """The answer to a question, with the representations that the command can print."""
 
     def __init__(self, inner: _lanemark.Answer | _lanemark.Fit) -> None:
         self._inner = inner
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the answer as the command prints it with ``--json``."""
+        """Return the content of the JSON that the command prints with ``--json``."""
         return cast("dict[str, Any]", json.loads(self._inner.json()))
 
     def to_text(self) -> str:
@@ -275,46 +274,42 @@ class Answer:
 
 
 class Inspection(Answer):
-    """The storage paths of a machine, link by link, and what limits them."""
+    """The storage paths of a machine, link by link, and what limits each path."""
 
     def to_svg(self) -> str:
-        """Return the drawing of the paths."""
+        """Return the drawing of the paths as SVG."""
         return (self._inner.svg() if isinstance(self._inner, _lanemark.Answer) else None) or ""
 
 
 class WhatIf(Answer):
-    """A prediction of the same work on another path."""
+    """A prediction of the performance of the same work on another path."""
 
     @property
     def tests(self) -> list[dict[str, Any]]:
-        """Each test with the figures of both systems, and the interval of the prediction."""
+        """Each test, with the figures of both systems and the interval of the prediction."""
         return cast("list[dict[str, Any]]", self.to_dict()["tests"])
 
 
 class FittedDrive(Answer):
-    """A drive's model that was fitted to measurements, with a range for every value."""
+    """A drive's model that was fitted to measurements, with a range for each value."""
 
     def to_toml(self, name: str = "fitted") -> str:
-        """Return the drive as a file of the library.
+        """Return the content of the drive's library file.
 
         Raises:
-            InputError: Where the file cannot be made under that name.
+            InputError: If ``name`` is not a valid name of a library file.
         """
         return cast("_lanemark.Fit", self._inner).file(name)
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the drive's file, ``NAME.toml``, which can be named wherever a drive can.
+        """Write the drive's file, ``NAME.toml``, which is accepted wherever a drive's name is.
 
         Raises:
-            RefusedError: Where another file is there.
+            RefusedError: If the file exists.
         """
-        from pathlib import Path
-
-        from .errors import RefusedError
-
-        place = Path(path)
+        target = Path(path)
         try:
-            with place.open("x", encoding="utf-8") as file:
-                file.write(self.to_toml(place.stem))
+            with target.open("x", encoding="utf-8") as file:
+                file.write(self.to_toml(target.stem))
         except FileExistsError as error:
-            raise RefusedError(f"{place}: exists", "give another path, or remove the file") from error
+            raise RefusedError(f"{target}: already exists", "give another path, or remove the file") from error

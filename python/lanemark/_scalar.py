@@ -1,7 +1,7 @@
-"""Numbers of numpy, pandas and their like as Python's own, made so once where they come in.
+"""Conversion of numpy and pandas numbers to Python numbers at the entry points of the package.
 
-A scalar of numpy has a ``dtype`` and no shape; ``item`` gives Python's number. Nothing here imports numpy: a value that has
-neither is returned as it is.
+A numpy scalar has a ``dtype`` and an empty shape, and its ``item`` method returns a Python number. This module does not
+import numpy. A value without a ``dtype`` is returned unchanged.
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ R = TypeVar("R")
 
 
 def plain(value: Any) -> Any:
-    """Return ``value`` with each scalar and array of numpy or pandas in it as Python's number, text or list.
+    """Return ``value`` with each numpy or pandas scalar and array in it converted to a Python number, text or list.
 
-    Lists, tuples, dictionaries and sets are looked through; anything else is returned as it is.
+    Lists, tuples and dictionaries are converted recursively. Any other value is returned unchanged.
     """
     kind = cast("type[object]", type(value))
     if value is None or kind in _OWN:
@@ -39,7 +39,7 @@ _OWN = frozenset({bool, int, float, str, bytes})
 def _of_array(value: Any) -> Any:
     if getattr(value, "shape", None) == () and hasattr(value, "item"):
         own = value.item()
-        # A long double has no number of Python's, and gives itself.
+        # The item method of a long double returns the long double itself.
         return float(own) if hasattr(own, "dtype") and own.dtype.kind == "f" else own
     if hasattr(value, "tolist"):
         return plain(value.tolist())
@@ -47,12 +47,12 @@ def _of_array(value: Any) -> Any:
 
 
 def coerced(function: Callable[P, R]) -> Callable[P, R]:
-    """Return ``function`` with all of its arguments as :func:`plain` makes them."""
+    """Return ``function`` with :func:`plain` applied to all of its arguments."""
 
     @wraps(function)
-    def taking(*args: P.args, **kwargs: P.kwargs) -> R:
+    def wrapper(*args: P.args, **kwargs: P.kwargs) -> R:
         own_args = tuple(plain(one) for one in args)
         own_kwargs = {name: plain(one) for name, one in kwargs.items()}
         return cast("Callable[..., R]", function)(*own_args, **own_kwargs)
 
-    return taking
+    return wrapper

@@ -1,4 +1,4 @@
-"""The simulator's open interface: a load of one's own."""
+"""The simulator with a custom load: requests are submitted one by one."""
 
 from __future__ import annotations
 
@@ -10,25 +10,26 @@ from ._model import System
 from ._scalar import coerced
 from .errors import InputError
 
-#: A request that came back: ``tag``, ``operation``, ``offset_bytes``, ``length_bytes``, ``submitted_ps``,
-#: ``completed_ps``, ``latency_ps``, ``error`` (``None`` where it did what it was asked for) and ``budget()``, the waiting
-#: and service at each hop in ps, which sum to the latency.
+#: A completed request: ``tag``, ``operation``, ``offset_bytes``, ``length_bytes``, ``submitted_ps``, ``completed_ps``,
+#: ``latency_ps``, ``error`` (``None`` if the request succeeded) and ``budget()``, the waiting and service times at each
+#: hop in ps, which sum to the latency.
 Completion = _lanemark.Completion
 
 
 class Simulator:
-    """A system at work, driven from outside: submit requests at simulated times, advance to the next completion.
+    """A running system: submit requests at simulated times, and advance to the next completion.
 
-    Simulated time is in whole picoseconds. One simulator may be used by several threads, one call at a time.
+    Simulated time is in whole picoseconds. Several threads may use one simulator; its calls run one at a time.
 
     Args:
         system: The system, or its name.
-        seed: The seed of what happens by chance inside the drives.
-        written: The bytes that hold data at the start, from the first on; all of them without it.
-        compressibility_ratio: The share of the data that compresses away, 0 to 1.
+        seed: The seed of the random events inside the drives.
+        written: How much of the target contains data at the start, counted from its first byte, ``"1 GiB"``. Default:
+            the whole target.
+        compressibility_ratio: The share by which the data can be compressed, 0 to 1.
 
     Raises:
-        InputError: A system that cannot be, or values out of bounds.
+        InputError: If the system is invalid or a value is out of bounds.
     """
 
     @coerced
@@ -42,7 +43,7 @@ class Simulator:
     ) -> None:
         self.system = System(system) if isinstance(system, str) else system
         if written is not None and not isinstance(written, str):
-            raise InputError(f"written = {written!r}: has no unit", "write text with a unit")
+            raise InputError(f"written = {written!r}: has no unit", "give text with a unit")
         inner = self.system._inner
         self._inner = _lanemark.Simulator(inner, seeded(seed), written, compressibility_ratio)
 
@@ -66,19 +67,21 @@ class Simulator:
 
         Args:
             operation: ``"read"``, ``"write"``, ``"flush"`` or ``"trim"``.
-            offset: Where it begins, ``"1 MiB"``, a multiple of 512 bytes.
-            offset_bytes: The same in bytes.
-            length: How long it is, ``"4 KiB"``, a multiple of 512 bytes up to 64 MiB. A flush has neither.
-            length_bytes: The same in bytes.
-            at: The simulated time at which it is submitted, ``"10 us"``; now without it.
-            at_ps: The same in ps.
-            tag: A number that comes back with its completion.
-            thread: The thread of the application, which has a queue of its own.
-            drive: The drive, 0 for the first; a volume is drive 0.
+            offset: The offset of the request, ``"1 MiB"``, a multiple of 512 bytes.
+            offset_bytes: The same offset in bytes.
+            length: The length of the request, ``"4 KiB"``, a multiple of 512 bytes up to 64 MiB. A flush has neither
+                an offset nor a length.
+            length_bytes: The same length in bytes.
+            at: The simulated time at which the request is submitted, ``"10 us"``. Default: the current time.
+            at_ps: The same time in ps.
+            tag: A number that the completion of the request repeats.
+            thread: The application thread that submits the request. Each thread has its own queue.
+            drive: The drive, 0 for the first one. A volume is drive 0.
             namespace: The namespace on the drive.
 
         Raises:
-            InputError: A request that ends beyond the end of the drive, a time in the past, a value out of bounds.
+            InputError: If the request extends beyond the end of the drive, its time is in the past, or a value is out
+                of bounds.
         """
         self._inner.submit(
             operation,
@@ -96,31 +99,34 @@ class Simulator:
 
     @coerced
     def advance(self, *, until: str | None = None, until_ps: int | None = None) -> Completion | None:
-        """Go on to the next completion; ``None`` where nothing is under way, or none comes until then.
+        """Advance to the next completion, and return it.
 
         Args:
-            until: The simulated time at which to stop at the latest, ``"1 ms"``.
-            until_ps: The same in ps.
+            until: The latest simulated time to which to advance, ``"1 ms"``.
+            until_ps: The same time in ps.
+
+        Returns:
+            The completion, or ``None`` if no request is outstanding or no request completes by then.
         """
         return self._inner.advance(until=until, until_ps=until_ps)
 
     @property
     def now_ps(self) -> int:
-        """The simulated time."""
+        """The current simulated time, in ps."""
         return self._inner.now_ps
 
     @property
     def outstanding(self) -> int:
-        """Requests that have not come back."""
+        """The number of requests that have not completed."""
         return self._inner.outstanding
 
     @property
     def events(self) -> int:
-        """Events of the simulator so far."""
+        """The number of events that the simulator has processed."""
         return self._inner.events
 
     def __iter__(self) -> Iterator[Completion]:
-        """Go on from completion to completion, until nothing is under way."""
+        """Yield completions until no request is outstanding."""
         while (completion := self.advance()) is not None:
             yield completion
 

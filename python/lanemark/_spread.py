@@ -1,8 +1,8 @@
-"""Dask Distributed under a sweep: keys go through the scheduler, and nothing else.
+"""Sweeps on Dask Distributed, whose scheduler handles only small tasks and no results.
 
-The space goes to the workers once. A task is a chunk's number and the name of its part; its answer is a number of
-seconds. A task that is lost with its worker runs again elsewhere: the part that it writes has the same name and the same
-content, so that a worker that was only thought to be lost does no harm.
+A task consists of the space, the points of a chunk and the name of its part. It returns a number of seconds. If a
+worker is lost, its task runs again on another worker and writes a part with the same name and content. A worker that
+was wrongly considered lost therefore does no harm.
 """
 
 from __future__ import annotations
@@ -20,21 +20,22 @@ if TYPE_CHECKING:
     from ._plan import Plan
     from .sweep import Space
 
-#: How often a chunk may lose its worker before the sweep ends: a chunk that kills whoever runs it must not go on so.
+#: The number of lost workers after which a chunk ends the sweep, so that a chunk that kills its workers is not retried
+#: forever.
 LOSSES_MAX = 5
-#: Chunks that are handed out for each worker's thread at a time, so that the scheduler holds few of a million.
+#: The number of chunks that are submitted ahead for each worker thread, so that the scheduler never stores a million.
 AHEAD = 8
 
 
 def is_dask(executor: Any) -> bool:
-    """Whether ``executor`` is a client of Dask."""
+    """Return whether ``executor`` is a Dask client."""
     return any(base.__module__.split(".")[0] == "distributed" for base in type(executor).__mro__) and hasattr(
         executor, "scheduler_info"
     )
 
 
 def workers_of(executor: Any) -> int | None:
-    """Return how many chunks run at a time on an executor, where it tells."""
+    """Return the number of chunks that an executor runs at a time, or ``None`` if the executor does not report it."""
     if is_dask(executor):
         return sum(executor.nthreads().values()) or None
     return getattr(executor, "_max_workers", None)
@@ -42,22 +43,25 @@ def workers_of(executor: Any) -> int | None:
 
 @cache
 def keep_memory() -> bool:
-    """Let this process keep the memory that a simulation gives back, for the next one.
+    """Keep the memory that a simulation frees in this process, for the next simulation.
 
-    Dask's nannies have ``MALLOC_TRIM_THRESHOLD_`` set low, by which the C library hands every large block back at once and
-    takes it anew for each point: that took three quarters of a worker's time. At most 128 MiB are kept.
+    Dask's nannies set ``MALLOC_TRIM_THRESHOLD_`` low. The C library then returns every large block to the kernel at
+    once and allocates it again for each point, which took three quarters of a worker's time. Up to 128 MiB are kept.
+
+    Returns:
+        Whether the C library accepted the setting.
     """
     try:
         mallopt = ctypes.CDLL(None).mallopt
     except (OSError, AttributeError):
-        # Another C library, which has no such setting.
+        # This C library has no such setting.
         return False
     trim_threshold, mmap_threshold = -1, -3
     return bool(mallopt(mmap_threshold, 32 << 20) and mallopt(trim_threshold, 128 << 20))
 
 
 def chunk_on_worker(space: Space, key: str, first: int, last: int, place: str, name: str) -> float | None:
-    """Run a chunk on a worker of Dask."""
+    """Run a chunk on a Dask worker."""
     from .sweep import run_chunk
 
     keep_memory()
@@ -66,30 +70,30 @@ def chunk_on_worker(space: Space, key: str, first: int, last: int, place: str, n
 
 @dataclass(frozen=True)
 class Work:
-    """The chunks of a sweep that are to be run."""
+    """The chunks of a sweep that remain to be run."""
 
     space: Space
     plan: Plan
     #: The numbers of the chunks.
     missing: list[int]
-    #: The folder that takes their parts.
+    #: The folder to which the parts are written.
     place: str
-    #: How many chunks run at a time.
+    #: The number of chunks that run at a time.
     workers: int
-    #: Told the number of each chunk whose part is written.
+    #: Called with the number of each chunk whose part is written.
     ended: Callable[[int], None]
 
-    def asked(self, chunk: int) -> tuple[Space, str, int, int, str, str]:
-        """Return what :func:`lanemark.sweep.run_chunk` is asked for a chunk."""
+    def arguments(self, chunk: int) -> tuple[Space, str, int, int, str, str]:
+        """Return the arguments of :func:`lanemark.sweep.run_chunk` for a chunk."""
         first, last = self.plan.chunks[chunk]
         return self.space, self.plan.key, first, last, self.place, self.plan.part(chunk)
 
 
 def on_dask(client: Any, work: Work) -> None:
-    """Run chunks on a cluster of Dask.
+    """Run chunks on a Dask cluster.
 
     Raises:
-        RunError: Where a chunk failed, or lost its worker too often.
+        RunError: If a chunk fails, or loses its worker too often.
     """
     from distributed import KilledWorker, as_completed  # pyright: ignore[reportMissingImports, reportUnknownVariableType]
 
@@ -100,7 +104,7 @@ def on_dask(client: Any, work: Work) -> None:
 
     def hand_out(chunk: int) -> None:
         key = f"{work.plan.part(chunk)}-{losses.get(chunk, 0)}"
-        future: Any = client.submit(chunk_on_worker, *work.asked(chunk), key=key, pure=False)
+        future: Any = client.submit(chunk_on_worker, *work.arguments(chunk), key=key, pure=False)
         chunk_of[future.key] = chunk
         done.add(future)
 
@@ -114,7 +118,7 @@ def on_dask(client: Any, work: Work) -> None:
                 losses[chunk] = losses.get(chunk, 0) + 1
                 if losses[chunk] >= LOSSES_MAX:
                     first, last = work.plan.chunks[chunk]
-                    raise RunError(f"the points {first} to {last} lost their worker {LOSSES_MAX} times") from error
+                    raise RunError(f"points {first} to {last} lost their worker {LOSSES_MAX} times") from error
                 hand_out(chunk)
                 continue
             if error is not None:

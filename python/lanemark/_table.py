@@ -1,4 +1,4 @@
-"""Tables: columns that polars, pandas, pyarrow and DuckDB take without a copy."""
+"""Tables that polars, pandas, pyarrow and DuckDB read without a copy."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ if TYPE_CHECKING:
 
 
 class Table:
-    """Columns of equal length, of 64-bit whole numbers, 64-bit floats or texts. What is not known is null.
+    """Columns of equal length: 64-bit integers, 64-bit floats or texts. Unknown values are null.
 
-    Whatever speaks the Arrow PyCapsule interface takes it as it is: ``polars.DataFrame(table)``,
+    Any library that supports the Arrow PyCapsule interface accepts a table: ``polars.DataFrame(table)``,
     ``pyarrow.table(table)``, ``duckdb.sql("from table")``.
     """
 
@@ -38,43 +38,43 @@ class Table:
 
     @property
     def columns(self) -> list[str]:
-        """The names of the columns; a unit ends the name."""
+        """The names of the columns. The name of a quantity ends in its unit."""
         return self._inner.names()
 
     def __len__(self) -> int:
         return len(self._inner)
 
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
-        """Give the table as a stream of Arrow."""
+        """Return the table as an Arrow stream."""
         return self._inner.__arrow_c_stream__(requested_schema)
 
     def __arrow_c_schema__(self) -> object:
-        """Give the table's schema."""
+        """Return the table's Arrow schema."""
         return self._inner.__arrow_c_schema__()
 
     def to_arrow(self) -> Any:
-        """Return the table of pyarrow, without a copy.
+        """Return the table as a pyarrow table, without a copy.
 
         Raises:
-            MissingPackageError: Where pyarrow is not installed.
+            MissingPackageError: If pyarrow is not installed.
         """
         arrow: Any = package("pyarrow", "tables")
         return arrow.table(self)
 
     def to_polars(self) -> pl.DataFrame:
-        """Return the data frame of polars, without a copy of numbers.
+        """Return the table as a polars data frame, without a copy of numbers.
 
         Raises:
-            MissingPackageError: Where polars is not installed.
+            MissingPackageError: If polars is not installed.
         """
         polars: Any = package("polars", "tables")
         return polars.DataFrame(self)
 
     def to_pandas(self) -> pd.DataFrame:
-        """Return the data frame of pandas.
+        """Return the table as a pandas data frame.
 
         Raises:
-            MissingPackageError: Where pandas or pyarrow is not installed.
+            MissingPackageError: If pandas or pyarrow is not installed.
         """
         package("pandas", "tables")
         arrow: Any = self.to_arrow()

@@ -1,4 +1,4 @@
-"""Values as TOML, in which the laboratory reads workloads and sweeps."""
+"""Conversion of values to TOML, the format in which the extension reads workloads and sweeps."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ def value(name: str, given: object) -> str:
     """Return a value as TOML.
 
     Raises:
-        InputError: Where TOML has no such value.
+        InputError: If the value has no TOML equivalent.
     """
     if isinstance(given, bool):
         return "true" if given else "false"
@@ -30,17 +30,21 @@ def value(name: str, given: object) -> str:
         return "{ " + inner + " }"
     if isinstance(given, Sequence) and not isinstance(given, (bytes, bytearray, memoryview)):
         return "[" + ", ".join(value(name, one) for one in cast("Sequence[object]", given)) + "]"
-    raise InputError(f"{name} = {given!r}: is no value of a workload")
+    raise InputError(f"{name}: expected a finite number, text, a list or a mapping, found {given!r}")
 
 
 def key(name: str, given: object) -> str:
-    """Return a key as TOML."""
+    """Return a key as TOML.
+
+    Raises:
+        InputError: If the key is not text.
+    """
     if not isinstance(given, str):
-        raise InputError(f"{name}: {given!r} is no name")
+        raise InputError(f"{name}: expected text as a key, found {given!r}")
     return json.dumps(given, ensure_ascii=False).replace("\x7f", "\\u007f")
 
 
 def table(head: str, pairs: Mapping[str, object]) -> str:
-    """Return a table below ``head``; what is ``None`` is left out."""
+    """Return a TOML table with the header ``head``. Pairs whose value is ``None`` are omitted."""
     lines = [f"{key(head, one)} = {value(one, other)}" for one, other in pairs.items() if other is not None]
     return "\n".join([head, *lines, ""])

@@ -1,4 +1,4 @@
-"""Charts of results by Altair, of the extra ``charts``. All read the tables of results, and compute nothing."""
+"""Altair charts of results. They need the extra ``charts``, and draw the columns of the tables as they are."""
 
 from __future__ import annotations
 
@@ -24,26 +24,26 @@ def _title(figure: str) -> str:
 
 
 def _numbers(table: Table, name: str) -> str:
-    """Return the column ``name`` of numbers, or the one that is ``name`` with its unit, as altair names a field.
+    """Return the altair field of the numeric column ``name``. The name may lack its unit.
 
     Raises:
-        InputError: Where there is no such column, or it is none of numbers, of which altair would draw nothing.
+        InputError: If there is no such column, or if its values are texts, for which altair would draw an empty chart.
     """
     column = _column(table, name)
     kind = str(table.to_arrow().schema.field(column).type)
     if kind == "string":
         raise InputError(
-            f"`{name}` is a column of texts, and a chart needs numbers",
-            "give a column of numbers, or draw a line for each text with by=",
+            f"`{name}`: expected a column of numbers, found a column of texts",
+            "give a column of numbers, or draw one line for each text with by=",
         )
     return _field(column)
 
 
 def _column(table: Table, name: str) -> str:
-    """Return the name of the column ``name``, which may lack its unit.
+    """Return the full name of the column ``name``, which may lack its unit.
 
     Raises:
-        InputError: Where there is no such column.
+        InputError: If there is no such column.
     """
     if name in table.columns:
         return name
@@ -55,22 +55,22 @@ def _column(table: Table, name: str) -> str:
 
 
 def _field(column: str) -> str:
-    """Return a column as altair names it: a dot would look into a field, and a colon gives a type."""
+    """Return a column's name, escaped for altair, in which dots select subfields and colons precede types."""
     return "".join(f"\\{letter}" if letter in ".[]:" else letter for letter in column)
 
 
 def _data(table: Table) -> tuple[Any, Any]:
-    """Return altair, and the table as it draws it."""
+    """Return the altair module and the table as altair data."""
     altair: Any = package("altair", "charts")
     return altair, altair.Data(values=table.to_arrow().to_pylist())
 
 
 def bars(result: Result, figure: str = "iops") -> Any:
-    """Draw a figure of each test of a run as bars, with the least and the greatest of the repeats.
+    """Draw a figure of each test as a bar. For ``iops``, also draw the range of the repeats.
 
     Raises:
-        InputError: Where ``figure`` is no column of numbers.
-        MissingPackageError: Where altair or pyarrow is not installed.
+        InputError: If ``figure`` is not a column of numbers.
+        MissingPackageError: If altair or pyarrow is not installed.
     """
     altair, data = _data(result.tests)
     field = _numbers(result.tests, figure)
@@ -82,10 +82,10 @@ def bars(result: Result, figure: str = "iops") -> Any:
 
 
 def hops_chart(result: Result) -> Any:
-    """Draw where the time of each test goes: the mean service at each hop, in us.
+    """Draw the mean service time of each test at each hop, in us.
 
     Raises:
-        MissingPackageError: Where altair or pyarrow is not installed.
+        MissingPackageError: If altair or pyarrow is not installed.
     """
     altair, data = _data(result.hops)
     chart = altair.Chart(data).transform_filter("datum.repeat == 0").mark_bar()
@@ -97,11 +97,11 @@ def hops_chart(result: Result) -> Any:
 
 
 def series_chart(result: Result, figure: str = "latency_mean_us") -> Any:
-    """Draw a figure of each test over its time.
+    """Draw a figure of each test over time.
 
     Raises:
-        InputError: Where ``figure`` is no column of numbers.
-        MissingPackageError: Where altair or pyarrow is not installed.
+        InputError: If ``figure`` is not a column of numbers.
+        MissingPackageError: If altair or pyarrow is not installed.
     """
     altair, data = _data(result.series)
     field = _numbers(result.series, figure)
@@ -131,7 +131,7 @@ def latencies_chart(result: Result) -> Any:
 
 
 def figures_chart(study: StudyResult) -> Any:
-    """Draw what was simulated against what was published, each figure by its role."""
+    """Draw the simulated value of each figure over its published value, coloured by role."""
     altair, data = _data(study.figures)
     return (
         altair.Chart(data)
@@ -147,13 +147,13 @@ def figures_chart(study: StudyResult) -> Any:
 
 
 def curve(table: Table, axis: str, figure: str = "iops", by: str | None = None) -> Any:
-    """Draw a figure of a sweep over one of its axes, with a line for each value of the axis ``by``.
+    """Draw a figure of a sweep over one of its axes, with one line for each value of the axis ``by``.
 
-    An axis of quantities may be named with or without its unit, ``block_bytes`` or ``block``.
+    The name of an axis of quantities may lack its unit: ``block_bytes`` or ``block``.
 
     Raises:
-        InputError: Where ``axis`` or ``figure`` is no column of numbers, or ``by`` is no column.
-        MissingPackageError: Where altair or pyarrow is not installed.
+        InputError: If ``axis`` or ``figure`` is not a column of numbers, or if ``by`` is not a column.
+        MissingPackageError: If altair or pyarrow is not installed.
     """
     altair, data = _data(table)
     x, y = _numbers(table, axis), _numbers(table, figure)

@@ -1,13 +1,13 @@
-"""Errors, in the words of the ``lanemark`` command.
+"""Errors, with the messages of the ``lanemark`` command.
 
-Each has its sentence in ``message`` and advice on how to go on in ``hint``, where there is any.
+``message`` states what is wrong. ``hint`` states how to fix it, or is ``None``.
 """
 
 from __future__ import annotations
 
 
 class LanemarkError(Exception):
-    """An error of Lanemark: what is wrong, where, and how to go on."""
+    """The base class of Lanemark's errors: what is wrong, where, and how to fix it."""
 
     message: str
     hint: str | None
@@ -22,16 +22,16 @@ class LanemarkError(Exception):
 
 
 class InputError(LanemarkError, ValueError):
-    """An input that is wrong: a name that nobody knows, a value out of its bounds, a file of another kind."""
+    """An invalid input: an unknown name, a value out of bounds, or a file of the wrong kind."""
 
 
 class RefusedError(LanemarkError):
-    """An obstacle that must not be touched: a file or a device whose data would be lost."""
+    """A refusal to overwrite a file or a device whose data would be lost."""
 
 
 class RunError(LanemarkError):
-    """A run that failed, or a file that cannot be written."""
+    """A failed run, or a file that cannot be written."""
 
 
 class MissingPackageError(LanemarkError, ImportError):
-    """An optional package that is not installed."""
+    """A missing optional package."""

@@ -1,7 +1,7 @@
-"""Search: the best system for a purpose, by Optuna, and what a prediction depends on, by Sobol's indices (SALib).
+"""Search for the best system (Optuna), and sensitivity of a prediction to uncertain values (Sobol's indices, SALib).
 
-Of the extra ``search``. A search asks the simulator, one trial after another; it finds good points and proves nothing of
-those that it did not try. Prices are read from a file, since the library knows none.
+This module needs the extra ``search``. A search simulates one trial after another. It finds good points, and proves
+nothing about points that it did not try. Prices are read from a file, because the library does not contain any.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from ._ask import Asked, simulate
+from ._ask import WorkloadSource, simulate
 from ._missing import package
 from ._model import Library, Setting, System
 from ._places import content_of
@@ -33,11 +33,11 @@ class Range:
     """Numbers from ``low`` to ``high``, both included.
 
     Args:
-        low: The least.
-        high: The greatest.
-        unit: The unit of a quantity, ``"us"``; none for a count.
-        log: Whether doubling is the same step anywhere.
-        whole: Whether only whole numbers are meant.
+        low: The minimum.
+        high: The maximum.
+        unit: The unit of a quantity, ``"us"``. Empty for a count.
+        log: Whether the range is sampled on a logarithmic scale.
+        whole: Whether the range contains only whole numbers.
     """
 
     low: float
@@ -50,10 +50,11 @@ class Range:
         for name in ("low", "high", "log", "whole"):
             object.__setattr__(self, name, plain(getattr(self, name)))
         if not self.low < self.high or (self.log and self.low <= 0):
-            raise InputError(f"{self.low} to {self.high}: is no range" + (" of logarithms" if self.log else ""))
+            bounds = "0 < low < high" if self.log else "low < high"
+            raise InputError(f"range: expected {bounds}, found low = {self.low!r} and high = {self.high!r}")
 
     def text(self, number: float) -> str | int | float:
-        """Return a number of the range as a value of the model."""
+        """Return a number of the range as a model value."""
         value = round(number) if self.whole else float(f"{number:.9g}")
         return f"{value} {self.unit}" if self.unit else value
 
@@ -67,26 +68,23 @@ class Choice:
     @coerced
     def __init__(self, *values: str | int | float) -> None:
         if not values:
-            raise InputError("a choice of nothing")
+            raise InputError("choice: expected at least one value, found none")
         object.__setattr__(self, "values", values)
 
 
 Space = Mapping[str, Range | Choice]
-#: Parameters of the system's name; all others with a dot are model values, and those without are of the test.
+#: The parameters of the system's name. A parameter with a dot is a model value; any other is a parameter of the test.
 OF_SYSTEM = ("drive", "platform", "port")
 
 
 class UnknownFigureError(InputError):
-    """A figure that too little ran to tell, or a price that no file has."""
+    """A figure that needs more requests, or a price that the file does not contain."""
 
 
 class Prices:
-    """Prices by name, of a file of CSV with the columns ``name`` and ``price``.
+    """Prices by name, from a CSV file with the columns ``name`` and ``price``.
 
-    A name is that of a drive or a platform, or ``parameter=value`` for what a value of the model costs.
-
-    Raises:
-        InputError: Where the file cannot be read, has no such columns, a price is no number, or a name has two.
+    A name is the name of a drive or a platform, or ``parameter=value`` for the price of a model value.
     """
 
     @coerced
@@ -95,68 +93,72 @@ class Prices:
 
     @classmethod
     def open(cls, path: str | os.PathLike[str]) -> Prices:
-        """Read the file ``path``."""
+        """Read the file ``path``.
+
+        Raises:
+            InputError: If the file cannot be read, lacks a column, or contains an invalid price or a name twice.
+        """
         prices: dict[str, float] = {}
         try:
             rows = csv.DictReader(io.StringIO(content_of(Path(path)).decode(), newline=""))
             if not {"name", "price"} <= set(rows.fieldnames or ()):
                 raise InputError(f"{path}:1: the columns `name` and `price` are missing")
             for row in rows:
-                where = f"{path}:{rows.line_num}"
+                location = f"{path}:{rows.line_num}"
                 if row["name"] in prices:
-                    raise InputError(f"{where}: `{row['name']}` has a price already")
-                prices[row["name"]] = _price(where, row["price"])
+                    raise InputError(f"{location}: `{row['name']}` has two prices", "remove one of the two rows")
+                prices[row["name"]] = _price(location, row["price"])
         except (OSError, UnicodeDecodeError, csv.Error) as error:
             raise InputError(f"{path}: can't be read: {error}") from error
         return cls(prices)
 
     def of(self, point: Mapping[str, str | int | float]) -> float:
-        """Return the price of a point: of its drive, its platform, and all values that have one.
+        """Return the price of a point: the sum of the prices of its drive, its platform and its model values.
 
         Raises:
-            InputError: Where a drive or a platform that the point names has none.
+            InputError: If the drive or the platform of the point has no price.
         """
         total = 0.0
         for name, value in point.items():
             if name in ("drive", "platform"):
                 if str(value) not in self._prices:
-                    raise UnknownFigureError(f"no price of the {name} {value}")
+                    raise UnknownFigureError(f"no price for the {name} {value}", "add it to the prices")
                 total += self._prices[str(value)]
             else:
                 total += self._prices.get(f"{name}={value}", 0.0)
         return total
 
 
-def _price(where: str, text: str) -> float:
+def _price(location: str, text: str) -> float:
     try:
         price = float(text)
     except (TypeError, ValueError) as error:
-        raise InputError(f"{where}: `{text}` is no price") from error
+        raise InputError(f"{location}: expected a price of 0 or more, found `{text}`") from error
     if not 0 <= price < float("inf"):
-        raise InputError(f"{where}: `{text}` is no price")
+        raise InputError(f"{location}: expected a price of 0 or more, found `{text}`")
     return price
 
 
 @dataclass(frozen=True)
 class Trial:
-    """A point that was tried."""
+    """A simulated point."""
 
     #: The value of each parameter.
     point: dict[str, str | int | float]
     #: The value of each objective.
     objectives: tuple[float, ...]
-    #: Whether it keeps all bounds.
+    #: Whether the point satisfies all bounds.
     feasible: bool
-    #: The figures of its test.
+    #: The figures of the test.
     figures: dict[str, float]
 
 
 @dataclass
 class Problem:
-    """A search: its system, test, space, objectives and bounds, as :func:`search` has them."""
+    """A search problem. The fields are parameters of :func:`search`."""
 
     system: str
-    workload: Asked
+    workload: WorkloadSource
     space: Space
     objectives: Sequence[tuple[str, str]]
     bounds: Sequence[tuple[str, str, float]] = ()
@@ -181,11 +183,11 @@ class Problem:
         )
 
     def figures(self, point: Mapping[str, str | int | float]) -> dict[str, float]:
-        """Return the figures of a point's first test, and its price."""
-        told: dict[str, Any] = {name: column[0] for name, column in self.run(point).to_arrow().to_pydict().items()}
+        """Return the figures of a point's first test, and the price of the point."""
+        row: dict[str, Any] = {name: column[0] for name, column in self.run(point).to_arrow().to_pydict().items()}
         if self.prices is not None:
-            told["price"] = self.prices.of({**_parts(self.system), **point})
-        return {name: float(value) for name, value in told.items() if isinstance(value, (int, float))}
+            row["price"] = self.prices.of({**_parts(self.system), **point})
+        return {name: float(value) for name, value in row.items() if isinstance(value, (int, float))}
 
 
 def _parts(system: str) -> dict[str, str]:
@@ -208,19 +210,22 @@ def _of_test(point: Mapping[str, str | int | float]) -> dict[str, str | int | fl
     return {name: value for name, value in point.items() if "." not in name and name not in OF_SYSTEM}
 
 
-def _changed(workload: Asked, point: Mapping[str, str | int | float]) -> Asked:
+def _changed(workload: WorkloadSource, point: Mapping[str, str | int | float]) -> WorkloadSource:
     from ._model import Test
 
     if not isinstance(workload, Test):
-        changed = ", ".join(_of_test(point))
-        raise InputError(f"{changed}: parameters of a test need a lanemark.Test to be changed in")
+        names = ", ".join(_of_test(point))
+        raise InputError(
+            f"workload: expected a lanemark.Test, found {workload!r}",
+            f"the space contains parameters of the test: {names}",
+        )
     return Test(workload.name, **{**workload.values, **_of_test(point)})
 
 
 @coerced
 def search(
     system: str,
-    workload: Asked,
+    workload: WorkloadSource,
     space: Space,
     *,
     objectives: Sequence[tuple[str, str]] | Mapping[str, str],
@@ -237,54 +242,54 @@ def search(
 ) -> list[Trial]:
     """Search a space for the best points.
 
-    "The cheapest path that gives 500,000 IOPS below 200 us at p99" is ``objectives=[("price", "min")]`` with
-    ``bounds=[("iops", ">=", 500_000), ("latency_p99_us", "<=", 200)]``.
+    "The cheapest path with at least 500,000 IOPS and a p99 latency of up to 200 us" is
+    ``objectives=[("price", "min")]`` with ``bounds=[("iops", ">=", 500_000), ("latency_p99_us", "<=", 200)]``.
 
     Args:
-        system: The system in which nothing is changed yet.
-        workload: One test; a :class:`lanemark.Test` where parameters of the test are searched.
-        space: Each parameter with its :class:`Range` or :class:`Choice`: ``drive``, ``platform``, ``port``, a model value
-            ``drive.flash.channels``, or a parameter of the test, ``queue_depth``.
+        system: The base system, which the points change.
+        workload: One test. Must be a :class:`lanemark.Test` if the space contains parameters of the test.
+        space: Each parameter with its :class:`Range` or :class:`Choice`: ``drive``, ``platform``, ``port``, a model
+            value such as ``drive.flash.channels``, or a parameter of the test such as ``queue_depth``.
         objectives: Figures with ``"min"`` or ``"max"``: columns of the table of tests, or ``price``.
-        bounds: Figures with ``"<="`` or ``">="`` and a number, which a point must keep to be any good.
-        prices: Prices, or their file.
-        trials: How many points are tried.
+        bounds: Figures with ``"<="`` or ``">="`` and a number. A point is feasible if it satisfies all bounds.
+        prices: Prices, or the file that contains them.
+        trials: The number of trials.
         set: Model values of all points.
-        duration: How long each test runs.
-        size: Part of the target that each test uses.
+        duration: The time for which each test runs.
+        size: The part of the target that each test uses.
         seed: The seed of the search and of the simulator.
-        threads: Trials at a time. One gives the same search each time; more do not, since they end in another order.
-        library: The library of the names.
-        on_trial: Told of each trial. What it raises ends the search.
+        threads: The number of parallel trials. With one thread, the search is reproducible. With several threads, it is
+            not, because the trials finish in varying order.
+        library: The library that contains the names.
+        on_trial: Called with each trial. An exception in it stops the search.
 
     Returns:
-        The best points that were found and keep the bounds, best first: of one objective one, of several those of which
-        no other is better in all (Pareto). None where no point keeps the bounds. A point that no system can be is tried
-        and is none.
+        The best feasible points, best first: one point for one objective, and the Pareto front for several objectives.
+        The list is empty if no point is feasible. A point whose system is invalid counts as a trial and is skipped.
 
     Raises:
-        InputError: Where a figure, a bound or a parameter is none, or a price is missing.
-        MissingPackageError: Where optuna or pyarrow is not installed.
+        InputError: If a figure, a bound or a parameter is invalid, if a price is missing, or if all points are invalid.
+        MissingPackageError: If optuna or pyarrow is not installed.
     """
     optuna: Any = package("optuna", "search")
-    wanted = list(objectives.items() if isinstance(objectives, Mapping) else objectives)
+    goals = list(objectives.items() if isinstance(objectives, Mapping) else objectives)
     if not isinstance(prices, Prices) and prices is not None:
         prices = Prices.open(prices)
-    problem = Problem(system, workload, space, wanted, bounds, prices, set or {}, duration, size, seed, library)
+    problem = Problem(system, workload, space, goals, bounds, prices, set or {}, duration, size, seed, library)
     _check(problem, trials)
     optuna.logging.set_verbosity(optuna.logging.WARNING)
-    directions = ["minimize" if way == "min" else "maximize" for _, way in wanted]
-    tried: list[Trial] = []
-    last: list[InputError] = []
+    directions = ["minimize" if direction == "min" else "maximize" for _, direction in goals]
+    finished: list[Trial] = []
+    failures: list[InputError] = []
 
-    def broken(trial: Any) -> Sequence[float]:
-        return trial.user_attrs.get("broken", (1.0,) * max(len(bounds), 1))
+    def violations(trial: Any) -> Sequence[float]:
+        return trial.user_attrs.get("violations", (1.0,) * max(len(bounds), 1))
 
-    with _unremarked():
+    with _without_warnings():
         sampler = (
-            optuna.samplers.TPESampler(seed=seed % 2**32, constraints_func=broken)
-            if len(wanted) == 1
-            else optuna.samplers.NSGAIISampler(seed=seed % 2**32, constraints_func=broken)
+            optuna.samplers.TPESampler(seed=seed % 2**32, constraints_func=violations)
+            if len(goals) == 1
+            else optuna.samplers.NSGAIISampler(seed=seed % 2**32, constraints_func=violations)
         )
     study = optuna.create_study(directions=directions, sampler=sampler)
 
@@ -295,32 +300,32 @@ def search(
         except UnknownFigureError:
             raise
         except InputError as error:
-            last.append(error)
-            # No system is so: a trial that optuna leaves out.
+            failures.append(error)
+            # The system is invalid. Optuna ignores pruned trials.
             raise optuna.TrialPruned(error.message) from error
-        values = tuple(_known(figures, name) for name, _ in wanted)
-        over = tuple(_broken(figures, bound) for bound in bounds)
-        trial.set_user_attr("broken", over or (0.0,))
-        one = Trial(point, values, all(gap <= 0 for gap in over), figures)
-        tried.append(one)
+        values = tuple(_known(figures, name) for name, _ in goals)
+        excesses = tuple(_violation(figures, bound) for bound in bounds)
+        trial.set_user_attr("violations", excesses or (0.0,))
+        one = Trial(point, values, all(excess <= 0 for excess in excesses), figures)
+        finished.append(one)
         if on_trial is not None:
             on_trial(one)
         return one.objectives
 
     study.optimize(objective, n_trials=trials, n_jobs=threads)
-    if not tried and last:
-        # Not one of them can be: what is wrong is no point's own.
-        raise last[0]
-    good = [one for one in tried if one.feasible]
-    signs = [1.0 if way == "min" else -1.0 for _, way in wanted]
-    best = [one for one in good if not any(_better(other, one, signs) for other in good)]
+    if not finished and failures:
+        # All points are invalid, so the mistake is not specific to one point.
+        raise failures[0]
+    feasible = [one for one in finished if one.feasible]
+    signs = [1.0 if direction == "min" else -1.0 for _, direction in goals]
+    best = [one for one in feasible if not any(_dominates(other, one, signs) for other in feasible)]
     unique = {one.objectives: one for one in reversed(best)}
     return sorted(unique.values(), key=lambda one: tuple(s * v for s, v in zip(signs, one.objectives, strict=True)))
 
 
 @contextmanager
-def _unremarked() -> Generator[None, None, None]:
-    """Leave out what optuna remarks on parts of its own that may still change."""
+def _without_warnings() -> Generator[None, None, None]:
+    """Suppress optuna's warnings about experimental features."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         yield
@@ -334,52 +339,53 @@ def _suggest(trial: Any, name: str, one: Range | Choice) -> str | int | float:
     return one.text(trial.suggest_float(name, one.low, one.high, log=one.log))
 
 
-def _broken(figures: Mapping[str, float], bound: tuple[str, str, float]) -> float:
-    """Return by how much a bound is broken; at most zero where it is kept."""
-    name, way, limit = bound
+def _violation(figures: Mapping[str, float], bound: tuple[str, str, float]) -> float:
+    """Return the amount by which a bound is violated. It is zero or negative if the bound is satisfied."""
+    name, relation, limit = bound
     value = _known(figures, name)
-    return limit - value if way == ">=" else value - limit
+    return limit - value if relation == ">=" else value - limit
 
 
 def _known(figures: Mapping[str, float], name: str) -> float:
-    """Return a figure that has to be known.
+    """Return a figure.
 
     Raises:
-        UnknownFigureError: Where too little ran to tell it.
+        UnknownFigureError: If too few requests ran to determine the figure.
     """
     if name not in figures:
-        raise UnknownFigureError(f"{name} is not known of so few requests", "give a longer duration=")
+        raise UnknownFigureError(f"too few requests to determine {name}", "give a longer duration=")
     return figures[name]
 
 
-def _better(one: Trial, other: Trial, signs: Sequence[float]) -> bool:
-    """Whether a trial is no worse in any objective, and better in one."""
+def _dominates(one: Trial, other: Trial, signs: Sequence[float]) -> bool:
+    """Return whether a trial is at least as good in each objective, and better in one of them."""
     pairs = [(s * a, s * b) for s, a, b in zip(signs, one.objectives, other.objectives, strict=True)]
     return all(a <= b for a, b in pairs) and any(a < b for a, b in pairs)
 
 
 def _check(problem: Problem, trials: int) -> None:
     if not problem.space:
-        raise InputError("the space has no parameter")
+        raise InputError("space: expected at least one parameter, found none")
     if not problem.objectives:
-        raise InputError("there is no objective", 'for example objectives=[("latency_p99_us", "min")]')
+        raise InputError(
+            "objectives: expected at least one, found none", 'for example objectives=[("latency_p99_us", "min")]'
+        )
     if not isinstance(trials, int) or trials < 1:
-        raise InputError(f"trials = {trials!r}: is not a whole number from 1 on")
-    for name, way in problem.objectives:
-        if way not in ("min", "max"):
-            raise InputError(f"objective {name}: `{way}` is neither `min` nor `max`")
+        raise InputError(f"trials: expected an integer of 1 or more, found {trials!r}")
+    for name, direction in problem.objectives:
+        if direction not in ("min", "max"):
+            raise InputError(f"objective {name}: expected 'min' or 'max', found {direction!r}")
     for bound in problem.bounds:
         if len(bound) != 3 or bound[1] not in ("<=", ">="):
-            raise InputError(f"bound {bound!r}: expected (FIGURE, '<=' or '>=', NUMBER)")
-    # A test that moves little tells what figures there are.
+            raise InputError(f"bounds: expected (FIGURE, '<=' or '>=', NUMBER), found {bound!r}")
     figures = {*_figures(), *(("price",) if problem.prices is not None else ())}
     for name in [*(name for name, _ in problem.objectives), *(bound[0] for bound in problem.bounds)]:
         if name not in figures:
             hint = "give prices=" if name == "price" else f"one of {', '.join(sorted(figures))}"
-            raise InputError(f"`{name}` is no figure", hint)
+            raise InputError(f"unknown figure `{name}`", hint)
     for name, one in problem.space.items():
         if not isinstance(one, (Range, Choice)):
-            raise InputError(f"{name}: {one!r} is neither a Range nor a Choice")
+            raise InputError(f"{name}: expected a Range or a Choice, found {one!r}")
 
 
 def _figures() -> set[str]:
@@ -396,24 +402,25 @@ def _figures() -> set[str]:
 
 @dataclass(frozen=True)
 class Sensitivity:
-    """The dependence of a figure on uncertain values: Sobol's indices of each."""
+    """The dependence of a figure on uncertain values, as Sobol's indices of each value."""
 
     #: The figure.
     figure: str
-    #: The share of the figure's variance that each value has by itself.
+    #: The first-order index of each value: its share of the figure's variance without interactions.
     first: dict[str, float]
-    #: The same with all that it has together with others.
+    #: The total index of each value: its share of the variance including interactions with other values.
     total: dict[str, float]
-    #: Half of the 95% confidence interval of each total.
+    #: The half-width of the 95% confidence interval of each total index.
     total_confidence: dict[str, float]
-    #: The figure's mean and standard deviation over the draws.
+    #: The figure's mean over the draws.
     mean: float
+    #: The figure's standard deviation over the draws.
     deviation: float
-    #: Simulations that it took.
+    #: The number of simulations.
     simulations: int
 
     def to_rows(self) -> list[dict[str, str | float]]:
-        """Return a row for each value, the one with the greatest total first."""
+        """Return a row for each value, sorted by descending total index."""
         rows: list[dict[str, str | float]] = [
             {"parameter": name, "first": self.first[name], "total": total, "confidence_95": self.total_confidence[name]}
             for name, total in self.total.items()
@@ -424,7 +431,7 @@ class Sensitivity:
 @coerced
 def sensitivity(
     system: str,
-    workload: Asked,
+    workload: WorkloadSource,
     space: Mapping[str, Range],
     *,
     figure: str = "iops",
@@ -436,40 +443,40 @@ def sensitivity(
     threads: int | None = None,
     library: Library | None = None,
 ) -> Sensitivity:
-    """Say what a prediction depends on: Sobol's indices of a figure, by Saltelli's draws.
+    """Compute Sobol's indices of a figure with Saltelli's sampling scheme.
 
     Args:
         system: The system.
         workload: One test.
-        space: Each uncertain value with its :class:`Range`, over which it is taken as even.
-        figure: A column of numbers of the table of tests.
-        draws: The number of base draws, a power of two; it takes ``draws * (len(space) + 2)`` simulations.
+        space: Each uncertain value with its :class:`Range`, over which it is distributed uniformly.
+        figure: A numeric column of the table of tests.
+        draws: The number of base draws, a power of two. The call runs ``draws * (len(space) + 2)`` simulations.
         set: Model values of all draws.
-        duration: How long each test runs.
-        size: Part of the target that each test uses.
+        duration: The time for which each test runs.
+        size: The part of the target that each test uses.
         seed: The seed of the draws and of the simulator.
-        threads: Simulations at a time; as many as there are cores without it. The outcome does not depend on it.
-        library: The library of the names.
+        threads: The number of parallel simulations, which does not affect the result. Default: the number of cores.
+        library: The library that contains the names.
 
     Raises:
-        InputError: Where a draw cannot be simulated, or ``draws`` is no power of two.
-        MissingPackageError: Where SALib or pyarrow is not installed.
+        InputError: If a draw cannot be simulated, or if ``draws`` is not a power of two.
+        MissingPackageError: If SALib or pyarrow is not installed.
     """
     if not isinstance(draws, int) or draws < 2 or draws & (draws - 1):
-        raise InputError(f"draws = {draws!r}: is no power of two", "for example draws=64")
+        raise InputError(f"draws: expected a power of two from 2, found {draws!r}", "for example draws=64")
     problem = Problem(system, workload, space, [(figure, "min")], (), None, set or {}, duration, size, seed, library)
     _check(problem, 1)
     for name, one in space.items():
         if not isinstance(one, Range):
-            raise InputError(f"{name}: {one!r} is no Range")
+            raise InputError(f"{name}: expected a Range, found {one!r}")
     sample: Any = package("SALib.sample.sobol", "search")
     analyse: Any = package("SALib.analyze.sobol", "search")
     numpy: Any = package("numpy", "search")
     names = list(space)
-    # Ranges of logarithms are even in the logarithm.
+    # A logarithmic range is sampled uniformly in the logarithm.
     ends = [[numpy.log(one.low), numpy.log(one.high)] if one.log else [one.low, one.high] for one in space.values()]
-    asked = {"num_vars": len(names), "names": names, "bounds": ends}
-    points: Any = sample.sample(asked, draws, calc_second_order=False, seed=seed % 2**32)
+    model = {"num_vars": len(names), "names": names, "bounds": ends}
+    points: Any = sample.sample(model, draws, calc_second_order=False, seed=seed % 2**32)
 
     def simulated(row: Any) -> float:
         numbers = [float(numpy.exp(x)) if space[name].log else float(x) for name, x in zip(names, row, strict=True)]
@@ -480,12 +487,12 @@ def sensitivity(
         figures: Any = numpy.array(list(pool.map(simulated, points)))
     deviation = float(figures.std())
     if deviation == 0.0:
-        none = dict.fromkeys(names, 0.0)
-        return Sensitivity(figure, none, none, none, float(figures.mean()), 0.0, len(points))
-    told: Any = analyse.analyze(asked, figures, calc_second_order=False, seed=seed % 2**32)
+        zeros = dict.fromkeys(names, 0.0)
+        return Sensitivity(figure, zeros, zeros, zeros, float(figures.mean()), 0.0, len(points))
+    indices: Any = analyse.analyze(model, figures, calc_second_order=False, seed=seed % 2**32)
 
     def column(key: str) -> dict[str, float]:
-        return {name: float(value) for name, value in zip(names, told[key], strict=True)}
+        return {name: float(value) for name, value in zip(names, indices[key], strict=True)}
 
     return Sensitivity(
         figure, column("S1"), column("ST"), column("ST_conf"), float(figures.mean()), deviation, len(points)

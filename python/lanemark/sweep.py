@@ -1,9 +1,9 @@
 """Sweeps: one test at every combination of its axes' values, on threads, processes or a cluster.
 
-Points go out in chunks of about the same expected cost. Each worker writes what it ran as one Parquet file, a *part*,
-to the sweep's folder, and answers with nothing but how long it took. A part is named for its points, and is there whole
-or not at all. What a folder has is not run again: a sweep that was interrupted, or that lost workers, goes on with the
-same call. :class:`SweepResult` reads the parts as one table.
+Points are submitted in chunks of about equal expected cost. A worker writes the results of a chunk as one Parquet file,
+a *part*, to the sweep's folder, and returns only the run time. The name of a part states its points, and a part is
+written completely or not at all. Parts in the folder are not run again: the same call continues a sweep that was
+interrupted or lost workers. :class:`SweepResult` reads the parts as one table.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from . import _lanemark, _toml
 from ._ask import call, seeded
 from ._missing import package
 from ._model import Library, Setting, Test, inner, workload
-from ._places import Place
+from ._places import PartFolder
 from ._plan import PLAN, Interrupted, Plan, cut, expected
 from ._quantity import settings
 from ._result import Tabular, framed, results_folder
@@ -32,11 +32,11 @@ from .errors import InputError, RunError
 
 __all__ = ["Interrupted", "Space", "Sweep", "SweepProgress", "SweepResult", "merge", "run_chunk"]
 
-#: Seconds that a chunk takes at most, as far as can be foretold.
+#: The maximum expected run time of a chunk, in seconds.
 CHUNK_S = 5.0
-#: Seconds that are spent on foretelling.
+#: The time spent on estimating run times, in seconds.
 PILOT_S = 1.0
-#: Chunks that are handed out for each worker at a time.
+#: The number of chunks that are submitted ahead for each worker.
 AHEAD = 3
 
 Values = str | Sequence[object]
@@ -44,22 +44,23 @@ Values = str | Sequence[object]
 
 @dataclass(frozen=True)
 class Space:
-    """The space of a sweep: plain values, which go to other processes and machines as they are.
+    """The space of a sweep, as plain values that can be sent to other processes and machines.
 
     Args:
         system: ``"drive@platform:port"``.
         workload: One test, ``"workload:test"``, or a :class:`lanemark.Test`.
-        axes: Each parameter with its values: a list, or text as the command's ``--axis`` takes it, ``"1..256*2"``. A
-            parameter is one of the test (``queue_depth``, ``block``, …), ``drive``, ``platform``, ``port``, or a model
-            value, ``drive.flash.channels``. The last one changes fastest. Texts of quantities carry their units.
-        set: Model values that are set for all points.
-        size: Part of the target that the test uses, ``"256 MiB"``.
-        duration: How long the test runs at each point, ``"50 ms"``.
-        repeats: How often each point is run.
+        axes: Each parameter with its values: a list, or text in the syntax of the command's ``--axis``, ``"1..256*2"``.
+            A parameter is ``drive``, ``platform``, ``port``, a parameter of the test (``queue_depth``, ``block``, …) or
+            a model value, ``drive.flash.channels``. The last axis changes fastest. A quantity is text with a unit.
+        set: Model values for all points.
+        size: The part of the target that the test uses, ``"256 MiB"``.
+        duration: The time for which the test runs at each point, ``"50 ms"``.
+        repeats: The number of times that each point is run.
         seed: The seed of all random numbers.
         full: Whether to simulate the test of each point and its repeats completely, instead of stopping when its
             figures have converged.
-        library: The library's folder, which every worker must reach; the usual one without it.
+        library: The library's folder, which every worker must be able to read. Default: as for
+            :func:`lanemark.library`.
     """
 
     system: str
@@ -79,15 +80,19 @@ class Space:
 
     @classmethod
     def open(cls, path: str | os.PathLike[str], **changes: Any) -> Space:
-        """Read a sweep's file, as ``lanemark sweep NAME.toml`` does; ``changes`` are further parameters.
+        """Read a sweep's file, as ``lanemark sweep NAME.toml`` does.
+
+        Args:
+            path: The file.
+            changes: Parameters of :class:`Space` that replace those of the file.
 
         Raises:
-            InputError: The first thing wrong in it.
+            InputError: If the file is invalid. The message states the first mistake.
         """
         system, workload, axes, set = _lanemark.Sweep.read(path)
         pairs = dict(one.split("=", 1) for one in set)
-        told: dict[str, Any] = {"system": system, "workload": workload, "axes": dict(axes), "set": pairs}
-        return cls(**{**told, **changes})
+        parameters: dict[str, Any] = {"system": system, "workload": workload, "axes": dict(axes), "set": pairs}
+        return cls(**{**parameters, **changes})
 
     def _texts(self) -> list[tuple[str, list[str]]]:
         texts: list[tuple[str, list[str]]] = []
@@ -97,32 +102,32 @@ class Space:
                 continue
             for value in values:
                 if isinstance(value, bool) or not isinstance(value, (str, int, float)):
-                    raise InputError(f"axis `{name}`: {value!r} is neither a text nor a number")
+                    raise InputError(f"axis `{name}`: expected text or a number, found {value!r}")
             texts.append((name, [str(value) for value in values]))
         return texts
 
     def _made(self) -> _lanemark.Sweep:
-        one = self.workload
-        asked = one if isinstance(one, str) else workload(one, None)._inner
+        test = self.workload
+        source = test if isinstance(test, str) else workload(test, None)._inner
         for name, given in [("size", self.size), ("duration", self.duration)]:
             if given is not None and not isinstance(given, str):
-                raise InputError(f"{name} = {given!r}: has no unit", "write text with a unit")
+                raise InputError(f"{name} = {given!r}: has no unit", "give text with a unit")
         own = inner(None if self.library is None else Library(self.library))
         scale = (self.size, self.duration, self.repeats)
         return _lanemark.Sweep(
-            self.system, asked, scale, self._texts(), settings(dict(self.set)), seeded(self.seed), self.full, own
+            self.system, source, scale, self._texts(), settings(dict(self.set)), seeded(self.seed), self.full, own
         )
 
     def _frozen(self) -> str:
-        """Return a text that says all of it, by which a worker knows it again."""
+        """Return a text with the values of all fields, which identifies the space in a worker's cache."""
         one = self.workload
         test = one if isinstance(one, str) else _toml.table(one.name, one.values)
         rest = (self.size, self.duration, self.repeats, self.seed, self.full, self.library)
         return repr((self.system, test, self._texts(), sorted(self.set.items()), rest))
 
 
-class _Known:
-    """A space that a cache knows by what it says."""
+class _CacheKey:
+    """A space as the key of a cache, hashed and compared by the values of its fields."""
 
     def __init__(self, space: Space) -> None:
         self.space = space
@@ -132,29 +137,29 @@ class _Known:
         return hash(self.text)
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, _Known) and other.text == self.text
+        return isinstance(other, _CacheKey) and other.text == self.text
 
 
 @lru_cache(maxsize=8)
-def _made(known: _Known) -> _lanemark.Sweep:
-    return known.space._made()
+def _made(key: _CacheKey) -> _lanemark.Sweep:
+    return key.space._made()
 
 
 @dataclass(frozen=True)
 class SweepProgress:
-    """How far a sweep is."""
+    """The progress of a sweep."""
 
-    #: Points whose parts are written.
+    #: The number of points whose parts are written.
     points: int
-    #: Points of the sweep.
+    #: The number of points of the sweep.
     points_total: int
-    #: Chunks whose parts are written.
+    #: The number of chunks whose parts are written.
     chunks: int
-    #: Chunks of the sweep.
+    #: The number of chunks of the sweep.
     chunks_total: int
-    #: Seconds since the call.
+    #: The time since the call, in seconds.
     elapsed_seconds: float
-    #: Seconds of workers that the chunks which are left are expected to take.
+    #: The expected run time of the remaining chunks, in worker-seconds.
     work_left_seconds: float
 
 
@@ -167,23 +172,26 @@ def run_chunk(
     name: str,
     cancel: _lanemark.Cancel | None = None,
 ) -> float | None:
-    """Run the points from ``first`` to ``last``, write them as the part ``name``, and return the seconds that took.
+    """Run the points from ``first`` to ``last``, and write their results as the part ``name``.
 
-    Every worker calls it, and any worker may run any chunk, since the part does not depend on who writes it. A part that
-    is already there is not run again: a cluster repeats a chunk whose worker was lost after writing it. ``None`` means that
-    ``cancel`` ended the run, and nothing is written.
+    Each worker calls this function. Any worker may run any chunk, because a part does not depend on the worker that
+    writes it. A chunk whose part exists is not run again: a cluster repeats a chunk if its worker was lost after it had
+    written the part.
+
+    Returns:
+        The run time in seconds, or ``None`` if ``cancel`` stopped the run. In that case no part is written.
 
     Raises:
-        RunError: Where this machine's Lanemark or library makes another sweep of ``space``.
+        RunError: If this machine's version of Lanemark or its library yields another sweep for ``space``.
     """
     began = time.perf_counter()
-    sweep = _made(_Known(space))
+    sweep = _made(_CacheKey(space))
     if sweep.key != key:
         raise RunError(
-            "a worker's Lanemark or library differs from that of whoever began the sweep",
-            "install the same version everywhere, and the same library",
+            "this worker's version of Lanemark or its library differs from the one that started the sweep",
+            "install the same version and the same library on every machine",
         )
-    folder = Place(place)
+    folder = PartFolder(place)
     if folder.has(name):
         return time.perf_counter() - began
     table = sweep.run(first, last, cancel or _lanemark.Cancel())
@@ -194,7 +202,7 @@ def run_chunk(
 
 
 def _parquet(table: Table, key: str) -> bytes:
-    """Return a table as a file of Parquet that tells of which sweep it is."""
+    """Return a table as a Parquet file whose metadata contains the key of the sweep."""
     files: Any = package("pyarrow.parquet", "sweep")
     arrow: Any = table.to_arrow()
     content = io.BytesIO()
@@ -203,10 +211,13 @@ def _parquet(table: Table, key: str) -> bytes:
 
 
 class Sweep:
-    """A sweep of a space, whose points are numbered and whose names are checked.
+    """A sweep of a space, with checked names and numbered points.
+
+    Args:
+        space: The space.
 
     Raises:
-        InputError: A name that neither tests nor systems know, no axis, or more than a million points.
+        InputError: If a name is unknown, if there is no axis, or if there are more than a million points.
     """
 
     def __init__(self, space: Space) -> None:
@@ -231,7 +242,7 @@ class Sweep:
 
     @property
     def key(self) -> str:
-        """The hash that tells the sweep from all others: the binary's of the same sweep is the same."""
+        """The hash that identifies the sweep. The command computes the same hash for the same sweep."""
         return self._inner.key
 
     @property
@@ -244,7 +255,7 @@ class Sweep:
         """Return the value of each axis at a point.
 
         Raises:
-            InputError: Where there is no such point.
+            InputError: If there is no such point.
         """
         return dict(zip(self.axes, self._inner.values(number), strict=True))
 
@@ -258,56 +269,56 @@ class Sweep:
         chunk_seconds: float = CHUNK_S,
         on_progress: Callable[[SweepProgress], object] | None = None,
     ) -> SweepResult:
-        """Run all points that ``place`` does not have yet.
+        """Run all points that ``place`` does not contain yet.
 
         Args:
-            place: The folder of the parts: a path, or a URL of fsspec that all workers reach. Without it
-                ``sweep-KEY`` in the folder of :func:`results_folder`.
-            executor: Where chunks run: anything of ``concurrent.futures``, or a ``distributed.Client``. Without it as
-                many threads as there are cores; the simulator needs no lock of Python's.
-            workers: How many chunks run at a time, where the executor does not tell.
-            chunk_seconds: How long a chunk takes at most, as far as can be foretold; less where that keeps all workers
-                busy to the end.
-            on_progress: Told when parts are written. What it raises ends the sweep.
+            place: The folder of the parts: a path or an fsspec URL that all workers can access. Default: ``sweep-KEY``
+                in the folder that :func:`lanemark.results_folder` returns.
+            executor: The executor of the chunks: an executor of ``concurrent.futures``, or a ``distributed.Client``.
+                Default: a pool with one thread for each core, since the simulator releases Python's global lock.
+            workers: The number of chunks that run at a time, for an executor that does not report it.
+            chunk_seconds: The maximum expected run time of a chunk. Chunks are shorter if that keeps all workers busy
+                until the end.
+            on_progress: Called when parts are written. An exception in it stops the sweep.
 
         Returns:
-            The whole sweep.
+            The complete sweep.
 
         Raises:
-            InputError: Where the folder holds another sweep, or ``chunk_seconds`` is no time.
-            RunError: Where a worker failed, or the executor lost them all. The same call goes on.
-            KeyboardInterrupt: Where Ctrl-C ended it. The same call goes on.
+            InputError: If the folder contains another sweep, or if ``chunk_seconds`` is not a positive number.
+            RunError: If a worker fails, or if the executor loses all workers. The same call continues the sweep.
+            KeyboardInterrupt: If Ctrl-C stopped the sweep. The same call continues it.
         """
         if not 0 < chunk_seconds < float("inf"):
-            raise InputError(f"chunk_seconds = {chunk_seconds}: must be a number above 0")
-        spot = Place(results_folder() / f"sweep-{self.key[:12]}" if place is None else place)
+            raise InputError(f"chunk_seconds: expected a finite number above 0, found {chunk_seconds!r}")
+        folder = PartFolder(results_folder() / f"sweep-{self.key[:12]}" if place is None else place)
         cores = len(os.sched_getaffinity(0))
         own = ThreadPoolExecutor(workers or cores) if executor is None else None
         at_work: Any = own or executor
         count = workers or workers_of(at_work) or cores
         try:
-            plan = self._plan(spot, count, chunk_seconds)
-            missing = self._missing(spot, plan)
-            told = _Told(plan, missing, on_progress)
-            told.tell()
-            work = Work(self.space, plan, missing, str(spot), count, told.ended)
+            plan = self._plan(folder, count, chunk_seconds)
+            missing = self._missing(folder, plan)
+            progress = _Progress(plan, missing, on_progress)
+            progress.report()
+            work = Work(self.space, plan, missing, str(folder), count, progress.ended)
             (on_dask if is_dask(at_work) else _on_executor)(at_work, work)
-            gone = self._missing(spot, plan)
-            if gone:
+            lost = self._missing(folder, plan)
+            if lost:
                 raise RunError(
-                    f"{spot}: {len(gone)} parts that were written are not there, {plan.part(gone[0])} for one",
-                    "give a folder that all workers reach, and that nobody empties meanwhile",
+                    f"{folder}: {len(lost)} parts are missing after they were written, such as {plan.part(lost[0])}",
+                    "give a folder that all workers can access and that no other process changes",
                 )
         finally:
             if own is not None:
                 own.shutdown(wait=True, cancel_futures=True)
-        return SweepResult(spot, plan, self)
+        return SweepResult(folder, plan, self)
 
-    def _plan(self, place: Place, workers: int, chunk_seconds: float) -> Plan:
-        text = place.read(PLAN)
+    def _plan(self, folder: PartFolder, workers: int, chunk_seconds: float) -> Plan:
+        text = folder.read(PLAN)
         if text is None:
-            if any(name.startswith("part-") for name in place.names()):
-                raise InputError(f"{place}: holds parts and no {PLAN}", "give another folder")
+            if any(name.startswith("part-") for name in folder.names()):
+                raise InputError(f"{folder}: contains parts but no {PLAN}", "give another folder")
             cancel = _lanemark.Cancel()
             cost = expected(
                 self.points,
@@ -316,27 +327,27 @@ class Sweep:
                 PILOT_S,
             )
             chunks, seconds = cut(self.points, cost, workers, chunk_seconds)
-            text = place.write_once(PLAN, Plan(self.key, self.points, chunks, seconds).to_json())
-        plan = Plan.of(text, place)
+            text = folder.write_once(PLAN, Plan(self.key, self.points, chunks, seconds).to_json())
+        plan = Plan.of(text, folder)
         if (plan.key, plan.points) != (self.key, self.points):
             raise InputError(
-                f"{place}: contains points of another sweep: system, workload, library, seed, settings, axes or version "
-                "differ",
+                f"{folder}: contains points of another sweep: the system, workload, library, seed, settings, axes or "
+                "version differ",
                 "give another folder",
             )
         return plan
 
-    def _missing(self, place: Place, plan: Plan) -> list[int]:
-        there = set(place.names())
-        return [chunk for chunk in range(len(plan.chunks)) if plan.part(chunk) not in there]
+    def _missing(self, folder: PartFolder, plan: Plan) -> list[int]:
+        existing = set(folder.names())
+        return [chunk for chunk in range(len(plan.chunks)) if plan.part(chunk) not in existing]
 
     def __repr__(self) -> str:
         axes = " × ".join(f"{name} {len(values)}" for name, values in self.axes.items())
         return f"<Sweep of {self.points} points: {axes}>"
 
 
-class _Told:
-    """The progress of a sweep, for whoever looks on."""
+class _Progress:
+    """A counter of finished chunks, which calls ``on_progress``."""
 
     def __init__(self, plan: Plan, missing: list[int], on_progress: Callable[[SweepProgress], object] | None) -> None:
         self._plan = plan
@@ -347,20 +358,22 @@ class _Told:
         self._on_progress = on_progress
 
     def ended(self, chunk: int) -> None:
-        """Note that the part of a chunk is written."""
+        """Record that the part of a chunk is written."""
         if chunk in self._left:
             self._left.discard(chunk)
             self._points += _size(self._plan, chunk)
             self._work -= self._plan.seconds[chunk]
-            self.tell()
+            self.report()
 
-    def tell(self) -> None:
+    def report(self) -> None:
+        """Call ``on_progress`` with the current progress."""
         if self._on_progress is None:
             return
         total = len(self._plan.chunks)
         elapsed = time.perf_counter() - self._began
-        left = max(self._work, 0.0)
-        self._on_progress(SweepProgress(self._points, self._plan.points, total - len(self._left), total, elapsed, left))
+        finished = total - len(self._left)
+        work_left = max(self._work, 0.0)
+        self._on_progress(SweepProgress(self._points, self._plan.points, finished, total, elapsed, work_left))
 
 
 def _size(plan: Plan, chunk: int) -> int:
@@ -369,8 +382,8 @@ def _size(plan: Plan, chunk: int) -> int:
 
 
 def _on_executor(executor: Executor, work: Work) -> None:
-    """Run chunks on an executor of ``concurrent.futures``, a few ahead of what its workers are at."""
-    # A wish to end reaches threads of this process; chunks in others end by themselves.
+    """Run chunks on an executor of ``concurrent.futures``, with a few chunks submitted ahead."""
+    # Only threads of this process can be cancelled. Chunks in other processes run to their end.
     shared = isinstance(executor, ThreadPoolExecutor)
     cancel = _lanemark.Cancel()
     left = iter(work.missing)
@@ -379,7 +392,7 @@ def _on_executor(executor: Executor, work: Work) -> None:
     def hand_out() -> None:
         while len(at_work) < AHEAD * work.workers and (chunk := next(left, None)) is not None:
             rest = (cancel,) if shared else ()
-            future = executor.submit(run_chunk, *work.asked(chunk), *rest)
+            future = executor.submit(run_chunk, *work.arguments(chunk), *rest)
             at_work[future] = chunk
 
     try:
@@ -397,21 +410,21 @@ def _on_executor(executor: Executor, work: Work) -> None:
 
         if isinstance(error, BrokenProcessPool):
             raise RunError(
-                "a worker process was killed", f"the same call goes on with what {work.place} does not have"
+                "a worker process was killed", f"repeat the call to run the chunks that {work.place} lacks"
             ) from error
         raise
 
 
 class SweepResult(Tabular):
-    """A sweep that was run: a folder of parts, read as one table with a row for each point.
+    """The result of a sweep: a folder of parts, read as one table with a row for each point.
 
     The columns are ``point``, ``key``, ``system``, ``test``, the axes, ``iops``, ``bytes_per_second``, latencies in us,
-    ``busiest``, ``utilisation``, the same figures of reads (``read_iops``) and of writes apart, ``write_amplification`` and
-    ``error``: why a point has no figures. An axis of quantities is a column of numbers whose name ends in the unit,
-    ``block_bytes``, ``think_us``.
+    ``busiest``, ``utilisation``, the figures of reads (``read_iops``, …) and of writes (``write_iops``, …),
+    ``write_amplification`` and ``error``, the reason why a point has no figures. An axis of quantities is a column of
+    numbers whose name ends in the unit, ``block_bytes``, ``think_us``.
     """
 
-    def __init__(self, place: Place, plan: Plan, sweep: Sweep | None = None) -> None:
+    def __init__(self, place: PartFolder, plan: Plan, sweep: Sweep | None = None) -> None:
         self._place = place
         self._plan = plan
         self._sweep = sweep
@@ -421,13 +434,13 @@ class SweepResult(Tabular):
         """Open a folder of parts.
 
         Raises:
-            InputError: Where it is none.
+            InputError: If the folder does not contain a sweep, or if its plan is invalid.
         """
-        spot = Place(place)
-        text = spot.read(PLAN)
+        folder = PartFolder(place)
+        text = folder.read(PLAN)
         if text is None:
-            raise InputError(f"{spot}: is no folder of a sweep", "give a folder that Sweep.run wrote")
-        return cls(spot, Plan.of(text, spot))
+            raise InputError(f"{folder}: contains no {PLAN}", "give a folder that Sweep.run wrote")
+        return cls(folder, Plan.of(text, folder))
 
     @property
     def place(self) -> str:
@@ -436,21 +449,21 @@ class SweepResult(Tabular):
 
     @property
     def parts(self) -> list[str]:
-        """The paths or URLs of all parts that are there, for whatever reads Parquet."""
-        there = set(self._place.names())
+        """The paths or URLs of all existing parts, for any reader of Parquet."""
+        existing = set(self._place.names())
         names = (self._plan.part(chunk) for chunk in range(len(self._plan.chunks)))
-        return [f"{self._place}/{name}" for name in names if name in there]
+        return [f"{self._place}/{name}" for name in names if name in existing]
 
     @property
     def complete(self) -> bool:
-        """Whether all parts are there."""
+        """Whether all parts exist."""
         return len(self.parts) == len(self._plan.chunks)
 
     def dataset(self) -> Any:
-        """Return the parts as a dataset of pyarrow, which reads no more than it is asked for.
+        """Return the parts as a pyarrow dataset, which reads only the requested columns and rows.
 
         Raises:
-            MissingPackageError: Where pyarrow is not installed.
+            MissingPackageError: If pyarrow is not installed.
         """
         sets: Any = package("pyarrow.dataset", "sweep")
         if "://" not in self.place:
@@ -461,27 +474,27 @@ class SweepResult(Tabular):
         return sets.dataset(paths, format="parquet", filesystem=system)
 
     def _main(self) -> Any:
-        return _Read(self.dataset().to_table().sort_by("point"))
+        return _ArrowTable(self.dataset().to_table().sort_by("point"))
 
     def check(self) -> None:
-        """Hold the parts against the sweep: every point is there, once, and has its key.
+        """Check that the parts contain each point of the sweep exactly once, with the point's key.
 
         Raises:
-            RunError: Where that is not so, or a part cannot be read.
+            RunError: If they do not, or if a part cannot be read.
         """
         try:
             read = self.dataset().to_table(columns=["point", "key"]).to_pydict()
         except (OSError, ValueError, KeyError) as error:
-            hint = "remove that part, and run the sweep again"
+            hint = "remove the part, and run the sweep again"
             raise RunError(f"{self.place}: a part can't be read: {error}", hint) from error
         points: list[int] = read["point"]
         twice = len(points) - len(set(points))
         missing = self._plan.points - len(set(points))
         if twice or missing:
-            raise RunError(f"{self.place}: {missing} points are missing, and {twice} are there twice")
+            raise RunError(f"{self.place}: {missing} points are missing, and {twice} are duplicates")
         if self._sweep is not None:
-            own = self._sweep._inner.point_key
-            wrong = [one for one, key in zip(points, read["key"], strict=True) if own(one) != key]
+            key_of = self._sweep._inner.point_key
+            wrong = [one for one, key in zip(points, read["key"], strict=True) if key_of(one) != key]
             if wrong:
                 raise RunError(f"{self.place}: point {wrong[0]} has the key of another sweep")
 
@@ -489,7 +502,7 @@ class SweepResult(Tabular):
         """Return an Altair chart of a figure over an axis, with a line for each value of the axis ``by``.
 
         Raises:
-            MissingPackageError: Where altair is not installed.
+            MissingPackageError: If altair is not installed.
         """
         from .charts import curve
 
@@ -499,14 +512,14 @@ class SweepResult(Tabular):
         return f"<SweepResult of {self._plan.points} points in {len(self.parts)} parts at {self.place}>"
 
 
-class _Read(Table):
-    """A table of pyarrow, where a table of a result is asked for."""
+class _ArrowTable(Table):
+    """A pyarrow table with the interface of :class:`Table`."""
 
     def __init__(self, arrow: Any) -> None:
         self._arrow = arrow
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _Read, (self._arrow,)
+        return _ArrowTable, (self._arrow,)
 
     def _parts(self) -> list[tuple[str, str, list[Any]]]:
         kinds = {"int64": "whole", "double": "numbers"}
@@ -528,7 +541,7 @@ class _Read(Table):
 
 
 class SweepFile(Tabular):
-    """A sweep's file of CSV, as the command writes it."""
+    """A sweep's CSV file, as the command writes it."""
 
     def __init__(self, read: tuple[_lanemark.Table, str, str]) -> None:
         table, self._text, self._html = read
@@ -553,19 +566,19 @@ class SweepFile(Tabular):
 
 
 def load(path: str | os.PathLike[str]) -> SweepFile:
-    """Read a sweep's file of CSV, or a part of one.
+    """Read a sweep's CSV file, or a part of one.
 
     Raises:
-        InputError: Where it is none.
+        InputError: If the file is not a sweep's CSV file.
     """
     return SweepFile(_lanemark.load_sweep(path))
 
 
 def merge(parts: Sequence[str | os.PathLike[str]], out: str | os.PathLike[str]) -> SweepFile:
-    """Put parts that ``lanemark sweep --points`` wrote as CSV together, as ``lanemark sweep --merge`` does.
+    """Merge the CSV parts that ``lanemark sweep --points`` wrote, as ``lanemark sweep --merge`` does.
 
     Raises:
-        InputError: A part of another sweep, a point that is there twice or not at all.
-        RefusedError: Where ``out`` holds something else.
+        InputError: If a part belongs to another sweep, or if a point is missing or duplicated.
+        RefusedError: If ``out`` exists and is not a sweep's CSV file.
     """
     return SweepFile(_lanemark.merge(list(parts), out, call("sweep.merge")))

@@ -1,4 +1,4 @@
-"""What the tests share: a system, the command, and a way to run it."""
+"""Fixtures and helpers of the tests: a system, and a function that runs the command."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
-# In CI the same examples each time; elsewhere others each time.
+# CI runs the same examples each time. Other runs use random examples.
 settings.register_profile("ci", derandomize=True)
 if os.environ.get("CI"):
     settings.load_profile("ci")
@@ -20,7 +20,7 @@ TEST = "quick:rnd4k-q1t1-read"
 
 
 def binary(name: str = "lanemark") -> Path:
-    """The program of the tree, which `make` has built."""
+    """Return the path of a program that `make` has built in the source tree."""
     folder = Path(os.environ.get("LANEMARK_PROGRAMS", ROOT / "target" / "debug"))
     program = folder / name
     if not program.exists():
@@ -28,27 +28,27 @@ def binary(name: str = "lanemark") -> Path:
     return program
 
 
-def lanemark(*words: str, folder: Path | None = None, code: int = 0) -> subprocess.CompletedProcess[str]:
-    """Run the command, and fail where it does not end as it should."""
-    told = subprocess.run(
-        [binary(), *words],
+def lanemark(*arguments: str, folder: Path | None = None, code: int = 0) -> subprocess.CompletedProcess[str]:
+    """Run the command, and fail if its exit code is not `code`."""
+    process = subprocess.run(
+        [binary(), *arguments],
         cwd=folder or ROOT,
         capture_output=True,
         text=True,
         timeout=120,
         check=False,
-        # As wide as where no terminal tells a width.
+        # Without COLUMNS, the output has the default width.
         env={name: value for name, value in os.environ.items() if name != "COLUMNS"},
     )
-    assert told.returncode == code, f"{words}: {told.returncode}\n{told.stderr}"
-    return told
+    assert process.returncode == code, f"{arguments}: {process.returncode}\n{process.stderr}"
+    return process
 
 
 @pytest.fixture(autouse=True)
 def _in_the_tree(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """Every test begins in the tree, whose library is the one that the command takes there too.
+    """Start each test in the source tree, so that the package and the command use the tree's library.
 
-    Results without a path are saved in a temporary folder, and not among the user's own results.
+    Results without a path are saved in a temporary folder and not among the user's own results.
     """
     monkeypatch.chdir(ROOT)
     monkeypatch.setenv("LANEMARK_RESULTS", str(tmp_path / "results"))

@@ -1,4 +1,4 @@
-"""The Python of the book runs as it stands there."""
+"""The Python code blocks of the book run without changes."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ import lanemark
 BLOCK = re.compile(r"^```python\n(.*?)^```", re.DOTALL | re.MULTILINE)
 PAGES = sorted(page for page in (ROOT / "docs").rglob("*.md") if BLOCK.search(page.read_text()))
 
-# What the pages leave to their readers: a file of prices.
+# The file of prices that the pages expect their readers to have.
 PRICES = "name,price\nsamsung-980-pro-1tb,120\nworkstation-x570,300\n" + "".join(
     f"platform.port.m2.pcie.lanes={lanes},{lanes}\n" for lanes in (1, 2, 4)
 )

@@ -1,4 +1,4 @@
-"""Columns: reads and writes apart, axes in numbers, and charts of numbers only."""
+"""Columns: separate columns for reads and writes, numeric axes, and charts of numeric columns only."""
 
 from __future__ import annotations
 
@@ -23,21 +23,21 @@ def mixed() -> lanemark.Result:
     return lanemark.simulate(SYSTEM, lanemark.Workload(test, repeats=2))
 
 
-def test_reads_and_writes_have_columns_of_their_own(mixed: lanemark.Result) -> None:
-    told = mixed.to_dict()["tests"][0]
+def test_reads_and_writes_have_separate_columns(mixed: lanemark.Result) -> None:
+    first_test = mixed.to_dict()["tests"][0]
     for table in (mixed.tests, mixed.table("samples")):
         row = table.to_polars().to_dicts()[0]
         assert row["iops"] == pytest.approx(row["read_iops"] + row["write_iops"], rel=1e-6)
         both = row["read_bytes_per_second"] + row["write_bytes_per_second"]
         assert row["bytes_per_second"] == pytest.approx(both, rel=1e-6)
-        # The mean of both is that of neither.
+        # The mean of both directions together is the mean of neither direction.
         mean, share = row["latency_mean_us"], row["read_iops"] / row["iops"]
         assert share == pytest.approx(0.7, abs=0.03)
         apart = share * row["read_latency_mean_us"] + (1 - share) * row["write_latency_mean_us"]
         assert mean == pytest.approx(apart, rel=1e-3)
         assert row["write_latency_mean_us"] < 0.9 * mean < 0.9 * row["read_latency_mean_us"]
         assert row["write_amplification"] >= 1
-    sample = told["samples"][0]
+    sample = first_test["samples"][0]
     row = mixed.table("samples").to_polars().to_dicts()[0]
     for name, direction in (("read", "reads"), ("write", "writes")):
         own = sample[direction]["latency"]
@@ -55,7 +55,7 @@ def test_a_test_of_one_direction_leaves_the_other_unknown() -> None:
     assert reads["write_amplification"].item() is None
 
 
-def test_bins_of_latencies_have_reads_and_writes_apart(mixed: lanemark.Result) -> None:
+def test_latency_bins_count_reads_and_writes_separately(mixed: lanemark.Result) -> None:
     bins = mixed.latencies.to_polars()
     assert (bins["reads"] + bins["writes"] == bins["requests"]).all()
     samples = mixed.table("samples").to_polars()
@@ -84,7 +84,7 @@ def test_axes_of_quantities_are_numbers_with_their_units(swept: Any) -> None:
     assert frame["block_bytes"].unique().sort().to_list() == [4096.0, 16384.0]
     assert frame["read_ratio"].unique().sort().to_list() == [0.7, 1.0]
     assert not {"think", "block", "read"} & set(frame.columns)
-    # The parts agree, though each has some values only.
+    # The parts have the same types of columns, although each part contains only some of the values.
     assert len(swept.parts) >= 1
     mixed = frame.filter(pl.col("read_ratio") < 1)
     assert mixed["write_iops"].is_not_null().all()
@@ -94,8 +94,8 @@ def test_axes_of_quantities_are_numbers_with_their_units(swept: Any) -> None:
 
 def test_the_commands_file_is_read_with_the_same_columns(swept: Any, tmp_path: Path) -> None:
     out = tmp_path / "sweep.csv"
-    words = ["sweep", SYSTEM, "--workload", "quick:rnd4k-q1t1-read", "--duration", "2ms", "--out", str(out)]
-    command(*words, "--axis", "think=100us,20us,120us", "--axis", "read=70%,100%")
+    arguments = ["sweep", SYSTEM, "--workload", "quick:rnd4k-q1t1-read", "--duration", "2ms", "--out", str(out)]
+    command(*arguments, "--axis", "think=100us,20us,120us", "--axis", "read=70%,100%")
     frame = load(out).to_polars()
     assert frame["think_us"].sort().to_list() == [20.0, 20.0, 100.0, 100.0, 120.0, 120.0]
     assert set(frame.columns) - {"think_us", "read_ratio"} == set(swept.to_polars().columns) - {
@@ -106,10 +106,10 @@ def test_the_commands_file_is_read_with_the_same_columns(swept: Any, tmp_path: P
 
 
 def marks(chart: Any) -> list[tuple[float, float]]:
-    """Return the points that the chart draws, by its fields."""
-    told = chart.to_dict()
-    x, y = (told["encoding"][axis]["field"].replace("\\", "") for axis in ("x", "y"))
-    rows = [(row[x], row[y]) for row in told["data"]["values"]]
+    """Return the points that the chart draws."""
+    content = chart.to_dict()
+    x, y = (content["encoding"][axis]["field"].replace("\\", "") for axis in ("x", "y"))
+    rows = [(row[x], row[y]) for row in content["data"]["values"]]
     assert all(isinstance(one, (int, float)) for row in rows for one in row)
     return rows
 

@@ -1,5 +1,5 @@
-"""Arguments that nobody should give: each is refused in words or does what it says. A panic fails the test by itself,
-since its exception is none that is caught here.
+"""Hostile arguments: each call either succeeds or raises a documented error with a message. A panic of the extension
+fails the test, because its exception is not one of the documented errors.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import lanemark
 from lanemark.search import Prices
 from lanemark.sweep import Space, Sweep, SweepResult
 
-#: What wrong arguments may raise: our own errors, and Python's for a value of another type, or out of a type's bounds.
+#: The errors that invalid arguments may raise: our own, and Python's for values of a wrong type or out of its bounds.
 REFUSED = (lanemark.LanemarkError, TypeError, ValueError, OverflowError)
 
 NUMBERS = st.one_of(
@@ -106,7 +106,7 @@ KEYS = st.sampled_from(
         "nothing",
     ]
 )
-#: Bounded so that what is accepted ends soon and fits the memory.
+#: Bounds that keep the accepted workloads short and small.
 SMALL = {"queue_depth": st.integers(-5, 300), "threads": st.integers(-5, 40)}
 
 
@@ -154,9 +154,9 @@ REQUESTS = st.tuples(
 @given(
     requests=st.lists(REQUESTS, max_size=12), until=st.one_of(st.none(), NUMBERS), written=st.one_of(st.none(), TEXTS)
 )
-def test_loads_of_ones_own(requests: list[Any], until: Any, written: Any) -> None:
-    made = refused_or_done(lambda: lanemark.Simulator(SYSTEM, written=written))
-    simulator = made or lanemark.Simulator(SYSTEM)
+def test_custom_loads(requests: list[Any], until: Any, written: Any) -> None:
+    with_data = refused_or_done(lambda: lanemark.Simulator(SYSTEM, written=written))
+    simulator = with_data or lanemark.Simulator(SYSTEM)
     accepted = 0
     for operation, offset, length, at, tag, drive in requests:
         before = simulator.outstanding
@@ -194,15 +194,15 @@ def test_sweeps(axes: Any) -> None:
 
 
 @MANY
-@given(path=st.one_of(TEXTS, st.none(), st.integers()), asked=ANYTHING)
-def test_files_and_questions(path: Any, asked: Any) -> None:
+@given(path=st.one_of(TEXTS, st.none(), st.integers()), value=ANYTHING)
+def test_files_and_questions(path: Any, value: Any) -> None:
     refused_or_done(lambda: lanemark.load_results(path))
     refused_or_done(lambda: lanemark.Study(path))
     refused_or_done(lambda: lanemark.Library(path))
-    refused_or_done(lambda: lanemark.inspect(path, sysfs=asked))
-    refused_or_done(lambda: lanemark.whatif(path, port=asked))
-    refused_or_done(lambda: lanemark.whatif(SYSTEM, queue_depth=asked, workload="quick:nothing"))
-    refused_or_done(lambda: lanemark.fit(asked, path))
+    refused_or_done(lambda: lanemark.inspect(path, sysfs=value))
+    refused_or_done(lambda: lanemark.whatif(path, port=value))
+    refused_or_done(lambda: lanemark.whatif(SYSTEM, queue_depth=value, workload="quick:nothing"))
+    refused_or_done(lambda: lanemark.fit(value, path))
 
 
 SPOILT = st.one_of(

@@ -1,4 +1,4 @@
-"""The package's classes and functions: what they take, what they give, how they fail."""
+"""The package's classes and functions: their arguments, results and errors."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def result() -> lanemark.Result:
     return lanemark.simulate(SYSTEM, "quick", duration="5 ms")
 
 
-def test_the_library_tells_names() -> None:
+def test_the_library_lists_names() -> None:
     library = lanemark.library()
     assert "samsung-950-pro-512gb" in library.drives
     assert "workstation-z170" in library.platforms
@@ -42,7 +42,7 @@ def test_a_systems_path_is_drawn() -> None:
 
 
 @pytest.mark.parametrize(
-    ("words", "call"),
+    ("arguments", "call"),
     [
         (["sim", "x@y:z", "quick"], lambda: lanemark.simulate("x@y:z", "quick")),
         (["sim", SYSTEM, "quik"], lambda: lanemark.simulate(SYSTEM, "quik")),
@@ -61,16 +61,16 @@ def test_a_systems_path_is_drawn() -> None:
         (["sweep", SYSTEM, "--workload", "quick"], lambda: _sweep("quick", {"queue_depth": [1]})),
     ],
 )
-def test_errors_have_the_commands_words(words: list[str], call: object) -> None:
-    told = subprocess.run(
-        [sys.executable, "-m", "lanemark", *words], capture_output=True, text=True, timeout=60, check=False
+def test_errors_have_the_messages_of_the_command(arguments: list[str], call: object) -> None:
+    process = subprocess.run(
+        [sys.executable, "-m", "lanemark", *arguments], capture_output=True, text=True, timeout=60, check=False
     )
-    if words[0] == "sweep":
-        told = command(*words, "--axis", "queue_depth=1", code=2)
-    assert told.returncode == 2
+    if arguments[0] == "sweep":
+        process = command(*arguments, "--axis", "queue_depth=1", code=2)
+    assert process.returncode == 2
     with pytest.raises(InputError) as caught:
         call()  # type: ignore[operator]
-    assert f"error: {caught.value}\n" == told.stderr
+    assert f"error: {caught.value}\n" == process.stderr
 
 
 def _sweep(workload: str, axes: dict[str, list[int]]) -> object:
@@ -94,7 +94,7 @@ def test_a_quantity_has_a_unit() -> None:
     assert ours[0] == ours[1]
 
 
-def test_tables_go_to_all_frames(result: lanemark.Result) -> None:
+def test_tables_convert_to_all_data_frames(result: lanemark.Result) -> None:
     arrow = pyarrow.table(result)
     assert arrow.equals(result.to_arrow())
     assert arrow.num_rows == 6
@@ -103,8 +103,8 @@ def test_tables_go_to_all_frames(result: lanemark.Result) -> None:
     assert frame["iops"].dtype == polars.Float64
     assert frame["block_bytes"].dtype == polars.Int64
     assert result.to_pandas()["test"].tolist() == arrow.column("test").to_pylist()
-    told = result.to_dict()["tests"]
-    assert arrow.column("iops").to_pylist() == [one["iops"]["value"] for one in told]
+    rates = [one["iops"]["value"] for one in result.to_dict()["tests"]]
+    assert arrow.column("iops").to_pylist() == rates
     tests = result.tests
     assert duckdb.sql("select max(iops) from tests").fetchall() == [(max(frame["iops"]),)]
     assert len(tests) == 6
@@ -115,7 +115,7 @@ def test_hops_add_up_to_the_latency(result: lanemark.Result) -> None:
     for (test, repeat), own in hops.group_by("test", "repeat"):
         spent = own["wait_mean_us"].sum() + own["service_mean_us"].sum()
         mean = result.table("samples").to_polars().filter(test=test, repeat=repeat)["latency_mean_us"].item()
-        assert spent == pytest.approx(mean, abs=1e-3)  # latencies are counted in ns
+        assert spent == pytest.approx(mean, abs=1e-3)  # Latencies are recorded in ns.
 
 
 def test_every_request_has_a_latency(result: lanemark.Result) -> None:
@@ -175,18 +175,18 @@ def test_charts_are_drawn(result: lanemark.Result) -> None:
         assert "encoding" in json.dumps(chart.to_dict())
 
 
-def test_a_bottleneck_is_told() -> None:
+def test_a_bottleneck_is_reported() -> None:
     run = lanemark.simulate(SYSTEM, TEST, duration="5 ms", bottleneck=True)
     assert "sensitivity" in run.to_dict()["tests"][0]
 
 
 def test_a_study_has_figures() -> None:
     study = lanemark.Study("studies/sata-express.toml")
-    told = study.run()
-    assert set(told.systems) == set(study.systems)
-    figures = told.to_polars()
+    outcome = study.run()
+    assert set(outcome.systems) == set(study.systems)
+    figures = outcome.to_polars()
     assert {"predicted"} <= set(figures["role"])
-    checks = told.to_dict()["figures"]
+    checks = outcome.to_dict()["figures"]
     assert figures["error_ratio"].to_list() == [check["error"] for check in checks]
     assert figures["published"].to_list() == [check["published"] for check in checks]
 
@@ -200,7 +200,7 @@ def test_a_built_in_study_needs_no_file(tmp_path: Path, monkeypatch: pytest.Monk
         lanemark.Study("sata-expres")
 
 
-def test_results_without_a_path_go_to_the_folder_of_results(
+def test_results_without_a_path_are_saved_in_the_results_folder(
     result: lanemark.Result, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
@@ -231,16 +231,16 @@ def test_a_measurement_and_a_fit(tmp_path: Path) -> None:
     assert target.read_bytes() == b"important" * 2**20
 
 
-def test_a_load_of_ones_own_sums_to_its_latency() -> None:
+def test_the_budget_of_a_custom_load_sums_to_its_latency() -> None:
     simulator = lanemark.Simulator(SYSTEM)
     for tag in range(16):
         simulator.submit("read", offset_bytes=tag * 4096, length="4 KiB", tag=tag, thread=tag)
     assert simulator.outstanding == 16
     assert simulator.advance(until="1 us") is None
-    seen = list(simulator)
-    assert sorted(one.tag for one in seen) == list(range(16))
-    assert [one.completed_ps for one in seen] == sorted(one.completed_ps for one in seen)
-    for one in seen:
+    completions = list(simulator)
+    assert sorted(one.tag for one in completions) == list(range(16))
+    assert [one.completed_ps for one in completions] == sorted(one.completed_ps for one in completions)
+    for one in completions:
         assert sum(wait + service for _, wait, service in one.budget()) == one.latency_ps
         assert one.error is None
     assert simulator.outstanding == 0
@@ -252,8 +252,8 @@ def test_import_is_light() -> None:
     code = (
         "import sys, lanemark; print([m for m in ('polars','pandas','pyarrow','numpy','altair') if m in sys.modules])"
     )
-    told = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert told.stdout.strip() == "[]"
+    process = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert process.stdout.strip() == "[]"
 
 
 def test_a_missing_package_is_named(monkeypatch: pytest.MonkeyPatch, result: lanemark.Result) -> None:
@@ -263,6 +263,7 @@ def test_a_missing_package_is_named(monkeypatch: pytest.MonkeyPatch, result: lan
 
 
 def test_the_package_has_the_command() -> None:
-    told = subprocess.run([sys.executable, "-m", "lanemark", "--version"], capture_output=True, text=True, check=True)
-    assert told.stdout.strip() == f"lanemark {lanemark.__version__}"
+    arguments = [sys.executable, "-m", "lanemark", "--version"]
+    process = subprocess.run(arguments, capture_output=True, text=True, check=True)
+    assert process.stdout.strip() == f"lanemark {lanemark.__version__}"
     assert importlib.util.find_spec("lanemark") is not None

@@ -1,4 +1,4 @@
-"""Every notebook runs from top to bottom, and has no output in the tree."""
+"""Each notebook runs from top to bottom, and is stored without outputs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is pickled or copied is the same again, in another process and another folder too."""
+"""Pickled and copied objects equal their originals, in another process and another working directory too."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def test_a_round_trip_is_equal(name: str, all_made: dict[str, Any]) -> None:
     assert all(one != other for other in others)
 
 
-def test_what_comes_back_does_the_same(all_made: dict[str, Any]) -> None:
+def test_restored_objects_behave_like_their_originals(all_made: dict[str, Any]) -> None:
     system, workload, sweep = (pickle.loads(pickle.dumps(all_made[name])) for name in ("system", "changed", "sweep"))
     ours = lanemark.simulate(all_made["system"], all_made["changed"]).to_dict()["tests"]
     assert lanemark.simulate(system, workload).to_dict()["tests"] == ours
@@ -81,7 +81,7 @@ def test_what_comes_back_does_the_same(all_made: dict[str, Any]) -> None:
     assert result.hops.to_arrow().equals(all_made["result"].hops.to_arrow())
 
 
-def test_another_process_in_another_folder_has_the_same(all_made: dict[str, Any], tmp_path: Path) -> None:
+def test_another_process_in_another_folder_restores_equal_objects(all_made: dict[str, Any], tmp_path: Path) -> None:
     fio = tmp_path / "mine" / "w.fio"
     fio.parent.mkdir()
     fio.write_text("[w]\nrw=randread\nbs=4k\niodepth=8\nruntime=1\ntime_based\nsize=1g\nioengine=libaio\ndirect=1\n")
@@ -103,7 +103,7 @@ def test_another_process_in_another_folder_has_the_same(all_made: dict[str, Any]
     )
     assert run.returncode == 0, run.stderr.decode()
     assert pickle.loads(run.stdout) == ours
-    # The notes and settings of another program's file come with it, which only the file has.
+    # The notes and settings of another program's file are read from the file again.
     assert ours["fio"].notes
     fio.write_text(fio.read_text().replace("iodepth=8", "iodepth=9"))
     with pytest.raises(InputError, match="has changed since"):

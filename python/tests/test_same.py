@@ -1,4 +1,4 @@
-"""The command, a program of Rust and the package give the same results to the digit."""
+"""The command, a Rust program and the package give the same results to the last digit."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ CASES = [
 @pytest.mark.parametrize(("system", "workload", "duration", "seed"), CASES)
 def test_one_seed_gives_one_result(system: str, workload: str, duration: str, seed: int, tmp_path: Path) -> None:
     ours = lanemark.simulate(system, workload, duration=duration, seed=seed).to_dict()
-    words = ["sim", system, workload, "--duration", duration, "--seed", str(seed), "--no-interval"]
-    theirs = json.loads(command(*words, "--json", "--out", str(tmp_path)).stdout)
+    arguments = ["sim", system, workload, "--duration", duration, "--seed", str(seed), "--no-interval"]
+    theirs = json.loads(command(*arguments, "--json", "--out", str(tmp_path)).stdout)
     assert ours["tests"] == theirs["tests"]
     assert ours["workload"] == theirs["workload"]
     assert ours["target"] == theirs["target"]
@@ -53,16 +53,16 @@ def test_intervals_are_the_commands(tmp_path: Path) -> None:
 
 
 def test_texts_are_the_commands(tmp_path: Path) -> None:
-    words = ["sim", SYSTEM, "quick", "--duration", "10ms", "--no-interval", "--out", str(tmp_path)]
-    assert lanemark.simulate(SYSTEM, "quick", duration="10 ms").to_text() == command(*words).stdout
+    arguments = ["sim", SYSTEM, "quick", "--duration", "10ms", "--no-interval", "--out", str(tmp_path)]
+    assert lanemark.simulate(SYSTEM, "quick", duration="10 ms").to_text() == command(*arguments).stdout
 
 
 def test_a_what_if_is_the_commands() -> None:
-    words = ["whatif", SYSTEM, "--set", "platform.port.m2.pcie.lanes=1", "--workload", TEST, "--duration", "10ms"]
-    theirs = json.loads(command(*words, "--json").stdout)
+    arguments = ["whatif", SYSTEM, "--set", "platform.port.m2.pcie.lanes=1", "--workload", TEST, "--duration", "10ms"]
+    theirs = json.loads(command(*arguments, "--json").stdout)
     ours = lanemark.whatif(SYSTEM, set={"platform.port.m2.pcie.lanes": 1}, workload=TEST, duration="10 ms")
     assert ours.to_dict() == theirs
-    assert ours.to_text() == command(*words).stdout
+    assert ours.to_text() == command(*arguments).stdout
 
 
 def test_a_study_is_the_commands(tmp_path: Path) -> None:
@@ -70,8 +70,8 @@ def test_a_study_is_the_commands(tmp_path: Path) -> None:
         command("study", "studies/sata-express.toml", "--no-interval", "--json", "--out", str(tmp_path)).stdout
     )
     ours = lanemark.Study("studies/sata-express.toml").run().to_dict()
-    for told in (ours, theirs):
-        for part in (told, *(system["run"] for system in told["systems"])):
+    for outcome in (ours, theirs):
+        for part in (outcome, *(system["run"] for system in outcome["systems"])):
             part.pop("provenance")
     assert ours == theirs
 
@@ -80,11 +80,11 @@ def test_a_sweeps_parts_are_the_commands(tmp_path: Path) -> None:
     axes = {"queue_depth": "1..8*2", "block": ["4 KiB", "128 KiB"]}
     sweep = Sweep(Space(SYSTEM, TEST, axes, duration="5 ms"))
     ours = sweep.run(tmp_path / "parts").to_arrow()
-    words = ["sweep", SYSTEM, "--workload", TEST, "--axis", "queue_depth=1..8*2", "--axis", "block=4 KiB,128 KiB"]
+    arguments = ["sweep", SYSTEM, "--workload", TEST, "--axis", "queue_depth=1..8*2", "--axis", "block=4 KiB,128 KiB"]
     out = tmp_path / "part.csv"
-    command(*words, "--duration", "5ms", "--out", str(out), "--points", "2..5")
+    command(*arguments, "--duration", "5ms", "--out", str(out), "--points", "2..5")
     part = load_sweep(out).to_arrow()
     assert part.num_rows == 4
     assert ours.replace_schema_metadata().slice(2, 4).to_pylist() == part.to_pylist()
-    noted = json.loads(out.with_name("part.csv.provenance.json").read_text())
-    assert noted["sweep"] == sweep.key
+    provenance = json.loads(out.with_name("part.csv.provenance.json").read_text())
+    assert provenance["sweep"] == sweep.key

@@ -1,4 +1,4 @@
-"""Numbers of numpy and pandas are taken wherever Python's are, and give the same answers."""
+"""Numbers of numpy and pandas are accepted wherever Python numbers are, and give the same results."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from lanemark.sweep import Space, Sweep
 
 WHOLE = [np.int8, np.int16, np.int32, np.int64, np.uint8, np.uint16, np.uint32, np.uint64]
 FLOATS = [np.float16, np.float32, np.float64, np.longdouble]
-#: What a number comes as: a scalar, an array of no dimension, or an element of a column.
+#: The forms of a number: a scalar, an array without dimensions, and an element of a column.
 SHAPES = [
     lambda kind, number: kind(number),
     lambda kind, number: np.array(number, dtype=kind),
@@ -43,7 +43,7 @@ def test_whole_numbers_are_pythons(kind: Any, shape: Any, number: int) -> None:
 
 @given(kind=st.sampled_from(FLOATS), shape=st.sampled_from(SHAPES), number=st.integers(0, 64))
 def test_floats_are_pythons(kind: Any, shape: Any, number: int) -> None:
-    # Eighths are exact in all kinds.
+    # All kinds represent eighths exactly.
     given_number = shape(kind, number / 8)
     assert type(plain(given_number)) is float
     assert plain(given_number) == number / 8
@@ -51,16 +51,16 @@ def test_floats_are_pythons(kind: Any, shape: Any, number: int) -> None:
 
 @given(kind=st.sampled_from(WHOLE + FLOATS), numbers=st.lists(st.integers(0, 100), max_size=5))
 def test_arrays_are_lists_of_pythons_numbers(kind: Any, numbers: list[int]) -> None:
-    for made in (
+    for array in (
         np.array(numbers, dtype=kind),
         pd.Series(numbers, dtype=None if kind in (np.float16, np.longdouble) else kind),
     ):
-        told = plain(made)
-        assert told == numbers
-        assert all(type(one) in (int, float) for one in told)
+        converted = plain(array)
+        assert converted == numbers
+        assert all(type(one) in (int, float) for one in converted)
 
 
-def test_what_is_no_number_stays_refused_with_our_error() -> None:
+def test_invalid_numbers_raise_an_input_error() -> None:
     for wrong in (np.float64("nan"), np.float64("inf"), np.bool_(True), np.datetime64("2026-01-01"), np.complex128(1)):
         with pytest.raises(InputError):
             named({"block_bytes": plain(wrong)})
@@ -75,7 +75,7 @@ def test_what_is_no_number_stays_refused_with_our_error() -> None:
 
 
 @pytest.mark.parametrize("kind", [np.int32, np.int64, np.uint64])
-def test_a_run_with_their_numbers_is_that_with_pythons(kind: Any) -> None:
+def test_a_run_with_numpy_numbers_equals_one_with_python_numbers(kind: Any) -> None:
     def run(number: Any, share: Any) -> list[Any]:
         test = lanemark.Test(
             "t", block_bytes=number(16384), queue_depth=number(8), read_ratio=share(0.75), duration_seconds=share(0.005)
@@ -98,7 +98,7 @@ def test_axes_are_arrays_and_columns() -> None:
     assert ours.point(np.int64(2)) == {"queue_depth": "4"}  # type: ignore[arg-type]
 
 
-def test_searches_and_simulators_take_them() -> None:
+def test_searches_and_simulators_accept_numpy_numbers() -> None:
     assert Range(np.int64(1), np.float64(8.0), whole=np.bool_(True)) == Range(1, 8.0, whole=True)  # type: ignore[arg-type]
     assert Choice(*np.array([1, 2, 4])) == Choice(1, 2, 4)
     prices = Prices({"drive.flash.channels=4": np.float64(5)})

@@ -1,4 +1,4 @@
-"""Ctrl-C ends what goes on at once, and other threads go on while something is simulated."""
+"""Ctrl-C stops a running call at once, and other threads keep running during a simulation."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def whole() -> lanemark.Result:
     ],
     ids=["simulate", "whatif", "fit"],
 )
-def test_ctrl_c_ends_it_at_once(call: Callable[[lanemark.Result], object]) -> None:
+def test_ctrl_c_stops_a_call_at_once(call: Callable[[lanemark.Result], object]) -> None:
     run = whole()
     sent: list[float] = []
 
@@ -48,26 +48,26 @@ def test_ctrl_c_ends_it_at_once(call: Callable[[lanemark.Result], object]) -> No
             pytest.fail("it ended by itself")
     finally:
         timer.cancel()
-    # Some milliseconds; a loaded machine is given half a second.
+    # Usually a few milliseconds. The limit allows for a loaded machine.
     assert time.monotonic() - sent[0] < 0.5
 
 
-def test_further_questions_end_too() -> None:
-    asked: list[tuple[int, int]] = []
+def test_further_runs_are_stopped_too() -> None:
+    calls: list[tuple[int, int]] = []
 
     def stop(ended: int, total: int) -> None:
-        # The one test has ended, and further runs of it go on.
+        # The test itself has finished, and its further runs are in progress.
         if total > 1 and ended:
-            asked.append((ended, total))
+            calls.append((ended, total))
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
         lanemark.simulate(SYSTEM, TEST, duration="3 s", repeats=1, bottleneck=True, on_progress=stop)
-    (ended, total), *_ = asked
+    (ended, total), *_ = calls
     assert ended < total
 
 
-def test_what_progress_raises_ends_it() -> None:
+def test_an_exception_in_the_progress_callback_stops_a_run() -> None:
     def stop(ended: int, total: int) -> None:
         if ended:
             raise RuntimeError(f"{ended} of {total}")
@@ -76,26 +76,27 @@ def test_what_progress_raises_ends_it() -> None:
         lanemark.simulate(SYSTEM, "quick", duration="100 ms", repeats=100, on_progress=stop)
 
 
-def test_progress_is_told_to_its_end() -> None:
-    told: list[tuple[int, int]] = []
-    lanemark.simulate(SYSTEM, "quick", duration="1 ms", on_progress=lambda *now: told.append(now))
-    assert told[-1] == (18, 18)
-    assert told == sorted(told)
+def test_progress_is_reported_until_the_end() -> None:
+    reports: list[tuple[int, int]] = []
+    lanemark.simulate(SYSTEM, "quick", duration="1 ms", on_progress=lambda *now: reports.append(now))
+    assert reports[-1] == (18, 18)
+    assert reports == sorted(reports)
 
 
-def test_simulations_go_on_side_by_side() -> None:
-    # Each waits for the other to have told of its own progress: with Python's lock held neither ever would.
+def test_simulations_run_in_parallel() -> None:
+    # Each waits for the other's progress report. If either held Python's global lock, both would wait forever.
     gate = threading.Barrier(2, timeout=30)
     met: list[int] = []
 
     def one(seed: int) -> float:
-        def tell(ended: int, total: int) -> None:
+        def report(ended: int, total: int) -> None:
             if not ended and seed not in met:
                 met.append(seed)
                 gate.wait()
 
-        # A repeat of it takes several of the intervals at which progress is told.
-        return lanemark.simulate(SYSTEM, TEST, duration="200 s", seed=seed, threads=1, on_progress=tell).figure("iops")
+        # A repeat takes several times as long as the interval between progress reports.
+        run = lanemark.simulate(SYSTEM, TEST, duration="200 s", seed=seed, threads=1, on_progress=report)
+        return run.figure("iops")
 
     with ThreadPoolExecutor(2) as pool:
         figures = list(pool.map(one, [1, 2]))
@@ -103,7 +104,7 @@ def test_simulations_go_on_side_by_side() -> None:
     assert all(figure > 0 for figure in figures)
 
 
-def test_python_goes_on_meanwhile() -> None:
+def test_python_keeps_running_during_a_simulation() -> None:
     with ThreadPoolExecutor(1) as pool:
         run = pool.submit(lanemark.simulate, SYSTEM, TEST, duration="20 s")
         turns = 0
@@ -115,10 +116,10 @@ def test_python_goes_on_meanwhile() -> None:
 
 
 def test_the_command_ends_with_its_code() -> None:
-    words = [sys.executable, "-m", "lanemark", "sim", SYSTEM, TEST, "--duration", LONG, "--out", "/dev/null/none"]
-    assert subprocess.run(words, capture_output=True, check=False, timeout=60).returncode in (1, 2)
-    words = [sys.executable, "-m", "lanemark", "sim", SYSTEM, TEST, "--duration", LONG, "--json", "--no-interval"]
-    at_work = subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd="/tmp")
+    arguments = [sys.executable, "-m", "lanemark", "sim", SYSTEM, TEST, "--duration", LONG, "--out", "/dev/null/none"]
+    assert subprocess.run(arguments, capture_output=True, check=False, timeout=60).returncode in (1, 2)
+    arguments = [sys.executable, "-m", "lanemark", "sim", SYSTEM, TEST, "--duration", LONG, "--json", "--no-interval"]
+    at_work = subprocess.Popen(arguments, stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd="/tmp")
     time.sleep(1.5)
     at_work.send_signal(signal.SIGINT)
     at_work.communicate(timeout=5)

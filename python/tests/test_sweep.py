@@ -1,4 +1,4 @@
-"""Sweeps: the same points whoever runs them, nothing lost, nothing twice."""
+"""Sweeps: the same points on each executor, without losses or duplicates."""
 
 from __future__ import annotations
 
@@ -66,20 +66,20 @@ def test_a_sweep_has_all_points_once(whole: SweepResult) -> None:
 def test_any_executor_gives_the_same(kind: Any, whole: SweepResult, tmp_path: Path) -> None:
     executor: Executor
     with kind(2) as executor:
-        told: list[SweepProgress] = []
-        other = sweep().run(tmp_path, executor=executor, on_progress=told.append)
+        reports: list[SweepProgress] = []
+        other = sweep().run(tmp_path, executor=executor, on_progress=reports.append)
     assert other.to_arrow().equals(whole.to_arrow())
-    assert told[-1].points == told[-1].points_total == 30
-    assert [one.points for one in told] == sorted(one.points for one in told)
+    assert reports[-1].points == reports[-1].points_total == 30
+    assert [one.points for one in reports] == sorted(one.points for one in reports)
 
 
-def test_what_is_there_is_not_run_again(whole: SweepResult) -> None:
+def test_existing_parts_are_not_run_again(whole: SweepResult) -> None:
     before = {part: Path(part).stat().st_mtime_ns for part in whole.parts}
     gone = whole.parts[1]
     content = Path(gone).read_bytes()
     Path(gone).unlink()
     assert not whole.complete
-    with pytest.raises(RunError, match="points are missing, and 0 are there twice"):
+    with pytest.raises(RunError, match="points are missing, and 0 are duplicates"):
         whole.check()
     sweep().run(whole.place).check()
     after = {part: Path(part).stat().st_mtime_ns for part in whole.parts}
@@ -87,7 +87,7 @@ def test_what_is_there_is_not_run_again(whole: SweepResult) -> None:
     assert Path(gone).read_bytes() == content
 
 
-def test_the_same_chunk_twice_is_there_once(whole: SweepResult) -> None:
+def test_a_repeated_chunk_is_stored_once(whole: SweepResult) -> None:
     plan = json.loads((Path(whole.place) / "plan.json").read_text())
     first, last = plan["chunks"][0]
     part = Path(whole.parts[0])
@@ -101,10 +101,10 @@ def test_another_sweep_is_refused(whole: SweepResult, tmp_path: Path) -> None:
     other = Sweep(Space(SYSTEM, TEST, AXES, duration="3 ms"))
     with pytest.raises(InputError, match="contains points of another sweep"):
         other.run(whole.place)
-    with pytest.raises(RunError, match="differs from that of whoever began"):
+    with pytest.raises(RunError, match="differs from the one that started the sweep"):
         run_chunk(SPACE, other.key, 0, 0, str(tmp_path), "part")
     assert not list(tmp_path.iterdir())
-    with pytest.raises(InputError, match="is no folder of a sweep"):
+    with pytest.raises(InputError, match=r"contains no plan\.json"):
         SweepResult.open(tmp_path)
 
 
@@ -129,13 +129,13 @@ PLAN_OF = '{"sweep":"%s","points":2,"chunks":%s,"seconds":%s}'
         "[" * 100_000,
     ],
 )
-def test_a_spoilt_plan_is_told(text: str, tmp_path: Path) -> None:
+def test_an_invalid_plan_is_refused(text: str, tmp_path: Path) -> None:
     (tmp_path / "plan.json").write_text(text)
     with pytest.raises(InputError, match=r"plan\.json"):
         sweep().run(tmp_path)
 
 
-def test_a_plan_that_is_no_regular_file_or_endless_is_told(tmp_path: Path) -> None:
+def test_a_plan_that_is_not_a_regular_file_or_too_long_is_refused(tmp_path: Path) -> None:
     plan = tmp_path / "plan.json"
     os.mkfifo(plan)
     with pytest.raises(InputError, match=r"plan\.json: is not a regular file"):
@@ -147,7 +147,7 @@ def test_a_plan_that_is_no_regular_file_or_endless_is_told(tmp_path: Path) -> No
         SweepResult.open(tmp_path)
 
 
-def test_progress_that_raises_ends_it_and_the_same_call_goes_on(whole: SweepResult, tmp_path: Path) -> None:
+def test_the_same_call_continues_a_sweep_that_its_callback_stopped(whole: SweepResult, tmp_path: Path) -> None:
     def stop(progress: SweepProgress) -> None:
         if progress.chunks >= 2:
             raise KeyboardInterrupt
@@ -156,12 +156,12 @@ def test_progress_that_raises_ends_it_and_the_same_call_goes_on(whole: SweepResu
         sweep().run(tmp_path, on_progress=stop, chunk_seconds=1e-4, workers=1)
     left = SweepResult.open(tmp_path)
     assert not any(one.name.startswith(".") for one in tmp_path.iterdir())
-    # Whatever had begun may have ended.
+    # Chunks that were running may have finished.
     assert len(left.parts) >= 2
     assert sweep().run(tmp_path).to_arrow().equals(whole.to_arrow())
 
 
-def test_a_killed_process_is_told_and_loses_nothing(whole: SweepResult, tmp_path: Path) -> None:
+def test_a_killed_process_is_an_error_and_loses_nothing(whole: SweepResult, tmp_path: Path) -> None:
     long = Sweep(Space(SYSTEM, TEST, {"queue_depth": "1..64"}, duration="40 ms"))
     with ProcessPoolExecutor(2) as executor:
 
@@ -178,7 +178,7 @@ def test_a_killed_process_is_told_and_loses_nothing(whole: SweepResult, tmp_path
     assert all(Path(part).stat().st_mtime_ns == was for part, was in before.items())
 
 
-def test_parts_go_to_any_place_of_fsspec(whole: SweepResult) -> None:
+def test_parts_are_written_to_any_file_system_of_fsspec(whole: SweepResult) -> None:
     place = "memory://lanemark/sweep"
     result = sweep().run(place, executor=ThreadPoolExecutor(2))
     result.check()
@@ -204,7 +204,7 @@ def test_chunks_follow_the_cost() -> None:
 
 
 def cluster() -> Any:
-    """Two workers of Dask, each a process."""
+    """Return a Dask cluster of two worker processes."""
     from distributed import LocalCluster
 
     return LocalCluster(n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None, silence_logs=50)
@@ -229,24 +229,24 @@ def test_a_lost_worker_of_dask_loses_nothing(tmp_path: Path) -> None:
         result.check()
         assert killed
         assert written
-        # No part that was written is written again.
+        # No existing part is written again.
         assert all(Path(part).stat().st_mtime_ns == was for part, was in written.items())
-        alone = long.run(tmp_path / "alone", chunk_seconds=0.05)
-        assert result.to_arrow().equals(alone.to_arrow())
+        local_result = long.run(tmp_path / "threads", chunk_seconds=0.05)
+        assert result.to_arrow().equals(local_result.to_arrow())
         address = local.scheduler_address
         out = tmp_path / "command"
-        words = ["sweep", SYSTEM, "--workload", TEST, "--axis", "queue_depth=1..4", "--duration", "2ms"]
-        told = _package(*words, "--dask", address, "--out", str(out))
-        assert told == 0
+        arguments = ["sweep", SYSTEM, "--workload", TEST, "--axis", "queue_depth=1..4", "--duration", "2ms"]
+        assert _package(*arguments, "--dask", address, "--out", str(out)) == 0
         assert len(SweepResult.open(out).to_polars()) == 4
-    assert _package(*words, "--dask", "tcp://127.0.0.1:1", "--out", str(out)) == 2
+    assert _package(*arguments, "--dask", "tcp://127.0.0.1:1", "--out", str(out)) == 2
 
 
-def _package(*words: str) -> int:
+def _package(*arguments: str) -> int:
     import subprocess
 
     code = "from lanemark._command import main; main()"
-    return subprocess.run([sys.executable, "-c", code, *words], capture_output=True, timeout=60, check=False).returncode
+    process = [sys.executable, "-c", code, *arguments]
+    return subprocess.run(process, capture_output=True, timeout=60, check=False).returncode
 
 
 def test_a_sweeps_file_is_read(tmp_path: Path) -> None:
@@ -265,7 +265,7 @@ def test_a_sweeps_file_is_read(tmp_path: Path) -> None:
     assert binary().exists()
 
 
-def test_a_part_that_cannot_be_read_is_told(tmp_path: Path) -> None:
+def test_an_unreadable_part_is_an_error(tmp_path: Path) -> None:
     result = sweep().run(tmp_path, chunk_seconds=1e-4)
     part = Path(result.parts[0])
     content = part.read_bytes()
@@ -278,6 +278,6 @@ def test_a_part_that_cannot_be_read_is_told(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("seconds", [0.0, -1.0, float("nan"), float("inf")])
-def test_a_chunk_takes_a_time(tmp_path: Path, seconds: float) -> None:
+def test_the_length_of_a_chunk_is_a_positive_number(tmp_path: Path, seconds: float) -> None:
     with pytest.raises(InputError, match="chunk_seconds"):
         sweep().run(tmp_path, chunk_seconds=seconds)

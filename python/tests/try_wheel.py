@@ -1,4 +1,4 @@
-"""An installed wheel is tried: run by `make wheels` in an environment that has nothing else."""
+"""Smoke test of an installed wheel. `make wheels` runs it in an environment without other packages."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ SYSTEM = "samsung-950-pro-512gb@workstation-z170:m2"
 assert Path(lanemark.__file__).is_relative_to(sys.prefix), lanemark.__file__
 assert Path(lanemark.__file__).with_name("py.typed").exists()
 run = lanemark.simulate(SYSTEM, "quick", duration="10 ms")
-told = run.to_dict()["tests"]
+tests = run.to_dict()["tests"]
 command = Path(sys.executable).with_name("lanemark")
-words = [command, "sim", SYSTEM, "quick", "--duration", "10ms", "--json", "--no-interval", "--out", "run.json"]
-printed = subprocess.run(words, capture_output=True, text=True, check=True).stdout
+arguments = [command, "sim", SYSTEM, "quick", "--duration", "10ms", "--json", "--no-interval", "--out", "run.json"]
+printed = subprocess.run(arguments, capture_output=True, text=True, check=True).stdout
 again = lanemark.load_results("run.json")
 assert isinstance(again, lanemark.Result)
-assert again.to_dict()["tests"] == told
+assert again.to_dict()["tests"] == tests
 assert printed.strip()
 try:
     run.to_polars()
 except lanemark.MissingPackageError as error:
     print(error)
 else:
-    raise SystemExit("polars is here, and was not asked for")
-print(f"lanemark {lanemark.__version__}: {len(told)} tests, by the package and by its command alike")
+    raise SystemExit("polars is installed, although the wheel does not require it")
+print(f"lanemark {lanemark.__version__}: the package and its command give the same results for {len(tests)} tests")

@@ -1,10 +1,10 @@
 //! `lanemark bench` beside fio with equal settings: do they see the same drive?
 //!
-//! On three targets: a file, a loop device over memory with direct I/O, and a file in memory (tmpfs). The latter two need
-//! root and are left out without. Each round runs fio, then Lanemark, then fio again, so that the drift of a noisy machine meets both;
-//! the spread of fio's own runs is the yardstick. Settings: io_uring, direct I/O, registered buffers and
-//! files, the tests of CrystalDiskMark 8. `LANEMARK_AGREEMENT_ROUNDS` and `LANEMARK_AGREEMENT_FOLDER`
-//! change how often and where.
+//! There are three targets: a file, a loop device over memory with direct I/O, and a file in memory (tmpfs). The latter
+//! two need root and are otherwise skipped. Each round runs fio, then Lanemark, then fio again, so that the drift of a
+//! noisy machine affects both programs. The spread of fio's own runs is the yardstick. Settings: io_uring, direct I/O,
+//! registered buffers and files, the tests of CrystalDiskMark 8. `LANEMARK_AGREEMENT_ROUNDS` sets the number of rounds,
+//! and `LANEMARK_AGREEMENT_FOLDER` the folder of the file.
 //!
 //! As part of the tests (without `--bench`) one short round runs where fio is installed, so that this
 //! cannot rot; without fio it says that it was skipped, except in CI, where that fails.
@@ -223,7 +223,7 @@ fn make_file(plan: &Plan) {
     file.sync_all().expect("the disk takes it");
 }
 
-/// Runs one test in all rounds and prints its row; tells whether the medians agree.
+/// Runs one test in all rounds and prints its row. Returns whether the medians agree.
 fn compare(case: &Case, plan: &Plan) -> bool {
     let (mut fio, mut ours) = (Vec::new(), Vec::new());
     for _ in 0..plan.rounds {

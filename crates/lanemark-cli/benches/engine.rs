@@ -2,16 +2,16 @@
 //!
 //! The target is a loop device with direct I/O over a file in memory (tmpfs), so that almost nothing but the path
 //! through the kernel and the program itself is left. The cost is marginal: processor time of a long run less that of a
-//! short one, over the difference in requests, so start-up is not in it. Runs of all programs take turns, and the least
-//! of each is told beside the median: on a shared machine everything that disturbs adds. What disturbs comes and goes over
-//! seconds, so the ratios are of runs of one round.
+//! short one, over the difference in requests, so start-up is not in it. The programs take turns. The minimum of each
+//! is printed next to the median, because other load on a shared machine only adds time. That load varies over seconds,
+//! so the ratios compare runs of the same round.
 //!
-//! fio is told what serves it best: registered buffers and file, batches in both directions, and full statistics, as
-//! Lanemark keeps them. fio's own raw loop, `t/io_uring`, keeps no latencies; its path may be given in
-//! `LANEMARK_RAW_IO_URING`. `LANEMARK_ENGINE_ROUNDS` says how often.
+//! fio runs with its fastest settings: registered buffers and file, batches in both directions, and full statistics, as
+//! Lanemark records them. fio's own raw loop, `t/io_uring`, records no latencies. `LANEMARK_RAW_IO_URING` may contain
+//! its path. `LANEMARK_ENGINE_ROUNDS` sets the number of rounds.
 //!
-//! As part of the tests (without `--bench`) one tiny round runs, so that this cannot rot. Mounting and loop devices need
-//! root; without it the target is a file.
+//! As part of the tests (without `--bench`) one tiny round runs, so that this cannot rot. Mounting and loop devices
+//! need root; without it the target is a file.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -118,7 +118,7 @@ struct Done {
     bytes: f64,
 }
 
-/// Runs a program to its end. `asked` stands for the bytes where the medium is a file, which counts none.
+/// Runs a program to its end. `asked` is the number of bytes if the medium is a file, which has no byte counter.
 fn done(command: &mut Command, medium: &Path, asked: u64) -> Done {
     let (bytes, seconds) = (bytes_of(medium), of_children());
     let output = command.stdout(Stdio::null()).stderr(Stdio::piped()).output().expect("it runs");
@@ -194,7 +194,7 @@ fn fio(case: &Case, medium: &Path, requests: u64) -> Command {
     command
 }
 
-/// Returns the command that runs fio's raw loop for so many seconds.
+/// Returns the command that runs fio's raw loop for this number of seconds.
 fn raw(case: &Case, program: &str, medium: &Path, seconds: u64) -> Command {
     let depth = case.queue_depth;
     let batch = (depth / 4).max(1);

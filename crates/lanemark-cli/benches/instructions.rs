@@ -1,13 +1,13 @@
 //! Instructions and cache misses of the simulator for each request, counted and not timed.
 //!
 //! `cargo bench -p lanemark-cli --bench instructions` runs each load of `load` under valgrind's callgrind, once with
-//! some thousand requests and once with more. The difference is what a request costs: start-up falls out, and the
-//! same program counts the same whatever else the machine does. The counts are held against
-//! `benches/instructions.csv`: one that is more than 3% above its own there is a failure, one that is more than 3% below
-//! is told. `-- --write "reason"` records the counts anew with the reason for the change.
+//! some thousand requests and once with more. The difference is the cost of the additional requests, without start-up.
+//! The same program has the same counts regardless of other load on the machine. The counts are compared with
+//! `benches/instructions.csv`: a count more than 3% above its recorded value is a failure, and a count more than 3%
+//! below is reported. `-- --write "reason"` records the new counts with the reason for the change.
 //!
-//! Misses are those of callgrind's model of the caches of this machine, so they differ between machines; they are
-//! recorded and not held.
+//! Misses come from callgrind's model of this machine's caches, so they differ between machines. They are recorded and
+//! not compared.
 //!
 //! As part of the tests (without `--bench`) each load runs once, short and without valgrind, so that it cannot rot.
 
@@ -82,7 +82,7 @@ fn main() -> ExitCode {
             (_, Some(before)) => before.reason.clone(),
             (_, None) => String::new(),
         };
-        // A count that has hardly moved stays as it was recorded, so that small steps add up to one that is told.
+        // A count that has hardly changed keeps its recorded value, so that small steps add up to a reported one.
         grown += usize::from(growth.is_none_or(|growth| growth > GROWTH_MAX));
         counted.push(match (moved, before) {
             (false, Some(before)) => before.clone(),

@@ -1,20 +1,22 @@
-//! Transactions on PostgreSQL: what loading, a transaction and a thousand users cost, beside PostgreSQL's own COPY and
-//! beside go-tpc.
+//! Transactions on PostgreSQL: the cost of loading, of a transaction and of a thousand users, compared with
+//! PostgreSQL's own COPY and with go-tpc.
 //!
-//! Everything runs on one server of our own in /tmp, over its socket, with its log flushed at each commit. Programs take
-//! turns, and ratios are of runs of one round: what else disturbs a shared machine comes and goes over seconds.
+//! All programs use one dedicated server in /tmp, over its socket, which flushes its log at each commit. The programs
+//! take turns, and ratios compare runs of the same round, because other load on a shared machine varies over seconds.
 //!
-//! - *Loading*: the rows of `lanemark oltp load` beside the same rows from files by psql's `\copy … (FORMAT binary)`, and
-//!   by the server's own `COPY … FROM 'file'`, with as many connections, each part of the data a transaction; then the
-//!   same keys and indexes and ANALYZE. The rates are of the rows alone and of all of it.
-//! - *A transaction*: processor time of the driver alone, by `getrusage` of its process, marginal: that of a long run
-//!   less that of a short one, over the difference in transactions, so start-up is not in it. Closed loops, as many users
-//!   and warehouses, no think times, statements prepared. go-tpc's path is given in `LANEMARK_GO_TPC`.
-//! - *A thousand users*: the driver's largest resident memory, on a hundred small warehouses.
+//! - *Loading*: the rows of `lanemark oltp load`, compared with the same rows loaded from files by psql's
+//!   `\copy … (FORMAT binary)` and by the server's own `COPY … FROM 'file'`. All use the same number of connections and
+//!   one transaction for each part of the data, then create the same keys and indexes and run ANALYZE. The rates are
+//!   printed for the rows only and for the whole process.
+//! - *A transaction*: the marginal processor time of the driver, by `getrusage` of its process. It is the time of a
+//!   long run less the time of a short run, over the difference in transactions, so start-up is not in it. The loops
+//!   are closed, with the same number of users and warehouses, prepared statements and no think times.
+//!   `LANEMARK_GO_TPC` contains go-tpc's path.
+//! - *A thousand users*: the driver's maximum resident memory, on a hundred small warehouses.
 //!
-//! `LANEMARK_OLTP_ROUNDS` says how often, `LANEMARK_OLTP_WAREHOUSES` on how many of them, and `LANEMARK_OLTP_ONLY` which of
-//! `loading`, `transactions` and `crowd` alone. Without `--bench` one tiny
-//! round runs; without PostgreSQL nothing does, and a message says so.
+//! `LANEMARK_OLTP_ROUNDS` sets the number of rounds, and `LANEMARK_OLTP_WAREHOUSES` the number of warehouses.
+//! `LANEMARK_OLTP_ONLY` selects one of `loading`, `transactions` and `crowd`. Without `--bench`, one tiny round runs.
+//! Without PostgreSQL, the benchmark is skipped with a message.
 
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::process::ExitStatusExt;
@@ -93,7 +95,7 @@ fn text(path: &Path) -> &str {
     path.to_str().expect("a path of text")
 }
 
-/// The middle of some figures with the least and the greatest.
+/// Formats the median of some figures with their minimum and maximum.
 fn told(figures: &[f64], digits: usize) -> String {
     let mut sorted = figures.to_vec();
     sorted.sort_by(f64::total_cmp);
@@ -155,7 +157,7 @@ impl Bench {
     fn dump(&self) -> u64 {
         let rows = self.folder.path().join("rows");
         std::fs::create_dir_all(&rows).expect("a folder");
-        // The server itself reads these later, as whatever account it runs.
+        // The server reads these files later, under its own account.
         std::fs::set_permissions(&rows, PermissionsExt::from_mode(0o755)).expect("ours");
         let (mut script, mut files) = (String::new(), Vec::new());
         for (part, tables) in self.parts() {

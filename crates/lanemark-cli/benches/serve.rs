@@ -1,16 +1,17 @@
-//! `lanemark serve` beside `nbdkit memory`, and what it delivers beside what it models.
+//! `lanemark serve` compared with `nbdkit memory`, and its delivered latency compared with the modelled one.
 //!
-//! Without latency each server holds the same gibibyte in memory and answers the same client, fio's nbd engine, in turns,
-//! so that the drift of a noisy machine meets both: told are the middle of the rounds, and the middle of the ratios of
-//! one round. That is done twice: with processors that may go idle, and, where this user may, with such that may not. The
-//! mounted file is read by fio's io_uring engine, past the page cache, as is the peer of it, the export of a null device by
-//! `qemu-storage-daemon`, where that is installed.
+//! Without latency, each server has the same gibibyte in memory and serves the same client, fio's nbd engine. The
+//! servers take turns, so that the drift of a noisy machine affects both. The benchmark prints the median of the rounds
+//! and the median of the ratios within a round. It runs twice: with processors that may go idle and, if this user may
+//! change that, with processors that may not. fio's io_uring engine reads the mounted file, bypassing the page cache.
+//! Its peer is the export of a null device by `qemu-storage-daemon`, if that program is installed.
 //!
-//! With a model each queue depth is a server of its own, asked for at most 20,000 reads a second. Told are the modelled
-//! and the delivered latency of its result, and fio's, which has the client's own time in it too. Rates of fio on served
-//! systems that are ten times as slow are held against those of `lanemark sim`. Last comes what a server takes that nobody asks.
+//! With a model, each queue depth has a separate server, which receives up to 20,000 reads a second. The benchmark
+//! prints the modelled and the delivered latency of the server's result, and fio's latency, which includes the client's
+//! own time. It compares fio's rates on served systems that are ten times as slow with those of `lanemark sim`.
+//! Finally, it measures an idle server.
 //!
-//! As part of the tests (without `--bench`) each is run once and short where fio and nbdkit are installed.
+//! As part of the tests (without `--bench`) each part runs once, briefly, if fio and nbdkit are installed.
 
 use std::fs;
 use std::io::{BufRead, BufReader};
@@ -22,7 +23,7 @@ use lanemark_testbed::{skipped, tool};
 use serde_json::Value;
 
 const SYSTEM: &str = "samsung-850-pro-1tb@workstation-z170:sata";
-/// Requests a second that a modelled server is asked for at most.
+/// The maximum number of requests a second that a modelled server receives.
 const RATE: u32 = 20_000;
 
 /// What a client asks: name, fio's direction, block and depth.
@@ -120,7 +121,7 @@ fn fio(at: &At, (way, block, depth): (&str, &str, u32), more: &[&str]) -> Seen {
     words.extend(more.iter().map(|word| (*word).to_owned()));
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
     let told = tool("fio", &words).unwrap();
-    // The engine prints a line of its own before.
+    // The engine prints another line first.
     let told: Value = serde_json::from_str(&told[told.find('{').unwrap()..]).unwrap();
     let side = if way.contains("read") { "read" } else { "write" };
     let side = &told["jobs"][0][side];
@@ -203,7 +204,7 @@ fn delivered(depths: &[u32], runtime: &str) {
     }
 }
 
-/// Systems of document 002 and of the README whose served rates are held against the simulator's.
+/// Systems of document 002 and of the README whose served rates are compared with the simulator's.
 const PATHS: [&str; 2] = [SYSTEM, "crucial-c300-256gb@intel-x58:sata"];
 /// Tests of CrystalDiskMark 8 by their names, and how fio asks for them.
 const TESTS: [(&str, &str, &str, u32); 6] = [
@@ -245,7 +246,7 @@ fn as_simulated(runtime: &str) {
     }
 }
 
-/// Processor time and memory of a server with a model, and of one without latency, that nobody asks.
+/// Prints the processor time and memory of an idle server with a model, and of one without latency.
 fn at_rest(time: Duration) {
     println!("\nat rest: a processor's time, and memory besides the data");
     for (name, more) in [("with a model", None), ("without latency", Some("--no-latency"))] {

@@ -5,8 +5,8 @@
 //! cannot rot.
 //!
 //! CPU seconds are those of the process (user and system), not wall time: other load on the machine makes a run
-//! longer but not dearer. Start-up, which is assembling the system, is timed apart. Each workload has a process
-//! of its own, so that its peak memory is its own.
+//! longer but not dearer. Start-up, which assembles the system, is timed separately. Each workload runs in a separate
+//! process, so that its peak memory can be measured.
 //!
 //! The first four workloads are those on which other simulators were measured (`docs/benchmarks/simulators.md`).
 

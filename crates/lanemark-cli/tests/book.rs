@@ -1,5 +1,5 @@
-//! The book in docs/ tells the truth: its commands run in an empty folder and print what is shown, its contents list
-//! every page, and its links and anchors lead somewhere.
+//! The book in docs/ is correct: its commands run in an empty folder and print the quoted output, its table of contents
+//! lists every page, and its links and anchors have targets.
 //!
 //! With `LANEMARK_INSTALLED` the commands run in the root of an installed package (`make dist-test`).
 
@@ -13,7 +13,7 @@ use lanemark_testbed::documents::{EmptyFolder, Shown, commands};
 
 /// Pages that show commands of a cluster, and a table of commands without arguments.
 const RUN_ELSEWHERE: [&str; 2] = ["python.md", "sweeps.md"];
-/// Commands that need a client, a browser, a kernel of their own, or root and a network. `tests/serve`, `tests/exact`,
+/// Commands that need a client, a browser, a custom kernel, or root and a network. `tests/serve`, `tests/exact`,
 /// `tests/ui_study.rs` and `tests/oltp_live.rs` run them.
 const NEED_MORE: [&str; 5] = ["serve", "serve-control", "ui", "exact", "oltp live"];
 

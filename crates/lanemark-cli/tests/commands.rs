@@ -464,7 +464,7 @@ fn rounds_go_on_until_they_are_steady() {
     assert_eq!(sample["steady"]["outcome"]["kind"], "reached");
     assert_eq!(sample["elapsed_ns"], 20e9);
 
-    // A round that nothing can end in is told, and stays a result.
+    // A round in which no request can complete is reported, and the run still has a result.
     *args.iter_mut().find(|arg| **arg == "4s").unwrap() = "1us";
     let text = succeeds(&args);
     assert!(text.contains("not steady after 25 rounds"), "{text}");

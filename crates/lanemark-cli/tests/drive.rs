@@ -130,7 +130,7 @@ fn another_file_is_not_written_over_and_odd_names_are_quoted() {
     let made = lanemark(folder.path(), &BOX);
     assert!(!made.status.success());
     assert_eq!(fs::read_to_string(&path).unwrap(), "mine");
-    // Nor is a file of its own kind, which somebody may have changed.
+    // Nor is an existing drive file overwritten, which the user may have changed.
     fs::remove_file(&path).unwrap();
     assert!(lanemark(folder.path(), &BOX).status.success());
     let written = fs::read_to_string(&path).unwrap();

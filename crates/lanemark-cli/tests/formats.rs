@@ -128,7 +128,7 @@ fn a_folder_of_what_fio_printed_is_one_result_for_each_target() {
         "{err}"
     );
     assert_eq!(fs::read_dir(&results).unwrap().count(), 2);
-    // All that cannot be read is told at once, and nothing is written.
+    // All unreadable files are reported together, and no result is written.
     for name in ["a.json", "b.json"] {
         fs::write(folder.path().join("grid").join(name), "{}").unwrap();
     }
@@ -286,8 +286,8 @@ fn a_log_that_writes_no_whole_sectors_is_measured_and_simulated() {
     assert!(words.contains("are rounded to whole pages of 4 KiB"), "{shown}");
     let saved: Value = serde_json::from_str(&fs::read_to_string(out).unwrap()).unwrap();
     assert_eq!(assumed(&saved)["whole_pages"], true);
-    // About as many requests as were measured, each of one or two pages: which of them is drawn, so that 456 requests of
-    // 6.4 KiB on average have a standard deviation of 1.5%.
+    // About as many requests as were measured, each of one or two pages: which of them is drawn, so that 456 requests
+    // of 6.4 KiB on average have a standard deviation of 1.5%.
     let simulated = requests(&saved, "writes");
     assert!(simulated.abs_diff(measured.0) <= measured.0 / 16, "{simulated} and {measured:?}");
     assert_eq!(saved["tests"][0]["test"]["block_bytes"], 8192);

@@ -1,9 +1,9 @@
-//! Every figure of every study, to the digit: a mean of errors can stand while two figures of it move against each
-//! other.
+//! Every figure of every study, to the digit: a mean error can stay the same while two of its figures change in
+//! opposite directions.
 //!
 //! `studies/golden/STUDY.csv` has a row for each published figure, and one for the throughput and the mean latency of
-//! each other cell of the study, with six significant digits. A change of the model that means to move them writes the
-//! files anew with `LANEMARK_GOLDEN=write`, and says in CHANGELOG what moved.
+//! each other cell of the study, with six significant digits. After an intended change of the model,
+//! `LANEMARK_GOLDEN=write` rewrites the files, and CHANGELOG states which figures changed.
 
 use std::fs;
 use std::path::{Path, PathBuf};

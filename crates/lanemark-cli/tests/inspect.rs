@@ -197,7 +197,7 @@ fn this_machine_is_shown_where_it_has_block_devices() {
     let output = inspect(&[]);
     assert!(matches!(output.status.code(), Some(0 | 2)), "{}", text(&output.stderr));
     assert!(!text(&output.stderr).contains("panicked"));
-    // The checkout may lie on a file system without a block device, which is told as such.
+    // The checkout may be on a file system without a block device, which the command reports.
     let output = inspect(&[env!("CARGO_MANIFEST_DIR"), "--json"]);
     match output.status.code() {
         Some(0) => {

@@ -1,7 +1,7 @@
-//! `lanemark report --interactive`: charts in a browser, pointed at and zoomed, and libraries that are refused.
+//! `lanemark report --interactive`: charts in a browser, with pointing and zooming, and libraries that are refused.
 //!
-//! Needs Chromium, and the library that `make charts` makes. Where one is missing the test in a browser is skipped, and in
-//! CI fails.
+//! The browser test needs Chromium and the library that `make charts` builds. If one of them is missing, the test is
+//! skipped, or fails in CI.
 
 #[path = "../../lanemark-ui/tests/client/axe.rs"]
 mod axe;
@@ -51,7 +51,7 @@ fn page(folder: &Path, results: &[&str], library: &Path) -> String {
     format!("file://{}", folder.join("page.html").display())
 }
 
-/// Presses keys one after the other, and returns what the tip tells after each, with whether it is hidden.
+/// Presses keys one after the other, and returns the tip's text after each key, with whether the tip is hidden.
 fn pressed(browser: &mut Browser, keys: &[&str]) -> Vec<serde_json::Value> {
     let press = |key: &&str| {
         for kind in ["rawKeyDown", "keyUp"] {
@@ -155,7 +155,7 @@ fn pointing_tells_values_and_the_wheel_zooms() {
         assert_eq!(axe::violations(&mut browser, &axe), Vec::<String>::new());
     }
 
-    // The page's policy lets no other script run, no code that is made of text, and nothing be asked for.
+    // The page's policy forbids other scripts, code made from text, and requests.
     let before = browser.events.len();
     browser.wait("new Promise((done) => fetch('https://example.org/').then(() => done(false), () => done(true)))");
     let ran = "(() => { const one = document.createElement('script'); one.textContent = 'window.other = 1'; document.body.append(one); return window.other === undefined; })()";

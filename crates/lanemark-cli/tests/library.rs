@@ -123,7 +123,7 @@ fn a_platform_alone_has_a_path_too() {
     );
 }
 
-/// Four drives of 550 MB/s behind one lane of PCIe 2.0 get what that lane carries, and the loss is told.
+/// Four drives of 550 MB/s behind one lane of PCIe 2.0 share its throughput, and the command reports the loss.
 #[test]
 fn drives_behind_one_uplink_are_told_what_they_lose_to_it() {
     let system = "samsung-850-pro-1tb@workstation-z170:sata+sata-2+sata-3+sata-4";
@@ -139,7 +139,7 @@ fn drives_behind_one_uplink_are_told_what_they_lose_to_it() {
         (loss["share"].as_f64().unwrap(), loss["bytes_per_second"].as_f64().unwrap());
     let now = found["simulated"].as_f64().unwrap();
     assert!((1.0 - now / with - share).abs() < 1e-6 && (0.4..0.8).contains(&share), "{share}");
-    // Four drives' own links carry as much as is told, and no more.
+    // The reported throughput without the loss is what the links of four drives carry.
     assert!((1.9e9..2.4e9).contains(&with), "{with}");
     let alone = printed(&["path", "samsung-850-pro-1tb@workstation-z170:sata", "--no-interval"]);
     assert!(!alone.contains("drives share"), "{alone}");

@@ -23,7 +23,7 @@ fn failure(output: &Output) -> (Option<i32>, String) {
     (output.status.code(), String::from_utf8_lossy(&output.stderr).into_owned())
 }
 
-/// Whether a line fits the narrowest terminal.
+/// Returns whether a line fits the smallest supported terminal.
 fn fits(line: &str) -> bool {
     line.chars().count() <= 60
 }
@@ -75,7 +75,7 @@ fn what_is_loaded_runs_is_consistent_and_is_compared() {
     let same = stdout(&lanemark(here, &["compare", "a.json", "a.json", "--nodes", "40"]));
     assert!(same.contains("no difference shown"), "{same}");
     assert!(same.contains("The runs show no difference") && same.lines().all(fits), "{same}");
-    // A run that does three times as much, whatever else the processors did.
+    // A run with three times the throughput, without other load on the processors.
     for (file, tpm) in [("calm.json", 1e5), ("thrice.json", 3e5)] {
         let run = saved(here, "a.json", |sample| {
             sample["transactions"]["per_minute"] = tpm.into();
@@ -198,7 +198,7 @@ fn a_run_becomes_a_workload_of_the_simulator() {
     let of = |key: &str| seen[key].as_f64().unwrap();
     assert!((of("page_reads") / 2.0 - 1.0).abs() < 0.1, "{seen}");
     assert!((of("page_writes") / 3.0 - 1.0).abs() < 0.1, "{seen}");
-    // A measured device is not asked for it, and a run that knows no device gives none.
+    // A measured device is not queried for it, and a run without a known device does not report it.
     let real = Command::new(env!("CARGO_BIN_EXE_lanemark"))
         .current_dir(here)
         .args(["bench", ".", "--workload", "as-measured.toml"])

@@ -1,5 +1,5 @@
-//! `lanemark oltp live`, short: both systems of the study, and that nothing is left of it, whatever ends it. Skipped, with
-//! a message, where root, FUSE, loop devices or PostgreSQL's programs are missing.
+//! `lanemark oltp live`, short: both systems of the study, and cleanup regardless of how the command ends. Skipped,
+//! with a message, if root, FUSE, loop devices or PostgreSQL's programs are missing.
 #![cfg(all(feature = "oltp", feature = "serve"))]
 
 use std::fs;
@@ -74,7 +74,7 @@ fn a_short_run_sets_three_columns_side_by_side_and_leaves_nothing() {
     fs::create_dir(&work).unwrap();
     let cache = cache.to_str().unwrap();
     let common = [STUDY, "--short", "--folder", "work", "--download", "--cache", cache];
-    // A study of something else, and a disk without room, are told before anything is loaded.
+    // A study without a database, and a disk without space, are reported before data is loaded.
     let output = command(here, &[OTHER, "--short"]).output().unwrap();
     assert_eq!(output.status.code(), Some(2), "{}", said(&output));
     assert!(said(&output).contains("its tests are not of a database"), "{}", said(&output));

@@ -1,8 +1,9 @@
-//! `lanemark oltp workload` on a device that a control group holds back: a run at one rate says what another rate gives.
+//! `lanemark oltp workload` on a device that a control group throttles: a run at one rate predicts the throughput at
+//! another rate.
 //!
-//! A throttle keeps requests above the block device, whose own times stay short: what tells of it are the waits that
-//! sessions sampled. Without a throttle the device itself, and who else uses it, would say how fast it is, so that no bound
-//! could be held there. Skipped, with a message, where loop devices, control groups or PostgreSQL's programs are missing.
+//! A throttle delays requests before they reach the block device, whose own times stay short. Only the sampled waits of
+//! the sessions show the throttle. Without it, the device's speed would depend on its other users, so that no bound
+//! could be tested. Skipped, with a message, if loop devices, control groups or PostgreSQL's programs are missing.
 #![cfg(feature = "oltp")]
 
 use std::path::{Path, PathBuf};
@@ -61,8 +62,8 @@ impl Bench {
         }
     }
 
-    /// Transactions a minute of the workload of `run` on a drive that answers each request in the time that the run's
-    /// device took below the throttle, and takes on so many reads a second.
+    /// Predicts the transactions a minute of the workload of `run` on a drive that completes each request in the time
+    /// that the run's device took below the throttle, and accepts `reads_a_second`.
     fn predicted(&self, run: &Measured, reads_a_second: u64) -> f64 {
         let workload = format!("{}.toml", run.file);
         self.lanemark(&["oltp", "workload", &run.file, "--out", &workload]);

@@ -117,7 +117,7 @@ fn a_file_has_one_writer_at_a_time() {
     assert!(said.contains("another run is writing it"), "{said}");
     slow.kill().unwrap();
     slow.wait().unwrap();
-    // Killed: what it left goes with the next run.
+    // The run was killed. The next run removes the files that it left.
     place.ends(&["sim", NVME, TEST, "--out", "one.json"], 0);
     assert_eq!(place.names("."), ["one.json"]);
     // Two places of one run are two files.
@@ -159,7 +159,7 @@ fn an_older_file_stays_until_the_new_one_is_whole() {
     let page = place.path("page.html");
     place.ends(&["sim", NVME, TEST, "--html", "page.html"], 0);
     let old = fs::read_to_string(&page).unwrap();
-    // The port is told to be unknown after the page was looked at.
+    // The unknown port is reported after the page was checked.
     place.ends(
         &["sim", "samsung-950-pro-512gb@workstation-z170:no", TEST, "--html", "page.html"],
         2,

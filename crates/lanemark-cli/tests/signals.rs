@@ -1,4 +1,4 @@
-//! Signals: whatever goes on, one ends it within a second, with what there is, and the exit code tells which it was.
+//! A signal ends any command within a second, with its partial result, and the exit code identifies the signal.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -248,7 +248,7 @@ fn a_warden_removes_the_folder_of_a_killed_run_and_no_other() {
         let within = folder.path().join(name);
         fs::create_dir_all(within.join("deep")).unwrap();
         fs::write(within.join("deep/file"), "data").unwrap();
-        // A folder of others, and a group that nobody can have.
+        // A folder with other files, and a group that no process can have.
         fs::write(folder.path().join("other"), "data").unwrap();
         std::os::unix::fs::symlink(folder.path(), within.join("link")).unwrap();
         fs::write(within.join("group"), "0").unwrap();

@@ -116,7 +116,7 @@ fn who_made_a_sweep_lies_beside_it_and_is_the_same_when_it_goes_on() {
     assert!(report.output().unwrap().status.success());
     let page = fs::read_to_string(page).unwrap();
     assert!(page.contains("<h2>Provenance</h2>") && page.contains(drive.as_str().unwrap()));
-    // Somebody's file is not taken.
+    // A file of the user is not overwritten.
     fs::write(provenance(&out), "mine").unwrap();
     fails(&out, &axis, 3, "is not the provenance of a sweep", "give another --out");
     assert_eq!(fs::read(provenance(&out)).unwrap(), b"mine");

@@ -203,7 +203,7 @@ fn bytes_changed_by_hand_are_found_where_they_are() {
         let arguments = [&[&of, "conv=notrunc", "status=none"], extra].concat();
         assert!(Command::new("dd").args(arguments).status().unwrap().success());
     };
-    // One byte, a unit at a wrong place, and zeros that nobody trimmed.
+    // The damage is one byte, a unit at a wrong offset, and zeros that were not trimmed.
     let file = File::options().read(true).write(true).open(&target).unwrap();
     let mut unit = vec![0; 4096];
     let written: Vec<u64> = (0..1024)
@@ -250,7 +250,7 @@ fn a_target_that_went_back_in_time_is_found_out() {
     assert!(kinds.len() > 10 && kinds.iter().all(late), "{kinds:?}");
     let inside = |one: &Value| one["offset_bytes"].as_u64().unwrap() < 1 << 20;
     assert!(verified["damage"].as_array().unwrap().iter().all(inside));
-    // Whatever happened, it all had been flushed.
+    // All of the data had been flushed, so a power cut cannot explain the damage.
     place.check(&["--after", "power-cut"], 1);
 }
 
@@ -302,7 +302,7 @@ fn a_run_that_is_interrupted_can_be_checked() {
     assert!(!verified["doubts"].to_string().contains("not-ended"), "{verified}");
 }
 
-/// A loop device over a file of its own.
+/// A loop device over a separate file.
 struct LoopDevice {
     node: String,
 }

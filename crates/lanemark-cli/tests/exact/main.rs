@@ -1,6 +1,6 @@
-//! `lanemark exact` as a program: a guest's clock is the simulator's, whatever the host does.
+//! `lanemark exact` as a program: the guest's clock is the simulator's, regardless of the host's load.
 //!
-//! The kernel is not built by tests, since that takes ten minutes: where `make exact` has not been run, each test says
+//! The tests do not build the kernel, since that takes ten minutes. If `make exact` has not been run, each test reports
 //! that it is skipped.
 #![cfg(feature = "serve")]
 
@@ -13,7 +13,7 @@ use tempfile::TempDir;
 
 const SATA: &str = "samsung-850-pro-1tb@workstation-z170:sata";
 
-/// A drive whose reads take the same time, whatever else it does: nothing in it is worth waiting for.
+/// A drive whose reads all take the same time, because no part of it causes significant waiting.
 const FIXED: [&str; 9] = [
     "samsung-950-pro-512gb@workstation-z170:m2",
     "--set",
@@ -26,7 +26,7 @@ const FIXED: [&str; 9] = [
     "drive.flash.channel_rate=4000 MB/s",
 ];
 
-/// The kernel; none where it was not built, which is told.
+/// Returns the path of the kernel. If the kernel was not built, prints a message and returns `None`.
 fn kernel() -> Option<PathBuf> {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/exact/linux");
     if path.is_file() {

@@ -17,11 +17,11 @@ const WRITTEN_AT: u64 = 64 * 512;
 const LENGTH: usize = 8 * 512;
 /// The bits that the program changes in each byte.
 const FLIPPED: u8 = 0x5a;
-/// How QEMU ends for what the program writes to `isa-debug-exit`: twice that and one.
+/// QEMU's exit code: twice the value that the program writes to `isa-debug-exit`, plus one.
 const DONE: i32 = 0x10 * 2 + 1;
 
-/// The boot sector: with the firmware's INT 13h it reads eight sectors, flips bits of each byte and writes them elsewhere,
-/// `times` over, then writes to `isa-debug-exit`: 0x10, or 0x11 where a request failed.
+/// The boot sector: with the firmware's INT 13h it reads eight sectors, flips bits of each byte and writes them
+/// elsewhere, `times` over, then writes to `isa-debug-exit`: 0x10, or 0x11 if a request failed.
 fn boot_sector(times: u16) -> [u8; 512] {
     let [times_low, times_high] = times.to_le_bytes();
     let code = [
@@ -136,7 +136,7 @@ fn a_machine_that_is_killed_leaves_the_disk_to_the_next() {
         }
         drop(killed);
     }
-    // A machine that comes while another has the disk waits for its turn, or is refused; either way the first goes on.
+    // A second machine waits for the disk or is refused. In both cases the first machine continues.
     fill(&mut client, 200);
     let (first, second) = (machine(server.folder.path()), machine(server.folder.path()));
     let seen = [end_of(first), end_of(second)];

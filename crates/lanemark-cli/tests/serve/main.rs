@@ -67,7 +67,7 @@ fn folder() -> TempDir {
 }
 
 impl Server {
-    /// Starts a server with these arguments besides system, socket and control, and waits until it listens.
+    /// Starts a server with these arguments in addition to system, socket and control, and waits until it listens.
     fn start(folder: TempDir, arguments: &[&str]) -> Self {
         match Self::try_start(folder, arguments) {
             Ok(server) => server,

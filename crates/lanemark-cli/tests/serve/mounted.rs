@@ -18,10 +18,10 @@ const SIZE: u64 = 64 << 20;
 const MOUNTED: [&str; 5] = ["--memory", "--size", "64MiB", "--mount", "disk"];
 const ATTACHED: [&str; 4] = ["--memory", "--size", "64MiB", "--attach"];
 
-/// Whoever looks whether a number of a loop device is free again is the only one that takes such numbers.
+/// A lock on the numbers of loop devices. A test that checks whether a number is free must be the only one to use them.
 pub(super) static DISKS: Mutex<()> = Mutex::new(());
 
-/// A server with a file or a disk; none where this machine or user has none.
+/// Starts a server with a file or a disk. Returns `None` if this machine or user cannot have one.
 pub(super) fn start(folder: TempDir, arguments: &[&str]) -> Option<Server> {
     match Server::try_start(folder, arguments) {
         Ok(server) => Some(server),
@@ -147,7 +147,7 @@ fn no_exit_leaves_a_mount_and_after_a_kill_the_next_server_says_so() {
     assert_eq!(mounts(folder.path()), 0);
 }
 
-/// Another user than root has a file too where the machine lets it have one, and is told what is missing elsewhere.
+/// A user without root privileges gets a file if the machine allows it, and otherwise an error that names the obstacle.
 #[test]
 fn a_user_without_rights_has_a_file_or_is_told_what_is_missing() {
     if !rustix::process::geteuid().is_root() {
@@ -219,7 +219,7 @@ fn a_disk_is_the_drive_and_goes_with_the_server() {
     let says = |file: &str| fs::read_to_string(of_node.join(file)).unwrap().trim().to_owned();
     assert_eq!((says("loop/dio"), says("queue/logical_block_size")), ("1".into(), "512".into()));
     assert_eq!(says("size"), (SIZE / 512).to_string());
-    // What the page cache has is written before the disk goes, and who still has it is told.
+    // The page cache is written back before the disk is removed, and a remaining user of the disk is reported.
     disk.write_all_at(&[6; 4096], 2 << 20).unwrap();
     drop(client);
     let (folder, output) = server.signal("-TERM");

@@ -74,7 +74,7 @@ fn sector(part: u64, at: u64, write: u64) -> [u8; 512] {
     bytes
 }
 
-/// Random operations in a part of the drive; whatever is read is compared with the write that it must be from.
+/// Runs random operations in a part of the drive. The data of each read is compared with the last write.
 fn operations(way: &mut dyn Way, part: u64, number: u64) -> u64 {
     let mut random = Rng::new(StreamKey::from_seed(part));
     // The number of the last write of each sector; 0 for zeroes.

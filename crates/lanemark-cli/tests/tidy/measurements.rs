@@ -1,6 +1,6 @@
 //! The corpus of published measurements, `reference/measurements.csv` and `measured-drives.csv`: each row is read, each
-//! fault is told with its row, and each drive belongs to one half by its model's name. `reference/README.md` says what the
-//! columns are; METHOD.md describes the use of the training set and the held-out set.
+//! mistake is reported with its row, and each drive belongs to one set by its model's name. `reference/README.md`
+//! describes the columns; METHOD.md describes the use of the training set and the held-out set.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -41,7 +41,7 @@ const COLUMNS: [&str; 28] = [
 ];
 const KINDS: [&str; 5] = ["hdd", "nvme-ssd", "optane", "sas-ssd", "sata-ssd"];
 const STATES: [&str; 4] = ["fresh", "preconditioned", "steady", "unknown"];
-/// Figures with their units. Those of one direction are for mixes, where a tool tells reads and writes apart.
+/// Figures with their units. Figures of one direction are for mixes, if a tool distinguishes reads and writes.
 const FIGURES: [(&str, &str); 10] = [
     ("throughput", "MB/s"),
     ("read_throughput", "MB/s"),

@@ -1,8 +1,9 @@
 //! Some crates are pure: a list says which items of other crates they may name, and all else is forbidden.
 //!
-//! Whatever touches files, clocks, threads, processes or the environment must be named, by a path into `std` or into a
-//! crate that does so, or by a macro. What has no path to it are methods of primitive types: those of floats whose last
-//! digits differ between machines are listed below, after the standard library's documentation ("unspecified precision").
+//! Code that accesses files, clocks, threads, processes or the environment must name an item: by a path into `std` or
+//! into a crate that does so, or by a macro. Methods of primitive types need no path. The methods of floats whose last
+//! digits differ between machines are listed below, after the standard library's documentation ("unspecified
+//! precision").
 
 use std::path::Path;
 

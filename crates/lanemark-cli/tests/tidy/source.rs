@@ -1,7 +1,7 @@
-//! Rust source as tokens: which files a crate is made of, and what each names.
+//! Rust source as tokens: the files of a crate, and the names in each file.
 //!
-//! A scan of tokens, not of text, so that comments and strings say nothing, and not of syntax, so that what stands in a
-//! macro's brackets is seen like all else. A path is seen where it is written with `::` or in a `use`.
+//! The scan reads tokens instead of text, so that it ignores comments and strings, and instead of syntax, so that it
+//! covers the arguments of macros. It recognises a path that is written with `::` or in a `use`.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -16,7 +16,7 @@ const BEFORE_NOT: [&str; 9] =
 /// Something that a file names.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Named {
-    /// A path of at least two segments, or one in a `use`; `<>` stands for a type in angle brackets.
+    /// A path of two or more segments, or one in a `use`. `<>` represents a type in angle brackets.
     Path(Vec<String>),
     /// A method that is called.
     Method(String),
@@ -284,7 +284,7 @@ fn is_colons(tokens: &[TokenTree], at: usize) -> bool {
     tokens.get(at).is_some_and(joint) && is_mark(tokens.get(at + 1), ':')
 }
 
-/// Returns the imports among the files of one crate, by index in `files`; tests left out.
+/// Returns the imports among the files of one crate, by index in `files`, without tests.
 pub(crate) fn imports(files: &[File]) -> Vec<BTreeSet<usize>> {
     let tree = Tree::of(files);
     let mut edges = vec![BTreeSet::new(); files.len()];

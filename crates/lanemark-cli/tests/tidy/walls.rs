@@ -1,4 +1,4 @@
-//! The walls themselves: each breach of a small tree is told in one sentence, and the tree without it in none.
+//! Tests of the rules: each violation in a small tree is reported in one sentence.
 
 use std::fs;
 use std::path::Path;
@@ -65,7 +65,7 @@ fn small() -> TempDir {
         "crates/lanemark-cli/src/main.rs",
         "//! The command.\nfn main() {}\n#[cfg(test)]\nmod tests;\n",
     );
-    put("crates/lanemark-cli/src/tests.rs", "//! Tests.\n#[test]\nfn told() { println!() }\n");
+    put("crates/lanemark-cli/src/tests.rs", "//! Tests.\n#[test]\nfn prints() { println!() }\n");
     folder
 }
 

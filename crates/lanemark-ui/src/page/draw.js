@@ -21,7 +21,7 @@ function shape(name, attributes, ...children) {
   return element;
 }
 
-/** A number with three digits that count, and separators. */
+/** A number with three significant digits and separators. */
 export function number(value) {
   if (value == null || !Number.isFinite(value)) return "–";
   if (value === 0) return "0";
@@ -45,7 +45,7 @@ export function range(figures, key) {
   return `80% in ${number(figures[key] * low)}–${number(figures[key] * high)}`;
 }
 
-/** The range of the mean latency, which goes inversely to the rate. */
+/** The range of the mean latency, which is inversely proportional to the rate. */
 function slowness(figures) {
   if (!figures.interval) return "";
   const { low_ratio: low, high_ratio: high } = figures.interval;
@@ -69,7 +69,7 @@ export function summary(figures) {
   ];
 }
 
-/** The path: each hop a bar, filled as far as it is busy. */
+/** The path: a bar for each hop, filled by its utilisation. */
 export function path(figures) {
   const step = 34, width = 360, left = 12, top = 4;
   const height = top + step * figures.hops.length;
@@ -92,7 +92,7 @@ export function path(figures) {
   return drawing;
 }
 
-/** Where the time of a mean request goes: service and waiting at each hop. */
+/** The latency budget of a mean request: service and waiting at each hop. */
 export function budget(figures) {
   const hops = figures.hops.filter((hop) => hop.wait_us + hop.service_us > figures.latency_mean_us * 0.002);
   const step = 20, width = 360, name = 130, value = 70, room = width - name - value;
@@ -115,7 +115,7 @@ function fitted(text, letters) {
   return text.length > letters ? `${text.slice(0, letters - 1)}…` : text;
 }
 
-/** A table of figures: a row each, the first cell its heading. A cell is a text or a list of what is in it. */
+/** A table of figures. The first cell of each row is its heading. A cell is a text or a list of its children. */
 export function table(element, head, rows, caption) {
   element.replaceChildren(
     make("caption", { class: "unseen" }, caption),

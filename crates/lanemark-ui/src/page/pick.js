@@ -22,15 +22,15 @@ function fits(drive, port) {
   return own === other || (own === "SATA" && other === "SAS");
 }
 
-/** The platform that is this machine, which is read when somebody chooses it. */
+/** The platform that represents this machine, which is read when the user chooses it. */
 export const MACHINE = "this-machine";
 
-/** Whether a system is of this machine. */
+/** Whether a system uses this machine. */
 export const isHere = (system) => system.includes(`@${MACHINE}:`) || system.includes(`@${MACHINE},`);
 
 /**
- * Fields that choose drive, platform and port of `system`. `changed` is called with a new name; `readMachine` reads this
- * machine, and has told why where it answers false.
+ * Fields that choose drive, platform and port of `system`. `changed` is called with a new name. `readMachine` reads
+ * this machine; if it returns false, it has shown the reason.
  */
 export function picker(library, system, changed, readMachine) {
   const [drive, rest] = system.split("@");
@@ -44,13 +44,13 @@ export function picker(library, system, changed, readMachine) {
   const note = make("p", { class: "soft", hidden: true });
   const ports = make("select", { onchange: () => take("port", ports.value) });
 
-  /** Takes a platform; this machine is read anew first, and where that fails the platform stays as it was. */
+  /** Selects a platform. This machine is read again first; if that fails, the selection stays unchanged. */
   async function platform(value) {
     if (value === MACHINE) {
       platforms.setAttribute("aria-busy", "true");
       const read = await readMachine();
       platforms.removeAttribute("aria-busy");
-      // Meanwhile somebody may have chosen another.
+      // The user may have chosen another platform meanwhile.
       if (platforms.value !== value) return;
       if (!read) {
         platforms.value = now.platform;
@@ -85,7 +85,7 @@ export function picker(library, system, changed, readMachine) {
     drives.replaceChildren(...options);
     platforms.replaceChildren(...library.platforms.map((one) =>
       make("option", { value: one.id, selected: one.id === now.platform }, one.name)));
-    // A platform with a host of its own is the command line's to write, and is kept.
+    // Only the command line can give a platform its own host. Such a platform is kept.
     if (!library.platforms.some((one) => one.id === now.platform)) {
       platforms.prepend(make("option", { value: now.platform, selected: true }, now.platform));
     }
@@ -94,7 +94,7 @@ export function picker(library, system, changed, readMachine) {
     const listed = (board?.ports ?? []).map((port) => make("option",
       { value: port.name, selected: port.name === now.port, disabled: own != null && !fits(own, port) },
       `${port.name}: ${port.connector}${port.behind.length ? ` behind ${port.behind.join(", ")}` : ""}`));
-    // Two ports, several drives: what only the command line can write is kept as it is.
+    // Only the command line can give two ports or several drives. Such a port is kept.
     if (!board?.ports.some((port) => port.name === now.port)) {
       listed.unshift(make("option", { value: now.port, selected: true }, now.port));
     }

@@ -1,4 +1,4 @@
-// Result files that were dropped on the page: their tests, of which some are shown. They live as long as the page does.
+// Result files that were dropped on the page, with their tests. They are kept until the page is closed.
 
 import { make } from "./draw.js";
 
@@ -9,7 +9,7 @@ const SHOWN_FIRST = 3;
 
 let numbers = 0;
 
-/** Takes files by drop and by a button; `ask` asks the server, `changed` is called when other tests are shown. */
+/** Accepts files by drop and by a button. `ask` queries the server; `changed` is called when the selection changes. */
 export function results(ask, changed) {
   const files = [];
   const box = document.getElementById("results"), problem = document.getElementById("results-error");
@@ -64,13 +64,13 @@ export function results(ask, changed) {
     changed();
   }
 
-  /** The tests that stand beside the systems. */
+  /** The tests that are shown next to the systems. */
   function shown() {
     return files.flatMap((file) => file.tests).filter((test) => test.isShown);
   }
 
   input.addEventListener("change", async () => { await take([...input.files]); input.value = ""; });
-  // Anywhere on the page; without this the browser would open the file in place of it.
+  // Files may be dropped anywhere on the page. By default, the browser would replace the page with the file.
   const has = (event) => event.dataTransfer?.types.includes("Files");
   let inside = 0;
   const mark = () => target.classList.toggle("over", inside > 0);

@@ -1,4 +1,4 @@
-// The page's state, which its address holds, and the questions that it asks the server.
+// The page's state, which its address stores, and the page's queries to the server.
 
 import { budget, latency, make, number, path, summary, table } from "./draw.js";
 import { results } from "./results.js";
@@ -20,7 +20,7 @@ let state = read() ?? structuredClone(FIRST);
 const slots = Array.from({ length: SYSTEMS_MAX }, () => ({ figures: null, eight: [], abort: null, timer: 0, told: 0 }));
 const of = (id) => document.getElementById(id);
 
-/** The state in the address, where there is one that can be read. */
+/** The state in the address, or null if there is no valid state. */
 function read() {
   try {
     const got = JSON.parse(decodeURIComponent(location.hash.slice(1)));
@@ -32,12 +32,12 @@ function read() {
   }
 }
 
-/** Keeps the state in the address; the token goes out of it. */
+/** Stores the state in the address, and removes the token from it. */
 function keep() {
   history.replaceState(null, "", `/#${encodeURIComponent(JSON.stringify(state))}`);
 }
 
-/** Asks the server; a question that is the bytes of a file is sent as it is. */
+/** Queries the server. A query that consists of the bytes of a file is sent unchanged. */
 async function ask(path, question, signal) {
   const body = question instanceof ArrayBuffer ? question : JSON.stringify(question);
   const answer = await fetch(path, question === undefined ? { signal } : {
@@ -50,7 +50,7 @@ async function ask(path, question, signal) {
   throw Object.assign(new Error(told.message), { hint: told.hint });
 }
 
-/** The lines of an answer as they come. */
+/** The lines of a response, as they arrive. */
 async function* lines(answer) {
   const reader = answer.body.pipeThrough(new TextDecoderStream()).getReader();
   let rest = "";
@@ -108,19 +108,19 @@ function show(slot, { figures, elapsed_ms }) {
   beside();
 }
 
-/** Tells a screen reader the figures when they have settled. */
+/** Announces the figures to a screen reader when they have settled. */
 function say(slot) {
   const figures = slots[slot].figures;
   if (figures) of("said").textContent = `System ${slot + 1}: ${number(figures.megabytes_per_second)} megabytes a second, ${number(figures.iops)} I O P S, mean latency ${latency(figures.latency_mean_us)}.`;
 }
 
-/** Reads this machine into its place among the platforms. */
+/** Reads this machine into its entry in the list of platforms. */
 async function readMachine() {
   const told = await (await ask("/api/machine")).json();
   Object.assign(library.platforms.find((one) => one.id === MACHINE), { ports: told.platform.ports, leftOut: told.left_out });
 }
 
-/** Reads this machine for the system in `slot`, and tells there why where that fails. */
+/** Reads this machine for the system in `slot`. If that fails, shows the error there. */
 async function readMachineFor(slot) {
   try {
     slots[slot].error.textContent = "";
@@ -132,7 +132,7 @@ async function readMachineFor(slot) {
   }
 }
 
-/** Draws all, once this machine is read where a system is of it. */
+/** Draws all. If a system uses this machine, reads the machine first. */
 async function allRead() {
   let problem = null;
   if (state.systems.some(({ system }) => isHere(system))) await readMachine().catch((error) => { problem = error; });
@@ -147,7 +147,7 @@ function names() {
   });
 }
 
-/** A figure of a system on the page as one of a result file is told. */
+/** A figure of a system on the page, in the format of a figure of a result file. */
 const told = (figures, key, sense = 1) => {
   const value = figures[key], { low_ratio: low, high_ratio: high } = figures.interval ?? {};
   const interval = !figures.interval ? null : { of: "80%", low: sense > 0 ? value * low : value / high, high: sense > 0 ? value * high : value / low };
@@ -185,7 +185,7 @@ function beside() {
     "Figures of all systems for the test above, and of the tests of result files");
 }
 
-/** Draws the system in `slot` anew: its fields, and room for its figures. */
+/** Redraws the system in `slot`: its fields, and the space for its figures. */
 function system(slot) {
   const asked = state.systems[slot], own = slots[slot];
   const heading = make("h3", { id: `system-${slot}` }, names()[slot]);
@@ -217,7 +217,7 @@ function changed(slot) {
   if (own.open || own.drawn) details(slot);
 }
 
-/** Asks for values, drawing and command of a system, and shows what is open. */
+/** Requests the values, drawing and command of a system, and shows the open sections. */
 async function details(slot) {
   const own = slots[slot], number = ++own.told;
   try {
@@ -238,7 +238,7 @@ function drawn(own, drawing) {
   own.drawing.replaceChildren(image);
 }
 
-/** Fields for the values of a system; those that are being turned stay. */
+/** Fields for the values of a system. Fields that the user is editing are kept. */
 function turns(slot, values) {
   const own = slots[slot];
   if (own.values.contains(document.activeElement)) return;
@@ -260,7 +260,7 @@ function value_field(value, set) {
     input = select(options.map((text) => [text, text]), value.text, (text) => { shown.textContent = text; set(value.parameter, text); });
   } else if (digits && Number(digits.replaceAll("_", "")) > 0) {
     const middle = Number(digits.replaceAll("_", "")), whole = unit === "";
-    // From a quarter to four times, in steps of the eighth part of a doubling.
+    // From a quarter to four times the value, in steps of an eighth of an octave.
     const text = (at) => { const turned = middle * 2 ** (at / 8); return `${whole ? Math.max(1, Math.round(turned)) : Number(turned.toPrecision(4))}${unit ? ` ${unit}` : ""}`; };
     input = make("input", { type: "range", min: -16, max: 16, value: 0, "aria-valuetext": value.text,
       oninput: (event) => { const now = text(Number(event.target.value)); shown.textContent = now; event.target.setAttribute("aria-valuetext", now); set(value.parameter, now); } });
@@ -292,7 +292,7 @@ async function copy(slot, button) {
   setTimeout(() => { button.textContent = "Copy as command line"; }, 2000);
 }
 
-/** Gives the systems and the test to the browser as a file to save. */
+/** Offers the systems and the test as a file that the browser saves. */
 async function saveStudy() {
   of("study-said").textContent = "";
   try {
@@ -308,7 +308,7 @@ async function saveStudy() {
   }
 }
 
-/** The fields of the test, which all systems have. */
+/** The fields of the test, which all systems share. */
 function test() {
   const asked = state.test;
   const turn = (key, value) => { asked[key] = value; keep(); state.systems.forEach((_, slot) => simulate(slot)); };
