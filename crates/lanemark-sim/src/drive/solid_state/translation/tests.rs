@@ -198,6 +198,7 @@ prop_compose! {
                 read: Duration::ZERO,
                 program: Duration::ZERO,
                 fold_when_full,
+                emptied_when_idle: false,
             });
             flash.condition = [Condition::Fresh, Condition::Sequential, Condition::Random][condition];
         })
@@ -436,6 +437,7 @@ fn a_pseudo_slc_cache_grows_as_far_as_the_host_left_space() {
                 read: Duration::ZERO,
                 program: Duration::ZERO,
                 fold_when_full: false,
+                emptied_when_idle: false,
             });
             change(flash);
         });
