@@ -16,6 +16,9 @@ pub(crate) const SERIES: Kind =
 /// A fitted drive.
 pub(crate) const DRIVE: Kind =
     Kind { mark: lanemark_predict::fit::FITTED_MARK, word: "fitted drive", option: "--out" };
+/// A measured host.
+pub(crate) const HOST: Kind =
+    Kind { mark: lanemark_measure::host::MARK, word: "measured host", option: "--out" };
 /// A rated drive.
 pub(crate) const RATED: Kind =
     Kind { mark: "# A rated drive,", word: "rated drive", option: "--out" };

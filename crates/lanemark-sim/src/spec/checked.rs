@@ -1,5 +1,6 @@
 //! A system that passed its check: the input of the simulator, a test's driver and a replay.
 
+use std::borrow::Cow;
 use std::ops::Deref;
 
 use super::{AttachmentSpec, ProtocolKind, SpecError, SystemSpec};
@@ -92,6 +93,34 @@ impl CheckedSystem {
             }
         }
         Self(spec)
+    }
+
+    /// Returns the system with the processor times of a test of `threads` threads. Threads in excess of the cores do not
+    /// run at the same time.
+    #[must_use]
+    pub fn for_threads(&self, threads: u32) -> Cow<'_, Self> {
+        let growth = self.cpu.thread_growth.get();
+        let at_once = threads.min(self.cpu.cores);
+        if growth <= 0.0 || at_once <= 1 {
+            return Cow::Borrowed(self);
+        }
+        let factor = libm::pow(1.0 + growth, libm::log2(f64::from(at_once)));
+        let longer = |time: &mut Duration| {
+            let picoseconds = libm::round(time.picoseconds() as f64 * factor);
+            *time = Duration::from_picoseconds(picoseconds as u64);
+        };
+        let mut spec = self.0.clone();
+        let cpu = &mut spec.cpu;
+        [&mut cpu.request_submit, &mut cpu.write_submit, &mut cpu.request_complete]
+            .into_iter()
+            .for_each(longer);
+        for attachment in &mut spec.attachments {
+            let protocol = &mut attachment.protocol;
+            [&mut protocol.read_time, &mut protocol.write_time, &mut protocol.interrupt_time]
+                .into_iter()
+                .for_each(longer);
+        }
+        Cow::Owned(Self(spec))
     }
 
     /// Returns the plain values, to change them.

@@ -145,7 +145,7 @@ pub(super) fn complete(rated: &Rated, priors: &Priors, out: &mut Completion) {
         ("disk.write_cache", "on", "as disks are shipped"),
         (
             "disk.destage_window",
-            "256",
+            "512",
             "disks sort more buffered writes than the 32 commands of a link",
         ),
         ("disk.age_max", "1 s", "far below what hosts wait, 30 s"),

@@ -340,6 +340,11 @@ fn reads(rated: &Rated, controller: &Controller, nand: &Nand, array: &Array, out
     // A cache that is large enough for a part of the data answers that share of the reads.
     let share = if cached { 0.0 } else { cache.unwrap_or(0.0) / RATED_SPAN };
     let sense = share * nand.slc_read.value + (1.0 - share) * sense;
+    // Latencies of the prior are of files that lie in the cache in part.
+    let sense = match rated.one_read {
+        None if cached => 0.5 * (sense + old_data(rated, nand).value),
+        _ => sense,
+    };
     let known = fixed + sense;
     let rest = (rate(rated.one_read, &controller.one_read) - known).max(0.0);
     let hit = rest.min(HIT_LATENCY);
@@ -552,9 +557,9 @@ fn map(rated: &Rated, out: &mut Completion) {
             out.assumed("translation.map_cached", "1 MiB".to_owned(), why);
             let mebi = (1u64 << 20) as f64;
             let why = "drives request 16 to 64 MiB of the host's memory, and five of the training set read a file of \
-                       16 GiB at half of what their dies could, as if a third of its map were missing";
+                       16 GiB at half of what their dies could, as if half of its map were missing";
             let why = why.to_owned();
-            let prior = Prior { value: 10.0 * mebi, range: Some([4.0 * mebi, 64.0 * mebi]), why };
+            let prior = Prior { value: 6.0 * mebi, range: Some([2.0 * mebi, 64.0 * mebi]), why };
             out.prior("translation.map_in_host", Unit::Size, &prior, 1.0);
         }
         MapMemory::None => out.assumed("translation.map_cached", "2 MiB".to_owned(), why),
