@@ -136,3 +136,32 @@ impl Deref for CheckedSystem {
         &self.0
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use lanemark_schema::units::Ratio;
+
+    #[test]
+    fn processor_times_grow_with_each_doubling_of_the_threads_up_to_the_cores() {
+        let mut spec = SystemSpec::example();
+        spec.cpu.cores = 4;
+        spec.cpu.request_submit = Duration::from_nanoseconds(1_000);
+        spec.cpu.wake = Duration::from_nanoseconds(1_500);
+        spec.attachments[0].protocol.read_time = Duration::from_nanoseconds(2_000);
+        let system = spec.clone().checked().unwrap();
+        assert!(matches!(system.for_threads(64), Cow::Borrowed(_)));
+        spec.cpu.thread_growth = Ratio::HALF;
+        let system = spec.checked().unwrap();
+        assert!(matches!(system.for_threads(1), Cow::Borrowed(_)));
+        for (threads, factor) in [(2, 1.5), (4, 2.25), (5, 2.25), (64, 2.25)] {
+            let grown = system.for_threads(threads);
+            let ns = |time: Duration| time.as_seconds() * 1e9;
+            assert!((ns(grown.cpu.request_submit) - 1_000.0 * factor).abs() < 1e-3, "{threads}");
+            let driver = ns(grown.attachments[0].protocol.read_time);
+            assert!((driver - 2_000.0 * factor).abs() < 1e-3, "{threads}");
+            // A core sleeps as deeply as before.
+            assert_eq!(grown.cpu.wake, system.cpu.wake);
+        }
+    }
+}
