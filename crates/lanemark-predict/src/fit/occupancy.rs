@@ -13,7 +13,9 @@ use super::solve::{Found, search};
 use crate::PredictError;
 
 /// The gain of a rate without occupancy from which the measurements show the occupancy.
-const SHOWN: f64 = 1.08;
+const SHOWN: f64 = 1.02;
+/// The share of the fastest rate from which a rate is near a limit. Below, queues of a few requests depend on both times.
+const NEAR: f64 = 0.8;
 /// The maximum block of requests whose rate a controller limits, in bytes.
 const SMALL: f64 = 16_384.0;
 
@@ -75,9 +77,13 @@ fn is_shown(
     without[place] = parameters[place].log(least);
     let longer = parameters[latency].value(logs[latency]) + occupancy - least;
     without[latency] = parameters[latency].log(longer);
+    let fastest = trials.iter().map(|&trial| engine.trials[trial].iops()).fold(0.0, f64::max);
     let jobs: Vec<(usize, usize)> = trials
         .iter()
-        .filter(|&&trial| engine.trials[trial].outstanding() > 1)
+        .filter(|&&trial| {
+            let trial = &engine.trials[trial];
+            trial.outstanding() > 1 && trial.iops() >= NEAR * fastest
+        })
         .flat_map(|&trial| [(0, trial), (1, trial)])
         .collect();
     let told = engine.tell(&[engine.system(logs), engine.system(&without)], &jobs)?;

@@ -33,6 +33,8 @@ const RATED_SPAN: f64 = (1u64 << 30) as f64;
 /// correction, and firmware between the operations of a die. Seven client drives of the training set with their own DRAM,
 /// half full, read 0.66 to 1.2 of what their dies could by tR, and 0.82 by their mean.
 const OLD_DATA: f64 = 1.2;
+/// The share of reads of data outside the cache in the files of which the priors' latencies were measured.
+const OLD_SHARE: f64 = 0.3;
 /// The range of [`OLD_DATA`] in addition to the range of tR.
 const OLD_DATA_RANGE: [f64; 2] = [0.87, 1.4];
 /// The number of dies below which a drive is assumed to use a generation's smaller dies.
@@ -342,7 +344,7 @@ fn reads(rated: &Rated, controller: &Controller, nand: &Nand, array: &Array, out
     let sense = share * nand.slc_read.value + (1.0 - share) * sense;
     // Latencies of the prior are of files that lie in the cache in part.
     let sense = match rated.one_read {
-        None if cached => 0.5 * (sense + old_data(rated, nand).value),
+        None if cached => sense + OLD_SHARE * (old_data(rated, nand).value - sense),
         _ => sense,
     };
     let known = fixed + sense;
