@@ -5,6 +5,9 @@ use std::fmt::Write;
 use super::reads::Slice;
 use super::target::ProtocolName;
 
+/// The first line of a host file that this program wrote.
+pub const MARK: &str = "# A measured host,";
+
 /// Minimum distance of the ends of a range from the value. Slices of one run vary less than runs of one machine.
 const APART: f64 = 1.15;
 /// The shortest time that a file states, in nanoseconds.
@@ -119,7 +122,7 @@ impl HostFigures {
         let quoted = |text: &str| text.replace(['"', '\\'], "'").replace(char::is_control, " ");
         let mut text = format!(
             "{}\n# {}\n\n[host]\nname = \"{}\"\n\n[cpu]\n",
-            super::MARK,
+            MARK,
             quoted(machine),
             quoted(name)
         );

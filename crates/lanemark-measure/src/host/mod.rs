@@ -21,15 +21,12 @@ use std::path::Path;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-pub use figures::{Driver, HostFigures, Spread};
+pub use figures::{Driver, HostFigures, MARK, Spread};
 pub use target::ProtocolName;
 
 use crate::error::MeasureError;
 use reads::{Reads, Slice};
 use target::HostTarget;
-
-/// The first line of a host file that this program wrote.
-pub const MARK: &str = "# A measured host,";
 
 /// Number of slices of a part, from which the range of its values follows.
 const SLICES: u32 = 5;

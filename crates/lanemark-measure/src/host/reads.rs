@@ -8,7 +8,7 @@ use lanemark_schema::rng::{Rng, StreamKey};
 use lanemark_schema::workload::Operation;
 use rustix::time::{ClockId, clock_gettime};
 
-use super::target::HostTarget;
+use super::target::{BLOCK, HostTarget};
 use crate::arena::Arena;
 use crate::engine::{Engine, Ring, RingOptions, Transfer, open_uring};
 use crate::error::MeasureError;
@@ -16,8 +16,6 @@ use crate::kernel_threads::KernelThreads;
 
 /// Outstanding requests.
 const DEPTH: u32 = 32;
-/// Length of a request.
-pub(super) const BLOCK: u32 = 4096;
 /// Time at the start of a slice that does not count, as its share.
 const RAMP: u32 = 10;
 /// Pairs of clock readings from which the clock's own time is computed.

@@ -7,6 +7,8 @@ use std::path::{Path, PathBuf};
 
 use crate::error::MeasureError;
 
+/// Length of a request.
+pub(super) const BLOCK: u32 = 4096;
 /// Size of a file that is created for the run.
 const FILE_SIZE: u64 = 64 << 20;
 
@@ -100,7 +102,7 @@ impl HostTarget {
             let file = options.open(path).map_err(failed("read"))?;
             let end = rustix::fs::seek(&file, rustix::fs::SeekFrom::End(0));
             let size = end.map_err(io::Error::from).map_err(failed("read"))?;
-            if size < u64::from(super::reads::BLOCK) {
+            if size < u64::from(BLOCK) {
                 return Err(failed("read")(io::ErrorKind::UnexpectedEof.into()));
             }
             let protocol = ProtocolName::of_device(about.rdev());

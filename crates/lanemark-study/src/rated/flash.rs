@@ -4,6 +4,8 @@ use lanemark_sim::spec::{ProtocolKind, Technology};
 
 use super::behind::{beside_emptying, flush};
 use super::completion::{Completion, Unit};
+use super::old_data::{OLD_SHARE, old_data};
+use super::phase_change::phase_change;
 use super::printed::{MapMemory, Market, PAGE, Rated};
 use super::priors::{Controller, Nand, Prior, Priors};
 use super::spare::{KEPT_SUPERBLOCKS, amplification, spare_for};
@@ -29,14 +31,6 @@ const SLC_READ_LEAST: f64 = 10e-6;
 const HIT_LATENCY: f64 = 3e-6;
 /// The span of rated random reads, in bytes: `library/workloads/data-sheet.toml`.
 const RATED_SPAN: f64 = (1u64 << 30) as f64;
-/// The die time of a read of data outside the cache over the tR of data sheets: repeats at shifted thresholds, error
-/// correction, and firmware between the operations of a die. Seven client drives of the training set with their own DRAM,
-/// half full, read 0.66 to 1.2 of what their dies could by tR, and 0.82 by their mean.
-const OLD_DATA: f64 = 1.2;
-/// The share of reads of data outside the cache in the files of which the priors' latencies were measured.
-const OLD_SHARE: f64 = 0.3;
-/// The range of [`OLD_DATA`] in addition to the range of tR.
-const OLD_DATA_RANGE: [f64; 2] = [0.87, 1.4];
 /// The number of dies below which a drive is assumed to use a generation's smaller dies.
 const DIES_LEAST: f64 = 16.0;
 /// The maximum flash that the simulator can number, in bytes: just below 16 TiB.
@@ -73,7 +67,7 @@ pub(super) fn complete(rated: &Rated, priors: &Priors, out: &mut Completion) {
 }
 
 /// Returns the rating, or the prior of such drives if there is no rating.
-fn rate(rating: Option<f64>, prior: &Prior) -> f64 {
+pub(super) fn rate(rating: Option<f64>, prior: &Prior) -> f64 {
     rating.unwrap_or(prior.value)
 }
 
@@ -82,7 +76,7 @@ fn held(rating: Option<f64>, prior: &Prior, most: f64) -> f64 {
     rating.unwrap_or(prior.value.min(most))
 }
 
-fn host(protocol: ProtocolKind) -> f64 {
+pub(super) fn host(protocol: ProtocolKind) -> f64 {
     match protocol {
         ProtocolKind::Nvme => HOST_NVME,
         ProtocolKind::Ahci | ProtocolKind::AtaDma => HOST_AHCI,
@@ -363,21 +357,6 @@ fn reads(rated: &Rated, controller: &Controller, nand: &Nand, array: &Array, out
     }
 }
 
-/// Returns the die time of a read of data that has left the cache.
-fn old_data(rated: &Rated, nand: &Nand) -> Prior {
-    if rated.market == Market::DataCenter {
-        return nand.read.clone();
-    }
-    let value = OLD_DATA * nand.read.value;
-    let [low, high] = nand.read.range.unwrap_or([nand.read.value; 2]);
-    let [fast, slow] = OLD_DATA_RANGE;
-    let down = (nand.read.value / low).ln().hypot(fast.ln());
-    let up = (high / nand.read.value).ln().hypot(slow.ln());
-    let range = Some([value * (-down).exp(), value * up.exp()]);
-    let why = format!("{}; old data of client drives takes {OLD_DATA} of it", nand.read.why);
-    Prior { value, range, why }
-}
-
 /// Sets tPROG, the pseudo-SLC cache, and the additional times of a write.
 fn writes(
     rated: &Rated,
@@ -565,40 +544,5 @@ fn map(rated: &Rated, out: &mut Completion) {
             out.prior("translation.map_in_host", Unit::Size, &prior, 1.0);
         }
         MapMemory::None => out.assumed("translation.map_cached", "2 MiB".to_owned(), why),
-    }
-}
-
-/// Completes the file of a 3D XPoint drive: 28 dies that are written in place. The ratings, less the other times, give
-/// the times of reads and writes.
-fn phase_change(rated: &Rated, controller: &Controller, out: &mut Completion) {
-    const DIES: f64 = 28.0;
-    const BLOCK: f64 = 256.0 * PAGE;
-    let why = "as the first drives of 3D XPoint";
-    for (place, text) in [
-        ("flash.technology", "3d-xpoint"),
-        ("flash.channels", "7"),
-        ("flash.dies_per_channel", "4"),
-        ("flash.planes", "1"),
-        ("flash.page", "4 KiB"),
-        ("flash.pages_per_block", "256"),
-        ("flash.read", "1 us"),
-        ("flash.program", "10 us"),
-        ("flash.erase", "1 us"),
-        ("flash.channel_rate", "2400 MB/s"),
-        ("flash.command_time", "50 ns"),
-    ] {
-        out.assumed(place, text.to_owned(), why);
-    }
-    let blocks = (1.1 * rated.capacity / DIES / BLOCK).ceil();
-    out.derived("flash.blocks_per_plane", Unit::Count.text(blocks), "the capacity, and a tenth");
-    let random = rate(rated.random_read, &controller.random_read);
-    let fixed = host(rated.protocol) + PAGE / (0.85 * rated.link) + 1.0 / random + 3e-6;
-    let usual = 14e-6;
-    for (place, one) in [
-        ("front_end.read_latency", rated.one_read.unwrap_or(usual)),
-        ("front_end.write_latency", rated.one_write.unwrap_or(usual)),
-    ] {
-        let why = format!("{:.0} us for one request at a time", one * 1e6);
-        out.derived(place, Unit::Time.text((one - fixed).max(0.0)), why);
     }
 }
