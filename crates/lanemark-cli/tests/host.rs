@@ -65,7 +65,7 @@ fn wrong_arguments_are_refused_before_anything_is_measured() {
     assert!(text.contains("expected 1 s to 600 s"), "{text}");
     let text = refused(here, &measure(&["--out", "host.json"]), 2);
     assert!(text.contains("expected a .toml file"), "{text}");
-    // Nobody can create a file there, root included.
+    // No user can create a file there, root included.
     refused(here, &measure(&["--out", "/proc/host.toml"]), 2);
     std::fs::write(here.join("mine.toml"), "my notes").unwrap();
     refused(here, &measure(&["--out", "mine.toml"]), 3);

@@ -121,7 +121,7 @@ fn the_fixed_part_of_a_cache_holds_the_span_of_ratings_and_the_rest_is_emptied()
         assert!(cache.capacity.get() >= 1 << 30, "{capacity} {nand}: {}", cache.capacity);
         assert!(cache.read < flash_of(&drive).read.mean(), "{capacity} {nand}");
     }
-    // A drive without a cache has none that is emptied.
+    // A drive without a cache empties no cache.
     let none = "market = \"client\"\nyear = 2021\npseudo_slc = \"0 B\"\n";
     assert_eq!(flash_of(&drive(&nvme(4), "1000 GB", none)).translation.pseudo_slc, None);
 }
