@@ -6,6 +6,7 @@ mod drive;
 mod exact;
 mod fio_command;
 mod fit;
+mod host;
 mod import;
 mod library;
 mod plan;
@@ -29,6 +30,7 @@ pub(crate) use drive::{DriveArgs, DriveCommand, DriveNewArgs, Media, Protocol};
 pub(crate) use exact::ExactArgs;
 pub(crate) use fio_command::FioCommandArgs;
 pub(crate) use fit::FitArgs;
+pub(crate) use host::{HostArgs, HostCommand, HostMeasureArgs, HostOption};
 pub(crate) use import::{ImportArgs, ImportPattern};
 pub(crate) use library::{EntryKind, Interface, LibraryArgs, LibraryListArgs};
 pub(crate) use plan::{BandwidthArgs, BatteryArgs, FleetArgs, PlanArgs, PlanCommand};
@@ -108,6 +110,8 @@ pub(crate) enum Command {
     Fit(FitArgs),
     /// Write a drive file from the ratings on a box, or show the origin of a drive's values
     Drive(DriveArgs),
+    /// Measure this machine's processor time of requests, and write a host file
+    Host(HostArgs),
     /// Predict the same work on another path: another port, platform, drive or queue depth
     #[command(name = "whatif")]
     WhatIf(WhatIfArgs),
@@ -187,6 +191,8 @@ pub(crate) struct SimArgs {
     /// Workload name or file, including fio's .fio and Iometer's .icf; WORKLOAD:TEST selects one test
     #[arg(required_unless_present = "fio_command")]
     pub(crate) workload: Option<String>,
+    #[command(flatten)]
+    pub(crate) host: HostOption,
     /// Override a model value for this run, such as drive.flash.read="60 us" (repeatable)
     #[arg(long, value_name = "PARAMETER=VALUE")]
     pub(crate) set: Vec<String>,

@@ -94,10 +94,10 @@ fn text(args: &DriveNewArgs) -> Result<String, Failure> {
             missing.push(what.to_owned());
         }
     };
-    need(args.protocol.is_some(), "--protocol nvme, sata or sas");
+    need(args.protocol.is_some(), "--protocol nvme, sata, sas or pcie-ahci");
     need(args.capacity.is_some(), "--capacity, such as \"2 TB\"");
     match args.protocol {
-        Some(Protocol::Nvme) => {
+        Some(Protocol::Nvme | Protocol::PcieAhci) => {
             need(args.generation.is_some(), "--generation, the PCI Express generation, 1 to 5");
             need(args.lanes.is_some(), "--lanes, the number of PCI Express lanes");
         }
@@ -105,17 +105,11 @@ fn text(args: &DriveNewArgs) -> Result<String, Failure> {
         Some(Protocol::Sas) => need(args.rate.is_some(), "--rate, such as \"12 Gb/s\""),
         None => {}
     }
-    need(args.read.is_some(), "--read, the rate of sequential reads");
-    if args.kind == Media::Hdd {
-        need(args.rpm.is_some(), "--rpm, the revolutions per minute");
-    } else {
-        need(args.write.is_some(), "--write, the rate of sequential writes");
-    }
-    let is_nvme = args.protocol == Some(Protocol::Nvme);
+    let is_pcie = matches!(args.protocol, Some(Protocol::Nvme | Protocol::PcieAhci));
     for (given, option) in [
-        (args.rate.is_some() && is_nvme, "--rate"),
-        (args.generation.is_some() && !is_nvme, "--generation"),
-        (args.lanes.is_some() && !is_nvme, "--lanes"),
+        (args.rate.is_some() && is_pcie, "--rate"),
+        (args.generation.is_some() && !is_pcie, "--generation"),
+        (args.lanes.is_some() && !is_pcie, "--lanes"),
     ] {
         if given && args.protocol.is_some() {
             missing.push(format!("{option} does not apply to that protocol: remove it"));
@@ -153,8 +147,8 @@ fn text(args: &DriveNewArgs) -> Result<String, Failure> {
     let line =
         |rate: Option<BitsPerSecond>| whole(rate.unwrap_or_default().0, (1_000_000, "Mb/s"), "b/s");
     let port = match args.protocol {
-        Some(Protocol::Nvme) => vec![
-            ("protocol", text("nvme")),
+        Some(protocol @ (Protocol::Nvme | Protocol::PcieAhci)) => vec![
+            ("protocol", text(if protocol == Protocol::Nvme { "nvme" } else { "ahci" })),
             (
                 "pcie",
                 FileValue::Bare(format!(

@@ -13,7 +13,8 @@ use crate::{library, output, provenance};
 
 pub(crate) fn run(args: &FitArgs) -> Result<Outcome, Failure> {
     let library = library::open(&args.library)?;
-    let Some((platform, port)) = args.platform.rsplit_once(':') else {
+    let place = args.host.of_port(&args.platform)?;
+    let Some((platform, port)) = place.rsplit_once(':') else {
         let message = format!("--platform {}: expected PLATFORM:PORT", args.platform);
         return Err(Failure::input(message).hint("for example --platform workstation-z170:m2"));
     };

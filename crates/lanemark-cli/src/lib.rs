@@ -21,6 +21,7 @@ mod features;
 mod fit;
 mod formats;
 mod help;
+mod host;
 mod import;
 mod inspect;
 mod library;
@@ -133,6 +134,7 @@ fn run(args: &Args) -> Result<Outcome, Failure> {
         Command::Verify(args) => verify::run(args),
         Command::WhatIf(args) => whatif::run(args),
         Command::Drive(args) => drive::run(args),
+        Command::Host(args) => host::run(args),
         Command::Fit(args) => fit::run(args),
         Command::Results(args) => results::run(args),
         Command::Compare(args) => compare::run(args),

@@ -20,6 +20,9 @@ pub(crate) const SERIES: FileKind =
 /// A fitted drive.
 pub(crate) const DRIVE: FileKind =
     FileKind { mark: lanemark_predict::fit::FITTED_MARK, word: "fitted drive", option: "--out" };
+/// A measured host.
+pub(crate) const HOST: FileKind =
+    FileKind { mark: lanemark_measure::host::MARK, word: "measured host", option: "--out" };
 /// A rated drive.
 pub(crate) const RATED: FileKind =
     FileKind { mark: "# A rated drive,", word: "rated drive", option: "--out" };

@@ -21,7 +21,8 @@ pub(crate) fn run(args: &SimArgs) -> Result<Outcome, Failure> {
     let lab = Lab { cancel: stop::on_signal().into(), length, ..Lab::default() };
     let library = library::open(&args.run.library)?;
     let settings = settings(&args.set)?;
-    let system = assemble(&library, &args.system, &settings)?;
+    let system_name = args.host.of_system(&args.system)?;
+    let system = assemble(&library, &system_name, &settings)?;
     let target_size = args.scale.size.unwrap_or(system.capacity());
     let named = args.command.workload(args.workload.as_deref())?;
     let mut opened = opened::open(&library, &named, Some(target_size))?;
@@ -63,7 +64,7 @@ pub(crate) fn run(args: &SimArgs) -> Result<Outcome, Failure> {
         lab.bottleneck(&system.spec, &mut result, &mut |event| line.draw(&event))?;
     }
     if !args.no_interval && result.complete {
-        let (library, name, settings) = (&library, args.system.as_str(), settings.as_slice());
+        let (library, name, settings) = (&library, system_name.as_str(), settings.as_slice());
         lab.add_intervals(
             &DrawnSystem { library, name, settings, ranges: &[] },
             &mut result,

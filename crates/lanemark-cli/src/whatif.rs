@@ -10,9 +10,14 @@ use crate::{library, output, stop};
 
 pub(crate) fn run(args: &WhatIfArgs) -> Result<Outcome, Failure> {
     let library = library::open(&args.run.library)?;
+    // A measured result states the system in its model.
+    let is_result = std::path::Path::new(&args.from).is_file();
+    let hosted = |system: &str| args.host.of_system(system);
+    let from = if is_result { args.from.clone() } else { hosted(&args.from)? };
+    let model = args.model.as_deref().map(hosted).transpose()?;
     let asked = WhatIfQuestion {
-        from: &args.from,
-        model: args.model.as_deref(),
+        from: &from,
+        model: model.as_deref(),
         port: args.port.as_deref(),
         platform: args.platform.as_deref(),
         drive: args.drive.as_deref(),

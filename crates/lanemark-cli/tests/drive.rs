@@ -101,7 +101,7 @@ fn what_is_missing_is_told_all_at_once_and_nothing_is_written() {
     let made = lanemark(folder.path(), &["drive", "new", "x", "--protocol", "nvme"]);
     assert_eq!(made.status.code(), Some(2));
     let message = text(&made.stderr);
-    for part in ["--capacity", "--generation", "--lanes", "--read", "--write"] {
+    for part in ["--capacity", "--generation", "--lanes"] {
         assert!(message.contains(part), "{part}: {message}");
     }
     let fast = [
@@ -151,4 +151,24 @@ fn another_file_is_not_written_over_and_odd_names_are_quoted() {
     let unknown = lanemark(folder.path(), &["drive", "show", "samsung-990-pro-2t"]);
     assert_eq!(unknown.status.code(), Some(2));
     assert!(text(&unknown.stderr).contains("samsung-990-pro-2tb"));
+}
+
+/// Ratings with a prior are not required: a connector and a capacity make a drive.
+#[test]
+fn a_box_without_ratings_is_a_usual_drive_of_its_connector() {
+    let folder = tempfile::tempdir().unwrap();
+    let connectors: [(&str, &[&str]); 4] = [
+        ("nvme.toml", &["--protocol=nvme", "--generation=4", "--lanes=4"]),
+        ("sata.toml", &["--protocol=sata", "--rate=6 Gb/s"]),
+        ("disk.toml", &["--protocol=sata", "--rate=6 Gb/s", "--kind=hdd"]),
+        ("ahci.toml", &["--protocol=pcie-ahci", "--generation=2", "--lanes=4"]),
+    ];
+    for (file, connector) in connectors {
+        let mut words = vec!["drive", "new", "A drive", "--capacity=500 GB", "--out", file];
+        words.extend(connector);
+        let output = lanemark(folder.path(), &words);
+        assert!(output.status.success(), "{file}: {}", text(&output.stderr));
+        let written = std::fs::read_to_string(folder.path().join(file)).unwrap();
+        assert_eq!(written.contains("protocol = \"ahci\", pcie"), file == "ahci.toml", "{written}");
+    }
 }

@@ -1,7 +1,7 @@
 //! A rated drive compared with its own ratings, on the host that ratings assume.
 
 use lanemark_schema::rng::StreamKey;
-use lanemark_schema::units::{Bytes, Duration};
+use lanemark_schema::units::{Bytes, Duration, Ratio};
 use lanemark_schema::workload::{Test, TestBuilder};
 use lanemark_sim::run_test;
 use lanemark_sim::spec::{CheckedSystem, MediaSpec, ProtocolKind};
@@ -62,16 +62,21 @@ impl Lab {
         let system = assemble(library, &format!("{name}@{PLATFORM}:{port}"), &[])?;
         let cache = cache(&system.spec);
         let mut asked: Vec<(RatingMet, Test)> = Vec::new();
+        let is_compressed = rated.compresses_to.is_some();
         let mut ask = |what, unit, value: Option<f64>, test: TestBuilder, rate: f64, most: f64| {
             let Some(rated) = value else { return };
             let outstanding = 32.0 * f64::from(threads);
             let requests = (REQUESTS + 4.0 * outstanding).min(most);
             let seconds = (requests / rate.max(1.0)).max(1e-4);
             let time = Duration::from_picoseconds((seconds * 1e12) as u64);
-            let span = system.capacity().min(Bytes(8 << 30));
+            let span = system.capacity().min(Bytes(1 << 30));
             let test = test.span(span).ramp(time).duration(time).build();
             let Ok(test) = test else { return };
-            asked.push((RatingMet { what, unit, rated, simulated: 0.0 }, test.into_test()));
+            let mut test = test.into_test();
+            if is_compressed {
+                test.compressibility = Ratio::ONE;
+            }
+            asked.push((RatingMet { what, unit, rated, simulated: 0.0 }, test));
         };
         let block = 131_072.0;
         let sequential = |test: TestBuilder| test.queue_depth(32);

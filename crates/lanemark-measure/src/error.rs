@@ -304,6 +304,22 @@ pub enum MeasureError {
         /// The kernel's answer.
         source: io::Error,
     },
+    /// The target of a host's measurement cannot be used.
+    #[error("{}: can't {action} it: {source}", path.display())]
+    HostTarget {
+        /// The target as given.
+        path: PathBuf,
+        /// Action that failed.
+        action: &'static str,
+        /// The kernel's answer.
+        source: io::Error,
+    },
+    /// The target of a host's measurement is neither a folder nor a block device.
+    #[error("{}: expected a folder or a block device, found another kind of file", path.display())]
+    HostKind {
+        /// The target as given.
+        path: PathBuf,
+    },
     /// The run succeeded, but the file that was created for it was not removed.
     #[error("{}: the file made for the run could not be removed: {source}", path.display())]
     NotRemoved {
@@ -405,6 +421,10 @@ impl MeasureError {
                 "make sure that no other program changes the target during a run".to_owned()
             }
             Self::NotRemoved { path, .. } => format!("remove it: rm {}", path.display()),
+            Self::HostTarget { source, .. } => return request_hint(source),
+            Self::HostKind { .. } => {
+                "name the folder on the file system to measure, or the drive's device".to_owned()
+            }
             Self::NothingToRun { .. } | Self::System { .. } => return None,
         };
         Some(hint)

@@ -25,6 +25,7 @@ mod event;
 mod evidence;
 mod failures;
 mod health;
+pub mod host;
 mod kernel_threads;
 mod layout;
 mod limits;

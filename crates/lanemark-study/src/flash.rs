@@ -157,8 +157,10 @@ fn pseudo_slc(section: &Section<'_>) -> Result<Option<PseudoSlcSpec>, StudyError
     let read: Option<Duration> = section.optional_quantity("read")?;
     let program: Option<Duration> = section.optional_quantity("program")?;
     const WHEN_FULL: [(&str, bool); 2] = [("bypass", false), ("fold", true)];
+    const SWITCH: [(&str, bool); 2] = [("no", false), ("yes", true)];
     if capacity == Bytes::ZERO && growth == Bytes::ZERO && read.is_none() && program.is_none() {
         section.setting("when_full", &WHEN_FULL)?;
+        section.setting("emptied_when_idle", &SWITCH)?;
         return Ok(None);
     }
     Ok(Some(PseudoSlcSpec {
@@ -167,6 +169,7 @@ fn pseudo_slc(section: &Section<'_>) -> Result<Option<PseudoSlcSpec>, StudyError
         read: section.quantity("read")?,
         program: section.quantity("program")?,
         fold_when_full: section.choice("when_full", &WHEN_FULL)?,
+        emptied_when_idle: section.setting("emptied_when_idle", &SWITCH)?.unwrap_or(false),
     }))
 }
 

@@ -12,7 +12,17 @@ use crate::origin::{Ledger, Overrides, Record};
 
 /// The tables of a platform file that a host replaces, with their keys.
 pub(crate) const TABLES: [(&str, &[&str]); 7] = [
-    ("cpu", &["request_submit", "write_submit", "request_complete", "wake", "idle_after"]),
+    (
+        "cpu",
+        &[
+            "request_submit",
+            "write_submit",
+            "request_complete",
+            "wake",
+            "idle_after",
+            "thread_growth",
+        ],
+    ),
     ("ahci", DRIVER),
     ("nvme", DRIVER),
     ("sas", DRIVER),
@@ -66,7 +76,7 @@ fn read(
 
 fn value(section: &Section<'_>, key: &str) -> Result<(), StudyError> {
     match key {
-        "submit_share" => section.optional_quantity::<Ratio>(key).map(drop),
+        "submit_share" | "thread_growth" => section.optional_quantity::<Ratio>(key).map(drop),
         "transfer_max" | "journal_records" | "journal_commit" => {
             section.optional_quantity::<Bytes>(key).map(drop)
         }

@@ -86,6 +86,7 @@ impl Platform {
             request_complete: cpu.quantity("request_complete")?,
             wake: cpu.optional_quantity("wake")?.unwrap_or_default(),
             idle_after: cpu.optional_quantity("idle_after")?.unwrap_or_default(),
+            thread_growth: cpu.optional_quantity("thread_growth")?.unwrap_or(Ratio::ZERO),
         };
         cpu.finish()?;
         let power = power::host(root)?;

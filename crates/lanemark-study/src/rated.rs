@@ -11,6 +11,8 @@ mod disks;
 mod flash;
 #[cfg(test)]
 mod flash_tests;
+mod old_data;
+mod phase_change;
 mod printed;
 mod priors;
 mod spare;

@@ -67,7 +67,7 @@ fn what_no_usb_port_can_be_is_told() {
     says(UASP, "[port.bridge]", "[port.bridgee]", "bridge");
     let time = "command_time = { value = \"25 us\", assumed = \"about 40,000 commands a second\" }";
     says(UASP, time, "command_time = \"1000 s\"", "bridge.command_time = 1000 s");
-    let rate = "rate         = { value = \"460 MB/s\", assumed = \"the most that such";
+    let rate = "rate         = { value = \"430 MB/s\", assumed = \"such enclosures";
     let slow = "rate         = { value = \"4 B/s\", assumed = \"the most that such";
     says(UASP, rate, slow, "bridge.rate = 4 B/s: at least 1 MB/s");
     says(UASP, "[uasp]", "[sas]", "has no UASP driver");

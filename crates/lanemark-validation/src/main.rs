@@ -6,7 +6,7 @@ use std::process::ExitCode;
 
 use clap::{Args, Parser, Subcommand};
 
-use lanemark_validation::corpus::Corpus;
+use lanemark_validation::corpus::{CLASSES, Corpus, Half};
 use lanemark_validation::figures::{FiguresFile, GRIDS, GridFigures, PUBLISHED};
 use lanemark_validation::grids::{self, GridOptions, Outputs};
 use lanemark_validation::published::Predictions;
@@ -43,6 +43,15 @@ struct PublishedArguments {
     /// Compute no intervals; nothing is saved
     #[arg(long)]
     no_interval: bool,
+    /// Predict only the rows of the training set; nothing is saved
+    #[arg(long)]
+    training: bool,
+    /// Predict only rows of this class; nothing is saved
+    #[arg(long, value_name = "CLASS", value_parser = clap::builder::PossibleValuesParser::new(CLASSES))]
+    class: Option<String>,
+    /// Take the library from this folder instead of the program; nothing is saved
+    #[arg(long, value_name = "FOLDER")]
+    library: Option<PathBuf>,
     /// Predict only each Nth row; nothing is saved
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     every: Option<u32>,
@@ -106,9 +115,16 @@ fn published(
     if let Some(every) = options.every {
         corpus.thin(every as usize);
     }
-    let is_whole = options.every.is_none() && !options.no_interval;
+    if options.training {
+        corpus.rows.retain(|row| row.half() == Half::Development);
+    }
+    if let Some(class) = &options.class {
+        corpus.rows.retain(|row| row.text("class") == class);
+    }
+    let is_part = options.training || options.class.is_some() || options.library.is_some();
+    let is_whole = options.every.is_none() && !options.no_interval && !is_part;
     let file = is_whole.then(|| FiguresFile::reserve(root, PUBLISHED)).transpose()?;
-    let predictions = Predictions::of(&corpus, !options.no_interval)?;
+    let predictions = Predictions::of(&corpus, options.library.as_deref(), !options.no_interval)?;
     predictions.write(to.out, options.rows)?;
     match file {
         Some(file) => changed(&documents::save(root, &file, &predictions.figures().text())?, to),

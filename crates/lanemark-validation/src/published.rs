@@ -4,6 +4,7 @@
 //! of single rows are listed for the training set only.
 
 use std::io::Write;
+use std::path::Path;
 
 use lanemark_files::private::PrivateFolder;
 use lanemark_lab::Lab;
@@ -26,16 +27,23 @@ pub struct Predictions {
 }
 
 impl Predictions {
-    /// Predicts each row of `corpus` on all threads of the laboratory, with its interval if `intervals` is set.
+    /// Predicts each row of `corpus` on all threads of the laboratory, with its interval if `intervals` is set. Priors
+    /// and hosts are those of the library in `folder`, or of the program.
     ///
     /// # Errors
-    /// Returns an error if no temporary folder can be made. A row that cannot be simulated is added to `skipped`.
-    pub fn of(corpus: &Corpus, intervals: bool) -> Result<Self, ValidationError> {
+    /// Returns an error if no temporary folder can be made, or if `folder` is not a library. A row that cannot be simulated is added to `skipped`.
+    pub fn of(
+        corpus: &Corpus,
+        folder: Option<&Path>,
+        intervals: bool,
+    ) -> Result<Self, ValidationError> {
+        let library = || folder.map_or_else(|| Ok(Library::built_in()), Library::in_folder);
+        library()?;
         let scratch = PrivateFolder::new("lanemark-validate-")?;
         let all = Lab::default().pool.map(corpus.rows.len(), |index| {
             let row = &corpus.rows[index];
             let folder = scratch.path().join(index.to_string());
-            let library = Library::built_in();
+            let library = library().map_err(|error| error.to_string())?;
             compare(&library, row, corpus.ratings_of(row), &folder, intervals)
                 .map_err(|reason| format!("{}: {reason}", row.text("id")))
         });

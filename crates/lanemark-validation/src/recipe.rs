@@ -175,10 +175,10 @@ fn bridge(drive: Plug) -> String {
             let link = "pcie = { generation = 3, lanes = 2 }\npayload_max = \"256 B\"\nread_request_max = \"512 B\"\n";
             (link.to_owned(), "1050 MB/s")
         }
-        other => (format!("{}\n", other.toml()), "460 MB/s"),
+        other => (format!("{}\n", other.toml()), "430 MB/s"),
     };
     format!(
-        "[port.bridge]\nname = \"UASP bridge\"\n{beyond}protocol = \"uasp\"\nlatency = {{ value = \"5 us\", assumed = \"firmware\" }}\n\
+        "[port.bridge]\nname = \"UASP bridge\"\n{beyond}protocol = \"uasp\"\nlatency = {{ value = \"15 us\", assumed = \"firmware\", range = [\"8 us\", \"20 us\"] }}\n\
          command_time = {{ value = \"25 us\", assumed = \"about 40,000 commands a second\" }}\n\
          rate = {{ value = \"{rate}\", assumed = \"as such enclosures are measured\" }}\n"
     )

@@ -34,6 +34,8 @@ pub(crate) struct DriveShowArgs {
 pub(crate) enum Protocol {
     /// NVM Express over PCI Express
     Nvme,
+    /// AHCI over PCI Express, as some drives of 2011 to 2015
+    PcieAhci,
     /// Serial ATA
     Sata,
     /// Serial Attached SCSI

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args as ClapArgs;
 
-use super::LibraryArgs;
+use super::{HostOption, LibraryArgs};
 
 #[derive(Debug, ClapArgs)]
 #[command(after_help = "\
@@ -17,6 +17,8 @@ pub(crate) struct FitArgs {
     /// Platform and port in which the drive was measured
     #[arg(long, value_name = "PLATFORM:PORT")]
     pub(crate) platform: String,
+    #[command(flatten)]
+    pub(crate) host: HostOption,
     /// Similar drive, for values that the results do not determine [default: a generic drive of the port's protocol]
     #[arg(long, value_name = "DRIVE")]
     pub(crate) like: Option<String>,

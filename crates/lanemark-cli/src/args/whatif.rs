@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use clap::Args as ClapArgs;
 
-use super::SeededArgs;
+use super::{HostOption, SeededArgs};
 
 #[derive(Debug, ClapArgs)]
 pub(crate) struct WhatIfArgs {
@@ -15,6 +15,8 @@ pub(crate) struct WhatIfArgs {
     /// Model of the system of a measured result, DRIVE@PLATFORM:PORT
     #[arg(long, value_name = "SYSTEM")]
     pub(crate) model: Option<String>,
+    #[command(flatten)]
+    pub(crate) host: HostOption,
     /// Other port
     #[arg(long, value_name = "PORT")]
     pub(crate) port: Option<String>,

@@ -78,10 +78,8 @@ pub(super) fn identify(
     let count = engine.parameters.len();
     let mut held: Vec<Option<ValueDetermination>> = vec![None; count];
     for &place in &engine.held {
-        held[place] = Some(ValueDetermination::Held {
-            at_template: true,
-            with: engine.place(COLLECTION.name),
-        });
+        let at_template = found.logs[place] == engine.priors[place];
+        held[place] = Some(ValueDetermination::Held { at_template, with: engine.place(COLLECTION.name) });
     }
     let mut found = found;
     let mut round = 0;

@@ -17,6 +17,7 @@ mod geometry;
 mod host;
 mod identify;
 mod measured;
+mod occupancy;
 mod parameter;
 mod solve;
 mod start;
@@ -174,6 +175,8 @@ pub fn fit(
     // The effects of dies and units on writes are included too.
     let explored = geometry::explore(&mut engine, found, &everything, &all)?;
     let found = solve::search(&engine, &explored.found.logs, &everything, &all, 1)?;
+    on_stage("occupancies");
+    let found = occupancy::fix(&mut engine, found, &all)?;
     on_stage("what is known of each value");
     let known = identify::identify(&engine, found, &all)?;
 

@@ -87,6 +87,7 @@ pub fn run_length_watched(
     length: RunLength,
     watch: &mut dyn FnMut(&Progress) -> bool,
 ) -> Result<Sample, SimError> {
+    let spec = &*spec.for_threads(test.threads);
     let requests = match &test.asks {
         LoadKind::Requests(requests) => requests,
         LoadKind::Transactions(load) => {

@@ -1,5 +1,6 @@
 //! A system that passed its check: the input of the simulator, a test's driver and a replay.
 
+use std::borrow::Cow;
 use std::ops::Deref;
 
 use super::{AttachmentSpec, ProtocolKind, SpecError, SystemSpec};
@@ -94,6 +95,34 @@ impl CheckedSystem {
         Self(spec)
     }
 
+    /// Returns the system with the processor times of a test of `threads` threads. Threads in excess of the cores do not
+    /// run at the same time.
+    #[must_use]
+    pub fn for_threads(&self, threads: u32) -> Cow<'_, Self> {
+        let growth = self.cpu.thread_growth.get();
+        let at_once = threads.min(self.cpu.cores);
+        if growth <= 0.0 || at_once <= 1 {
+            return Cow::Borrowed(self);
+        }
+        let factor = libm::pow(1.0 + growth, libm::log2(f64::from(at_once)));
+        let longer = |time: &mut Duration| {
+            let picoseconds = libm::round(time.picoseconds() as f64 * factor);
+            *time = Duration::from_picoseconds(picoseconds as u64);
+        };
+        let mut spec = self.0.clone();
+        let cpu = &mut spec.cpu;
+        [&mut cpu.request_submit, &mut cpu.write_submit, &mut cpu.request_complete]
+            .into_iter()
+            .for_each(longer);
+        for attachment in &mut spec.attachments {
+            let protocol = &mut attachment.protocol;
+            [&mut protocol.read_time, &mut protocol.write_time, &mut protocol.interrupt_time]
+                .into_iter()
+                .for_each(longer);
+        }
+        Cow::Owned(Self(spec))
+    }
+
     /// Returns the plain values, to change them.
     pub fn into_spec(self) -> SystemSpec {
         self.0
@@ -105,5 +134,34 @@ impl Deref for CheckedSystem {
 
     fn deref(&self) -> &SystemSpec {
         &self.0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use lanemark_schema::units::Ratio;
+
+    #[test]
+    fn processor_times_grow_with_each_doubling_of_the_threads_up_to_the_cores() {
+        let mut spec = SystemSpec::example();
+        spec.cpu.cores = 4;
+        spec.cpu.request_submit = Duration::from_nanoseconds(1_000);
+        spec.cpu.wake = Duration::from_nanoseconds(1_500);
+        spec.attachments[0].protocol.read_time = Duration::from_nanoseconds(2_000);
+        let system = spec.clone().checked().unwrap();
+        assert!(matches!(system.for_threads(64), Cow::Borrowed(_)));
+        spec.cpu.thread_growth = Ratio::HALF;
+        let system = spec.checked().unwrap();
+        assert!(matches!(system.for_threads(1), Cow::Borrowed(_)));
+        for (threads, factor) in [(2, 1.5), (4, 2.25), (5, 2.25), (64, 2.25)] {
+            let grown = system.for_threads(threads);
+            let ns = |time: Duration| time.as_seconds() * 1e9;
+            assert!((ns(grown.cpu.request_submit) - 1_000.0 * factor).abs() < 1e-3, "{threads}");
+            let driver = ns(grown.attachments[0].protocol.read_time);
+            assert!((driver - 2_000.0 * factor).abs() < 1e-3, "{threads}");
+            // A core sleeps as deeply as before.
+            assert_eq!(grown.cpu.wake, system.cpu.wake);
+        }
     }
 }

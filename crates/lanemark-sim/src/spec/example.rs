@@ -67,6 +67,7 @@ impl SystemSpec {
                 request_complete: Duration::ZERO,
                 wake: Duration::ZERO,
                 idle_after: Duration::ZERO,
+                thread_growth: Ratio::ZERO,
             },
             trunk: Vec::new(),
             attachments: vec![AttachmentSpec {

@@ -261,6 +261,8 @@ pub struct PseudoSlcSpec {
     pub program: Duration,
     /// Whether writes wait for folding when the blocks are full, instead of bypassing them.
     pub fold_when_full: bool,
+    /// Whether data beyond `capacity` has been folded before a run begins, as idle drives do.
+    pub emptied_when_idle: bool,
 }
 
 impl FlashSpec {

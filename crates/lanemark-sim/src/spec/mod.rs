@@ -84,7 +84,7 @@ pub struct AttachmentSpec {
 }
 
 /// A host processor.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub struct CpuSpec {
     /// Cores that run benchmark threads, driver and interrupts.
     pub cores: u32,
@@ -98,6 +98,9 @@ pub struct CpuSpec {
     pub wake: Duration,
     /// Idle time after which a core needs the wake-up time.
     pub idle_after: Duration,
+    /// Share by which all processor times of a request grow with each doubling of the threads, since they share caches,
+    /// locks and memory.
+    pub thread_growth: Ratio,
 }
 
 /// A host protocol.

@@ -325,6 +325,7 @@ fn a_pseudo_slc_cache_is_fast_until_it_is_full() {
         read: us(20),
         program: us(150),
         fold_when_full: false,
+        emptied_when_idle: false,
     });
     let system = nvme(drive);
     let at = |mebibytes| {

@@ -397,6 +397,7 @@ fn what_was_just_written_is_read_at_the_time_of_the_cache_as_far_as_that_has_roo
         read: us(20),
         program: us(150),
         fold_when_full: false,
+        emptied_when_idle: false,
     });
     let mean = |drive: &DriveSpec, mebibytes| {
         let reads = Test {

@@ -4,6 +4,8 @@ use lanemark_sim::spec::{ProtocolKind, Technology};
 
 use super::behind::{beside_emptying, flush};
 use super::completion::{Completion, Unit};
+use super::old_data::{OLD_SHARE, old_data};
+use super::phase_change::phase_change;
 use super::printed::{MapMemory, Market, PAGE, Rated};
 use super::priors::{Controller, Nand, Prior, Priors};
 use super::spare::{KEPT_SUPERBLOCKS, amplification, spare_for};
@@ -28,7 +30,7 @@ const SLC_READ_LEAST: f64 = 10e-6;
 /// The time of a read in addition to its command if the data was read ahead, in seconds.
 const HIT_LATENCY: f64 = 3e-6;
 /// The span of rated random reads, in bytes: `library/workloads/data-sheet.toml`.
-const RATED_SPAN: f64 = 8.0 * (1u64 << 30) as f64;
+const RATED_SPAN: f64 = (1u64 << 30) as f64;
 /// The number of dies below which a drive is assumed to use a generation's smaller dies.
 const DIES_LEAST: f64 = 16.0;
 /// The maximum flash that the simulator can number, in bytes: just below 16 TiB.
@@ -65,7 +67,7 @@ pub(super) fn complete(rated: &Rated, priors: &Priors, out: &mut Completion) {
 }
 
 /// Returns the rating, or the prior of such drives if there is no rating.
-fn rate(rating: Option<f64>, prior: &Prior) -> f64 {
+pub(super) fn rate(rating: Option<f64>, prior: &Prior) -> f64 {
     rating.unwrap_or(prior.value)
 }
 
@@ -74,7 +76,7 @@ fn held(rating: Option<f64>, prior: &Prior, most: f64) -> f64 {
     rating.unwrap_or(prior.value.min(most))
 }
 
-fn host(protocol: ProtocolKind) -> f64 {
+pub(super) fn host(protocol: ProtocolKind) -> f64 {
     match protocol {
         ProtocolKind::Nvme => HOST_NVME,
         ProtocolKind::Ahci | ProtocolKind::AtaDma => HOST_AHCI,
@@ -292,7 +294,7 @@ fn reads(rated: &Rated, controller: &Controller, nand: &Nand, array: &Array, out
         }
         false => out.prior("flash.channel_rate", Unit::Rate, &nand.channel_rate, 1.0),
     }
-    // Ratings apply to data just written, which is still in the pseudo-SLC cache if the cache is large enough.
+    // Ratings apply to a small range of data just written, which is in the pseudo-SLC cache if the cache is large enough.
     let cache = wanted_pseudo_slc(rated, controller, array).map(|(wanted, _)| wanted);
     let cached = cache.is_some_and(|wanted| wanted >= RATED_SPAN);
     let (usual, place) = match cached {
@@ -327,13 +329,18 @@ fn reads(rated: &Rated, controller: &Controller, nand: &Nand, array: &Array, out
         false => out.prior(place, Unit::Time, usual, 1.0),
     }
     if cached {
-        out.prior("flash.read", Unit::Time, &nand.read, 1.0);
+        out.prior("flash.read", Unit::Time, &old_data(rated, nand), 1.0);
     } else if cache.is_some() {
         out.prior("pseudo_slc.read", Unit::Time, &nand.slc_read, 1.0);
     }
     // A cache that is large enough for a part of the data answers that share of the reads.
     let share = if cached { 0.0 } else { cache.unwrap_or(0.0) / RATED_SPAN };
     let sense = share * nand.slc_read.value + (1.0 - share) * sense;
+    // Latencies of the prior are of files that lie in the cache in part.
+    let sense = match rated.one_read {
+        None if cached => sense + OLD_SHARE * (old_data(rated, nand).value - sense),
+        _ => sense,
+    };
     let known = fixed + sense;
     let rest = (rate(rated.one_read, &controller.one_read) - known).max(0.0);
     let hit = rest.min(HIT_LATENCY);
@@ -371,6 +378,15 @@ fn writes(
             sequential.max(random * PAGE)
         }
         Market::DataCenter => sequential,
+    };
+    // Data that the drive compresses takes less of the flash's rate.
+    let fresh = match rated.compresses_to {
+        None => fresh,
+        Some(share) => {
+            let why = "the data of its ratings compresses";
+            out.derived("translation.compresses_to", format!("{}%", 100.0 * share), why);
+            fresh * share
+        }
     };
     let cached = pseudo_slc(rated, controller, nand, array, fresh, out);
     let mut slowest = array.unit / (1.1 * fresh);
@@ -472,7 +488,9 @@ fn pseudo_slc(
     // Each superblock of the cache takes a whole superblock, and stores one bit in each cell. A part of the cache is
     // fixed, and the rest uses flash without data.
     let kept = ((array.spare - KEPT_SUPERBLOCKS) * superblock / array.bits).max(0.0);
-    let kept = kept.min(rated.pseudo_slc_kept.unwrap_or(KEPT_PSEUDO_SLC * wanted));
+    // The fixed part holds at least the span of the ratings.
+    let usual = (KEPT_PSEUDO_SLC * wanted).max(RATED_SPAN + superblock / array.bits).min(wanted);
+    let kept = kept.min(rated.pseudo_slc_kept.unwrap_or(usual));
     let most = 0.9 * array.superblocks * superblock / array.bits;
     let growth = (wanted.min(most) - kept).max(0.0);
     for (place, size) in [("pseudo_slc.capacity", kept), ("pseudo_slc.growth", growth)] {
@@ -494,6 +512,10 @@ fn pseudo_slc(
         false => out.prior("pseudo_slc.program", Unit::Time, &nand.slc_program, 1.0),
     }
     out.choice("pseudo_slc.when_full", "bypass");
+    if kept >= RATED_SPAN {
+        let why = "drives empty the growing part of their cache while they are idle";
+        out.assumed("pseudo_slc.emptied_when_idle", "yes".to_owned(), why);
+    }
     true
 }
 
@@ -514,44 +536,13 @@ fn map(rated: &Rated, out: &mut Completion) {
         MapMemory::Dram => {}
         MapMemory::Host => {
             out.assumed("translation.map_cached", "1 MiB".to_owned(), why);
-            let why = "usual: 64 MiB of the host's memory";
-            out.assumed("translation.map_in_host", "64 MiB".to_owned(), why);
+            let mebi = (1u64 << 20) as f64;
+            let why = "drives request 16 to 64 MiB of the host's memory, and five of the training set read a file of \
+                       16 GiB at half of what their dies could, as if half of its map were missing";
+            let why = why.to_owned();
+            let prior = Prior { value: 6.0 * mebi, range: Some([2.0 * mebi, 64.0 * mebi]), why };
+            out.prior("translation.map_in_host", Unit::Size, &prior, 1.0);
         }
         MapMemory::None => out.assumed("translation.map_cached", "2 MiB".to_owned(), why),
-    }
-}
-
-/// Completes the file of a 3D XPoint drive: 28 dies that are written in place. The ratings, less the other times, give
-/// the times of reads and writes.
-fn phase_change(rated: &Rated, controller: &Controller, out: &mut Completion) {
-    const DIES: f64 = 28.0;
-    const BLOCK: f64 = 256.0 * PAGE;
-    let why = "as the first drives of 3D XPoint";
-    for (place, text) in [
-        ("flash.technology", "3d-xpoint"),
-        ("flash.channels", "7"),
-        ("flash.dies_per_channel", "4"),
-        ("flash.planes", "1"),
-        ("flash.page", "4 KiB"),
-        ("flash.pages_per_block", "256"),
-        ("flash.read", "1 us"),
-        ("flash.program", "10 us"),
-        ("flash.erase", "1 us"),
-        ("flash.channel_rate", "2400 MB/s"),
-        ("flash.command_time", "50 ns"),
-    ] {
-        out.assumed(place, text.to_owned(), why);
-    }
-    let blocks = (1.1 * rated.capacity / DIES / BLOCK).ceil();
-    out.derived("flash.blocks_per_plane", Unit::Count.text(blocks), "the capacity, and a tenth");
-    let random = rate(rated.random_read, &controller.random_read);
-    let fixed = host(rated.protocol) + PAGE / (0.85 * rated.link) + 1.0 / random + 3e-6;
-    let usual = 14e-6;
-    for (place, one) in [
-        ("front_end.read_latency", rated.one_read.unwrap_or(usual)),
-        ("front_end.write_latency", rated.one_write.unwrap_or(usual)),
-    ] {
-        let why = format!("{:.0} us for one request at a time", one * 1e6);
-        out.derived(place, Unit::Time.text((one - fixed).max(0.0)), why);
     }
 }

@@ -61,3 +61,105 @@ fn rated_sequential_writes_leave_the_dies_a_fiftieth_of_their_time() {
         }
     }
 }
+
+/// Returns the specification of a drive with this port and these ratings.
+fn drive(port: &str, capacity: &str, rated: &str) -> lanemark_sim::spec::DriveSpec {
+    let text = format!(
+        "[drive]\nname = \"a drive\"\nkind = \"ssd\"\ncapacity = \"{capacity}\"\nport = {{ {port} }}\n[rated]\n{rated}"
+    );
+    let (ledger, overrides) = (Ledger::default(), Overrides::default());
+    let context = Context { ledger: &ledger, overrides: &overrides };
+    let file = Document::parse("the drive file", &text).unwrap();
+    let completed = complete(&file, &Library::built_in(), context).unwrap().unwrap();
+    Drive::read(&completed, context).unwrap().spec
+}
+
+fn flash_of(drive: &lanemark_sim::spec::DriveSpec) -> FlashSpec {
+    let MediaSpec::Flash(flash) = &drive.media else { panic!("a disk") };
+    flash.clone()
+}
+
+/// Returns the port of an NVMe drive.
+fn nvme(generation: u32) -> String {
+    format!("protocol = \"nvme\", pcie = {{ generation = {generation}, lanes = 4 }}")
+}
+
+#[test]
+fn a_new_drive_with_an_old_link_has_the_controller_of_that_link() {
+    let reads = |generation: u32, year: u32| {
+        let drive =
+            drive(&nvme(generation), "1000 GB", &format!("market = \"client\"\nyear = {year}\n"));
+        1e6 / drive.front_end.read_time.as_microseconds()
+    };
+    let [third, fourth, fifth] = [3, 4, 5].map(|generation| reads(generation, 2024));
+    assert!(third < 0.6 * fourth && fourth < 0.7 * fifth, "{third} {fourth} {fifth}");
+    // The year does not change a link, and a link older than all priors has the oldest.
+    assert!((reads(3, 2017) / third - 1.0).abs() < 1e-3);
+    assert!((reads(2, 2017) / third - 1.0).abs() < 1e-3);
+    assert!((reads(4, 2019) / fourth - 1.0).abs() < 1e-3);
+    // A drive with AHCI is faster over PCIe than over SATA.
+    let ahci = |port: &str| {
+        let drive = drive(
+            &format!("protocol = \"ahci\", {port}"),
+            "512 GB",
+            "market = \"client\"\nyear = 2014\n",
+        );
+        1e6 / drive.front_end.read_time.as_microseconds()
+    };
+    let [sata, pcie] = ["sata = \"6 Gb/s\"", "pcie = { generation = 2, lanes = 4 }"].map(ahci);
+    assert!(pcie > 1.1 * sata, "{sata} {pcie}");
+}
+
+#[test]
+fn the_fixed_part_of_a_cache_holds_the_span_of_ratings_and_the_rest_is_emptied() {
+    for (capacity, nand) in [("250 GB", "tlc"), ("1000 GB", "tlc"), ("2000 GB", "qlc")] {
+        let rated =
+            format!("market = \"client\"\nyear = 2021\nnand = \"{nand}\"\nrandom_read = 600000\n");
+        let drive = drive(&nvme(4), capacity, &rated);
+        let cache = flash_of(&drive).translation.pseudo_slc.unwrap();
+        assert!(cache.emptied_when_idle, "{capacity} {nand}");
+        assert!(cache.capacity.get() >= 1 << 30, "{capacity} {nand}: {}", cache.capacity);
+        assert!(cache.read < flash_of(&drive).read.mean(), "{capacity} {nand}");
+    }
+    // A drive without a cache empties no cache.
+    let none = "market = \"client\"\nyear = 2021\npseudo_slc = \"0 B\"\n";
+    assert_eq!(flash_of(&drive(&nvme(4), "1000 GB", none)).translation.pseudo_slc, None);
+}
+
+#[test]
+fn ratings_of_data_that_compresses_leave_the_dies_slower() {
+    let program = |more: &str| {
+        let rated = format!(
+            "market = \"client\"\nyear = 2011\nnand = \"mlc\"\nwrite = \"515 MB/s\"\n{more}"
+        );
+        let drive = drive("protocol = \"ahci\", sata = \"6 Gb/s\"", "120 GB", &rated);
+        let flash = flash_of(&drive);
+        (flash.program.mean().as_microseconds(), flash.translation.compression.get())
+    };
+    let (plain, all) = program("");
+    let (compressed, share) = program("compresses_to = \"40%\"\n");
+    assert_eq!((all, share), (1.0, 0.4));
+    assert!(compressed > 2.0 * plain, "{plain} us, {compressed} us");
+    let text = "[drive]\nname = \"d\"\nkind = \"ssd\"\ncapacity = \"120 GB\"\nport = { protocol = \"ahci\", sata = \"6 Gb/s\" }\n[rated]\ncompresses_to = \"0%\"\n";
+    let wrong = check(&Library::built_in(), text).unwrap_err().to_string();
+    assert!(wrong.contains("must be above 0%"), "{wrong}");
+}
+
+#[test]
+fn the_arm_of_a_desktop_disk_lingers_for_a_quarter_of_a_revolution() {
+    let overhead = |market: &str| {
+        let text = format!(
+            "[drive]\nname = \"d\"\nkind = \"hdd\"\ncapacity = \"2000 GB\"\nport = {{ protocol = \"ahci\", sata = \"6 Gb/s\" }}\n[rated]\nrpm = 7200\nmarket = \"{market}\"\n"
+        );
+        let (ledger, overrides) = (Ledger::default(), Overrides::default());
+        let context = Context { ledger: &ledger, overrides: &overrides };
+        let file = Document::parse("the drive file", &text).unwrap();
+        let completed = complete(&file, &Library::built_in(), context).unwrap().unwrap();
+        let MediaSpec::Disk(disk) = Drive::read(&completed, context).unwrap().spec.media else {
+            panic!("flash")
+        };
+        disk.command_overhead.as_microseconds()
+    };
+    assert!((overhead("data-center") - 200.0).abs() < 1e-6);
+    assert!((overhead("client") - (200.0 + 60e6 / 7200.0 / 4.0)).abs() < 1.0);
+}

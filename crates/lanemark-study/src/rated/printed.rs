@@ -1,6 +1,6 @@
 //! Ratings of a drive's box and data sheet, as in `[rated]` of a drive file, and their contradictions.
 
-use lanemark_schema::units::{Bytes, BytesPerSecond, Duration};
+use lanemark_schema::units::{Bytes, BytesPerSecond, Duration, Ratio};
 use lanemark_sim::spec::{ProtocolKind, Technology};
 
 use crate::document::Section;
@@ -39,6 +39,8 @@ pub struct Rated {
     pub protocol: ProtocolKind,
     /// Throughput of the link after its line coding, in bytes a second.
     pub link: f64,
+    /// Generation of the drive's PCIe link, if the drive has one.
+    pub generation: Option<u64>,
     /// Year in which the drive appeared.
     pub year: u64,
     /// Market of the drive.
@@ -67,6 +69,8 @@ pub struct Rated {
     pub pseudo_slc: Option<f64>,
     /// The part of the cache that also exists on a full drive.
     pub pseudo_slc_kept: Option<f64>,
+    /// The share to which the drive compressed the data of its write ratings.
+    pub compresses_to: Option<f64>,
     /// Ratings of a hard disk.
     pub disk: RatedDisk,
 }
@@ -185,6 +189,7 @@ impl Rated {
             capacity: capacity.get() as f64,
             protocol,
             link: plug.rate(),
+            generation: plug.generation(),
             year,
             market: section
                 .setting("market", &MARKETS)?
@@ -201,6 +206,7 @@ impl Rated {
             steady_random_write: count("steady_random_write", IOPS_MAX)?,
             pseudo_slc: size("pseudo_slc")?,
             pseudo_slc_kept: size("pseudo_slc_kept")?,
+            compresses_to: compression(&section)?,
             disk: RatedDisk {
                 rpm: section.optional_integer("rpm", 1_000, 50_000)?,
                 heads: section.optional_integer("heads", 1, 64)?,
@@ -289,6 +295,7 @@ impl Rated {
             ("nand", self.technology.is_some()),
             ("pseudo_slc", self.pseudo_slc.is_some()),
             ("pseudo_slc_kept", self.pseudo_slc_kept.is_some()),
+            ("compresses_to", self.compresses_to.is_some()),
             ("random_read", self.random_read.is_some()),
             ("random_write", self.random_write.is_some()),
             ("steady_write", self.steady_write.is_some()),
@@ -311,6 +318,16 @@ impl Rated {
     }
 }
 
+/// Reads the share to which a drive compressed the data of its ratings.
+fn compression(section: &Section<'_>) -> Result<Option<f64>, StudyError> {
+    let key = "compresses_to";
+    let Some(share) = section.optional_quantity::<Ratio>(key)? else { return Ok(None) };
+    match share.get() {
+        share if share > 0.0 => Ok(Some(share)),
+        _ => Err(section.error(key, format!("{key} = {share}: must be above 0%"))),
+    }
+}
+
 impl Plug {
     /// Returns the rate of the connector in one direction after its line coding, in bytes a second.
     fn rate(self) -> f64 {
@@ -323,6 +340,14 @@ impl Plug {
                 let coded = if line > 2e10 { line / 9.375 } else { line / 10.0 };
                 coded * f64::from(phys)
             }
+        }
+    }
+
+    /// Returns the generation of a PCIe connector.
+    fn generation(self) -> Option<u64> {
+        match self {
+            Self::Pcie(generation, _) => Some(u64::from(generation.number())),
+            Self::Sata(_) | Self::Sas(..) => None,
         }
     }
 

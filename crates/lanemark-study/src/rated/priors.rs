@@ -72,6 +72,8 @@ pub(crate) struct Controller {
     pub name: String,
     protocol: ProtocolKind,
     market: Market,
+    /// Generation of the drives' PCIe link, if they have one.
+    pcie: Option<u64>,
     from: u64,
     /// Technology of the drives' cells.
     pub technology: Technology,
@@ -143,14 +145,14 @@ impl Priors {
         latest(&own, year, |nand| nand.from).unwrap_or(&self.nand[0])
     }
 
-    /// Returns the typical controller of that protocol, market and year. If the market lacks the protocol, the
-    /// controllers of the other market are used.
+    /// Returns the typical controller of that protocol, market, PCIe generation and year. A new drive with an older link
+    /// has the controller of that link. If the market lacks the protocol, the controllers of the other market are used.
     pub(super) fn controller(&self, rated: &Rated) -> &Controller {
         let of = |market: Option<Market>| -> Vec<&Controller> {
             let fits = |one: &&Controller| {
                 one.protocol == rated.protocol && market.is_none_or(|market| one.market == market)
             };
-            self.controllers.iter().filter(fits).collect()
+            of_generation(self.controllers.iter().filter(fits).collect(), rated.generation)
         };
         let own = latest(&of(Some(rated.market)), rated.year, |one| one.from);
         let other = || latest(&of(None), rated.year, |one| one.from);
@@ -163,6 +165,18 @@ impl Priors {
         let own: Vec<&Disk> = self.disks.iter().filter(|disk| Some(disk.rpm) == nearest).collect();
         latest(&own, year, |disk| disk.from).unwrap_or(&self.disks[0])
     }
+}
+
+/// Returns the rows for a link of this PCIe generation, or of the nearest one: first among older, then among newer
+/// generations. Without such rows all rows are returned.
+fn of_generation(rows: Vec<&Controller>, generation: Option<u64>) -> Vec<&Controller> {
+    let all = rows.iter().filter_map(|row| row.pcie);
+    let nearest = generation.and_then(|generation| {
+        let older = all.clone().filter(|own| *own <= generation).max();
+        older.or(all.min())
+    });
+    let own: Vec<&Controller> = rows.iter().filter(|row| row.pcie == nearest).copied().collect();
+    if own.is_empty() { rows } else { own }
 }
 
 /// Returns the last of `rows`, which are sorted by time, that had appeared by `year`, otherwise the first.
@@ -236,6 +250,7 @@ fn controller_row(row: &Section<'_>) -> Result<Controller, StudyError> {
         name: row.text("name")?,
         protocol: row.choice("protocol", &protocols)?,
         market: row.choice("market", &MARKETS)?,
+        pcie: row.optional_integer("pcie", 1, 7)?,
         from: row.integer("from", 1990, 2100)?,
         technology: row.choice("technology", TECHNOLOGIES)?,
         channels: row.integer("channels", 1, 256)?,

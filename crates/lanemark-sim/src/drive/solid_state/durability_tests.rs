@@ -98,6 +98,7 @@ prop_compose! {
             read: Duration::from_microseconds(20),
             program: Duration::from_microseconds(150),
             fold_when_full,
+            emptied_when_idle: false,
         });
         flash.condition =
             [Condition::Fresh, Condition::Purged, Condition::Sequential, Condition::Random][condition];

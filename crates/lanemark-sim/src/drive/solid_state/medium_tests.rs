@@ -85,6 +85,7 @@ fn a_drive_looks_for_idle_work_when_its_last_command_is_done() {
             read: us(20),
             program: us(150),
             fold_when_full: false,
+            emptied_when_idle: false,
         });
         let content = PriorContent { is_just_written: true, ..PriorContent::from(written) };
         let key = StreamKey::from_seed(1);

@@ -56,7 +56,8 @@ impl CachedLayout {
 
     /// Returns the part of `slots` that was written into the cache of `flash` when they were written in order to the
     /// erased drive. A superblock has `size` slots, and `each` in the cache; `kept` superblocks stay erased, in
-    /// addition to the ones that the cache always has.
+    /// addition to the ones that the cache always has. The cache's growth contains none of it on a drive that emptied
+    /// its cache while it was idle.
     pub(crate) fn of_written(
         flash: &FlashSpec,
         slots: u32,
@@ -64,7 +65,9 @@ impl CachedLayout {
         size: u32,
         kept: u64,
     ) -> Self {
-        let (own, lent) = (flash.pseudo_slc_superblocks(), flash.pseudo_slc_growth());
+        let (own, growth) = (flash.pseudo_slc_superblocks(), flash.pseudo_slc_growth());
+        let is_emptied = flash.translation.pseudo_slc.is_some_and(|cache| cache.emptied_when_idle);
+        let lent = if is_emptied { 0 } else { growth };
         if each == 0 || own + lent == 0 {
             return Self::none(size);
         }

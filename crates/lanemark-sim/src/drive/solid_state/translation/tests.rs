@@ -198,6 +198,7 @@ prop_compose! {
                 read: Duration::ZERO,
                 program: Duration::ZERO,
                 fold_when_full,
+                emptied_when_idle: false,
             });
             flash.condition = [Condition::Fresh, Condition::Sequential, Condition::Random][condition];
         })
@@ -436,6 +437,7 @@ fn a_pseudo_slc_cache_grows_as_far_as_the_host_left_space() {
                 read: Duration::ZERO,
                 program: Duration::ZERO,
                 fold_when_full: false,
+                emptied_when_idle: false,
             });
             change(flash);
         });
@@ -471,4 +473,27 @@ fn a_pseudo_slc_cache_grows_as_far_as_the_host_left_space() {
     // A tenth of the drive is lent whole: ten superblocks, each with a third of its data.
     let seen = filled(Ratio::new(0.9).unwrap()) - fixed;
     assert!((9..=10).contains(&seen), "{seen}");
+}
+
+/// A drive that was idle has moved the data out of the cache's growth before a run begins.
+#[test]
+fn an_idle_drive_has_emptied_the_growth_of_its_cache() {
+    let each = 2.0 / 3.0;
+    let cached = |emptied_when_idle| {
+        let drive = drive(140, 40, |flash| {
+            flash.technology = Technology::Tlc;
+            flash.translation.pseudo_slc = Some(PseudoSlcSpec {
+                capacity: Bytes((4.0 * each * f64::from(1 << 20)) as u64),
+                growth: Bytes((30.0 * each * f64::from(1 << 20)) as u64),
+                read: Duration::ZERO,
+                program: Duration::ZERO,
+                fold_when_full: false,
+                emptied_when_idle,
+            });
+        });
+        let content = Content { is_just_written: true, ..Content::from(Bytes::mebi(60)) };
+        Translation::new(&drive, content).pseudo_slc_used
+    };
+    let (kept, all) = (cached(true), cached(false));
+    assert!(kept < all && (4..=5).contains(&kept) && all > 20, "{kept} of {all} superblocks");
 }

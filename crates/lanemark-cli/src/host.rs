@@ -1,0 +1,62 @@
+//! `lanemark host`: measures this machine as a host.
+
+use lanemark_lab::results::Outlet;
+use lanemark_measure::host::HostProbe;
+use lanemark_measure::machine;
+use lanemark_study::document::Document;
+use lanemark_study::host;
+
+use crate::args::{HostArgs, HostCommand, HostMeasureArgs};
+use crate::failure::{Failure, Outcome};
+use crate::messages::tell;
+use crate::outlets::HOST;
+use crate::progress::Progress;
+use crate::stop;
+
+/// The range of durations: the slices of a shorter measurement contain too few requests.
+const DURATIONS: std::ops::RangeInclusive<f64> = 1.0..=600.0;
+
+pub(crate) fn run(args: &HostArgs) -> Result<Outcome, Failure> {
+    match &args.command {
+        HostCommand::Measure(args) => measure(args),
+    }
+}
+
+fn measure(args: &HostMeasureArgs) -> Result<Outcome, Failure> {
+    let HostMeasureArgs { target, out, name, duration } = args;
+    if !DURATIONS.contains(&duration.as_seconds()) {
+        return Err(Failure::input(format!("--duration {duration}: expected 1 s to 600 s")));
+    }
+    if out.extension().is_none_or(|extension| extension != "toml") {
+        return Err(Failure::input(format!("--out {}: expected a .toml file", out.display())));
+    }
+    let outlet = Outlet::open(out, &HOST)?;
+    let stop = stop::on_signal();
+    let duration = std::time::Duration::from_secs_f64(duration.as_seconds());
+    let probe = HostProbe { target: target.as_deref(), duration, stop: &stop };
+    let mut progress = Progress::new();
+    let measured = probe.run(&mut |part| progress.keep_moving(&format!("measuring: {part}")))?;
+    drop(progress);
+    let Some(figures) = measured else { return Ok(Outcome::Interrupted) };
+    let machine = machine();
+    let machine = format!("{}, {} processors, {}", machine.cpu, machine.cores, machine.kernel);
+    let text = figures.text(name, &machine);
+    // The reader of host files accepts the text before it is written.
+    host::values(&Document::parse(&out.display().to_string(), &text)?)?;
+    outlet.write(&text)?;
+    let micro = |ns: f64| format!("{:.2} us", ns / 1e3);
+    for (what, value) in [
+        ("submit a request", figures.submit),
+        ("complete a request", figures.complete),
+        ("wake a thread", figures.wake),
+    ] {
+        tell!("{what}: {} ({} to {})", micro(value.value), micro(value.low), micro(value.high));
+    }
+    if let Some(driver) = &figures.driver {
+        let time = driver.time;
+        tell!("driver: {} ({} to {})", micro(time.value), micro(time.low), micro(time.high));
+    }
+    tell!("growth with twice the threads: {:.0}%", 100.0 * figures.thread_growth());
+    tell!("wrote {}", out.display());
+    Ok(Outcome::Done)
+}

@@ -1,0 +1,97 @@
+//! `lanemark host measure`, and the option `--host` of other commands.
+
+use std::path::Path;
+use std::process::{Command, Output, Stdio};
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+
+const SYSTEM: &str = "samsung-950-pro-512gb@workstation-z170:m2";
+const SHORT: [&str; 4] = ["--duration", "50ms", "--no-interval", "--json"];
+
+fn command(folder: &Path) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_lanemark"));
+    command.current_dir(folder).env_remove("LANEMARK_LIBRARY").env("HOME", folder);
+    command
+}
+
+fn lanemark(folder: &Path, arguments: &[&str]) -> Output {
+    command(folder).args(arguments).output().unwrap()
+}
+
+#[track_caller]
+fn refused(folder: &Path, arguments: &[&str], code: i32) -> String {
+    let output = lanemark(folder, arguments);
+    let text = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!(output.status.code(), Some(code), "{text}");
+    text
+}
+
+#[test]
+fn a_measured_host_is_a_host_of_a_simulation() {
+    let folder = tempfile::tempdir().unwrap();
+    let here = folder.path();
+    let output = lanemark(here, &["host", "measure", "--duration", "1500ms", "--out", "h.toml"]);
+    let told = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(output.status.success(), "{told}");
+    assert!(told.contains("submit a request") && told.contains("wrote h.toml"), "{told}");
+    let file = std::fs::read_to_string(here.join("h.toml")).unwrap();
+    assert!(file.contains("range = ["), "{file}");
+    // A second measurement replaces a file of the first.
+    let again = lanemark(here, &["host", "measure", "--duration", "1s", "--out", "h.toml"]);
+    assert!(again.status.success(), "{}", String::from_utf8_lossy(&again.stderr));
+    let rate = |host: &str| {
+        let test = "crystaldiskmark-8:rnd4k-q32t1-read";
+        let mut words = vec!["sim", SYSTEM, test, "--host", host];
+        words.extend(SHORT);
+        let output = lanemark(here, &words);
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        let result: Value = serde_json::from_slice(&output.stdout).unwrap();
+        assert!(result.to_string().contains("host"), "{result}");
+        result["tests"][0].clone()
+    };
+    // A slower host of the library gives other figures than a faster one.
+    assert_ne!(rate("single-board"), rate("linux-block"));
+    assert!(!rate("./h.toml").is_null());
+}
+
+#[test]
+fn wrong_arguments_are_refused_before_anything_is_measured() {
+    let folder = tempfile::tempdir().unwrap();
+    let here = folder.path();
+    let measure = |more: &[&'static str]| [&["host", "measure"], more].concat();
+    let begun = Instant::now();
+    let text = refused(here, &measure(&["--duration", "10ms"]), 2);
+    assert!(text.contains("expected 1 s to 600 s"), "{text}");
+    let text = refused(here, &measure(&["--out", "host.json"]), 2);
+    assert!(text.contains("expected a .toml file"), "{text}");
+    // No user can create a file there, root included.
+    refused(here, &measure(&["--out", "/proc/host.toml"]), 2);
+    std::fs::write(here.join("mine.toml"), "my notes").unwrap();
+    refused(here, &measure(&["--out", "mine.toml"]), 3);
+    assert_eq!(std::fs::read_to_string(here.join("mine.toml")).unwrap(), "my notes");
+    let text = refused(here, &["sim", "d@p,h:m2", "data-sheet", "--host", "linux-file"], 2);
+    assert!(text.contains("already names the host `h`"), "{text}");
+    let target = lanemark(here, &measure(&["mine.toml", "--out", "new.toml"]));
+    assert!(!target.status.success());
+    let text = String::from_utf8_lossy(&target.stderr).into_owned();
+    assert!(text.contains("expected a folder or a block device"), "{text}");
+    assert!(!here.join("new.toml").exists());
+    assert!(begun.elapsed() < Duration::from_secs(30));
+}
+
+#[test]
+fn an_interrupted_measurement_leaves_no_file() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut running = command(folder.path())
+        .args(["host", "measure", "--duration", "60s", "--out", "h.toml"])
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    std::thread::sleep(Duration::from_millis(700));
+    let pid = running.id().to_string();
+    assert!(Command::new("kill").args(["-INT", &pid]).status().unwrap().success());
+    let status = running.wait().unwrap();
+    assert_eq!(status.code(), Some(130));
+    assert!(!folder.path().join("h.toml").exists());
+}

@@ -1,0 +1,215 @@
+//! The measured values, and their text as a host file.
+
+use std::fmt::Write;
+
+use super::reads::Slice;
+use super::target::ProtocolName;
+
+/// The first line of a host file that this program wrote.
+pub const MARK: &str = "# A measured host,";
+
+/// Minimum distance of the ends of a range from the value. Slices of one run vary less than runs of one machine.
+const APART: f64 = 1.15;
+/// The shortest time that a file states, in nanoseconds.
+const SHORTEST_NS: f64 = 50.0;
+
+/// A value in nanoseconds with the range that contains 80% of its repeats.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Spread {
+    /// The median.
+    pub value: f64,
+    /// The low end.
+    pub low: f64,
+    /// The high end.
+    pub high: f64,
+}
+
+/// The cost of a target's driver.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Driver {
+    /// The target's protocol.
+    pub protocol: ProtocolName,
+    /// Processor time of a request in addition to a read of zeros.
+    pub time: Spread,
+    /// Share of this time before the device begins.
+    pub submit_share: f64,
+}
+
+/// The measured values of this machine.
+#[derive(Clone, Debug, PartialEq)]
+pub struct HostFigures {
+    /// Processor time to submit a read of zeros.
+    pub submit: Spread,
+    /// Processor time to complete a read of zeros.
+    pub complete: Spread,
+    /// Time from an interrupt to the thread that it wakes.
+    pub wake: Spread,
+    /// The cost of the target's driver, if there was a target.
+    pub driver: Option<Driver>,
+    /// Processor time of a request by the number of threads at once.
+    pub by_threads: Vec<(u32, f64)>,
+}
+
+impl Spread {
+    /// Returns the median of `values` with the tenth and ninetieth percentile, at least a factor of [`APART`] away.
+    pub fn of(mut values: Vec<f64>) -> Self {
+        values.sort_by(f64::total_cmp);
+        let at = |share: f64| {
+            let last = values.len().saturating_sub(1) as f64;
+            values.get((share * last).round() as usize).copied().unwrap_or(0.0).max(SHORTEST_NS)
+        };
+        let value = at(0.5);
+        Self { value, low: at(0.1).min(value / APART), high: at(0.9).max(value * APART) }
+    }
+
+    /// Returns the value as text for TOML, with its range and the measured quantity.
+    fn text(&self, what: &str) -> String {
+        let Self { value, low, high } = self;
+        format!(
+            "{{ value = \"{value:.0} ns\", source = \"measured: {what}\", range = [\"{low:.0} ns\", \"{high:.0} ns\"] }}"
+        )
+    }
+}
+
+impl Driver {
+    /// Returns the driver's cost: the cost of reads of a target, less the cost of reads of /dev/zero.
+    pub(super) fn of(protocol: ProtocolName, zeros: &[Slice], target: &[Slice]) -> Self {
+        let of = |slices: &[Slice], time: fn(&Slice) -> f64| {
+            Spread::of(slices.iter().map(time).collect()).value
+        };
+        let base = of(zeros, Slice::request_ns);
+        let time = Spread::of(target.iter().map(|slice| slice.request_ns() - base).collect());
+        let before = (of(target, Slice::submit) - of(zeros, Slice::submit)).max(0.0);
+        let after = (of(target, Slice::complete) - of(zeros, Slice::complete)).max(0.0);
+        let submit_share = if before + after > 0.0 { before / (before + after) } else { 0.5 };
+        Self { protocol, time, submit_share }
+    }
+}
+
+impl HostFigures {
+    pub(super) fn of(
+        zeros: &[Slice],
+        driver: Option<Driver>,
+        by_threads: &[(u32, f64)],
+        wakes: &[f64],
+    ) -> Self {
+        let spread = |time: fn(&Slice) -> f64| Spread::of(zeros.iter().map(time).collect());
+        Self {
+            submit: spread(Slice::submit),
+            complete: spread(Slice::complete),
+            wake: Spread::of(wakes.to_vec()),
+            driver,
+            by_threads: by_threads.to_vec(),
+        }
+    }
+
+    /// Returns the growth of a request's processor time with each doubling of the threads, zero if it does not grow.
+    pub fn thread_growth(&self) -> f64 {
+        let (Some((one, first)), Some((many, last))) =
+            (self.by_threads.first(), self.by_threads.last())
+        else {
+            return 0.0;
+        };
+        let doublings = (f64::from(*many) / f64::from(*one)).log2();
+        if doublings <= 0.0 || *first <= 0.0 {
+            return 0.0;
+        }
+        ((last / first).powf(1.0 / doublings) - 1.0).clamp(0.0, 1.0)
+    }
+
+    /// Returns a host file. `name` is the host's name for people, and `machine` describes the machine.
+    pub fn text(&self, name: &str, machine: &str) -> String {
+        let quoted = |text: &str| text.replace(['"', '\\'], "'").replace(char::is_control, " ");
+        let mut text = format!(
+            "{}\n# {}\n\n[host]\nname = \"{}\"\n\n[cpu]\n",
+            MARK,
+            quoted(machine),
+            quoted(name)
+        );
+        let lines = [
+            (
+                "request_submit  ",
+                &self.submit,
+                "reads of 4 KiB of /dev/zero, 32 outstanding, to submit one",
+            ),
+            (
+                "request_complete",
+                &self.complete,
+                "reads of 4 KiB of /dev/zero, 32 outstanding, to complete one",
+            ),
+            (
+                "wake            ",
+                &self.wake,
+                "from an interrupt of a timer to the thread that slept for 80 us",
+            ),
+        ];
+        for (key, value, what) in lines {
+            let _ = writeln!(text, "{key} = {}", value.text(what));
+        }
+        let growth = 100.0 * self.thread_growth();
+        let (low, high) = (0.5 * growth, (1.5 * growth).min(100.0));
+        let most = self.by_threads.last().map_or(1, |(threads, _)| *threads);
+        let _ = writeln!(
+            text,
+            "thread_growth    = {{ value = \"{growth:.1}%\", source = \"measured: 1 to {most} threads\", range = [\"{low:.1}%\", \"{high:.1}%\"] }}"
+        );
+        if let Some(Driver { protocol, time, submit_share }) = &self.driver {
+            let what = match protocol {
+                ProtocolName::Other => {
+                    "reads of the target in addition to reads of /dev/zero; its protocol is not known"
+                }
+                _ => "reads of the target in addition to reads of /dev/zero",
+            };
+            let _ = write!(
+                text,
+                "\n[{}]\ndriver_time  = {}\nsubmit_share = {{ value = \"{:.0}%\", source = \"measured\" }}\n",
+                protocol.table(),
+                time.text(what),
+                100.0 * submit_share
+            );
+        }
+        text
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn slice(submit: f64, complete: f64) -> Slice {
+        Slice { requests: 1000, submit_ns: 1000.0 * submit, complete_ns: 1000.0 * complete }
+    }
+
+    #[test]
+    fn a_range_is_the_percentiles_and_no_narrower_than_a_sixth() {
+        let wide = Spread::of((0..=100).map(|number| 1000.0 + f64::from(number) * 20.0).collect());
+        assert_eq!(wide, Spread { value: 2000.0, low: 1200.0, high: 2800.0 });
+        let narrow = Spread::of(vec![1000.0; 5]);
+        assert!((narrow.low - 1000.0 / APART).abs() < 1e-9);
+        assert!((narrow.high - 1000.0 * APART).abs() < 1e-9);
+        assert_eq!(Spread::of(Vec::new()).value, SHORTEST_NS);
+    }
+
+    #[test]
+    fn a_driver_is_the_difference_to_zeros() {
+        let driver =
+            Driver::of(ProtocolName::Nvme, &[slice(500.0, 300.0)], &[slice(1400.0, 600.0)]);
+        assert!((driver.time.value - 1200.0).abs() < 1e-9);
+        assert!((driver.submit_share - 0.75).abs() < 1e-9);
+        // A target that is as cheap as zeros has a driver of the shortest time.
+        let none = Driver::of(ProtocolName::Nvme, &[slice(500.0, 300.0)], &[slice(400.0, 300.0)]);
+        assert_eq!((none.time.value, none.submit_share), (SHORTEST_NS, 0.5));
+    }
+
+    #[test]
+    fn growth_is_by_doublings_and_never_negative() {
+        let figures = |by_threads: &[(u32, f64)]| {
+            HostFigures::of(&[slice(1.0, 1.0)], None, by_threads, &[100.0])
+        };
+        let growth = figures(&[(1, 1000.0), (2, 1200.0), (4, 1440.0)]).thread_growth();
+        assert!((growth - 0.2).abs() < 1e-9, "{growth}");
+        for none in [&[][..], &[(1, 1000.0)], &[(1, 1000.0), (4, 900.0)]] {
+            assert_eq!(figures(none).thread_growth(), 0.0);
+        }
+    }
+}

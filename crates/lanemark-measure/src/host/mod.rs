@@ -1,0 +1,129 @@
+//! The costs of a request on this machine's processors: the values of a host file.
+//!
+//! Three parts are measured, each several times, so that every value has a range:
+//!
+//! - *Zeros*: reads of `/dev/zero`. Their processor time is the cost of the system call, the file layer and the data in
+//!   memory. It becomes the host's `request_submit` and `request_complete`.
+//! - *Target*: random reads of a block device, or of a file on a file system, without the page cache. Their additional
+//!   processor time is the cost of the file system, the block layer and the driver. It becomes the `driver_time` of the
+//!   target's protocol. A block device is opened for reading only.
+//! - *Wake*: the time from an interrupt of a timer to the thread that slept until then. It becomes `wake`.
+//!
+//! Several threads at once show the growth of the processor time. Processor time is read from the clock of each thread
+//! (`CLOCK_THREAD_CPUTIME_ID`), so that the time of the device does not enter.
+
+mod figures;
+mod reads;
+mod target;
+mod wake;
+
+use std::path::Path;
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+
+pub use figures::{Driver, HostFigures, MARK, Spread};
+pub use target::ProtocolName;
+
+use crate::error::MeasureError;
+use reads::{Reads, Slice};
+use target::HostTarget;
+
+/// Number of slices of a part, from which the range of its values follows.
+const SLICES: u32 = 5;
+/// Shares of the duration: reads of zeros, reads of the target, threads, wakes.
+const SHARES: [f64; 4] = [0.3, 0.3, 0.25, 0.15];
+/// Maximum number of threads at once.
+const THREADS_MAX: usize = 16;
+
+/// A measurement of this machine as a host.
+#[derive(Clone, Copy, Debug)]
+pub struct HostProbe<'a> {
+    /// A block device, which is only read; or a folder, in which a file is created for the run. Without a target the
+    /// driver's time is not measured.
+    pub target: Option<&'a Path>,
+    /// Duration of the whole measurement.
+    pub duration: Duration,
+    /// Set to stop the measurement early.
+    pub stop: &'a AtomicBool,
+}
+
+impl HostProbe<'_> {
+    /// Measures. `on` is called with the name of each part when it begins. Returns `None` if the measurement was
+    /// stopped early.
+    ///
+    /// # Errors
+    /// Returns the error of the target or of the first failed request.
+    pub fn run(&self, on: &mut dyn FnMut(&str)) -> Result<Option<HostFigures>, MeasureError> {
+        let target = self.target.map(HostTarget::open).transpose()?;
+        let zeros = HostTarget::zeros()?;
+        let slice = |part: usize, parts: f64| self.duration.mul_f64(SHARES[part] / parts);
+        on("reads of /dev/zero");
+        let Some(of_zeros) = self.slices(&zeros, slice(0, f64::from(SLICES)))? else {
+            return Ok(None);
+        };
+        let mut driver = None;
+        if let Some(target) = &target {
+            on("reads of the target");
+            let Some(slices) = self.slices(target, slice(1, f64::from(SLICES)))? else {
+                return Ok(None);
+            };
+            driver = Some(Driver::of(target.protocol, &of_zeros, &slices));
+        }
+        let counts = thread_counts();
+        let mut by_threads = Vec::new();
+        for &threads in &counts {
+            on("reads by several threads");
+            let each = slice(2, counts.len() as f64);
+            let Some(slice) = self.threads(&zeros, threads, each)? else { return Ok(None) };
+            by_threads.push((threads as u32, slice.request_ns()));
+        }
+        on("wakes");
+        let Some(wakes) = wake::samples(slice(3, 1.0), self.stop) else { return Ok(None) };
+        Ok(Some(HostFigures::of(&of_zeros, driver, &by_threads, &wakes)))
+    }
+
+    /// Reads `target` with one thread for several slices.
+    fn slices(
+        &self,
+        target: &HostTarget,
+        each: Duration,
+    ) -> Result<Option<Vec<Slice>>, MeasureError> {
+        let mut slices = Vec::new();
+        for number in 0..SLICES {
+            let reads = Reads { target, seed: u64::from(number), duration: each, stop: self.stop };
+            let Some(slice) = reads.run()? else { return Ok(None) };
+            slices.push(slice);
+        }
+        Ok(Some(slices))
+    }
+
+    /// Reads `target` with `threads` threads at once, and returns their sum.
+    fn threads(
+        &self,
+        target: &HostTarget,
+        threads: usize,
+        duration: Duration,
+    ) -> Result<Option<Slice>, MeasureError> {
+        let run = |seed: u64| Reads { target, seed, duration, stop: self.stop }.run();
+        let all = std::thread::scope(|scope| {
+            let running: Vec<_> =
+                (0..threads).map(|seed| scope.spawn(move || run(seed as u64))).collect();
+            let join = |one: std::thread::ScopedJoinHandle<'_, _>| {
+                one.join().unwrap_or_else(|cause| std::panic::resume_unwind(cause))
+            };
+            running.into_iter().map(join).collect::<Vec<_>>()
+        });
+        let mut sum = Slice::default();
+        for one in all {
+            let Some(slice) = one? else { return Ok(None) };
+            sum = sum.and(&slice);
+        }
+        Ok(Some(sum))
+    }
+}
+
+/// Returns the numbers of threads that are measured: powers of two up to the number of processors.
+fn thread_counts() -> Vec<usize> {
+    let most = std::thread::available_parallelism().map_or(1, usize::from).min(THREADS_MAX);
+    (0..).map(|power| 1 << power).take_while(|count| *count <= most).collect()
+}

@@ -1,0 +1,146 @@
+//! Random reads of one thread, with the processor time of submitting and of completing them.
+
+use std::os::fd::AsFd;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use lanemark_schema::rng::{Rng, StreamKey};
+use lanemark_schema::workload::Operation;
+use rustix::time::{ClockId, clock_gettime};
+
+use super::target::{BLOCK, HostTarget};
+use crate::arena::Arena;
+use crate::engine::{Engine, Ring, RingOptions, Transfer, open_uring};
+use crate::error::MeasureError;
+use crate::kernel_threads::KernelThreads;
+
+/// Outstanding requests.
+const DEPTH: u32 = 32;
+/// Time at the start of a slice that does not count, as its share.
+const RAMP: u32 = 10;
+/// Pairs of clock readings from which the clock's own time is computed.
+const READINGS: u32 = 2_000;
+
+/// Reads of one thread.
+#[derive(Clone, Copy)]
+pub(super) struct Reads<'a> {
+    pub target: &'a HostTarget,
+    pub seed: u64,
+    pub duration: Duration,
+    pub stop: &'a AtomicBool,
+}
+
+/// The processor time of a number of requests, in nanoseconds.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Slice {
+    pub requests: u64,
+    pub submit_ns: f64,
+    pub complete_ns: f64,
+}
+
+impl Slice {
+    /// Returns the time to submit a request.
+    pub(super) fn submit(&self) -> f64 {
+        self.submit_ns / self.requests.max(1) as f64
+    }
+
+    /// Returns the time to complete a request.
+    pub(super) fn complete(&self) -> f64 {
+        self.complete_ns / self.requests.max(1) as f64
+    }
+
+    /// Returns the processor time of a request.
+    pub(super) fn request_ns(&self) -> f64 {
+        self.submit() + self.complete()
+    }
+
+    /// Returns the sum of two threads' slices.
+    pub(super) fn and(&self, other: &Self) -> Self {
+        Self {
+            requests: self.requests + other.requests,
+            submit_ns: self.submit_ns + other.submit_ns,
+            complete_ns: self.complete_ns + other.complete_ns,
+        }
+    }
+}
+
+impl Reads<'_> {
+    /// Reads for the duration. Returns `None` if the measurement was stopped.
+    pub(super) fn run(&self) -> Result<Option<Slice>, MeasureError> {
+        let ring = |source| MeasureError::Ring { source };
+        let mut uring = open_uring(DEPTH, RingOptions::default()).map_err(ring)?;
+        let arena = Arena::new(DEPTH, BLOCK as usize).map_err(ring)?;
+        let mut ring = Ring::new(&mut uring, self.target.file.as_fd(), arena, true);
+        let mut rng = Rng::new(StreamKey::from_seed(self.seed));
+        let blocks = (self.target.size / u64::from(BLOCK)).max(1);
+        let mut transfer = || Transfer {
+            operation: Operation::Read,
+            offset: rng.below(blocks) * u64::from(BLOCK),
+            skip: 0,
+            length: BLOCK,
+        };
+        let reading = clock_time();
+        let begun = Instant::now();
+        let ramp = self.duration / RAMP;
+        let mut slice = Slice::default();
+        let mut counts = false;
+        let mut free: Vec<u32> = (0..DEPTH).collect();
+        let mut kernel = KernelThreads::default();
+        loop {
+            let elapsed = begun.elapsed();
+            if self.stop.load(Ordering::Relaxed) {
+                return Ok(None);
+            }
+            if elapsed >= self.duration {
+                break;
+            }
+            if !counts && elapsed >= ramp {
+                (counts, slice) = (true, Slice::default());
+                kernel = KernelThreads::of_this_thread();
+            }
+            let started = thread_ns();
+            for slot in free.drain(..) {
+                ring.push(slot, transfer());
+            }
+            ring.submit().map_err(|source| self.failed(source))?;
+            let submitted = thread_ns();
+            ring.submit_and_wait(Some(100_000_000)).map_err(|source| self.failed(source))?;
+            while let Some((slot, answer)) = ring.next_completion() {
+                if answer < 0 {
+                    return Err(self.failed(std::io::Error::from_raw_os_error(-answer)));
+                }
+                slice.requests += 1;
+                free.push(slot);
+            }
+            let completed = thread_ns();
+            slice.submit_ns += (submitted - started - reading).max(0.0);
+            slice.complete_ns += (completed - submitted - reading).max(0.0);
+        }
+        let kernel = KernelThreads::of_this_thread().since(kernel);
+        slice.submit_ns += kernel.cpu_ns as f64;
+        match slice.requests {
+            0 => Err(self.failed(std::io::ErrorKind::TimedOut.into())),
+            _ => Ok(Some(slice)),
+        }
+    }
+
+    fn failed(&self, source: std::io::Error) -> MeasureError {
+        let path = self.target.path.clone();
+        MeasureError::HostTarget { path, action: "read", source }
+    }
+}
+
+/// Returns the processor time of this thread in nanoseconds.
+fn thread_ns() -> f64 {
+    let now = clock_gettime(ClockId::ThreadCPUTime);
+    now.tv_sec as f64 * 1e9 + now.tv_nsec as f64
+}
+
+/// Returns the part of a reading of the clock that lies between two readings.
+fn clock_time() -> f64 {
+    let begun = thread_ns();
+    for _ in 1..READINGS {
+        std::hint::black_box(thread_ns());
+    }
+    (thread_ns() - begun) / f64::from(READINGS)
+}

@@ -1,0 +1,181 @@
+//! The targets of the reads: the zeros of the kernel, a file in a folder, or a block device that is only read.
+
+use std::fs::{File, OpenOptions};
+use std::io::{self, Write};
+use std::os::unix::fs::{FileTypeExt, MetadataExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+
+use crate::error::MeasureError;
+
+/// Length of a request.
+pub(super) const BLOCK: u32 = 4096;
+/// Size of a file that is created for the run.
+const FILE_SIZE: u64 = 64 << 20;
+
+/// An open target.
+#[derive(Debug)]
+pub(super) struct HostTarget {
+    pub path: PathBuf,
+    pub file: File,
+    /// Bytes that are read from.
+    pub size: u64,
+    pub protocol: ProtocolName,
+}
+
+/// The protocol of a target's drive, as the tables of host files are called.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ProtocolName {
+    /// NVM Express.
+    Nvme,
+    /// SATA behind AHCI.
+    Ahci,
+    /// A SAS adapter.
+    Sas,
+    /// USB Attached SCSI.
+    Uasp,
+    /// Another kind of device, such as a virtual disk or a RAM disk. Its driver is assumed to cost as much as NVMe's.
+    Other,
+}
+
+impl ProtocolName {
+    /// Returns the table of a host file.
+    pub fn table(self) -> &'static str {
+        match self {
+            Self::Nvme | Self::Other => "nvme",
+            Self::Ahci => "ahci",
+            Self::Sas => "sas",
+            Self::Uasp => "uasp",
+        }
+    }
+
+    /// Returns the protocol of the device at a path of sysfs.
+    fn of(sysfs: &Path) -> Self {
+        let parts = || sysfs.iter().filter_map(|part| part.to_str());
+        let is_numbered = |part: &str, start: &str| {
+            part.strip_prefix(start)
+                .is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()))
+        };
+        let has = |start: &str| parts().any(|part| is_numbered(part, start));
+        match () {
+            () if has("nvme") => Self::Nvme,
+            () if has("usb") => Self::Uasp,
+            () if has("ata") => Self::Ahci,
+            () if has("virtio") || has("vmbus") => Self::Other,
+            () if has("host") => Self::Sas,
+            () => Self::Other,
+        }
+    }
+
+    /// Returns the protocol of the device with this number, if sysfs knows the device.
+    fn of_device(number: u64) -> Self {
+        let (major, minor) = (libc::major(number), libc::minor(number));
+        let path = std::fs::canonicalize(format!("/sys/dev/block/{major}:{minor}"));
+        path.map_or(Self::Other, |path| Self::of(&path))
+    }
+}
+
+impl HostTarget {
+    /// Opens the target without a device: the kernel's zeros. Files of a RAM file system are no such target, since
+    /// io_uring passes their requests to other threads.
+    pub(super) fn zeros() -> Result<Self, MeasureError> {
+        let path = PathBuf::from("/dev/zero");
+        let failed =
+            |source| MeasureError::HostTarget { path: path.clone(), action: "open", source };
+        let file = File::open(&path).map_err(failed)?;
+        Ok(Self { path, file, size: FILE_SIZE, protocol: ProtocolName::Other })
+    }
+
+    /// Opens a block device for reading, or creates a file in a folder. The file has no name, so it ends with the run.
+    pub(super) fn open(path: &Path) -> Result<Self, MeasureError> {
+        let failed = |action: &'static str| {
+            move |source: io::Error| match source.kind() {
+                io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem => {
+                    MeasureError::Permission { path: path.to_owned(), action }
+                }
+                _ => MeasureError::HostTarget { path: path.to_owned(), action, source },
+            }
+        };
+        let about = path.metadata().map_err(failed("open"))?;
+        let mut options = OpenOptions::new();
+        options.read(true).custom_flags(libc::O_DIRECT);
+        if about.file_type().is_block_device() {
+            let file = options.open(path).map_err(failed("read"))?;
+            let end = rustix::fs::seek(&file, rustix::fs::SeekFrom::End(0));
+            let size = end.map_err(io::Error::from).map_err(failed("read"))?;
+            if size < u64::from(BLOCK) {
+                return Err(failed("read")(io::ErrorKind::UnexpectedEof.into()));
+            }
+            let protocol = ProtocolName::of_device(about.rdev());
+            return Ok(Self { path: path.to_owned(), file, size, protocol });
+        }
+        if !about.is_dir() {
+            return Err(MeasureError::HostKind { path: path.to_owned() });
+        }
+        let mut unnamed = OpenOptions::new();
+        unnamed.read(true).write(true).mode(0o600).custom_flags(libc::O_TMPFILE);
+        let mut file = unnamed.open(path).map_err(failed("write a file in"))?;
+        fill(&mut file).map_err(failed("write a file in"))?;
+        file.sync_all().map_err(failed("write a file in"))?;
+        // The page cache is bypassed from now on. A file system without direct I/O cannot be measured.
+        let flags = rustix::fs::fcntl_getfl(&file).map_err(io::Error::from);
+        let direct = flags.map_err(failed("open"))? | rustix::fs::OFlags::DIRECT;
+        let set = rustix::fs::fcntl_setfl(&file, direct).map_err(io::Error::from);
+        set.map_err(failed("read without the page cache"))?;
+        let protocol = ProtocolName::of_device(about.dev());
+        Ok(Self { path: path.to_owned(), file, size: FILE_SIZE, protocol })
+    }
+}
+
+/// Writes the whole file.
+fn fill(file: &mut File) -> io::Result<()> {
+    let part = vec![0x5a_u8; 1 << 20];
+    for _ in 0..FILE_SIZE / part.len() as u64 {
+        file.write_all(&part)?;
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_path_of_a_device_names_its_protocol() {
+        for (path, wanted) in [
+            (
+                "/sys/devices/pci0000:00/0000:00:1d.0/0000:02:00.0/nvme/nvme0/nvme0n1",
+                ProtocolName::Nvme,
+            ),
+            (
+                "/sys/devices/pci0000:00/0000:00:17.0/ata3/host2/target2:0:0/2:0:0:0/block/sda",
+                ProtocolName::Ahci,
+            ),
+            (
+                "/sys/devices/pci0000:00/0000:00:14.0/usb2/2-1/2-1:1.0/host4/target4:0:0/4:0:0:0/block/sdb",
+                ProtocolName::Uasp,
+            ),
+            (
+                "/sys/devices/pci0000:00/0000:01:00.0/host0/port-0:0/end_device-0:0/target0:0:0/0:0:0:0/block/sdc",
+                ProtocolName::Sas,
+            ),
+            (
+                "/sys/devices/pci0000:00/0000:00:04.0/virtio1/host0/target0:0:0/0:0:0:0/block/sda",
+                ProtocolName::Other,
+            ),
+            ("/sys/devices/virtual/block/loop0", ProtocolName::Other),
+        ] {
+            assert_eq!(ProtocolName::of(Path::new(path)), wanted, "{path}");
+        }
+    }
+
+    #[test]
+    fn a_file_is_no_target_and_a_missing_folder_is_an_error() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("file");
+        std::fs::write(&file, "x").unwrap();
+        assert!(matches!(HostTarget::open(&file), Err(MeasureError::HostKind { .. })));
+        let missing = HostTarget::open(&folder.path().join("missing")).unwrap_err().to_string();
+        assert!(missing.contains("can't open it"), "{missing}");
+        assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1);
+    }
+}

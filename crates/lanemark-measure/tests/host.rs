@@ -1,0 +1,81 @@
+//! A host is measured on this machine: the values are plausible, the text is a host file, and a stop ends it.
+
+use std::path::Path;
+use std::sync::atomic::AtomicBool;
+use std::time::{Duration, Instant};
+
+use lanemark_measure::MeasureError;
+use lanemark_measure::host::{HostFigures, HostProbe, MARK};
+
+fn measured(target: Option<&Path>) -> HostFigures {
+    let stop = AtomicBool::new(false);
+    let probe = HostProbe { target, duration: Duration::from_millis(1_500), stop: &stop };
+    let mut parts = Vec::new();
+    let figures = probe.run(&mut |part| parts.push(part.to_owned())).unwrap().unwrap();
+    assert_eq!(parts[0], "reads of /dev/zero");
+    assert_eq!(parts.last().unwrap(), "wakes");
+    assert_eq!(parts.iter().any(|part| part == "reads of the target"), target.is_some());
+    figures
+}
+
+#[test]
+fn a_host_without_a_target_has_no_driver() {
+    let begun = Instant::now();
+    let figures = measured(None);
+    let taken = begun.elapsed().as_secs_f64();
+    assert!((1.0..20.0).contains(&taken), "{taken} s");
+    assert_eq!(figures.driver, None);
+    // A read of zeros takes more than a tenth of a microsecond on any processor, and less than a millisecond.
+    for spread in [figures.submit, figures.complete, figures.wake] {
+        assert!(spread.low <= spread.value && spread.value <= spread.high, "{spread:?}");
+        assert!((50.0..1e6).contains(&spread.value), "{spread:?}");
+    }
+    assert!(figures.submit.value + figures.complete.value > 100.0, "{figures:?}");
+    assert_eq!(figures.by_threads[0].0, 1);
+    let text = figures.text("A \"host\"\n", "a machine");
+    assert!(text.starts_with(MARK) && !text.contains("driver_time"), "{text}");
+}
+
+#[test]
+fn a_folder_has_a_driver_and_stays_empty() {
+    // Not every temporary folder accepts direct I/O; the folder of the build does.
+    let folder = tempfile::tempdir_in(env!("CARGO_MANIFEST_DIR")).unwrap();
+    let figures = measured(Some(folder.path()));
+    let driver = figures.driver.unwrap();
+    assert!((50.0..1e6).contains(&driver.time.value), "{driver:?}");
+    assert!((0.0..=1.0).contains(&driver.submit_share), "{driver:?}");
+    assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
+    assert!(figures.text("h", "m").contains("driver_time"));
+}
+
+#[test]
+fn a_stop_ends_the_measurement_without_figures() {
+    let stop = AtomicBool::new(true);
+    let probe = HostProbe { target: None, duration: Duration::from_secs(60), stop: &stop };
+    let begun = Instant::now();
+    assert_eq!(probe.run(&mut |_| {}).unwrap(), None);
+    assert!(begun.elapsed() < Duration::from_secs(10));
+}
+
+#[test]
+fn wrong_targets_are_errors_before_anything_is_measured() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("file");
+    std::fs::write(&file, "x").unwrap();
+    let stop = AtomicBool::new(false);
+    let failed = |target: &Path| {
+        let probe =
+            HostProbe { target: Some(target), duration: Duration::from_secs(60), stop: &stop };
+        let mut parts = 0;
+        let error = probe.run(&mut |_| parts += 1).unwrap_err();
+        assert_eq!(parts, 0);
+        error
+    };
+    assert!(matches!(failed(&file), MeasureError::HostKind { .. }));
+    assert!(failed(Path::new("/dev/null")).hint().unwrap().contains("the drive's device"));
+    let missing = failed(&folder.path().join("missing"));
+    assert!(missing.to_string().contains("can't open it"), "{missing}");
+    // A pseudo file system accepts no files, and root may not write to it either.
+    let refused = failed(Path::new("/proc"));
+    assert!(refused.to_string().contains("write a file in it"), "{refused}");
+}

@@ -1,0 +1,98 @@
+//! Times of the controller command engines that no measurement shows.
+//!
+//! A command occupies an engine for a time, and waits for a latency. One request at a time shows only their sum, which
+//! bounds the occupancy. More requests show it only if the engines limit their rate. If the links, the host or the flash
+//! are the limit, a drive without any occupancy and a longer latency has the same rates. The occupancy then keeps the
+//! template's value, or the largest value that the measured rates allow, and the range of its prior.
+
+use lanemark_schema::result::FigureKind;
+
+use super::engine::Engine;
+use super::measured::Trial;
+use super::solve::{Found, search};
+use crate::PredictError;
+
+/// The gain of a rate without occupancy from which the measurements show the occupancy.
+const SHOWN: f64 = 1.02;
+/// The share of the fastest rate from which a rate is near a limit. Below, queues of a few requests depend on both times.
+const NEAR: f64 = 0.8;
+/// The maximum block of requests whose rate a controller limits, in bytes.
+const SMALL: f64 = 16_384.0;
+
+/// The names of an occupancy and of the latency after it, and whether they affect reads.
+const TIMES: [(&str, &str, bool); 2] = [
+    ("drive.front_end.read_time", "drive.front_end.read_latency", true),
+    ("drive.front_end.write_time", "drive.front_end.write_latency", false),
+];
+
+/// Fixes each occupancy that `trials` do not show, and fits the other values again.
+pub(super) fn fix(
+    engine: &mut Engine,
+    found: Found,
+    trials: &[usize],
+) -> Result<Found, PredictError> {
+    let mut logs = found.logs.clone();
+    let mut is_changed = false;
+    for (name, latency, reads) in TIMES {
+        let (Some(place), Some(latency)) = (engine.place(name), engine.place(latency)) else {
+            continue;
+        };
+        let is_own = |trial: &Trial| {
+            (if reads { !trial.writes() } else { !trial.reads() })
+                && trial.test.block_mean() <= SMALL
+                && !trial.test.is_in_order()
+        };
+        let own: Vec<usize> =
+            trials.iter().copied().filter(|&trial| is_own(&engine.trials[trial])).collect();
+        if own.is_empty()
+            || engine.held.contains(&place)
+            || is_shown(engine, &found.logs, (place, latency), &own)?
+        {
+            continue;
+        }
+        let engines = f64::from(engine.base.attachments[0].drive.front_end.engines);
+        let fastest = own.iter().map(|&trial| engine.trials[trial].iops()).fold(1e-9, f64::max);
+        let most = engine.parameters[place].log(1e6 * engines / fastest);
+        logs[place] = engine.priors[place].min(most);
+        engine.held.push(place);
+        is_changed = true;
+    }
+    match is_changed {
+        false => Ok(found),
+        true => search(engine, &logs, &engine.free(), trials, 1),
+    }
+}
+
+/// Returns whether a rate of `trials` would be higher if the latency contained the occupancy.
+fn is_shown(
+    engine: &Engine,
+    logs: &[f64],
+    (place, latency): (usize, usize),
+    trials: &[usize],
+) -> Result<bool, PredictError> {
+    let parameters = &engine.parameters;
+    let mut without = logs.to_vec();
+    let occupancy = parameters[place].value(logs[place]);
+    let least = parameters[place].bounds.0;
+    without[place] = parameters[place].log(least);
+    let longer = parameters[latency].value(logs[latency]) + occupancy - least;
+    without[latency] = parameters[latency].log(longer);
+    let fastest = trials.iter().map(|&trial| engine.trials[trial].iops()).fold(0.0, f64::max);
+    let jobs: Vec<(usize, usize)> = trials
+        .iter()
+        .filter(|&&trial| {
+            let trial = &engine.trials[trial];
+            trial.outstanding() > 1 && trial.iops() >= NEAR * fastest
+        })
+        .flat_map(|&trial| [(0, trial), (1, trial)])
+        .collect();
+    let told = engine.tell(&[engine.system(logs), engine.system(&without)], &jobs)?;
+    let rate = |at: usize| {
+        let figures = &engine.trials[jobs[at].1].figures;
+        let place = figures.iter().position(|figure| figure.kind == FigureKind::Throughput)?;
+        told[at][place]
+    };
+    Ok((0..jobs.len())
+        .step_by(2)
+        .any(|at| rate(at).zip(rate(at + 1)).is_some_and(|(with, without)| without > SHOWN * with)))
+}

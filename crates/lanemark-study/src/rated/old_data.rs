@@ -1,0 +1,28 @@
+//! Reads of data that has left the pseudo-SLC cache of a client drive.
+
+use super::printed::{Market, Rated};
+use super::priors::{Nand, Prior};
+
+/// The die time of a read of data outside the cache over the tR of data sheets: repeats at shifted thresholds, error
+/// correction, and firmware between the operations of a die. Seven client drives of the training set with their own DRAM,
+/// half full, read 0.66 to 1.2 of what their dies could by tR, and 0.82 by their mean.
+const OLD_DATA: f64 = 1.2;
+/// The share of reads of data outside the cache in the files of which the priors' latencies were measured.
+pub(super) const OLD_SHARE: f64 = 0.3;
+/// The range of [`OLD_DATA`] in addition to the range of tR.
+const OLD_DATA_RANGE: [f64; 2] = [0.87, 1.4];
+
+/// Returns the die time of a read of data that has left the cache.
+pub(super) fn old_data(rated: &Rated, nand: &Nand) -> Prior {
+    if rated.market == Market::DataCenter {
+        return nand.read.clone();
+    }
+    let value = OLD_DATA * nand.read.value;
+    let [low, high] = nand.read.range.unwrap_or([nand.read.value; 2]);
+    let [fast, slow] = OLD_DATA_RANGE;
+    let down = (nand.read.value / low).ln().hypot(fast.ln());
+    let up = (high / nand.read.value).ln().hypot(slow.ln());
+    let range = Some([value * (-down).exp(), value * up.exp()]);
+    let why = format!("{}; old data of client drives takes {OLD_DATA} of it", nand.read.why);
+    Prior { value, range, why }
+}

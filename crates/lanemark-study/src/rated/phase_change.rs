@@ -1,0 +1,41 @@
+//! A drive with 3D XPoint from its ratings.
+
+use super::completion::{Completion, Unit};
+use super::flash::{host, rate};
+use super::printed::{PAGE, Rated};
+use super::priors::Controller;
+
+/// Completes the file of a 3D XPoint drive: 28 dies that are written in place. The ratings, less the other times, give
+/// the times of reads and writes.
+pub(super) fn phase_change(rated: &Rated, controller: &Controller, out: &mut Completion) {
+    const DIES: f64 = 28.0;
+    const BLOCK: f64 = 256.0 * PAGE;
+    let why = "as the first drives of 3D XPoint";
+    for (place, text) in [
+        ("flash.technology", "3d-xpoint"),
+        ("flash.channels", "7"),
+        ("flash.dies_per_channel", "4"),
+        ("flash.planes", "1"),
+        ("flash.page", "4 KiB"),
+        ("flash.pages_per_block", "256"),
+        ("flash.read", "1 us"),
+        ("flash.program", "10 us"),
+        ("flash.erase", "1 us"),
+        ("flash.channel_rate", "2400 MB/s"),
+        ("flash.command_time", "50 ns"),
+    ] {
+        out.assumed(place, text.to_owned(), why);
+    }
+    let blocks = (1.1 * rated.capacity / DIES / BLOCK).ceil();
+    out.derived("flash.blocks_per_plane", Unit::Count.text(blocks), "the capacity, and a tenth");
+    let random = rate(rated.random_read, &controller.random_read);
+    let fixed = host(rated.protocol) + PAGE / (0.85 * rated.link) + 1.0 / random + 3e-6;
+    let usual = 14e-6;
+    for (place, one) in [
+        ("front_end.read_latency", rated.one_read.unwrap_or(usual)),
+        ("front_end.write_latency", rated.one_write.unwrap_or(usual)),
+    ] {
+        let why = format!("{:.0} us for one request at a time", one * 1e6);
+        out.derived(place, Unit::Time.text((one - fixed).max(0.0)), why);
+    }
+}
