@@ -237,8 +237,8 @@ def search(
 ) -> list[Trial]:
     """Search a space for the best points.
 
-    "The cheapest path that gives 500,000 IOPS below 200 us at p99" is ``objectives=[("price", "min")]`` with
-    ``bounds=[("iops", ">=", 500_000), ("latency_p99_us", "<=", 200)]``.
+    "The cheapest path that gives 500,000 IOPS below 450 us at p99" is ``objectives=[("price", "min")]`` with
+    ``bounds=[("iops", ">=", 500_000), ("latency_p99_us", "<=", 450)]``.
 
     Args:
         system: The system in which nothing is changed yet.

@@ -3,12 +3,13 @@
 use lanemark_lab::interval::Subject;
 use lanemark_lab::results::Outlet;
 use lanemark_lab::{Lab, assemble, settings};
-use lanemark_report::{path_svg, path_table, platform_text};
+use lanemark_report::{path_svg, path_table, platform_answer, platform_text};
 use lanemark_schema::result::{Calibration, PathLimit, PathView, Provenance};
 use lanemark_study::{Library, Location, path, workload};
 
 use crate::args::PathArgs;
 use crate::failure::{Failure, Outcome};
+use crate::formats::with;
 use crate::library::PlatformEntry;
 use crate::messages::tell;
 use crate::outlets::DRAWING;
@@ -99,7 +100,9 @@ fn platform(
         true => output::print_json(&platform)?,
         false => {
             let (links, ports) = (platform.shown_links(), platform.shown_ports());
-            output::print(&platform_text(&view.topology, &links, &ports, &output::style()))?;
+            let answer = platform_answer(&platform.name, &ports);
+            let text = platform_text(&view.topology, &links, &ports, &output::style());
+            output::print(&with(format!("{answer}\n"), &text))?;
         }
     }
     told(drawing.as_ref());

@@ -123,7 +123,7 @@ fn an_assumed_bottleneck_stands_first_with_its_range() {
     let sim = ["sim", drive, test, "--duration", "100ms", "--no-interval", "--no-save"];
     let text = printed(&sim, folder.path());
     let words = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
-    let lead = words(&text.lines().skip(1).take(3).collect::<Vec<_>>().join(" "));
+    let lead = words(&text.lines().skip(4).take(3).collect::<Vec<_>>().join(" "));
     assert!(lead.contains("limited by the host's time per request, which is assumed"), "{text}");
     assert!(lead.contains("platform.cpu.request_submit = 2 us, 1.43 us to 2.8 us"), "{text}");
     // A value that the user gives is not assumed.

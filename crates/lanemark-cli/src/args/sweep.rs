@@ -57,6 +57,9 @@ pub(crate) struct SweepArgs {
     /// Also write an HTML page with the curves to this file
     #[arg(long, value_name = "FILE")]
     pub(crate) html: Option<PathBuf>,
+    /// Print the points and the answer as JSON instead of text
+    #[arg(long, conflicts_with = "points")]
+    pub(crate) json: bool,
     /// Number of points to run in parallel [default: the number of cores]
     #[arg(long, value_name = "N", value_parser = jobs)]
     pub(crate) jobs: Option<NonZeroUsize>,

@@ -350,7 +350,7 @@ fn a_real_run_and_its_simulation_stand_side_by_side_in_one_table_and_one_page() 
         let panel = page.split("<figure>").find(|part| part.contains("log writes, each")).unwrap();
         let panel = panel.split("</figure>").next().unwrap();
         assert_eq!(panel.matches("class=\"solid s").count(), 1, "{panel}");
-        let compared = compare_table(("real", &real), ("model", &simulation), &STYLE);
+        let compared = compare_table(("real", &real), ("model", &simulation), true, &STYLE);
         let row = |name: &str| {
             let mut rows = compared.lines().filter(|line| line.starts_with(name));
             rows.next().unwrap_or_else(|| panic!("{name}: {compared}")).to_owned()
