@@ -65,12 +65,9 @@ fn new(args: &DriveNewArgs) -> Result<Outcome, Failure> {
 /// Returns the values that follow from the ratings or are assumed, as comments of a drive file.
 fn notes(described: &Described) -> String {
     let mut notes = "\n# Values that the file does not state, with their origin:\n".to_owned();
-    for value in described.values.iter().filter(|value| value.origin != "sourced") {
-        let note = match value.note.as_str() {
-            "" => String::new(),
-            note => format!(" {note}"),
-        };
-        let line = format!("# {} = {}: {}{note}", value.parameter, value.value, value.origin);
+    let values = described.values.iter().zip(&described.shown);
+    for (_, value) in values.filter(|(value, _)| value.origin != "sourced") {
+        let line = format!("# {} = {}: {}", value.parameter, value.text, value.origin);
         notes += &line.replace(['\n', '\r'], " ");
         notes.push('\n');
     }

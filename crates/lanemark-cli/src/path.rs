@@ -9,7 +9,6 @@ use lanemark_study::{Library, Location, path, workload};
 
 use crate::args::PathArgs;
 use crate::failure::{Failure, Outcome};
-use crate::formats::with;
 use crate::library::PlatformEntry;
 use crate::messages::tell;
 use crate::outlets::DRAWING;
@@ -102,7 +101,8 @@ fn platform(
             let (links, ports) = (platform.shown_links(), platform.shown_ports());
             let answer = platform_answer(&platform.name, &ports);
             let text = platform_text(&view.topology, &links, &ports, &output::style());
-            output::print(&with(format!("{answer}\n"), &text))?;
+            output::print_sentence(&answer)?;
+            output::print(&format!("\n{text}"))?;
         }
     }
     told(drawing.as_ref());

@@ -28,7 +28,7 @@ pub(crate) fn run(args: &PlotArgs) -> Result<Outcome, Failure> {
         }
     };
     if let Some(answer) = answer {
-        output::print(&answer)?;
+        output::print_sentence(&answer)?;
     }
     tell!("wrote {}", out.display());
     Ok(Outcome::Done)

@@ -31,7 +31,7 @@ pub(crate) fn run(args: &ReportArgs) -> Result<Outcome, Failure> {
         }
         let sweep = results::load_sweep(&path)?;
         page.write(&lanemark_report::sweep_html(&sweep, provenance::of(&path).as_ref()))?;
-        output::print(&lanemark_report::sweep_answer(&sweep, None))?;
+        output::print_sentence(&lanemark_report::sweep_answer(&sweep, None))?;
         tell!("wrote {}", args.html.display());
         return Ok(Outcome::Done);
     }
@@ -53,7 +53,7 @@ pub(crate) fn print_answer(
 ) -> Result<(), Failure> {
     let runs: Vec<&RunResult> = runs.iter().collect();
     match lanemark_report::results_answer(study, &runs) {
-        Some(answer) => output::print(&answer),
+        Some(answer) => output::print_sentence(&answer),
         None => Ok(()),
     }
 }

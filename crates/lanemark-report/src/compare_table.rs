@@ -170,7 +170,7 @@ pub fn compare_runs(a: (&str, &RunResult), b: (&str, &RunResult)) -> ComparedRun
     }
     let run = |(file, run): (&str, &RunResult)| ComparedRun {
         file: file.to_owned(),
-        name: target::label(run),
+        name: run.target_name(),
     };
     let only = |own: &RunResult, other: &RunResult| {
         let names = own.tests.iter().map(|test| test.test.name.clone());
@@ -252,9 +252,28 @@ fn block(sheet: &mut Sheet, heading: &str, metric: Metric, shared: &[(&TestResul
         verdicts.push(verdict);
         table.push(pair.cells(&a.test.name, verdict, metric));
     }
-    sheet.table(&table);
+    sheet.table(&without_points(table));
     sheet.blank();
     sheet.paragraph(&summary(&verdicts, metric));
+}
+
+/// Empties the ends of the ratios' ranges if none differs from its ratio as shown, as of simulated runs.
+fn without_points(mut table: Table) -> Table {
+    let at = |name: &str| table.columns.iter().position(|column| column.name == name);
+    let (Some(ratio), Some(from), Some(to)) = (at("B/A"), at("from"), at("to")) else {
+        return table;
+    };
+    let is_point = |cells: &[Cell]| {
+        [from, to]
+            .iter()
+            .all(|end| [cells[ratio].text.as_str(), ABSENT].contains(&cells[*end].text.as_str()))
+    };
+    if table.rows.iter().all(|row| is_point(&row.cells)) {
+        for row in &mut table.rows {
+            [from, to].iter().for_each(|end| ABSENT.clone_into(&mut row.cells[*end].text));
+        }
+    }
+    table
 }
 
 impl Pair {
@@ -290,11 +309,6 @@ impl Pair {
             Cell::plain(or_absent(side.as_ref().and_then(known), significant))
         };
         let range = self.range().filter(|_| verdict != Verdict::Unknown);
-        // A range that is shown as the ratio alone says nothing more.
-        let range = range.filter(|(low, high)| {
-            let own = or_absent(self.ratio(), ratio);
-            ratio(*low) != own || ratio(*high) != own
-        });
         let certain = matches!(verdict, Verdict::Higher | Verdict::Lower);
         let ink = if certain { Ink::Strong } else { Ink::Faint };
         vec![
@@ -419,7 +433,7 @@ fn percentiles(sheet: &mut Sheet, shared: &[(&TestResult, &TestResult)]) {
     sheet.blank();
     sheet.heading("Percentiles of latency, us: of each repeat, over the repeats");
     sheet.blank();
-    sheet.table(&table.without_empty_columns());
+    sheet.table(&without_points(table));
 }
 
 /// Returns a percentile of the latency in us over the repeats; `None` if a repeat has too few requests for it.

@@ -3,8 +3,10 @@
 use lanemark_schema::result::{RunResult, Sample, StudyOutcome, Target, TestResult, Verdict};
 use lanemark_schema::workload::Operation;
 
+use crate::Style;
 use crate::number::{fixed, grouped, is_wide, known, significant};
 use crate::study_table::study_answer;
+use crate::terminal::Sheet;
 use crate::{durable, summary, target};
 
 /// Returns the answer of the results that a page or drawing shows together: of the study, of the only run, or of the
@@ -20,6 +22,13 @@ pub fn results_answer(study: Option<&StudyOutcome>, runs: &[&RunResult]) -> Opti
             summary::summary(&named)
         }
     }
+}
+
+/// Writes a sentence in lines of the style's width.
+pub fn sentence_text(sentence: &str, style: &Style) -> String {
+    let mut sheet = Sheet::new(style);
+    sheet.paragraph(sentence);
+    sheet.finish()
 }
 
 /// Returns the answer of a run in one or two sentences.
@@ -152,7 +161,11 @@ fn limits(tests: &[TestResult]) -> Option<String> {
             None => verdicts.push((explanation.verdict, 1)),
         }
     }
+    let probed = tests.iter().any(|test| test.queue_probe.is_some());
     verdicts.retain(|(verdict, _)| *verdict != Verdict::Undecided);
+    if verdicts.is_empty() && probed {
+        return Some("No test reached a limit that was observed.".to_owned());
+    }
     verdicts.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
     let all = tests.len();
     let part = |(verdict, count): &(Verdict, usize)| match all {

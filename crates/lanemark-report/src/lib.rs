@@ -62,7 +62,7 @@ pub use explanation::ceilings_text;
 pub use fit_table::fit_table;
 pub use html::{Chart, ChartLibrary, PLOT_MARK, Plot, PlotStyle, html, interactive_html, plot};
 pub use inspection::{inspection_svg, inspection_text};
-pub use lead::results_answer;
+pub use lead::{results_answer, sentence_text};
 pub use path::{path_sentence, path_svg, path_table};
 pub use plan::plan_text;
 pub use run_table::{run_evidence, run_table};

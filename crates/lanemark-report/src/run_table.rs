@@ -39,7 +39,7 @@ pub fn run_table(run: &RunResult, style: &Style) -> String {
     }
     sheet.blank();
     if !run.tests.is_empty() {
-        let label = target::label(run);
+        let label = run.target_name();
         sheet.table(&figures(&[(&label, run)]));
         if let Some(table) = transactions::by_test(&[(&label, run)]) {
             sheet.blank();

@@ -3,23 +3,8 @@
 use std::mem::discriminant;
 
 use lanemark_schema::result::{
-    Calibration, InspectedDevice, Inspection, MeasuredTarget, RunResult, SimulatedTarget,
-    StudyOutcome, Target, Warning,
+    Calibration, RunResult, SimulatedTarget, StudyOutcome, Target, Warning,
 };
-
-use crate::inspection;
-
-/// Returns the target's short name: the user's name for it, the system, the drive's model, or host and device.
-pub(crate) fn label(run: &RunResult) -> String {
-    if let Some(name) = &run.provenance.name {
-        return name.clone();
-    }
-    match &run.target {
-        Target::Simulated(target) => target.system.clone(),
-        Target::Measured(target) => measured(run, target),
-        Target::Database(target) => target.name.clone(),
-    }
-}
 
 /// Returns the target's name for a sentence: the drive with its port and platform, or its short name.
 pub(crate) fn subject(run: &RunResult) -> String {
@@ -27,69 +12,8 @@ pub(crate) fn subject(run: &RunResult) -> String {
         (None, Target::Simulated(target)) => {
             format!("{} in {} of {}", target.drive, target.port, target.platform)
         }
-        _ => label(run),
+        _ => run.target_name(),
     }
-}
-
-/// Names a measured target: the models of its drives, else host and device. A path is a name only if it is complete,
-/// because `.` names nothing on another machine.
-fn measured(run: &RunResult, target: &MeasuredTarget) -> String {
-    if let Some(models) = run.inspection.as_ref().and_then(models) {
-        return models;
-    }
-    let host = run.provenance.machine.as_ref().and_then(|machine| machine.host.as_deref());
-    let device = target.block_device.as_deref();
-    match (host, device) {
-        (Some(host), Some(device)) => format!("{device} of {host}"),
-        _ if target.path.starts_with('/') => target.path.clone(),
-        (None, Some(device)) => device.to_owned(),
-        (Some(host), None) => format!("a file of {host}"),
-        // Imported results have the name that their program gave.
-        (None, None) if !target.path.trim_matches(['.', '/']).is_empty() => target.path.clone(),
-        (None, None) => "a file".to_owned(),
-    }
-}
-
-/// Returns the models of the drives that a target consists of, `Maker X`, `4 x Maker X` or `Maker X + Maker Y`; `None` if
-/// a drive does not report its model.
-fn models(inspection: &Inspection) -> Option<String> {
-    let named = |name: &str| inspection.devices.iter().find(|device| device.name == name);
-    let first = match &inspection.target {
-        Some(target) => named(target)?,
-        None => inspection.devices.first().filter(|_| inspection.devices.len() == 1)?,
-    };
-    let mut drives: Vec<&InspectedDevice> = Vec::new();
-    let mut open = vec![first];
-    let mut seen: Vec<&str> = Vec::new();
-    while let Some(device) = open.pop() {
-        if seen.contains(&device.name.as_str()) {
-            continue;
-        }
-        seen.push(&device.name);
-        match device.below.is_empty() {
-            true => drives.push(device),
-            false => {
-                for below in &device.below {
-                    open.push(named(below)?);
-                }
-            }
-        }
-    }
-    let mut counts: Vec<(String, usize)> = Vec::new();
-    for drive in drives {
-        drive.identity.model.as_ref().filter(|model| !model.trim().is_empty())?;
-        let model = inspection::words::model(&drive.identity).trim().to_owned();
-        match counts.iter_mut().find(|(known, _)| *known == model) {
-            Some((_, count)) => *count += 1,
-            None => counts.push((model, 1)),
-        }
-    }
-    counts.sort();
-    let text = |(model, count): &(String, usize)| match count {
-        1 => model.clone(),
-        count => format!("{count} x {model}"),
-    };
-    Some(counts.iter().map(text).collect::<Vec<_>>().join(" + "))
 }
 
 /// Describes the target in a sentence.

@@ -64,7 +64,7 @@ pub fn test_details(run: &RunResult, style: &Style) -> String {
 }
 
 fn body(sheet: &mut Sheet, run: &RunResult, test: &TestResult) {
-    sheet.heading(&format!("{}: {}", target::label(run), test.test.name));
+    sheet.heading(&format!("{}: {}", run.target_name(), test.test.name));
     sheet.paragraph(&figures(test));
     if let Some(sentence) = failed(test) {
         sheet.paragraph(&sentence);

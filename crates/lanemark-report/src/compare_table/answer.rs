@@ -4,7 +4,6 @@ use lanemark_schema::result::{Metric, RunResult, Target};
 
 use super::{Pair, Verdict, figure, shared};
 use crate::number::ratio;
-use crate::target;
 
 /// `Samsung SSD 950 PRO 512GB is faster than Samsung SSD 850 PRO 1TB in 6 of 6 tests, 1.19x (…) to 4.37x (…).`
 pub(super) fn answer(a: (&str, &RunResult), b: (&str, &RunResult)) -> String {
@@ -90,9 +89,9 @@ pub(super) fn answer(a: (&str, &RunResult), b: (&str, &RunResult)) -> String {
 fn distinct(runs: [(&str, &RunResult); 2]) -> [String; 2] {
     let short = |(_, run): (&str, &RunResult)| match (&run.provenance.name, &run.target) {
         (None, Target::Simulated(target)) => target.drive.clone(),
-        _ => target::label(run),
+        _ => run.target_name(),
     };
-    for name in [short as fn((&str, &RunResult)) -> String, |(_, run)| target::label(run)] {
+    for name in [short as fn((&str, &RunResult)) -> String, |(_, run)| run.target_name()] {
         let names = runs.map(name);
         if names[0] != names[1] {
             return names;

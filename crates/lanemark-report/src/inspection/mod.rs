@@ -8,7 +8,7 @@ mod diagram;
 mod gaps;
 mod steps;
 mod tree;
-pub(crate) mod words;
+mod words;
 
 use std::collections::BTreeMap;
 
@@ -67,10 +67,15 @@ fn answer(inspection: &Inspection) -> String {
             1 => "1 device, none of which has links".to_owned(),
             count => format!("{count} devices, none of which has links"),
         },
-        [drive] => match words::model(&drive.identity).trim() {
-            "" => format!("{}{}", drive.name, slowest(drive)),
-            model => format!("{} ({model}){}", drive.name, slowest(drive)),
-        },
+        [drive] => {
+            let model = drive.identity.full_name();
+            let about = match (model.is_empty(), drive.size) {
+                (false, _) => format!(" ({model})"),
+                (true, Some(size)) => format!(" ({})", words::capacity(size)),
+                (true, None) => String::new(),
+            };
+            format!("{}{about}{}", drive.name, slowest(drive))
+        }
         several => format!("{} drives ({})", several.len(), named(several)),
     };
     let limits: Vec<&InspectedFinding> =

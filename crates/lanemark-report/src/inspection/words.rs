@@ -131,7 +131,7 @@ pub(super) fn part(part: &HopPart) -> String {
 }
 
 /// Formats the vendor and the model.
-pub(crate) fn model(identity: &Identity) -> String {
+pub(super) fn model(identity: &Identity) -> String {
     named("", identity)
 }
 

@@ -149,7 +149,7 @@ fn told(curves: &Curves, curve: &Curve) -> String {
             let knee = &curve.points[place];
             let share = knee.figures.bytes_per_second / curve.most();
             format!(
-                "knee at {} {}, {} ({} of the maximum) in {} us; {most}",
+                "the knee is at {} {}, {} ({} of the maximum) in {} us; {most}",
                 curves.x,
                 knee.text,
                 rate(curves, knee),

@@ -127,9 +127,9 @@ pub(crate) fn study() -> StudyOutcome {
             .to_owned(),
         document: Document {
             file: "001_3260c3dd67474f72.txt".to_owned(),
-            citation: "A answer: None,
-        comparison of SATA and NVMe solid state drives, Table 1".to_owned(),
+            citation: "A comparison of SATA and NVMe solid state drives, Table 1".to_owned(),
         },
+        answer: None,
         comparison: Some(Comparison {
             system: "nvme".to_owned(),
             base: "sata".to_owned(),

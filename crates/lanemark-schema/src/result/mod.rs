@@ -37,6 +37,7 @@ pub mod steady;
 mod study;
 mod sweep;
 mod target;
+mod target_name;
 mod transactions;
 mod verified;
 mod waits;
