@@ -12,7 +12,6 @@ use tempfile::TempDir;
 const SATA: &str = "samsung-850-pro-1tb@workstation-z170:sata";
 const NVME: &str = "samsung-950-pro-512gb@workstation-z170:m2";
 const TEST: &str = "quick:rnd4k-q1t1-read";
-const LONG: &str = "iometer-128k-qd32:128kb-sequential-read";
 
 /// A question of a user: the commands, and what the first line of the last of them contains.
 struct Task {
@@ -204,7 +203,7 @@ fn other_commands_answer_first_too() {
             &["Samsung SSD 850 PRO 1TB in sata", " IOPS (", " MB/s)"][..],
         ),
         (&platform, &["Workstation, Intel Z170 has ", " ports"]),
-        (&import, &["fio-3.33-plus reads up to ", " MB/s"]),
+        (&import, &["/data/file reads up to ", " MB/s"]),
         (&bench, &[" reads ", " IOPS (", " MB/s)"]),
         (&named, &["My drive reads ", " IOPS (", " MB/s)"]),
         (&fit, &["The fitted model of ", " tests within ", "%"]),
@@ -237,13 +236,17 @@ fn evidence_is_printed_on_request_only() {
             "--detail",
             &["Percentiles of latency", " are sourced, "],
         ),
-        (&["study", "sata-vs-nvme-datasheets", "--no-interval"], "--explain", &["Notes\n"]),
+        (
+            &["study", "sata-vs-nvme-datasheets", "--no-interval"],
+            "--explain",
+            &["Notes - The paper"],
+        ),
     ] {
-        let squeeze = |text: &str| text.split(' ').collect::<Vec<_>>().join(" ").replace("\n", " ");
+        let squeeze = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
         let brief = prints(folder.path(), arguments);
         let full = prints(folder.path(), &[arguments, &[option]].concat());
         for part in evidence {
-            let part = part.replace('\n', " ");
+            let part = squeeze(part);
             assert!(!squeeze(&brief).contains(&part), "{arguments:?}: {part} in {brief}");
             assert!(squeeze(&full).contains(&part), "{arguments:?}: no {part} in {full}");
         }
@@ -308,4 +311,37 @@ fn figures_are_printed_as_json_and_read_back() {
     let made = json(&new);
     assert_eq!(made["ratings"][0]["rated"], 500.0, "{made}");
     assert!(fs::read_to_string(folder.path().join("x.toml")).unwrap().contains("# drive.flash."));
+}
+
+#[test]
+fn a_study_whose_claims_fail_withholds_its_written_answer() {
+    let folder = folder();
+    prints(folder.path(), &["samples", "copy", "sata-vs-nvme-datasheets.toml"]);
+    let path = folder.path().join("sata-vs-nvme-datasheets.toml");
+    let text = fs::read_to_string(&path).unwrap();
+    let study = ["study", "./sata-vs-nvme-datasheets.toml", "--no-interval"];
+    fs::write(&path, text.replace("from  = 3.0", "from  = 3.5")).unwrap();
+    let printed = prints(folder.path(), &study);
+    let words = printed.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(words.contains("! the written answer is not shown: it claims that"), "{printed}");
+    assert!(words.contains("is from 3.5 to 3.6, and here it is 3.26"), "{printed}");
+    assert!(!printed.starts_with("The NVMe"), "{printed}");
+    for (right, wrong, says) in [
+        (
+            "{nvme: Seq read}",
+            "{nvme: Seq raed}",
+            "`nvme: Seq raed`: no system of the study runs this test",
+        ),
+        ("{nvme: Seq read}", "{speed of nvme: Seq read}", "unknown metric `speed`"),
+        ("{nvme: Seq read}", "{nvme: Seq read", "has a `{` without its `}`"),
+        ("from  = 3.0", "from  = 4.0", "is above to = 3.6"),
+        ("from  = 3.0\nto    = 3.6", "", "the claim has no bound"),
+    ] {
+        assert!(text.contains(right), "{right}");
+        fs::write(&path, text.replacen(right, wrong, 1)).unwrap();
+        let output = lanemark(folder.path(), &study);
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{wrong}: {said}");
+        assert!(said.contains(says), "{wrong}: {said}");
+    }
 }

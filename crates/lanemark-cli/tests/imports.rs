@@ -72,7 +72,7 @@ fn every_view_has_the_percentiles_that_fio_printed() {
             .unwrap();
     let told = &saved["tests"][0]["samples"][0]["reads"]["latency"]["percentiles_ns"];
     assert_eq!((&told["95.0000"], &told["99.9000"]), (&json!(93_696), &json!(246_784)));
-    let compared = printed(&["compare", "r.json", "r.json"], folder.path());
+    let compared = printed(&["compare", "r.json", "r.json", "--detail"], folder.path());
     assert!(compared.contains("mix, reads") && compared.contains("140"), "{compared}");
     let exported = printed(&["export", "r.json"], folder.path());
     let exported: Value = serde_json::from_str(&exported).unwrap();

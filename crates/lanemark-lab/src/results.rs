@@ -181,7 +181,7 @@ pub fn load_any(path: &Path) -> Result<Saved, LabError> {
 /// # Errors
 /// Returns an error that names both folders if neither contains the file.
 pub fn located(path: &Path) -> Result<PathBuf, LabError> {
-    let is_bare = path.file_name().is_some_and(|name| name == path.as_os_str());
+    let is_bare = path.file_name().is_some_and(|name| name == path.as_os_str() && name != "-");
     // A file that cannot be read is an error of its reader.
     if !is_bare || path.symlink_metadata().is_ok() {
         return Ok(path.to_owned());

@@ -1,28 +1,12 @@
 //! The first sentence of a run's text: the answer with its figure, and the names of drive and test.
 
-use lanemark_schema::result::{RunResult, Sample, StudyOutcome, Target, TestResult, Verdict};
+use lanemark_schema::result::{RunResult, Sample, Target, TestResult, Verdict};
 use lanemark_schema::workload::Operation;
 
 use crate::Style;
 use crate::number::{fixed, grouped, is_wide, known, significant};
-use crate::study_table::study_answer;
 use crate::terminal::Sheet;
-use crate::{durable, summary, target};
-
-/// Returns the answer of the results that a page or drawing shows together: of the study, of the only run, or of the
-/// comparison of all runs. `None` without results.
-pub fn results_answer(study: Option<&StudyOutcome>, runs: &[&RunResult]) -> Option<String> {
-    match (study, runs) {
-        (Some(study), _) => Some(study_answer(study)),
-        (None, [only]) => Some(run(only)),
-        (None, several) => {
-            let labels: Vec<String> = several.iter().map(|run| target::subject(run)).collect();
-            let named: Vec<(&str, &RunResult)> =
-                labels.iter().map(String::as_str).zip(several.iter().copied()).collect();
-            summary::summary(&named)
-        }
-    }
-}
+use crate::{durable, target};
 
 /// Writes a sentence in lines of the style's width.
 pub fn sentence_text(sentence: &str, style: &Style) -> String {
@@ -60,9 +44,7 @@ fn of_one(subject: &str, test: &TestResult) -> String {
         return format!("{subject} completes {rate} transactions a minute in {name}.");
     }
     if let Some(latencies) = replayed(test) {
-        return format!(
-            "{subject} answers the requests of {name} with a mean latency of {latencies}."
-        );
+        return format!("{subject} takes {latencies} of {name}, on average.");
     }
     let Some(rate) = rate(test) else {
         return format!("{subject} completed no request in {name}.");
@@ -144,7 +126,7 @@ fn replayed(test: &TestResult) -> Option<String> {
         let ns = sample.mean_latency_ns(operation)?;
         Some(format!("{} for {name}", time(ns)))
     };
-    let parts: Vec<String> = [of(Operation::Read, "reads"), of(Operation::Write, "writes")]
+    let parts: Vec<String> = [of(Operation::Read, "a read"), of(Operation::Write, "a write")]
         .into_iter()
         .flatten()
         .collect();

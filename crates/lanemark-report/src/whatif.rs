@@ -154,6 +154,10 @@ fn parties(whatif: &WhatIf) -> String {
     if other == present {
         return format!("{other} with other values");
     }
+    // A queue depth follows the system's name.
+    if other.strip_prefix(present.as_str()).is_some_and(|rest| rest.starts_with(' ')) {
+        return other.clone();
+    }
     let parts = |system: &'_ str| -> Option<(String, String, String)> {
         let (drive, rest) = system.split_once('@')?;
         let (platform, port) = rest.split_once(':')?;
