@@ -333,7 +333,7 @@ fn a_study_whose_claims_fail_withholds_its_written_answer() {
             "`nvme: Seq raed`: no system of the study runs this test",
         ),
         ("{nvme: Seq read}", "{speed of nvme: Seq read}", "unknown metric `speed`"),
-        ("{nvme: Seq read}", "{nvme: Seq read", "has a `{` without its `}`"),
+        ("{nvme: 4K read / sata: 4K read}", "{nvme: 4K read", "has a `{` without its `}`"),
         ("from  = 3.0", "from  = 4.0", "is above to = 3.6"),
         ("from  = 3.0\nto    = 3.6", "", "the claim has no bound"),
     ] {
