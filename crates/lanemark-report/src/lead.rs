@@ -44,7 +44,7 @@ fn of_one(subject: &str, test: &TestResult) -> String {
         return format!("{subject} completes {rate} transactions a minute in {name}.");
     }
     if let Some(latencies) = replayed(test) {
-        return format!("{subject} takes {latencies} of {name}, on average.");
+        return format!("{name} takes {latencies} on {subject}.");
     }
     let Some(rate) = rate(test) else {
         return format!("{subject} completed no request in {name}.");
@@ -124,7 +124,7 @@ fn replayed(test: &TestResult) -> Option<String> {
     let sample = test.samples.iter().find(|sample| in_own_time(sample))?;
     let of = |operation, name: &str| {
         let ns = sample.mean_latency_ns(operation)?;
-        Some(format!("{} for {name}", time(ns)))
+        Some(format!("{} {name}", time(ns)))
     };
     let parts: Vec<String> = [of(Operation::Read, "a read"), of(Operation::Write, "a write")]
         .into_iter()

@@ -134,7 +134,7 @@ impl EmptyFolder {
     /// that is not printed.
     pub fn differences(&self, commands: &[Shown]) -> Vec<String> {
         let mut wrong = Vec::new();
-        for Shown { arguments, lines } in commands {
+        for Shown { arguments, lines, .. } in commands {
             let output = self.run(arguments);
             let command = format!("lanemark {}", arguments.join(" "));
             if !output.status.success() {
