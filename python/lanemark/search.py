@@ -242,8 +242,8 @@ def search(
 ) -> list[Trial]:
     """Search a space for the best points.
 
-    "The cheapest path with at least 500,000 IOPS and a p99 latency of up to 200 us" is
-    ``objectives=[("price", "min")]`` with ``bounds=[("iops", ">=", 500_000), ("latency_p99_us", "<=", 200)]``.
+    "The cheapest path with at least 500,000 IOPS and a p99 latency of up to 450 us" is
+    ``objectives=[("price", "min")]`` with ``bounds=[("iops", ">=", 500_000), ("latency_p99_us", "<=", 450)]``.
 
     Args:
         system: The base system, which the points change.

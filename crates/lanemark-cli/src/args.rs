@@ -37,7 +37,7 @@ pub(crate) use plan::{BandwidthArgs, BatteryArgs, FleetArgs, PlanArgs, PlanComma
 pub(crate) use plot::PlotArgs;
 pub(crate) use results::ResultsArgs;
 pub(crate) use samples::{SamplesArgs, SamplesCommand, SamplesCopyArgs};
-pub(crate) use save::SaveArgs;
+pub(crate) use save::{NameArgs, SaveArgs};
 pub(crate) use scale::{ScaleArgs, SeededArgs};
 #[cfg(feature = "serve")]
 pub(crate) use serve::{ServeArgs, ServeControlArgs};
@@ -76,6 +76,7 @@ Exit codes:
   1    the run failed, or a check found damage
   2    the input is invalid
   3    a target was refused, to protect existing data
+  4    the figures were printed, but could not be saved
   130  interrupted (SIGINT); the completed tests are saved",
     max_term_width = 100
 )]
@@ -162,6 +163,9 @@ pub(crate) struct StudyArgs {
     /// Find the bottleneck of each test by rerunning it with one hop at a time twice as fast (about a dozen runs)
     #[arg(long)]
     pub(crate) bottleneck: bool,
+    /// Also print the calibrations, the notes, and the published figures that are not simulated
+    #[arg(long)]
+    pub(crate) explain: bool,
     /// Skip the 80% intervals, which need more short simulations with the uncertain values varied
     #[arg(long)]
     pub(crate) no_interval: bool,
@@ -202,6 +206,9 @@ pub(crate) struct SimArgs {
     /// Show the time budget of every test
     #[arg(long)]
     pub(crate) detail: bool,
+    /// Show the sources of the model's values, and the value that widens the intervals most
+    #[arg(long)]
+    pub(crate) explain: bool,
     #[command(flatten)]
     pub(crate) over_time: OverTimeArgs,
     /// Find the bottleneck of each test by rerunning it with one hop at a time twice as fast (about a dozen runs)
@@ -222,6 +229,8 @@ pub(crate) struct SimArgs {
     pub(crate) run: RunArgs,
     #[command(flatten)]
     pub(crate) command: FioCommandArgs,
+    #[command(flatten)]
+    pub(crate) name: NameArgs,
 }
 
 #[derive(Debug, ClapArgs)]
@@ -292,6 +301,8 @@ pub(crate) struct ReplayArgs {
     pub(crate) save: SaveArgs,
     #[command(flatten)]
     pub(crate) library: LibraryArgs,
+    #[command(flatten)]
+    pub(crate) name: NameArgs,
 }
 
 #[derive(Debug, ClapArgs)]
@@ -419,6 +430,8 @@ pub(crate) struct BenchArgs {
     pub(crate) run: RunArgs,
     #[command(flatten)]
     pub(crate) command: FioCommandArgs,
+    #[command(flatten)]
+    pub(crate) name: NameArgs,
 }
 
 /// The view of a run over time.
@@ -531,6 +544,12 @@ pub(crate) struct CompareArgs {
     pub(crate) a: String,
     /// Saved result to compare with the first
     pub(crate) b: String,
+    /// Also compare percentiles of latency, and describe both targets
+    #[arg(long)]
+    pub(crate) detail: bool,
+    /// Print JSON instead of text
+    #[arg(long)]
+    pub(crate) json: bool,
 }
 
 #[derive(Debug, ClapArgs)]

@@ -14,7 +14,7 @@ use crate::args::BenchArgs;
 use crate::bench_trace::Recorded;
 use crate::delivery::Delivery;
 use crate::failure::{Failure, Outcome};
-use crate::formats::OutputFormat;
+use crate::formats::{OutputFormat, Requested};
 use crate::progress::Progress;
 use crate::watch::Watch;
 use crate::{formats, library, messages, provenance, stop};
@@ -40,11 +40,14 @@ pub(crate) fn run(args: &BenchArgs) -> Result<Outcome, Failure> {
         }
     };
     let mut provenance = provenance::own(args.run.seed);
+    provenance.name.clone_from(&args.name.name);
     provenance.inputs = library.used();
     provenance.inputs.extend(opened.input);
     let what = format!("bench-{}", workload.id);
     let (json, format, detail) = (args.run.json, args.output_format, args.detail || args.explain);
-    let shown = move |result: &RunResult| formats::shown(result, json, format, detail);
+    let shown = move |result: &RunResult| {
+        formats::shown(result, json, format, Requested { detail, evidence: false })
+    };
     let (out, over_time) = (args.run.save.destination(), Some(&args.over_time));
     let delivery = Delivery::open(out, &what, &provenance.started_at, over_time, shown)?;
     let result_of = |outcome: &Measured| measured::result(outcome, &workload, &provenance);

@@ -1,7 +1,7 @@
 //! `lanemark compare`: compares two results test by test.
 
 use lanemark_lab::results;
-use lanemark_report::compare_table;
+use lanemark_report::{compare_runs, compare_table};
 
 use crate::args::CompareArgs;
 use crate::failure::{Failure, Outcome};
@@ -10,6 +10,10 @@ use crate::output;
 pub(crate) fn run(args: &CompareArgs) -> Result<Outcome, Failure> {
     let a = results::load_run(&args.a)?;
     let b = results::load_run(&args.b)?;
-    output::print(&compare_table((&args.a, &a), (&args.b, &b), &output::style()))?;
+    let (a, b) = ((args.a.as_str(), &a), (args.b.as_str(), &b));
+    match args.json {
+        true => output::print_json(&compare_runs(a, b))?,
+        false => output::print(&compare_table(a, b, args.detail, &output::style()))?,
+    }
     Ok(Outcome::Done)
 }

@@ -2,23 +2,30 @@
 
 use std::path::{Path, PathBuf};
 
-use lanemark_lab::ratings::REACHED;
+use lanemark_lab::ratings::{REACHED, RatingMet};
 use lanemark_lab::results::Outlet;
 use lanemark_lab::{Lab, LabError};
-use lanemark_report::{DriveRating, DriveValue};
+use lanemark_report::{DriveOrigins, DriveRating, DriveValue};
+use lanemark_schema::result::SCHEMA_VERSION;
 use lanemark_schema::units::{BitsPerSecond, Bytes, BytesPerSecond, Duration};
 use lanemark_study::rated::{self, FileValue};
-use lanemark_study::{Library, workload};
+use lanemark_study::{Library, Origin, workload};
+use serde::Serialize;
 
 use crate::args::{DriveArgs, DriveCommand, DriveNewArgs, Media, Protocol};
 use crate::failure::{Failure, Outcome};
+use crate::formats::with;
+use crate::library::Value;
 use crate::messages::tell;
 use crate::outlets::RATED;
 use crate::{library, output};
 
 pub(crate) fn run(args: &DriveArgs) -> Result<Outcome, Failure> {
     match &args.command {
-        DriveCommand::Show(args) => show(&library::open(&args.library)?, &args.drive),
+        DriveCommand::Show(args) => {
+            let described = describe(&library::open(&args.library)?, &args.drive)?;
+            print(&described, true, args.json)
+        }
         DriveCommand::New(args) => new(args),
     }
 }
@@ -47,8 +54,24 @@ fn new(args: &DriveNewArgs) -> Result<Outcome, Failure> {
     let outlet = Outlet::open(&path, &RATED)?;
     outlet.write(&text)?;
     let named = in_folder(&path);
+    let described = describe(&library, &named)?;
+    // The evidence of the first screen is in the file.
+    outlet.write(&(text + &notes(&described)))?;
+    print(&described, args.explain, args.json)?;
     tell!("wrote {named}");
-    show(&library, &named)
+    Ok(Outcome::Done)
+}
+
+/// Returns the values that follow from the ratings or are assumed, as comments of a drive file.
+fn notes(described: &Described) -> String {
+    let mut notes = "\n# Values that the file does not state, with their origin:\n".to_owned();
+    let values = described.values.iter().zip(&described.shown);
+    for (_, value) in values.filter(|(value, _)| value.origin != "sourced") {
+        let line = format!("# {} = {}: {}", value.parameter, value.text, value.origin);
+        notes += &line.replace(['\n', '\r'], " ");
+        notes.push('\n');
+    }
+    notes
 }
 
 /// Returns the path in a form that commands distinguish from a library name.
@@ -57,7 +80,21 @@ fn in_folder(path: &Path) -> String {
     if text.contains('/') { text } else { format!("./{text}") }
 }
 
-fn show(library: &Library, drive: &str) -> Result<Outcome, Failure> {
+/// A drive's model, as JSON and for text.
+#[derive(Serialize)]
+struct Described {
+    schema_version: u32,
+    answer: String,
+    name: String,
+    ratings: Vec<RatingMet>,
+    values: Vec<Value>,
+    #[serde(skip)]
+    shown: Vec<DriveValue>,
+    #[serde(skip)]
+    origins: DriveOrigins,
+}
+
+fn describe(library: &Library, drive: &str) -> Result<Described, Failure> {
     if !drive.ends_with(".toml") && Path::new(drive).is_file() {
         let hint = format!("`lanemark inspect {drive}` names the drives of another tool's list");
         return Err(Failure::input(format!("{drive}: is no drive file")).hint(hint));
@@ -67,22 +104,48 @@ fn show(library: &Library, drive: &str) -> Result<Outcome, Failure> {
         Some(rated) => Lab::default().ratings_met(library, drive, rated)?,
         None => Vec::new(),
     };
-    let values: Vec<DriveValue> = explained.values.iter().map(library::shown_value).collect();
-    let rating = |met: lanemark_lab::ratings::RatingMet| DriveRating {
+    let mut origins = DriveOrigins::default();
+    for record in &explained.values {
+        match record.origin {
+            Origin::Sourced(_) | Origin::Overridden => origins.stated += 1,
+            Origin::Derived(_) => origins.derived += 1,
+            Origin::Assumed(_) => origins.assumed += 1,
+        }
+    }
+    let name = explained.name;
+    Ok(Described {
+        schema_version: SCHEMA_VERSION,
+        answer: lanemark_report::drive_answer(&name, &shown(&ratings), origins),
+        ratings,
+        values: explained.values.iter().map(Value::of).collect(),
+        shown: explained.values.iter().map(library::shown_value).collect(),
+        origins,
+        name,
+    })
+}
+
+fn shown(ratings: &[RatingMet]) -> Vec<DriveRating> {
+    let rating = |met: &RatingMet| DriveRating {
         what: met.what.to_owned(),
         unit: met.unit,
         rated: met.rated,
         simulated: met.simulated,
     };
-    let ratings: Vec<DriveRating> = ratings.into_iter().map(rating).collect();
+    ratings.iter().map(rating).collect()
+}
+
+fn print(described: &Described, explain: bool, json: bool) -> Result<Outcome, Failure> {
+    if json {
+        output::print_json(described)?;
+        return Ok(Outcome::Done);
+    }
+    let Described { name, ratings, shown: values, origins, .. } = described;
     let style = output::style();
-    output::print(&lanemark_report::drive_text(
-        &explained.name,
-        &values,
-        &ratings,
-        REACHED,
-        &style,
-    ))?;
+    let mut text = lanemark_report::ratings_text(name, &shown(ratings), *origins, REACHED, &style);
+    if explain {
+        text = with(text, &lanemark_report::drive_text(name, values, &style));
+    }
+    output::print(&text)?;
     Ok(Outcome::Done)
 }
 

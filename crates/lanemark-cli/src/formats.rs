@@ -109,12 +109,26 @@ pub(crate) fn csv(columns: &[Column]) -> String {
     text
 }
 
-/// Formats a result for stdout: another program's format, JSON, or a table followed by its tests in detail.
+/// The parts of a table that are printed on request.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Requested {
+    /// Each test in detail.
+    pub(crate) detail: bool,
+    /// The sources of a model's values.
+    pub(crate) evidence: bool,
+}
+
+/// Appends `more` to a text after an empty line, unless it is empty.
+pub(crate) fn with(text: String, more: &str) -> String {
+    if more.is_empty() { text } else { format!("{text}\n{more}") }
+}
+
+/// Formats a result for stdout: another program's format, JSON, or a table followed by the requested parts.
 pub(crate) fn shown(
     result: &RunResult,
     json: bool,
     format: Option<OutputFormat>,
-    detail: bool,
+    requested: Requested,
 ) -> Result<String, Failure> {
     if let Some(text) = foreign(result, format) {
         return Ok(text);
@@ -124,9 +138,11 @@ pub(crate) fn shown(
     }
     let style = output::style();
     let mut text = lanemark_report::run_table(result, &style);
-    if detail {
-        text += "\n";
-        text += &lanemark_report::test_details(result, &style);
+    if requested.detail {
+        text = with(text, &lanemark_report::test_details(result, &style));
+    }
+    if requested.evidence {
+        text = with(text, &lanemark_report::run_evidence(result, &style));
     }
     Ok(text)
 }

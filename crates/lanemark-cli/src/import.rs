@@ -17,6 +17,7 @@ use lanemark_schema::units::Bytes;
 use crate::args::{ImportArgs, ImportPattern};
 use crate::delivery::Delivery;
 use crate::failure::{Failure, Outcome};
+use crate::formats::Requested;
 use crate::messages::tell;
 use crate::saving::Destination;
 use crate::{formats, provenance};
@@ -141,6 +142,7 @@ fn deliver(
     let started_at = began(&imported);
     let mut result = imported.result;
     result.provenance = provenance::own(0);
+    result.provenance.name.clone_from(&args.name.name);
     // fio may have run on another machine.
     result.provenance.machine = None;
     let inputs = imported.files.into_iter();
@@ -151,6 +153,6 @@ fn deliver(
     }
     let what = format!("import-{}", result.workload.id);
     let (json, started_at) = (args.json, result.provenance.started_at.clone());
-    let shown = move |result: &RunResult| formats::shown(result, json, None, false);
+    let shown = move |result: &RunResult| formats::shown(result, json, None, Requested::default());
     Delivery::open(args.save.destination(), &what, &started_at, None, shown)?.deliver(&mut result)
 }

@@ -98,7 +98,7 @@ pub fn main_of(words: impl IntoIterator<Item = OsString>) -> u8 {
     reserved::abandon();
     private::remove_all();
     match outcome {
-        Ok(Outcome::Done) => 0,
+        Ok(Outcome::Done) => saving::exit_code(),
         Ok(Outcome::Damaged) => 1,
         #[cfg(feature = "serve")]
         Ok(Outcome::Code(code)) => code,

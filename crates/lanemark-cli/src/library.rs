@@ -5,7 +5,7 @@ mod shown;
 mod value;
 
 pub(crate) use entry::PlatformEntry;
-pub(crate) use value::shown_value;
+pub(crate) use value::{Value, shown_value};
 
 use lanemark_lab::open_library;
 use lanemark_study::Library;

@@ -13,7 +13,10 @@ use lanemark_oltp::managed::{ManagedServer, ServerOptions};
 use lanemark_oltp::run::{self, Clock, RunOptions};
 use lanemark_oltp::schema::Scale;
 use lanemark_oltp::{Database, OltpError, outcome, template};
+use lanemark_plan::Plan;
+use lanemark_schema::result::ComparedRuns;
 use lanemark_schema::units;
+use serde::Serialize;
 
 use crate::failure::{Failure, Outcome};
 use crate::managed;
@@ -277,9 +280,38 @@ fn workload_of_run(args: &OltpWorkloadArgs) -> Result<Outcome, Failure> {
     Ok(Outcome::Done)
 }
 
+/// Two runs on databases as JSON.
+#[derive(Serialize)]
+struct ComparedDatabases<'s> {
+    #[serde(flatten)]
+    comparison: ComparedRuns,
+    /// Absent if the runs show no difference in transactions a minute.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    servers: Option<Servers<'s>>,
+}
+
+/// The servers that the second run saves: by the means, and by the repeats least and most favourable to it.
+#[derive(Serialize)]
+struct Servers<'s> {
+    plan: &'s Plan,
+    least: &'s Plan,
+    most: &'s Plan,
+}
+
 fn compare_runs(args: &OltpCompareArgs) -> Result<Outcome, Failure> {
     let (from, to) = (results::load_oltp(&args.from)?, results::load_oltp(&args.to)?);
     let saved = lanemark_report::nodes_saved(&from, &to, args.nodes)?;
+    if args.json {
+        let [a, b] = [&args.from, &args.to].map(|path| path.to_string_lossy());
+        let comparison = lanemark_report::compare_runs((&a, &from), (&b, &to));
+        let servers = saved.as_ref().map(|saved| Servers {
+            plan: &saved.plan,
+            least: &saved.least,
+            most: &saved.greatest,
+        });
+        output::print_json(&ComparedDatabases { comparison, servers })?;
+        return Ok(Outcome::Done);
+    }
     let text = lanemark_report::database_compare_text(&from, &to).unwrap_or_default();
     output::print(text.trim_end())?;
     output::print("")?;

@@ -189,6 +189,9 @@ pub(crate) struct OltpCompareArgs {
     #[arg(long, value_name = "N", default_value_t = 5)]
     #[arg(value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) nodes: u32,
+    /// Print JSON instead of text
+    #[arg(long)]
+    pub(crate) json: bool,
 }
 
 #[cfg(feature = "serve")]

@@ -25,6 +25,11 @@ pub(crate) fn print(text: &str) -> Result<(), Failure> {
     }
 }
 
+/// Prints a sentence to stdout.
+pub(crate) fn print_sentence(sentence: &str) -> Result<(), Failure> {
+    print(&lanemark_report::sentence_text(sentence, &style()))
+}
+
 /// Returns `text` without control sequences, except line feeds and our own colours.
 fn cleaned(text: &str) -> Cow<'_, str> {
     if text.chars().all(|letter| is_shown(letter) || letter == '\n') {

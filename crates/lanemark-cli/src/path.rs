@@ -3,7 +3,7 @@
 use lanemark_lab::interval::DrawnSystem;
 use lanemark_lab::results::Outlet;
 use lanemark_lab::{Lab, assemble, settings};
-use lanemark_report::{path_svg, path_table, platform_text};
+use lanemark_report::{path_svg, path_table, platform_answer, platform_text};
 use lanemark_schema::result::{Calibration, PathLimit, PathView, Provenance};
 use lanemark_study::{Library, Location, path, workload};
 
@@ -99,7 +99,10 @@ fn platform(
         true => output::print_json(&platform)?,
         false => {
             let (links, ports) = (platform.shown_links(), platform.shown_ports());
-            output::print(&platform_text(&view.topology, &links, &ports, &output::style()))?;
+            let answer = platform_answer(&platform.name, &ports);
+            let text = platform_text(&view.topology, &links, &ports, &output::style());
+            output::print_sentence(&answer)?;
+            output::print(&format!("\n{text}"))?;
         }
     }
     told(drawing.as_ref());

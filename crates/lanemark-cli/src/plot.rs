@@ -9,56 +9,61 @@ use crate::args::PlotArgs;
 use crate::failure::{Failure, Outcome};
 use crate::messages::tell;
 use crate::outlets::PLOT;
-use crate::report;
+use crate::{output, report};
 
 pub(crate) fn run(args: &PlotArgs) -> Result<Outcome, Failure> {
     let out = &args.out;
     let extension = out.extension().and_then(|extension| extension.to_str()).unwrap_or_default();
-    match extension.to_lowercase().as_str() {
+    let answer = match extension.to_lowercase().as_str() {
         "svg" => {
             let place = Outlet::open(out, &PLOT)?;
-            place.write(&drawn(args)?.svg)?;
+            let (plot, answer) = drawn(args)?;
+            place.write(&plot.svg)?;
+            answer
         }
         "png" => png(args, out)?,
         _ => {
             return Err(Failure::input(format!("--out {}: expected .svg or .png", out.display()))
                 .hint("for example --out chart.svg"));
         }
+    };
+    if let Some(answer) = answer {
+        output::print_sentence(&answer)?;
     }
     tell!("wrote {}", out.display());
     Ok(Outcome::Done)
 }
 
-fn drawn(args: &PlotArgs) -> Result<Plot, Failure> {
+/// Returns the drawing, and the answer of its results.
+fn drawn(args: &PlotArgs) -> Result<(Plot, Option<String>), Failure> {
     let (study, runs) = report::load(&args.results)?;
     let runs: Vec<_> = runs.iter().collect();
     let style = PlotStyle { dark: args.dark, columns: args.columns.into() };
     let chart = Chart::from(args.chart);
-    lanemark_report::plot(study.as_ref(), &runs, chart, args.panel.as_deref(), style).ok_or_else(
-        || {
-            let failure = Failure::input(format!("--chart {}: no data in the results", args.chart));
-            match &args.panel {
-                Some(panel) => {
-                    failure.hint(format!("no panel has a title that contains `{panel}`"))
-                }
-                None => failure.hint(args.chart.needs()),
-            }
-        },
-    )
+    let plot = lanemark_report::plot(study.as_ref(), &runs, chart, args.panel.as_deref(), style);
+    let plot = plot.ok_or_else(|| {
+        let failure = Failure::input(format!("--chart {}: no data in the results", args.chart));
+        match &args.panel {
+            Some(panel) => failure.hint(format!("no panel has a title that contains `{panel}`")),
+            None => failure.hint(args.chart.needs()),
+        }
+    })?;
+    Ok((plot, lanemark_report::results_answer(study.as_ref(), &runs)))
 }
 
 #[cfg(not(feature = "full"))]
-fn png(_: &PlotArgs, out: &Path) -> Result<(), Failure> {
+fn png(_: &PlotArgs, out: &Path) -> Result<Option<String>, Failure> {
     Err(Failure::input(format!("--out {}: this build can't write PNG", out.display()))
         .hint("write *.svg, or build with --features full"))
 }
 
 #[cfg(feature = "full")]
-fn png(args: &PlotArgs, out: &Path) -> Result<(), Failure> {
+fn png(args: &PlotArgs, out: &Path) -> Result<Option<String>, Failure> {
     use crate::png_file;
 
     png_file::refuse_other(out)?;
     let place = lanemark_lab::reserved::Reserved::with_folders(out)?;
-    let bytes = png_file::bytes(&drawn(args)?, args.scale)?;
-    Ok(place.write(&bytes)?)
+    let (plot, answer) = drawn(args)?;
+    place.write(&png_file::bytes(&plot, args.scale)?)?;
+    Ok(answer)
 }

@@ -29,5 +29,6 @@ pub(crate) fn own(seed: u64) -> Provenance {
         started_at,
         machine: Some(lanemark_measure::machine()),
         inputs: Default::default(),
+        name: None,
     }
 }

@@ -13,6 +13,7 @@ use lanemark_trace::{Notes, Options, Reader, TraceError};
 use crate::args::ReplayArgs;
 use crate::delivery::Delivery;
 use crate::failure::{Failure, Outcome};
+use crate::formats::Requested;
 use crate::progress::Progress;
 use crate::trace_file::ReadBytes;
 use crate::{formats, library, provenance, stop, trace_file};
@@ -34,12 +35,15 @@ pub(crate) fn run(args: &ReplayArgs) -> Result<Outcome, Failure> {
     };
     let mut reader = Reader::new(name.as_str(), input, &options)?;
     let mut provenance = provenance::own(args.seed);
+    provenance.name.clone_from(&args.name.name);
     provenance.inputs = library.used();
     let stem =
         args.trace.file_stem().map_or_else(String::new, |s| s.to_string_lossy().into_owned());
     let id = workload::slug(&stem);
     let (what, json) = (format!("replay-{id}"), args.json);
-    let shown = move |result: &RunResult| formats::shown(result, json, None, true);
+    let shown = move |result: &RunResult| {
+        formats::shown(result, json, None, Requested { detail: true, evidence: false })
+    };
     let delivery =
         Delivery::open(args.save.destination(), &what, &provenance.started_at, None, shown)?;
 

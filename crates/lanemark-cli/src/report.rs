@@ -13,20 +13,25 @@ use crate::charts;
 use crate::failure::{Failure, Outcome};
 use crate::messages::tell;
 use crate::outlets::PAGE;
+use crate::output;
 
 pub(crate) fn run(args: &ReportArgs) -> Result<Outcome, Failure> {
     let library = args.interactive.as_deref().map(charts::library).transpose()?;
     let page = Outlet::open(&args.html, &PAGE)?;
-    if let [path] = args.results.as_slice()
-        && path.extension().is_some_and(|extension| extension == "csv")
-        && !is_iometer(path)
-    {
+    let table = match args.results.as_slice() {
+        [path] if path.extension().is_some_and(|extension| extension == "csv") => {
+            Some(results::located(path)?)
+        }
+        _ => None,
+    };
+    if let Some(path) = table.filter(|path| !is_iometer(path)) {
         if args.interactive.is_some() {
             return Err(Failure::input("--interactive: does not apply to the page of a sweep")
                 .hint("remove it; only pages of runs and studies have interactive charts"));
         }
-        let sweep = results::load_sweep(path)?;
-        page.write(&lanemark_report::sweep_html(&sweep, provenance::of(path).as_ref()))?;
+        let sweep = results::load_sweep(&path)?;
+        page.write(&lanemark_report::sweep_html(&sweep, provenance::of(&path).as_ref()))?;
+        output::print_sentence(&lanemark_report::sweep_answer(&sweep, None))?;
         tell!("wrote {}", args.html.display());
         return Ok(Outcome::Done);
     }
@@ -36,8 +41,21 @@ pub(crate) fn run(args: &ReportArgs) -> Result<Outcome, Failure> {
         Some(library) => lanemark_report::interactive_html(study.as_ref(), &all, library),
         None => lanemark_report::html(study.as_ref(), &all),
     })?;
+    print_answer(study.as_ref(), &runs)?;
     tell!("wrote {}", args.html.display());
     Ok(Outcome::Done)
+}
+
+/// Prints the answer of the results on a page or in a drawing.
+pub(crate) fn print_answer(
+    study: Option<&StudyOutcome>,
+    runs: &[RunResult],
+) -> Result<(), Failure> {
+    let runs: Vec<&RunResult> = runs.iter().collect();
+    match lanemark_report::results_answer(study, &runs) {
+        Some(answer) => output::print_sentence(&answer),
+        None => Ok(()),
+    }
 }
 
 /// Returns whether a CSV file is Iometer's results file, and no sweep.

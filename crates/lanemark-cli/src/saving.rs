@@ -1,9 +1,11 @@
 //! The file of a result: at the path that the user requests, or in the default folder.
 //!
 //! If a requested file cannot be written, the command fails before it runs anything. The default folder must not cost
-//! the figures: if it cannot be written, the command warns, prints the result and ends as if the result were saved.
+//! the figures: if it cannot be written, the command warns and prints the result, and its exit code reports that nothing
+//! is saved.
 
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use lanemark_lab::reserved::Reserved;
 use lanemark_lab::results::ResultFile;
@@ -100,8 +102,20 @@ pub(crate) fn writable_default() -> Result<PathBuf, LabError> {
     Ok(folder)
 }
 
+/// Exit code of a command that printed its figures but could not save them.
+pub(crate) const NOT_SAVED: u8 = 4;
+
+/// Whether the result of this process is not saved.
+static IS_LOST: AtomicBool = AtomicBool::new(false);
+
+/// Returns the exit code of a command that did not fail.
+pub(crate) fn exit_code() -> u8 {
+    if IS_LOST.load(Ordering::Relaxed) { NOT_SAVED } else { 0 }
+}
+
 /// Warns that the default folder cannot be written.
 pub(crate) fn warn(error: &LabError) {
+    IS_LOST.store(true, Ordering::Relaxed);
     let variable = default_folder::VARIABLE;
     tell!("warning: the result is not saved: {error}");
     tell!("hint: --out saves it elsewhere, and {variable} names another folder for all results");

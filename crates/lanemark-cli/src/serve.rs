@@ -63,7 +63,9 @@ pub(crate) fn run(args: &ServeArgs) -> Result<Outcome, Failure> {
     let drive = SystemName::parse(&args.system)?.drive;
     let what = format!("serve-{}", drive.rsplit('/').next().unwrap_or("drive"));
     let json = args.json;
-    let shown = move |result: &RunResult| formats::shown(result, json, None, true);
+    let shown = move |result: &RunResult| {
+        formats::shown(result, json, None, formats::Requested { detail: true, evidence: false })
+    };
     let out = Destination::of(args.out.as_deref());
     let delivery = match args.no_latency {
         true => None,

@@ -10,7 +10,7 @@ use lanemark_study::{Location, workload};
 use crate::args::SimArgs;
 use crate::delivery::Delivery;
 use crate::failure::{Failure, Outcome};
-use crate::formats::OutputFormat;
+use crate::formats::{OutputFormat, Requested};
 use crate::messages::tell;
 use crate::progress::LabLine;
 use crate::{formats, library, provenance, stop};
@@ -33,13 +33,16 @@ pub(crate) fn run(args: &SimArgs) -> Result<Outcome, Failure> {
     workload.faults.extend(faults(&args.fault)?);
     system.with_faults(&workload.faults, &Location::file("--fault"))?;
     let mut provenance = provenance::own(args.run.seed);
+    provenance.name.clone_from(&args.name.name);
     provenance.inputs = library.used();
     provenance.inputs.extend(opened.input);
     let drive = SystemName::parse(&args.system)?.drive;
     let what = format!("sim-{}-{}", workload.id, drive.rsplit('/').next().unwrap_or("drive"));
     let (json, format, detail) = (args.run.json, args.output_format, args.detail);
+    let evidence = args.explain;
     let shown = move |result: &RunResult| {
-        formats::shown(result, json, format, detail || result.tests.len() == 1)
+        let detail = detail || result.tests.len() == 1;
+        formats::shown(result, json, format, Requested { detail, evidence })
     };
     let (out, over_time) = (args.run.save.destination(), Some(&args.over_time));
     let delivery = Delivery::open(out, &what, &provenance.started_at, over_time, shown)?;

@@ -54,7 +54,7 @@ pub(crate) fn run(args: &StudyArgs) -> Result<Outcome, Failure> {
         output::print_json(&outcome)?;
     } else {
         let style = output::style();
-        output::print(&study_table(&outcome, measured.as_ref(), &style))?;
+        output::print(&study_table(&outcome, measured.as_ref(), args.explain, &style))?;
         if args.bottleneck {
             let systems = outcome.systems.iter();
             let systems: Vec<_> = systems.map(|one| (one.label.as_str(), &one.run)).collect();

@@ -12,10 +12,11 @@ use lanemark_lab::scale::scaled;
 use lanemark_lab::sweep::provenance::{hash_of, of as provenance_of};
 use lanemark_lab::sweep::table;
 use lanemark_lab::{Event, Lab, Pool, RunLength, SweepFile, merge, opened, settings};
-use lanemark_schema::result::Sweep as SweepResult;
+use lanemark_schema::result::{SCHEMA_VERSION, Sweep as SweepResult};
 use lanemark_schema::units::Ratio;
 use lanemark_study::sweep::{Axis, Definition};
 use lanemark_study::{Library, Location, StudyError, Sweep};
+use serde::Serialize;
 
 use crate::args::SweepArgs;
 use crate::failure::{Failure, Outcome};
@@ -136,13 +137,23 @@ struct SweepOutputs {
     page: Option<Outlet>,
     /// The requested share of the maximum.
     target: Option<Ratio>,
+    json: bool,
+}
+
+/// A sweep as JSON.
+#[derive(Serialize)]
+struct Shown<'s> {
+    schema_version: u32,
+    answer: String,
+    #[serde(flatten)]
+    sweep: &'s SweepResult,
 }
 
 impl SweepOutputs {
     fn open(args: &SweepArgs, out: PathBuf) -> Result<Self, Failure> {
         let (csv, parquet) = files(out)?;
         let page = Outlet::of(args.html.as_deref(), &PAGE)?;
-        Ok(Self { csv, is_kept: true, parquet, page, target: args.target })
+        Ok(Self { csv, is_kept: true, parquet, page, target: args.target, json: args.json })
     }
 
     /// Writes the Parquet file of points, if one is requested; the `kinds` of the axes depend on the whole sweep.
@@ -157,13 +168,21 @@ impl SweepOutputs {
     }
 
     fn show(&self, sweep: &SweepResult) -> Result<(), Failure> {
-        let Self { csv, is_kept, parquet, page, target } = self;
+        let Self { csv, is_kept, parquet, page, target, json } = self;
         self.write_parquet(sweep, None)?;
         if let Some(page) = page {
             page.write(&lanemark_report::sweep_html(sweep, provenance_of(csv).as_ref()))?;
         }
         let target = target.map(Ratio::get);
-        output::print(&lanemark_report::sweep_text(sweep, target, &output::style()))?;
+        match json {
+            true => {
+                let answer = lanemark_report::sweep_answer(sweep, target);
+                output::print_json(&Shown { schema_version: SCHEMA_VERSION, answer, sweep })?;
+            }
+            false => {
+                output::print(&lanemark_report::sweep_text(sweep, target, &output::style()))?;
+            }
+        }
         if *is_kept {
             tell!("saved {}", csv.display());
         }

@@ -5,6 +5,7 @@ use lanemark_lab::{Lab, RunLength};
 
 use crate::args::WhatIfArgs;
 use crate::failure::{Failure, Outcome};
+use crate::formats::with;
 use crate::progress::LabLine;
 use crate::{library, output, stop};
 
@@ -40,7 +41,14 @@ pub(crate) fn run(args: &WhatIfArgs) -> Result<Outcome, Failure> {
     let Some(whatif) = outcome? else { return Ok(Outcome::Interrupted) };
     match args.json {
         true => output::print_json(&whatif)?,
-        false => output::print(&lanemark_report::whatif_text(&whatif, &output::style()))?,
+        false => {
+            let style = output::style();
+            let mut text = lanemark_report::whatif_text(&whatif, &style);
+            if args.explain {
+                text = with(text, &lanemark_report::whatif_evidence(&whatif, &style));
+            }
+            output::print(&text)?;
+        }
     }
     Ok(Outcome::Done)
 }

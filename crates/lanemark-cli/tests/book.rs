@@ -1,7 +1,7 @@
 //! The book in docs/ is correct: its commands run in an empty folder and print the quoted output, its table of contents
 //! lists every page, and its links and anchors have targets.
 //!
-//! With `LANEMARK_INSTALLED` the commands run in the root of an installed package (`make dist-test`).
+//! `LANEMARK_DOCS=write` writes the shown outputs again. With `LANEMARK_INSTALLED` the commands run in the root of an installed package (`make dist-test`).
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use lanemark_testbed::documents::{EmptyFolder, Shown, commands};
+use lanemark_testbed::documents::{self, EmptyFolder, Shown, commands};
 
 /// Pages that show commands of a cluster, and a table of commands without arguments.
 const RUN_ELSEWHERE: [&str; 2] = ["python.md", "sweeps.md"];
@@ -123,6 +123,11 @@ fn commands_of(page: &str) -> Vec<Shown> {
 fn run(page: &str) -> (usize, Vec<String>) {
     let commands = commands_of(page);
     let folder = EmptyFolder::new(env!("CARGO_BIN_EXE_lanemark"), env!("CARGO_TARGET_TMPDIR"));
+    if documents::is_writing() {
+        let written = folder.rewritten(&text(page), &commands);
+        fs::write(project().join("docs").join(page), written).unwrap();
+        return (commands.len(), Vec::new());
+    }
     let wrong = folder.differences(&commands);
     let wrong = wrong.into_iter().map(|wrong| format!("docs/{page}: {wrong}")).collect();
     (commands.len(), wrong)

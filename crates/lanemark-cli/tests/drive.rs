@@ -41,14 +41,26 @@ fn a_drive_of_its_box_is_predicted_in_a_port() {
     let folder = tempfile::tempdir().unwrap();
     let made = lanemark(folder.path(), &BOX);
     assert!(made.status.success(), "{}", text(&made.stderr));
-    let shown = text(&made.stdout);
+    let brief = text(&made.stdout);
+    let first = brief.lines().next().unwrap();
+    assert!(
+        first.starts_with("Maker Model 1TB: the model meets its 2 ratings within 0.0%"),
+        "{brief}"
+    );
+    assert!(brief.lines().count() < 12 && !brief.contains("assumed:"), "{brief}");
+    // The evidence is in the file, and printed on request.
+    let file = fs::read_to_string(folder.path().join("maker-model-1tb.toml")).unwrap();
+    let shown = text(&lanemark(folder.path(), &["drive", "show", "./maker-model-1tb.toml"]).stdout);
+    let explained = [&BOX[..], &["--explain", "--out", "again.toml"]].concat();
+    let explained = text(&lanemark(folder.path(), &explained).stdout);
     for part in [
         "drive.flash.read",
         "derived from 3400 MB/s of sequential reads",
         "assumed:",
         "sequential reads",
     ] {
-        assert!(shown.contains(part), "{part}: {shown}");
+        assert!(shown.contains(part) && explained.contains(part), "{part}: {shown}{explained}");
+        assert!(file.contains(part) || part == "sequential reads", "{part}: {file}");
     }
     let system = "./maker-model-1tb.toml@data-sheet:pcie";
     let run = lanemark(folder.path(), &["sim", system, "data-sheet:seq128k-q32t1-read", "--json"]);
@@ -84,10 +96,12 @@ fn drives_of_all_sizes_can_be_simulated_once_they_are_written() {
         let made = of(name, capacity, more);
         assert!(made.status.success(), "{name}: {}", text(&made.stderr));
         let shown = text(&made.stdout);
+        let explained = format!("{name}.toml");
+        let explained = text(&lanemark(folder.path(), &["drive", "show", &explained]).stdout);
         let words = |line: &str| line.split_whitespace().collect::<Vec<_>>().join(" ");
         let met = shown.lines().map(words).find(|line| line.starts_with("sequential writes 3000"));
         assert!(met.is_some_and(|line| line.ends_with("MB/s 0.0%")), "{name}: {shown}");
-        assert_eq!(shown.contains("less than 16 TiB"), name != "small", "{name}: {shown}");
+        assert_eq!(explained.contains("less than 16 TiB"), name != "small", "{name}: {explained}");
     }
     let refused = of("beyond", "30720 GB", &[]);
     let told = text(&refused.stderr);

@@ -83,6 +83,8 @@ fn stands(study: &str) {
         .status();
     assert!(status.unwrap().success(), "lanemark study studies/{study}.toml");
     let outcome: StudyOutcome = serde_json::from_slice(&fs::read(&out).unwrap()).unwrap();
+    let answer = outcome.answer.as_ref().expect("the study has a written answer");
+    assert!(answer.holds(), "the figures contradict the written answer: {answer:?}");
     let seen = rows(&outcome);
     let path = project().join(format!("studies/golden/{study}.csv"));
     if std::env::var("LANEMARK_GOLDEN").is_ok_and(|value| value == "write") {

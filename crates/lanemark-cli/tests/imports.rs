@@ -72,7 +72,7 @@ fn every_view_has_the_percentiles_that_fio_printed() {
             .unwrap();
     let told = &saved["tests"][0]["samples"][0]["reads"]["latency"]["percentiles_ns"];
     assert_eq!((&told["95.0000"], &told["99.9000"]), (&json!(93_696), &json!(246_784)));
-    let compared = printed(&["compare", "r.json", "r.json"], folder.path());
+    let compared = printed(&["compare", "r.json", "r.json", "--detail"], folder.path());
     assert!(compared.contains("mix, reads") && compared.contains("140"), "{compared}");
     let exported = printed(&["export", "r.json"], folder.path());
     let exported: Value = serde_json::from_str(&exported).unwrap();
@@ -123,7 +123,7 @@ fn an_assumed_bottleneck_stands_first_with_its_range() {
     let sim = ["sim", drive, test, "--duration", "100ms", "--no-interval", "--no-save"];
     let text = printed(&sim, folder.path());
     let words = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
-    let lead = words(&text.lines().skip(1).take(3).collect::<Vec<_>>().join(" "));
+    let lead = words(&text.lines().skip(4).take(3).collect::<Vec<_>>().join(" "));
     assert!(lead.contains("limited by the host's time per request, which is assumed"), "{text}");
     assert!(lead.contains("platform.cpu.request_submit = 2 us, 1.43 us to 2.8 us"), "{text}");
     // A value that the user gives is not assumed.

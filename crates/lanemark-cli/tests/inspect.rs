@@ -58,7 +58,10 @@ fn a_captured_tree_is_shown_with_what_limits_it() {
     let output = inspect(&["--sysfs", root(&folder)]);
     assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
     let shown = text(&output.stdout);
-    assert!(shown.starts_with("nvme0n1  Drive X, 1.00 TB\n"), "{shown}");
+    assert!(
+        shown.starts_with("nvme0n1 (Drive X): its slowest link, PCIe 3.0 x4 of 4.0 x4, carries ")
+    );
+    assert!(shown.contains("\nnvme0n1  Drive X, 1.00 TB\n"), "{shown}");
     assert!(shown.contains("└═ PCIe 3.0 x4 of 4.0 x4, "), "{shown}");
     assert!(shown.contains("! nvme0n1: the link to 0000:01:00.0 runs at PCIe 3.0 x4"), "{shown}");
     assert!(shown.contains("Advice: reseat the device"), "{shown}");

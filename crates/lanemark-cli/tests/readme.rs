@@ -1,12 +1,12 @@
 //! README and tour tell the truth: their commands run in an empty folder, print what is shown, and leave no file that
 //! the document does not name.
 //!
-//! With `LANEMARK_INSTALLED` the commands run in the root of an installed package (`make dist-test`).
+//! `LANEMARK_DOCS=write` writes the shown outputs again. With `LANEMARK_INSTALLED` the commands run in the root of an installed package (`make dist-test`).
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use lanemark_testbed::documents::{EmptyFolder, commands};
+use lanemark_testbed::documents::{self, EmptyFolder, commands};
 
 fn project() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().unwrap()
@@ -19,6 +19,10 @@ fn runs(document: &str, at_least: usize) {
     let commands = commands(&text);
     assert!(commands.len() >= at_least, "{document} shows only {} commands", commands.len());
     let folder = EmptyFolder::new(env!("CARGO_BIN_EXE_lanemark"), env!("CARGO_TARGET_TMPDIR"));
+    if documents::is_writing() {
+        fs::write(project().join(document), folder.rewritten(&text, &commands)).unwrap();
+        return;
+    }
     let wrong = folder.differences(&commands);
     assert!(wrong.is_empty(), "{document}:\n{}", wrong.join("\n"));
     let litter: Vec<String> =

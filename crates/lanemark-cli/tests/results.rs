@@ -122,11 +122,11 @@ fn percentiles_are_compared_with_intervals_and_differences_are_named() {
     let folder = tempfile::tempdir().unwrap();
     // The median of six repeats has an interval; the median of fewer repeats does not.
     simulated(&folder, "few.json", &[]);
-    let text = printed(folder.path(), &["compare", "few.json", "few.json"]);
+    let text = printed(folder.path(), &["compare", "few.json", "few.json", "--detail"]);
     assert!(text.contains("Percentiles of latency") && !text.contains("95% in"), "{text}");
     repeated(&folder, "one.json", "6", &[]);
     repeated(&folder, "two.json", "6", &["--size", "512MiB"]);
-    let text = printed(folder.path(), &["compare", "one.json", "two.json"]);
+    let text = printed(folder.path(), &["compare", "one.json", "two.json", "--detail"]);
     for part in ["Percentiles of latency", "p50", "p99.9", "95% in", "–"] {
         assert!(text.contains(part), "no {part} in\n{text}");
     }
@@ -141,8 +141,8 @@ fn a_target_is_answered_with_the_least_depth_that_gives_it() {
     let folder = tempfile::tempdir().unwrap();
     let usual = ["sweep", NVME, "--workload", READS, "--duration", "10ms", "--out", "s.csv"];
     let text = printed(folder.path(), &[&usual[..], &["--target", "90%"]].concat());
-    let answer = text.lines().find(|line| line.starts_with("> ")).unwrap();
-    let depth: f64 = answer.split_whitespace().nth(2).unwrap().parse().unwrap();
+    let (_, answer) = text.split_once(": queue_depth ").unwrap();
+    let depth: f64 = answer.split_whitespace().next().unwrap().parse().unwrap();
     let points = fs::read_to_string(folder.path().join("s.csv")).unwrap();
     let mut reader = csv::Reader::from_reader(points.as_bytes());
     let names = reader.headers().unwrap().clone();

@@ -5,6 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
+use lanemark_testbed::Mounted;
 use tempfile::TempDir;
 
 const NVME: &str = "samsung-950-pro-512gb@workstation-z170:m2";
@@ -44,6 +45,13 @@ impl User {
         (stdout, stderr)
     }
 }
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8(bytes.to_vec()).unwrap()
+}
+
+/// The exit code of a command that prints its figures and cannot save them.
+const NOT_SAVED: i32 = 4;
 
 fn names(folder: &Path) -> Vec<String> {
     let entries = fs::read_dir(folder).into_iter().flatten();
@@ -125,7 +133,9 @@ fn a_folder_that_cannot_be_written_never_costs_the_figures() {
         let user = User::with("LANEMARK_RESULTS", &place);
         prepare(&user);
         for arguments in commands() {
-            let (stdout, stderr) = user.ends(&arguments);
+            let output = user.lanemark(&arguments);
+            let (stdout, stderr) = (text(&output.stdout), text(&output.stderr));
+            assert_eq!(output.status.code(), Some(NOT_SAVED), "{arguments:?}: {stderr}");
             assert!(stdout.lines().count() > 3, "{arguments:?}: {stdout}");
             assert!(stderr.contains("warning: the result is not saved: "), "{stderr}");
             assert!(stderr.contains("LANEMARK_RESULTS"), "{stderr}");
@@ -143,4 +153,54 @@ fn a_folder_that_cannot_be_written_never_costs_the_figures() {
     }
     let (_, said) = User::new().ends(&["results"]);
     assert!(said.contains("no result matches"), "{said}");
+}
+
+/// A folder of a few kilobytes, which the first results fill.
+#[test]
+fn a_full_folder_never_costs_the_figures() {
+    let Some(small) = Mounted::with(&["-t", "tmpfs", "-o", "size=64k", "lanemark"]) else { return };
+    fs::write(small.path().join("filler"), vec![0; 60 << 10]).unwrap();
+    let user = User::with("LANEMARK_RESULTS", small.path());
+    let sim = &commands()[0];
+    let output = user.lanemark(sim);
+    let (stdout, stderr) = (text(&output.stdout), text(&output.stderr));
+    assert_eq!(output.status.code(), Some(NOT_SAVED), "{stderr}");
+    assert!(stdout.contains(" MB/s") && stderr.contains("warning: the result is not saved: "));
+    // A requested file on the full folder is an error, and the figures are printed all the same.
+    let requested = small.path().join("one.json").display().to_string();
+    let output = user.lanemark(&[&sim[..], &["--out", &requested]].concat());
+    let (again, stderr) = (text(&output.stdout), text(&output.stderr));
+    assert_eq!(output.status.code(), Some(1), "{stderr}");
+    assert_eq!(again, stdout);
+}
+
+#[test]
+fn a_bare_name_is_found_in_the_folder_of_results() {
+    let user = User::new();
+    let state = user.home.path().join(".local/state/lanemark");
+    let one = state.join("one.json").display().to_string();
+    user.ends(&[&commands()[0][..], &["--out", &one]].concat());
+    fs::copy(&one, user.current.path().join("here.json")).unwrap();
+    user.ends(&["compare", "one.json", "here.json"]);
+    for name in ["one.json", "one"] {
+        user.ends(&["compare", name, "here.json"]);
+        user.ends(&["report", name, "here.json", "--html", "page.html"]);
+        user.ends(&["plot", name, "--chart", "budget", "--out", "budget.svg"]);
+        user.ends(&["whatif", name, "--port", "pcie-slot", "--no-interval"]);
+        user.ends(&["export", name, "--output-format", "csv"]);
+    }
+    // The current folder comes first, and a path is only that path.
+    fs::write(user.current.path().join("one.json"), "{}").unwrap();
+    let output = user.lanemark(&["compare", "one.json", "here.json"]);
+    assert!(text(&output.stderr).contains("one.json: is not a Lanemark result"));
+    for (wrong, says) in
+        [("two.json", "is neither in the current folder nor in "), ("./two.json", "can't be read")]
+    {
+        let output = user.lanemark(&["compare", "here.json", wrong]);
+        let stderr = text(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{stderr}");
+        assert!(stderr.contains(says), "{wrong}: {stderr}");
+        let names_both = stderr.contains(&state.display().to_string());
+        assert_eq!(names_both, wrong == "two.json", "{stderr}");
+    }
 }

@@ -7,6 +7,7 @@ use lanemark_sim::run_test;
 use lanemark_sim::spec::{CheckedSystem, MediaSpec, ProtocolKind};
 use lanemark_study::Library;
 use lanemark_study::rated::{Market, Rated};
+use serde::Serialize;
 
 use crate::error::LabError;
 use crate::lab::{Lab, assemble};
@@ -21,7 +22,7 @@ const CACHE_SHARE: f64 = 0.4;
 pub const REACHED: f64 = 0.01;
 
 /// A rating and the model's figure for it.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct RatingMet {
     /// The rated quantity, `random reads`.
     pub what: &'static str,

@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 use crate::error::LabError;
 use crate::reserved::Reserved;
 use crate::weight;
-use crate::{foreign, input};
+use crate::{default_folder, foreign, input};
 
 /// A saved result of either kind.
 pub enum Saved {
@@ -165,12 +165,36 @@ pub fn load(path: &Path) -> Result<Saved, LabError> {
     read_text(&path.display().to_string(), &input::text(path, input::RESULT_MAX)?)
 }
 
-/// Reads a saved result, or the result of another program in a format that is read.
+/// Reads a saved result, or the result of another program in a format that is read. A bare name that the current folder
+/// does not contain is one of the default folder of results.
 ///
 /// # Errors
 /// Returns an error if the file cannot be read, or the error of [`read_any`].
 pub fn load_any(path: &Path) -> Result<Saved, LabError> {
+    let path = &located(path)?;
     read_any(&path.display().to_string(), &input::text(path, input::RESULT_MAX)?)
+}
+
+/// Returns the path of a file that a command names: `path`, unless it is a bare name that the current folder does not
+/// contain and the default folder of results does, with or without `.json`.
+///
+/// # Errors
+/// Returns an error that names both folders if neither contains the file.
+pub fn located(path: &Path) -> Result<PathBuf, LabError> {
+    let is_bare = path.file_name().is_some_and(|name| name == path.as_os_str() && name != "-");
+    // A file that cannot be read is an error of its reader.
+    if !is_bare || path.symlink_metadata().is_ok() {
+        return Ok(path.to_owned());
+    }
+    let Ok(folder) = default_folder::of_results() else { return Ok(path.to_owned()) };
+    let mut with_ending = path.as_os_str().to_owned();
+    with_ending.push(".json");
+    let mut inside = [folder.join(path), folder.join(with_ending)].into_iter();
+    inside.find(|file| file.is_file()).ok_or_else(|| {
+        let (name, folder) = (path.display(), folder.display());
+        LabError::input(format!("{name}: is neither in the current folder nor in {folder}"))
+            .hint("`lanemark results` lists the saved results")
+    })
 }
 
 /// Reads a saved result, or the result of another program, from its text. Errors use the name `name`.
@@ -234,7 +258,7 @@ pub fn load_oltp(path: &Path) -> Result<RunResult, LabError> {
         LabError::input(format!("{}: is not a result of an OLTP run", path.display()))
             .hint("give a file that `lanemark oltp run` saved")
     };
-    match load(path)? {
+    match load(&located(path)?)? {
         Saved::Run(run) if matches!(run.target, Target::Database(_)) => Ok(*run),
         _ => Err(other()),
     }
@@ -242,6 +266,7 @@ pub fn load_oltp(path: &Path) -> Result<RunResult, LabError> {
 
 /// Reads the points of a sweep that have ended.
 pub fn load_sweep(path: &Path) -> Result<Sweep, LabError> {
+    let path = &located(path)?;
     let name = path.display();
     let text = input::text(path, input::RESULT_MAX)?;
     let sweep = rows::read(&text).map_err(|line| {

@@ -21,6 +21,7 @@ pub fn machine() -> Machine {
             uname.sysname().to_string_lossy(),
             uname.release().to_string_lossy()
         ),
+        host: Some(uname.nodename().to_string_lossy().into_owned()).filter(|name| !name.is_empty()),
     }
 }
 

@@ -109,7 +109,11 @@ impl Fleet {
             );
         }
         let saved = self.saved(present_nodes, other_nodes);
-        plan.answer = format!("{saved}, cost {other_cost:.0} instead of {present_cost:.0}.");
+        // Without prices both fleets cost nothing, which is no answer.
+        plan.answer = match present_cost > 0.0 || other_cost > 0.0 {
+            true => format!("{saved}, cost {other_cost:.0} instead of {present_cost:.0}."),
+            false => format!("{saved}."),
+        };
         let _ = present_fixed;
         plan.leave_out(&[
             "loads that cannot be divided: one database does not become a fifth smaller on each server",

@@ -37,6 +37,7 @@ pub(crate) fn provenance(command: Vec<String>, seed: u64) -> Provenance {
         started_at,
         machine: Some(MACHINE.get_or_init(lanemark_measure::machine).clone()),
         inputs: Default::default(),
+        name: None,
     }
 }
 

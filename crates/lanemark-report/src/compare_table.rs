@@ -4,7 +4,12 @@
 //! widest range that the repeats allow. If it contains 1, the runs do not differ beyond their spread. This is no test
 //! of significance: a handful of repeats does not support one.
 
-use lanemark_schema::result::{Metric, RunResult, Sample, Statistic, TestResult};
+mod answer;
+
+use lanemark_schema::result::{
+    ComparedFigure, ComparedRun, ComparedRuns, ComparedVerdict, Metric, RunResult, SCHEMA_VERSION,
+    Sample, Statistic, TestResult,
+};
 use lanemark_schema::units::{Bytes, Duration};
 use lanemark_schema::workload::{Average, Pattern, Test};
 
@@ -15,6 +20,7 @@ use crate::run_table::warnings;
 use crate::table::{Cell, Column, Ink, Table};
 use crate::target;
 use crate::terminal::Sheet;
+use answer::answer;
 
 /// The verdict on a figure from the repeats of two runs.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -34,64 +40,43 @@ struct Pair {
     b: Option<Statistic>,
 }
 
-/// Compares tests of the same name, `b` over `a`, for throughput and for mean latency.
-pub fn compare_table(a: (&str, &RunResult), b: (&str, &RunResult), style: &Style) -> String {
+/// Compares tests of the same name, `b` over `a`, for throughput and for mean latency: the answer in a sentence, then the
+/// figures. With `detail`, the text also compares percentiles and single transactions, and describes both targets.
+pub fn compare_table(
+    a: (&str, &RunResult),
+    b: (&str, &RunResult),
+    detail: bool,
+    style: &Style,
+) -> String {
     let mut sheet = Sheet::new(style);
-    sheet.item("A  ", a.0, Ink::Strong);
-    sheet.item("   ", &target::sentence(a.1), Ink::Faint);
-    sheet.item("B  ", b.0, Ink::Strong);
-    sheet.item("   ", &target::sentence(b.1), Ink::Faint);
-    if a.1 == b.1 {
-        sheet.blank();
-        sheet.paragraph("A and B are the same result.");
-    }
-    let mut shared: Vec<(&TestResult, &TestResult)> =
-        a.1.tests.iter().filter_map(|test| Some((test, b.1.test(&test.test.name)?))).collect();
-    if let ([own], [other]) = (a.1.tests.as_slice(), b.1.tests.as_slice())
-        && own.has_transactions()
-        && other.has_transactions()
-    {
-        // A real database and a simulated one each have one test, whose names may differ.
-        shared = vec![(own, other)];
-    }
-    let parts: Vec<Vec<(TestResult, TestResult)>> =
-        shared.iter().map(|(own, other)| directions((a.1, own), (b.1, other))).collect();
-    let (mut rates, mut latencies) = (Vec::new(), Vec::new());
-    for (pair, parts) in shared.iter().zip(&parts) {
-        rates.push(*pair);
-        rates.extend(parts.iter().map(|(own, other)| (own, other)));
-        // The latencies of a test that reads and writes are in the rows of its directions.
-        match parts.is_empty() {
-            true => latencies.push(*pair),
-            false => latencies.extend(parts.iter().map(|(own, other)| (own, other))),
+    sheet.answer(&answer(a, b));
+    for (side, (file, run)) in [("A  ", a), ("B  ", b)] {
+        sheet.item(side, &format!("{file}: {}", target::subject(run)), Ink::Plain);
+        if detail {
+            sheet.item("   ", &target::sentence(run), Ink::Faint);
         }
     }
+    let shared = shared(a.1, b.1);
+    let parts = parts(a.1, b.1, &shared);
+    let (rates, latencies) = rows(&shared, &parts);
     if shared.is_empty() {
         sheet.blank();
         sheet.paragraph("The runs have no tests with the same name.");
     } else {
         block(&mut sheet, "Throughput, MB/s = 10^6 bytes a second", Metric::Throughput, &rates);
         block(&mut sheet, "Mean latency, us", Metric::Latency, &latencies);
-        percentiles(&mut sheet, &latencies);
-        for (heading, metric) in [
-            ("Mean power of the drives, W", Metric::Power),
-            ("Battery life, h", Metric::BatteryLife),
-            ("Transactions a minute", Metric::Transactions),
-            ("Mean latency of reads, us", Metric::ReadLatency),
-            ("Mean latency of writes, us", Metric::WriteLatency),
-            ("Busy processors of the server, %", Metric::ProcessorUse),
-        ] {
-            let known = |test: &TestResult| figure(metric, test).is_some_and(|told| told.count > 0);
-            // If the tests contain single requests, the rows above show the directions.
-            let both = matches!(metric, Metric::ReadLatency | Metric::WriteLatency);
-            let told = |test: &TestResult| known(test) && (!both || known_transactions(test));
-            if shared.iter().any(|(a, b)| told(a) && told(b)) {
+        if detail {
+            percentiles(&mut sheet, &latencies);
+        }
+        for (heading, metric) in OTHERS {
+            if shared.iter().any(|(a, b)| has(metric, a) && has(metric, b)) {
                 block(&mut sheet, heading, metric, &shared);
             }
         }
-        for (own, other) in
-            shared.iter().filter(|(a, b)| a.has_transactions() && b.has_transactions())
-        {
+        let both = |(a, b): &&(&TestResult, &TestResult)| {
+            detail && a.has_transactions() && b.has_transactions()
+        };
+        for (own, other) in shared.iter().filter(both) {
             sheet.blank();
             sheet.heading(&format!("Transactions side by side: {}", own.test.name));
             sheet.blank();
@@ -101,6 +86,117 @@ pub fn compare_table(a: (&str, &RunResult), b: (&str, &RunResult), style: &Style
     leftovers(&mut sheet, a.1, b.1, &shared);
     warnings(&mut sheet, &doubts(a.1, b.1));
     sheet.finish()
+}
+
+/// Metrics that are compared in addition to throughput and latency, for the tests that have them.
+const OTHERS: [(&str, Metric); 6] = [
+    ("Mean power of the drives, W", Metric::Power),
+    ("Battery life, h", Metric::BatteryLife),
+    ("Transactions a minute", Metric::Transactions),
+    ("Mean latency of reads, us", Metric::ReadLatency),
+    ("Mean latency of writes, us", Metric::WriteLatency),
+    ("Busy processors of the server, %", Metric::ProcessorUse),
+];
+
+/// Returns whether a test has a figure of `metric` that no other row shows.
+fn has(metric: Metric, test: &TestResult) -> bool {
+    // If the tests contain single requests, other rows show the directions.
+    let both = matches!(metric, Metric::ReadLatency | Metric::WriteLatency);
+    figure(metric, test).is_some_and(|found| found.count > 0) && (!both || test.has_transactions())
+}
+
+/// Two results of one test.
+type TestPair<'r> = (&'r TestResult, &'r TestResult);
+
+/// Returns the reads and writes of each test that has both in both runs.
+fn parts(
+    a: &RunResult,
+    b: &RunResult,
+    shared: &[TestPair<'_>],
+) -> Vec<Vec<(TestResult, TestResult)>> {
+    shared.iter().map(|(own, other)| directions((a, own), (b, other))).collect()
+}
+
+/// Returns the rows of throughput and those of latency. The latencies of a test that reads and writes are in the rows of
+/// its directions.
+fn rows<'r>(
+    shared: &[TestPair<'r>],
+    parts: &'r [Vec<(TestResult, TestResult)>],
+) -> (Vec<TestPair<'r>>, Vec<TestPair<'r>>) {
+    let (mut rates, mut latencies) = (Vec::new(), Vec::new());
+    for (pair, parts) in shared.iter().zip(parts) {
+        rates.push(*pair);
+        rates.extend(parts.iter().map(|(own, other)| (own, other)));
+        match parts.is_empty() {
+            true => latencies.push(*pair),
+            false => latencies.extend(parts.iter().map(|(own, other)| (own, other))),
+        }
+    }
+    (rates, latencies)
+}
+
+/// Compares two runs as [`compare_table`] does, as data.
+pub fn compare_runs(a: (&str, &RunResult), b: (&str, &RunResult)) -> ComparedRuns {
+    let shared = shared(a.1, b.1);
+    let parts = parts(a.1, b.1, &shared);
+    let (rates, latencies) = rows(&shared, &parts);
+    let mut figures = Vec::new();
+    let mut add = |metric: Metric, pairs: &[TestPair<'_>]| {
+        for (one, other) in pairs {
+            let pair = Pair { a: figure(metric, one), b: figure(metric, other) };
+            let (Some((a, b)), Some(ratio)) = (pair.values(), pair.ratio()) else { continue };
+            figures.push(ComparedFigure {
+                test: one.test.name.clone(),
+                metric,
+                unit: metric.unit().to_owned(),
+                a,
+                b,
+                ratio,
+                ratio_range: pair.range(),
+                verdict: match pair.verdict() {
+                    Verdict::Higher => ComparedVerdict::Higher,
+                    Verdict::Lower => ComparedVerdict::Lower,
+                    Verdict::WithinSpread => ComparedVerdict::NoDifference,
+                    Verdict::NoSpread | Verdict::Unknown => ComparedVerdict::SpreadUnknown,
+                },
+            });
+        }
+    };
+    add(Metric::Throughput, &rates);
+    add(Metric::Latency, &latencies);
+    for (_, metric) in OTHERS {
+        let there = shared.iter().filter(|(a, b)| has(metric, a) && has(metric, b));
+        add(metric, &there.copied().collect::<Vec<_>>());
+    }
+    let run = |(file, run): (&str, &RunResult)| ComparedRun {
+        file: file.to_owned(),
+        name: run.target_name(),
+    };
+    let only = |own: &RunResult, other: &RunResult| {
+        let names = own.tests.iter().map(|test| test.test.name.clone());
+        names.filter(|name| other.test(name).is_none()).collect()
+    };
+    ComparedRuns {
+        schema_version: SCHEMA_VERSION,
+        answer: answer(a, b),
+        a: run(a),
+        b: run(b),
+        figures,
+        only_in_a: only(a.1, b.1),
+        only_in_b: only(b.1, a.1),
+    }
+}
+
+/// Returns the tests that both runs have, by name.
+fn shared<'r>(a: &'r RunResult, b: &'r RunResult) -> Vec<(&'r TestResult, &'r TestResult)> {
+    if let ([own], [other]) = (a.tests.as_slice(), b.tests.as_slice())
+        && own.has_transactions()
+        && other.has_transactions()
+    {
+        // A real database and a simulated one each have one test, whose names may differ.
+        return vec![(own, other)];
+    }
+    a.tests.iter().filter_map(|test| Some((test, b.test(&test.test.name)?))).collect()
 }
 
 /// Returns the reads and writes of a test that has both in both runs, named after the test.
@@ -147,7 +243,7 @@ fn block(sheet: &mut Sheet, heading: &str, metric: Metric, shared: &[(&TestResul
         Column::number("B/A", ""),
         Column::number("from", "").optional(1),
         Column::number("to", "").optional(1),
-        Column::text("over the repeats"),
+        Column::text("over the repeats").optional(2),
     ]);
     let mut verdicts = Vec::new();
     for (a, b) in shared {
@@ -156,9 +252,28 @@ fn block(sheet: &mut Sheet, heading: &str, metric: Metric, shared: &[(&TestResul
         verdicts.push(verdict);
         table.push(pair.cells(&a.test.name, verdict, metric));
     }
-    sheet.table(&table);
+    sheet.table(&without_points(table));
     sheet.blank();
     sheet.paragraph(&summary(&verdicts, metric));
+}
+
+/// Empties the ends of the ratios' ranges if none differs from its ratio as shown, as of simulated runs.
+fn without_points(mut table: Table) -> Table {
+    let at = |name: &str| table.columns.iter().position(|column| column.name == name);
+    let (Some(ratio), Some(from), Some(to)) = (at("B/A"), at("from"), at("to")) else {
+        return table;
+    };
+    let is_point = |cells: &[Cell]| {
+        [from, to]
+            .iter()
+            .all(|end| [cells[ratio].text.as_str(), ABSENT].contains(&cells[*end].text.as_str()))
+    };
+    if table.rows.iter().all(|row| is_point(&row.cells)) {
+        for row in &mut table.rows {
+            [from, to].iter().for_each(|end| ABSENT.clone_into(&mut row.cells[*end].text));
+        }
+    }
+    table
 }
 
 impl Pair {
@@ -236,10 +351,6 @@ impl Verdict {
 fn figure(metric: Metric, result: &TestResult) -> Option<Statistic> {
     let told = metric != Metric::Latency || has_latency(result);
     told.then(|| metric.of(result))
-}
-
-fn known_transactions(result: &TestResult) -> bool {
-    result.has_transactions()
 }
 
 fn summary(verdicts: &[Verdict], metric: Metric) -> String {
@@ -322,7 +433,7 @@ fn percentiles(sheet: &mut Sheet, shared: &[(&TestResult, &TestResult)]) {
     sheet.blank();
     sheet.heading("Percentiles of latency, us: of each repeat, over the repeats");
     sheet.blank();
-    sheet.table(&table.without_empty_columns());
+    sheet.table(&without_points(table));
 }
 
 /// Returns a percentile of the latency in us over the repeats; `None` if a repeat has too few requests for it.

@@ -29,26 +29,52 @@ pub struct DriveRating {
     pub simulated: f64,
 }
 
-/// Writes the values of a drive, and its ratings compared with the model's figures; a rating is marked as out of reach
-/// if the model misses it by more than `reached`.
-pub fn drive_text(
+/// Number of a drive's values by their origin.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct DriveOrigins {
+    /// Values that a source states.
+    pub stated: usize,
+    /// Values computed from stated ones.
+    pub derived: usize,
+    /// Values that are not published.
+    pub assumed: usize,
+}
+
+/// Returns the answer about a drive's model: how closely it meets the ratings, and the origin of its values.
+pub fn drive_answer(name: &str, ratings: &[DriveRating], origins: DriveOrigins) -> String {
+    let DriveOrigins { stated, derived, assumed } = origins;
+    let all = stated + derived + assumed;
+    let of =
+        format!("of its {all} values {stated} are stated, {derived} derived and {assumed} assumed");
+    let worst =
+        ratings.iter().max_by(|one, other| one.error().abs().total_cmp(&other.error().abs()));
+    match worst {
+        None => format!("{name}: {of}."),
+        Some(worst) => {
+            let count = match ratings.len() {
+                1 => "its rating".to_owned(),
+                count => format!("its {count} ratings"),
+            };
+            let within = percent(worst.error().abs());
+            format!("{name}: the model meets {count} within {within} ({}); {of}.", worst.what)
+        }
+    }
+}
+
+/// Writes the answer about a drive's model, and its ratings compared with the model's figures; a rating is marked as out
+/// of reach if the model misses it by more than `reached`.
+pub fn ratings_text(
     name: &str,
-    values: &[DriveValue],
     ratings: &[DriveRating],
+    origins: DriveOrigins,
     reached: f64,
     style: &Style,
 ) -> String {
     let mut sheet = Sheet::new(style);
-    sheet.heading(name);
-    sheet.blank();
-    for one in values {
-        let since = if one.origin.is_empty() { String::new() } else { format!(": {}", one.origin) };
-        sheet.item("- ", &format!("{} = {}{since}", one.parameter, one.text), Ink::Plain);
-    }
+    sheet.answer(&drive_answer(name, ratings, origins));
     if ratings.is_empty() {
         return sheet.finish();
     }
-    sheet.blank();
     let mut table = Table::new(vec![
         Column::name("rating"),
         Column::number("rated", ""),
@@ -58,7 +84,7 @@ pub fn drive_text(
     ]);
     let mut missed = Vec::new();
     for one in ratings {
-        let error = one.simulated / one.rated - 1.0;
+        let error = one.error();
         let is_missed = error.abs() > reached;
         if is_missed {
             missed.push(one.what.as_str());
@@ -76,10 +102,58 @@ pub fn drive_text(
         sheet.blank();
         let text = format!(
             "{}: the model does not reach this rating with the assumed flash, link and protocol: \
-             check their origins above, or set them in the file",
+             check the origins of its values with `lanemark drive show`, or set them in the file",
             missed.join(", ")
         );
         sheet.item("! ", &text, Ink::Doubt);
     }
     sheet.finish()
+}
+
+/// Writes the values of a drive, platform or host, each with its origin.
+pub fn drive_text(name: &str, values: &[DriveValue], style: &Style) -> String {
+    let mut sheet = Sheet::new(style);
+    sheet.heading(name);
+    sheet.blank();
+    for one in values {
+        let since = if one.origin.is_empty() { String::new() } else { format!(": {}", one.origin) };
+        sheet.item("- ", &format!("{} = {}{since}", one.parameter, one.text), Ink::Plain);
+    }
+    sheet.finish()
+}
+
+impl DriveRating {
+    /// Returns the relative error of the model.
+    fn error(&self) -> f64 {
+        self.simulated / self.rated - 1.0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn rating(what: &str, simulated: f64) -> DriveRating {
+        DriveRating { what: what.to_owned(), unit: "MB/s", rated: 100.0, simulated }
+    }
+
+    #[test]
+    fn the_answer_names_the_rating_that_is_missed_most() {
+        let origins = DriveOrigins { stated: 3, derived: 4, assumed: 5 };
+        let answer = drive_answer("X", &[rating("reads", 101.0), rating("writes", 90.0)], origins);
+        let wanted = "X: the model meets its 2 ratings within 10.0% (writes); of its 12 values 3 are stated, 4 derived and 5 assumed.";
+        assert_eq!(answer, wanted);
+        let bare = drive_answer("X", &[], origins);
+        assert_eq!(bare, "X: of its 12 values 3 are stated, 4 derived and 5 assumed.");
+    }
+
+    #[test]
+    fn a_missed_rating_is_marked_below_the_table() {
+        let style = Style { width: 100, colour: false };
+        let of = |simulated| {
+            ratings_text("X", &[rating("reads", simulated)], DriveOrigins::default(), 0.01, &style)
+        };
+        assert!(!of(100.5).contains("! reads"), "{}", of(100.5));
+        assert!(of(90.0).contains("! reads: the model does not reach this rating"), "{}", of(90.0));
+    }
 }

@@ -3,7 +3,7 @@
 use lanemark_schema::result::TopologyNode;
 
 use crate::Style;
-use crate::number::{percent_whole, significant};
+use crate::number::{grouped, percent_whole, significant};
 use crate::path::tree;
 use crate::table::{Cell, Column, Ink, Table};
 use crate::terminal::Sheet;
@@ -59,6 +59,25 @@ pub struct EntryTest {
     pub span: String,
     /// Time or volume after which the test ends.
     pub length: String,
+}
+
+/// Returns the answer about a platform: its number of ports, and the fastest of them.
+pub fn platform_answer(name: &str, ports: &[PlatformPort]) -> String {
+    let rate = |port: &&PlatformPort| port.megabytes_per_second;
+    let fastest = ports.iter().max_by(|one, other| rate(one).total_cmp(&rate(other)));
+    match (fastest, ports.len()) {
+        (None, _) => format!("{name} has no port."),
+        (Some(port), 1) => format!(
+            "{name} has 1 port, {}, whose link carries {} MB/s.",
+            port.name,
+            grouped(&significant(port.megabytes_per_second))
+        ),
+        (Some(port), count) => format!(
+            "{name} has {count} ports; the fastest, {}, has a link of {} MB/s.",
+            port.name,
+            grouped(&significant(port.megabytes_per_second))
+        ),
+    }
 }
 
 /// Writes a platform as a tree, with the protocols of its links, and its ports.

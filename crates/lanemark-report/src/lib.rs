@@ -27,11 +27,13 @@ mod figure_table;
 mod fit_table;
 mod html;
 mod inspection;
+mod lead;
 mod number;
 mod over_time;
 mod path;
 mod plan;
 mod rate_phases;
+mod results_answer;
 mod run_table;
 mod sensitivity;
 mod series_csv;
@@ -49,27 +51,31 @@ mod whatif;
 mod written;
 
 pub use answer::answer;
-pub use compare_table::compare_table;
+pub use compare_table::{compare_runs, compare_table};
 pub use database::{
     Change, NodesSaved, Verdict, WIDTH, compare, database_compare_text, database_text, doubts,
     interval, nodes_saved, wrapped,
 };
-pub use drive::{DriveRating, DriveValue, drive_text};
-pub use entry::{EntryTest, PlatformLink, PlatformPort, platform_text, workload_text};
+pub use drive::{DriveOrigins, DriveRating, DriveValue, drive_answer, drive_text, ratings_text};
+pub use entry::{
+    EntryTest, PlatformLink, PlatformPort, platform_answer, platform_text, workload_text,
+};
 pub use explanation::ceilings_text;
 pub use fit_table::fit_table;
 pub use html::{Chart, ChartLibrary, PLOT_MARK, Plot, PlotStyle, html, interactive_html, plot};
 pub use inspection::{inspection_svg, inspection_text};
+pub use lead::sentence_text;
 pub use path::{path_sentence, path_svg, path_table};
 pub use plan::plan_text;
-pub use run_table::run_table;
+pub use results_answer::results_answer;
+pub use run_table::{run_evidence, run_table};
 pub use sensitivity::bottlenecks;
 pub use series_csv::{SERIES_CSV_HEADER, series_csv};
-pub use study_table::study_table;
-pub use sweep::{sweep_html, sweep_text};
+pub use study_table::{study_answer, study_table};
+pub use sweep::{sweep_answer, sweep_html, sweep_text};
 pub use test_detail::{test_detail, test_details};
 pub use verified::{verified_text, written_text};
-pub use whatif::whatif_text;
+pub use whatif::{whatif_evidence, whatif_text};
 
 /// The style of terminal text. The caller knows the terminal; this crate does not.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

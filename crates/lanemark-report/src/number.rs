@@ -8,6 +8,9 @@ use lanemark_schema::result::{LatencyHistogram, Sample, Statistic, TestResult};
 /// Text shown where a result has no value.
 pub(crate) const ABSENT: &str = "–";
 
+/// The spread of figures that differ by less than is shown.
+pub(crate) const NO_SPREAD: &str = "±<0.1%";
+
 /// The error above which a figure is marked as missed.
 pub(crate) const ERROR_DOUBTFUL: f64 = 0.15;
 
@@ -118,7 +121,7 @@ pub(crate) fn spread(statistic: &Statistic) -> String {
     let told = statistic.has_range() && statistic.value != 0.0;
     or_absent(told.then(|| statistic.spread()).filter(|spread| spread.is_finite()), |spread| {
         match percent(spread).as_str() {
-            "0.0%" => "±<0.1%".to_owned(),
+            "0.0%" => NO_SPREAD.to_owned(),
             percent => format!("±{percent}"),
         }
     })

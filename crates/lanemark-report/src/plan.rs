@@ -7,9 +7,10 @@ use crate::number::significant;
 use crate::table::{Cell, Column, Ink, Table};
 use crate::terminal::Sheet;
 
-/// Writes a plan step by step, its answer, and the effects that it omits.
+/// Writes the answer of a plan, its steps, and the effects that it omits.
 pub fn plan_text(plan: &Plan, carriers: &[Carrier], style: &Style) -> String {
     let mut sheet = Sheet::new(style);
+    sheet.answer(&plan.answer);
     sheet.heading(&plan.question);
     sheet.blank();
     let mut table = Table::new(vec![
@@ -32,8 +33,6 @@ pub fn plan_text(plan: &Plan, carriers: &[Carrier], style: &Style) -> String {
         sheet.table(&interfaces(carriers));
         sheet.blank();
     }
-    sheet.paragraph(&plan.answer);
-    sheet.blank();
     if !plan.of_example.is_empty() {
         sheet.paragraph("Not given, so the document's example is used:");
         for one in &plan.of_example {

@@ -12,8 +12,8 @@ use lanemark_schema::workload::Average;
 
 use crate::Style;
 use crate::beside;
-use crate::durable;
 use crate::explanation;
+use crate::lead;
 use crate::number::{
     ABSENT, LatencyUnit, fixed, grouped, has_latency, interval_text, is_wide, known, or_absent,
     percent, significant, spread,
@@ -28,40 +28,34 @@ use crate::transactions;
 const SHOWN_PERCENTILES: [(f64, &str, u8); 3] =
     [(50.0, "p50", 2), (99.0, "p99", 1), (99.9, "p99.9", 3)];
 
-/// Writes the tests of a run as a table, the target in a sentence, and the warnings with their advice.
+/// Writes the answer of a run in a sentence, its tests as a table, and the warnings with their advice.
 ///
 /// Throughput is in MB/s (10^6 bytes a second). Latencies are in us or ms, depending on the values of the table.
 pub fn run_table(run: &RunResult, style: &Style) -> String {
     let mut sheet = Sheet::new(style);
+    sheet.answer(&lead::run(run));
     sheet.heading(&run.workload.name);
     for sentence in assumed(run) {
         sheet.item("! ", &sentence, Ink::Doubt);
     }
     sheet.blank();
-    let answers = durable::sentences(run);
-    answers.iter().for_each(|answer| sheet.paragraph(answer));
-    if !answers.is_empty() {
-        sheet.blank();
-    }
-    if run.tests.is_empty() {
-        sheet.paragraph("No test has ended.");
-    } else {
-        sheet.table(&figures(&[(target::label(run), run)]));
-        if let Some(table) = transactions::by_test(&[(target::label(run), run)]) {
+    if !run.tests.is_empty() {
+        let label = run.target_name();
+        sheet.table(&figures(&[(&label, run)]));
+        if let Some(table) = transactions::by_test(&[(&label, run)]) {
             sheet.blank();
             sheet.table(&table);
         }
+        sheet.blank();
     }
-    sheet.blank();
     let phases = run.tests.iter().filter_map(rate_phases::sentence);
     for sentence in phases.chain(statistic(run)).chain(converged(run)) {
         sheet.paragraph(&sentence);
     }
-    sheet.paragraph(&target::sentence(run));
-    for sentence in beside::sentences(run) {
-        sheet.paragraph(&sentence);
+    if !lead::is_simulated(run) {
+        sheet.paragraph(&target::sentence(run));
     }
-    if let Some(sentence) = widest(run) {
+    for sentence in beside::sentences(run).into_iter().chain(widely(run)) {
         sheet.paragraph(&sentence);
     }
     if let Some(sentence) = explanation::closest(run) {
@@ -73,6 +67,20 @@ pub fn run_table(run: &RunResult, style: &Style) -> String {
     let led = |doubt: &(String, &str)| !is_assumed(&doubt.0, run);
     let doubts: Vec<_> = target::doubts(run).into_iter().filter(led).collect();
     warnings(&mut sheet, &doubts);
+    sheet.finish()
+}
+
+/// Writes the evidence of a simulated run: the sources of its values, and the value that widens its intervals most.
+/// Empty for other runs, whose evidence is in [`run_table`].
+pub fn run_evidence(run: &RunResult, style: &Style) -> String {
+    if !lead::is_simulated(run) {
+        return String::new();
+    }
+    let mut sheet = Sheet::new(style);
+    sheet.paragraph(&target::sentence(run));
+    if let Some(sentence) = widest(run) {
+        sheet.paragraph(&sentence);
+    }
     sheet.finish()
 }
 
@@ -179,6 +187,27 @@ fn interval(result: &TestResult) -> String {
     interval_text(value * interval.low_ratio, value * interval.high_ratio, significant)
 }
 
+/// Explains the mark of intervals that predict little, if a test has one.
+fn widely(run: &RunResult) -> Option<String> {
+    wide_of(run.tests.iter().filter_map(|test| test.interval.as_ref()))
+}
+
+/// Explains the mark of `intervals` that predict little, if there is one.
+pub(crate) fn wide_of<'i>(
+    intervals: impl Iterator<Item = &'i PredictionInterval>,
+) -> Option<String> {
+    match intervals.filter(|one| is_wide(one.low_ratio, one.high_ratio)).count() {
+        0 => None,
+        1 => Some(
+            "One interval, marked !, spans more than a factor of ten and predicts little."
+                .to_owned(),
+        ),
+        wide => Some(format!(
+            "{wide} intervals, marked !, span more than a factor of ten and predict little."
+        )),
+    }
+}
+
 /// Names the value that widens the intervals of a run most, in a sentence.
 fn widest(run: &RunResult) -> Option<String> {
     widest_of(run.tests.iter().filter_map(|test| test.interval.as_ref()))
@@ -189,10 +218,7 @@ pub(crate) fn widest_of<'i>(
     intervals: impl Iterator<Item = &'i PredictionInterval>,
 ) -> Option<String> {
     let mut shares: std::collections::BTreeMap<&str, (f64, u32)> = Default::default();
-    let mut wide = 0;
-    for interval in intervals {
-        wide += u32::from(is_wide(interval.low_ratio, interval.high_ratio));
-        let Some(one) = interval.widest.as_ref() else { continue };
+    for one in intervals.filter_map(|interval| interval.widest.as_ref()) {
         let entry = shares.entry(one.parameter.as_str()).or_default();
         (entry.0, entry.1) = (entry.0 + one.share, entry.1 + 1);
     }
@@ -202,16 +228,8 @@ pub(crate) fn widest_of<'i>(
         1 => "one test".to_owned(),
         tests => format!("{tests} tests"),
     };
-    let wide = match wide {
-        0 => String::new(),
-        1 => " One interval, marked !, spans more than a factor of ten and predicts little."
-            .to_owned(),
-        wide => format!(
-            " {wide} intervals, marked !, span more than a factor of ten and predict little."
-        ),
-    };
     Some(format!(
-        "The intervals cover 80% of the systems that the values allow. {parameter} widens the interval of {of} most.{wide}"
+        "The intervals cover 80% of the systems that the values allow. {parameter} widens the interval of {of} most."
     ))
 }
 

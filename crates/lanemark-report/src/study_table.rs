@@ -1,26 +1,35 @@
-//! A study as terminal text: the figures, the errors of the model, the settings, and the answer.
+//! A study as terminal text: the answer, the figures, the errors of the model, and the settings.
 
 use lanemark_schema::result::{Role, RunResult, StudyOutcome};
 
 use crate::calibration::{Setting, settings};
 use crate::error_summary::{ErrorSummary, role_name};
 use crate::figure_table;
+use crate::number::significant;
 use crate::run_table::warnings;
 use crate::table::Ink;
 use crate::terminal::Sheet;
 use crate::{Style, answer, beside, target, transactions};
 
-/// Writes a study with its figures, error summary, calibrations, answer, notes and warnings.
+/// Writes the answer of a study, its figures, error summary and warnings; with `detail` also its calibrations and notes,
+/// and the published figures that it does not simulate.
 ///
 /// `measured` is a run on this machine. If it has a test of the same name, its figure is shown next to the others
 /// without an error, because it ran on other hardware.
-pub fn study_table(outcome: &StudyOutcome, measured: Option<&RunResult>, style: &Style) -> String {
+pub fn study_table(
+    outcome: &StudyOutcome,
+    measured: Option<&RunResult>,
+    detail: bool,
+    style: &Style,
+) -> String {
     let mut sheet = Sheet::new(style);
+    sheet.answer(&study_answer(outcome));
     sheet.heading(&outcome.title);
     sheet.paragraph(&outcome.question);
-    if !outcome.document.citation.is_empty() {
+    if detail && !outcome.document.citation.is_empty() {
         sheet.aside(&outcome.document.citation);
     }
+    withheld(&mut sheet, outcome);
     let here: Vec<(String, &RunResult)> =
         measured.iter().map(|run| ("measured\nhere".to_owned(), *run)).collect();
     for metric in figure_table::metrics(outcome) {
@@ -45,13 +54,15 @@ pub fn study_table(outcome: &StudyOutcome, measured: Option<&RunResult>, style: 
             sheet.item(&mark, &ErrorSummary::of(outcome, role).sentence(outcome), Ink::Plain);
         }
     }
-    calibrations(&mut sheet, &settings(outcome));
-    if let Some(answer) = answer(outcome) {
+    // The written answer comes first; the counted ratios are its evidence.
+    if let Some(answer) = answer(outcome).filter(|_| written(outcome).is_some()) {
         sheet.blank();
-        sheet.heading("Answer");
         sheet.paragraph(&answer);
     }
-    if !outcome.not_modelled.is_empty() {
+    if detail {
+        calibrations(&mut sheet, &settings(outcome));
+    }
+    if detail && !outcome.not_modelled.is_empty() {
         sheet.blank();
         sheet.heading("Published figures that no run here covers");
         for entry in &outcome.not_modelled {
@@ -69,7 +80,7 @@ pub fn study_table(outcome: &StudyOutcome, measured: Option<&RunResult>, style: 
         sheet.heading("Copies and concurrent tests");
         told.iter().for_each(|sentence| sheet.item("- ", sentence, Ink::Plain));
     }
-    if !outcome.notes.is_empty() {
+    if detail && !outcome.notes.is_empty() {
         sheet.blank();
         sheet.heading("Notes");
         outcome.notes.iter().for_each(|note| sheet.item("- ", note, Ink::Plain));
@@ -80,6 +91,51 @@ pub fn study_table(outcome: &StudyOutcome, measured: Option<&RunResult>, style: 
     }
     doubts(&mut sheet, outcome, measured);
     sheet.finish()
+}
+
+/// Returns the answer of a study: the written one if its claims hold, else its counted ratios or its errors.
+pub fn study_answer(outcome: &StudyOutcome) -> String {
+    if let Some(text) = written(outcome) {
+        return text.to_owned();
+    }
+    if let Some(answer) = answer(outcome) {
+        return answer;
+    }
+    let predicted = ErrorSummary::of(outcome, Role::Predicted);
+    match outcome.figures_of(Role::Predicted).next() {
+        Some(_) => format!("{}: {}", outcome.title, predicted.sentence(outcome)),
+        None => {
+            let (systems, tests) = (outcome.systems.len(), figure_table::tests(outcome).len());
+            format!("{}: {tests} tests on {systems} systems.", outcome.title)
+        }
+    }
+}
+
+/// Returns the written answer, if all of its claims hold.
+fn written(outcome: &StudyOutcome) -> Option<&str> {
+    outcome.answer.as_ref().filter(|answer| answer.holds()).map(|answer| answer.text.as_str())
+}
+
+/// Writes the claims that do not hold, which is why the written answer is not shown.
+fn withheld(sheet: &mut Sheet, outcome: &StudyOutcome) {
+    let claims = outcome.answer.iter().flat_map(|answer| &answer.claims);
+    for claim in claims.filter(|claim| !claim.holds) {
+        let bound = match (claim.from, claim.to) {
+            (Some(from), Some(to)) => format!("from {from} to {to}"),
+            (Some(from), None) => format!("at least {from}"),
+            (None, Some(to)) => format!("at most {to}"),
+            (None, None) => "bounded".to_owned(),
+        };
+        let value = significant(claim.value);
+        sheet.item(
+            "! ",
+            &format!(
+                "the written answer is not shown: it claims that {} is {bound}, and here it is {value}",
+                claim.claim
+            ),
+            Ink::Doubt,
+        );
+    }
 }
 
 fn calibrations(sheet: &mut Sheet, settings: &[Setting<'_>]) {

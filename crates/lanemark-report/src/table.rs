@@ -2,7 +2,7 @@
 //!
 //! A table contains no layout. [`crate::terminal`] computes widths, [`crate::html`] writes markup.
 
-use crate::number::ABSENT;
+use crate::number::{ABSENT, NO_SPREAD};
 
 /// Rows under named columns.
 #[derive(Clone, Debug, Default)]
@@ -81,12 +81,16 @@ impl Table {
         }
     }
 
-    /// Removes optional columns that have no value in any row.
+    /// Removes the columns that say nothing: each cell is empty, absent, or a spread below what is shown. The first
+    /// column names the rows and stays.
     pub(crate) fn without_empty_columns(mut self) -> Self {
-        let empty = |index: usize| self.rows.iter().all(|row| row.cells[index].text == ABSENT);
-        let kept: Vec<bool> = (0..self.columns.len())
-            .map(|index| self.columns[index].optional == 0 || !empty(index))
-            .collect();
+        if self.rows.is_empty() {
+            return self;
+        }
+        let is_silent = |cell: &Cell| [ABSENT, NO_SPREAD, ""].contains(&cell.text.trim());
+        let silent = |index: usize| self.rows.iter().all(|row| is_silent(&row.cells[index]));
+        let kept: Vec<bool> =
+            (0..self.columns.len()).map(|index| index == 0 || !silent(index)).collect();
         let mut keep = kept.iter();
         self.columns.retain(|_| *keep.next().unwrap_or(&true));
         for row in &mut self.rows {
@@ -162,16 +166,15 @@ mod tests {
     }
 
     #[test]
-    fn only_optional_columns_without_any_value_go() {
-        let mut table = Table::new(vec![
-            Column::number("a", ""),
-            Column::number("b", "").optional(1),
-            Column::number("c", "").optional(1),
-        ]);
-        table.push(vec![Cell::plain(ABSENT), Cell::plain(ABSENT), Cell::plain("1")]);
+    fn columns_that_say_nothing_go_and_the_names_stay() {
+        let names = ["name", "rate", "spread", "error", "mark", "few"];
+        let mut table = Table::new(names.map(|name| Column::number(name, "")).to_vec());
+        for few in [ABSENT, "±1.0%"] {
+            table.push(["", "1", NO_SPREAD, ABSENT, "", few].map(Cell::plain).to_vec());
+        }
         let table = table.without_empty_columns();
         let names: Vec<&str> = table.columns.iter().map(|column| column.name.as_str()).collect();
-        assert_eq!(names, ["a", "c"]);
-        assert_eq!(table.rows[0].cells.len(), 2);
+        assert_eq!(names, ["name", "rate", "few"]);
+        assert!(table.rows.iter().all(|row| row.cells.len() == 3));
     }
 }

@@ -6,12 +6,13 @@ use lanemark_schema::result::{
     Calibration, RunResult, SimulatedTarget, StudyOutcome, Target, Warning,
 };
 
-/// Returns the target's short name: the system, or the path as given.
-pub(crate) fn label(run: &RunResult) -> &str {
-    match &run.target {
-        Target::Simulated(target) => &target.system,
-        Target::Measured(target) => &target.path,
-        Target::Database(target) => &target.name,
+/// Returns the target's name for a sentence: the drive with its port and platform, or its short name.
+pub(crate) fn subject(run: &RunResult) -> String {
+    match (&run.provenance.name, &run.target) {
+        (None, Target::Simulated(target)) => {
+            format!("{} in {} of {}", target.drive, target.port, target.platform)
+        }
+        _ => run.target_name(),
     }
 }
 

@@ -1,10 +1,12 @@
 //! Terminal text: headings, wrapped paragraphs and aligned tables within a width.
 //!
 //! If a table is too wide, its names are shortened first; then optional columns are omitted and listed below the table.
+//! Names that would be equal after shortening continue on the next line instead.
 //! No line has trailing spaces. Control characters in names are replaced, so a result file cannot write escape
 //! sequences to a terminal.
 
 use std::borrow::Cow;
+use std::collections::BTreeSet;
 
 use textwrap::{Options, WordSeparator, WordSplitter, WrapAlgorithm};
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
@@ -46,6 +48,12 @@ impl Sheet {
         self.width
     }
 
+    /// Writes the answer of the text, and an empty line.
+    pub(crate) fn answer(&mut self, text: &str) {
+        self.wrapped(text, "", "", Ink::Strong);
+        self.blank();
+    }
+
     /// Writes a heading line.
     pub(crate) fn heading(&mut self, text: &str) {
         self.wrapped(text, "", "", Ink::Strong);
@@ -72,8 +80,9 @@ impl Sheet {
         self.text.push('\n');
     }
 
-    /// Writes a table, and below it the names of the columns that had no room.
+    /// Writes a table without the columns that say nothing, and below it the names of the columns that had no room.
     pub(crate) fn table(&mut self, table: &Table) {
+        let table = &table.clone().without_empty_columns();
         let layout = Layout::fit(table, self.width);
         for line in header_lines(table, &layout) {
             self.line(&[(line, Ink::Faint)]);
@@ -83,10 +92,17 @@ impl Sheet {
             if row.ruled {
                 self.rule(&layout);
             }
-            let pieces: Vec<(String, Ink)> = (0..layout.kept.len())
-                .map(|place| layout.cell(table, &row.cells[layout.kept[place]], place))
+            let cells: Vec<Vec<String>> = (0..layout.kept.len())
+                .map(|place| layout.lines(table, &row.cells[layout.kept[place]], place))
                 .collect();
-            self.line(&pieces);
+            for line in 0..cells.iter().map(Vec::len).max().unwrap_or(0) {
+                let piece = |place: usize| {
+                    let text = cells[place].get(line).map_or("", String::as_str);
+                    layout.padded(table, text, &row.cells[layout.kept[place]], place)
+                };
+                let pieces: Vec<(String, Ink)> = (0..cells.len()).map(piece).collect();
+                self.line(&pieces);
+            }
         }
         let dropped: Vec<String> = (0..table.columns.len())
             .filter(|index| !layout.kept.contains(index))
@@ -198,18 +214,39 @@ impl Layout {
         self.widths.iter().sum::<usize>() + GAP * self.widths.len().saturating_sub(1)
     }
 
-    /// Returns the text of a cell in the column at `place`, padded, with the gap before it.
-    fn cell(&self, table: &Table, cell: &Cell, place: usize) -> (String, Ink) {
+    /// Returns whether the names of the column at `place` would be equal if they were shortened to its width.
+    fn is_ambiguous(&self, table: &Table, place: usize) -> bool {
+        let texts = table.rows.iter().map(|row| row.cells[self.kept[place]].text.as_str());
+        let names: BTreeSet<&str> = texts.collect();
+        let short: BTreeSet<String> =
+            names.iter().map(|name| shorten(&plain(name), self.widths[place])).collect();
+        short.len() < names.len()
+    }
+
+    /// Returns the lines of a cell in the column at `place`: one, unless a shortened name would be that of another row.
+    fn lines(&self, table: &Table, cell: &Cell, place: usize) -> Vec<String> {
+        let (width, text) = (self.widths[place], plain(&cell.text));
+        match table.columns[self.kept[place]].kind {
+            _ if cell.repeated => vec![String::new()],
+            ColumnKind::Name if text.width() > width && self.is_ambiguous(table, place) => {
+                wrap(&text, width)
+            }
+            ColumnKind::Name | ColumnKind::Text => vec![shorten(&text, width)],
+            ColumnKind::Number => vec![text],
+        }
+    }
+
+    /// Returns a line of a cell in the column at `place`, padded, with the gap before it.
+    fn padded(&self, table: &Table, text: &str, cell: &Cell, place: usize) -> (String, Ink) {
         let width = self.widths[place];
         let gap = if place == 0 { 0 } else { GAP };
-        let text = if cell.repeated { String::new() } else { plain(&cell.text) };
         let padded = match table.columns[self.kept[place]].kind {
             ColumnKind::Number => {
-                let tail = text[point(&text)..].width();
+                let tail = text[point(text)..].width();
                 let text = format!("{text}{}", " ".repeat(self.tails[place].saturating_sub(tail)));
                 pad_left(&text, width + gap)
             }
-            _ => format!("{}{}", " ".repeat(gap), pad_right(&shorten(&text, width), width)),
+            _ => format!("{}{}", " ".repeat(gap), pad_right(text, width)),
         };
         (padded, cell.ink)
     }
@@ -343,6 +380,28 @@ mod tests {
         assert_eq!(shorten("Plextor M6e über alles", 9), "Plex…lles");
         assert_eq!(shorten("数据读取", 5), "数…取");
         assert_eq!(shorten("short", 5), "short");
+    }
+
+    #[test]
+    fn names_that_would_be_shortened_alike_continue_on_the_next_line() {
+        let name = |depth: u32| format!("RND4K Q{depth}T1 on a long path read");
+        let mut table = Table::new(vec![Column::name("test"), Column::number("MB/s", "")]);
+        for depth in [32, 12] {
+            table.push(vec![Cell::plain(name(depth)), Cell::plain("x".repeat(45))]);
+        }
+        let drawn = |table: &Table| {
+            let mut sheet = Sheet::new(&Style { width: 60, colour: false });
+            sheet.table(table);
+            sheet.finish()
+        };
+        let text = drawn(&table);
+        let lines: Vec<&str> =
+            text.lines().skip(2).map(|line| &line[..13.min(line.len())]).collect();
+        assert_eq!(lines[..3], ["RND4K Q32T1  ", "on a long", "path read"], "{text}");
+        assert!(text.lines().all(|line| line.width() <= 60) && !text.contains('…'), "{text}");
+        // A name that stays distinct is shortened.
+        table.rows.pop();
+        assert!(drawn(&table).contains('…'), "{}", drawn(&table));
     }
 
     #[test]

@@ -14,8 +14,8 @@ use crate::energy;
 use crate::explanation;
 use crate::faults;
 use crate::number::{
-    ABSENT, LatencyUnit, fixed, known, latency_mean_ns, or_absent, percent, percent_whole,
-    significant, spread,
+    ABSENT, LatencyUnit, NO_SPREAD, fixed, known, latency_mean_ns, or_absent, percent,
+    percent_whole, significant, spread,
 };
 use crate::over_time;
 use crate::run_table::{cpu_ns, warnings};
@@ -64,7 +64,7 @@ pub fn test_details(run: &RunResult, style: &Style) -> String {
 }
 
 fn body(sheet: &mut Sheet, run: &RunResult, test: &TestResult) {
-    sheet.heading(&format!("{}: {}", target::label(run), test.test.name));
+    sheet.heading(&format!("{}: {}", run.target_name(), test.test.name));
     sheet.paragraph(&figures(test));
     if let Some(sentence) = failed(test) {
         sheet.paragraph(&sentence);
@@ -194,7 +194,7 @@ fn figures(test: &TestResult) -> String {
     let rate = or_absent(known(throughput), |bytes| significant(bytes / 1e6));
     let iops = or_absent(known(&test.iops), |iops| fixed(iops, 0));
     let spread = match spread(throughput) {
-        spread if spread == ABSENT => String::new(),
+        spread if spread == ABSENT || spread == NO_SPREAD => String::new(),
         spread => format!(" {spread}"),
     };
     let repeats = match test.samples.len() {

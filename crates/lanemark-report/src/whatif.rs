@@ -3,16 +3,17 @@
 use lanemark_schema::result::{WhatIf, WhatIfFigures, WhatIfTest};
 
 use crate::Style;
-use crate::number::{ABSENT, fixed, is_wide, percent_signed, percent_whole, significant};
+use crate::number::{ABSENT, fixed, grouped, is_wide, percent_signed, percent_whole, significant};
 use crate::path::lost;
-use crate::run_table::widest_of;
+use crate::run_table::{wide_of, widest_of};
 use crate::table::{Cell, Column, Ink, Table};
 use crate::terminal::Sheet;
 use crate::test_detail::path_limit;
 
-/// Writes both systems test by test, and the bottleneck of each.
+/// Writes the answer in a sentence, then both systems test by test, and the bottleneck of each.
 pub fn whatif_text(whatif: &WhatIf, style: &Style) -> String {
     let mut sheet = Sheet::new(style);
+    sheet.answer(&answer(whatif));
     match whatif.other == whatif.present {
         true => sheet.heading(&format!("{} with other values", whatif.other)),
         false => sheet.heading(&format!("{} instead of {}", whatif.other, whatif.present)),
@@ -21,10 +22,6 @@ pub fn whatif_text(whatif: &WhatIf, style: &Style) -> String {
         sheet.item("SystemChange: ", changed, Ink::Plain);
     }
     sheet.blank();
-    if let Some(answer) = unchanged(whatif) {
-        sheet.paragraph(answer);
-        sheet.blank();
-    }
     let measured = whatif.measured.is_some();
     let mut columns = vec![Column::name("test")];
     if measured {
@@ -43,15 +40,27 @@ pub fn whatif_text(whatif: &WhatIf, style: &Style) -> String {
     for test in &whatif.tests {
         table.push(cells(test, measured));
     }
-    sheet.table(&table.without_empty_columns());
+    sheet.table(&table);
     sheet.blank();
     for test in &whatif.tests {
         sheet.item("- ", &told(test), Ink::Plain);
     }
+    let intervals = whatif.tests.iter().filter_map(|test| test.interval.as_ref());
+    if let Some(wide) = wide_of(intervals) {
+        sheet.blank();
+        sheet.paragraph(&wide);
+    }
+    sheet.finish()
+}
+
+/// Writes the evidence of a what-if: how a measured figure was carried over, the value that widens the intervals most, and
+/// the tests that were simulated in shortened form. Empty if there is nothing to state.
+pub fn whatif_evidence(whatif: &WhatIf, style: &Style) -> String {
+    let mut sheet = Sheet::new(style);
+    let mut texts = Vec::new();
     if let Some(name) = &whatif.measured {
         let scaled = |test: &&WhatIfTest| test.carried.is_some();
-        sheet.blank();
-        sheet.paragraph(&match whatif.tests.iter().filter(scaled).count() {
+        texts.push(match whatif.tests.iter().filter(scaled).count() {
             0 => format!("The limit of every test moves to a part that was not measured, so \"then\" is the model's figure and does not use the measured one ({name})."),
             _ => format!(
                 "\"then\" is the model's figure times measured ({name}) over modelled now, which \
@@ -62,18 +71,107 @@ pub fn whatif_text(whatif: &WhatIf, style: &Style) -> String {
             ),
         });
     }
-    if let Some(widest) = widest(whatif) {
-        sheet.blank();
-        sheet.paragraph(&widest);
-    }
+    texts.extend(widest(whatif));
     let shortened = whatif.tests.iter().filter_map(|test| test.shortened_to);
     if let Some(most) = shortened.clone().max() {
         let (count, all) = (shortened.count(), whatif.tests.len());
-        sheet.paragraph(&format!(
+        texts.push(format!(
             "{count} of {all} tests were simulated in shortened form, with at most {most} counted requests."
         ));
     }
+    if texts.is_empty() {
+        return String::new();
+    }
+    texts.iter().for_each(|text| sheet.paragraph(text));
     sheet.finish()
+}
+
+/// `samsung-850-pro-1tb in sata-3g instead of sata-6g: you lose 9% (RND4K Q1T1 read) to 50% (SEQ1M Q8T1 read).`
+fn answer(whatif: &WhatIf) -> String {
+    let pair = parties(whatif);
+    if whatif.tests.is_empty() {
+        return format!("{pair}: no test has ended.");
+    }
+    if let Some(nothing) = unchanged(whatif) {
+        return format!("{pair}: {nothing}");
+    }
+    if let [test] = whatif.tests.as_slice() {
+        let unit = if test.random { "IOPS" } else { "MB/s" };
+        let shown = |outlook: &Outlook, scale: f64| match test.random {
+            true => grouped(&fixed(outlook.iops * scale, 0)),
+            false => grouped(&significant(outlook.bytes_per_second * scale / 1e6)),
+        };
+        let scale = test.expected() / test.other.bytes_per_second;
+        let now = shown(test.measured.as_ref().unwrap_or(&test.present), 1.0);
+        let then = shown(&test.other, scale);
+        return format!("{pair}: {} in {}, {then} instead of {now} {unit}.", gain(test), test.test);
+    }
+    let of = |is_gain: bool| {
+        let own = whatif.tests.iter().filter(|test| {
+            let change = test.change();
+            is_seen(change) && (change > 0.0) == is_gain
+        });
+        let mut own: Vec<&WhatIfTest> = own.collect();
+        own.sort_by(|a, b| a.change().abs().total_cmp(&b.change().abs()));
+        let verb = if is_gain { "gain" } else { "lose" };
+        let named =
+            |test: &WhatIfTest| format!("{} ({})", percent_whole(test.change().abs()), test.test);
+        match own.as_slice() {
+            [] => None,
+            [only] => Some(format!("you {verb} {}", named(only))),
+            [least, .., most] => {
+                let least_shown = percent_whole(least.change().abs());
+                match least_shown == percent_whole(most.change().abs()) {
+                    true => Some(format!("you {verb} {least_shown} in {} tests", own.len())),
+                    false => Some(format!("you {verb} {} to {}", named(least), named(most))),
+                }
+            }
+        }
+    };
+    let same = whatif.tests.iter().filter(|test| !is_seen(test.change())).count();
+    let mut parts: Vec<String> = [of(true), of(false)].into_iter().flatten().collect();
+    match same {
+        0 => {}
+        same if parts.is_empty() => {
+            parts.push(format!(
+                "the throughput of {same} tests is the same, but their latency changes"
+            ));
+        }
+        1 => parts.push("1 test is as fast as now".to_owned()),
+        same => parts.push(format!("{same} tests are as fast as now")),
+    }
+    format!("{pair}: {}.", parts.join("; "))
+}
+
+/// Returns whether a change is large enough to be shown.
+fn is_seen(change: f64) -> bool {
+    change.is_finite() && percent_whole(change.abs()) != "0%"
+}
+
+/// Names both systems by the parts in which they differ: `DRIVE in m2 instead of sata`, `DRIVE instead of DRIVE`.
+fn parties(whatif: &WhatIf) -> String {
+    let WhatIf { present, other, .. } = whatif;
+    if other == present {
+        return format!("{other} with other values");
+    }
+    // A queue depth follows the system's name.
+    if other.strip_prefix(present.as_str()).is_some_and(|rest| rest.starts_with(' ')) {
+        return other.clone();
+    }
+    let parts = |system: &'_ str| -> Option<(String, String, String)> {
+        let (drive, rest) = system.split_once('@')?;
+        let (platform, port) = rest.split_once(':')?;
+        Some((drive.to_owned(), platform.to_owned(), port.to_owned()))
+    };
+    match (parts(other), parts(present)) {
+        (Some(new), Some(old)) if new.0 == old.0 && new.1 == old.1 => {
+            format!("{} in {} instead of {}", new.0, new.2, old.2)
+        }
+        (Some(new), Some(old)) if new.1 == old.1 => {
+            format!("{} in {} instead of {} in {}", new.0, new.2, old.0, old.2)
+        }
+        _ => format!("{other} instead of {present}"),
+    }
 }
 
 /// Returns the answer if nothing changes: no test gains or loses enough to be shown, in throughput or in mean latency.
@@ -83,12 +181,12 @@ fn unchanged(whatif: &WhatIf) -> Option<&'static str> {
         let waits = then.latency_mean_ns / now.latency_mean_ns - 1.0;
         [test.change(), waits].iter().all(|change| percent_whole(change.abs()) == "0%")
     };
-    if whatif.tests.is_empty() || !whatif.tests.iter().all(is_same) {
+    if !whatif.tests.iter().all(is_same) {
         return None;
     }
     Some(match whatif.other == whatif.present && whatif.changed.is_empty() {
-        true => "Nothing changes: both are the same system with the same values.",
-        false => "Nothing changes: no test gains or loses as much as 0.5%.",
+        true => "nothing changes, because both are the same system with the same values.",
+        false => "nothing changes; no test gains or loses as much as 0.5%.",
     })
 }
 
@@ -124,14 +222,19 @@ fn cells(test: &WhatIfTest, measured: bool) -> Vec<Cell> {
     cells
 }
 
-/// `SEQ1M Q8T1 read: you lose 41%. Now … Then … You lose 41% to DMI 3.0, which 2 drives share: …`
-fn told(test: &WhatIfTest) -> String {
+/// `you lose 41%`, or `you neither gain nor lose`.
+fn gain(test: &WhatIfTest) -> String {
     let change = test.change();
-    let answer = match percent_whole(change.abs()) {
+    match percent_whole(change.abs()) {
         none if none == "0%" || !change.is_finite() => "you neither gain nor lose".to_owned(),
         share if change > 0.0 => format!("you gain {share}"),
         share => format!("you lose {share}"),
-    };
+    }
+}
+
+/// `SEQ1M Q8T1 read: you lose 41%. Now … Then … You lose 41% to DMI 3.0, which 2 drives share: …`
+fn told(test: &WhatIfTest) -> String {
+    let answer = gain(test);
     let mut text = format!("{}: {answer}.", test.test);
     if let Some(assumed) = &test.other.assumed {
         text += &format!(" It is then {assumed}; {}.", assumed.advice());

@@ -46,6 +46,7 @@ mod topology;
 mod tree;
 mod usb;
 pub mod workload;
+mod written_answer;
 
 pub use error::{Location, StudyError};
 pub use library::Library;

@@ -17,6 +17,7 @@ use crate::origin::Overrides;
 use crate::studies;
 use crate::system::{NameLocations, System, SystemName};
 use crate::workload::{self, fault};
+use crate::written_answer::WrittenAnswer;
 
 /// A study from its file, checked against the library.
 #[derive(Clone, Debug)]
@@ -30,6 +31,7 @@ pub struct Study {
     systems: Vec<Column>,
     figures: Vec<Figure>,
     answer: Option<(String, String)>,
+    written: Option<WrittenAnswer>,
     not_modelled: Vec<NotModelled>,
 }
 
@@ -132,7 +134,7 @@ impl Study {
             column.workload.faults.extend(faults.iter().cloned());
             column.system.with_faults(&column.workload.faults, &root.location_of("fault"))?;
         }
-        let answer = read_answer(root, &systems)?;
+        let (answer, written) = read_answer(root, &systems)?;
         let not_modelled = root.each("not_modelled", |section, _: &[NotModelled]| {
             let (figures, reason) = (section.texts("figures")?, section.text("reason")?);
             section.finish()?;
@@ -149,6 +151,7 @@ impl Study {
             systems,
             figures,
             answer,
+            written,
             not_modelled,
         })
     }
@@ -184,7 +187,9 @@ impl Study {
         let figures = self.figures.iter().filter_map(|figure| check(figure, &systems)).collect();
         let comparison =
             self.answer.as_ref().map(|(over, under)| self.compare(over, under, &systems));
+        let answer = self.written.as_ref().and_then(|written| written.filled(&systems));
         StudyOutcome {
+            answer,
             schema_version: SCHEMA_VERSION,
             provenance: provenance.clone(),
             id: self.id.clone(),
@@ -484,16 +489,37 @@ fn check_power(section: &Section<'_>, metric: Metric, system: &System) -> Result
     Ok(())
 }
 
+/// The two systems that are compared.
+type Compared = Option<(String, String)>;
+
+/// Reads the two systems that are compared, and the written answer with its claims.
 fn read_answer(
     root: &Section<'_>,
     systems: &[Column],
-) -> Result<Option<(String, String)>, StudyError> {
-    let Some(section) = root.optional_table("answer")? else { return Ok(None) };
-    let (over, under) = (section.text("compare")?, section.text("with")?);
-    known_system(systems, &over, section.location_of("compare"))?;
-    known_system(systems, &under, section.location_of("with"))?;
+) -> Result<(Compared, Option<WrittenAnswer>), StudyError> {
+    let claims = root.tables("claim")?;
+    let Some(section) = root.optional_table("answer")? else {
+        return match claims.first() {
+            None => Ok((None, None)),
+            Some(claim) => Err(StudyError::new(claim.location(), "a claim needs an answer")
+                .hint("add [answer] with `text`")),
+        };
+    };
+    let runs = |name: &str, test: &str| {
+        let column = systems.iter().find(|column| column.name == name);
+        column.is_some_and(|column| column.workload.tests.iter().any(|one| one.name == test))
+    };
+    let written = WrittenAnswer::read(&section, claims, &runs)?;
+    let compared = match written.is_none() || section.has("compare") || section.has("with") {
+        true => Some((section.text("compare")?, section.text("with")?)),
+        false => None,
+    };
+    if let Some((over, under)) = &compared {
+        known_system(systems, over, section.location_of("compare"))?;
+        known_system(systems, under, section.location_of("with"))?;
+    }
     section.finish()?;
-    Ok(Some((over, under)))
+    Ok((compared, written))
 }
 
 fn known_system(systems: &[Column], name: &str, location: Location) -> Result<(), StudyError> {

@@ -17,6 +17,9 @@ shift 2
 exec chroot "$root" /usr/bin/env -i --chdir="$folder" PATH=/usr/bin HOME=/root LC_ALL=C.UTF-8 "$@"
 "#;
 
+/// The mark of omitted lines.
+const OMITTED: &str = "…";
+
 /// A command of a document, and the lines of its output that the document shows. `…` represents omitted lines.
 #[derive(Debug)]
 pub struct Shown {
@@ -24,6 +27,13 @@ pub struct Shown {
     pub arguments: Vec<String>,
     /// The shown lines.
     pub lines: Vec<String>,
+    /// The lines of the document that show the output, with their `…`, by the number of the first and the end.
+    shown_at: (usize, usize),
+}
+
+/// Returns whether tests of documents write the shown outputs again instead of comparing them.
+pub fn is_writing() -> bool {
+    std::env::var("LANEMARK_DOCS").is_ok_and(|value| value == "write")
 }
 
 /// Returns the commands of a document in order: of its tables, of its `console` blocks with the lines below each, and of
@@ -31,8 +41,8 @@ pub struct Shown {
 pub fn commands(text: &str) -> Vec<Shown> {
     let mut commands: Vec<Shown> = Vec::new();
     let mut block: Option<&str> = None;
-    let mut lines = text.lines();
-    while let Some(line) = lines.next() {
+    let mut lines = text.lines().enumerate();
+    while let Some((number, line)) = lines.next() {
         if let Some(language) = line.strip_prefix("```") {
             block = block.is_none().then_some(language);
             continue;
@@ -44,14 +54,21 @@ pub fn commands(text: &str) -> Vec<Shown> {
                 commands.extend(spans.map(Shown::of));
             }
             Some("console") => match line.strip_prefix("$ lanemark ") {
-                Some(command) => commands.push(Shown::of(command)),
-                None if line == "…" => {}
-                None => commands.last_mut().expect("output has a command").lines.push(line.into()),
+                Some(command) => {
+                    let shown_at = (number + 1, number + 1);
+                    commands.push(Shown { shown_at, ..Shown::of(command) });
+                }
+                None => {
+                    let command = commands.last_mut().expect("output has a command");
+                    command.shown_at.1 = number + 1;
+                    command.lines.extend((line != OMITTED).then(|| line.to_owned()));
+                }
             },
             Some("sh") if line.starts_with("lanemark ") => {
                 let mut command = line["lanemark ".len()..].to_owned();
                 while let Some(begin) = command.strip_suffix('\\') {
-                    command = format!("{begin} {}", lines.next().unwrap_or_default().trim());
+                    let (_, next) = lines.next().unwrap_or_default();
+                    command = format!("{begin} {}", next.trim());
                 }
                 commands.push(Shown::of(command.split(" #").next().unwrap_or_default()));
             }
@@ -63,7 +80,7 @@ pub fn commands(text: &str) -> Vec<Shown> {
 
 impl Shown {
     fn of(command: &str) -> Self {
-        Self { arguments: words(command), lines: Vec::new() }
+        Self { arguments: words(command), lines: Vec::new(), shown_at: (0, 0) }
     }
 }
 
@@ -117,7 +134,7 @@ impl EmptyFolder {
     /// that is not printed.
     pub fn differences(&self, commands: &[Shown]) -> Vec<String> {
         let mut wrong = Vec::new();
-        for Shown { arguments, lines } in commands {
+        for Shown { arguments, lines, .. } in commands {
             let output = self.run(arguments);
             let command = format!("lanemark {}", arguments.join(" "));
             if !output.status.success() {
@@ -134,6 +151,27 @@ impl EmptyFolder {
         wrong
     }
 
+    /// Runs the commands of the document `text`, and returns the document with their outputs in place of the shown lines.
+    /// Omitted parts stay omitted: lines before the first `…` are the output's first, lines after the last are its last, and
+    /// lines between begin at the line with the same first word.
+    pub fn rewritten(&self, text: &str, commands: &[Shown]) -> String {
+        let lines: Vec<&str> = text.lines().collect();
+        let (mut rewritten, mut at) = (String::new(), 0);
+        for Shown { arguments, shown_at: (from, to), .. } in commands {
+            let printed = String::from_utf8_lossy(&self.run(arguments).stdout).into_owned();
+            if from == to {
+                continue;
+            }
+            let printed: Vec<&str> = printed.trim_end().lines().collect();
+            let kept = lines[at..*from].iter().copied();
+            let shown = shown_again(&lines[*from..*to], &printed);
+            kept.chain(shown).for_each(|line| rewritten += &format!("{line}\n"));
+            at = *to;
+        }
+        lines[at..].iter().for_each(|line| rewritten += &format!("{line}\n"));
+        rewritten
+    }
+
     /// Returns the names of the files that the commands left in the folder.
     pub fn names(&self) -> Vec<String> {
         let entries = fs::read_dir(self.folder.path()).expect("the folder can be read");
@@ -143,6 +181,35 @@ impl EmptyFolder {
         names.sort();
         names
     }
+}
+
+/// Returns the lines of an output that take the place of the shown lines `old`.
+fn shown_again<'p>(old: &[&str], printed: &[&'p str]) -> Vec<&'p str> {
+    let parts: Vec<&[&str]> = old.split(|line| *line == OMITTED).collect();
+    if parts.len() == 1 {
+        return printed.to_vec();
+    }
+    let (mut shown, mut at) = (Vec::new(), 0);
+    for (number, part) in parts.iter().enumerate() {
+        let first = part.iter().find(|line| !line.trim().is_empty());
+        let word = first.and_then(|line| line.split_whitespace().next());
+        let same = |line: &&str| line.split_whitespace().next() == word;
+        let from = match number {
+            0 => Some(0),
+            _ if number + 1 == parts.len() => {
+                Some(printed.len().saturating_sub(part.len()).max(at))
+            }
+            _ => printed[at..].iter().position(same).map(|place| at + place),
+        };
+        if let Some(from) = from {
+            at = (from + part.len()).min(printed.len());
+            shown.extend(&printed[from.min(at)..at]);
+        }
+        if number + 1 < parts.len() {
+            shown.push(OMITTED);
+        }
+    }
+    shown
 }
 
 /// Splits a command line at spaces outside double quotes.
@@ -168,6 +235,24 @@ pub fn squeezed(line: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_document_is_rewritten_with_new_outputs_and_its_omissions() {
+        let printed = ["answer", "", "head", "row 1", "row 2", "", "end 1", "end 2"];
+        let again = |old: &[&str]| shown_again(old, &printed).join("|");
+        assert_eq!(again(&["old", "lines"]), printed.join("|"));
+        assert_eq!(again(&["old", OMITTED]), "answer|…");
+        assert_eq!(again(&[OMITTED, "old 1", "old 2"]), "…|end 1|end 2");
+        assert_eq!(
+            again(&["old", OMITTED, "head", "row 9", OMITTED, "old"]),
+            "answer|…|head|row 1|…|end 2"
+        );
+        let (folder, text) =
+            (EmptyFolder::new("echo", "/tmp"), "a\n```console\n$ lanemark x y\nold\n```\nb\n");
+        let wanted = "a\n```console\n$ lanemark x y\nx y\n```\nb\n";
+        assert_eq!(folder.rewritten(text, &commands(text)), wanted);
+        assert_eq!(folder.rewritten(wanted, &commands(wanted)), wanted);
+    }
 
     #[test]
     fn commands_of_tables_consoles_and_scripts_are_found_in_order() {

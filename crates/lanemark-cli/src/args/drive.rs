@@ -25,6 +25,9 @@ pub(crate) enum DriveCommand {
 pub(crate) struct DriveShowArgs {
     /// Drive name in the library, or drive file
     pub(crate) drive: String,
+    /// Print JSON instead of text
+    #[arg(long)]
+    pub(crate) json: bool,
     #[command(flatten)]
     pub(crate) library: LibraryArgs,
 }
@@ -143,6 +146,12 @@ pub(crate) struct DriveNewArgs {
     /// Drive file to write [default: a name from the display name, in the current folder]
     #[arg(long, value_name = "FILE")]
     pub(crate) out: Option<PathBuf>,
+    /// Also print the origin of each value, which the file states in comments
+    #[arg(long)]
+    pub(crate) explain: bool,
+    /// Print JSON instead of text
+    #[arg(long)]
+    pub(crate) json: bool,
     #[command(flatten)]
     pub(crate) library: LibraryArgs,
 }

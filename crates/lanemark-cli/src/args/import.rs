@@ -7,7 +7,7 @@ use lanemark_schema::units::Bytes;
 use lanemark_schema::workload::Pattern;
 use lanemark_schema::workload::bound::QUEUE_DEPTH;
 
-use super::save::SaveArgs;
+use super::save::{NameArgs, SaveArgs};
 
 #[derive(Debug, ClapArgs)]
 pub(crate) struct ImportArgs {
@@ -28,6 +28,8 @@ pub(crate) struct ImportArgs {
     pub(crate) json: bool,
     #[command(flatten)]
     pub(crate) save: SaveArgs,
+    #[command(flatten)]
+    pub(crate) name: NameArgs,
 }
 
 /// An access pattern that a user supplies for an imported test.

@@ -18,6 +18,14 @@ pub(crate) struct SaveArgs {
     no_save: bool,
 }
 
+/// The name of what a run measures or simulates.
+#[derive(Debug, ClapArgs)]
+pub(crate) struct NameArgs {
+    /// Name of the system in the result, its tables, pages and comparisons [default: the drive's model, or host and device]
+    #[arg(long, value_name = "NAME")]
+    pub(crate) name: Option<String>,
+}
+
 impl SaveArgs {
     /// Returns where to save the result.
     pub(crate) fn destination(&self) -> Destination<'_> {

@@ -60,6 +60,9 @@ pub(crate) struct SweepArgs {
     /// Simulate the test of each point and its repeats completely, instead of stopping when its figures have converged
     #[arg(long)]
     pub(crate) full: bool,
+    /// Print the points and the answer as JSON instead of text
+    #[arg(long, conflicts_with = "points")]
+    pub(crate) json: bool,
     /// Number of points to run in parallel [default: the number of cores]
     #[arg(long, value_name = "N", value_parser = jobs)]
     pub(crate) jobs: Option<NonZeroUsize>,

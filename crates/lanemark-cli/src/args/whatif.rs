@@ -41,6 +41,9 @@ pub(crate) struct WhatIfArgs {
     /// Skip the 80% intervals, which need more short simulations with the uncertain values varied
     #[arg(long)]
     pub(crate) no_interval: bool,
+    /// Also state how measured figures are carried over, and the value that widens the intervals most
+    #[arg(long)]
+    pub(crate) explain: bool,
     /// Print both runs as JSON instead of text
     #[arg(long)]
     pub(crate) json: bool,

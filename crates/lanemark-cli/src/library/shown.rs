@@ -5,10 +5,10 @@ use lanemark_schema::units::Duration;
 use lanemark_schema::workload::Test;
 use lanemark_study::library::{LibraryKind, open_file};
 use lanemark_study::rated::{self, ExplainedDrive};
-use lanemark_study::{Library, Location, Origin, Record, StudyError, catalogue, workload};
+use lanemark_study::{Library, Location, Record, StudyError, catalogue, workload};
 use serde::Serialize;
 
-use super::value::shown_value;
+use super::value::{Value, shown_value};
 use super::{KINDS, ListedDrive, PlatformEntry, media};
 use crate::failure::Failure;
 use crate::output;
@@ -36,19 +36,6 @@ struct Drive {
 #[derive(Serialize)]
 struct Host {
     name: String,
-}
-
-/// A value of an entry as JSON.
-#[derive(Serialize)]
-struct Value {
-    parameter: String,
-    value: String,
-    origin: &'static str,
-    #[serde(skip_serializing_if = "String::is_empty")]
-    note: String,
-    /// The bounds of the 80% range of such values, divided by the value.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    range_ratios: Option<[f64; 2]>,
 }
 
 /// Prints the entry `name` of one of `kinds`.
@@ -100,18 +87,8 @@ fn print<T: Serialize>(
     entry: T,
     values: &[Record],
 ) -> Result<(), Failure> {
-    let values = values.iter().map(|record| {
-        let (origin, note) = match &record.origin {
-            Origin::Sourced(text) => ("sourced", text.clone()),
-            Origin::Derived(text) => ("derived", text.clone()),
-            Origin::Assumed(text) => ("assumed", text.clone().unwrap_or_default()),
-            Origin::Overridden => ("set", String::new()),
-        };
-        let (parameter, value) = (record.parameter.clone(), record.text.clone());
-        let range_ratios = record.range.map(|range| [range.low, range.high]);
-        Value { parameter, value, origin, note, range_ratios }
-    });
-    output::print_json(&Entry { kind, id: id.to_owned(), entry, values: values.collect() })
+    let values = values.iter().map(Value::of).collect();
+    output::print_json(&Entry { kind, id: id.to_owned(), entry, values })
 }
 
 fn show_drive(library: &Library, id: &str, json: bool) -> Result<(), Failure> {
@@ -123,7 +100,7 @@ fn show_drive(library: &Library, id: &str, json: bool) -> Result<(), Failure> {
     let year = entry.year.map_or(String::new(), |year| format!(", {year}"));
     let head = format!("{name}: {}, {}, {}{year}", media(&entry), entry.plug, entry.capacity);
     let values: Vec<DriveValue> = values.iter().map(shown_value).collect();
-    let mut text = drive_text(&head, &values, &[], 0.0, &output::style());
+    let mut text = drive_text(&head, &values, &output::style());
     if !id.ends_with(".toml") {
         text += &format!("\n`lanemark drive show {id}` compares the model with its ratings.\n");
     }
@@ -141,7 +118,7 @@ fn show_platform(library: &Library, id: &str, json: bool) -> Result<(), Failure>
     let mut text = platform_text(&platform.topology, &links, &ports, &style);
     let values: Vec<DriveValue> = platform.values.iter().map(shown_value).collect();
     text += "\n";
-    text += &drive_text("Values", &values, &[], 0.0, &style);
+    text += &drive_text("Values", &values, &style);
     output::print(&text)
 }
 
@@ -152,7 +129,7 @@ fn show_host(library: &Library, id: &str, json: bool) -> Result<(), Failure> {
         return print("host", id, Host { name }, &values);
     }
     let values: Vec<DriveValue> = values.iter().map(shown_value).collect();
-    output::print(&drive_text(&name, &values, &[], 0.0, &output::style()))
+    output::print(&drive_text(&name, &values, &output::style()))
 }
 
 fn show_workload(library: &Library, id: &str, json: bool) -> Result<(), Failure> {

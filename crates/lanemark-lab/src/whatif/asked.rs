@@ -173,7 +173,10 @@ struct PresentSystem {
 impl PresentSystem {
     fn read(args: &WhatIfQuestion<'_>) -> Result<Self, LabError> {
         let named = args.from;
-        let is_file = || !named.contains('@') && Path::new(named).is_file();
+        let is_file = || {
+            let found = || results::located(Path::new(named)).is_ok_and(|path| path.is_file());
+            !named.contains('@') && found()
+        };
         let is_result = named.ends_with(".json") || named.contains(".json#") || is_file();
         if !is_result && !input::is_piped(Path::new(named)) {
             return Ok(Self { system: named.to_owned(), run: None });

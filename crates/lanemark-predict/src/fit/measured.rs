@@ -155,6 +155,8 @@ impl Measurements {
             cores: machine.map(|machine| machine.cores).filter(|&cores| cores > 0),
         };
         let trials = groups.iter().map(|(test, samples)| trial(test, samples, pooled)).collect();
+        let is_named = measured || first.provenance.name.is_some();
+        let drive = if is_named { first.target_name() } else { drive };
         Ok(Self { drive, trials, doubts, host })
     }
 

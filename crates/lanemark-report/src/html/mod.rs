@@ -258,7 +258,7 @@ fn provenance_list<'a>(
 fn labelled<'a>(runs: &[&'a RunResult], beside_study: bool) -> Vec<(String, &'a RunResult)> {
     let name = |run: &RunResult| match &run.target {
         Target::Measured(_) if beside_study && runs.len() == 1 => "measured here".to_owned(),
-        _ => target::label(run).to_owned(),
+        _ => run.target_name(),
     };
     let mut labelled: Vec<(String, &RunResult)> = Vec::new();
     for run in runs {

@@ -13,7 +13,7 @@ mod words;
 use std::collections::BTreeMap;
 
 use lanemark_schema::result::{
-    BlockKind, InspectedDevice, InspectedFinding, Inspection, Unread, UnreadReason,
+    BlockKind, InspectedDevice, InspectedFinding, InspectedLink, Inspection, Unread, UnreadReason,
 };
 use unicode_width::UnicodeWidthStr;
 
@@ -31,6 +31,7 @@ const UNREAD_MAX: usize = 3;
 /// Writes the devices of `inspection` with their paths, its findings with advice, and the files that were not read.
 pub fn inspection_text(inspection: &Inspection, style: &Style) -> String {
     let mut sheet = Sheet::new(style);
+    sheet.answer(&answer(inspection));
     let all: BTreeMap<&str, &InspectedDevice> =
         inspection.devices.iter().map(|device| (device.name.as_str(), device)).collect();
     for device in &inspection.devices {
@@ -39,10 +40,6 @@ pub fn inspection_text(inspection: &Inspection, style: &Style) -> String {
         let said = shorten(&plain(&words::device(device)), room);
         sheet.line(&[(name, Ink::Strong), ("  ".to_owned(), Ink::Plain), (said, Ink::Plain)]);
         tree::draw(&mut sheet, device, &all);
-        sheet.blank();
-    }
-    if inspection.devices.is_empty() {
-        sheet.paragraph("There is no device to show.");
         sheet.blank();
     }
     findings(&mut sheet, inspection);
@@ -57,6 +54,52 @@ pub fn inspection_text(inspection: &Inspection, style: &Style) -> String {
         sheet.aside(&format!("Not shown: {count} of size 0, which {verb} empty."));
     }
     sheet.finish()
+}
+
+/// Returns the answer of an inspection: of a single drive its slowest link, of several their number; then the first limit
+/// that was found.
+fn answer(inspection: &Inspection) -> String {
+    let drives: Vec<&InspectedDevice> =
+        inspection.devices.iter().filter(|device| is_whole(device)).collect();
+    let subject = match drives.as_slice() {
+        [] => match inspection.devices.len() {
+            0 => return "There is no device to show.".to_owned(),
+            1 => "1 device, none of which has links".to_owned(),
+            count => format!("{count} devices, none of which has links"),
+        },
+        [drive] => {
+            let model = drive.identity.full_name();
+            let about = match (model.is_empty(), drive.size) {
+                (false, _) => format!(" ({model})"),
+                (true, Some(size)) => format!(" ({})", words::capacity(size)),
+                (true, None) => String::new(),
+            };
+            format!("{}{about}{}", drive.name, slowest(drive))
+        }
+        several => format!("{} drives ({})", several.len(), named(several)),
+    };
+    let limits: Vec<&InspectedFinding> =
+        inspection.findings.iter().filter(|found| !found.finding.is_note()).collect();
+    match limits.as_slice() {
+        [] if drives.iter().any(|drive| !gaps::of(drive).is_empty()) => {
+            format!("{subject}; no limit found, but not all links are known.")
+        }
+        [] => format!("{subject}; no limit found."),
+        [only] => format!("{subject}; 1 limit found: {}", finding(only)),
+        [first, ..] => {
+            format!("{subject}; {} limits found, first {}", limits.len(), finding(first))
+        }
+    }
+}
+
+/// `: its slowest link, PCIe 3.0 x4, carries 3938 MB/s`; empty if no rate is known.
+fn slowest(drive: &InspectedDevice) -> String {
+    let links = drive.ways.iter().flat_map(|way| &way.hops).filter_map(|hop| hop.link.as_ref());
+    let rate = |link: &InspectedLink| link.usable().or(link.range().map(|(least, _)| least));
+    let known = links.filter_map(|link| Some((link, rate(link)?)));
+    known.min_by_key(|(_, rate)| rate.0).map_or(String::new(), |(link, rate)| {
+        format!(": its slowest link, {}, carries {}", words::link(link), words::rate(rate))
+    })
 }
 
 fn findings(sheet: &mut Sheet, inspection: &Inspection) {

@@ -34,6 +34,7 @@ const LAW_MIN: usize = 16;
 /// MB/s (10^6 bytes a second) and their one-way latencies, and a sentence about the bottleneck.
 pub fn path_table(view: &PathView, style: &Style) -> String {
     let mut sheet = Sheet::new(style);
+    sheet.answer(&answer(view));
     sheet.heading(&format!("{} under {}", view.system, view.test));
     sheet.blank();
     let narrow = narrowest(&view.hops);
@@ -57,6 +58,45 @@ pub fn path_table(view: &PathView, style: &Style) -> String {
         }
     }
     sheet.finish()
+}
+
+/// `samsung-850-pro-1tb@workstation-z170:sata carries 568 MB/s of 128KB sequential read; the bottleneck is SATA 6 Gb/s.`
+fn answer(view: &PathView) -> String {
+    let PathView { system, test, .. } = view;
+    let carried = view.simulated.map(|carried| told(view, carried));
+    let names = names(&view.hops);
+    let least = narrowest(&view.hops);
+    let hops = view.hops.iter().zip(&names).filter(|(hop, _)| least.contains(&hop.id));
+    let named: Vec<&str> = hops.map(|(_, name)| name.as_str()).collect();
+    let hop = match named.as_slice() {
+        [] => String::new(),
+        [name] => format!("; the bottleneck is {name}"),
+        [before @ .., last] => format!("; the bottlenecks are {} and {last}", before.join(", ")),
+    };
+    let limit = view.limit.as_ref();
+    let hop = match limit.and_then(|limit| limit.loss.as_ref()) {
+        Some(loss) => format!("; you lose {} to {}", percent_whole(loss.share), loss.link),
+        None => hop,
+    };
+    match carried {
+        Some(carried) => format!("{system} carries {carried} of {test}{hop}."),
+        None => match view.hops.iter().find(|hop| least.contains(&hop.id)) {
+            Some(PathHop { ceiling: Some(ceiling), .. }) => {
+                format!("{system} carries at most {} of {test}{hop}.", told(view, *ceiling))
+            }
+            _ => format!("No hop of {system} has a ceiling for {test}."),
+        },
+    }
+}
+
+/// Formats a throughput with its unit, and in requests a second if offsets are random.
+fn told(view: &PathView, carried: BytesPerSecond) -> String {
+    match view.random_block_bytes {
+        Some(block) => {
+            format!("{} ({} IOPS)", rate(carried), grouped(&fixed(carried.0 as f64 / block, 0)))
+        }
+        None => rate(carried),
+    }
 }
 
 /// Names the bottleneck and its ceiling and, if known, the throughput of the whole path.

@@ -18,15 +18,15 @@ const SHOWN: usize = 60;
 /// Maximum number of curves that a terminal describes individually.
 const CURVES: usize = 20;
 
-/// Writes a sweep as terminal text: the swept axes, a sentence for each curve, its points if there are few, and the
-/// points that failed. With `target`, the text also states the smallest load of each curve that gives this share of the
-/// maximum.
+/// Writes a sweep as terminal text: the answer in a sentence, the points if there are few, a sentence for each of several
+/// curves, and the points that failed. With `target`, the text also states the smallest load of each curve that gives
+/// this share of the maximum.
 pub fn sweep_text(sweep: &Sweep, target: Option<f64>, style: &Style) -> String {
     let mut sheet = Sheet::new(style);
+    sheet.answer(&sweep_answer(sweep, target));
     sheet.heading(&title(sweep));
     sheet.blank();
     let Some(curves) = curves(sweep) else {
-        sheet.paragraph("No point has figures.");
         failed(&mut sheet, sweep);
         return sheet.finish();
     };
@@ -34,21 +34,71 @@ pub fn sweep_text(sweep: &Sweep, target: Option<f64>, style: &Style) -> String {
         sheet.table(&table(sweep));
         sheet.blank();
     }
-    if let Some(share) = target.filter(|_| curves.over_load()) {
+    let is_alone = curves.panels.iter().map(|panel| panel.curves.len()).sum::<usize>() == 1;
+    if let Some(share) = target.filter(|_| curves.over_load() && !is_alone) {
         for answer in sentences(&curves, |curve| reached(&curves, curve, share)).iter().take(CURVES)
         {
             sheet.item("> ", answer, Ink::Strong);
         }
     }
-    let told: Vec<String> = sentences(&curves, |curve| told(&curves, curve));
-    for sentence in told.iter().take(CURVES) {
-        sheet.item("- ", sentence, Ink::Plain);
-    }
-    if told.len() > CURVES {
-        sheet.aside(&format!("{} curves more; --html draws all of them.", told.len() - CURVES));
+    // The answer about a single curve is the knee, unless a target is requested.
+    if !is_alone || target.is_some() {
+        let told: Vec<String> = sentences(&curves, |curve| told(&curves, curve));
+        for sentence in told.iter().take(CURVES) {
+            sheet.item("- ", sentence, Ink::Plain);
+        }
+        if told.len() > CURVES {
+            sheet.aside(&format!("{} curves more; --html draws all of them.", told.len() - CURVES));
+        }
     }
     failed(&mut sheet, sweep);
     sheet.finish()
+}
+
+/// Returns the answer of a sweep: of a single curve its knee, or the smallest load that gives the share `target` of the
+/// maximum; of several the fastest.
+pub fn sweep_answer(sweep: &Sweep, target: Option<f64>) -> String {
+    let Some(curves) = curves(sweep) else {
+        return format!("None of the {} points has figures.", sweep.points.len());
+    };
+    let subject = subject(sweep);
+    let mut all: Vec<(&str, &Curve)> = curves
+        .panels
+        .iter()
+        .flat_map(|panel| panel.curves.iter().map(move |curve| (panel.name.as_str(), curve)))
+        .collect();
+    if let [(_, curve)] = all.as_slice() {
+        let sentence = match target.filter(|_| curves.over_load()) {
+            Some(share) => reached(&curves, curve, share),
+            None => told(&curves, curve),
+        };
+        return format!("{subject}: {sentence}");
+    }
+    all.sort_by(|one, other| other.1.most().total_cmp(&one.1.most()));
+    let Some((panel, fastest)) = all.first() else { return format!("{subject}: no figures.") };
+    let by = curves.by.as_ref().map(|by| format!("{by} {}", fastest.name));
+    let names = by.into_iter().chain((!panel.is_empty()).then(|| (*panel).to_owned()));
+    let name = names.collect::<Vec<_>>().join(", ");
+    format!("{subject}: {name} is the fastest of {} curves, {}", all.len(), most(&curves, fastest))
+}
+
+/// `samsung-950-pro-512gb@workstation-z170:m2, RND4K Q32T1 read`, without the parts that change from point to point.
+fn subject(sweep: &Sweep) -> String {
+    let Some(first) = sweep.points.first() else { return "Nothing".to_owned() };
+    let system = &first.system;
+    let system = match sweep.points.iter().all(|point| point.system == *system) {
+        true => system.as_str(),
+        false => {
+            let drive = system.split('@').next().unwrap_or(system);
+            let same =
+                sweep.points.iter().all(|point| point.system.split('@').next() == Some(drive));
+            if same { drive } else { "" }
+        }
+    };
+    match system {
+        "" => first.test.clone(),
+        system => format!("{system}, {}", first.test),
+    }
 }
 
 fn curves(sweep: &Sweep) -> Option<Curves> {
@@ -81,19 +131,25 @@ fn sentences(curves: &Curves, told: impl Fn(&Curve) -> String) -> Vec<String> {
         .collect()
 }
 
-fn told(curves: &Curves, curve: &Curve) -> String {
+/// `at most 407 MB/s at queue_depth 16.`
+fn most(curves: &Curves, curve: &Curve) -> String {
     let best = curve.points.iter().find(|place| place.figures.bytes_per_second >= curve.most());
-    let Some(best) = best else { return "no figures".to_owned() };
-    let most = format!("at most {} at {} {}", rate(curves, best), curves.x, best.text);
-    if !curves.over_load() {
-        return format!("{most}.");
+    best.map_or("no figures.".to_owned(), |best| {
+        format!("at most {} at {} {}.", rate(curves, best), curves.x, best.text)
+    })
+}
+
+fn told(curves: &Curves, curve: &Curve) -> String {
+    let most = most(curves, curve);
+    if !curves.over_load() || curve.points.is_empty() {
+        return most;
     }
     match curve.knee() {
         Some(Knee::At(place)) => {
             let knee = &curve.points[place];
             let share = knee.figures.bytes_per_second / curve.most();
             format!(
-                "knee at {} {}, {} ({} of the maximum) in {} us; {most}.",
+                "the knee is at {} {}, {} ({} of the maximum) in {} us; {most}",
                 curves.x,
                 knee.text,
                 rate(curves, knee),
@@ -101,11 +157,11 @@ fn told(curves: &Curves, curve: &Curve) -> String {
                 significant(knee.figures.latency_mean_us),
             )
         }
-        Some(Knee::Beyond) => format!("no knee up to {} {}; {most}.", curves.x, last(curve)),
+        Some(Knee::Beyond) => format!("no knee up to {} {}; {most}", curves.x, last(curve)),
         Some(Knee::Before) => {
-            format!("full from the first point on, {} {}; {most}.", curves.x, first(curve))
+            format!("full from the first point on, {} {}; {most}", curves.x, first(curve))
         }
-        None => format!("{most}."),
+        None => most,
     }
 }
 

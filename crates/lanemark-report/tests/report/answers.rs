@@ -1,7 +1,10 @@
 //! The answers of a study: counts, ties, and what is not there.
 
-use lanemark_report::answer;
-use lanemark_schema::result::{Comparison, StudyOutcome};
+use lanemark_report::{Style, answer, run_table, study_table};
+use lanemark_schema::result::{
+    BlockKind, Comparison, Identity, InspectedDevice, Inspection, QueueLimits, RunResult,
+    StudyAnswer, StudyClaim, StudyOutcome, Target,
+};
 
 use crate::fixture;
 
@@ -70,4 +73,110 @@ fn a_ratio_that_is_no_number_does_not_count() {
 fn nothing_compared_is_no_answer() {
     assert_eq!(answer(&study(&[])), None);
     assert_eq!(answer(&StudyOutcome { comparison: None, ..fixture::study() }), None);
+}
+
+fn first_line(run: &RunResult) -> String {
+    run_table(run, &Style { width: 160, colour: false }).lines().next().unwrap().to_owned()
+}
+
+fn device(name: &str, model: Option<&str>, below: &[&str]) -> InspectedDevice {
+    InspectedDevice {
+        name: name.to_owned(),
+        number: None,
+        kind: BlockKind::Disk,
+        size: None,
+        removable: None,
+        read_only: None,
+        identity: Identity { model: model.map(str::to_owned), ..Identity::default() },
+        queue: QueueLimits::default(),
+        ways: Vec::new(),
+        below: below.iter().map(|name| (*name).to_owned()).collect(),
+        partitions: Vec::new(),
+    }
+}
+
+#[test]
+fn a_measured_target_is_named_by_its_drive_or_by_host_and_device() {
+    let named = |path: &str, host: Option<&str>, devices: &[(&str, Option<&str>, &[&str])]| {
+        let mut run = fixture::measured();
+        let Target::Measured(target) = &mut run.target else { unreachable!() };
+        path.clone_into(&mut target.path);
+        if path == "nowhere" {
+            target.block_device = None;
+        }
+        run.provenance.machine.as_mut().unwrap().host = host.map(str::to_owned);
+        let all = devices.iter().map(|(name, model, below)| device(name, *model, below));
+        run.inspection = (!devices.is_empty()).then(|| Inspection {
+            target: Some(devices[0].0.to_owned()),
+            devices: all.collect(),
+            ..Inspection::default()
+        });
+        let line = first_line(&run);
+        line.split_once(" reads").unwrap_or_else(|| panic!("{line}")).0.to_owned()
+    };
+    let raid: &[(&str, Option<&str>, &[&str])] =
+        &[("md0", None, &["a", "b"]), ("a", Some("X"), &[]), ("b", Some("X"), &[])];
+    assert_eq!(
+        named(".", None, &[("vda1", None, &["vda"]), ("vda", Some("Drive X"), &[])]),
+        "Drive X"
+    );
+    assert_eq!(named(".", None, raid), "2 x X");
+    let unlike: &[(&str, Option<&str>, &[&str])] =
+        &[("md0", None, &["a", "b"]), ("a", Some("X"), &[]), ("b", Some("Y"), &[])];
+    assert_eq!(named(".", None, unlike), "X + Y");
+    // A drive without a model is called by host and device, and a complete path names itself.
+    assert_eq!(named(".", Some("box"), &[("vda", None, &[])]), "vda of box");
+    assert_eq!(named(".", None, &[]), "vda");
+    assert_eq!(named("/var/tmp/x.dat", None, &[]), "/var/tmp/x.dat");
+    assert_eq!(named("nowhere", Some("box"), &[]), "a file of box");
+    let mut run = fixture::measured();
+    run.provenance.name = Some("my laptop".to_owned());
+    assert!(first_line(&run).starts_with("my laptop reads "), "{}", first_line(&run));
+}
+
+#[test]
+fn the_answer_of_a_run_states_its_rates_and_its_end() {
+    let mut run = fixture::simulated();
+    let line = first_line(&run);
+    let wanted = "Samsung 850 PRO 1TB in sata-0 of Asus Z170-A reads up to 534 MB/s (Seq read) and writes up to 491 MB/s (Seq write).";
+    assert_eq!(line, wanted);
+    run.tests.retain(|test| test.test.name == "4K read");
+    let line = first_line(&run);
+    assert!(line.contains(" reads 9,069 IOPS (37.1 MB/s) in 4K read"), "{line}");
+    assert!(line.ends_with("with a mean latency of 110 us."), "{line}");
+    run.complete = false;
+    assert!(first_line(&run).ends_with(" The run was interrupted."), "{}", first_line(&run));
+    run.tests.clear();
+    assert_eq!(first_line(&run), "No test has ended.");
+}
+
+#[test]
+fn a_written_answer_is_shown_only_if_its_claims_hold() {
+    let claim = |value: f64, to: f64| StudyClaim {
+        claim: "nvme: Seq read / sata: Seq read".to_owned(),
+        value,
+        from: None,
+        to: Some(to),
+        holds: value <= to,
+    };
+    let text = "NVMe reads 1,607 MB/s.".to_owned();
+    let of = |claims| {
+        let answer = Some(StudyAnswer { text: text.clone(), claims });
+        study_table(
+            &StudyOutcome { answer, ..fixture::study() },
+            None,
+            false,
+            &Style { width: 100, colour: false },
+        )
+    };
+    let shown = of(vec![claim(3.0, 3.2)]);
+    assert!(shown.starts_with("NVMe reads 1,607 MB/s.\n\n"), "{shown}");
+    assert!(shown.contains("NVMe is faster than SATA in 7 of 8 tests"), "{shown}");
+    let withheld = of(vec![claim(3.0, 3.2), claim(3.3, 3.2)]);
+    assert!(
+        !withheld.contains("1,607 MB/s.") && withheld.starts_with("NVMe is faster"),
+        "{withheld}"
+    );
+    let words = withheld.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(words.contains("is at most 3.2, and here it is 3.30"), "{withheld}");
 }

@@ -8,7 +8,7 @@ use crate::fixture;
 const STYLE: Style = Style { width: 200, colour: false };
 
 fn predicted_line(outcome: &StudyOutcome) -> String {
-    let text = study_table(outcome, None, &STYLE);
+    let text = study_table(outcome, None, true, &STYLE);
     let line = text.lines().find(|line| line.starts_with("predicted")).unwrap_or_default();
     line.to_owned()
 }
@@ -64,7 +64,7 @@ fn an_interval_that_predicts_little_is_marked() {
                 test.interval = Some(PredictionInterval { low_ratio, high_ratio: 1.2, widest });
             }
         }
-        let text = study_table(&outcome, None, &STYLE);
+        let text = study_table(&outcome, None, true, &STYLE);
         assert_eq!(text.contains(" !"), marked, "{text}");
         assert!(predicted_line(&outcome).contains("median width"), "{text}");
     }

@@ -129,6 +129,7 @@ pub(crate) fn study() -> StudyOutcome {
             file: "001_3260c3dd67474f72.txt".to_owned(),
             citation: "A comparison of SATA and NVMe solid state drives, Table 1".to_owned(),
         },
+        answer: None,
         comparison: Some(Comparison {
             system: "nvme".to_owned(),
             base: "sata".to_owned(),
@@ -183,6 +184,7 @@ pub(crate) fn measured() -> RunResult {
         cores: 2,
         memory_bytes: Bytes::mebi(8192),
         kernel: "Linux 6.8.0".to_owned(),
+        host: None,
     });
     for (row, rate) in ROWS.iter().zip(rates) {
         let samples = [0.93, 1.0, 1.05].map(|factor| {
@@ -278,6 +280,7 @@ fn provenance(command: &[&str]) -> Provenance {
             "5f2b9c".repeat(10) + "77aa",
         )]
         .into(),
+        name: None,
     }
 }
 

@@ -104,8 +104,8 @@ fn what_is_not_known_is_not_told_as_zero() {
     assert!(shown.contains("┗━ DMI 1.0: PCIe 1.1 x4 ━ ● ICH10R"), "{shown}");
     assert!(shown.contains("No hop of the path has a ceiling for this test."), "{shown}");
     let bare = path_table(&bare(), &PLAIN);
-    let expected =
-        "850-pro@desktop-x58:marvell under Seq read\n\n● processor\n\nThe path has no hops.\n";
+    let expected = "No hop of 850-pro@desktop-x58:marvell has a ceiling for Seq read.\n\n\
+        850-pro@desktop-x58:marvell under Seq read\n\n● processor\n\nThe path has no hops.\n";
     assert_eq!(bare, expected);
     let dies = path_table(&marvell(), &PLAIN);
     let dies = dies.lines().find(|line| line.starts_with("dies")).unwrap();

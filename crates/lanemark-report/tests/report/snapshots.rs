@@ -65,10 +65,10 @@ fn a_test_over_time() {
 #[test]
 fn a_study() {
     let (study, measured) = (fixture::study(), fixture::measured());
-    assert_snapshot("study-100.txt", &study_table(&study, Some(&measured), &plain(100)));
-    assert_snapshot("study-80.txt", &study_table(&study, None, &plain(80)));
+    assert_snapshot("study-100.txt", &study_table(&study, Some(&measured), true, &plain(100)));
+    assert_snapshot("study-80.txt", &study_table(&study, None, true, &plain(80)));
     let colour = Style { width: 100, colour: true };
-    assert_snapshot("study-100-colour.txt", &study_table(&study, Some(&measured), &colour));
+    assert_snapshot("study-100-colour.txt", &study_table(&study, Some(&measured), true, &colour));
 }
 
 #[test]
@@ -77,11 +77,11 @@ fn two_runs_compared() {
     let (sata, nvme) = (&study.systems[0].run, &study.systems[1].run);
     assert_snapshot(
         "compare-simulated-100.txt",
-        &compare_table(("sata.json", sata), ("nvme.json", nvme), &plain(100)),
+        &compare_table(("sata.json", sata), ("nvme.json", nvme), true, &plain(100)),
     );
     assert_snapshot(
         "compare-measured-80.txt",
-        &compare_table(("sata.json", sata), ("here.json", &fixture::measured()), &plain(80)),
+        &compare_table(("sata.json", sata), ("here.json", &fixture::measured()), true, &plain(80)),
     );
 }
 

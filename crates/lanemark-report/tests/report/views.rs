@@ -20,9 +20,9 @@ fn terminal_views(study: &StudyOutcome, run: &RunResult, style: &Style) -> Vec<S
     let other = &study.systems[0].run;
     let mut views = vec![
         run_table(run, style),
-        study_table(study, Some(run), style),
-        study_table(study, None, style),
-        compare_table(("a.json", other), ("b.json", run), style),
+        study_table(study, Some(run), true, style),
+        study_table(study, None, true, style),
+        compare_table(("a.json", other), ("b.json", run), true, style),
     ];
     views.extend(run.tests.iter().chain(&other.tests).map(|test| test_detail(run, test, style)));
     views
@@ -100,7 +100,7 @@ fn lines_keep_to_the_width_and_have_no_trailing_spaces() {
 #[test]
 fn columns_without_room_are_named() {
     let (study, measured) = (fixture::study(), fixture::measured());
-    let shown = |width| study_table(&study, Some(&measured), &Style { width, colour: false });
+    let shown = |width| study_table(&study, Some(&measured), true, &Style { width, colour: false });
     assert!(!shown(100).contains("no room for"));
     assert!(shown(78).contains("no room for: spread\n"), "{}", shown(78));
     assert!(shown(64).contains("no room for: spread, measured here\n"), "{}", shown(64));
@@ -112,14 +112,14 @@ fn colour_is_used_only_when_asked_for() {
     for view in terminal_views(&study, &measured, &PLAIN) {
         assert!(!view.contains('\x1b'), "{view}");
     }
-    let coloured = study_table(&study, None, &Style { colour: true, ..PLAIN });
+    let coloured = study_table(&study, None, true, &Style { colour: true, ..PLAIN });
     assert!(coloured.contains("\x1b[33m+18.2%"), "the one figure off by more than 15% is marked");
     assert!(!coloured.contains("\x1b[33m+5.8%"));
     let mut stripped = coloured;
     for code in ["\x1b[0m", "\x1b[1m", "\x1b[2m", "\x1b[33m"] {
         stripped = stripped.replace(code, "");
     }
-    assert_eq!(stripped, study_table(&study, None, &PLAIN), "colour moves nothing");
+    assert_eq!(stripped, study_table(&study, None, true, &PLAIN), "colour moves nothing");
 }
 
 #[test]
@@ -242,10 +242,10 @@ fn every_warning_is_shown_with_its_advice_in_every_view() {
     let mut views = vec![
         run_table(&run, &PLAIN),
         test_detail(&run, &run.tests[0], &PLAIN),
-        study_table(&study, None, &PLAIN),
-        study_table(&fixture::study(), Some(&run), &PLAIN),
-        compare_table(("a", &run), ("b", &bare), &PLAIN),
-        compare_table(("a", &bare), ("b", &run), &PLAIN),
+        study_table(&study, None, true, &PLAIN),
+        study_table(&fixture::study(), Some(&run), true, &PLAIN),
+        compare_table(("a", &run), ("b", &bare), true, &PLAIN),
+        compare_table(("a", &bare), ("b", &run), true, &PLAIN),
     ];
     for page in [html(Some(&study), &[]), html(None, &[&run])] {
         views.push(page.replace("<b>", "").replace("</b>", ""));
@@ -309,12 +309,12 @@ fn what_is_empty_shows_neither_panic_nor_false_numbers() {
 
 #[test]
 fn what_is_not_known_is_a_dash_and_never_zero() {
-    let shown = study_table(&fixture::study(), Some(&fixture::measured()), &PLAIN);
+    let shown = study_table(&fixture::study(), Some(&fixture::measured()), true, &PLAIN);
     let row = shown.lines().find(|line| line.starts_with("4K QD32 read")).unwrap();
     assert!(row.ends_with('–'), "this test was not measured here: {row}");
     let mut study = fixture::study();
     study.figures.retain(|check| check.figure.test != "4K read");
-    let shown = study_table(&study, None, &PLAIN);
+    let shown = study_table(&study, None, true, &PLAIN);
     let row = shown.lines().find(|line| line.starts_with("4K read")).unwrap();
     let cells: Vec<&str> = row.split_whitespace().collect();
     assert_eq!(cells, ["4K", "read", "SATA", "37.1", "±0.3%", "–", "–", "–"]);
@@ -372,7 +372,7 @@ fn the_busiest_hop_is_named_with_what_it_carries() {
 #[test]
 fn calibrated_figures_are_apart_from_predicted_ones() {
     let study = fixture::study();
-    let shown = study_table(&study, None, &PLAIN);
+    let shown = study_table(&study, None, true, &PLAIN);
     let rows = |role: &str| shown.lines().filter(|line| line.trim_end().ends_with(role)).count();
     let count = |role| study.figures_of(role).count();
     assert_eq!(rows(")  calibrated"), count(Role::Calibrated), "their errors are in parentheses");
@@ -388,7 +388,7 @@ fn each_metric_has_a_table_of_its_own() {
     let mut study = fixture::study();
     study.figures[3].figure.metric = Metric::Latency;
     study.figures[5].figure.metric = Metric::Iops;
-    let shown = study_table(&study, None, &PLAIN);
+    let shown = study_table(&study, None, true, &PLAIN);
     for heading in ["Throughput, MB/s = 10^6", "Requests a second", "Mean latency, us"] {
         assert!(shown.contains(heading), "{shown}");
     }
@@ -404,18 +404,18 @@ fn a_comparison_tells_a_difference_from_the_spread() {
     let mut b = a.clone();
     b.tests.swap(0, 1);
     b.tests.pop();
-    let same = compare_table(("a", &a), ("b", &b), &PLAIN);
+    let same = compare_table(("a", &a), ("b", &b), true, &PLAIN);
     assert!(same.contains("no difference larger than the spread in 5 tests."), "{same}");
     assert!(same.contains("Only in A: 4K write"), "{same}");
-    let other = compare_table(("a", &a), ("b", &fixture::simulated()), &PLAIN);
+    let other = compare_table(("a", &a), ("b", &fixture::simulated()), true, &PLAIN);
     assert!(other.contains("B slower in 6 tests."), "{other}");
     assert!(other.contains("Only in B: 4K QD32 read, 4K QD32 write"), "{other}");
     b.tests[0].test.requests_mut().unwrap().queue_depth = 8;
-    let unlike = compare_table(("a", &a), ("b", &b), &PLAIN);
+    let unlike = compare_table(("a", &a), ("b", &b), true, &PLAIN);
     assert!(unlike.contains("Same name, but different settings: Seq write"), "{unlike}");
     let one = &mut b.tests[0].throughput_bytes_per_second;
     (one.count, one.interval_95) = (1, None);
-    let single = compare_table(("a", &a), ("b", &b), &PLAIN);
+    let single = compare_table(("a", &a), ("b", &b), true, &PLAIN);
     assert!(single.contains("spread unknown (a single repeat) in 1 test."), "{single}");
 }
 

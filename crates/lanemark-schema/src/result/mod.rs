@@ -6,6 +6,7 @@
 
 mod assumed;
 mod bounds;
+mod compared;
 mod converged;
 mod counters;
 mod direction;
@@ -37,6 +38,7 @@ pub mod steady;
 mod study;
 mod sweep;
 mod target;
+mod target_name;
 mod transactions;
 mod verified;
 mod waits;
@@ -44,6 +46,7 @@ mod warning;
 mod whatif;
 
 pub use assumed::AssumedLimit;
+pub use compared::{ComparedFigure, ComparedRun, ComparedRuns, ComparedVerdict};
 pub use converged::Converged;
 pub use counters::{Counter, Counters};
 pub use direction::DirectionResult;
@@ -81,8 +84,8 @@ pub use series::Series;
 pub use statistic::{Statistic, student, student_95};
 pub use steady::SteadyState;
 pub use study::{
-    Bound, Comparison, Document, Figure, FigureCheck, Metric, NotModelled, Role, StudyOutcome,
-    StudySystem,
+    Bound, Comparison, Document, Figure, FigureCheck, Metric, NotModelled, Role, StudyAnswer,
+    StudyClaim, StudyOutcome, StudySystem,
 };
 pub use sweep::{DirectionFigures, Sweep, SweepFigures, SweepPoint, write_amplification};
 pub use target::{Calibration, MeasuredTarget, SimulatedTarget, Target};
@@ -162,6 +165,9 @@ pub struct Provenance {
     pub machine: Option<Machine>,
     /// SHA-256 of each library and study file that the result was made from.
     pub inputs: BTreeMap<String, String>,
+    /// Name that the user gave to the system.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
 }
 
 /// The machine that ran Lanemark.
@@ -175,6 +181,9 @@ pub struct Machine {
     pub memory_bytes: Bytes,
     /// The kernel's name and release.
     pub kernel: String,
+    /// The host's name.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub host: Option<String>,
 }
 
 /// The result of one test with all its repeats.

@@ -28,11 +28,47 @@ pub struct StudyOutcome {
     pub figures: Vec<FigureCheck>,
     /// The comparison that answers the question.
     pub comparison: Option<Comparison>,
+    /// The written answer to the question, filled with the simulated figures.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub answer: Option<StudyAnswer>,
     /// Published figures of the document that the study does not simulate, with the reason.
     #[serde(default)]
     pub not_modelled: Vec<NotModelled>,
     /// Remarks for the reader: the document's contradictions, and misses with their likely cause.
     pub notes: Vec<String>,
+}
+
+/// The written answer of a study, with the claims that it rests on.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct StudyAnswer {
+    /// The answer in one or two sentences.
+    pub text: String,
+    /// The claims, checked with the simulated figures.
+    pub claims: Vec<StudyClaim>,
+}
+
+/// A claim about simulated figures.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct StudyClaim {
+    /// The bounded figure, ratio or difference, as the study writes it.
+    pub claim: String,
+    /// Its value.
+    pub value: f64,
+    /// Minimum that the claim states.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub from: Option<f64>,
+    /// Maximum that the claim states.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub to: Option<f64>,
+    /// Whether the value is within the bounds.
+    pub holds: bool,
+}
+
+impl StudyAnswer {
+    /// Returns whether all claims hold, so that the text is true.
+    pub fn holds(&self) -> bool {
+        self.claims.iter().all(|claim| claim.holds)
+    }
 }
 
 /// A publication.

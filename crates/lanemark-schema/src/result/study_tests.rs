@@ -76,6 +76,7 @@ fn outcome(figures: Vec<Figure>) -> StudyOutcome {
         document: Document { file: String::new(), citation: String::new() },
         systems: vec![StudySystem { name: "one".to_owned(), label: String::new(), run }],
         figures,
+        answer: None,
         comparison: None,
         not_modelled: Vec::new(),
         notes: Vec::new(),

@@ -2,11 +2,13 @@
 //!
 //! The types are plain data for views. A point contains the figures that curves are drawn from, not the samples.
 
+use serde::{Deserialize, Serialize};
+
 use super::{DirectionResult, DriveUse, LatencyHistogram, Sample, Statistic};
 use crate::workload::Average;
 
 /// The points of a sweep.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Sweep {
     /// The names of the swept parameters; the last changes fastest from point to point.
     pub axes: Vec<String>,
@@ -15,7 +17,7 @@ pub struct Sweep {
 }
 
 /// A point of a sweep.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct SweepPoint {
     /// Number of the point in the sweep, from 0.
     pub number: u64,
@@ -26,11 +28,12 @@ pub struct SweepPoint {
     /// The value of each axis as text.
     pub values: Vec<String>,
     /// Figures of the point, or the reason why they are missing.
+    #[serde(flatten, with = "outcome")]
     pub outcome: Result<SweepFigures, String>,
 }
 
 /// The figures of a point, over its repeats.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct SweepFigures {
     /// Requests a second.
     pub iops: f64,
@@ -53,7 +56,7 @@ pub struct SweepFigures {
 }
 
 /// The figures of the reads or of the writes of a test, over its repeats.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct DirectionFigures {
     /// Requests a second.
     pub iops: f64,
@@ -65,6 +68,39 @@ pub struct DirectionFigures {
     pub latency_percentiles_us: [Option<f64>; 3],
     /// The longest latency, in µs.
     pub latency_max_us: Option<f64>,
+}
+
+/// The outcome of a point as a field `figures` or a field `error`.
+mod outcome {
+    use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+    use super::SweepFigures;
+
+    #[derive(Serialize, Deserialize)]
+    #[serde(rename_all = "snake_case")]
+    enum Outcome {
+        Figures(SweepFigures),
+        Error(String),
+    }
+
+    pub(super) fn serialize<S: Serializer>(
+        outcome: &Result<SweepFigures, String>,
+        serializer: S,
+    ) -> Result<S::Ok, S::Error> {
+        match outcome {
+            Ok(figures) => Outcome::Figures(figures.clone()).serialize(serializer),
+            Err(error) => Outcome::Error(error.clone()).serialize(serializer),
+        }
+    }
+
+    pub(super) fn deserialize<'d, D: Deserializer<'d>>(
+        deserializer: D,
+    ) -> Result<Result<SweepFigures, String>, D::Error> {
+        Ok(match Outcome::deserialize(deserializer)? {
+            Outcome::Figures(figures) => Ok(figures),
+            Outcome::Error(error) => Err(error),
+        })
+    }
 }
 
 impl DirectionFigures {
@@ -116,6 +152,31 @@ pub fn write_amplification(samples: &[Sample]) -> Option<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_sweep_is_read_back_from_json_with_figures_and_errors() {
+        let point = |number, outcome| SweepPoint {
+            number,
+            system: "a@b:c".to_owned(),
+            test: "reads".to_owned(),
+            values: vec![number.to_string()],
+            outcome,
+        };
+        let figures = SweepFigures {
+            iops: 1.5,
+            latency_percentiles_us: [Some(2.0), None, None],
+            busiest: Some(("link".to_owned(), 0.5)),
+            reads: Some(DirectionFigures::default()),
+            ..SweepFigures::default()
+        };
+        let points = vec![point(0, Ok(figures)), point(1, Err("no port".to_owned()))];
+        let sweep = Sweep { axes: vec!["port".to_owned()], points };
+        let text = serde_json::to_string(&sweep).unwrap();
+        assert_eq!(serde_json::from_str::<Sweep>(&text).unwrap(), sweep);
+        let json: serde_json::Value = serde_json::from_str(&text).unwrap();
+        assert_eq!(json["points"][0]["figures"]["iops"], 1.5);
+        assert_eq!(json["points"][1]["error"], "no port");
+    }
     use crate::units::{Bytes, Duration};
 
     #[test]

@@ -1,0 +1,96 @@
+//! Names of rows stay distinct at every width of a terminal: for the tests of all built-in workloads.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use lanemark_study::library::Kind;
+use lanemark_study::{Library, workload};
+use serde_json::Value;
+
+const SYSTEM: &str = "samsung-950-pro-512gb@workstation-z170:m2";
+
+fn lanemark(folder: &Path, columns: usize, arguments: &[&str]) -> String {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_lanemark"));
+    command.args(arguments).current_dir(folder).env("COLUMNS", columns.to_string());
+    let output = command.env_remove("LANEMARK_LIBRARY").stdin(Stdio::null()).output().unwrap();
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{arguments:?}: {said}");
+    String::from_utf8(output.stdout).unwrap()
+}
+
+/// Returns the names of the rows of the first table: the text before the first number, over all lines of a row.
+fn labels(table: &str) -> Vec<String> {
+    let lines = table.lines().skip_while(|line| !line.starts_with('─')).skip(1);
+    let mut labels: Vec<String> = Vec::new();
+    for line in lines.take_while(|line| !line.is_empty() && !line.starts_with("no room")) {
+        // Two spaces separate columns, and no name contains two.
+        match line.split_once("  ") {
+            Some((label, _)) => labels.push(label.to_owned()),
+            None => {
+                let label = labels.last_mut().unwrap_or_else(|| panic!("{table}"));
+                *label += " ";
+                *label += line;
+            }
+        }
+    }
+    labels
+}
+
+#[test]
+fn rows_of_every_built_in_workload_are_distinct_at_every_width() {
+    let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+    let library = Library::built_in();
+    let short = [
+        "sim",
+        SYSTEM,
+        "quick",
+        "--duration",
+        "1ms",
+        "--repeats",
+        "1",
+        "--no-interval",
+        "--out",
+        "one.json",
+    ];
+    lanemark(folder.path(), 100, &short);
+    let text = std::fs::read_to_string(folder.path().join("one.json")).unwrap();
+    let one: Value = serde_json::from_str(&text).unwrap();
+    let mut checked = 0;
+    for name in library.names(Kind::Workload) {
+        let tests = workload::open(&library, &name).unwrap().tests;
+        // The figures of one run under the names of the workload's tests, wide and narrow.
+        let mut run = one.clone();
+        let figures = one["tests"].as_array().unwrap();
+        let rows = tests.iter().zip(figures.iter().cycle()).map(|(test, figures)| {
+            let mut row = figures.clone();
+            row["test"]["name"] = test.name.as_str().into();
+            row
+        });
+        run["tests"] = rows.collect();
+        run["workload"]["tests"] =
+            run["tests"].as_array().unwrap().iter().map(|row| row["test"].clone()).collect();
+        std::fs::write(folder.path().join("run.json"), run.to_string()).unwrap();
+        let wanted: BTreeSet<&str> = tests.iter().map(|test| test.name.as_str()).collect();
+        for columns in [60, 80, 100] {
+            let table = lanemark(
+                folder.path(),
+                columns,
+                &["export", "run.json", "--output-format", "table"],
+            );
+            assert!(
+                table.lines().all(|line| line.chars().count() <= columns),
+                "{name}: {columns}: {table}"
+            );
+            let found = labels(&table);
+            let distinct: BTreeSet<&String> = found.iter().collect();
+            assert_eq!(
+                (found.len(), distinct.len()),
+                (tests.len(), wanted.len()),
+                "{name}, {columns}: {table}"
+            );
+        }
+        checked += tests.len();
+    }
+    assert!(checked > 100, "{checked} tests");
+}

@@ -1,0 +1,101 @@
+//! The answer of a comparison: which run is faster, in how many tests and by how much.
+
+use lanemark_schema::result::{Metric, RunResult, Target};
+
+use super::{Pair, Verdict, figure, shared};
+use crate::number::ratio;
+
+/// `Samsung SSD 950 PRO 512GB is faster than Samsung SSD 850 PRO 1TB in 6 of 6 tests, 1.19x (…) to 4.37x (…).`
+pub(super) fn answer(a: (&str, &RunResult), b: (&str, &RunResult)) -> String {
+    if a.1 == b.1 {
+        return format!("{} and {} are the same result.", a.0, b.0);
+    }
+    let [one, other] = distinct([a, b]);
+    let shared = shared(a.1, b.1);
+    if shared.is_empty() {
+        return format!("{other} and {one} have no test in common.");
+    }
+    let transactions = shared.iter().all(|(a, b)| a.has_transactions() && b.has_transactions());
+    let metric = if transactions { Metric::Transactions } else { Metric::Throughput };
+    let pairs: Vec<(&str, Pair)> = shared
+        .iter()
+        .map(|(a, b)| {
+            let pair = Pair { a: figure(metric, a), b: figure(metric, b) };
+            (a.test.name.as_str(), pair)
+        })
+        .collect();
+    let all = pairs.len();
+    let tests = |count: usize| match (count, all) {
+        (1, 1) => "the one common test".to_owned(),
+        (count, all) => format!("{count} of {all} tests"),
+    };
+    // A single repeat has no spread; then a ratio is a difference if it is one as it is shown.
+    let direction = |pair: &Pair| match (pair.verdict(), pair.ratio()) {
+        (Verdict::Higher, _) => 1,
+        (Verdict::Lower, _) => -1,
+        (Verdict::NoSpread, Some(value)) => match ratio(value).as_str() {
+            "1.00x" => 0,
+            _ if value > 1.0 => 1,
+            _ => -1,
+        },
+        _ => 0,
+    };
+    let of = |wanted: i32| {
+        let own = pairs.iter().filter(|(_, pair)| direction(pair) == wanted);
+        let mut own: Vec<(&str, f64)> =
+            own.filter_map(|(name, pair)| Some((*name, pair.ratio()?))).collect();
+        own.sort_by(|a, b| a.1.total_cmp(&b.1));
+        own
+    };
+    let range = |own: &[(&str, f64)]| match own {
+        [] => String::new(),
+        [(name, value)] if all == 1 => format!(", {} ({name})", ratio(*value)),
+        [(name, value)] => format!(" ({name}, {})", ratio(*value)),
+        [(low, least), .., (high, most)] => {
+            format!(", {} ({low}) to {} ({high})", ratio(*least), ratio(*most))
+        }
+    };
+    let (faster, slower) = (of(1), of(-1));
+    let equal = all - faster.len() - slower.len();
+    let mut text = match (faster.as_slice(), slower.as_slice()) {
+        ([], []) => {
+            return format!(
+                "{other} is as fast as {one} in {}: no difference is larger than the spread{}.",
+                tests(all),
+                range(&of(0))
+            );
+        }
+        ([], slower) => {
+            format!("{other} is slower than {one} in {}{}", tests(slower.len()), range(slower))
+        }
+        (faster, []) => {
+            format!("{other} is faster than {one} in {}{}", tests(faster.len()), range(faster))
+        }
+        (faster, slower) => format!(
+            "{other} is faster than {one} in {}{}; slower in {}{}",
+            tests(faster.len()),
+            range(faster),
+            slower.len(),
+            range(slower)
+        ),
+    };
+    if equal > 0 {
+        text += &format!("; no difference in {equal}");
+    }
+    text + "."
+}
+
+/// Returns names that distinguish two runs: their targets, or their files if the targets have the same name.
+fn distinct(runs: [(&str, &RunResult); 2]) -> [String; 2] {
+    let short = |(_, run): (&str, &RunResult)| match (&run.provenance.name, &run.target) {
+        (None, Target::Simulated(target)) => target.drive.clone(),
+        _ => run.target_name(),
+    };
+    for name in [short as fn((&str, &RunResult)) -> String, |(_, run)| run.target_name()] {
+        let names = runs.map(name);
+        if names[0] != names[1] {
+            return names;
+        }
+    }
+    runs.map(|(file, _)| file.to_owned())
+}

@@ -1,0 +1,21 @@
+//! The answer of the results that a page or a drawing shows together.
+
+use lanemark_schema::result::{RunResult, StudyOutcome};
+
+use crate::study_table::study_answer;
+use crate::{lead, summary, target};
+
+/// Returns the answer of the results that a page or drawing shows together: of the study, of the only run, or of the
+/// comparison of all runs. `None` without results.
+pub fn results_answer(study: Option<&StudyOutcome>, runs: &[&RunResult]) -> Option<String> {
+    match (study, runs) {
+        (Some(study), _) => Some(study_answer(study)),
+        (None, [only]) => Some(lead::run(only)),
+        (None, several) => {
+            let labels: Vec<String> = several.iter().map(|run| target::subject(run)).collect();
+            let named: Vec<(&str, &RunResult)> =
+                labels.iter().map(String::as_str).zip(several.iter().copied()).collect();
+            summary::summary(&named)
+        }
+    }
+}

@@ -1,0 +1,86 @@
+//! The name of what a run measured or simulated, for tables and sentences.
+
+use super::{Identity, InspectedDevice, Inspection, MeasuredTarget, RunResult, Target};
+
+impl RunResult {
+    /// Returns the target's short name: the user's name for it, the simulated system, the models of the measured drives,
+    /// or host and device.
+    pub fn target_name(&self) -> String {
+        if let Some(name) = &self.provenance.name {
+            return name.clone();
+        }
+        match &self.target {
+            Target::Simulated(target) => target.system.clone(),
+            Target::Measured(target) => self.measured_name(target),
+            Target::Database(target) => target.name.clone(),
+        }
+    }
+
+    /// Names a measured target. A path is a name only if it is complete, because `.` names nothing on another machine.
+    fn measured_name(&self, target: &MeasuredTarget) -> String {
+        if let Some(models) = self.inspection.as_ref().and_then(Inspection::models) {
+            return models;
+        }
+        let host = self.provenance.machine.as_ref().and_then(|machine| machine.host.as_deref());
+        let device = target.block_device.as_deref();
+        match (host, device) {
+            (Some(host), Some(device)) => format!("{device} of {host}"),
+            _ if target.path.starts_with('/') => target.path.clone(),
+            (None, Some(device)) => device.to_owned(),
+            (Some(host), None) => format!("a file of {host}"),
+            // Imported results have the name that their program gave.
+            (None, None) if !target.path.trim_matches(['.', '/']).is_empty() => target.path.clone(),
+            (None, None) => "a file".to_owned(),
+        }
+    }
+}
+
+impl Inspection {
+    /// Returns the models of the drives that the target consists of, `Maker X`, `4 x Maker X` or `Maker X + Maker Y`;
+    /// `None` if a drive does not report its model.
+    pub fn models(&self) -> Option<String> {
+        let named = |name: &str| self.devices.iter().find(|device| device.name == name);
+        let first = match &self.target {
+            Some(target) => named(target)?,
+            None => self.devices.first().filter(|_| self.devices.len() == 1)?,
+        };
+        let (mut open, mut seen): (Vec<&InspectedDevice>, Vec<&str>) = (vec![first], Vec::new());
+        let mut counts: Vec<(String, usize)> = Vec::new();
+        while let Some(device) = open.pop() {
+            if seen.contains(&device.name.as_str()) {
+                continue;
+            }
+            seen.push(&device.name);
+            for below in &device.below {
+                open.push(named(below)?);
+            }
+            if device.below.is_empty() {
+                let model = device.identity.full_name();
+                device.identity.model.as_ref().filter(|model| !model.trim().is_empty())?;
+                match counts.iter_mut().find(|(known, _)| *known == model) {
+                    Some((_, count)) => *count += 1,
+                    None => counts.push((model, 1)),
+                }
+            }
+        }
+        counts.sort();
+        let text = |(model, count): &(String, usize)| match count {
+            1 => model.clone(),
+            count => format!("{count} x {model}"),
+        };
+        Some(counts.iter().map(text).collect::<Vec<_>>().join(" + "))
+    }
+}
+
+impl Identity {
+    /// Returns the vendor and the model, `Maker X`. A model may begin with its vendor, and on an ATA host the kernel reports
+    /// the host as the vendor.
+    pub fn full_name(&self) -> String {
+        let vendor = self.vendor.as_deref().filter(|vendor| {
+            *vendor != "ATA"
+                && !self.model.as_deref().is_some_and(|model| model.starts_with(vendor))
+        });
+        let words: Vec<&str> = vendor.into_iter().chain(self.model.as_deref()).collect();
+        words.join(" ").trim().to_owned()
+    }
+}

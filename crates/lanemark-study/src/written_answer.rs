@@ -1,0 +1,281 @@
+//! The written answer of a study: a sentence whose numbers are filled in from the results, and claims about these numbers
+//! that must hold for the sentence to be shown.
+//!
+//! `{nvme: Seq read}` is the throughput of a test on a system in MB/s, `{latency of nvme: Seq read}` another metric,
+//! `{nvme: Seq read / sata: Seq read}` a ratio, and `{nvme: Seq read % sata: Seq read}` the difference from the second
+//! value in per cent, without its sign. A claim bounds such an expression.
+
+use lanemark_schema::result::{Metric, StudyAnswer, StudyClaim, StudySystem};
+
+use crate::document::Section;
+use crate::error::{Location, StudyError};
+
+/// Metrics that an expression may name.
+const METRICS: [(&str, Metric); 9] = [
+    ("throughput", Metric::Throughput),
+    ("iops", Metric::Iops),
+    ("latency", Metric::Latency),
+    ("power", Metric::Power),
+    ("processor-share", Metric::ProcessorShare),
+    ("transactions", Metric::Transactions),
+    ("read-latency", Metric::ReadLatency),
+    ("write-latency", Metric::WriteLatency),
+    ("processor-use", Metric::ProcessorUse),
+];
+
+/// The written answer as it was read.
+#[derive(Clone, Debug)]
+pub(crate) struct WrittenAnswer {
+    parts: Vec<Part>,
+    claims: Vec<Claim>,
+}
+
+#[derive(Clone, Debug)]
+enum Part {
+    Text(String),
+    Value(Expression),
+}
+
+#[derive(Clone, Debug)]
+struct Claim {
+    text: String,
+    expression: Expression,
+    from: Option<f64>,
+    to: Option<f64>,
+}
+
+#[derive(Clone, Debug)]
+struct Expression {
+    first: Cell,
+    second: Option<(Operator, Cell)>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Operator {
+    Ratio,
+    Difference,
+}
+
+/// A metric of a test on a system.
+#[derive(Clone, Debug)]
+struct Cell {
+    metric: Metric,
+    system: String,
+    test: String,
+}
+
+impl WrittenAnswer {
+    /// Reads the text and the claims; `knows` returns whether a system runs a test.
+    ///
+    /// # Errors
+    /// Returns an error if an expression names an unknown system, test or metric, if a claim lacks bounds, or if the text
+    /// has no number, no claim, or a brace without its partner.
+    pub(crate) fn read(
+        section: &Section<'_>,
+        claims: Vec<Section<'_>>,
+        knows: &dyn Fn(&str, &str) -> bool,
+    ) -> Result<Option<Self>, StudyError> {
+        let Some(text) = section.optional_text("text")? else {
+            return match claims.first() {
+                Some(claim) => Err(StudyError::new(claim.location(), "a claim needs an answer")
+                    .hint("add `text` to [answer]")),
+                None => Ok(None),
+            };
+        };
+        let location = section.location_of("text");
+        let mut parts = Vec::new();
+        let mut rest = text.as_str();
+        while let Some((before, after)) = rest.split_once('{') {
+            let (inside, after) = after.split_once('}').ok_or_else(|| {
+                StudyError::new(location.clone(), "`text` has a `{` without its `}`")
+            })?;
+            parts.push(Part::Text(before.to_owned()));
+            parts.push(Part::Value(Expression::parse(inside, &location, knows)?));
+            rest = after;
+        }
+        parts.push(Part::Text(rest.to_owned()));
+        if !parts.iter().any(|part| matches!(part, Part::Value(_))) {
+            return Err(StudyError::new(location, "`text` states no figure")
+                .hint("write figures as {SYSTEM: TEST}, for example {nvme: Seq read}"));
+        }
+        let claims = claims.iter().map(|claim| Claim::read(claim, knows));
+        let claims = claims.collect::<Result<Vec<_>, _>>()?;
+        if claims.is_empty() {
+            return Err(StudyError::new(location, "the answer has no claim to check it by")
+                .hint("add a [[claim]] with `value`, and `from` or `to`"));
+        }
+        Ok(Some(Self { parts, claims }))
+    }
+
+    /// Returns the answer with the figures of `systems`; `None` if a figure is missing.
+    pub(crate) fn filled(&self, systems: &[StudySystem]) -> Option<StudyAnswer> {
+        let mut text = String::new();
+        for part in &self.parts {
+            match part {
+                Part::Text(part) => text += part,
+                Part::Value(expression) => text += &expression.shown(systems)?,
+            }
+        }
+        let claims = self.claims.iter().map(|claim| claim.checked(systems));
+        Some(StudyAnswer { text, claims: claims.collect::<Option<_>>()? })
+    }
+}
+
+impl Claim {
+    fn read(section: &Section<'_>, knows: &dyn Fn(&str, &str) -> bool) -> Result<Self, StudyError> {
+        let text = section.text("value")?;
+        let expression = Expression::parse(&text, &section.location_of("value"), knows)?;
+        let end = |key: &str| match section.has(key) {
+            true => section.number(key).map(Some),
+            false => Ok(None),
+        };
+        let (from, to) = (end("from")?, end("to")?);
+        section.finish()?;
+        match (from, to) {
+            (None, None) => Err(StudyError::new(section.location(), "the claim has no bound")
+                .hint("add `from` or `to`")),
+            (Some(from), Some(to)) if from > to => {
+                Err(section.error("from", format!("from = {from}: is above to = {to}")))
+            }
+            _ => Ok(Self { text, expression, from, to }),
+        }
+    }
+
+    fn checked(&self, systems: &[StudySystem]) -> Option<StudyClaim> {
+        let value = self.expression.value(systems)?;
+        let (from, to) = (self.from, self.to);
+        let holds = from.is_none_or(|from| value >= from) && to.is_none_or(|to| value <= to);
+        Some(StudyClaim { claim: self.text.clone(), value, from, to, holds })
+    }
+}
+
+impl Expression {
+    fn parse(
+        text: &str,
+        location: &Location,
+        knows: &dyn Fn(&str, &str) -> bool,
+    ) -> Result<Self, StudyError> {
+        let cell = |text: &str| Cell::parse(text.trim(), location, knows);
+        for (mark, operator) in [(" / ", Operator::Ratio), (" % ", Operator::Difference)] {
+            if let Some((first, second)) = text.split_once(mark) {
+                return Ok(Self { first: cell(first)?, second: Some((operator, cell(second)?)) });
+            }
+        }
+        Ok(Self { first: cell(text)?, second: None })
+    }
+
+    fn value(&self, systems: &[StudySystem]) -> Option<f64> {
+        let first = self.first.value(systems)?;
+        let value = match &self.second {
+            None => first,
+            Some((Operator::Ratio, second)) => first / second.value(systems)?,
+            Some((Operator::Difference, second)) => {
+                100.0 * (first / second.value(systems)? - 1.0).abs()
+            }
+        };
+        value.is_finite().then_some(value)
+    }
+
+    /// Formats the value: three digits for figures, two for ratios, and whole per cents from ten on.
+    fn shown(&self, systems: &[StudySystem]) -> Option<String> {
+        let value = self.value(systems)?;
+        Some(match &self.second {
+            None => grouped(value),
+            Some((Operator::Ratio, _)) if value >= 9.95 => format!("{value:.0}"),
+            Some((Operator::Ratio, _)) => format!("{value:.1}"),
+            Some((Operator::Difference, _)) if value >= 9.95 => format!("{value:.0}%"),
+            Some((Operator::Difference, _)) => format!("{value:.1}%"),
+        })
+    }
+}
+
+impl Cell {
+    fn parse(
+        text: &str,
+        location: &Location,
+        knows: &dyn Fn(&str, &str) -> bool,
+    ) -> Result<Self, StudyError> {
+        let (metric, rest) = match text.split_once(" of ") {
+            Some((name, rest)) => match METRICS.iter().find(|(known, _)| *known == name) {
+                Some((_, metric)) => (*metric, rest),
+                None => {
+                    let known = METRICS.iter().map(|(name, _)| *name);
+                    return Err(StudyError::unknown(location.clone(), "metric", name, known));
+                }
+            },
+            None => (Metric::Throughput, text),
+        };
+        let cell = rest.split_once(": ").filter(|(system, test)| knows(system, test));
+        let (system, test) = cell.ok_or_else(|| {
+            StudyError::new(
+                location.clone(),
+                format!("`{rest}`: no system of the study runs this test"),
+            )
+            .hint("write SYSTEM: TEST, for example {nvme: Seq read}")
+        })?;
+        Ok(Self { metric, system: system.to_owned(), test: test.to_owned() })
+    }
+
+    fn value(&self, systems: &[StudySystem]) -> Option<f64> {
+        let system = systems.iter().find(|system| system.name == self.system)?;
+        let statistic = self.metric.of(system.run.test(&self.test)?);
+        (statistic.count > 0).then_some(statistic.value)
+    }
+}
+
+/// Formats a figure with three significant digits, and commas between thousands.
+fn grouped(value: f64) -> String {
+    let magnitude = value.abs();
+    let decimals = match magnitude {
+        magnitude if magnitude >= 99.95 => 0,
+        magnitude if magnitude >= 9.995 => 1,
+        _ => 2,
+    };
+    let text = format!("{value:.decimals$}");
+    let whole = text.split('.').next().unwrap_or(&text).trim_start_matches('-').len();
+    let start = text.len() - text.trim_start_matches('-').len();
+    let mut shown = String::new();
+    for (place, letter) in text.chars().enumerate() {
+        let left = (start + whole).saturating_sub(place);
+        if place > start && left > 0 && left % 3 == 0 {
+            shown.push(',');
+        }
+        shown.push(letter);
+    }
+    shown
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn figures_have_three_digits_and_commas() {
+        let shown =
+            [0.854917, 8.12974, 55.218, 113.456, 1827.49, 1_367_230.0, -1827.49].map(grouped);
+        assert_eq!(shown, ["0.85", "8.13", "55.2", "113", "1,827", "1,367,230", "-1,827"]);
+    }
+
+    #[test]
+    fn expressions_name_known_cells_only() {
+        let knows =
+            |system: &str, test: &str| ["a", "b"].contains(&system) && test == "4K read / x: y";
+        let location = Location::file("study");
+        let parse = |text: &str| Expression::parse(text, &location, &knows);
+        // A test whose name contains an operator cannot be named, which is an error and no wrong figure.
+        assert!(parse("a: 4K read / x: y").is_err());
+        let knows = |system: &str, test: &str| ["a", "b"].contains(&system) && test == "4K read";
+        let parse = |text: &str| Expression::parse(text, &location, &knows);
+        assert!(parse("a: 4K read").is_ok() && parse("latency of a: 4K read % b: 4K read").is_ok());
+        for (wrong, says) in [
+            ("c: 4K read", "no system of the study"),
+            ("a: 8K read", "no system of the study"),
+            ("a", "no system of the study"),
+            ("speed of a: 4K read", "unknown metric"),
+            ("a: 4K read / ", "no system of the study"),
+        ] {
+            let error = parse(wrong).unwrap_err().to_string();
+            assert!(error.contains(says), "{wrong}: {error}");
+        }
+    }
+}
