@@ -29,6 +29,7 @@ mod html;
 mod inspection;
 mod number;
 mod over_time;
+pub mod palette;
 mod path;
 mod plan;
 mod run_table;

@@ -11,6 +11,7 @@ use super::grid::{grid, typeset};
 use super::picture::{Drawing, Entry, Picture};
 use super::svg::{Image, block, fitted, image, listed, named, num, part_title, split, text_width};
 use crate::budget::{Budget, HopShare};
+use crate::palette;
 use crate::number::{LatencyUnit, fixed, or_absent, percent, percent_whole, significant};
 use crate::table::{Cell, Column, Table};
 
@@ -26,9 +27,6 @@ const GAP: f64 = 7.0;
 const AXIS: f64 = 16.0;
 /// Room for the unit beyond the last tick.
 const UNIT: f64 = 24.0;
-/// Number of hop colours before they repeat, and the colours that need light text.
-const COLOURS: usize = 12;
-const DARK: [usize; 4] = [2, 3, 5, 9];
 
 /// The budgets of one test.
 struct Panel<'a> {
@@ -36,8 +34,6 @@ struct Panel<'a> {
     bars: Vec<(&'a str, Budget)>,
 }
 
-/// Colours by hop: a name has the same colour in all panels.
-struct Hops(Vec<String>);
 
 /// Returns the section's content, or `None` if no run has hops.
 pub(super) fn budgets(runs: &[(String, &RunResult)]) -> Option<Markup> {
@@ -79,23 +75,27 @@ pub(super) fn picture(runs: &[(String, &RunResult)]) -> Picture {
 }
 
 fn drawn(panels: &[Panel<'_>]) -> Picture {
-    let mut hops = Hops(Vec::new());
+    // Hops of the same colour, such as the first link of each system, share an entry.
+    let mut entries: Vec<(String, Vec<String>)> = Vec::new();
     for hop in panels.iter().flat_map(|panel| &panel.bars).flat_map(|(_, budget)| &budget.hops) {
-        if !hops.0.contains(&hop.label()) {
-            hops.0.push(hop.label());
+        let (colour, name) = (colour(hop), hop.label());
+        match entries.iter_mut().find(|(known, _)| *known == colour) {
+            Some((_, names)) if names.contains(&name) => {}
+            Some((_, names)) => names.push(name),
+            None => entries.push((colour, vec![name])),
         }
     }
-    let swatch = |name: &String| {
+    let swatch = |(colour, names): &(String, Vec<String>)| {
         let swatch = html! {
-            rect class=(format!("wait {}", hops.colour(name))) width="11" height="12" {}
-            rect class=(hops.colour(name)) x="11" width="11" height="12" {}
+            rect class=(format!("wait {colour}")) width="11" height="12" {}
+            rect class=(colour) x="11" width="11" height="12" {}
         };
-        Entry::new(swatch, name)
+        Entry::new(swatch, names.join(", "))
     };
     let pointed = is_pointed(panels);
-    let figures = |panel: &Panel<'_>| panel.figures(&hops, pointed);
+    let figures = |panel: &Panel<'_>| panel.figures(pointed);
     Picture {
-        entries: hops.0.iter().map(swatch).collect(),
+        entries: entries.iter().map(swatch).collect(),
         figures: panels.iter().flat_map(figures).collect(),
     }
 }
@@ -105,22 +105,17 @@ fn is_pointed(panels: &[Panel<'_>]) -> bool {
     panels.iter().map(|panel| panel.bars.len()).sum::<usize>() <= POINTED
 }
 
-impl Hops {
-    fn index(&self, name: &str) -> usize {
-        self.0.iter().position(|known| known == name).unwrap_or(0) % COLOURS
-    }
+/// Returns the class of a hop's colour.
+fn colour(hop: &HopShare) -> String {
+    format!("h{}", palette::hop(hop.id))
+}
 
-    fn colour(&self, name: &str) -> String {
-        format!("h{}", self.index(name))
-    }
-
-    /// Returns the class of a name that is printed on a part of a bar.
-    fn lettering(&self, name: &str, is_wait: bool) -> &'static str {
-        match is_wait {
-            true => "over",
-            false if DARK.contains(&self.index(name)) => "on light",
-            false => "on",
-        }
+/// Returns the class of a name that is printed on a part of a bar.
+fn lettering(hop: &HopShare, is_wait: bool) -> &'static str {
+    match is_wait {
+        true => "over",
+        false if palette::is_dark(palette::hop(hop.id)) => "on light",
+        false => "on",
     }
 }
 
@@ -130,7 +125,7 @@ impl Panel<'_> {
     }
 
     /// Draws the panel with its title, in several parts if it has many bars.
-    fn figures(&self, hops: &Hops, pointed: bool) -> Vec<Drawing> {
+    fn figures(&self, pointed: bool) -> Vec<Drawing> {
         let unit = self.unit();
         let totals = self.bars.iter().map(|(_, budget)| unit.of(budget.total_ns()));
         let axis = Axis::new(totals, WIDTH - UNIT);
@@ -139,13 +134,13 @@ impl Panel<'_> {
         let drawing = |(index, range): (usize, std::ops::Range<usize>)| {
             let title = part_title(self.test, index, count);
             let part = Panel { test: &title, bars: self.bars[range].to_vec() };
-            let image = part.draw((unit, &axis), hops, pointed);
+            let image = part.draw((unit, &axis), pointed);
             Drawing { title, image }
         };
         ranges.into_iter().enumerate().map(drawing).collect()
     }
 
-    fn draw(&self, (unit, axis): (LatencyUnit, &Axis), hops: &Hops, pointed: bool) -> Image {
+    fn draw(&self, (unit, axis): (LatencyUnit, &Axis), pointed: bool) -> Image {
         let height = self.bars.len() as f64 * (LINE + BAR + GAP);
         let top = |index: usize| index as f64 * (LINE + BAR + GAP);
         let bars: Vec<Bar<'_>> = (0..)
@@ -166,12 +161,12 @@ impl Panel<'_> {
             path class="ground" d=(bars.iter().map(Bar::whole).collect::<String>()) {}
             @if pointed {
                 @for part in bars.iter().flat_map(|bar| &bar.parts) {
-                    path class=(part.class(hops)) d=(part.shape) { title { (part.told) } }
+                    path class=(part.class()) d=(part.shape) { title { (part.told) } }
                 }
             } @else {
-                @for (class, shapes) in by_class(&bars, hops) { path class=(class) d=(shapes) {} }
+                @for (class, shapes) in by_class(&bars) { path class=(class) d=(shapes) {} }
             }
-            @for bar in &bars { (bar.names(hops)) }
+            @for bar in &bars { (bar.names()) }
         };
         image(WIDTH, height + AXIS, &self.told(unit), content)
     }
@@ -254,7 +249,7 @@ impl<'b> Bar<'b> {
     }
 
     /// Writes the names of the hops that fit into the wider of their parts.
-    fn names(&self, hops: &Hops) -> Markup {
+    fn names(&self) -> Markup {
         let is_named = |part: &&Part<'_>| {
             let is_wider = part.is_wait == (part.hop.wait_ns > part.hop.service_ns);
             is_wider && text_width(&part.hop.label()) + 6.0 <= part.width
@@ -262,7 +257,7 @@ impl<'b> Bar<'b> {
         html! {
             @for part in self.parts.iter().filter(is_named) {
                 @let name = part.hop.label();
-                text class=(hops.lettering(&name, part.is_wait)) x=(num(part.middle)) y=(num(self.top + BAR / 2.0 + 4.0)) {
+                text class=(lettering(part.hop, part.is_wait)) x=(num(part.middle)) y=(num(self.top + BAR / 2.0 + 4.0)) {
                     (name)
                 }
             }
@@ -271,18 +266,18 @@ impl<'b> Bar<'b> {
 }
 
 impl Part<'_> {
-    fn class(&self, hops: &Hops) -> String {
+    fn class(&self) -> String {
         let kind = if self.is_wait { "part wait" } else { "part" };
-        format!("{kind} {}", hops.colour(&self.hop.label()))
+        format!("{kind} {}", colour(self.hop))
     }
 }
 
 /// Groups the parts of all bars by their style, each style as one path; parts that are too thin to be visible are
 /// omitted.
-fn by_class(bars: &[Bar<'_>], hops: &Hops) -> Vec<(String, String)> {
+fn by_class(bars: &[Bar<'_>]) -> Vec<(String, String)> {
     let mut looks: Vec<(String, String)> = Vec::new();
     for part in bars.iter().flat_map(|bar| &bar.parts).filter(|part| part.width >= 0.1) {
-        let class = part.class(hops);
+        let class = part.class();
         match looks.iter_mut().find(|(known, _)| *known == class) {
             Some((_, shapes)) => *shapes += &part.shape,
             None => looks.push((class, part.shape.clone())),

@@ -8,6 +8,7 @@ use maud::{Markup, html};
 use super::picture::{self, Drawing, Entry};
 use super::svg::{Image, fitted, image, listed, num, text_width};
 use crate::number::grouped;
+use crate::palette;
 
 /// The width of a panel in its own units, about the pixels of a phone.
 const WIDTH: f64 = 340.0;
@@ -19,7 +20,7 @@ const RIGHT: f64 = 14.0;
 /// Room for the labels of the horizontal axis and its name.
 const BOTTOM: f64 = 32.0;
 /// Number of colours before they repeat with another dash.
-const COLOURS: usize = 6;
+const COLOURS: usize = palette::SYSTEM_COLOURS;
 /// Number of dashes before they repeat.
 const DASHES: usize = 4;
 /// Number of series with distinct styles.
