@@ -221,8 +221,9 @@ impl Index {
         };
         let id = present.map(|one| one.platform.split(',').next().unwrap_or_default());
         let at = self.platforms.iter().position(|(one, _)| Some(one.id.as_str()) == id);
-        let accepts =
-            |at: &usize| drives.iter().any(|(drive, _)| suits(&self.platforms[*at].0, *drive) > 0.0);
+        let accepts = |at: &usize| {
+            drives.iter().any(|(drive, _)| suits(&self.platforms[*at].0, *drive) > 0.0)
+        };
         if let Some(at) = at.filter(accepts) {
             return vec![(at, 1.0)];
         }

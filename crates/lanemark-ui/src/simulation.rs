@@ -17,6 +17,7 @@ use lanemark_study::Library;
 use serde::Serialize;
 
 use crate::asked::{Asked, End, ending};
+use crate::curve::Point;
 use crate::figures::Figures;
 
 /// The seed of all simulations, the same as on the command line.
@@ -48,6 +49,11 @@ pub enum Told {
         figures: Box<Figures>,
         /// Wall-clock time since the simulation began.
         elapsed_ms: f64,
+    },
+    /// A point of a curve over queue depth.
+    Point {
+        /// The point.
+        point: Point,
     },
     /// The end: no report follows.
     Done {
@@ -112,8 +118,9 @@ impl Simulation {
             let Some(sample) = self.run(End::Requests(first_requests(&self.test)), 0)? else {
                 return Ok(None);
             };
-            self.time = Some(repeat_time(&self.test, sample.iops()));
-            let figures = Figures::of(&self.asked.system, &self.test, &[sample], true)?;
+            let time = repeat_time(&self.test, sample.iops());
+            self.time = Some(time.max(self.asked.faults_end()));
+            let figures = Figures::of(&self.asked, &self.test, &[sample], true)?;
             return Ok(Some(self.told(figures)));
         };
         if self.is_over() {
@@ -126,7 +133,7 @@ impl Simulation {
             };
             let longer = longer(&sample, time, began.elapsed());
             self.samples.push(sample);
-            let figures = Figures::of(&self.asked.system, &self.test, &self.samples, false)?;
+            let figures = Figures::of(&self.asked, &self.test, &self.samples, false)?;
             if longer.is_some() {
                 self.time = longer;
                 self.samples.clear();

@@ -11,8 +11,8 @@ use super::grid::{grid, typeset};
 use super::picture::{Drawing, Entry, Picture};
 use super::svg::{Image, block, fitted, image, listed, named, num, part_title, split, text_width};
 use crate::budget::{Budget, HopShare};
-use crate::palette;
 use crate::number::{LatencyUnit, fixed, or_absent, percent, percent_whole, significant};
+use crate::palette;
 use crate::table::{Cell, Column, Table};
 
 /// Bars of a panel that fit on a sheet of paper.
@@ -33,7 +33,6 @@ struct Panel<'a> {
     test: &'a str,
     bars: Vec<(&'a str, Budget)>,
 }
-
 
 /// Returns the section's content, or `None` if no run has hops.
 pub(super) fn budgets(runs: &[(String, &RunResult)]) -> Option<Markup> {

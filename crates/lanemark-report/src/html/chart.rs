@@ -17,6 +17,7 @@ use super::picture::{Drawing, Entry, Picture};
 use super::svg::{Image, block, image, listed, named, num, part_title, split};
 use crate::figure_table::{metrics, printed, rows, tests};
 use crate::number::{ERROR_DOUBTFUL, grouped, known, percent_signed, significant};
+use crate::palette;
 
 mod pointed;
 

@@ -37,36 +37,99 @@ pub(super) fn distributions(runs: &[(String, &RunResult)]) -> Option<Markup> {
             @if runs.len() > 1 {
                 (legend(runs.iter().enumerate().map(|(index, (label, _))| (index, label.as_str()))))
             }
+            @let (shown, folded) = folded(names.iter().map(|name| of_test(runs, name)).collect());
             div class="panels pairs" {
-                @for name in names {
-                    @let results = results(runs, name);
-                    (ladder(name, &results).figure().draw())
-                    (cumulative(name, &results).figure().draw())
+                @for (charts, _) in &shown { @for chart in charts { (chart.figure().draw()) } }
+            }
+            @if !folded.is_empty() {
+                details {
+                    summary { (summary(&folded)) }
+                    div class="panels pairs" {
+                        @for (charts, _) in &folded { @for chart in charts { (chart.figure().draw()) } }
+                    }
                 }
             }
         }
     })
 }
 
+/// The panels of a test, with whether they show a difference.
+type OfTest = (Vec<Chart>, Difference);
+
+/// The difference that the panels of a test show.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Difference {
+    /// Between systems, or none is expected because there is one system.
+    Shown,
+    /// No difference between systems.
+    Uniform,
+    /// The panels are those of an earlier test of this name.
+    Like(String),
+}
+
+fn of_test(runs: &[(String, &RunResult)], name: &str) -> (String, Chart, Chart) {
+    let results = results(runs, name);
+    (name.to_owned(), ladder(name, &results), cumulative(name, &results))
+}
+
+/// Separates the tests whose panels show a difference from the others. The first test is always shown.
+fn folded(tests: Vec<(String, Chart, Chart)>) -> (Vec<OfTest>, Vec<OfTest>) {
+    let mut kept: Vec<(String, Chart)> = Vec::new();
+    let (mut shown, mut folded) = (Vec::new(), Vec::new());
+    for (name, ladder, cumulative) in tests {
+        let like = kept.iter().find(|(_, other)| ladder.is_like(other)).map(|(name, _)| name);
+        let difference = match like {
+            Some(other) => Difference::Like(other.clone()),
+            None if ladder.is_uniform() && !kept.is_empty() => Difference::Uniform,
+            None => Difference::Shown,
+        };
+        if difference == Difference::Shown {
+            kept.push((name, ladder.clone()));
+        }
+        let panels = ladder.parts().into_iter().chain(cumulative.parts()).collect();
+        match difference {
+            Difference::Shown => shown.push((panels, difference)),
+            _ => folded.push((panels, difference)),
+        }
+    }
+    (shown, folded)
+}
+
+/// States why panels are folded: `17 tests: 12 in which no system differs by more than 1%, 5 like an earlier test`.
+fn summary(folded: &[OfTest]) -> String {
+    let uniform = folded.iter().filter(|(_, one)| *one == Difference::Uniform).count();
+    let like = folded.len() - uniform;
+    let tests =
+        |count: usize| if count == 1 { "1 test".to_owned() } else { format!("{count} tests") };
+    let uniform_text = format!("{} in which the systems differ by less than 1%", tests(uniform));
+    let like_text = format!("{} with the distributions of an earlier test", tests(like));
+    match (uniform, like) {
+        (_, 0) => uniform_text,
+        (0, _) => like_text,
+        _ => format!("{uniform_text}, {like_text}"),
+    }
+}
+
 /// Draws all tests: their percentiles, or their cumulative shares.
 pub(super) fn picture(runs: &[(String, &RunResult)], is_cumulative: bool) -> Picture {
     let drawn = if is_cumulative { cumulative } else { ladder };
-    let figure = |name: &str| -> Drawing { drawn(name, &results(runs, name)).figure() };
+    let figures = |name: &str| -> Vec<Drawing> {
+        let parts = drawn(name, &results(runs, name)).parts();
+        parts.iter().map(Chart::figure).collect()
+    };
     Picture {
         entries: entries(
             runs.iter().enumerate().map(|(index, (label, _))| (index, label.as_str())),
         ),
-        figures: tests(runs).into_iter().map(figure).collect(),
+        figures: tests(runs).into_iter().flat_map(figures).collect(),
     }
 }
 
 /// Returns the charts of all tests in the page's order: percentiles and cumulative shares of each.
 pub(super) fn charts(runs: &[(String, &RunResult)]) -> Vec<Chart> {
-    let of_test = |name| {
-        let results = results(runs, name);
-        [ladder(name, &results), cumulative(name, &results)]
-    };
-    tests(runs).into_iter().flat_map(of_test).collect()
+    let tests = tests(runs).into_iter().map(|name| of_test(runs, name)).collect();
+    let (shown, folded) = folded(tests);
+    shown.into_iter().chain(folded).flat_map(|(charts, _)| charts).collect()
 }
 
 /// Returns the tests that counted several requests.

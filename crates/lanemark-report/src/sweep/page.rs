@@ -9,11 +9,12 @@ use maud::{Markup, html};
 use super::curve::{Curve, Curves, Knee, Panel, Place};
 use super::{counted, curves, errors, sentences, table, title, told};
 use crate::html::axis::step;
-use crate::html::lines::style;
+use crate::html::lines::{Chart, Line, Scale, legend as legend_of, style};
 use crate::html::provenance::provenances;
-use crate::html::svg::{fitted, image, num, text_width};
+use crate::html::svg::{fitted, image, num, part_title, text_width};
 use crate::html::{grid, page, typeset};
 use crate::number::{LatencyUnit, grouped};
+use crate::palette::SYSTEM_COLOURS;
 
 const WIDTH: f64 = 900.0;
 const LEFT: f64 = 60.0;
@@ -21,6 +22,10 @@ const RIGHT: f64 = 150.0;
 const HEIGHT: f64 = 210.0;
 const HEADING: f64 = 34.0;
 const AXIS: f64 = 34.0;
+/// Place of p99 among a point's percentiles.
+const P99: usize = 1;
+/// Maximum number of lines of a panel of latency over throughput: mean and p99 of three curves.
+const LINES: usize = 6;
 /// Maximum number of panels of a page, and of rows of its table.
 const PANELS: usize = 24;
 const ROWS: usize = 2_000;
@@ -51,7 +56,10 @@ pub fn sweep_html(sweep: &Sweep, made_by: Option<&Provenance>) -> String {
             @if let Some(curves) = &curves {
                 section {
                     h2 { "Curves" }
-                    @for panel in curves.panels.iter().take(PANELS) { (figure(curves, panel)) }
+                    @for panel in curves.panels.iter().take(PANELS) {
+                        (figure(curves, panel))
+                        @if curves.over_load() { (over_rate(curves, panel)) }
+                    }
                     @if curves.panels.len() > PANELS {
                         p class="soft" { (curves.panels.len() - PANELS) " panels more are not drawn." }
                     }
@@ -82,6 +90,70 @@ pub fn sweep_html(sweep: &Sweep, made_by: Option<&Provenance>) -> String {
             }
         },
     )
+}
+
+/// Draws mean and p99 over throughput: the latency that each rate costs.
+fn over_rate(curves: &Curves, panel: &Panel) -> Markup {
+    let charts = latency_over_rate(curves, panel);
+    let names = panel.curves.iter().enumerate();
+    let named = names.map(|(index, curve)| match &curves.by {
+        Some(by) => (index, format!("{by} {}", curve.name)),
+        None => (index, "mean".to_owned()),
+    });
+    let named: Vec<(usize, String)> = named.collect();
+    html! {
+        p class="soft" { "Solid: mean latency. Dashed: p99, the latency that 99% of the requests do not exceed." }
+        @if curves.by.is_some() {
+            (legend_of(named.iter().map(|(index, name)| (*index, name.as_str()))))
+        }
+        div class="panels wide" { @for chart in &charts { (chart.figure().draw()) } }
+    }
+}
+
+fn latency_over_rate(curves: &Curves, panel: &Panel) -> Vec<Chart> {
+    let rate = |place: &Place| match curves.data {
+        true => place.figures.bytes_per_second / 1e6,
+        false => place.figures.iops,
+    };
+    let mean = |place: &Place| place.figures.latency_mean_us * 1e3;
+    let tail = |place: &Place| Some(place.figures.latency_percentiles_us[P99]? * 1e3);
+    let name = |index: usize| match panel.curves[index].name.as_str() {
+        "" => String::new(),
+        name => format!("{name}, "),
+    };
+    let line = |index: usize, figure: &str, style: usize, of: &dyn Fn(&Place) -> Option<f64>| {
+        let point = |place: &Place| Some((rate(place), of(place).filter(|ns| *ns > 0.0)?));
+        Line {
+            name: format!("{}{figure}", name(index)),
+            style,
+            rings: false,
+            points: panel.curves[index].points.iter().filter_map(point).collect(),
+            intervals: Vec::new(),
+        }
+    };
+    // p99 has the colour of its mean, and a dash.
+    let both = |index: usize| {
+        let dashed = index % SYSTEM_COLOURS + SYSTEM_COLOURS;
+        [line(index, "mean", index, &|place| Some(mean(place))), line(index, "p99", dashed, &tail)]
+    };
+    let lines: Vec<Line> = (0..panel.curves.len()).flat_map(both).collect();
+    let points = || lines.iter().flat_map(|line| &line.points);
+    let unit = if curves.data { "MB/s" } else { "requests a second" };
+    let across = Scale::from_zero(unit, points().map(|point| point.0));
+    let up = Scale::latency("latency (logarithmic)", points().map(|point| point.1));
+    let title = match panel.name.as_str() {
+        "" => "Mean and p99 over throughput".to_owned(),
+        name => format!("{name}: mean and p99 over throughput"),
+    };
+    let count = lines.len().div_ceil(LINES).max(1);
+    let chart = |(part, lines): (usize, &[Line])| Chart {
+        title: part_title(&title, part, count),
+        across: across.clone(),
+        up: up.clone(),
+        lines: lines.to_vec(),
+        marks: Vec::new(),
+    };
+    lines.chunks(LINES).enumerate().map(chart).collect()
 }
 
 /// Writes the knees, or the best points if there are no knees.

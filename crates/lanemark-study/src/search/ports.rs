@@ -16,8 +16,21 @@ const ORDINALS: [[&str; 3]; 8] = [
 ];
 /// Words for kinds and locations of ports that names of drives and platforms lack.
 const WORDS: [&str; 15] = [
-    "slot", "port", "m2", "u2", "pcie", "sata", "sas", "usb", "bay", "chipset", "pch", "cpu",
-    "processor", "last", "uplink",
+    "slot",
+    "port",
+    "m2",
+    "u2",
+    "pcie",
+    "sata",
+    "sas",
+    "usb",
+    "bay",
+    "chipset",
+    "pch",
+    "cpu",
+    "processor",
+    "last",
+    "uplink",
 ];
 
 /// Returns whether a word can describe a port.

@@ -18,7 +18,10 @@ fn a_text_finds_drive_platform_and_port() {
         ("980 pro in the first m.2 slot of a B550", "samsung-980-pro-1tb@amd-b550:m2"),
         ("B550 980pro", "samsung-980-pro-1tb@amd-b550:m2"),
         ("Samsung SSD 850 PRO 1TB, z170, sata 3", "samsung-850-pro-1tb@workstation-z170:sata-3"),
-        ("850 pro 1tb on the last sata port of a z170", "samsung-850-pro-1tb@workstation-z170:sata-4"),
+        (
+            "850 pro 1tb on the last sata port of a z170",
+            "samsung-850-pro-1tb@workstation-z170:sata-4",
+        ),
         ("intel 520 z270", "intel-520-240gb@intel-z270:sata"),
         ("WDS100T2B0C in b550", "wd-blue-sn550-1tb@amd-b550:m2"),
         ("samsnug 980 pro 1tb b550 chipset", "samsung-980-pro-1tb@amd-b550:m2-2"),

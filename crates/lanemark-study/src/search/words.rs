@@ -4,8 +4,30 @@ use crate::error::nearest;
 
 /// Words that name no part.
 const IGNORED: [&str; 24] = [
-    "a", "an", "the", "in", "on", "at", "of", "to", "with", "and", "for", "into", "my", "is", "it",
-    "by", "from", "drive", "put", "use", "computer", "board", "mainboard", "motherboard",
+    "a",
+    "an",
+    "the",
+    "in",
+    "on",
+    "at",
+    "of",
+    "to",
+    "with",
+    "and",
+    "for",
+    "into",
+    "my",
+    "is",
+    "it",
+    "by",
+    "from",
+    "drive",
+    "put",
+    "use",
+    "computer",
+    "board",
+    "mainboard",
+    "motherboard",
 ];
 /// Maximum number of words.
 const WORDS_MAX: usize = 24;
@@ -60,9 +82,9 @@ impl Names {
 /// Returns the words of a text that can name a part, in lower case.
 pub(super) fn words(text: &str) -> Vec<String> {
     let text = text.to_lowercase().replace("m.2", "m2").replace("u.2", "u2");
-    let all = split(&text).into_iter().filter(|word| {
-        !IGNORED.contains(&word.as_str()) && word.chars().count() <= WORD_MAX
-    });
+    let all = split(&text)
+        .into_iter()
+        .filter(|word| !IGNORED.contains(&word.as_str()) && word.chars().count() <= WORD_MAX);
     all.take(WORDS_MAX).collect()
 }
 

@@ -1,0 +1,78 @@
+//! Throughput and latency of a system over queue depth: the page's test at each power of two, one depth a step.
+
+use std::time::Instant;
+
+use lanemark_lab::{Cancel, LabError};
+use lanemark_schema::result::Sample;
+use lanemark_schema::workload::Test;
+use serde::Serialize;
+
+use crate::asked::{Asked, is_quick};
+use crate::simulation::Told;
+use crate::suite::settled;
+
+/// The queue depths of a curve.
+const DEPTHS: [u32; 9] = [1, 2, 4, 8, 16, 32, 64, 128, 256];
+
+/// A point of a curve.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Point {
+    /// Queue depth of each thread.
+    pub queue_depth: u32,
+    /// Throughput in MB/s, 10^6 bytes a second.
+    pub megabytes_per_second: f64,
+    /// Requests a second.
+    pub iops: f64,
+    /// Mean latency.
+    pub latency_mean_us: f64,
+    /// Latency that 99% of the requests do not exceed, if enough requests support it.
+    pub latency_p99_us: Option<f64>,
+}
+
+/// A curve in progress.
+#[derive(Debug)]
+pub struct Curve {
+    asked: Asked,
+    test: Test,
+    cancel: Cancel,
+    began: Instant,
+    next: usize,
+}
+
+impl Curve {
+    /// Creates the curve of `test` on a system, which `cancel` ends.
+    pub fn new(asked: Asked, test: Test, cancel: Cancel, began: Instant) -> Self {
+        Self { asked, test, cancel, began, next: 0 }
+    }
+
+    /// Simulates the next depth. Depths whose requests or data exceed the bounds of a page end the curve. Returns `None`
+    /// if it was cancelled.
+    ///
+    /// # Errors
+    /// Returns an error if the test does not fit the system, or takes too long.
+    pub fn step(&mut self) -> Result<Option<Told>, LabError> {
+        let test = DEPTHS
+            .get(self.next)
+            .map(|depth| self.test.clone().with(|requests| requests.queue_depth = *depth));
+        let Some(test) = test.filter(is_quick) else {
+            let elapsed_ms = self.began.elapsed().as_secs_f64() * 1e3;
+            return Ok(Some(Told::Done { elapsed_ms }));
+        };
+        let Some(sample) = settled(&self.asked, &test, &self.cancel)? else { return Ok(None) };
+        self.next += 1;
+        Ok(Some(Told::Point { point: Point::of(&test, &sample) }))
+    }
+}
+
+impl Point {
+    fn of(test: &Test, sample: &Sample) -> Self {
+        let latency = sample.latency();
+        Self {
+            queue_depth: test.queue_depth(),
+            megabytes_per_second: sample.throughput().0 as f64 / 1e6,
+            iops: sample.iops(),
+            latency_mean_us: latency.mean_ns() / 1e3,
+            latency_p99_us: latency.percentile_ns(99.0).map(|ns| ns as f64 / 1e3),
+        }
+    }
+}
