@@ -6,7 +6,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::figures::{Figures, HopFigures, Limit};
+use crate::figures::{Figures, HopFigures};
 
 /// Ratio of two rates below which they are the same.
 const SAME: f64 = 1.01;
@@ -143,7 +143,7 @@ fn compared(first: &(String, &Figures), others: &[(String, &Figures)]) -> String
         several => {
             let ratios: Vec<String> = several
                 .iter()
-                .map(|(other, slow)| format!("{} times {other}", significant(ratio(slow))))
+                .map(|(other, slow)| format!("{} times {other}", times(ratio(slow))))
                 .collect();
             let fastest = if equal.is_empty() { "is the fastest" } else { "are the fastest" };
             format!("{leaders} {fastest}: {}, {}.", rate_text(figures), joined_texts(&ratios))
@@ -220,15 +220,20 @@ fn caution(systems: &[(String, &Figures)]) -> Option<String> {
             );
         }
     }
-    let assumed = systems.iter().filter_map(|(name, figures)| {
-        let Limit { value, is_assumed, .. } = figures.limit.as_ref()?;
-        let value = value.as_ref().filter(|_| *is_assumed)?;
-        Some(match systems.len() {
-            1 => format!("That limit is assumed: {value}."),
-            _ => format!("The limit of {name} is assumed: {value}."),
-        })
-    });
-    cautions.extend(assumed);
+    // Systems with the same assumed value share a sentence.
+    let mut assumed: Vec<(&str, Vec<&str>)> = Vec::new();
+    for (name, figures) in systems {
+        let limit = figures.limit.as_ref().filter(|limit| limit.is_assumed);
+        let Some(value) = limit.and_then(|limit| limit.value.as_deref()) else { continue };
+        match assumed.iter_mut().find(|(known, _)| *known == value) {
+            Some((_, names)) => names.push(name),
+            None => assumed.push((value, vec![name])),
+        }
+    }
+    cautions.extend(assumed.into_iter().map(|(value, names)| match systems.len() {
+        1 => format!("That limit is assumed: {value}."),
+        _ => format!("The limit of {} is assumed: {value}.", joined(&names)),
+    }));
     let failed: u64 = systems.iter().map(|(_, figures)| figures.failed).sum();
     if failed > 0 {
         cautions.push(format!("{failed} requests failed and are in no figure."));
@@ -240,7 +245,15 @@ fn caution(systems: &[(String, &Figures)]) -> Option<String> {
 fn faster(ratio: f64) -> String {
     match ratio < 2.0 {
         true => format!("{} faster than", percent(ratio - 1.0)),
-        false => format!("{} times as fast as", significant(ratio)),
+        false => format!("{} times as fast as", times(ratio)),
+    }
+}
+
+/// Formats a ratio with two digits: `2`, `2.3`, `14`.
+fn times(ratio: f64) -> String {
+    match ratio {
+        ratio if ratio >= 9.95 => significant(ratio.round()).trim_end_matches(".0").to_owned(),
+        ratio => format!("{ratio:.1}").trim_end_matches(".0").to_owned(),
     }
 }
 

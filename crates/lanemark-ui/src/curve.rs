@@ -14,6 +14,9 @@ use crate::suite::settled;
 /// The queue depths of a curve.
 const DEPTHS: [u32; 9] = [1, 2, 4, 8, 16, 32, 64, 128, 256];
 
+/// Maximum data of the outstanding requests of a point. With more, a brief test counts too few completions.
+const IN_FLIGHT_MAX: f64 = 64.0 * 1_048_576.0;
+
 /// A point of a curve.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Point {
@@ -54,7 +57,7 @@ impl Curve {
         let test = DEPTHS
             .get(self.next)
             .map(|depth| self.test.clone().with(|requests| requests.queue_depth = *depth));
-        let Some(test) = test.filter(is_quick) else {
+        let Some(test) = test.filter(is_drawn) else {
             let elapsed_ms = self.began.elapsed().as_secs_f64() * 1e3;
             return Ok(Some(Told::Done { elapsed_ms }));
         };
@@ -62,6 +65,12 @@ impl Curve {
         self.next += 1;
         Ok(Some(Told::Point { point: Point::of(&test, &sample) }))
     }
+}
+
+/// Returns whether a curve has a point for a test: a page can simulate it, and it is the first or a brief test is enough.
+fn is_drawn(test: &Test) -> bool {
+    let data = test.population() as f64 * test.block_mean();
+    is_quick(test) && (test.queue_depth() == DEPTHS[0] || data <= IN_FLIGHT_MAX)
 }
 
 impl Point {

@@ -169,7 +169,7 @@ fn this_machine_is_chosen_by_keys_and_comes_back_with_the_address() {
     browser.wait(&format!("{here} && {SETTLED}"));
     let about = "document.querySelector('article:nth-child(2) .about').textContent";
     browser.wait(&format!(
-        "{about}.startsWith('PCIe 3.0 x2') && {about}.includes('Without a port: vda')"
+        "{about}.startsWith('nvme0n1: PCIe 3.0 x2') && {about}.includes('Without a port: vda')"
     ));
     // A page that begins with it reads it first.
     let address = browser.value("location.href");

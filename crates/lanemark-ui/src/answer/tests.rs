@@ -59,7 +59,7 @@ fn the_slower_system_loses_the_rest_where_its_requests_spend_more_time() {
     let both = told(vec![slow.clone(), fast.clone()]);
     assert_eq!(
         both.sentence,
-        "A is 2.00 times as fast as B: 20,000 IOPS against 10,000 IOPS. B loses the rest at SATA (50.0 µs of each request)."
+        "A is 2 times as fast as B: 20,000 IOPS against 10,000 IOPS. B loses the rest at SATA (50.0 µs of each request)."
     );
     let mut busy = slow;
     busy.figures.hops[1].utilisation = 0.97;
@@ -113,7 +113,7 @@ fn four_systems_are_one_sentence_and_failures_are_stated() {
     assert!(
         answer
             .sentence
-            .starts_with("A and D are the fastest: 100,000 IOPS, 2.00 times B and 4.00 times C."),
+            .starts_with("A and D are the fastest: 100,000 IOPS, 2 times B and 4 times C."),
         "{}",
         answer.sentence
     );

@@ -41,7 +41,7 @@ function chart({ title, across, up, x, y, lines, width, label }) {
   const inner = width - LEFT - RIGHT, bottom = HEIGHT - BOTTOM, high = bottom - TOP;
   const at = (value) => LEFT + x.share(value) * inner, level = (value) => bottom - y.share(value) * high;
   const drawing = shape("svg", { viewBox: `0 0 ${width} ${HEIGHT}`, width, height: HEIGHT, role: "img", "aria-label": label, class: "curve" });
-  drawing.append(shape("text", { x: 0, y: 13, class: "title" }, title), shape("text", { x: 0, y: TOP - 2, class: "soft" }, up));
+  drawing.append(shape("text", { x: 0, y: 13, class: "title" }, title, shape("tspan", { dx: 10, class: "soft" }, up)));
   for (const [value, text] of y.ticks) drawing.append(
     shape("line", { class: "grid", x1: LEFT, x2: width - RIGHT, y1: level(value), y2: level(value) }),
     shape("text", { x: LEFT - 6, y: level(value) + 4, "text-anchor": "end", class: "soft" }, text));
@@ -95,6 +95,6 @@ export function curves(box, systems, is_random, now) {
   box.replaceChildren(
     chart({ title: "Throughput over queue depth", across: "queue depth of a thread", up: unit, x: by_depth, y: rates, width,
       lines: shown.map((system) => line(system, (point) => [point.queue_depth, point[key]])), label: `Throughput over queue depth. ${spoken}` }),
-    chart({ title: "Latency over load", across: `load, ${unit}`, up: "mean (line) and 99% (dashed), logarithmic", x: rates, y: logarithmic(tail, plain, [1, 2, 5]), width,
+    chart({ title: "Latency over load", across: `load, ${unit}`, up: "mean (line), 99% (dashed)", x: rates, y: logarithmic(tail, plain, [1, 2, 5]), width,
       lines: over_load, label: `Latency over load. ${spoken}` }));
 }

@@ -69,7 +69,7 @@ function names() {
   const is_set = (place) => (state.systems[place].set.length + state.systems[place].faults.length ? " (changed)" : "");
   const name = all.length === 1 ? ({ drive, platform, port }) => `${drive} in ${platform}, ${port}`
     : distinct(({ drive }) => drive) ? ({ drive }) => drive
-    : one("drive") && one("platform") ? ({ port }) => port
+    : one("drive") && one("platform") ? ({ port }) => `port ${port}`
     : one("drive") ? ({ platform, port }) => `${platform}, ${port}`
     : ({ drive, platform, port }) => `${drive} in ${one("platform") ? "" : `${platform}, `}${port}`;
   const made = all.map((each, place) => `${name(each)}${is_set(place)}`);
@@ -161,7 +161,7 @@ function result(figures, key, most, colour, known) {
   const ends = figures.interval && [figures.interval.low_ratio, figures.interval.high_ratio].map((ratio) => of_most(figures[key] * ratio));
   const at = (percentile) => latency(figures.latency_us.find(([own]) => own === percentile)?.[1]);
   const cell = (value, unit, below, name = "") => make("div", { class: `figure ${name}` }, make("b", {}, value), make("span", {}, unit), below ? make("span", { class: "soft interval" }, below) : null);
-  const first = known.length > 1 && known[0][key] > 0 ? `${number(figures[key] / known[0][key])} ×` : "";
+  const first = known.length > 1 && known[0][key] > 0 ? `${Number((figures[key] / known[0][key]).toPrecision(2))} ×` : "";
   const shown = [["megabytes_per_second", "MB/s"], ["iops", "IOPS"]].sort(([one]) => (one === key ? -1 : 1));
   return [
     make("div", { class: "scale" }, bar([[of_most(figures[key]), `s${colour}`]], ends), make("span", { class: "soft interval" }, range(figures, key) || "\u00a0")),
@@ -174,12 +174,15 @@ function result(figures, key, most, colour, known) {
 /** Path, time, faults and warnings of a system. */
 function below(own, figures, slowest) {
   const how = figures.repeats ? `${figures.repeats} repeat${figures.repeats > 1 ? "s" : ""}` : "a first answer";
+  // The name of an assumed bottleneck says so; its value and advice are the first warning.
+  const assumed = figures.limit?.is_assumed ? 1 : 0;
   return [
     ...figures.faults.map((fault) => make("div", { class: fault.is_severe ? "fault severe" : "fault" }, make("b", {}, fault.title), make("ul", {}, ...fault.sentences.map((text) => make("li", {}, text))))),
     hops(figures, slowest),
     make("p", { class: "total" }, make("span", {}, `A request takes ${latency(figures.latency_mean_us)}`), make("span", { class: "soft" }, busiest(figures))),
-    ...figures.doubts.map((text) => make("p", { class: "error" }, text)),
+    ...figures.doubts.slice(assumed).map((text) => make("p", { class: "error" }, text)),
     make("details", {}, make("summary", {}, "How this was computed"),
+      ...figures.doubts.slice(0, assumed).map((text) => make("p", { class: "error" }, text)),
       make("p", { class: "soft" }, figures.narrowest),
       make("p", { class: "soft" }, `${how}: ${number(figures.requests)} requests in ${latency(figures.simulated_seconds * 1e6)} of simulated time, ${Math.round(own.elapsed_ms)} ms here. Use the command line for a longer run, which may fill a cache.`)),
   ];
