@@ -157,8 +157,8 @@ fn compared(first: &(String, &Figures), others: &[(String, &Figures)]) -> String
         })
         .collect();
     match losses.is_empty() {
-        true => lead,
-        false => format!("{lead} {}.", joined_texts(&losses)),
+        true => upper(&lead),
+        false => format!("{} {}.", upper(&lead), upper(&joined_texts(&losses))),
     }
 }
 

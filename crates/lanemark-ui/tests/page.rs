@@ -293,7 +293,9 @@ fn a_server_that_has_stopped_is_reported_and_the_last_figures_are_dimmed() {
 
 /// Types a text into the box that `selector` names, instead of its content.
 fn type_into(browser: &mut Browser, selector: &str, text: &str) {
-    browser.value(&format!("document.querySelector('{selector}').focus()"));
+    browser.value(&format!(
+        "(() => {{ const box = document.querySelector('{selector}'); box.focus(); box.select(); }})()"
+    ));
     browser.ask("Input.insertText", json!({"text": text}));
 }
 

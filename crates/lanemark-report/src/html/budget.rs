@@ -29,6 +29,7 @@ const AXIS: f64 = 16.0;
 const UNIT: f64 = 24.0;
 
 /// The budgets of one test.
+#[derive(Clone)]
 struct Panel<'a> {
     test: &'a str,
     bars: Vec<(&'a str, Budget)>,
@@ -38,13 +39,18 @@ struct Panel<'a> {
 pub(super) fn budgets(runs: &[(String, &RunResult)]) -> Option<Markup> {
     let panels = panels(runs);
     (!panels.is_empty()).then(|| {
-        let picture = drawn(&panels);
+        let shown = distinct(&panels);
+        let folded = panels.len() - shown.len();
+        let picture = drawn(&shown);
         html! {
             p class="soft" {
                 "Mean latency of a request, along the hops of its path. Pale colour is the wait for a hop, full colour is its service. Each panel has its own scale from zero."
             }
             (picture.legend())
             (picture.panels("panels wide"))
+            @if folded > 0 {
+                p class="soft" { (folded) " more tests have the budgets of a test above; their numbers are in the table." }
+            }
             details {
                 summary { "Time budgets as numbers" }
                 (grid(&table(&panels), "Time budgets"))
@@ -66,6 +72,20 @@ fn panels<'a>(runs: &'a [(String, &'a RunResult)]) -> Vec<Panel<'a>> {
         }
     }
     panels
+}
+
+/// Relative difference up to which two times are drawn with the same length.
+const SAME: f64 = 0.01;
+
+/// Returns the panels without those whose bars are the same as in an earlier panel.
+fn distinct<'a>(panels: &[Panel<'a>]) -> Vec<Panel<'a>> {
+    let mut shown: Vec<Panel<'a>> = Vec::new();
+    for panel in panels {
+        if !shown.iter().any(|other| other.is_like(panel)) {
+            shown.push(panel.clone());
+        }
+    }
+    shown
 }
 
 /// Draws the budgets of all tests.
@@ -119,6 +139,22 @@ fn lettering(hop: &HopShare, is_wait: bool) -> &'static str {
 }
 
 impl Panel<'_> {
+    /// Returns whether another panel has the same systems with the same times at all hops.
+    fn is_like(&self, other: &Self) -> bool {
+        let near = |one: f64, other: f64, total: f64| (one - other).abs() <= SAME * total;
+        self.bars.len() == other.bars.len()
+            && self.bars.iter().zip(&other.bars).all(|((label, one), (other_label, other))| {
+                let total = one.total_ns().max(other.total_ns());
+                label == other_label
+                    && one.hops.len() == other.hops.len()
+                    && one.hops.iter().zip(&other.hops).all(|(one, other)| {
+                        one.id == other.id
+                            && near(one.wait_ns, other.wait_ns, total)
+                            && near(one.service_ns, other.service_ns, total)
+                    })
+            })
+    }
+
     fn unit(&self) -> LatencyUnit {
         LatencyUnit::fitting(self.bars.iter().map(|(_, budget)| budget.total_ns()))
     }
@@ -339,4 +375,56 @@ fn table(panels: &[Panel<'_>]) -> Table {
         }
     }
     table
+}
+
+#[cfg(test)]
+mod tests {
+    use lanemark_schema::result::HopId;
+
+    use super::*;
+
+    fn budget(times: &[(HopId, f64)]) -> Budget {
+        let hop = |&(id, service_ns): &(HopId, f64)| HopShare {
+            id,
+            name: format!("{id}"),
+            occurrence: 0,
+            utilisation: 0.5,
+            ceiling_megabytes: None,
+            wait_ns: 0.0,
+            service_ns,
+        };
+        Budget { hops: times.iter().map(hop).collect() }
+    }
+
+    #[test]
+    fn a_hop_has_the_same_colour_on_every_page() {
+        let swatches = |budgets: &[Budget]| -> Vec<String> {
+            let bars = budgets.iter().map(|budget| ("a", budget.clone())).collect();
+            let picture = drawn(&[Panel { test: "t", bars }]);
+            let swatch = |entry: &Entry| entry.swatch.as_ref().map(|one| one.0.clone());
+            picture.entries.iter().filter_map(swatch).collect()
+        };
+        let whole = budget(&[(HopId::Cpu, 1.0), (HopId::Link(0), 2.0), (HopId::Media, 3.0)]);
+        let short = budget(&[(HopId::Media, 3.0)]);
+        let (all, one) = (swatches(&[whole]), swatches(&[short]));
+        assert_eq!(all.len(), 3);
+        assert_eq!(all[2], one[0]);
+        assert!(all[0].contains("\"h0\"") && all[2].contains("\"h3\""), "{all:?}");
+    }
+
+    #[test]
+    fn panels_with_the_bars_of_an_earlier_panel_are_not_drawn_again() {
+        let panel = |test: &'static str, label: &'static str, time: f64| Panel {
+            test,
+            bars: vec![(label, budget(&[(HopId::Cpu, 10.0), (HopId::Media, time)]))],
+        };
+        let panels = [
+            panel("1", "a", 90.0),
+            panel("2", "a", 90.5),
+            panel("3", "a", 95.0),
+            panel("4", "b", 90.0),
+        ];
+        let tests: Vec<&str> = distinct(&panels).iter().map(|panel| panel.test).collect();
+        assert_eq!(tests, ["1", "3", "4"]);
+    }
 }

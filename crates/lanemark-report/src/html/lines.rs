@@ -202,6 +202,17 @@ impl Chart {
         ranges.into_iter().enumerate().map(part).collect()
     }
 
+    /// Returns whether no series rises or falls by more than [`SAME`].
+    pub(crate) fn is_flat(&self) -> bool {
+        let flat = |line: &Line| {
+            let values = || line.points.iter().map(|point| point.1);
+            let (least, most) =
+                (values().fold(f64::INFINITY, f64::min), values().fold(0.0, f64::max));
+            most - least <= SAME * most
+        };
+        self.lines.iter().all(flat)
+    }
+
     /// Returns whether all series have the same values as the first, within [`SAME`].
     pub(super) fn is_uniform(&self) -> bool {
         let Some((first, others)) = self.lines.split_first() else { return false };

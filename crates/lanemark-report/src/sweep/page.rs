@@ -11,7 +11,7 @@ use super::{counted, curves, errors, sentences, table, title, told};
 use crate::html::axis::step;
 use crate::html::lines::{Chart, Line, Scale, legend as legend_of, style};
 use crate::html::provenance::provenances;
-use crate::html::svg::{fitted, image, num, part_title, text_width};
+use crate::html::svg::{fitted, image, num, part_title, split, text_width};
 use crate::html::{grid, page, typeset};
 use crate::number::{LatencyUnit, grouped};
 use crate::palette::SYSTEM_COLOURS;
@@ -24,8 +24,8 @@ const HEADING: f64 = 34.0;
 const AXIS: f64 = 34.0;
 /// Place of p99 among a point's percentiles.
 const P99: usize = 1;
-/// Maximum number of lines of a panel of latency over throughput: mean and p99 of three curves.
-const LINES: usize = 6;
+/// Maximum number of curves of a panel of latency over throughput, which has two lines for each.
+const CURVES: usize = 3;
 /// Maximum number of panels of a page, and of rows of its table.
 const PANELS: usize = 24;
 const ROWS: usize = 2_000;
@@ -145,15 +145,16 @@ fn latency_over_rate(curves: &Curves, panel: &Panel) -> Vec<Chart> {
         "" => "Mean and p99 over throughput".to_owned(),
         name => format!("{name}: mean and p99 over throughput"),
     };
-    let count = lines.len().div_ceil(LINES).max(1);
-    let chart = |(part, lines): (usize, &[Line])| Chart {
+    let ranges = split(panel.curves.len(), CURVES);
+    let count = ranges.len();
+    let chart = |(part, range): (usize, std::ops::Range<usize>)| Chart {
         title: part_title(&title, part, count),
         across: across.clone(),
         up: up.clone(),
-        lines: lines.to_vec(),
+        lines: lines[2 * range.start..2 * range.end].to_vec(),
         marks: Vec::new(),
     };
-    lines.chunks(LINES).enumerate().map(chart).collect()
+    ranges.into_iter().enumerate().map(chart).collect()
 }
 
 /// Writes the knees, or the best points if there are no knees.
@@ -392,5 +393,32 @@ mod tests {
         for y in [HEADING, HEADING + HEIGHT / 2.0] {
             assert!(drawn.contains(&format!("cy=\"{y}\"")), "{y} in {drawn}");
         }
+    }
+
+    #[test]
+    fn mean_and_p99_are_drawn_over_throughput() {
+        let mut curves = curves_of(&[1000.0, 2000.0, 2000.0]);
+        for (place, mean) in curves.panels[0].curves[0].points.iter_mut().zip([100.0, 120.0, 240.0])
+        {
+            place.figures.latency_mean_us = mean;
+            place.figures.latency_percentiles_us[P99] = Some(1.5 * mean);
+        }
+        let charts = latency_over_rate(&curves, &curves.panels[0]);
+        let [chart] = charts.as_slice() else { panic!("{} panels", charts.len()) };
+        let [mean, p99] = chart.lines.as_slice() else { panic!("{} lines", chart.lines.len()) };
+        assert_eq!(mean.points, [(1000.0, 100e3), (2000.0, 120e3), (2000.0, 240e3)]);
+        assert_eq!(p99.points, [(1000.0, 150e3), (2000.0, 180e3), (2000.0, 360e3)]);
+        // p99 has the colour of its mean.
+        assert_eq!((style(mean.style).as_str(), style(p99.style).as_str()), ("c0 d0", "c0 d1"));
+        // A point without enough requests for p99 has only its mean.
+        curves.panels[0].curves[0].points[0].figures.latency_percentiles_us[P99] = None;
+        let charts = latency_over_rate(&curves, &curves.panels[0]);
+        assert_eq!(charts[0].lines[1].points.len(), 2);
+        // Many curves are split, and each panel has all lines of its curves.
+        let curve = curves.panels[0].curves[0].clone();
+        curves.panels[0].curves = vec![curve; 7];
+        let charts = latency_over_rate(&curves, &curves.panels[0]);
+        let counts: Vec<usize> = charts.iter().map(|chart| chart.lines.len()).collect();
+        assert_eq!((counts.iter().sum::<usize>(), counts.iter().max()), (14, Some(&6)));
     }
 }

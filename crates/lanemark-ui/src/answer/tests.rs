@@ -1,6 +1,7 @@
 use lanemark_schema::result::HopId;
 
 use super::*;
+use crate::figures::Limit;
 
 fn hop(id: HopId, name: &str, utilisation: f64, time_us: f64) -> HopFigures {
     HopFigures {
