@@ -155,11 +155,21 @@ impl Index {
             return SearchResult { unknown, ..SearchResult::default() };
         }
         let drives = match named(&drives) {
-            true => self.ranked_drives(&drives),
+            true => {
+                let own = present.as_ref().map(|one| one.drive.as_str());
+                preferred(self.ranked_drives(&drives), |at| {
+                    Some(self.drives[at].0.id.as_str()) == own
+                })
+            }
             false => self.present_drive(present.as_ref()),
         };
         let platforms = match named(&platforms) {
-            true => self.ranked_platforms(&platforms),
+            true => {
+                let own = present.as_ref().map(|one| one.platform.as_str());
+                preferred(self.ranked_platforms(&platforms), |at| {
+                    Some(self.platforms[at].0.id.as_str()) == own
+                })
+            }
             false => self.present_platform(present.as_ref(), &drives),
         };
         let found = self.combined(&words, &drives, &platforms, most);
@@ -332,6 +342,18 @@ impl Weights {
 
 fn best(scores: &[f64]) -> f64 {
     scores.iter().copied().fold(0.0, f64::max)
+}
+
+/// Returns the entries with the present one first if its score is the best.
+fn preferred(
+    mut ranked: Vec<(usize, f64)>,
+    is_present: impl Fn(usize) -> bool,
+) -> Vec<(usize, f64)> {
+    let own = ranked.iter().position(|(at, share)| *share >= 1.0 - 1e-9 && is_present(*at));
+    if let Some(own) = own {
+        ranked[..=own].rotate_right(1);
+    }
+    ranked
 }
 
 /// Returns the entries of the best scores with their share of the best. Of equal ones those with fewer words come first.

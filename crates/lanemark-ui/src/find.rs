@@ -37,7 +37,7 @@ pub struct FindTold {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 struct FoundTold {
     system: String,
-    /// The system for people, `Samsung 980 PRO 1TB · AMD B550 · m2-2`.
+    /// The system for people, `Samsung SSD 980 PRO 1TB · AMD B550 · m2-2`.
     name: String,
     /// The port's connector and the links between port and processor.
     about: String,
@@ -110,7 +110,7 @@ mod tests {
         let answer = ask("980 pro in the second slot of a B550");
         let first = &answer.found[0];
         assert_eq!(first.system, "samsung-980-pro-1tb@amd-b550:m2-2");
-        assert_eq!(first.name, "Samsung 980 PRO 1TB · AMD B550 · m2-2");
+        assert_eq!(first.name, "Samsung SSD 980 PRO 1TB · AMD B550 · m2-2");
         assert_eq!(first.about, "PCIe 3.0 x4, behind chipset, PCIe 3.0 x4");
         assert_eq!(answer.advice, None);
         assert!(answer.found.len() <= FOUND_MAX);

@@ -149,8 +149,7 @@ fn tests_of_a_result_file_are_simulated_as_they_are() {
     let mut large = tests[0].clone();
     large["queue_depth"] = json!(65_536);
     failed(json!([large]), "too large for the page");
-    let mut wrong = tests[0].clone();
-    wrong["block"] = json!("x");
+    let wrong = json!({"name": "t", "block": -1});
     let body = json!({"page": "p", "slot": 0, "system": {"system": SYSTEM}, "tests": [wrong]});
     assert_eq!(client.post("/api/workload", &body).0, 400);
 }

@@ -214,13 +214,13 @@ fn one_box_finds_a_system_by_words() {
     browser.press("Enter", 13);
     browser.wait("decodeURIComponent(location.hash).includes('samsung-980-pro-1tb@amd-b550:m2-2')");
     let name = "document.querySelector('.pick input').value";
-    browser.wait(&format!("{name} === 'Samsung 980 PRO 1TB · AMD B550 · m2-2' && {SETTLED}"));
+    browser.wait(&format!("{name} === 'Samsung SSD 980 PRO 1TB · AMD B550 · m2-2' && {SETTLED}"));
     // Words that name nothing are reported, and the system stays.
     type_into(&mut browser, ".pick input", "qqqq zzzz");
     browser.wait("document.querySelector('.advice').textContent.includes('qqqq zzzz')");
     browser.press("Enter", 13);
     browser.press("Escape", 27);
-    assert_eq!(browser.value(name), json!("Samsung 980 PRO 1TB · AMD B550 · m2-2"));
+    assert_eq!(browser.value(name), json!("Samsung SSD 980 PRO 1TB · AMD B550 · m2-2"));
     let (own, _) = client.address().split_once("?token=").unwrap();
     assert_eq!(browser.complaints(own.trim_end_matches('/')), Vec::<String>::new());
 }

@@ -39,6 +39,8 @@ fn parts_that_a_text_does_not_name_stay() {
     assert_eq!(found("m2")[0], "samsung-950-pro-512gb@workstation-z170:m2");
     assert_eq!(found("amd b550")[0], "samsung-950-pro-512gb@amd-b550:m2");
     assert_eq!(found("intel z270")[0].split('@').next(), Some("samsung-950-pro-512gb"));
+    // Of several capacities the present one is meant.
+    assert_eq!(found("950 pro m2")[0], "samsung-950-pro-512gb@workstation-z170:m2");
     let other = found("860 evo");
     assert!(other[0].starts_with("samsung-860-evo"), "{other:?}");
     assert!(other[0].contains("@workstation-z170:sata"), "{other:?}");

