@@ -125,11 +125,11 @@ fn compared(first: &(String, &Figures), others: &[(String, &Figures)]) -> String
                 .iter()
                 .all(|(_, other)| busy(other).map(|hop| hop.id) == busy(figures).map(|hop| hop.id))
         });
-        return format!(
+        return upper(&format!(
             "{names} deliver the same, {}.{}",
             rate_text(figures),
             limit.unwrap_or_default()
-        );
+        ));
     }
     let leaders = joined(&[&[name.as_str()], equal.as_slice()].concat());
     let is = if equal.is_empty() { "is" } else { "are" };

@@ -18,8 +18,8 @@ const TICKS: [f64; 7] = [50.0, 90.0, 99.0, 99.9, 99.99, 99.999, 99.9999];
 /// Rungs with whiskers.
 const WITH_RANGE: [f64; 3] = [50.0, 99.0, 99.9];
 /// Minimum number of steps of a cumulative line, and maximum number of steps of all lines of a picture.
-const STEPS: (usize, usize) = (20, 48);
-const STEPS_PICTURE: usize = 1000;
+const STEPS: (usize, usize) = (12, 48);
+const STEPS_PICTURE: usize = 600;
 
 /// Returns the section's content, or `None` if no test counted requests.
 pub(super) fn distributions(runs: &[(String, &RunResult)]) -> Option<Markup> {

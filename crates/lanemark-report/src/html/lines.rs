@@ -21,6 +21,8 @@ const RIGHT: f64 = 14.0;
 const BOTTOM: f64 = 32.0;
 /// Number of colours before they repeat with another dash.
 const COLOURS: usize = palette::SYSTEM_COLOURS;
+/// Number of series that the description of a later part of a split panel names.
+const PART_TOLD: usize = 1;
 /// Maximum number of series in a panel.
 const LINES_MAX: usize = COLOURS;
 /// Number of dashes before they repeat.
@@ -300,7 +302,10 @@ impl Chart {
             Some(format!("{}: from {} to {}", line.name, label(first.1), label(last.1)))
         });
         let marks = self.marks.iter().map(|mark| format!("ceiling {}", mark.name));
-        let told = listed(lines.chain(marks));
+        // A later part of a split panel names one series; the table has all.
+        let is_later = self.lines.first().is_some_and(|line| line.style >= LINES_MAX);
+        let few = if is_later { PART_TOLD } else { usize::MAX };
+        let told = listed(lines.take(few).chain(marks));
         format!("{}. {} over {}. {told}", self.title, self.up.name, self.across.name)
     }
 }

@@ -56,10 +56,9 @@ export function results(page, systems) {
       input.focus();
       draw();
     } }, "Remove");
-    const hows = [...new Set(told.tests.map((test) => test.how))].join(" and ");
     const rest = told.left_out ? `, and ${told.left_out.toLocaleString("en-US")} more, too many for a page` : "";
     const made = make("fieldset", { class: "file" },
-      make("legend", {}, `${name}: ${told.title}, ${hows}`),
+      make("legend", {}, `${name}: ${told.title.replace(/^the file, /, "")}`),
       make("div", { class: "checks" }, ...file.tests.map(check)),
       make("div", { class: "row" }, make("span", { class: "soft" }, `${told.tests.length} test${told.tests.length > 1 ? "s" : ""}${rest}`), remove));
     box.append(made);
@@ -111,6 +110,7 @@ export function results(page, systems) {
     const able = tests.some((test) => test.definition);
     of("same").hidden = !able;
     if (tests.length && !able) of("same-said").textContent = `These tests cannot be simulated here: ${tests[0].not_simulated ?? "a part of a test is not a test"}.`;
+    const has_transactions = tests.some((test) => test.transactions_per_minute);
     const bodies = [...groups].map(([own, group]) => {
       const [rate] = rated(group[0].is_random);
       const rows = [
@@ -124,13 +124,13 @@ export function results(page, systems) {
         make("td", { class: "wide" }, bar([[(row[rate]?.value ?? row.transactions_per_minute?.value ?? 0) / most, row.colour]])),
         make("td", {}, ...figure(row.megabytes_per_second, number)), make("td", {}, ...figure(row.iops, number)),
         make("td", {}, ...figure(row.latency_mean_us, latency)), make("td", {}, at(row.latency_us, 50)), make("td", {}, at(row.latency_us, 99)),
-        make("td", {}, row.transactions_per_minute ? number(row.transactions_per_minute.value) : "–"));
+        has_transactions ? make("td", {}, row.transactions_per_minute ? number(row.transactions_per_minute.value) : "–") : null);
       const note = group[0].not_simulated ? ` (not simulated here: ${group[0].not_simulated})` : "";
-      return make("tbody", {}, make("tr", {}, make("th", { scope: "rowgroup", colspan: 9, class: "group" }, group[0].test, make("span", { class: "soft" }, note))), ...rows.map(cells));
+      return make("tbody", {}, make("tr", {}, make("th", { scope: "rowgroup", colspan: has_transactions ? 9 : 8, class: "group" }, group[0].test, make("span", { class: "soft" }, note))), ...rows.map(cells));
     });
-    const head = ["Result", "Source", "Common scale", "MB/s", "IOPS", "Mean", "50%", "99%", "Transactions a minute"];
+    const head = ["Result", "Source", "Common scale", "MB/s", "IOPS", "Mean", "50%", "99%", ...(has_transactions ? ["Transactions a minute"] : [])];
     of("files-table").replaceChildren(make("caption", { class: "unseen" }, "Tests of result files, each next to simulations of the same test"),
-      make("thead", {}, make("tr", {}, ...head.map((text) => make("th", { scope: "col" }, text)))), ...bodies);
+      make("thead", {}, make("tr", {}, ...head.map((text, place) => make("th", { scope: "col", class: place < 3 ? "text" : null }, text)))), ...bodies);
   }
 
   of("same").addEventListener("click", same);

@@ -298,7 +298,7 @@ function test() {
     return field(label, input, shown);
   };
   const shares = Array.from({ length: 21 }, (_, index) => index * 5);
-  const read = (share) => (share === 100 ? "reads only" : share === 0 ? "writes only" : `${share}% reads`);
+  const read = (share) => (share === 0 ? "0%, writes only" : `${share}%`);
   of("test").replaceChildren(
     field("Pattern", select([["random", "random"], ["sequential", "sequential"]], asked.pattern, (value) => turn("pattern", value))),
     slider("Block size", BLOCKS, "block"), slider("Queue depth", DEPTHS, "queue_depth"), slider("Reads", shares, "read_percent", read),
