@@ -3,11 +3,10 @@
 use std::time::Instant;
 
 use lanemark_lab::{Cancel, LabError};
-use lanemark_schema::result::Sample;
 use lanemark_schema::workload::Test;
-use serde::Serialize;
 
 use crate::asked::{Asked, is_quick};
+use crate::figures::Point;
 use crate::simulation::Told;
 use crate::suite::settled;
 
@@ -16,21 +15,6 @@ const DEPTHS: [u32; 9] = [1, 2, 4, 8, 16, 32, 64, 128, 256];
 
 /// Maximum data of the outstanding requests of a point. With more, a brief test counts too few completions.
 const IN_FLIGHT_MAX: f64 = 64.0 * 1_048_576.0;
-
-/// A point of a curve.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-pub struct Point {
-    /// Queue depth of each thread.
-    pub queue_depth: u32,
-    /// Throughput in MB/s, 10^6 bytes a second.
-    pub megabytes_per_second: f64,
-    /// Requests a second.
-    pub iops: f64,
-    /// Mean latency.
-    pub latency_mean_us: f64,
-    /// Latency that 99% of the requests do not exceed, if enough requests support it.
-    pub latency_p99_us: Option<f64>,
-}
 
 /// A curve in progress.
 #[derive(Debug)]
@@ -71,17 +55,4 @@ impl Curve {
 fn is_drawn(test: &Test) -> bool {
     let data = test.population() as f64 * test.block_mean();
     is_quick(test) && (test.queue_depth() == DEPTHS[0] || data <= IN_FLIGHT_MAX)
-}
-
-impl Point {
-    fn of(test: &Test, sample: &Sample) -> Self {
-        let latency = sample.latency();
-        Self {
-            queue_depth: test.queue_depth(),
-            megabytes_per_second: sample.throughput().0 as f64 / 1e6,
-            iops: sample.iops(),
-            latency_mean_us: latency.mean_ns() / 1e3,
-            latency_p99_us: latency.percentile_ns(99.0).map(|ns| ns as f64 / 1e3),
-        }
-    }
 }

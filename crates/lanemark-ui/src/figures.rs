@@ -182,6 +182,35 @@ impl Figures {
     }
 }
 
+/// A point of a curve.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Point {
+    /// Queue depth of each thread.
+    pub queue_depth: u32,
+    /// Throughput in MB/s, 10^6 bytes a second.
+    pub megabytes_per_second: f64,
+    /// Requests a second.
+    pub iops: f64,
+    /// Mean latency.
+    pub latency_mean_us: f64,
+    /// Latency that 99% of the requests do not exceed, if enough requests support it.
+    pub latency_p99_us: Option<f64>,
+}
+
+impl Point {
+    /// Returns the point of a simulated test.
+    pub fn of(test: &Test, sample: &Sample) -> Self {
+        let latency = sample.latency();
+        Self {
+            queue_depth: test.queue_depth(),
+            megabytes_per_second: sample.throughput().0 as f64 / 1e6,
+            iops: sample.iops(),
+            latency_mean_us: latency.mean_ns() / 1e3,
+            latency_p99_us: latency.percentile_ns(99.0).map(|ns| ns as f64 / 1e3),
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use lanemark_schema::rng::StreamKey;

@@ -17,8 +17,7 @@ use lanemark_study::Library;
 use serde::Serialize;
 
 use crate::asked::{Asked, End, ending};
-use crate::curve::Point;
-use crate::figures::Figures;
+use crate::figures::{Figures, Point};
 
 /// The seed of all simulations, the same as on the command line.
 const SEED: u64 = 1;

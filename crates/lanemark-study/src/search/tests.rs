@@ -1,3 +1,5 @@
+//! Tests of the search: good texts, incomplete ones and hostile ones.
+
 use super::*;
 
 const PRESENT: &str = "samsung-950-pro-512gb@workstation-z170:pcie-slot";

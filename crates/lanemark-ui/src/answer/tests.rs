@@ -1,3 +1,5 @@
+//! Tests of the answer's sentences.
+
 use lanemark_schema::result::HopId;
 
 use super::*;
