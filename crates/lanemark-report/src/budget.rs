@@ -16,6 +16,7 @@ pub(crate) struct Budget {
 /// The share of one hop, averaged over repeats.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct HopShare {
+    pub(crate) id: HopId,
     pub(crate) name: String,
     /// Number of earlier hops with the same name.
     pub(crate) occurrence: usize,
@@ -41,7 +42,7 @@ impl Budget {
         }
         let repeats = paths.len() as f64;
         let mut hops: Vec<HopShare> = Vec::new();
-        for uses in by_hop.values() {
+        for (id, uses) in &by_hop {
             let name = &uses[0].name;
             let mean = |value: fn(&HopUse) -> f64| {
                 uses.iter().map(|hop| value(hop)).sum::<f64>() / repeats
@@ -51,6 +52,7 @@ impl Budget {
                 .filter_map(|hop| hop.ceiling.map(|ceiling| ceiling.as_megabytes()))
                 .collect();
             hops.push(HopShare {
+                id: *id,
                 occurrence: hops.iter().filter(|hop| hop.name == *name).count(),
                 name: name.clone(),
                 utilisation: mean(|hop| hop.utilisation),

@@ -30,6 +30,7 @@ mod inspection;
 mod lead;
 mod number;
 mod over_time;
+pub mod palette;
 mod path;
 mod plan;
 mod rate_phases;

@@ -86,6 +86,16 @@ impl Plug {
         }
     }
 
+    /// Returns whether a drive with this connector may be in a port with connector `port`: a SATA drive may be in a SAS
+    /// port too.
+    #[must_use]
+    pub fn fits(self, port: Self) -> bool {
+        match (self, port) {
+            (Self::Sata(_), Self::Sas(..)) => true,
+            (own, other) => std::mem::discriminant(&own) == std::mem::discriminant(&other),
+        }
+    }
+
     /// Returns the line rate of all lanes or phys in one direction, in bits a second; for PCI Express, after its line
     /// coding.
     pub(crate) fn line_rate(self) -> f64 {

@@ -10,6 +10,7 @@
 //! | [`inspected`] | an inspected machine as a platform file |
 //! | [`model_names`] | drives by the models that they report |
 //! | [`catalogue`] | the heads of library files, for a list of them |
+//! | [`search`] | systems by free text |
 //! | [`ratings`] | `reference/drive-ratings.toml`: ratings of drives, and the model's figures for them |
 //! | [`sweep`] | one test on one system at many points: axes, points, rows of CSV |
 //! | [`study`] | `studies/*.toml`: systems, tests and the published figures to compare with |
@@ -38,6 +39,7 @@ pub mod plug;
 mod power;
 pub mod rated;
 pub mod ratings;
+pub mod search;
 pub mod studies;
 pub mod study;
 pub mod sweep;

@@ -155,10 +155,7 @@ fn misfit(
         "{} has {own} and does not fit port `{}` of {}, which is {other}",
         drive.name, port.name, platform.name
     );
-    let fits = |candidate: &&Port| match (own, candidate.plug) {
-        (Plug::Sata(_), Plug::Sas(..)) => true,
-        (own, other) => std::mem::discriminant(&own) == std::mem::discriminant(&other),
-    };
+    let fits = |candidate: &&Port| own.fits(candidate.plug);
     let fitting: Vec<&str> =
         platform.ports.iter().filter(fits).map(|port| port.name.as_str()).collect();
     let error = StudyError::new(named_at.clone(), message);

@@ -4,7 +4,7 @@
 //! has wider bounds. A page can name only entries of the library: the server opens no path for a page.
 
 use lanemark_lab::{LabError, assemble, setting};
-use lanemark_schema::units::{Bytes, Duration, Ratio};
+use lanemark_schema::units::{Bytes, Duration, Instant, Ratio};
 use lanemark_schema::workload::{CheckedTest, Fault, Pattern, Test, TestError};
 use lanemark_sim::spec::CheckedSystem;
 use lanemark_study::library::LibraryKind;
@@ -24,6 +24,8 @@ const OUTSTANDING_MAX: u64 = 4096;
 /// Maximum data of the outstanding requests. The simulator moves each request by pages and packets, so its time and
 /// memory until the first completion grow with this amount: 1 GiB takes a second and a few MB.
 const IN_FLIGHT_MAX: Bytes = Bytes::mebi(1024);
+/// Maximum simulated time of a test that waits for its faults.
+const FAULTS_END_MAX: Duration = Duration::from_seconds(10);
 /// Number of systems on a page.
 pub const SLOTS: u8 = 4;
 
@@ -80,6 +82,19 @@ pub struct Asked {
     pub settings: Vec<(lanemark_schema::result::Calibration, Location)>,
     /// Faults of the system.
     pub faults: Vec<Fault>,
+}
+
+impl Asked {
+    /// Returns a time of a test that contains the faults and as much time again, up to a bound.
+    pub fn faults_end(&self) -> Duration {
+        let end = |fault: &Fault| {
+            let length = fault.length.unwrap_or_default().picoseconds();
+            let at = fault.at.since(Instant::ZERO).picoseconds();
+            at.saturating_add(length).saturating_mul(2)
+        };
+        let end = self.faults.iter().map(end).max().unwrap_or_default();
+        Duration::from_picoseconds(end).min(FAULTS_END_MAX)
+    }
 }
 
 impl SystemAsked {

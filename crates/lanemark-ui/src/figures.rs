@@ -1,20 +1,28 @@
 //! The figures of a test for a page: plain numbers with their units in their names.
 
 use lanemark_lab::LabError;
-use lanemark_report::path_sentence;
+use lanemark_report::{palette, path_sentence};
 use lanemark_schema::result::{
-    FILLING_MAX, HopId, LatencyHistogram, PERCENTILES, PredictionInterval, Sample, Statistic,
-    Warning,
+    AssumedLimit, FILLING_MAX, HopId, LatencyHistogram, PERCENTILES, PathPart, PredictionInterval,
+    Sample, Statistic, Warning,
 };
 use lanemark_schema::workload::{Average, Test};
 use lanemark_study::{System, path};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
+
+use crate::asked::Asked;
+use crate::fault_report::{FaultReport, reports};
+
+/// Utilisation from which on a hop is the limit.
+const BUSY: f64 = 0.9;
 
 /// The figures of one test, over all repeats that have ended.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Figures {
     /// The test's name.
     pub test: String,
+    /// Whether the offsets are random, so that rates are requests a second.
+    pub is_random: bool,
     /// Number of repeats in the figures; 0 for a first answer of few requests.
     pub repeats: usize,
     /// Number of counted requests, over all repeats.
@@ -32,20 +40,37 @@ pub struct Figures {
     /// Percentiles that enough requests support, each with its latency.
     pub latency_us: Vec<(f64, f64)>,
     /// The 80% interval, when it is known.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub interval: Option<PredictionInterval>,
     /// The hops in the order of the path.
     pub hops: Vec<HopFigures>,
     /// A sentence that names the bottleneck.
     pub narrowest: String,
+    /// The hop that is busy nearly all the time, if there is one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub limit: Option<Limit>,
     /// Requests that failed.
     pub failed: u64,
+    /// Outcome of each fault.
+    pub faults: Vec<FaultReport>,
     /// Warnings about the figures.
     pub doubts: Vec<String>,
 }
 
+/// The hop that limits a test.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Limit {
+    /// The hop's identity.
+    pub id: HopId,
+    /// Whether its speed is an assumed value.
+    pub is_assumed: bool,
+    /// The assumed value with its range.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub value: Option<String>,
+}
+
 /// The figures of one hop.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct HopFigures {
     /// The hop's identity.
     pub id: HopId,
@@ -53,10 +78,14 @@ pub struct HopFigures {
     pub name: String,
     /// The hop's formula.
     pub law: String,
+    /// The number of the hop's colour.
+    pub colour: usize,
+    /// Whether the hop is a part of the drive.
+    pub is_of_drive: bool,
     /// Share of the time in which the hop is busy.
     pub utilisation: f64,
     /// The throughput of the hop if it were the only limit.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ceiling_megabytes_per_second: Option<f64>,
     /// Mean time that a request waits at the hop.
     pub wait_us: f64,
@@ -64,6 +93,18 @@ pub struct HopFigures {
     pub service_us: f64,
     /// Whether no other hop has a lower ceiling.
     pub is_narrowest: bool,
+}
+
+/// Returns the hop that limits `samples`, if a hop is busy nearly all the time.
+fn limit(system: &System, test: &Test, samples: &[Sample]) -> Option<Limit> {
+    let sample = samples.first()?;
+    let hop = sample.path.as_ref()?.busiest_hop().filter(|hop| hop.utilisation >= BUSY)?;
+    let assumed = system.assumed_limit(test, sample).filter(|one| one.hop == hop.name);
+    let value = |one: &AssumedLimit| {
+        let (low, high) = &one.range;
+        format!("{} = {}, {low} to {high}", one.parameter, one.value)
+    };
+    Some(Limit { id: hop.id, is_assumed: assumed.is_some(), value: assumed.as_ref().map(value) })
 }
 
 /// Returns the warnings about `samples`.
@@ -83,11 +124,12 @@ impl Figures {
     /// # Errors
     /// Returns an error if there is no sample.
     pub fn of(
-        system: &System,
+        asked: &Asked,
         test: &Test,
         samples: &[Sample],
         is_first: bool,
     ) -> Result<Self, LabError> {
+        let system = &asked.system;
         let over = |value: fn(&Sample) -> f64| {
             let values: Vec<f64> = samples.iter().map(value).collect();
             Statistic::of(&values, Average::Mean)
@@ -106,6 +148,8 @@ impl Figures {
                 id: hop.id,
                 name: hop.name.clone(),
                 law: law.map_or_else(String::new, |law| law.law.clone()),
+                colour: palette::hop(hop.id),
+                is_of_drive: PathPart::of(hop.id) == PathPart::Drive,
                 utilisation: hop.utilisation,
                 ceiling_megabytes_per_second: ceiling.map(|rate| rate.as_megabytes()),
                 wait_us: hop.wait_ns / 1e3,
@@ -118,6 +162,7 @@ impl Figures {
         });
         Ok(Self {
             test: test.name.clone(),
+            is_random: path::is_random(test),
             repeats: if is_first { 0 } else { samples.len() },
             requests: samples.iter().map(Sample::operations).sum(),
             simulated_seconds: samples.iter().map(|sample| sample.elapsed.as_seconds()).sum(),
@@ -132,9 +177,40 @@ impl Figures {
             interval: None,
             hops: hops.collect(),
             narrowest: path_sentence(&view),
+            limit: limit(system, test, samples),
             doubts: doubts(system, test, samples),
             failed: samples.iter().map(|sample| sample.errors.total()).sum(),
+            faults: reports(&asked.faults, samples),
         })
+    }
+}
+
+/// A point of a curve.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Point {
+    /// Queue depth of each thread.
+    pub queue_depth: u32,
+    /// Throughput in MB/s, 10^6 bytes a second.
+    pub megabytes_per_second: f64,
+    /// Requests a second.
+    pub iops: f64,
+    /// Mean latency.
+    pub latency_mean_us: f64,
+    /// Latency that 99% of the requests do not exceed, if enough requests support it.
+    pub latency_p99_us: Option<f64>,
+}
+
+impl Point {
+    /// Returns the point of a simulated test.
+    pub fn of(test: &Test, sample: &Sample) -> Self {
+        let latency = sample.latency();
+        Self {
+            queue_depth: test.queue_depth(),
+            megabytes_per_second: sample.throughput().0 as f64 / 1e6,
+            iops: sample.iops(),
+            latency_mean_us: latency.mean_ns() / 1e3,
+            latency_p99_us: latency.percentile_ns(99.0).map(|ns| ns as f64 / 1e3),
+        }
     }
 }
 
@@ -144,17 +220,20 @@ mod tests {
     use lanemark_study::Library;
 
     use super::*;
+    use crate::asked::SystemAsked;
 
     #[test]
     fn every_hop_has_the_formula_of_its_own_identity() {
         let library = Library::built_in();
         let name = "samsung-850-pro-1tb@workstation-z170:sata";
-        let system = lanemark_lab::assemble(&library, name, &[]).unwrap();
+        let asked = SystemAsked { system: name.to_owned(), set: Vec::new(), faults: Vec::new() };
+        let asked = asked.assemble(&library).unwrap();
+        let system = &asked.system;
         let test = Test::random_read("4 KiB").span("1 GiB").volume("1 MiB").build().unwrap();
         let key = StreamKey { seed: 1, test: 0, repeat: 0, thread: 0 };
-        let sample = lanemark_sim::run_test(&system.spec, &test, key).unwrap();
-        let figures = Figures::of(&system, &test, std::slice::from_ref(&sample), false).unwrap();
-        let view = path::view(&system, &test, Some(sample.throughput()));
+        let sample = lanemark_sim::run_test(&asked.spec, &test, key).unwrap();
+        let figures = Figures::of(&asked, &test, std::slice::from_ref(&sample), false).unwrap();
+        let view = path::view(system, &test, Some(sample.throughput()));
         let used = &sample.path.as_ref().unwrap().hops;
         assert_eq!(figures.hops.len(), used.len());
         let mut laws = std::collections::BTreeSet::new();

@@ -8,15 +8,21 @@
 //! | [`routes`] | answers: the page, the library, systems, simulations |
 //! | [`machine`] | this machine as one of the platforms |
 //! | [`asked`], [`listing`], [`figures`], [`command`] | a page's requests, and the content of the answers |
+//! | [`find`] | systems that the text of a search box may mean |
+//! | [`answer`], [`fault_report`] | figures as sentences |
 //! | [`result_file`], [`saved`] | a result that was dropped on a page; a page as a study file |
-//! | [`simulation`], [`suite`], [`stream`], [`jobs`] | simulations in steps, ended when no client waits for them |
+//! | [`simulation`], [`suite`], [`curve`], [`stream`], [`jobs`] | simulations in steps, ended when no client waits for them |
 //!
 //! The server computes all values; the page draws them and keeps its state in its address. The server writes nothing to
 //! disk and accepts no file name from a page.
 
+pub mod answer;
 pub mod asked;
 pub mod command;
+pub mod curve;
+pub mod fault_report;
 pub mod figures;
+pub mod find;
 pub mod guard;
 pub mod jobs;
 pub mod listing;

@@ -7,7 +7,11 @@ use lanemark_lab::{LabError, input, weight};
 use lanemark_schema::result::{
     LatencyHistogram, PERCENTILES, RunResult, Statistic, Target, TestResult,
 };
+use lanemark_schema::workload::Test;
+use lanemark_study::path;
 use serde::Serialize;
+
+use crate::suite;
 
 /// Maximum size of a file in bytes. A run of eight tests has some hundred kilobytes.
 pub const FILE_MAX: usize = 16 << 20;
@@ -40,6 +44,12 @@ pub struct TestTold {
     how: &'static str,
     /// Number of repeats.
     repeats: usize,
+    /// Whether the offsets are random, so that rates are requests a second.
+    is_random: bool,
+    /// The test, for a request that simulates it; `None` if the page cannot simulate it.
+    definition: Option<Test>,
+    /// The reason if the page cannot simulate the test.
+    not_simulated: Option<String>,
     /// Whether the run was cut short.
     is_cut_short: bool,
     /// Throughput in MB/s, 10^6 bytes a second.
@@ -113,12 +123,21 @@ fn told<'r>(label: Option<&'r str>, run: &'r RunResult) -> impl Iterator<Item = 
         how,
         repeats: test.samples.len(),
         is_cut_short: !run.complete,
+        is_random: path::is_random(&test.test),
         ..figures(test)
+    };
+    let simulable = |test: &TestResult| match run.workload.runs_alone(&test.test) {
+        true => suite::can_simulate(&test.test).map_err(|error| error.message),
+        false => Err("it ran alongside another test".to_owned()),
     };
     run.tests.iter().flat_map(move |test| {
         let name = &test.test.name;
         let parts = test.by_direction(&run.workload);
         let mut whole = row(name.clone(), test);
+        match simulable(test) {
+            Ok(()) => whole.definition = Some(test.test.clone()),
+            Err(reason) => whole.not_simulated = Some(reason),
+        }
         if !parts.is_empty() {
             // The latencies of a test that reads and writes are in the rows of its directions.
             (whole.latency_mean_us, whole.latency_us) = (None, Vec::new());
@@ -152,6 +171,9 @@ fn figures(result: &TestResult) -> TestTold {
         target: String::new(),
         how: "",
         repeats: 0,
+        is_random: false,
+        definition: None,
+        not_simulated: None,
         is_cut_short: false,
         megabytes_per_second: of_rate(&result.throughput_bytes_per_second, 1e6),
         iops: of_rate(&result.iops, 1.0),

@@ -12,14 +12,20 @@ use axum::middleware::{self, Next};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
 use lanemark_lab::LabError;
-use lanemark_report::path_svg;
+use lanemark_report::{palette, path_svg};
+use lanemark_schema::workload::Test;
+use lanemark_study::document::Document;
 use lanemark_study::library::LibraryKind;
+use lanemark_study::search::Index;
 use lanemark_study::{Library, path};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use tokio::sync::Semaphore;
 
+use crate::answer::{self, AnswerAsked};
 use crate::asked::{SLOTS, SystemAsked, TestAsked};
+use crate::curve::Curve;
+use crate::find::{self, FindAsked};
 use crate::guard::Guard;
 use crate::jobs::Jobs;
 use crate::machine::{self, Machine};
@@ -50,6 +56,8 @@ pub struct Server {
     library: Mutex<Library>,
     machine: Machine,
     listing: OnceLock<Bytes>,
+    /// The names of the library, for search boxes; created by the first search.
+    index: Mutex<Option<Index>>,
 }
 
 /// A request about a system.
@@ -77,7 +85,12 @@ struct SimulateAll {
     page: String,
     slot: u8,
     system: SystemAsked,
-    workload: String,
+    /// A workload of the library.
+    #[serde(default)]
+    workload: Option<String>,
+    /// Tests of a result file, instead of a workload.
+    #[serde(default)]
+    tests: Vec<Test>,
 }
 
 /// A request for a page as a study file.
@@ -140,12 +153,31 @@ impl Server {
     pub fn new(guard: Guard, library: Library, machine: Machine, threads: usize) -> Arc<Self> {
         let (jobs, library) = (Jobs::new(threads), Mutex::new(library));
         let files = Semaphore::new(FILES_AT_ONCE);
-        Arc::new(Self { guard, files, jobs, library, machine, listing: OnceLock::new() })
+        Arc::new(Self {
+            guard,
+            files,
+            jobs,
+            library,
+            machine,
+            listing: OnceLock::new(),
+            index: Mutex::default(),
+        })
     }
 
     /// Returns the jobs.
     pub fn jobs(&self) -> &Arc<Jobs> {
         &self.jobs
+    }
+
+    /// Calls `with` with the index of the library, which the first call creates.
+    fn with_index<T>(&self, with: impl FnOnce(&mut Index) -> T) -> T {
+        let library = self.library();
+        let mut index = self.index.lock().unwrap_or_else(PoisonError::into_inner);
+        with(index.get_or_insert_with(|| Index::new(&library)))
+    }
+
+    fn add_machine_to_index(&self, file: &Document) -> Result<(), LabError> {
+        self.with_index(|index| find::add_machine(index, file))
     }
 
     /// Returns a copy of the library; each request has a separate copy, since the library records the files that were
@@ -162,7 +194,11 @@ pub fn router(server: Arc<Server>) -> Router {
         .route("/", page)
         .route("/ui.css", get(|| async { file("text/css", include_str!("page/ui.css")) }))
         .route("/ui.js", get(|| async { script(include_str!("page/ui.js")) }))
+        .route("/colours.css", get(|| async { file("text/css", palette::style()) }))
         .route("/draw.js", get(|| async { script(include_str!("page/draw.js")) }))
+        .route("/curves.js", get(|| async { script(include_str!("page/curves.js")) }))
+        .route("/details.js", get(|| async { script(include_str!("page/details.js")) }))
+        .route("/server.js", get(|| async { script(include_str!("page/server.js")) }))
         .route("/pick.js", get(|| async { script(include_str!("page/pick.js")) }))
         .route("/results.js", get(|| async { script(include_str!("page/results.js")) }))
         .route("/api/library", get(library))
@@ -170,6 +206,9 @@ pub fn router(server: Arc<Server>) -> Router {
         .route("/api/status", get(status))
         .route("/api/result", post(result))
         .route("/api/study", post(study))
+        .route("/api/find", post(find_systems))
+        .route("/api/answer", post(answer))
+        .route("/api/curve", post(simulate_curve))
         .route("/api/system", post(system))
         .route("/api/simulate", post(simulate))
         .route("/api/workload", post(simulate_all))
@@ -273,6 +312,7 @@ async fn library(State(server): State<Arc<Server>>) -> Response {
 async fn machine(State(server): State<Arc<Server>>) -> Result<Response, Problem> {
     let (file, made) = server.machine.read().await?;
     let listed = listing::machine(&file, made.left_out)?;
+    server.add_machine_to_index(&file)?;
     let mut library = server.library.lock().unwrap_or_else(PoisonError::into_inner);
     library.add(LibraryKind::Platform, machine::NAME, file);
     drop(library);
@@ -313,6 +353,49 @@ async fn study(
     drop(permit);
     let broke = |_| Problem::from(LabError::run("the study could not be created"));
     Ok(json(&StudyTold { text: made.map_err(broke)?? }))
+}
+
+/// Answers a search box. The running machine is read if the text names it and it was not read before.
+async fn find_systems(
+    State(server): State<Arc<Server>>,
+    headers: HeaderMap,
+    body: Body,
+) -> Result<Response, Problem> {
+    let asked: FindAsked = question(&headers, body).await?;
+    let has_machine = server.library().names(Kind::Platform).iter().any(|one| one == machine::NAME);
+    if find::names_machine(&asked.text) && !has_machine {
+        machine(State(Arc::clone(&server))).await?;
+    }
+    let broke = |_| Problem::from(LabError::run("the library could not be searched"));
+    let told = tokio::task::spawn_blocking(move || {
+        let library = server.library();
+        server.with_index(|index| find::find(index, &library, &asked))
+    });
+    Ok(json(&told.await.map_err(broke)?))
+}
+
+async fn answer(headers: HeaderMap, body: Body) -> Result<Response, Problem> {
+    let asked: AnswerAsked = question(&headers, body).await?;
+    if asked.systems.len() > usize::from(SLOTS) {
+        let text = format!("an answer has up to {SLOTS} systems");
+        return Err(wrong(StatusCode::BAD_REQUEST, &text));
+    }
+    Ok(json(&answer::answer(&asked)))
+}
+
+async fn simulate_curve(
+    State(server): State<Arc<Server>>,
+    headers: HeaderMap,
+    body: Body,
+) -> Result<Response, Problem> {
+    let asked: Simulate = question(&headers, body).await?;
+    let job = server.jobs.begin(asker(asked.page, asked.slot)?);
+    let (jobs, library) = (Arc::clone(&server.jobs), server.library());
+    Ok(lines(stream::begin(job, jobs, library, move |library, cancel, began| {
+        let test = asked.test.read()?;
+        let own = asked.system.assemble(library)?;
+        Ok(stream::Steps::Curve(Box::new(Curve::new(own, test, cancel, began))))
+    })))
 }
 
 async fn status(State(server): State<Arc<Server>>) -> Response {
@@ -391,8 +474,11 @@ async fn simulate_all(
     let job = server.jobs.begin(asker(asked.page, asked.slot)?);
     let (jobs, library) = (Arc::clone(&server.jobs), server.library());
     Ok(lines(stream::begin(job, jobs, library, move |library, cancel, began| {
-        let workload = suite::open(library, &asked.workload)?;
+        let tests = match &asked.workload {
+            Some(name) => suite::open(library, name)?.tests,
+            None => suite::checked(asked.tests)?,
+        };
         let own = asked.system.assemble(library)?;
-        Ok(stream::Steps::Suite(Box::new(Suite::new(own, workload, cancel, began))))
+        Ok(stream::Steps::Suite(Box::new(Suite::new(own, tests, cancel, began))))
     })))
 }

@@ -17,7 +17,7 @@ use lanemark_study::Library;
 use serde::Serialize;
 
 use crate::asked::{Asked, End, ending};
-use crate::figures::Figures;
+use crate::figures::{Figures, Point};
 
 /// The seed of all simulations, the same as on the command line.
 const SEED: u64 = 1;
@@ -51,6 +51,11 @@ pub enum Told {
         figures: Box<Figures>,
         /// Wall-clock time since the simulation began.
         elapsed_ms: f64,
+    },
+    /// A point of a curve over queue depth.
+    Point {
+        /// The point.
+        point: Point,
     },
     /// The end: no report follows.
     Done {
@@ -119,8 +124,8 @@ impl Simulation {
                 return Ok(None);
             };
             let time = if self.repeats == 1 { whole_time } else { repeat_time };
-            self.time = Some(time(&self.test, sample.iops()));
-            let figures = Figures::of(&self.asked.system, &self.test, &[sample], true)?;
+            self.time = Some(time(&self.test, sample.iops()).max(self.asked.faults_end()));
+            let figures = Figures::of(&self.asked, &self.test, &[sample], true)?;
             return Ok(Some(self.told(figures)));
         };
         if self.is_over() {
@@ -137,7 +142,7 @@ impl Simulation {
                 _ => longer(&sample, time, began.elapsed()),
             };
             self.samples.push(sample);
-            let figures = Figures::of(&self.asked.system, &self.test, &self.samples, false)?;
+            let figures = Figures::of(&self.asked, &self.test, &self.samples, false)?;
             if longer.is_some() {
                 self.time = longer;
                 self.samples.clear();

@@ -13,6 +13,7 @@ use lanemark_lab::{Cancel, LabError, Pool};
 use lanemark_study::Library;
 use tokio::sync::mpsc;
 
+use crate::curve::Curve;
 use crate::jobs::{Job, Jobs};
 use crate::simulation::{Simulation, Told};
 use crate::suite::Suite;
@@ -27,6 +28,8 @@ pub enum Steps {
     One(Box<Simulation>),
     /// The tests of a workload.
     Suite(Box<Suite>),
+    /// A curve over queue depth.
+    Curve(Box<Curve>),
 }
 
 /// The lines of a job. The connection owns it; dropping it cancels the job.
@@ -66,6 +69,7 @@ impl Steps {
         match self {
             Self::One(simulation) => simulation.step(library, pool),
             Self::Suite(suite) => suite.step(),
+            Self::Curve(curve) => curve.step(),
         }
     }
 }

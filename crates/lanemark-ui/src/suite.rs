@@ -3,12 +3,13 @@
 use std::time::Instant;
 
 use lanemark_lab::{Cancel, LabError};
+use lanemark_schema::result::Sample;
 use lanemark_schema::workload::{Test, Workload};
 use lanemark_study::Library;
 use lanemark_study::library::LibraryKind;
 use lanemark_study::{Location, StudyError, workload};
 
-use crate::asked::{Asked, End, is_quick};
+use crate::asked::{Asked, End, ending, is_quick};
 use crate::figures::Figures;
 use crate::simulation::{Told, converges, first_requests, longer, repeat_time, run, whole_time};
 
@@ -47,10 +48,65 @@ pub fn open(library: &Library, name: &str) -> Result<Workload, LabError> {
     }
 }
 
+/// Checks tests of a result file that a page sent.
+///
+/// # Errors
+/// Returns an error if there are too many tests, or one that a page cannot simulate.
+pub fn checked(tests: Vec<Test>) -> Result<Vec<Test>, LabError> {
+    if tests.is_empty() || tests.len() > TESTS_MAX {
+        let count = tests.len();
+        return Err(LabError::input(format!("{count} tests: from 1 to {TESTS_MAX} are simulated")));
+    }
+    for test in &tests {
+        can_simulate(test)?;
+    }
+    Ok(tests)
+}
+
+/// Checks that a page can simulate a test.
+///
+/// # Errors
+/// Returns an error that states the reason.
+pub fn can_simulate(test: &Test) -> Result<(), LabError> {
+    let name: String = test.name.chars().take(80).collect();
+    if test.requests().is_none() {
+        return Err(LabError::input(format!(
+            "test `{name}`: its requests are not fully known, or come from a database or a trace"
+        )));
+    }
+    if !is_quick(test) {
+        return Err(LabError::input(format!("test `{name}`: is too large for the page"))
+            .hint("`lanemark sim` runs it"));
+    }
+    ending(test, End::Requests(first_requests(test))).map(drop)
+}
+
+/// Simulates a test until its figures have converged. A test that never ends early is simulated as long as a repeat of a
+/// page, and longer while a write buffer still fills. Returns `None` if it was cancelled.
+///
+/// # Errors
+/// Returns an error if the test does not fit the system, or takes too long.
+pub fn settled(asked: &Asked, test: &Test, cancel: &Cancel) -> Result<Option<Sample>, LabError> {
+    let one = |end| run(asked, test, end, 0, cancel);
+    let Some(first) = one(End::Requests(first_requests(test)))? else { return Ok(None) };
+    if converges(asked, test) {
+        return one(End::Whole(whole_time(test, first.iops())));
+    }
+    let mut time = repeat_time(test, first.iops());
+    loop {
+        let began = Instant::now();
+        let Some(sample) = one(End::Time(time))? else { return Ok(None) };
+        match longer(&sample, time, began.elapsed()) {
+            Some(more) => time = more,
+            None => return Ok(Some(sample)),
+        }
+    }
+}
+
 impl Suite {
-    /// Creates the run of a workload's tests on a system, which `cancel` ends.
-    pub fn new(asked: Asked, workload: Workload, cancel: Cancel, began: Instant) -> Self {
-        Self { asked, tests: workload.tests, cancel, began, next: 0 }
+    /// Creates the run of tests on a system, which `cancel` ends.
+    pub fn new(asked: Asked, tests: Vec<Test>, cancel: Cancel, began: Instant) -> Self {
+        Self { asked, tests, cancel, began, next: 0 }
     }
 
     /// Runs the next test. Returns `None` if it was cancelled.
@@ -62,21 +118,8 @@ impl Suite {
         let Some(test) = self.tests.get(self.next) else {
             return Ok(Some(Told::Done { elapsed_ms: elapsed_ms(self.began) }));
         };
-        let one = |end| run(&self.asked, test, end, 0, &self.cancel);
-        let Some(first) = one(End::Requests(first_requests(test)))? else { return Ok(None) };
-        let converges = converges(&self.asked, test);
-        let time = if converges { whole_time } else { repeat_time };
-        let mut time = time(test, first.iops());
-        let sample = loop {
-            let began = Instant::now();
-            let end = if converges { End::Whole(time) } else { End::Time(time) };
-            let Some(sample) = one(end)? else { return Ok(None) };
-            match longer(&sample, time, began.elapsed()) {
-                Some(more) if !converges => time = more,
-                _ => break sample,
-            }
-        };
-        let figures = Figures::of(&self.asked.system, test, &[sample], false)?;
+        let Some(sample) = settled(&self.asked, test, &self.cancel)? else { return Ok(None) };
+        let figures = Figures::of(&self.asked, test, &[sample], false)?;
         let index = self.next;
         self.next += 1;
         let elapsed_ms = elapsed_ms(self.began);

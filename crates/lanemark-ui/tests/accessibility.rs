@@ -63,6 +63,7 @@ fn nothing_in_the_laboratory_keeps_anybody_out() {
     browser.wait("[...document.querySelectorAll('.result')].slice(0, 2).every((one) => one.textContent.includes('80% in'))");
     browser
         .wait("document.querySelectorAll('article')[2].querySelector('.error').textContent !== ''");
+    browser.wait("document.querySelectorAll('.curve').length === 2");
     judge(&mut browser, &axe, "ui");
 
     // All that can be opened, a result file, and a file that is none.
@@ -77,17 +78,24 @@ fn nothing_in_the_laboratory_keeps_anybody_out() {
     let input = json!({"expression": "document.getElementById('results-file')"});
     let input = browser.ask("Runtime.evaluate", input)["result"]["objectId"].clone();
     browser.ask("DOM.setFileInputFiles", json!({"files": files, "objectId": input}));
-    browser.value("for (const one of document.querySelectorAll('article:first-child details')) one.open = true");
+    browser.value("for (const one of document.querySelectorAll('#parts section:first-child details')) one.open = true");
     browser.value("document.getElementById('eight').click()");
     browser.value("document.getElementById('study').click()");
-    let copy = "[...document.querySelectorAll('article:first-child button')].find((one) => one.textContent.startsWith('Copy')).click()";
+    let copy = "[...document.querySelectorAll('#parts section:first-child button')].find((one) => one.textContent.startsWith('Copy')).click()";
     browser.value(copy);
     browser.wait("document.querySelectorAll('.values .field').length > 20");
     browser.wait("document.querySelector('.drawing')?.naturalWidth > 100");
-    browser.wait("document.querySelectorAll('#beside thead th').length === 5");
+    browser.wait("document.querySelectorAll('#files-table tbody th[scope=row]').length === 2");
     browser.wait("document.querySelectorAll('#eight-table tbody tr').length === 8 && !document.querySelector('#eight').disabled");
-    browser.wait("!document.querySelector('article pre').hidden");
+    browser.wait("!document.querySelector('#parts pre').hidden");
     judge(&mut browser, &axe, "ui-open");
+
+    // The list of a search box, and a server that has stopped.
+    browser.value("document.querySelector('.pick input').focus()");
+    browser.value("document.querySelector('.pick input').select()");
+    browser.ask("Input.insertText", json!({"text": "980 pro b550"}));
+    browser.wait("document.querySelector('[role=listbox]').children.length > 1");
+    judge(&mut browser, &axe, "ui-search");
 }
 
 #[test]

@@ -13,10 +13,11 @@ use serde_json::{Value, json};
 
 /// True when the first system has its interval.
 const SETTLED: &str = "!!document.querySelector('.result')?.textContent.includes('80% in')";
-const COLUMNS: &str =
-    "[...document.querySelectorAll('#beside thead th')].map((one) => one.textContent)";
-/// The cells of the row of requests a second.
-const IOPS: &str = "[...document.querySelectorAll('#beside tbody tr')].find((one) => one.cells[0].textContent === 'IOPS').textContent";
+/// The names of the results in the table of files, and the names of the tests.
+const ROWS: &str = "[...document.querySelectorAll('#files-table tbody th[scope=row]')].map((one) => one.textContent)";
+const TESTS: &str =
+    "[...document.querySelectorAll('#files-table tbody th.group')].map((one) => one.textContent)";
+const TABLE: &str = "document.getElementById('files-table').textContent";
 
 /// A page that has settled.
 fn page(client: &Client, folder: &Path) -> Option<Browser> {
@@ -36,7 +37,7 @@ fn drop_on(browser: &mut Browser, path: &Path) {
 }
 
 #[test]
-fn a_result_that_is_dropped_stands_beside_the_systems_until_the_page_is_left() {
+fn a_result_that_is_dropped_is_compared_only_with_simulations_of_the_same_test() {
     let client = Client::start();
     let folder = tempfile::tempdir().unwrap();
     let Some(mut browser) = page(&client, &folder.path().join("browser")) else { return };
@@ -45,28 +46,37 @@ fn a_result_that_is_dropped_stands_beside_the_systems_until_the_page_is_left() {
     let text = client::run_file();
     std::fs::write(&path, &text).unwrap();
     drop_on(&mut browser, &path);
-    browser.wait(&format!("{COLUMNS}.length === 4"));
-    let columns = browser.value(COLUMNS);
-    assert_eq!(columns[2], json!(format!("{} (run.json)", client::SYSTEM)));
+    browser.wait(&format!("{ROWS}.length === 2"));
+    assert_eq!(browser.value(ROWS)[0], json!(format!("{} (run.json)", client::SYSTEM)));
     let run: Value = serde_json::from_str(&text).unwrap();
-    let iops = browser.value(IOPS).as_str().unwrap().to_owned();
-    for test in run["tests"].as_array().unwrap() {
+    let table = browser.value(TABLE).as_str().unwrap().to_owned();
+    for (place, test) in run["tests"].as_array().unwrap().iter().enumerate() {
+        assert_eq!(browser.value(TESTS)[place], test["test"]["name"]);
         let value = test["iops"]["value"].as_f64().unwrap();
         let shown = browser.value(&format!("import('/draw.js').then((it) => it.number({value}))"));
         let shown = shown.as_str().unwrap();
-        assert!(iops.contains(shown), "{shown} in {iops}");
+        assert!(table.contains(shown), "{shown} in {table}");
     }
-    // Three repeats are too few for an interval of the median, so the page shows their range. The column of the
-    // simulated system shows the interval of the prediction.
-    assert!(iops.matches("repeats ").count() == 2 && iops.contains("80% in"), "{iops}");
-    let text = browser.value("document.getElementById('beside').textContent");
-    assert!(text.as_str().unwrap().contains("simulated here"), "{text}");
+    // Three repeats are too few for an interval of the median, so the page shows their range.
+    assert!(table.contains("repeats ") && !table.contains("simulated here"), "{table}");
+    // The same tests on the systems of the page: one more row for each test and system.
+    browser.value("document.getElementById('same').click()");
+    browser.wait(&format!("{ROWS}.length === 6 && !document.getElementById('same').disabled"));
+    let text = browser.value(TABLE);
+    assert_eq!(text.as_str().unwrap().matches("simulated here").count(), 4, "{text}");
+    // Other systems have other figures, so these go.
+    browser.value("document.querySelector('.system .plain').click()");
+    browser.wait(&format!("{ROWS}.length === 2"));
+    let before = match before {
+        Value::String(_) => browser.value("location.href"),
+        other => panic!("{other}"),
+    };
     // A test is taken out by the keyboard, and the file by its button.
     browser.value("document.querySelector('.file input').focus()");
     browser.press(" ", 32);
-    browser.wait(&format!("{COLUMNS}.length === 3"));
+    browser.wait(&format!("{ROWS}.length === 1"));
     browser.value("document.querySelector('.file button').click()");
-    browser.wait(&format!("{COLUMNS}.length === 2"));
+    browser.wait("document.getElementById('files-region').hidden");
     assert_eq!(browser.value("location.href"), before);
     let (own, _) = client.address().split_once("?token=").unwrap();
     assert_eq!(browser.complaints(own.trim_end_matches('/')), Vec::<String>::new());
@@ -96,7 +106,7 @@ fn a_result_is_chosen_by_the_keyboard_and_what_is_none_is_told() {
     };
     let files = json!({"files": [bad, good], "backendNodeId": chooser});
     browser.ask("DOM.setFileInputFiles", files);
-    browser.wait(&format!("{COLUMNS}.length === 4"));
+    browser.wait(&format!("{ROWS}.length === 2"));
     let told = browser.value("document.getElementById('results-error').textContent");
     let told = told.as_str().unwrap();
     assert!(told.starts_with("photo.json: is a picture") && told.contains("Hint: "), "{told}");
@@ -104,7 +114,22 @@ fn a_result_is_chosen_by_the_keyboard_and_what_is_none_is_told() {
     let address = browser.value("location.href");
     browser.ask("Page.navigate", json!({"url": "about:blank"}));
     browser.ask("Page.navigate", json!({"url": address}));
-    browser.wait(&format!("{SETTLED} && {COLUMNS}.length === 2"));
+    browser.wait(&format!("{SETTLED} && {ROWS}.length === 0"));
+}
+
+#[test]
+fn a_text_of_another_program_is_dropped_and_simulated() {
+    let client = Client::start();
+    let folder = tempfile::tempdir().unwrap();
+    let Some(mut browser) = page(&client, &folder.path().join("browser")) else { return };
+    let path = folder.path().join("CrystalDiskMark.txt");
+    let text = include_str!("../../lanemark-formats/tests/foreign/crystaldiskmark-8.txt");
+    std::fs::write(&path, text).unwrap();
+    drop_on(&mut browser, &path);
+    browser.wait(&format!("{ROWS}.length === 3"));
+    assert_eq!(browser.value(TESTS)[0], json!("SEQ1M Q8T1 read"));
+    browser.value("document.getElementById('same').click()");
+    browser.wait(&format!("{ROWS}.length === 9"));
 }
 
 #[test]
@@ -126,7 +151,7 @@ fn the_page_is_saved_as_a_study_that_can_be_read() {
     }
     let study = lanemark_study::Study::open(&lanemark_study::Library::built_in(), &path).unwrap();
     let names: Vec<&str> = study.systems().map(|(name, ..)| name).collect();
-    assert_eq!(names, ["system-1", "system-2"]);
+    assert_eq!(names, ["system-1", "system-2", "system-3"]);
     let (own, _) = client.address().split_once("?token=").unwrap();
     assert_eq!(browser.complaints(own.trim_end_matches('/')), Vec::<String>::new());
 }

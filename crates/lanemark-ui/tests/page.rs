@@ -14,7 +14,7 @@ const SYSTEMS: [&str; 2] =
 /// True when each system has its interval.
 const SETTLED: &str = "(() => { const all = [...document.querySelectorAll('.result')]; return all.length > 0 && all.every((one) => one.textContent.includes('80% in')); })()";
 const DEPTH: &str = "document.querySelector('label[for=test-queue_depth] output').textContent";
-const FIRST: &str = "document.querySelector('.result .big b').textContent";
+const FIRST: &str = "document.querySelector('.result .figure.main b').textContent";
 
 /// The test of the state.
 fn test() -> Value {
@@ -52,10 +52,19 @@ fn the_page_draws_the_systems_of_its_address_and_keys_turn_them() {
             as u64
     };
     assert_eq!(count(&mut browser, "article"), 2);
-    assert_eq!(count(&mut browser, "svg.path .hop"), SYSTEMS.iter().map(hops).sum::<u64>());
-    assert!(count(&mut browser, "svg.budget .part") >= 6);
-    // A column for the figures' names, and one for each system.
-    assert_eq!(count(&mut browser, "#beside thead th"), 3);
+    assert_eq!(count(&mut browser, "li.hop"), SYSTEMS.iter().map(hops).sum::<u64>());
+    assert!(count(&mut browser, "li.hop .hop-time .wait") >= 6);
+    // The answer in a sentence, and both curves with a line for each system and its 99%.
+    browser.wait("/(faster than|as fast as)/.test(document.getElementById('answer').textContent)");
+    browser.wait("document.querySelectorAll('.curve').length === 2");
+    browser.wait("document.querySelectorAll('.curve .point, .curve .now').length === 36");
+    // Each system has the same colour in its row, its column and both curves.
+    for colour in 0..SYSTEMS.len() {
+        for place in [".system .name", "#parts h3"] {
+            assert_eq!(count(&mut browser, &format!("{place} .s{colour}")), 1, "{place} {colour}");
+        }
+        assert_eq!(count(&mut browser, &format!(".curve path.c{colour}")), 3, "{colour}");
+    }
     // The token is not in the address any more, and the state is.
     let address = browser.value("location.href").as_str().unwrap().to_owned();
     assert!(!address.contains("token=") && address.contains("samsung-850-pro"), "{address}");
@@ -71,7 +80,7 @@ fn the_page_draws_the_systems_of_its_address_and_keys_turn_them() {
     assert!(browser.value("location.hash").as_str().unwrap().contains("queue_depth%22%3A24"));
 
     // Values of a system, its drawing and its command.
-    browser.value("for (const one of document.querySelectorAll('article:first-child details')) one.open = true");
+    browser.value("for (const one of document.querySelectorAll('#parts section:first-child .more details')) one.open = true");
     browser.wait("document.querySelectorAll('.values .field').length > 20");
     browser.wait("document.querySelector('.drawing')?.naturalWidth > 100");
     browser.value("document.querySelector('#add').click()");
@@ -99,7 +108,7 @@ fn all_is_reached_by_tab_and_values_are_turned_by_keys() {
     let Some(mut browser) = Browser::start(folder.path()) else { return };
     browser.ask("Page.navigate", json!({"url": with_state(client.address())}));
     browser.wait(SETTLED);
-    browser.value("document.querySelector('article details summary').focus()");
+    browser.value("document.querySelector('#parts .more details summary').focus()");
     browser.press(" ", 32);
     browser.wait("document.querySelectorAll('.values .field').length > 20");
 
@@ -139,10 +148,14 @@ fn all_is_reached_by_tab_and_values_are_turned_by_keys() {
     browser.press("Home", 36);
     browser.wait(&format!("{rate}.querySelector('select').value === '1.5 Gb/s'"));
     browser.wait(&format!("{FIRST} !== {whole} && {SETTLED}"));
-    let number = |value: &Value| value.as_str().unwrap().replace(',', "").parse::<f64>().unwrap();
+    // Requests of 4 MiB a second, in MB/s.
+    let rate = |value: &Value| {
+        let requests: f64 = value.as_str().unwrap().replace(',', "").parse().unwrap();
+        requests * 4.194_304
+    };
     let slow = browser.value(FIRST);
     // 1.5 Gb/s by 8b/10b is 150 MB/s at most.
-    assert!(number(&slow) <= 150.0 && number(&whole) > 400.0, "{slow} of {whole}");
+    assert!(rate(&slow) <= 150.0 && rate(&whole) > 400.0, "{slow} of {whole}");
 }
 
 #[test]
@@ -154,30 +167,140 @@ fn this_machine_is_chosen_by_keys_and_comes_back_with_the_address() {
     let Some(mut browser) = Browser::start(folder.path()) else { return };
     browser.ask("Page.navigate", json!({"url": with_state(client.address())}));
     browser.wait(SETTLED);
-    let platform = "[...document.querySelectorAll('article:nth-child(2) .pick label')].find((one) => one.textContent.trim() === 'Platform').control";
-    let ports = "[...document.querySelectorAll('article:nth-child(2) .pick label')].find((one) => one.textContent.trim() === 'Port').control";
-    browser.value(&format!("{platform}.focus()"));
-    // It is the first of the platforms.
-    browser.press("Home", 36);
-    browser.wait(&format!("{ports}.value === 'nvme0n1' && {SETTLED}"));
-    let told = browser.value(&format!("{ports}.selectedOptions[0].textContent"));
-    assert_eq!(told, json!("nvme0n1: PCIe 3.0 x2"));
-    browser.wait("document.querySelector('article:nth-child(2) .pick').textContent.includes('Without a port: vda')");
-    let heading = browser.value("document.querySelector('article:nth-child(2) h3').textContent");
-    assert!(heading.as_str().unwrap().ends_with("at this machine:nvme0n1"), "{heading}");
+    type_into(&mut browser, "article:nth-child(2) .pick input", "950 pro in this machine");
+    browser.press("Enter", 13);
+    let here = "document.querySelector('article:nth-child(2) .pick input').value.endsWith('This machine · nvme0n1')";
+    browser.wait(&format!("{here} && {SETTLED}"));
+    let about = "document.querySelector('article:nth-child(2) .about').textContent";
+    browser.wait(&format!(
+        "{about}.startsWith('nvme0n1: PCIe 3.0 x2') && {about}.includes('Without a port: vda')"
+    ));
     // A page that begins with it reads it first.
     let address = browser.value("location.href");
     browser.ask("Page.navigate", json!({"url": "about:blank"}));
     browser.ask("Page.navigate", json!({"url": address}));
-    browser.wait(&format!("{SETTLED} && {ports}.value === 'nvme0n1'"));
+    browser.wait(&format!("{SETTLED} && {here}"));
+}
 
-    // Once it cannot be read, the page says so, and the system stays as it was.
-    std::fs::remove_dir_all(machine.path()).unwrap();
-    let first = platform.replace("nth-child(2)", "nth-child(1)");
-    browser.value(&format!("{first}.focus()"));
-    browser.press("Home", 36);
-    browser.wait("document.querySelector('article .error').textContent.includes('Hint: ')");
-    browser.wait(&format!("{first}.value === 'workstation-z170'"));
+#[test]
+fn a_machine_that_cannot_be_read_is_reported_in_the_box() {
+    let client = Client::on_machine(std::path::Path::new("/nowhere"));
+    let folder = tempfile::tempdir().unwrap();
+    let Some(mut browser) = Browser::start(folder.path()) else { return };
+    browser.ask("Page.navigate", json!({"url": with_state(client.address())}));
+    browser.wait(SETTLED);
+    let before = browser.value("document.querySelector('.pick input').value");
+    type_into(&mut browser, ".pick input", "950 pro in this machine");
+    browser.wait("document.querySelector('.advice').textContent.includes('Hint: ')");
+    browser.press("Escape", 27);
+    assert_eq!(browser.value("document.querySelector('.pick input').value"), before);
+    assert_eq!(browser.value("document.querySelector('.advice').textContent"), json!(""));
+}
+
+#[test]
+fn one_box_finds_a_system_by_words() {
+    let client = Client::start();
+    let folder = tempfile::tempdir().unwrap();
+    let Some(mut browser) = Browser::start(folder.path()) else { return };
+    browser.ask("Page.navigate", json!({"url": with_state(client.address())}));
+    browser.wait(SETTLED);
+    let list = "document.querySelector('article:first-child [role=listbox]')";
+    type_into(&mut browser, ".pick input", "980 pro in the second slot of a B550");
+    browser.wait(&format!("!{list}.hidden && {list}.children.length > 0"));
+    // The arrow keys move along the list, of which a screen reader hears the marked entry.
+    browser.press("ArrowDown", 40);
+    let marked = format!("[...{list}.children].findIndex((one) => one.ariaSelected === 'true')");
+    browser.wait(&format!("{marked} === 1"));
+    browser.press("ArrowUp", 38);
+    browser.wait(&format!("{marked} === 0"));
+    let active = "document.querySelector('.pick input').getAttribute('aria-activedescendant')";
+    browser.wait(&format!("{active} === {list}.children[0].id"));
+    browser.press("Enter", 13);
+    browser.wait("decodeURIComponent(location.hash).includes('samsung-980-pro-1tb@amd-b550:m2-2')");
+    let name = "document.querySelector('.pick input').value";
+    browser.wait(&format!("{name} === 'Samsung SSD 980 PRO 1TB · AMD B550 · m2-2' && {SETTLED}"));
+    // Words that name nothing are reported, and the system stays.
+    type_into(&mut browser, ".pick input", "qqqq zzzz");
+    browser.wait("document.querySelector('.advice').textContent.includes('qqqq zzzz')");
+    browser.press("Enter", 13);
+    browser.press("Escape", 27);
+    assert_eq!(browser.value(name), json!("Samsung SSD 980 PRO 1TB · AMD B550 · m2-2"));
+    let (own, _) = client.address().split_once("?token=").unwrap();
+    assert_eq!(browser.complaints(own.trim_end_matches('/')), Vec::<String>::new());
+}
+
+#[test]
+fn presets_set_the_test_and_a_system_keeps_its_colour() {
+    let client = Client::start();
+    let folder = tempfile::tempdir().unwrap();
+    let Some(mut browser) = Browser::start(folder.path()) else { return };
+    browser.ask("Page.navigate", json!({"url": with_state(client.address())}));
+    browser.wait(SETTLED);
+    let preset = "[...document.querySelectorAll('#presets button')].find((one) => one.textContent === 'Database')";
+    browser.value(&format!("{preset}.click()"));
+    browser.wait(&format!("{preset}.ariaPressed === 'true' && {SETTLED}"));
+    browser.wait("document.getElementById('test-name').textContent.includes('8K') || document.getElementById('test-name').textContent.includes('8 KiB')");
+    // The second system stays in its colour when the first one is removed, and a new one takes the free colour.
+    let colours =
+        "[...document.querySelectorAll('.system .name > .dot')].map((one) => one.classList[1])";
+    assert_eq!(browser.value(colours), json!(["s0", "s1"]));
+    browser.value("document.querySelector('.system .plain').click()");
+    assert_eq!(browser.value(colours), json!(["s1"]));
+    browser.value("document.getElementById('add').click()");
+    assert_eq!(browser.value(colours), json!(["s1", "s0"]));
+    browser.wait(SETTLED);
+    let address = browser.value("location.href");
+    browser.ask("Page.navigate", json!({"url": "about:blank"}));
+    browser.ask("Page.navigate", json!({"url": address}));
+    browser.wait(SETTLED);
+    assert_eq!(browser.value(colours), json!(["s1", "s0"]));
+}
+
+#[test]
+fn faults_are_reported_as_failures_losses_and_recovery() {
+    let client = Client::start();
+    let folder = tempfile::tempdir().unwrap();
+    let Some(mut browser) = Browser::start(folder.path()) else { return };
+    let fault = "power-cut at=5ms boot=1ms";
+    let systems = json!([{"system": SYSTEMS[1], "set": [], "faults": [fault]}]);
+    let state = json!({"test": test(), "systems": systems}).to_string();
+    let escaped: String = state.bytes().map(|byte| format!("%{byte:02X}")).collect();
+    browser.ask("Page.navigate", json!({"url": format!("{}#{escaped}", client.address())}));
+    let text = "document.querySelector('.fault')?.textContent ?? ''";
+    browser.wait(&format!("({text}).includes('requests failed.')"));
+    let text = browser.value(text);
+    let text = text.as_str().unwrap();
+    for part in ["Power cut", "at 5", "acknowledged data was lost.", "after the fault began."] {
+        assert!(text.contains(part), "{part} is not in {text}");
+    }
+}
+
+#[test]
+fn a_server_that_has_stopped_is_reported_and_the_last_figures_are_dimmed() {
+    let client = Client::start();
+    let folder = tempfile::tempdir().unwrap();
+    let Some(mut browser) = Browser::start(folder.path()) else { return };
+    browser.ask("Page.navigate", json!({"url": with_state(client.address())}));
+    browser.wait(SETTLED);
+    client.stop();
+    browser.value("document.getElementById('test-queue_depth').focus()");
+    browser.press("ArrowRight", 39);
+    browser.wait(
+        "document.getElementById('stopped').textContent.startsWith('The laboratory has stopped.')",
+    );
+    browser.wait("Number(getComputedStyle(document.querySelector('.result')).opacity) < 0.4");
+    assert_eq!(
+        browser.value("document.body.textContent.includes('Failed to fetch')"),
+        json!(false)
+    );
+}
+
+/// Types a text into the box that `selector` names, instead of its content.
+fn type_into(browser: &mut Browser, selector: &str, text: &str) {
+    browser.value(&format!(
+        "(() => {{ const box = document.querySelector('{selector}'); box.focus(); box.select(); }})()"
+    ));
+    browser.ask("Input.insertText", json!({"text": text}));
 }
 
 #[test]

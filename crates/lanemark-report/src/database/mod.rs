@@ -3,6 +3,7 @@
 //! | file | contents |
 //! |---|---|
 //! | `figures` | the figures of a database's transactions, which real and simulated runs share |
+//! | `split` | the parts of a transaction's time |
 //! | `text` | one run |
 //! | `change`, `compared` | two runs: the changes that their repeats show, and their text |
 //!
@@ -11,9 +12,11 @@
 mod change;
 mod compared;
 mod figures;
+mod split;
 mod text;
 
 pub use change::{Change, NodesSaved, Verdict, compare, doubts, interval, nodes_saved};
 pub use compared::{WIDTH, database_compare_text, wrapped};
 pub(crate) use figures::{FIGURES, Figure, groups, table};
+pub(crate) use split::{TimePart, TimeSplit};
 pub use text::database_text;

@@ -4,13 +4,14 @@
 use std::fmt::Write;
 
 use lanemark_schema::result::{
-    Counter, DatabaseTarget, DeviceRates, DeviceUse, RunResult, Sample, ServerTime, SessionTime,
-    Statistic, Target, TestResult, TransactionsUse, WaitClass,
+    Counter, DatabaseTarget, DeviceRates, DeviceUse, RunResult, Sample, ServerTime, Statistic,
+    Target, TestResult, TransactionsUse,
 };
 use lanemark_schema::units::{Bytes, Duration};
 use lanemark_schema::workload::{DatabaseUsers, LoadKind, TransactionKind};
 
 use super::compared::wrapped;
+use super::{TimePart, TimeSplit};
 use crate::number::{fixed, grouped, percent_whole, significant};
 use crate::target::doubts;
 
@@ -184,56 +185,20 @@ fn figures(test: &TestResult) -> String {
     text
 }
 
-/// Returns the parts of a transaction's time: from samples of the server if available, otherwise from the states of its
-/// thread.
+/// Writes the parts of a transaction's time, if they are known.
 fn time_of_a_transaction(test: &TestResult) -> Option<String> {
-    let mut text = String::new();
-    let response_ms = test.of_transactions(TransactionsUse::response_ms)?.value;
-    let sessions = |part: fn(&SessionTime) -> f64| {
-        let each = |all: &TransactionsUse| {
-            all.each(1e3 * part(all.processor_time.as_ref()?.sessions.as_ref()?))
-        };
-        test.of_transactions(each).map(|found| found.value)
-    };
-    let running = sessions(|used| used.running_s).zip(sessions(|used| used.ready_s));
-    let mut row = |name: &str, ms: f64, beside: &str| {
-        let share = 100.0 * ms / response_ms.max(1e-9);
-        let row = format!("  {name:<26}{ms:>12.3}{share:>7.1}%  {beside}");
-        line(&mut text, row.trim_end());
-    };
-    let samples = test.of_transactions(|all| Some(all.waits.as_ref()?.total() as f64));
-    if let Some(samples) = samples {
-        for class in WaitClass::ALL {
-            let share = |all: &TransactionsUse| Some(all.waits.as_ref()?.share(class)?.0);
-            // The share is over all samples together; repeats have nearly equal numbers of samples.
-            let Some(share) = test.of_transactions(share).map(|found| found.value) else {
-                continue;
-            };
-            let all = samples.value * f64::from(samples.count);
-            let error = (share * (1.0 - share) / all.max(1.0)).sqrt();
-            if share > 0.0 {
-                row(class.name(), share * response_ms, &format!("± {:.1} points", 100.0 * error));
-            }
-        }
-        let all = samples.value * f64::from(samples.count);
-        let head = format!("time of a transaction, ms, by {all:.0} samples of sessions\n");
-        if let Some((running, ready)) = running {
-            let measured = format!(
-                "  measured: {running:.3} on a processor, {ready:.3} ready for one, which is in every class\n"
-            );
-            text += &measured;
-        }
-        return Some(head + &text);
+    let TimeSplit { source, measured, parts } = TimeSplit::of(test)?;
+    let mut text = format!("time of a transaction, ms, {source}\n");
+    if let Some((running, ready)) = measured {
+        text += &format!(
+            "  measured: {running:.3} on a processor, {ready:.3} ready for one, which is in every class\n"
+        );
     }
-    let (running, ready) = running?;
-    row("on a processor", running, "");
-    row("ready for one", ready, "");
-    row(
-        "waiting",
-        (response_ms - running - ready).max(0.0),
-        "for the file, a flush or another user",
-    );
-    Some("time of a transaction, ms, by its user's thread\n".to_owned() + &text)
+    for TimePart { name, ms, share, note, .. } in parts {
+        let row = format!("  {name:<26}{ms:>12.3}{:>7.1}%  {note}", 100.0 * share);
+        line(&mut text, row.trim_end());
+    }
+    Some(text)
 }
 
 /// Writes a row for each kind of transaction.

@@ -12,6 +12,7 @@ use super::picture::{Drawing, Entry, Picture};
 use super::svg::{Image, block, fitted, image, listed, named, num, part_title, split, text_width};
 use crate::budget::{Budget, HopShare};
 use crate::number::{LatencyUnit, fixed, or_absent, percent, percent_whole, significant};
+use crate::palette;
 use crate::table::{Cell, Column, Table};
 
 /// Bars of a panel that fit on a sheet of paper.
@@ -26,30 +27,30 @@ const GAP: f64 = 7.0;
 const AXIS: f64 = 16.0;
 /// Room for the unit beyond the last tick.
 const UNIT: f64 = 24.0;
-/// Number of hop colours before they repeat, and the colours that need light text.
-const COLOURS: usize = 12;
-const DARK: [usize; 4] = [2, 3, 5, 9];
 
 /// The budgets of one test.
+#[derive(Clone)]
 struct Panel<'a> {
     test: &'a str,
     bars: Vec<(&'a str, Budget)>,
 }
 
-/// Colours by hop: a name has the same colour in all panels.
-struct Hops(Vec<String>);
-
 /// Returns the section's content, or `None` if no run has hops.
 pub(super) fn budgets(runs: &[(String, &RunResult)]) -> Option<Markup> {
     let panels = panels(runs);
     (!panels.is_empty()).then(|| {
-        let picture = drawn(&panels);
+        let shown = distinct(&panels);
+        let folded = panels.len() - shown.len();
+        let picture = drawn(&shown);
         html! {
             p class="soft" {
                 "Mean latency of a request, along the hops of its path. Pale colour is the wait for a hop, full colour is its service. Each panel has its own scale from zero."
             }
             (picture.legend())
             (picture.panels("panels wide"))
+            @if folded > 0 {
+                p class="soft" { (folded) " more tests have the budgets of a test above; their numbers are in the table." }
+            }
             details {
                 summary { "Time budgets as numbers" }
                 (grid(&table(&panels), "Time budgets"))
@@ -73,29 +74,47 @@ fn panels<'a>(runs: &'a [(String, &'a RunResult)]) -> Vec<Panel<'a>> {
     panels
 }
 
+/// Relative difference up to which two times are drawn with the same length.
+const SAME: f64 = 0.01;
+
+/// Returns the panels without those whose bars are the same as in an earlier panel.
+fn distinct<'a>(panels: &[Panel<'a>]) -> Vec<Panel<'a>> {
+    let mut shown: Vec<Panel<'a>> = Vec::new();
+    for panel in panels {
+        if !shown.iter().any(|other| other.is_like(panel)) {
+            shown.push(panel.clone());
+        }
+    }
+    shown
+}
+
 /// Draws the budgets of all tests.
 pub(super) fn picture(runs: &[(String, &RunResult)]) -> Picture {
     drawn(&panels(runs))
 }
 
 fn drawn(panels: &[Panel<'_>]) -> Picture {
-    let mut hops = Hops(Vec::new());
+    // Hops of the same colour, such as the first link of each system, share an entry.
+    let mut entries: Vec<(String, Vec<String>)> = Vec::new();
     for hop in panels.iter().flat_map(|panel| &panel.bars).flat_map(|(_, budget)| &budget.hops) {
-        if !hops.0.contains(&hop.label()) {
-            hops.0.push(hop.label());
+        let (colour, name) = (colour(hop), hop.label());
+        match entries.iter_mut().find(|(known, _)| *known == colour) {
+            Some((_, names)) if names.contains(&name) => {}
+            Some((_, names)) => names.push(name),
+            None => entries.push((colour, vec![name])),
         }
     }
-    let swatch = |name: &String| {
+    let swatch = |(colour, names): &(String, Vec<String>)| {
         let swatch = html! {
-            rect class=(format!("wait {}", hops.colour(name))) width="11" height="12" {}
-            rect class=(hops.colour(name)) x="11" width="11" height="12" {}
+            rect class=(format!("wait {colour}")) width="11" height="12" {}
+            rect class=(colour) x="11" width="11" height="12" {}
         };
-        Entry::new(swatch, name)
+        Entry::new(swatch, names.join(", "))
     };
     let pointed = is_pointed(panels);
-    let figures = |panel: &Panel<'_>| panel.figures(&hops, pointed);
+    let figures = |panel: &Panel<'_>| panel.figures(pointed);
     Picture {
-        entries: hops.0.iter().map(swatch).collect(),
+        entries: entries.iter().map(swatch).collect(),
         figures: panels.iter().flat_map(figures).collect(),
     }
 }
@@ -105,32 +124,43 @@ fn is_pointed(panels: &[Panel<'_>]) -> bool {
     panels.iter().map(|panel| panel.bars.len()).sum::<usize>() <= POINTED
 }
 
-impl Hops {
-    fn index(&self, name: &str) -> usize {
-        self.0.iter().position(|known| known == name).unwrap_or(0) % COLOURS
-    }
+/// Returns the class of a hop's colour.
+fn colour(hop: &HopShare) -> String {
+    format!("h{}", palette::hop(hop.id))
+}
 
-    fn colour(&self, name: &str) -> String {
-        format!("h{}", self.index(name))
-    }
-
-    /// Returns the class of a name that is printed on a part of a bar.
-    fn lettering(&self, name: &str, is_wait: bool) -> &'static str {
-        match is_wait {
-            true => "over",
-            false if DARK.contains(&self.index(name)) => "on light",
-            false => "on",
-        }
+/// Returns the class of a name that is printed on a part of a bar.
+fn lettering(hop: &HopShare, is_wait: bool) -> &'static str {
+    match is_wait {
+        true => "over",
+        false if palette::is_dark(palette::hop(hop.id)) => "on light",
+        false => "on",
     }
 }
 
 impl Panel<'_> {
+    /// Returns whether another panel has the same systems with the same times at all hops.
+    fn is_like(&self, other: &Self) -> bool {
+        let near = |one: f64, other: f64, total: f64| (one - other).abs() <= SAME * total;
+        self.bars.len() == other.bars.len()
+            && self.bars.iter().zip(&other.bars).all(|((label, one), (other_label, other))| {
+                let total = one.total_ns().max(other.total_ns());
+                label == other_label
+                    && one.hops.len() == other.hops.len()
+                    && one.hops.iter().zip(&other.hops).all(|(one, other)| {
+                        one.id == other.id
+                            && near(one.wait_ns, other.wait_ns, total)
+                            && near(one.service_ns, other.service_ns, total)
+                    })
+            })
+    }
+
     fn unit(&self) -> LatencyUnit {
         LatencyUnit::fitting(self.bars.iter().map(|(_, budget)| budget.total_ns()))
     }
 
     /// Draws the panel with its title, in several parts if it has many bars.
-    fn figures(&self, hops: &Hops, pointed: bool) -> Vec<Drawing> {
+    fn figures(&self, pointed: bool) -> Vec<Drawing> {
         let unit = self.unit();
         let totals = self.bars.iter().map(|(_, budget)| unit.of(budget.total_ns()));
         let axis = Axis::new(totals, WIDTH - UNIT);
@@ -139,13 +169,13 @@ impl Panel<'_> {
         let drawing = |(index, range): (usize, std::ops::Range<usize>)| {
             let title = part_title(self.test, index, count);
             let part = Panel { test: &title, bars: self.bars[range].to_vec() };
-            let image = part.draw((unit, &axis), hops, pointed);
+            let image = part.draw((unit, &axis), pointed);
             Drawing { title, image }
         };
         ranges.into_iter().enumerate().map(drawing).collect()
     }
 
-    fn draw(&self, (unit, axis): (LatencyUnit, &Axis), hops: &Hops, pointed: bool) -> Image {
+    fn draw(&self, (unit, axis): (LatencyUnit, &Axis), pointed: bool) -> Image {
         let height = self.bars.len() as f64 * (LINE + BAR + GAP);
         let top = |index: usize| index as f64 * (LINE + BAR + GAP);
         let bars: Vec<Bar<'_>> = (0..)
@@ -166,12 +196,12 @@ impl Panel<'_> {
             path class="ground" d=(bars.iter().map(Bar::whole).collect::<String>()) {}
             @if pointed {
                 @for part in bars.iter().flat_map(|bar| &bar.parts) {
-                    path class=(part.class(hops)) d=(part.shape) { title { (part.told) } }
+                    path class=(part.class()) d=(part.shape) { title { (part.told) } }
                 }
             } @else {
-                @for (class, shapes) in by_class(&bars, hops) { path class=(class) d=(shapes) {} }
+                @for (class, shapes) in by_class(&bars) { path class=(class) d=(shapes) {} }
             }
-            @for bar in &bars { (bar.names(hops)) }
+            @for bar in &bars { (bar.names()) }
         };
         image(WIDTH, height + AXIS, &self.told(unit), content)
     }
@@ -254,7 +284,7 @@ impl<'b> Bar<'b> {
     }
 
     /// Writes the names of the hops that fit into the wider of their parts.
-    fn names(&self, hops: &Hops) -> Markup {
+    fn names(&self) -> Markup {
         let is_named = |part: &&Part<'_>| {
             let is_wider = part.is_wait == (part.hop.wait_ns > part.hop.service_ns);
             is_wider && text_width(&part.hop.label()) + 6.0 <= part.width
@@ -262,7 +292,7 @@ impl<'b> Bar<'b> {
         html! {
             @for part in self.parts.iter().filter(is_named) {
                 @let name = part.hop.label();
-                text class=(hops.lettering(&name, part.is_wait)) x=(num(part.middle)) y=(num(self.top + BAR / 2.0 + 4.0)) {
+                text class=(lettering(part.hop, part.is_wait)) x=(num(part.middle)) y=(num(self.top + BAR / 2.0 + 4.0)) {
                     (name)
                 }
             }
@@ -271,18 +301,18 @@ impl<'b> Bar<'b> {
 }
 
 impl Part<'_> {
-    fn class(&self, hops: &Hops) -> String {
+    fn class(&self) -> String {
         let kind = if self.is_wait { "part wait" } else { "part" };
-        format!("{kind} {}", hops.colour(&self.hop.label()))
+        format!("{kind} {}", colour(self.hop))
     }
 }
 
 /// Groups the parts of all bars by their style, each style as one path; parts that are too thin to be visible are
 /// omitted.
-fn by_class(bars: &[Bar<'_>], hops: &Hops) -> Vec<(String, String)> {
+fn by_class(bars: &[Bar<'_>]) -> Vec<(String, String)> {
     let mut looks: Vec<(String, String)> = Vec::new();
     for part in bars.iter().flat_map(|bar| &bar.parts).filter(|part| part.width >= 0.1) {
-        let class = part.class(hops);
+        let class = part.class();
         match looks.iter_mut().find(|(known, _)| *known == class) {
             Some((_, shapes)) => *shapes += &part.shape,
             None => looks.push((class, part.shape.clone())),
@@ -345,4 +375,56 @@ fn table(panels: &[Panel<'_>]) -> Table {
         }
     }
     table
+}
+
+#[cfg(test)]
+mod tests {
+    use lanemark_schema::result::HopId;
+
+    use super::*;
+
+    fn budget(times: &[(HopId, f64)]) -> Budget {
+        let hop = |&(id, service_ns): &(HopId, f64)| HopShare {
+            id,
+            name: format!("{id}"),
+            occurrence: 0,
+            utilisation: 0.5,
+            ceiling_megabytes: None,
+            wait_ns: 0.0,
+            service_ns,
+        };
+        Budget { hops: times.iter().map(hop).collect() }
+    }
+
+    #[test]
+    fn a_hop_has_the_same_colour_on_every_page() {
+        let swatches = |budgets: &[Budget]| -> Vec<String> {
+            let bars = budgets.iter().map(|budget| ("a", budget.clone())).collect();
+            let picture = drawn(&[Panel { test: "t", bars }]);
+            let swatch = |entry: &Entry| entry.swatch.as_ref().map(|one| one.0.clone());
+            picture.entries.iter().filter_map(swatch).collect()
+        };
+        let whole = budget(&[(HopId::Cpu, 1.0), (HopId::Link(0), 2.0), (HopId::Media, 3.0)]);
+        let short = budget(&[(HopId::Media, 3.0)]);
+        let (all, one) = (swatches(&[whole]), swatches(&[short]));
+        assert_eq!(all.len(), 3);
+        assert_eq!(all[2], one[0]);
+        assert!(all[0].contains("\"h0\"") && all[2].contains("\"h3\""), "{all:?}");
+    }
+
+    #[test]
+    fn panels_with_the_bars_of_an_earlier_panel_are_not_drawn_again() {
+        let panel = |test: &'static str, label: &'static str, time: f64| Panel {
+            test,
+            bars: vec![(label, budget(&[(HopId::Cpu, 10.0), (HopId::Media, time)]))],
+        };
+        let panels = [
+            panel("1", "a", 90.0),
+            panel("2", "a", 90.5),
+            panel("3", "a", 95.0),
+            panel("4", "b", 90.0),
+        ];
+        let tests: Vec<&str> = distinct(&panels).iter().map(|panel| panel.test).collect();
+        assert_eq!(tests, ["1", "3", "4"]);
+    }
 }

@@ -17,6 +17,7 @@ use super::picture::{Drawing, Entry, Picture};
 use super::svg::{Image, block, image, listed, named, num, part_title, split};
 use crate::figure_table::{metrics, printed, rows, tests};
 use crate::number::{ERROR_DOUBTFUL, grouped, known, percent_signed, significant};
+use crate::palette;
 
 mod pointed;
 
@@ -35,8 +36,6 @@ const BAR_GAP: f64 = 3.0;
 const GROUP_GAP: f64 = 6.0;
 /// Tick labels below the plot.
 const AXIS: f64 = 16.0;
-/// Number of system colours before they repeat.
-const COLOURS: usize = 6;
 
 /// The panel of one test.
 pub(super) struct Panel {
@@ -71,7 +70,7 @@ enum Kind {
 
 /// Returns the class that colours the system at `index`.
 pub(super) fn system_colour(index: usize) -> String {
-    format!("s{}", index % COLOURS)
+    format!("s{}", palette::system(index))
 }
 
 /// Builds the section of a study: the published, simulated and locally measured values of each system.

@@ -7,7 +7,7 @@ use lanemark_schema::result::{RunResult, Target, TestResult};
 use maud::{Markup, html};
 
 use super::chart::{self, Panel};
-use super::grid;
+use super::{grid, time_split};
 use crate::database::{FIGURES, Figure, groups, table};
 
 /// Draws the transactions of `runs` next to each other; `None` if there are no transactions.
@@ -21,6 +21,7 @@ pub(super) fn side_by_side(runs: &[(&str, &RunResult)]) -> Option<Markup> {
                 div class="panels" {
                     @for (panel, unit) in of_group(runs, tests) { (panel.draw_all(unit)) }
                 }
+                @if let Some(split) = time_split::section(tests) { (split) }
                 (grid::grid(&table(tests), name))
             }
         }

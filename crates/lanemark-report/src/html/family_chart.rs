@@ -81,7 +81,7 @@ pub(super) fn study_charts(
         }
         family.chart(heading(metric), lines)
     });
-    charts.collect()
+    charts.flat_map(Chart::parts).collect()
 }
 
 /// Draws the families of runs, a line for each run.
@@ -109,7 +109,7 @@ pub(super) fn runs_charts(
         });
         family.chart(heading(metric), lines.collect())
     });
-    charts.collect()
+    charts.flat_map(Chart::parts).collect()
 }
 
 fn picture<'n>(charts: &[Chart], names: impl Iterator<Item = &'n str>) -> Picture {
@@ -160,6 +160,7 @@ pub(super) fn load_charts(runs: &[(String, &RunResult)]) -> Vec<Chart> {
         .filter(|family| family.axis == Axis::Depth)
         .map(|family| load_chart(family, runs))
         .filter(|chart| !chart.lines.is_empty())
+        .flat_map(Chart::parts)
         .collect()
 }
 

@@ -18,8 +18,8 @@ const TICKS: [f64; 7] = [50.0, 90.0, 99.0, 99.9, 99.99, 99.999, 99.9999];
 /// Rungs with whiskers.
 const WITH_RANGE: [f64; 3] = [50.0, 99.0, 99.9];
 /// Minimum number of steps of a cumulative line, and maximum number of steps of all lines of a picture.
-const STEPS: (usize, usize) = (20, 48);
-const STEPS_PICTURE: usize = 1000;
+const STEPS: (usize, usize) = (12, 48);
+const STEPS_PICTURE: usize = 600;
 
 /// Returns the section's content, or `None` if no test counted requests.
 pub(super) fn distributions(runs: &[(String, &RunResult)]) -> Option<Markup> {
@@ -37,36 +37,110 @@ pub(super) fn distributions(runs: &[(String, &RunResult)]) -> Option<Markup> {
             @if runs.len() > 1 {
                 (legend(runs.iter().enumerate().map(|(index, (label, _))| (index, label.as_str()))))
             }
+            @let (shown, folded) = folded(names.iter().map(|name| of_test(runs, name)).collect());
             div class="panels pairs" {
-                @for name in names {
-                    @let results = results(runs, name);
-                    (ladder(name, &results).figure().draw())
-                    (cumulative(name, &results).figure().draw())
+                @for (charts, _) in &shown { @for chart in charts { (chart.figure().draw()) } }
+            }
+            @if !folded.is_empty() {
+                details {
+                    summary { (summary(&folded)) }
+                    div class="panels pairs" {
+                        @for (charts, _) in &folded { @for chart in charts { (chart.figure().draw()) } }
+                    }
                 }
             }
         }
     })
 }
 
+/// The panels of a test, with whether they show a difference.
+type OfTest = (Vec<Chart>, Difference);
+
+/// The difference that the panels of a test show.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Difference {
+    /// Between systems, or none is expected because there is one system.
+    Shown,
+    /// All requests of a system take the same time.
+    Flat,
+    /// No difference between systems.
+    Uniform,
+    /// The panels are those of an earlier test of this name.
+    Like(String),
+}
+
+fn of_test(runs: &[(String, &RunResult)], name: &str) -> (String, Chart, Chart) {
+    let results = results(runs, name);
+    (name.to_owned(), ladder(name, &results), cumulative(name, &results))
+}
+
+/// Separates the tests whose panels show a difference from the others.
+fn folded(tests: Vec<(String, Chart, Chart)>) -> (Vec<OfTest>, Vec<OfTest>) {
+    let mut kept: Vec<(String, Chart)> = Vec::new();
+    let (mut shown, mut folded) = (Vec::new(), Vec::new());
+    for (name, ladder, cumulative) in tests {
+        let like = kept.iter().find(|(_, other)| ladder.is_like(other)).map(|(name, _)| name);
+        let difference = match like {
+            Some(other) => Difference::Like(other.clone()),
+            None if ladder.is_flat() => Difference::Flat,
+            None if ladder.is_uniform() && !kept.is_empty() => Difference::Uniform,
+            None => Difference::Shown,
+        };
+        if difference == Difference::Shown {
+            kept.push((name, ladder.clone()));
+        }
+        let panels = ladder.parts().into_iter().chain(cumulative.parts()).collect();
+        match difference {
+            Difference::Shown => shown.push((panels, difference)),
+            _ => folded.push((panels, difference)),
+        }
+    }
+    (shown, folded)
+}
+
+/// States why panels are folded: `12 tests in which all requests of a system take the same time, 1 test with the
+/// distributions of an earlier test`.
+fn summary(folded: &[OfTest]) -> String {
+    let count = |is: fn(&Difference) -> bool| folded.iter().filter(|(_, one)| is(one)).count();
+    let reasons = [
+        (
+            count(|one| *one == Difference::Flat),
+            "in which all requests of a system take the same time",
+        ),
+        (count(|one| *one == Difference::Uniform), "in which the systems differ by less than 1%"),
+        (
+            count(|one| matches!(one, Difference::Like(_))),
+            "with the distributions of an earlier test",
+        ),
+    ];
+    let reason = |(count, why): &(usize, &str)| match count {
+        0 => None,
+        1 => Some(format!("1 test {why}")),
+        count => Some(format!("{count} tests {why}")),
+    };
+    reasons.iter().filter_map(reason).collect::<Vec<_>>().join(", ")
+}
+
 /// Draws all tests: their percentiles, or their cumulative shares.
 pub(super) fn picture(runs: &[(String, &RunResult)], is_cumulative: bool) -> Picture {
     let drawn = if is_cumulative { cumulative } else { ladder };
-    let figure = |name: &str| -> Drawing { drawn(name, &results(runs, name)).figure() };
+    let figures = |name: &str| -> Vec<Drawing> {
+        let parts = drawn(name, &results(runs, name)).parts();
+        parts.iter().map(Chart::figure).collect()
+    };
     Picture {
         entries: entries(
             runs.iter().enumerate().map(|(index, (label, _))| (index, label.as_str())),
         ),
-        figures: tests(runs).into_iter().map(figure).collect(),
+        figures: tests(runs).into_iter().flat_map(figures).collect(),
     }
 }
 
 /// Returns the charts of all tests in the page's order: percentiles and cumulative shares of each.
 pub(super) fn charts(runs: &[(String, &RunResult)]) -> Vec<Chart> {
-    let of_test = |name| {
-        let results = results(runs, name);
-        [ladder(name, &results), cumulative(name, &results)]
-    };
-    tests(runs).into_iter().flat_map(of_test).collect()
+    let tests = tests(runs).into_iter().map(|name| of_test(runs, name)).collect();
+    let (shown, folded) = folded(tests);
+    shown.into_iter().chain(folded).flat_map(|(charts, _)| charts).collect()
 }
 
 /// Returns the tests that counted several requests.
@@ -180,5 +254,62 @@ fn cumulative(name: &str, results: &[(usize, &str, &TestResult)]) -> Chart {
         up: Scale::from_zero("requests no slower, %", [100.0].into_iter()),
         lines,
         marks: Vec::new(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Panels of a test with these lines of latencies.
+    fn test(name: &str, lines: &[&[f64]]) -> (String, Chart, Chart) {
+        let line = |(style, values): (usize, &&[f64])| Line {
+            name: style.to_string(),
+            style,
+            rings: false,
+            points: values.iter().enumerate().map(|(at, value)| (at as f64, *value)).collect(),
+            intervals: Vec::new(),
+        };
+        let chart = rungs(name.to_owned(), lines.iter().enumerate().map(line).collect());
+        (name.to_owned(), chart.clone(), chart)
+    }
+
+    #[test]
+    fn panels_that_show_no_difference_are_folded() {
+        let curved: &[f64] = &[100.0, 200.0, 400.0];
+        let tests = vec![
+            test("flat", &[&[100.0, 100.0], &[300.0, 301.0]]),
+            test("first", &[curved, &[90.0, 180.0, 300.0]]),
+            test("like first", &[&[100.5, 200.1, 401.0], &[90.0, 180.0, 300.0]]),
+            test("uniform", &[&[50.0, 60.0], &[50.2, 60.1]]),
+            test("other", &[curved, &[90.0, 180.0, 330.0]]),
+            test("one system", &[curved]),
+        ];
+        let (shown, hidden) = folded(tests);
+        let titles = |all: &[OfTest]| -> Vec<String> {
+            all.iter().map(|(charts, _)| charts[0].title.clone()).collect()
+        };
+        assert_eq!(titles(&shown), ["first", "other", "one system"]);
+        assert_eq!(titles(&hidden), ["flat", "like first", "uniform"]);
+        assert_eq!(hidden[1].1, Difference::Like("first".to_owned()));
+        let text = summary(&hidden);
+        for part in ["1 test in which all requests", "1 test in which the systems", "1 test with"] {
+            assert!(text.contains(part), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_panel_has_up_to_six_lines_and_no_line_is_lost() {
+        let curved: &[f64] = &[100.0, 200.0];
+        for count in [1, 6, 7, 13, 24] {
+            let (_, chart, _) = test("t", &vec![curved; count]);
+            let ends = chart.up.ends;
+            let parts = chart.parts();
+            assert!(parts.iter().all(|part| part.lines.len() <= 6 && part.up.ends == ends));
+            let styles: Vec<usize> =
+                parts.iter().flat_map(|part| &part.lines).map(|line| line.style).collect();
+            assert_eq!(styles, (0..count).collect::<Vec<_>>());
+            assert_eq!(parts.len(), count.div_ceil(6));
+        }
     }
 }

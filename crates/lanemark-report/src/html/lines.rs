@@ -6,28 +6,35 @@
 use maud::{Markup, html};
 
 use super::picture::{self, Drawing, Entry};
-use super::svg::{Image, fitted, image, listed, num, text_width};
+use super::svg::{Image, fitted, image, listed, num, part_title, split, text_width};
 use crate::number::grouped;
+use crate::palette;
 
-/// The width of a panel in its own units, about the pixels of a phone.
-const WIDTH: f64 = 340.0;
-const HEIGHT: f64 = 170.0;
-/// Room for the labels of the vertical axis, for its name above, and to the right.
+/// The width of a panel in its own units, about the pixels of half a page.
+const WIDTH: f64 = 440.0;
+const HEIGHT: f64 = 190.0;
+/// Minimum room for the labels of the vertical axis; room for its name above, and to the right.
 const LEFT: f64 = 48.0;
 const TOP: f64 = 20.0;
 const RIGHT: f64 = 14.0;
 /// Room for the labels of the horizontal axis and its name.
 const BOTTOM: f64 = 32.0;
 /// Number of colours before they repeat with another dash.
-const COLOURS: usize = 6;
+const COLOURS: usize = palette::SYSTEM_COLOURS;
+/// Number of series that the description of a later part of a split panel names.
+const PART_TOLD: usize = 1;
+/// Maximum number of series in a panel.
+const LINES_MAX: usize = COLOURS;
 /// Number of dashes before they repeat.
 const DASHES: usize = 4;
+/// Relative difference up to which two values are drawn at the same place.
+const SAME: f64 = 0.01;
 /// Number of series with distinct styles.
 pub(super) const LOOKS: usize = COLOURS * DASHES;
 
 /// The unit of an axis, which determines the format of its values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Unit {
+pub(crate) enum Unit {
     /// A number, whose unit the axis names.
     Number,
     /// Nanoseconds.
@@ -39,40 +46,44 @@ pub(super) enum Unit {
 }
 
 /// One axis: its name with the unit, its ends, and its ticks with their labels.
-pub(super) struct Scale {
-    pub(super) name: String,
-    pub(super) ends: (f64, f64),
-    pub(super) logarithmic: bool,
-    pub(super) unit: Unit,
-    pub(super) ticks: Vec<(f64, String)>,
+#[derive(Clone)]
+pub(crate) struct Scale {
+    pub(crate) name: String,
+    pub(crate) ends: (f64, f64),
+    pub(crate) logarithmic: bool,
+    pub(crate) unit: Unit,
+    pub(crate) ticks: Vec<(f64, String)>,
 }
 
 /// A series of points with its name.
-pub(super) struct Line {
-    pub(super) name: String,
+#[derive(Clone)]
+pub(crate) struct Line {
+    pub(crate) name: String,
     /// Index of the series, which selects colour and dash.
-    pub(super) style: usize,
+    pub(crate) style: usize,
     /// Whether the series is drawn as rings, such as published values, and not as a line.
-    pub(super) rings: bool,
-    pub(super) points: Vec<(f64, f64)>,
+    pub(crate) rings: bool,
+    pub(crate) points: Vec<(f64, f64)>,
     /// Positions with the ends of their intervals.
-    pub(super) intervals: Vec<(f64, f64, f64)>,
+    pub(crate) intervals: Vec<(f64, f64, f64)>,
 }
 
 /// An upright line at a value of the horizontal axis, in the colour of a series.
-pub(super) struct Mark {
-    pub(super) at: f64,
-    pub(super) name: String,
-    pub(super) style: usize,
+#[derive(Clone)]
+pub(crate) struct Mark {
+    pub(crate) at: f64,
+    pub(crate) name: String,
+    pub(crate) style: usize,
 }
 
 /// A panel with its lines.
-pub(super) struct Chart {
-    pub(super) title: String,
-    pub(super) across: Scale,
-    pub(super) up: Scale,
-    pub(super) lines: Vec<Line>,
-    pub(super) marks: Vec<Mark>,
+#[derive(Clone)]
+pub(crate) struct Chart {
+    pub(crate) title: String,
+    pub(crate) across: Scale,
+    pub(crate) up: Scale,
+    pub(crate) lines: Vec<Line>,
+    pub(crate) marks: Vec<Mark>,
 }
 
 /// Returns the class of the series at `index`: its colour and its dash.
@@ -80,8 +91,14 @@ pub(crate) fn style(index: usize) -> String {
     format!("c{} d{}", index % COLOURS, index / COLOURS % DASHES)
 }
 
+/// Returns whether two series have the same points, but for differences that no reader would see.
+fn same_points(one: &[(f64, f64)], other: &[(f64, f64)]) -> bool {
+    let same = |a: f64, b: f64| (a - b).abs() <= SAME * a.abs().max(b.abs());
+    one.len() == other.len() && one.iter().zip(other).all(|(a, b)| same(a.0, b.0) && same(a.1, b.1))
+}
+
 /// Writes the names of the lines, each next to a sample of it.
-pub(super) fn legend<'a>(names: impl Iterator<Item = (usize, &'a str)>) -> Markup {
+pub(crate) fn legend<'a>(names: impl Iterator<Item = (usize, &'a str)>) -> Markup {
     picture::legend(&entries(names))
 }
 
@@ -95,7 +112,7 @@ pub(super) fn entries<'a>(names: impl Iterator<Item = (usize, &'a str)>) -> Vec<
 
 impl Scale {
     /// An axis of latencies in ns, logarithmic, that contains all of `values`.
-    pub(super) fn latency(name: &str, values: impl Iterator<Item = f64>) -> Self {
+    pub(crate) fn latency(name: &str, values: impl Iterator<Item = f64>) -> Self {
         let known = values.filter(|value| value.is_finite() && *value > 0.0);
         let (least, most) = known
             .fold((f64::INFINITY, 0.0_f64), |ends, value| (ends.0.min(value), ends.1.max(value)));
@@ -123,7 +140,7 @@ impl Scale {
     }
 
     /// A linear axis from zero to beyond the maximum of `values`.
-    pub(super) fn from_zero(name: &str, values: impl Iterator<Item = f64>) -> Self {
+    pub(crate) fn from_zero(name: &str, values: impl Iterator<Item = f64>) -> Self {
         let most = values.filter(|value| value.is_finite()).fold(0.0_f64, f64::max);
         let each = super::axis::step(if most > 0.0 { most } else { 1.0 } / 5.0);
         let count = (most / each * (1.0 - 1e-9)).floor() as usize + 1;
@@ -160,38 +177,94 @@ pub(super) fn time_label(ns: f64) -> String {
 }
 
 impl Chart {
+    /// Splits the panel so that none has more than [`LINES_MAX`] series. All parts have the same axes; a series and its
+    /// published values stay together.
+    pub(crate) fn parts(self) -> Vec<Self> {
+        let mut styles: Vec<usize> = Vec::new();
+        for line in &self.lines {
+            if !styles.contains(&line.style) {
+                styles.push(line.style);
+            }
+        }
+        let ranges = split(styles.len(), LINES_MAX);
+        let count = ranges.len();
+        if count == 1 {
+            return vec![self];
+        }
+        let part = |(index, range): (usize, std::ops::Range<usize>)| {
+            let own = &styles[range];
+            Self {
+                title: part_title(&self.title, index, count),
+                across: self.across.clone(),
+                up: self.up.clone(),
+                lines: self.lines.iter().filter(|one| own.contains(&one.style)).cloned().collect(),
+                marks: self.marks.iter().filter(|one| own.contains(&one.style)).cloned().collect(),
+            }
+        };
+        ranges.into_iter().enumerate().map(part).collect()
+    }
+
+    /// Returns whether no series rises or falls by more than [`SAME`].
+    pub(crate) fn is_flat(&self) -> bool {
+        let flat = |line: &Line| {
+            let values = || line.points.iter().map(|point| point.1);
+            let (least, most) =
+                (values().fold(f64::INFINITY, f64::min), values().fold(0.0, f64::max));
+            most - least <= SAME * most
+        };
+        self.lines.iter().all(flat)
+    }
+
+    /// Returns whether all series have the same values as the first, within [`SAME`].
+    pub(super) fn is_uniform(&self) -> bool {
+        let Some((first, others)) = self.lines.split_first() else { return false };
+        !others.is_empty() && others.iter().all(|line| same_points(&first.points, &line.points))
+    }
+
+    /// Returns whether the panel has the same series as another one, within [`SAME`].
+    pub(super) fn is_like(&self, other: &Self) -> bool {
+        self.lines.len() == other.lines.len()
+            && self.lines.iter().zip(&other.lines).all(|(one, other)| {
+                one.style == other.style && same_points(&one.points, &other.points)
+            })
+    }
+
     /// Draws the panel with its title.
-    pub(super) fn figure(&self) -> Drawing {
+    pub(crate) fn figure(&self) -> Drawing {
         Drawing { title: self.title.clone(), image: self.draw() }
     }
 
     fn draw(&self) -> Image {
-        let (width, bottom) = (WIDTH - LEFT - RIGHT, TOP + HEIGHT);
+        let labels = self.up.ticks.iter().map(|(_, label)| text_width(label) + 7.0);
+        let left = labels.fold(LEFT, f64::max);
+        let (width, bottom) = (WIDTH - left - RIGHT, TOP + HEIGHT);
         let x = |value: f64| self.across.share(value) * width;
         let y = |value: f64| bottom - self.up.share(value) * HEIGHT;
         let mut free = f64::NEG_INFINITY;
         let mut shown = Vec::new();
         for (at, label) in &self.across.ticks {
-            let (place, half) = (self.across.share(*at) * width, text_width(label) / 2.0);
+            let (at, half) = (self.across.share(*at) * width, text_width(label) / 2.0);
+            // A label at an end of the axis stays in the drawing.
+            let place = at.min(width + RIGHT - half).max(half - left);
             let fits = place - half >= free;
             if fits {
                 free = place + half + 4.0;
             }
-            shown.push((place, fits.then_some(label)));
+            shown.push((at, place, fits.then_some(label)));
         }
         let level = |tick: &(f64, String)| format!("M0 {}h{}", num(y(tick.0)), num(width));
         let upright =
-            |(place, _): &(f64, _)| format!("M{} {}v{}", num(*place), num(TOP), num(HEIGHT));
+            |(at, ..): &(f64, f64, _)| format!("M{} {}v{}", num(*at), num(TOP), num(HEIGHT));
         let grid: String =
             self.up.ticks.iter().map(level).chain(shown.iter().map(upright)).collect();
         let drawn = html! {
-            g transform=(format!("translate({} 0)", num(LEFT))) {
+            g transform=(format!("translate({} 0)", num(left))) {
                 path class="grid" d=(grid) {}
                 path class="base" d=(format!("M0 {}V{}H{}", num(TOP), num(bottom), num(width))) {}
                 g class="soft" {
-                    text x=(num(-LEFT)) y="11" { (self.up.name) }
+                    text x=(num(-left)) y="11" { (self.up.name) }
                     g class="middle" {
-                        @for (place, label) in &shown {
+                        @for (_, place, label) in &shown {
                             @if let Some(label) = label {
                                 text x=(num(*place)) y=(num(bottom + 13.0)) { (label) }
                             }
@@ -229,7 +302,10 @@ impl Chart {
             Some(format!("{}: from {} to {}", line.name, label(first.1), label(last.1)))
         });
         let marks = self.marks.iter().map(|mark| format!("ceiling {}", mark.name));
-        let told = listed(lines.chain(marks));
+        // A later part of a split panel names one series; the table has all.
+        let is_later = self.lines.first().is_some_and(|line| line.style >= LINES_MAX);
+        let few = if is_later { PART_TOLD } else { usize::MAX };
+        let told = listed(lines.take(few).chain(marks));
         format!("{}. {} over {}. {told}", self.title, self.up.name, self.across.name)
     }
 }

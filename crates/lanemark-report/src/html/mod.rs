@@ -28,6 +28,7 @@ mod served;
 mod short;
 pub(crate) mod svg;
 mod theme;
+mod time_split;
 
 use lanemark_schema::result::{Provenance, RunResult, StudyOutcome, Target};
 use maud::{DOCTYPE, Markup, PreEscaped, html as markup};
@@ -44,6 +45,9 @@ use crate::{
 /// All rules of a page.
 const STYLE: &str =
     concat!(include_str!("colours.css"), include_str!("style.css"), include_str!("marks.css"));
+
+/// Minimum number of sections of a page with a list of contents.
+const LISTED: usize = 5;
 
 /// Maximum number of runs that are described below the title; more runs are described under a separate heading.
 const TOLD: usize = 6;
@@ -144,6 +148,35 @@ fn header(title: &str, study: Option<&StudyOutcome>, runs: &[(String, &RunResult
     }
 }
 
+/// The sections of a page in their order.
+#[derive(Default)]
+struct Sections(Vec<(&'static str, Markup)>);
+
+impl Sections {
+    fn add(&mut self, heading: &'static str, content: impl Into<Option<Markup>>) {
+        self.0.extend(content.into().map(|content| (heading, content)));
+    }
+
+    /// Writes the sections, after a list of contents if there are many.
+    fn draw(&self) -> Markup {
+        markup! {
+            @if self.0.len() >= LISTED {
+                nav class="contents" aria-label="Contents" {
+                    ul { @for (heading, _) in &self.0 { li { a href=(format!("#{}", anchor(heading))) { (heading) } } } }
+                }
+            }
+            @for (heading, content) in &self.0 {
+                section id=(anchor(heading)) { h2 { (heading) } (content) }
+            }
+        }
+    }
+}
+
+/// Returns the anchor of a heading: `what-would-help`.
+fn anchor(heading: &str) -> String {
+    heading.to_lowercase().replace(' ', "-")
+}
+
 fn sections(study: Option<&StudyOutcome>, runs: &[(String, &RunResult)]) -> Markup {
     let mut all: Vec<(String, &RunResult)> = Vec::new();
     if let Some(study) = study {
@@ -153,55 +186,53 @@ fn sections(study: Option<&StudyOutcome>, runs: &[(String, &RunResult)]) -> Mark
     let tested = all.iter().any(|(_, run)| !run.tests.is_empty());
     let named: Vec<(&str, &RunResult)> =
         all.iter().map(|(label, run)| (label.as_str(), *run)).collect();
-    markup! {
-        @if let Some(study) = study {
-            (section("Published and simulated", &chart::study(study, runs)))
-            (section("Figures and errors", &figures(study, runs)))
-        } @else if tested {
-            (optional("Transactions", database::side_by_side(&named)))
-            (section("Throughput", &chart::runs(runs)))
+    let mut page = Sections::default();
+    match study {
+        Some(study) if study.figures.is_empty() => {
+            page.add("Simulated", chart::study(study, runs));
+            page.add("Figures", figures(study, runs));
         }
-        (optional("Latency over load", family_chart::over_load(&all)))
-        (optional("How latencies are distributed", latency::distributions(&all)))
-        (optional("Modelled and delivered", served::delivered(&all)))
-        (optional("Over time", series::over_time(&all)))
-        (optional("Faults", faults::events(&all)))
-        (optional("Where the time goes", budget::budgets(&all)))
-        (optional("What would help", sensitivity::gains(&all)))
-        @if tested {
-            (section("Throughput and latency", &latencies(&named)))
+        Some(study) => {
+            page.add("Published and simulated", chart::study(study, runs));
+            page.add("Figures and errors", figures(study, runs));
         }
-        @if study.is_some() {
-            (optional("Transactions", asked(&named)))
+        None if tested => {
+            page.add("Transactions", database::side_by_side(&named));
+            page.add("Throughput", chart::runs(runs));
         }
-        (optional("Power", power(&named)))
-        @if let Some(study) = study {
-            (optional("Calibrations", evidence::calibrations(study)))
-        }
-        (optional("Model values", evidence::models(&all)))
-        @if let Some(study) = study {
-            (optional("Not modelled", evidence::not_modelled(study)))
-            (optional("Notes", evidence::notes(study)))
-        }
-        (optional("Warnings", evidence::warnings(study, runs)))
-        @let results = provenance_list(study, runs);
-        @if !results.is_empty() {
-            (section("Provenance", &provenance::provenances(&results)))
-        }
+        None => {}
     }
+    page.add("Latency over load", family_chart::over_load(&all));
+    page.add("How latencies are distributed", latency::distributions(&all));
+    page.add("Modelled and delivered", served::delivered(&all));
+    page.add("Over time", series::over_time(&all));
+    page.add("Faults", faults::events(&all));
+    page.add("Where the time goes", budget::budgets(&all));
+    page.add("What would help", sensitivity::gains(&all));
+    page.add("Throughput and latency", tested.then(|| latencies(&named)));
+    page.add("Transactions", study.and_then(|_| asked(&named)));
+    page.add("Power", power(&named));
+    page.add("Calibrations", study.and_then(evidence::calibrations));
+    page.add("Model values", evidence::models(&all));
+    page.add("Not modelled", study.and_then(evidence::not_modelled));
+    page.add("Notes", study.and_then(evidence::notes));
+    page.add("Warnings", evidence::warnings(study, runs));
+    let results = provenance_list(study, runs);
+    page.add("Provenance", (!results.is_empty()).then(|| provenance::provenances(&results)));
+    page.draw()
 }
 
 fn figures(study: &StudyOutcome, runs: &[(String, &RunResult)]) -> Markup {
     let predicted = study.figures.iter().all(|check| study.interval(&check.figure).is_some());
     markup! {
-        (evidence::errors(study))
+        @if !study.figures.is_empty() { (evidence::errors(study)) }
         @for metric in figure_table::metrics(study) {
             @let heading = grid::typeset(figure_table::heading(metric));
             h3 { (heading) }
             (grid::grid(&figure_table::table(study, metric, runs), &heading))
         }
         p class="soft" {
-            "Errors in parentheses are of calibrated figures."
+            @if !study.figures.is_empty() { "Errors in parentheses are of calibrated figures." }
             @if !predicted { " Spread is half the range over repeats." }
             @if !runs.is_empty() { " Results measured here are from other hardware and have no error." }
         }
@@ -235,14 +266,6 @@ fn asked(runs: &[(&str, &RunResult)]) -> Option<Markup> {
         }
         (grid::grid(&table, "Transactions"))
     })
-}
-
-fn section(heading: &str, content: &Markup) -> Markup {
-    markup! { section { h2 { (heading) } (content) } }
-}
-
-fn optional(heading: &str, content: Option<Markup>) -> Markup {
-    content.map_or_else(|| markup! {}, |content| section(heading, &content))
 }
 
 fn provenance_list<'a>(

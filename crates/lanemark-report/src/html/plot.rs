@@ -13,6 +13,10 @@ const GAP: f64 = 28.0;
 /// Height of a panel's title, and of a line of the legend.
 const TITLE: f64 = 20.0;
 const LEGEND: f64 = 20.0;
+/// Height of the text above a drawing.
+const HEADING: f64 = 46.0;
+/// Maximum number of systems that the text above a drawing names.
+const SYSTEMS_NAMED: usize = 4;
 /// Maximum number of panels of a drawing.
 const PANELS_MAX: usize = 64;
 /// A word near the top of every drawing of results, by which programs recognise such a file.
@@ -33,6 +37,26 @@ pub enum Chart {
     Time,
     /// Mean latency by hop.
     Budget,
+}
+
+/// The text above a drawing.
+struct Heading {
+    title: String,
+    chart: &'static str,
+    systems: String,
+}
+
+impl Chart {
+    fn name(self) -> &'static str {
+        match self {
+            Self::Throughput => "Throughput",
+            Self::Percentiles => "Latency by percentile",
+            Self::Cumulative => "Cumulative latency",
+            Self::Load => "Latency over load",
+            Self::Time => "Over time",
+            Self::Budget => "Where the time goes",
+        }
+    }
 }
 
 /// The look of a drawing.
@@ -88,7 +112,22 @@ pub fn plot(
         panel.is_none_or(|panel| drawing.title.to_lowercase().contains(&panel.to_lowercase()))
     };
     let figures: Vec<Drawing> = picture.figures.into_iter().filter(is_asked).collect();
-    (!figures.is_empty()).then(|| drawn(&Picture { entries: picture.entries, figures }, style))
+    let heading = Heading {
+        title: match (study, runs.first()) {
+            (Some(study), _) => study.title.clone(),
+            (None, Some((_, run))) => run.workload.name.clone(),
+            (None, None) => String::new(),
+        },
+        chart: chart.name(),
+        systems: match all.len() {
+            0..=SYSTEMS_NAMED => {
+                all.iter().map(|(label, _)| label.as_str()).collect::<Vec<_>>().join(" · ")
+            }
+            count => format!("{count} systems"),
+        },
+    };
+    let picture = Picture { entries: picture.entries, figures };
+    (!picture.figures.is_empty()).then(|| drawn(&picture, &heading, style))
 }
 
 /// Joins two pictures; names of marks that both have appear once.
@@ -100,14 +139,14 @@ fn both(mut one: Picture, other: Picture) -> Picture {
     one
 }
 
-fn drawn(picture: &Picture, style: PlotStyle) -> Plot {
+fn drawn(picture: &Picture, heading: &Heading, style: PlotStyle) -> Plot {
     let figures = &picture.figures[..picture.figures.len().min(PANELS_MAX)];
     let columns = style.columns.clamp(1, figures.len().max(1));
     let widest = figures.iter().map(|drawing| drawing.image.width).fold(0.0, f64::max);
     let width = 2.0 * MARGIN + columns as f64 * widest + (columns - 1) as f64 * GAP;
     let entries = flowing(&picture.entries, width - 2.0 * MARGIN);
     let legend_lines = entries.last().map_or(0.0, |(_, y, _)| y / LEGEND + 1.0);
-    let mut top = MARGIN + legend_lines * LEGEND;
+    let mut top = MARGIN + HEADING + legend_lines * LEGEND;
     let mut placed = Vec::new();
     for row in figures.chunks(columns) {
         let tallest = row.iter().map(|drawing| drawing.image.height).fold(0.0, f64::max);
@@ -121,11 +160,19 @@ fn drawn(picture: &Picture, style: PlotStyle) -> Plot {
     let svg = html! {
         (PreEscaped("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"))
         svg xmlns="http://www.w3.org/2000/svg" class=(PLOT_MARK) width=(size(width)) height=(size(height))
-            viewBox=(format!("0 0 {} {}", size(width), size(height))) {
-            style { (PreEscaped(theme::marks(style.dark))) "svg text { font-family: \"DejaVu Sans\", Arial, Helvetica, sans-serif; } text.title { font-size: 13px; font-weight: 600; }" }
+            viewBox=(format!("0 0 {} {}", size(width), size(height)))
+            role="img" aria-label=(format!("{}: {}. {}", heading.title, heading.chart, heading.systems)) {
+            title { (heading.title) ": " (heading.chart) }
+            style { (PreEscaped(theme::marks(style.dark))) "svg text { font-family: \"DejaVu Sans\", Arial, Helvetica, sans-serif; } text.title { font-size: 13px; font-weight: 600; } text.heading { font-size: 16px; font-weight: 600; }" }
             rect width="100%" height="100%" fill=(theme::page(style.dark)) {}
+            text class="heading" x=(num(MARGIN)) y=(num(MARGIN + 13.0)) {
+                (fitted(&format!("{}: {}", heading.title, heading.chart), (width - 2.0 * MARGIN) * 0.68))
+            }
+            text class="soft" x=(num(MARGIN)) y=(num(MARGIN + 31.0)) {
+                (fitted(&heading.systems, width - 2.0 * MARGIN))
+            }
             @for (x, y, entry) in &entries {
-                (named(MARGIN + x, MARGIN + y, entry))
+                (named(MARGIN + x, MARGIN + HEADING + y, entry))
             }
             @for (x, y, drawing) in &placed {
                 text class="title" x=(num(*x)) y=(num(y + 13.0)) { (fitted(&drawing.title, drawing.image.width * 0.85)) }

@@ -1,7 +1,7 @@
 //! Colours by name, light and dark, for drawings outside of a page.
 
-/// Colours of a page as variables: the light ones, and the values that a dark page overrides.
-pub(super) const COLOURS: &str = include_str!("colours.css");
+use crate::palette;
+
 /// Rules of the marks in drawings, by the names of colours.
 pub(super) const MARKS: &str = include_str!("marks.css");
 
@@ -28,9 +28,9 @@ pub(super) fn root<'s>(style: &'s str, from: &str) -> &'s str {
 
 /// Returns the rules of marks with colours substituted for their names.
 pub(super) fn marks(dark: bool) -> String {
-    let light = variables(root(COLOURS, ":root"), &[]);
+    let light = variables(root(palette::style(), ":root"), &[]);
     let all = match dark {
-        true => variables(root(COLOURS, "@media (prefers-color-scheme: dark)"), &light),
+        true => variables(root(palette::style(), "@media (prefers-color-scheme: dark)"), &light),
         false => light,
     };
     all.iter().fold(MARKS.to_owned(), |rules, (name, value)| {

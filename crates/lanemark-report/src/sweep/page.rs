@@ -9,11 +9,12 @@ use maud::{Markup, html};
 use super::curve::{Curve, Curves, Knee, Panel, Place};
 use super::{counted, curves, errors, sentences, table, title, told};
 use crate::html::axis::step;
-use crate::html::lines::style;
+use crate::html::lines::{Chart, Line, Scale, legend as legend_of, style};
 use crate::html::provenance::provenances;
-use crate::html::svg::{fitted, image, num, text_width};
+use crate::html::svg::{fitted, image, num, part_title, split, text_width};
 use crate::html::{grid, page, typeset};
 use crate::number::{LatencyUnit, grouped};
+use crate::palette::SYSTEM_COLOURS;
 
 const WIDTH: f64 = 900.0;
 const LEFT: f64 = 60.0;
@@ -21,6 +22,10 @@ const RIGHT: f64 = 150.0;
 const HEIGHT: f64 = 210.0;
 const HEADING: f64 = 34.0;
 const AXIS: f64 = 34.0;
+/// Place of p99 among a point's percentiles.
+const P99: usize = 1;
+/// Maximum number of curves of a panel of latency over throughput, which has two lines for each.
+const CURVES: usize = 3;
 /// Maximum number of panels of a page, and of rows of its table.
 const PANELS: usize = 24;
 const ROWS: usize = 2_000;
@@ -51,7 +56,10 @@ pub fn sweep_html(sweep: &Sweep, made_by: Option<&Provenance>) -> String {
             @if let Some(curves) = &curves {
                 section {
                     h2 { "Curves" }
-                    @for panel in curves.panels.iter().take(PANELS) { (figure(curves, panel)) }
+                    @for panel in curves.panels.iter().take(PANELS) {
+                        (figure(curves, panel))
+                        @if curves.over_load() { (over_rate(curves, panel)) }
+                    }
                     @if curves.panels.len() > PANELS {
                         p class="soft" { (curves.panels.len() - PANELS) " panels more are not drawn." }
                     }
@@ -82,6 +90,71 @@ pub fn sweep_html(sweep: &Sweep, made_by: Option<&Provenance>) -> String {
             }
         },
     )
+}
+
+/// Draws mean and p99 over throughput: the latency that each rate costs.
+fn over_rate(curves: &Curves, panel: &Panel) -> Markup {
+    let charts = latency_over_rate(curves, panel);
+    let names = panel.curves.iter().enumerate();
+    let named = names.map(|(index, curve)| match &curves.by {
+        Some(by) => (index, format!("{by} {}", curve.name)),
+        None => (index, "mean".to_owned()),
+    });
+    let named: Vec<(usize, String)> = named.collect();
+    html! {
+        p class="soft" { "Solid: mean latency. Dashed: p99, the latency that 99% of the requests do not exceed." }
+        @if curves.by.is_some() {
+            (legend_of(named.iter().map(|(index, name)| (*index, name.as_str()))))
+        }
+        div class="panels wide" { @for chart in &charts { (chart.figure().draw()) } }
+    }
+}
+
+fn latency_over_rate(curves: &Curves, panel: &Panel) -> Vec<Chart> {
+    let rate = |place: &Place| match curves.data {
+        true => place.figures.bytes_per_second / 1e6,
+        false => place.figures.iops,
+    };
+    let mean = |place: &Place| place.figures.latency_mean_us * 1e3;
+    let tail = |place: &Place| Some(place.figures.latency_percentiles_us[P99]? * 1e3);
+    let name = |index: usize| match panel.curves[index].name.as_str() {
+        "" => String::new(),
+        name => format!("{name}, "),
+    };
+    let line = |index: usize, figure: &str, style: usize, of: &dyn Fn(&Place) -> Option<f64>| {
+        let point = |place: &Place| Some((rate(place), of(place).filter(|ns| *ns > 0.0)?));
+        Line {
+            name: format!("{}{figure}", name(index)),
+            style,
+            rings: false,
+            points: panel.curves[index].points.iter().filter_map(point).collect(),
+            intervals: Vec::new(),
+        }
+    };
+    // p99 has the colour of its mean, and a dash.
+    let both = |index: usize| {
+        let dashed = index % SYSTEM_COLOURS + SYSTEM_COLOURS;
+        [line(index, "mean", index, &|place| Some(mean(place))), line(index, "p99", dashed, &tail)]
+    };
+    let lines: Vec<Line> = (0..panel.curves.len()).flat_map(both).collect();
+    let points = || lines.iter().flat_map(|line| &line.points);
+    let unit = if curves.data { "MB/s" } else { "requests a second" };
+    let across = Scale::from_zero(unit, points().map(|point| point.0));
+    let up = Scale::latency("latency (logarithmic)", points().map(|point| point.1));
+    let title = match panel.name.as_str() {
+        "" => "Mean and p99 over throughput".to_owned(),
+        name => format!("{name}: mean and p99 over throughput"),
+    };
+    let ranges = split(panel.curves.len(), CURVES);
+    let count = ranges.len();
+    let chart = |(part, range): (usize, std::ops::Range<usize>)| Chart {
+        title: part_title(&title, part, count),
+        across: across.clone(),
+        up: up.clone(),
+        lines: lines[2 * range.start..2 * range.end].to_vec(),
+        marks: Vec::new(),
+    };
+    ranges.into_iter().enumerate().map(chart).collect()
 }
 
 /// Writes the knees, or the best points if there are no knees.
@@ -320,5 +393,32 @@ mod tests {
         for y in [HEADING, HEADING + HEIGHT / 2.0] {
             assert!(drawn.contains(&format!("cy=\"{y}\"")), "{y} in {drawn}");
         }
+    }
+
+    #[test]
+    fn mean_and_p99_are_drawn_over_throughput() {
+        let mut curves = curves_of(&[1000.0, 2000.0, 2000.0]);
+        for (place, mean) in curves.panels[0].curves[0].points.iter_mut().zip([100.0, 120.0, 240.0])
+        {
+            place.figures.latency_mean_us = mean;
+            place.figures.latency_percentiles_us[P99] = Some(1.5 * mean);
+        }
+        let charts = latency_over_rate(&curves, &curves.panels[0]);
+        let [chart] = charts.as_slice() else { panic!("{} panels", charts.len()) };
+        let [mean, p99] = chart.lines.as_slice() else { panic!("{} lines", chart.lines.len()) };
+        assert_eq!(mean.points, [(1000.0, 100e3), (2000.0, 120e3), (2000.0, 240e3)]);
+        assert_eq!(p99.points, [(1000.0, 150e3), (2000.0, 180e3), (2000.0, 360e3)]);
+        // p99 has the colour of its mean.
+        assert_eq!((style(mean.style).as_str(), style(p99.style).as_str()), ("c0 d0", "c0 d1"));
+        // A point without enough requests for p99 has only its mean.
+        curves.panels[0].curves[0].points[0].figures.latency_percentiles_us[P99] = None;
+        let charts = latency_over_rate(&curves, &curves.panels[0]);
+        assert_eq!(charts[0].lines[1].points.len(), 2);
+        // Many curves are split, and each panel has all lines of its curves.
+        let curve = curves.panels[0].curves[0].clone();
+        curves.panels[0].curves = vec![curve; 7];
+        let charts = latency_over_rate(&curves, &curves.panels[0]);
+        let counts: Vec<usize> = charts.iter().map(|chart| chart.lines.len()).collect();
+        assert_eq!((counts.iter().sum::<usize>(), counts.iter().max()), (14, Some(&6)));
     }
 }

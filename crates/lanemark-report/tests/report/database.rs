@@ -346,6 +346,16 @@ fn a_real_run_and_its_simulation_stand_side_by_side_in_one_table_and_one_page() 
             }
             assert_eq!(panel.matches("class=\"solid s").count(), 2, "{figure}: {panel}");
         }
+        // Of 400 samples of sessions 100 were on a processor and 300 read: parts of 2 ms, as the command prints them.
+        let split = page.split("<h4>Time of a transaction</h4>").nth(1).unwrap();
+        let text = database_text(&real).unwrap();
+        for (part, ms, share) in [("processor", "0.500", "25.0%"), ("read wait", "1.50", "75.0%")] {
+            for found in [part, ms, share] {
+                assert!(split.contains(found), "{found}: {split}");
+            }
+            let row = text.lines().find(|line| line.starts_with(&format!("  {part} "))).unwrap();
+            assert!(row.contains(share), "{row}");
+        }
         // Who writes the log how often the real run does not know: one bar, and no zero.
         let panel = page.split("<figure>").find(|part| part.contains("log writes, each")).unwrap();
         let panel = panel.split("</figure>").next().unwrap();

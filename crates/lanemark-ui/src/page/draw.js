@@ -1,4 +1,4 @@
-// The figures of a system as text and drawings. Nothing is computed here but scales and widths.
+// Figures as text, bars and rows of hops. Nothing is computed here but scales and widths.
 
 const SVG = "http://www.w3.org/2000/svg";
 
@@ -14,14 +14,15 @@ export function make(name, attributes = {}, ...children) {
   return element;
 }
 
-function shape(name, attributes, ...children) {
+/** An element of a drawing. */
+export function shape(name, attributes, ...children) {
   const element = document.createElementNS(SVG, name);
   for (const [key, value] of Object.entries(attributes)) element.setAttribute(key, value);
   element.append(...children);
   return element;
 }
 
-/** A number with three significant digits and separators. */
+/** A number with three digits that count, and separators. */
 export function number(value) {
   if (value == null || !Number.isFinite(value)) return "–";
   if (value === 0) return "0";
@@ -36,86 +37,58 @@ export function latency(us) {
   return us >= 1e3 ? `${number(us / 1e3)} ms` : `${number(us)} µs`;
 }
 
-const percent = (share) => `${Math.round(share * 100)}%`;
+export const percent = (share) => `${Math.round(share * 100)}%`;
 
-/** The range of a figure in 80% of cases. */
+/** The range that contains 80% of such systems. */
 export function range(figures, key) {
-  if (!figures.interval) return figures.repeats ? "" : "first answer";
+  if (!figures.interval) return "";
   const { low_ratio: low, high_ratio: high } = figures.interval;
   return `80% in ${number(figures[key] * low)}–${number(figures[key] * high)}`;
 }
 
-/** The range of the mean latency, which is inversely proportional to the rate. */
-function slowness(figures) {
-  if (!figures.interval) return "";
-  const { low_ratio: low, high_ratio: high } = figures.interval;
-  const [least, most] = [figures.latency_mean_us / high, figures.latency_mean_us / low].map(latency);
-  return `80% in ${least}–${most}`;
+/** The rate by which systems are compared, its key and its unit. */
+export const rated = (is_random) => (is_random ? ["iops", "IOPS"] : ["megabytes_per_second", "MB/s"]);
+
+/** A bar of a share from 0 to 1, with parts: each has a length and a class. `ends` are the ends of an interval. */
+export function bar(parts, ends) {
+  const drawing = shape("svg", { viewBox: "0 0 100 10", preserveAspectRatio: "none", "aria-hidden": "true", class: "bar" });
+  drawing.append(shape("rect", { class: "track", x: 0, y: 0, width: 100, height: 10 }));
+  let from = 0;
+  for (const [length, name] of parts) {
+    const width = Math.max(0, Math.min(100 - from, length * 100));
+    drawing.append(shape("rect", { class: name, x: from, y: 0, width, height: 10 }));
+    from += width;
+  }
+  if (ends) {
+    const [low, high] = ends.map((end) => Math.max(0.2, Math.min(99.8, end * 100)));
+    drawing.append(shape("path", { class: "whisker", d: `M${low} 5H${high}M${low} 2V8M${high} 2V8` }));
+  }
+  return drawing;
 }
 
-function big(value, unit, below) {
-  return make("div", {}, make("b", {}, value), make("span", {}, unit), make("span", {}, below || "\u00a0"));
-}
+/** The maximum time at a hop of any of these systems. */
+export const longest = (all) => Math.max(...all.flatMap((figures) => figures.hops.map((hop) => hop.wait_us + hop.service_us)), 1e-9);
 
-export function summary(figures) {
-  const tail = figures.latency_us.filter(([at]) => [50, 99, 99.9].includes(at));
-  const ladder = tail.map(([at, us]) => `${at}%: ${latency(us)}`).join(" · ");
-  return [
-    make("div", { class: "big" },
-      big(number(figures.megabytes_per_second), "MB/s", range(figures, "megabytes_per_second")),
-      big(number(figures.iops), "IOPS", range(figures, "iops")),
-      big(latency(figures.latency_mean_us), "mean latency", slowness(figures))),
-    make("p", { class: "soft" }, ladder || "Too few requests for percentiles."),
-  ];
-}
-
-/** The path: a bar for each hop, filled by its utilisation. */
-export function path(figures) {
-  const step = 34, width = 360, left = 12, top = 4;
-  const height = top + step * figures.hops.length;
-  const told = figures.hops.map((hop) => `${hop.name} ${percent(hop.utilisation)} busy`).join(", ");
-  const drawing = shape("svg", { viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": `Path from host to media: ${told}`, class: "path" });
-  drawing.append(shape("line", { class: "wire", x1: left, x2: left, y1: top + 8, y2: height - 12 }));
-  figures.hops.forEach((hop, index) => {
-    const y = top + index * step, x = left + 14, room = width - x;
+/** The path from host to media: each hop with its busy time and, next to it, its part of a request's time. */
+export function hops(figures, most) {
+  const rows = figures.hops.map((hop) => {
+    const time = hop.wait_us + hop.service_us;
+    const limits = figures.limit?.id === hop.id;
+    const colour = `h${hop.colour}`;
     const carries = hop.ceiling_megabytes_per_second;
-    const mark = hop.is_narrowest ? " ◀ bottleneck" : "";
-    const name = shape("text", { x, y: y + 11, class: hop.is_narrowest ? "strong" : "" }, fitted(hop.name + mark, 40));
-    const right = shape("text", { x: width, y: y + 11, "text-anchor": "end", class: "soft" },
-      `${percent(hop.utilisation)}${carries == null ? "" : ` of ${number(carries)} MB/s`}`);
-    const title = shape("title", {}, `${hop.name}: ${hop.law}`);
-    drawing.append(shape("g", { class: "hop" }, title,
-      shape("circle", { class: hop.is_narrowest ? "narrow" : "use", cx: left, cy: y + 19, r: 4 }), name, right,
-      shape("rect", { class: "track", x, y: y + 15, width: room, height: 9, rx: 2 }),
-      shape("rect", { class: hop.is_narrowest ? "narrow" : "use", x, y: y + 15, width: Math.max(0, Math.min(1, hop.utilisation)) * room, height: 9, rx: 2 })));
+    const note = limits ? make("b", { class: "limit" }, figures.limit.is_assumed ? "bottleneck, assumed" : "bottleneck") : null;
+    return make("li", { class: limits ? "hop is-limit" : "hop", title: hop.law || null },
+      make("span", { class: "hop-name" }, make("i", { class: `dot ${colour}` }), make("span", {}, hop.name), note),
+      make("span", { class: "hop-busy" }, bar([[hop.utilisation, limits ? "narrow" : "use"]]),
+        make("span", {}, make("span", { class: "unseen" }, "busy "), percent(hop.utilisation)),
+        make("span", { class: "unseen" }, carries == null ? "" : `, carries up to ${number(carries)} MB/s`)),
+      make("span", { class: "hop-time part" }, bar([[hop.service_us / most, colour], [hop.wait_us / most, `${colour} wait`]]),
+        make("span", {}, make("span", { class: "unseen" }, ", time "), time < figures.latency_mean_us * 0.0005 ? "0" : latency(time))));
   });
-  return drawing;
+  return make("ol", { class: "hops" }, ...rows);
 }
 
-/** The latency budget of a mean request: service and waiting at each hop. */
-export function budget(figures) {
-  const hops = figures.hops.filter((hop) => hop.wait_us + hop.service_us > figures.latency_mean_us * 0.002);
-  const step = 20, width = 360, name = 130, value = 70, room = width - name - value;
-  const most = Math.max(...hops.map((hop) => hop.wait_us + hop.service_us), 1e-9);
-  const told = hops.map((hop) => `${hop.name} ${latency(hop.wait_us + hop.service_us)}`).join(", ");
-  const drawing = shape("svg", { viewBox: `0 0 ${width} ${step * hops.length + 2}`, role: "img", "aria-label": `Time of a request by hop: ${told}`, class: "budget" });
-  hops.forEach((hop, index) => {
-    const y = index * step, service = (hop.service_us / most) * room, wait = (hop.wait_us / most) * room;
-    drawing.append(shape("g", { class: "part" },
-      shape("text", { x: name - 6, y: y + 14, "text-anchor": "end" }, fitted(hop.name, 19)),
-      shape("rect", { class: "use", x: name, y: y + 4, width: service, height: 13 }),
-      shape("rect", { class: "wait", x: name + service, y: y + 4, width: wait, height: 13 }),
-      shape("text", { x: name + service + wait + 5, y: y + 14, class: "soft" }, latency(hop.wait_us + hop.service_us))));
-  });
-  drawing.append(shape("line", { class: "base", x1: name, x2: name, y1: 0, y2: step * hops.length }));
-  return drawing;
-}
-
-function fitted(text, letters) {
-  return text.length > letters ? `${text.slice(0, letters - 1)}…` : text;
-}
-
-/** A table of figures. The first cell of each row is its heading. A cell is a text or a list of its children. */
+/** A table of figures: a row each, the first cell its heading. A cell is a text or a list of what is in it. */
 export function table(element, head, rows, caption) {
   element.replaceChildren(
     make("caption", { class: "unseen" }, caption),

@@ -1,6 +1,13 @@
-// The choice of a system: drive, platform and port from lists that can be searched and filtered.
+// The choice of a system: one box for drive, platform and port, whose text the server searches.
 
 import { make } from "./draw.js";
+import { ask, words } from "./server.js";
+
+const WAIT_MS = 70;
+const TEXT_MAX = 400;
+
+/** The platform that is this machine, which is read when a text or the address names it. */
+export const MACHINE = "this-machine";
 
 let numbers = 0;
 
@@ -14,103 +21,111 @@ export function select(options, chosen, change) {
   return make("select", { onchange: (event) => change(event.target.value) }, ...made);
 }
 
-const kindOf = (connector) => connector.split(" ")[0];
-
-/** Whether a drive may go into a port: a SATA drive goes into SAS ports too. */
-function fits(drive, port) {
-  const [own, other] = [kindOf(drive.connector), kindOf(port.connector)];
-  return own === other || (own === "SATA" && other === "SAS");
-}
-
-/** The platform that represents this machine, which is read when the user chooses it. */
-export const MACHINE = "this-machine";
-
-/** Whether a system uses this machine. */
+/** Whether a system is of this machine. */
 export const isHere = (system) => system.includes(`@${MACHINE}:`) || system.includes(`@${MACHINE},`);
 
+/** Drive, platform and port of a system as the library names them, and the port's links. A part that it lacks stays as written. */
+export function parts(library, system) {
+  const [drive, rest = ""] = system.split("@");
+  const colon = rest.lastIndexOf(":");
+  const [platform, port] = [rest.slice(0, colon), rest.slice(colon + 1)];
+  const own = library.drives.find((one) => one.id === drive), board = library.platforms.find((one) => one.id === platform.split(",")[0]);
+  const place = board?.ports.find((one) => one.name === port);
+  const about = place ? `${port}: ${place.connector}, ${place.behind.length ? `behind ${place.behind.join(", ")}` : "at the processor"}` : "";
+  return { drive: own?.name ?? drive, platform: board?.name ?? platform, port, about };
+}
+
+/** The system on one line. */
+export function line(library, system) {
+  const { drive, platform, port } = parts(library, system);
+  return port ? `${drive} · ${platform} · ${port}` : system;
+}
+
 /**
- * Fields that choose drive, platform and port of `system`. `changed` is called with a new name. `readMachine` reads
- * this machine; if it returns false, it has shown the reason.
+ * A box that finds a system by words. `choose` is called with a system, its name and the links of its port; `said` shows an
+ * error or advice.
  */
-export function picker(library, system, changed, readMachine) {
-  const [drive, rest] = system.split("@");
-  const colon = rest.indexOf(":");
-  const now = { drive, platform: rest.slice(0, colon), port: rest.slice(colon + 1) };
-  const filters = { text: "", interface: "", maker: "", year: "" };
-  const makers = [...new Set(library.drives.map((one) => one.maker))].sort();
-  const years = [...new Set(library.drives.map((one) => one.year).filter(Boolean))].sort((a, b) => b - a);
-  const drives = make("select", { onchange: () => take("drive", drives.value) });
-  const platforms = make("select", { onchange: () => platform(platforms.value) });
-  const note = make("p", { class: "soft", hidden: true });
-  const ports = make("select", { onchange: () => take("port", ports.value) });
+export function picker({ label, name, present, choose, said }) {
+  const list = make("ul", { role: "listbox", id: `found-${++numbers}`, "aria-label": label, hidden: true });
+  const input = make("input", {
+    type: "text", role: "combobox", id: `pick-${numbers}`, value: name, title: name, "aria-label": label, "aria-expanded": "false", "aria-autocomplete": "list",
+    "aria-controls": list.id, autocomplete: "off", spellcheck: "false", maxlength: TEXT_MAX, placeholder: "980 pro in the second slot of a B550",
+  });
+  let shown = name, found = [], at = -1, timer = 0, asked = 0, abort = null;
 
-  /** Selects a platform. This machine is read again first; if that fails, the selection stays unchanged. */
-  async function platform(value) {
-    if (value === MACHINE) {
-      platforms.setAttribute("aria-busy", "true");
-      const read = await readMachine();
-      platforms.removeAttribute("aria-busy");
-      // The user may have chosen another platform meanwhile.
-      if (platforms.value !== value) return;
-      if (!read) {
-        platforms.value = now.platform;
-        return;
-      }
-    }
-    take("platform", value);
+  function close() {
+    clearTimeout(timer);
+    asked += 1;
+    abort?.abort();
+    list.hidden = true;
+    found = [];
+    at = -1;
+    input.setAttribute("aria-expanded", "false");
+    input.removeAttribute("aria-activedescendant");
   }
 
-  function take(key, value) {
-    if (!value) return;
-    now[key] = value;
-    const own = library.drives.find((one) => one.id === now.drive);
-    const board = library.platforms.find((one) => one.id === now.platform);
-    const good = board?.ports.filter((port) => own && fits(own, port)) ?? [];
-    const into = good.length ? good : board?.ports ?? [];
-    if (key !== "port" && into.length && !into.some((port) => port.name === now.port)) now.port = into[0].name;
-    if (key !== "port") fill();
-    changed(`${now.drive}@${now.platform}:${now.port}`);
+  function mark(place) {
+    at = place;
+    [...list.children].forEach((one, index) => one.setAttribute("aria-selected", String(index === at)));
+    const own = list.children[at];
+    if (own) { input.setAttribute("aria-activedescendant", own.id); own.scrollIntoView({ block: "nearest" }); } else input.removeAttribute("aria-activedescendant");
   }
 
-  function fill() {
-    const words = filters.text.toLowerCase().split(/\s+/).filter(Boolean);
-    const has = (one) => words.every((word) => `${one.id} ${one.name} ${one.year ?? ""}`.toLowerCase().includes(word));
-    const kept = library.drives.filter((one) => has(one) && (!filters.interface || one.interface === filters.interface)
-      && (!filters.maker || one.maker === filters.maker) && (!filters.year || String(one.year) === filters.year));
-    const options = kept.map((one) =>
-      make("option", { value: one.id, selected: one.id === now.drive }, `${one.name} (${one.connector}${one.year ? `, ${one.year}` : ""})`));
-    if (!kept.some((one) => one.id === now.drive)) {
-      options.unshift(make("option", { value: "", selected: true }, kept.length ? `${kept.length} drives; choose one` : "no drive has all of this"));
-    }
-    drives.replaceChildren(...options);
-    platforms.replaceChildren(...library.platforms.map((one) =>
-      make("option", { value: one.id, selected: one.id === now.platform }, one.name)));
-    // Only the command line can give a platform its own host. Such a platform is kept.
-    if (!library.platforms.some((one) => one.id === now.platform)) {
-      platforms.prepend(make("option", { value: now.platform, selected: true }, now.platform));
-    }
-    const own = library.drives.find((one) => one.id === now.drive);
-    const board = library.platforms.find((one) => one.id === now.platform);
-    const listed = (board?.ports ?? []).map((port) => make("option",
-      { value: port.name, selected: port.name === now.port, disabled: own != null && !fits(own, port) },
-      `${port.name}: ${port.connector}${port.behind.length ? ` behind ${port.behind.join(", ")}` : ""}`));
-    // Only the command line can give two ports or several drives. Such a port is kept.
-    if (!board?.ports.some((port) => port.name === now.port)) {
-      listed.unshift(make("option", { value: now.port, selected: true }, now.port));
-    }
-    ports.replaceChildren(...listed);
-    note.hidden = !board?.leftOut?.length;
-    note.textContent = `Without a port: ${(board?.leftOut ?? []).join("; ")}.`;
+  function take(place) {
+    const one = found[place];
+    if (!one) return;
+    close();
+    shown = input.value = input.title = one.name;
+    said("");
+    choose(one);
   }
 
-  const narrow = (key) => (value) => { filters[key] = value; fill(); };
-  const search = make("input", { type: "search", placeholder: "such as 980 pro", oninput: (event) => narrow("text")(event.target.value) });
-  const all = (name, values) => [["", name], ...values.map((value) => [String(value), String(value)])];
-  fill();
-  return make("div", { class: "pick" },
-    make("div", { class: "filters" }, field("Search drives", search),
-      field("Interface", select(all("any", ["NVMe", "SATA", "SAS"]), "", narrow("interface"))),
-      field("Maker", select(all("any", makers), "", narrow("maker"))),
-      field("Year", select(all("any", years), "", narrow("year")))),
-    field("Drive", drives), field("Platform", platforms), field("Port", ports), note);
+  async function search() {
+    const number = ++asked;
+    abort?.abort();
+    abort = new AbortController();
+    try {
+      const text = input.value === shown ? "" : input.value;
+      const told = await (await ask("/api/find", { text, present: present() }, abort.signal)).json();
+      if (number !== asked) return false;
+      found = told.found;
+      list.replaceChildren(...found.map((one, place) => make("li", { role: "option", id: `${list.id}-${place}`, "aria-selected": "false",
+        onpointerdown: (event) => { event.preventDefault(); take(place); } }, make("span", {}, one.name), make("span", { class: "soft" }, one.about))));
+      list.hidden = !found.length;
+      input.setAttribute("aria-expanded", String(found.length > 0));
+      said(told.advice ?? "");
+      mark(found.length ? 0 : -1);
+      return true;
+    } catch (error) {
+      if (number === asked) { close(); said(words(error)); }
+      return false;
+    }
+  }
+
+  const later = () => { clearTimeout(timer); asked += 1; timer = setTimeout(search, WAIT_MS); };
+  input.addEventListener("focus", () => input.select());
+  input.addEventListener("click", () => { if (list.hidden) later(); });
+  input.addEventListener("input", later);
+  input.addEventListener("blur", () => { close(); input.value = shown; });
+  input.addEventListener("keydown", async (event) => {
+    const moves = { ArrowDown: 1, ArrowUp: -1 }[event.key];
+    if (moves) {
+      event.preventDefault();
+      if (list.hidden) { await search(); return; }
+      mark((at + moves + found.length) % found.length);
+    } else if (event.key === "Enter") {
+      event.preventDefault();
+      // The text may be newer than the list.
+      clearTimeout(timer);
+      const place = at;
+      if (input.value !== shown || !list.hidden) { if (await search()) take(Math.max(0, place < found.length ? place : 0)); }
+    } else if (event.key === "Escape") {
+      close();
+      input.value = shown;
+      said("");
+      input.select();
+    }
+  });
+  const set = (text) => { shown = input.value = input.title = text; };
+  return { box: make("div", { class: "pick" }, input, list), input, set };
 }

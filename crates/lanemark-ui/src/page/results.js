@@ -1,6 +1,7 @@
-// Result files that were dropped on the page, with their tests. They are kept until the page is closed.
+// Result files that were dropped on the page: their tests, each only next to simulations of the same test.
 
-import { make } from "./draw.js";
+import { bar, latency, make, number, rated } from "./draw.js";
+import { ask, lines, words } from "./server.js";
 
 const FILES_MAX = 8;
 const BYTES_MAX = 16 * 2 ** 20;
@@ -9,11 +10,13 @@ const SHOWN_FIRST = 3;
 
 let numbers = 0;
 
-/** Accepts files by drop and by a button. `ask` queries the server; `changed` is called when the selection changes. */
-export function results(ask, changed) {
+/** Takes files by drop and by a button. `page` names the page, `systems` returns its systems with their names and colours. */
+export function results(page, systems) {
   const files = [];
-  const box = document.getElementById("results"), problem = document.getElementById("results-error");
-  const input = document.getElementById("results-file"), target = document.getElementById("results-drop");
+  const of = (id) => document.getElementById(id);
+  const box = of("results"), problem = of("results-error"), input = of("results-file"), target = of("results-drop");
+  // Simulations of the tests, by the test: for each system its figures.
+  let simulated = new Map(), run = 0;
 
   async function take(chosen) {
     problem.textContent = "";
@@ -21,11 +24,10 @@ export function results(ask, changed) {
       try {
         if (files.length >= FILES_MAX) throw new Error(`more than ${FILES_MAX} files; remove one`);
         if (file.size > BYTES_MAX) throw new Error(`has ${file.size.toLocaleString("en-US")} bytes; at most ${BYTES_MAX.toLocaleString("en-US")} are read here`);
-        const told = await (await ask("/api/result", await file.arrayBuffer())).json();
-        add(file.name, told);
+        add(file.name, await (await ask("/api/result", await file.arrayBuffer())).json());
       } catch (error) {
-        const line = `${file.name}: ${error.message.replace(/^the file: /, "")}${error.hint ? `\nHint: ${error.hint}` : ""}`;
-        problem.textContent = [problem.textContent, line].filter(Boolean).join("\n");
+        const text = words(error).replace(/^the file: /, "");
+        if (text) problem.textContent = [problem.textContent, `${file.name}: ${text}`].filter(Boolean).join("\n");
       }
     }
   }
@@ -34,43 +36,106 @@ export function results(ask, changed) {
     const room = SHOWN_MAX - shown().length;
     const file = { name, tests: told.tests.map((test, place) => ({ ...test, file: name, isShown: place < Math.min(SHOWN_FIRST, room) })) };
     files.push(file);
-    const number = ++numbers;
+    const own = ++numbers;
     const check = (test, place) => {
-      const id = `result-${number}-${place}`;
-      const box = make("input", { type: "checkbox", id, checked: test.isShown, onchange: (event) => {
+      const id = `result-${own}-${place}`;
+      const made = make("input", { type: "checkbox", id, checked: test.isShown, onchange: (event) => {
         if (event.target.checked && shown().length >= SHOWN_MAX) {
           event.target.checked = false;
-          problem.textContent = `At most ${SHOWN_MAX} tests can be shown next to the systems.`;
+          problem.textContent = `At most ${SHOWN_MAX} tests can be shown.`;
           return;
         }
         test.isShown = event.target.checked;
-        changed();
+        draw();
       } });
-      return make("div", { class: "check" }, box, make("label", { for: id }, `${test.test} on ${test.target}`));
+      return make("div", { class: "check" }, made, make("label", { for: id }, `${test.test} on ${test.target}`));
     };
     const remove = make("button", { type: "button", "aria-label": `Remove ${name}`, onclick: () => {
       files.splice(files.indexOf(file), 1);
       made.remove();
       input.focus();
-      changed();
+      draw();
     } }, "Remove");
-    const hows = [...new Set(told.tests.map((test) => test.how))].join(" and ");
     const rest = told.left_out ? `, and ${told.left_out.toLocaleString("en-US")} more, too many for a page` : "";
     const made = make("fieldset", { class: "file" },
-      make("legend", {}, `${name}: ${told.title}, ${hows}`),
+      make("legend", {}, `${name}: ${told.title.replace(/^the file, /, "")}`),
       make("div", { class: "checks" }, ...file.tests.map(check)),
       make("div", { class: "row" }, make("span", { class: "soft" }, `${told.tests.length} test${told.tests.length > 1 ? "s" : ""}${rest}`), remove));
     box.append(made);
-    changed();
+    draw();
   }
 
-  /** The tests that are shown next to the systems. */
-  function shown() {
-    return files.flatMap((file) => file.tests).filter((test) => test.isShown);
+  const shown = () => files.flatMap((file) => file.tests).filter((test) => test.isShown);
+  /** Tests are the same only if all of their settings are. A test that is not fully known is only itself. */
+  const key = (test) => (test.definition ? JSON.stringify({ ...test.definition, name: "" }) : `${test.file}|${test.target}|${test.test}`);
+
+  /** Simulates the shown tests on all systems of the page. */
+  async function same() {
+    const own = ++run, button = of("same"), said = of("same-said");
+    const tests = new Map(shown().filter((test) => test.definition).map((test) => [key(test), test.definition]));
+    button.disabled = true;
+    said.textContent = "Simulating …";
+    simulated = new Map([...tests.keys()].map((one) => [one, []]));
+    try {
+      for (const [slot, { system }] of systems().entries()) {
+        const answer = await ask("/api/workload", { page: `${page}-f`, slot, system, tests: [...tests.values()] });
+        for await (const told of lines(answer)) {
+          if (own !== run) return;
+          if (told.stage !== "figures") continue;
+          simulated.get([...tests.keys()][told.index])[slot] = told.figures;
+          draw();
+        }
+      }
+      said.textContent = "";
+    } catch (error) { if (own === run) said.textContent = words(error); } finally { if (own === run) { button.disabled = false; draw(); } }
   }
 
+  /** Drops the simulations: the systems have changed. */
+  function forget() {
+    run += 1;
+    of("same").disabled = false;
+    of("same-said").textContent = "";
+    if (simulated.size) { simulated = new Map(); draw(); }
+  }
+
+  const ends = ({ low, high, of: share }, word) => (share === "all" ? `repeats ${word(low)}–${word(high)}` : `${share} in ${word(low)}–${word(high)}`);
+  const figure = (one, word) => (one ? [word(one.value), one.interval ? make("span", { class: "soft below" }, ends(one.interval, word)) : ""] : ["–"]);
+  const at = (latency_us, percentile) => latency(latency_us.find(([own]) => own === percentile)?.[1]);
+
+  function draw() {
+    const tests = shown(), groups = new Map();
+    tests.forEach((test) => groups.set(key(test), [...(groups.get(key(test)) ?? []), test]));
+    of("files-region").hidden = !tests.length;
+    of("same-row").hidden = !tests.length;
+    const able = tests.some((test) => test.definition);
+    of("same").hidden = !able;
+    if (tests.length && !able) of("same-said").textContent = `These tests cannot be simulated here: ${tests[0].not_simulated ?? "a part of a test is not a test"}.`;
+    const has_transactions = tests.some((test) => test.transactions_per_minute);
+    const bodies = [...groups].map(([own, group]) => {
+      const [rate] = rated(group[0].is_random);
+      const rows = [
+        ...group.map((test) => ({ name: `${test.target} (${test.file})`, how: `${test.how}${test.is_cut_short ? ", cut short" : ""}`, colour: "neutral", ...test })),
+        ...systems().map(({ name, colour }, slot) => [name, colour, simulated.get(own)?.[slot]]).filter(([, , figures]) => figures).map(([name, colour, figures]) => ({
+          name, how: "simulated here", colour: `s${colour}`, latency_us: figures.latency_us, transactions_per_minute: null,
+          megabytes_per_second: { value: figures.megabytes_per_second }, iops: { value: figures.iops }, latency_mean_us: { value: figures.latency_mean_us } })),
+      ];
+      const most = Math.max(...rows.map((row) => row[rate]?.value ?? row.transactions_per_minute?.value ?? 0), 1e-9);
+      const cells = (row) => make("tr", {}, make("th", { scope: "row" }, row.name), make("td", { class: "text" }, row.how),
+        make("td", { class: "wide" }, bar([[(row[rate]?.value ?? row.transactions_per_minute?.value ?? 0) / most, row.colour]])),
+        make("td", {}, ...figure(row.megabytes_per_second, number)), make("td", {}, ...figure(row.iops, number)),
+        make("td", {}, ...figure(row.latency_mean_us, latency)), make("td", {}, at(row.latency_us, 50)), make("td", {}, at(row.latency_us, 99)),
+        has_transactions ? make("td", {}, row.transactions_per_minute ? number(row.transactions_per_minute.value) : "–") : null);
+      const note = group[0].not_simulated ? ` (not simulated here: ${group[0].not_simulated})` : "";
+      return make("tbody", {}, make("tr", {}, make("th", { scope: "rowgroup", colspan: has_transactions ? 9 : 8, class: "group" }, group[0].test, make("span", { class: "soft" }, note))), ...rows.map(cells));
+    });
+    const head = ["Result", "Source", "Common scale", "MB/s", "IOPS", "Mean", "50%", "99%", ...(has_transactions ? ["Transactions a minute"] : [])];
+    of("files-table").replaceChildren(make("caption", { class: "unseen" }, "Tests of result files, each next to simulations of the same test"),
+      make("thead", {}, make("tr", {}, ...head.map((text, place) => make("th", { scope: "col", class: place < 3 ? "text" : null }, text)))), ...bodies);
+  }
+
+  of("same").addEventListener("click", same);
   input.addEventListener("change", async () => { await take([...input.files]); input.value = ""; });
-  // Files may be dropped anywhere on the page. By default, the browser would replace the page with the file.
+  // Anywhere on the page; without this the browser would open the file in place of it.
   const has = (event) => event.dataTransfer?.types.includes("Files");
   let inside = 0;
   const mark = () => target.classList.toggle("over", inside > 0);
@@ -84,5 +149,5 @@ export function results(ask, changed) {
     mark();
     take([...event.dataTransfer.files]);
   });
-  return { shown };
+  return { forget };
 }

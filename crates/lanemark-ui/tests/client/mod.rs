@@ -62,6 +62,14 @@ impl Client {
         Self { host, token, address, cancel }
     }
 
+    /// Ends the server, and returns when its port no longer accepts connections.
+    pub(crate) fn stop(&self) {
+        self.cancel.cancel();
+        while TcpStream::connect(&self.host).is_ok() {
+            std::thread::sleep(Duration::from_millis(20));
+        }
+    }
+
     /// The address that lets in.
     pub(crate) fn address(&self) -> &str {
         &self.address

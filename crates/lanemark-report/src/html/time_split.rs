@@ -1,0 +1,125 @@
+//! The parts of a transaction's time on a page: a bar for each run, and the numbers.
+
+use lanemark_schema::result::TestResult;
+use maud::{Markup, html};
+
+use super::axis::Axis;
+use super::grid;
+use super::picture::{Drawing, Entry, Picture};
+use super::svg::{Image, block, image, listed, named, num};
+use crate::database::TimeSplit;
+use crate::number::{percent, significant};
+use crate::palette;
+use crate::table::{Cell, Column, Ink, Table};
+
+const WIDTH: f64 = 900.0;
+const LINE: f64 = 16.0;
+const BAR: f64 = 18.0;
+const GAP: f64 = 9.0;
+const AXIS: f64 = 16.0;
+/// Room for the unit beyond the last tick.
+const UNIT: f64 = 40.0;
+
+/// Draws the parts of the transactions of `tests`, each with its run's name; `None` if no run knows them.
+pub(super) fn section(tests: &[(&str, &TestResult)]) -> Option<Markup> {
+    let known =
+        |(label, test): &(&str, &TestResult)| Some(((*label).to_owned(), TimeSplit::of(test)?));
+    let splits: Vec<(String, TimeSplit)> = tests.iter().filter_map(known).collect();
+    (!splits.is_empty()).then(|| {
+        let picture = Picture {
+            entries: entries(&splits),
+            figures: vec![Drawing { title: String::new(), image: draw(&splits) }],
+        };
+        html! {
+            h4 { "Time of a transaction" }
+            p class="soft" {
+                @for (label, split) in &splits {
+                    (label) ": " (split.source)
+                    @if let Some((running, ready)) = split.measured {
+                        ", of which " (significant(running)) " ms on a processor and "
+                        (significant(ready)) " ms ready for one were measured"
+                    }
+                    ". "
+                }
+            }
+            (picture.legend())
+            @for drawing in &picture.figures { figure class="time" { (drawing.image) } }
+            (grid::grid(&table(&splits), "Time of a transaction"))
+        }
+    })
+}
+
+fn colour(class: usize) -> String {
+    format!("h{}", class % palette::HOP_COLOURS)
+}
+
+fn entries(splits: &[(String, TimeSplit)]) -> Vec<Entry> {
+    let mut parts: Vec<(usize, &str)> = Vec::new();
+    for part in splits.iter().flat_map(|(_, split)| &split.parts) {
+        if !parts.iter().any(|(class, _)| *class == part.class) {
+            parts.push((part.class, part.name));
+        }
+    }
+    parts.sort_unstable();
+    let entry = |(class, name): (usize, &str)| {
+        Entry::new(html! { rect class=(colour(class)) width="22" height="12" {} }, name)
+    };
+    parts.into_iter().map(entry).collect()
+}
+
+fn draw(splits: &[(String, TimeSplit)]) -> Image {
+    let axis = Axis::new(splits.iter().map(|(_, split)| split.total_ms()), WIDTH - UNIT);
+    let height = splits.len() as f64 * (LINE + BAR + GAP);
+    let content = html! {
+        (axis.draw(0.0, height, "ms"))
+        @for (index, (label, split)) in splits.iter().enumerate() {
+            @let top = index as f64 * (LINE + BAR + GAP);
+            text x="4" y=(num(top + LINE - 4.0)) {
+                (named(label, WIDTH - 120.0)) " "
+                tspan class="soft" dx="4" { (significant(split.total_ms())) " ms" }
+            }
+            @for (from, part) in placed(split) {
+                path class=(format!("part {}", colour(part.class)))
+                    d=(block(axis.place(from), top + LINE, axis.place(part.ms), BAR)) {
+                    title { (part.name) ": " (significant(part.ms)) " ms, " (percent(part.share)) }
+                }
+            }
+        }
+    };
+    let told = splits.iter().map(|(label, split)| {
+        let parts = split.parts.iter().map(|part| format!("{} {}", part.name, percent(part.share)));
+        format!("{label}: {}", parts.collect::<Vec<_>>().join(", "))
+    });
+    image(WIDTH, height + AXIS, &format!("Time of a transaction. {}", listed(told)), content)
+}
+
+/// Returns each part with the time before it.
+fn placed(split: &TimeSplit) -> impl Iterator<Item = (f64, &crate::database::TimePart)> {
+    split.parts.iter().scan(0.0, |from, part| {
+        let own = *from;
+        *from += part.ms;
+        Some((own, part))
+    })
+}
+
+fn table(splits: &[(String, TimeSplit)]) -> Table {
+    let mut table = Table::new(vec![
+        Column::name("run"),
+        Column::name("part"),
+        Column::number("time", "ms"),
+        Column::number("share", ""),
+        Column::text(""),
+    ]);
+    for (label, split) in splits {
+        for (index, part) in split.parts.iter().enumerate() {
+            table.push(vec![
+                Cell::plain(label.as_str()).repeating(index > 0),
+                Cell::plain(part.name),
+                Cell::plain(significant(part.ms)),
+                Cell::plain(percent(part.share)),
+                Cell::inked(part.note.clone(), Ink::Faint),
+            ]);
+        }
+    }
+    table.without_empty_columns()
+}

@@ -1,0 +1,92 @@
+//! The colours of systems and hops: the only list of them, for pages, drawings and the browser laboratory.
+//!
+//! A system has one colour in all parts of a page, by its number on the page. A hop has one colour in all pages and
+//! drawings, by its identity: a page of another system shows the same hop in the same colour.
+
+use lanemark_schema::result::HopId;
+
+/// Number of colours of systems before they repeat.
+pub const SYSTEM_COLOURS: usize = 6;
+/// Number of colours of hops.
+pub const HOP_COLOURS: usize = 12;
+/// Colours of links, counted from the host. A deeper link has the colour of the third.
+const LINKS: [usize; 3] = [2, 8, 11];
+/// Colours on which text is light.
+const DARK: [usize; 4] = [2, 3, 5, 9];
+
+/// Returns the colours as variables of a style sheet, light and dark: `--s0` to `--s5` of systems, `--h0` to `--h11` of
+/// hops.
+#[must_use]
+pub fn style() -> &'static str {
+    include_str!("html/colours.css")
+}
+
+/// Returns the number of the colour of the system at `index` of a page.
+#[must_use]
+pub fn system(index: usize) -> usize {
+    index % SYSTEM_COLOURS
+}
+
+/// Returns the number of a hop's colour.
+#[must_use]
+pub fn hop(id: HopId) -> usize {
+    match id {
+        HopId::Cpu => 0,
+        HopId::Protocol => 1,
+        HopId::Link(place) | HopId::SecondLink(place) => {
+            LINKS[usize::from(place).min(LINKS.len() - 1)]
+        }
+        HopId::FrontEnd => 4,
+        HopId::Buffer => 9,
+        HopId::DataPath => 5,
+        HopId::Channels => 6,
+        HopId::Media => 3,
+        HopId::Unsubmitted => 7,
+        HopId::Power => 10,
+    }
+}
+
+/// Returns whether text on a hop's colour is light.
+pub(crate) fn is_dark(hop: usize) -> bool {
+    DARK.contains(&hop)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+
+    #[test]
+    fn the_hops_of_a_path_have_distinct_colours() {
+        let path = [
+            HopId::Unsubmitted,
+            HopId::Cpu,
+            HopId::Protocol,
+            HopId::Link(0),
+            HopId::Link(1),
+            HopId::Link(2),
+            HopId::Power,
+            HopId::FrontEnd,
+            HopId::Buffer,
+            HopId::DataPath,
+            HopId::Channels,
+            HopId::Media,
+        ];
+        let colours: BTreeSet<usize> = path.into_iter().map(hop).collect();
+        assert_eq!(colours, (0..HOP_COLOURS).collect());
+        // A deep path repeats the last colour of links.
+        assert_eq!(hop(HopId::Link(9)), hop(HopId::Link(2)));
+    }
+
+    #[test]
+    fn the_style_sheet_has_every_colour() {
+        for (letter, count) in [('s', SYSTEM_COLOURS), ('h', HOP_COLOURS)] {
+            for index in 0..count {
+                let name = format!("--{letter}{index}: #");
+                assert_eq!(style().matches(&name).count(), 2, "{name}: light and dark");
+            }
+            assert!(!style().contains(&format!("--{letter}{count}:")));
+        }
+    }
+}

@@ -1,0 +1,377 @@
+//! Systems by free text: "980 pro in the second slot of a B550" finds `samsung-980-pro-1tb@amd-b550:m2-2`.
+//!
+//! Each word is compared with the names of drives and platforms. A word that names few entries has a large weight. The
+//! kind whose best entry matches the larger weight takes its words first, so that "intel z270" is a platform and
+//! "intel 520" is a drive. All words then rank the ports that accept the drive. A part that the text does not name is
+//! the part of the present system.
+
+mod ports;
+#[cfg(test)]
+mod tests;
+mod words;
+
+use crate::catalogue::{self, DriveEntry};
+use crate::document::{Context, Document};
+use crate::error::StudyError;
+use crate::library::{Kind, Library};
+use crate::model_names;
+use crate::platform::{Platform, Port};
+use crate::system::SystemName;
+use crate::{Ledger, Overrides};
+use words::{Names, spelled, words};
+
+/// Maximum length of a text that is read; the rest is ignored.
+const TEXT_MAX: usize = 400;
+/// Maximum number of drives and platforms that are combined.
+const DRIVES: usize = 6;
+const PLATFORMS: usize = 4;
+/// Share of the best score from which on an entry is an alternative.
+const ALTERNATIVE: f64 = 0.6;
+/// Factor for words that mostly describe ports, such as `sata`, in names of drives and platforms.
+const PORT_WORD: f64 = 0.05;
+/// Minimum score of an entry that the text names.
+const NAMED: f64 = 0.4;
+/// Weight of a drive whose part number the text contains.
+const PART: f64 = 40.0;
+
+/// The heads of the library's drives and platforms, by which texts are compared.
+#[derive(Clone, Debug, Default)]
+pub struct Index {
+    drives: Vec<(DriveEntry, Names)>,
+    platforms: Vec<(PlatformEntry, Names)>,
+}
+
+/// A platform of the index.
+#[derive(Clone, Debug)]
+struct PlatformEntry {
+    id: String,
+    name: String,
+    ports: Vec<Port>,
+}
+
+/// A system that a text may mean.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Found {
+    /// The system, `drive@platform:port`.
+    pub system: String,
+    /// Name of the drive for people.
+    pub drive: String,
+    /// Name of the platform for people.
+    pub platform: String,
+    /// Name of the port.
+    pub port: String,
+    /// Connector of the port.
+    pub connector: String,
+    /// Links between the port and the processor, nearest to the processor first.
+    pub behind: Vec<String>,
+}
+
+/// The systems that a text may mean.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct SearchResult {
+    /// The systems, the most likely first.
+    pub found: Vec<Found>,
+    /// Words that name no part of the library.
+    pub unknown: Vec<String>,
+    /// The reason if the text names parts that do not fit together.
+    pub misfit: Option<String>,
+}
+
+impl Index {
+    /// Reads the heads of a library's files. Files that cannot be read are omitted.
+    pub fn new(library: &Library) -> Self {
+        let mut index = Self::default();
+        for id in library.names(Kind::Drive) {
+            if let Ok(entry) = catalogue::drive(library, &id) {
+                let names = Names::new(&drive_text(&entry));
+                index.drives.push((entry, names));
+            }
+        }
+        for id in library.names(Kind::Platform) {
+            if let Ok(file) = library.open(Kind::Platform, &id) {
+                let _ = index.add_platform(&id, &file);
+            }
+        }
+        index
+    }
+
+    /// Adds a platform, or replaces the platform with the same name.
+    ///
+    /// # Errors
+    /// Returns an error if the file is not a platform.
+    pub fn add_platform(&mut self, id: &str, file: &Document) -> Result<(), StudyError> {
+        let (ledger, overrides) = (Ledger::default(), Overrides::default());
+        let context = Context { ledger: &ledger, overrides: &overrides };
+        let Platform { name, ports, .. } = Platform::read(file, context)?;
+        let names = Names::new(&format!("{id} {name}"));
+        self.platforms.retain(|(known, _)| known.id != id);
+        self.platforms.push((PlatformEntry { id: id.to_owned(), name, ports }, names));
+        Ok(())
+    }
+
+    /// Returns up to `most` systems that `text` may mean. `present` completes the text.
+    pub fn find(
+        &self,
+        library: &Library,
+        text: &str,
+        present: Option<&str>,
+        most: usize,
+    ) -> SearchResult {
+        let text: String = text.chars().take(TEXT_MAX).collect();
+        let present = present.and_then(|name| SystemName::parse(name).ok());
+        if let Some(exact) = self.exact(text.trim()) {
+            return SearchResult { found: vec![exact], ..SearchResult::default() };
+        }
+        let words: Vec<String> =
+            words(&text).into_iter().map(|word| self.corrected(word)).collect();
+        if words.is_empty() && !text.trim().is_empty() {
+            return SearchResult::default();
+        }
+        let by_drive = weights(&words, &self.drives);
+        let by_platform = weights(&words, &self.platforms);
+        let (mut drives, mut platforms) = (by_drive.scores(&[]), by_platform.scores(&[]));
+        // A part number is not a word of any name.
+        for id in model_names::drives_of(library, &text, None).same {
+            if let Some(at) = self.drives.iter().position(|(drive, _)| drive.id == id) {
+                drives[at] += PART;
+            }
+        }
+        match best(&drives) >= best(&platforms) {
+            true => platforms = by_platform.scores(&by_drive.taken(&drives)),
+            false => drives = by_drive.scores(&by_platform.taken(&platforms)),
+        }
+        let is_known = |at: &usize| {
+            let word = words[*at].as_str();
+            by_drive.is_known(*at)
+                || by_platform.is_known(*at)
+                || ports::is_word(word)
+                || !model_names::drives_of(library, word, None).same.is_empty()
+        };
+        let unknown: Vec<String> =
+            (0..words.len()).filter(|at| !is_known(at)).map(|at| words[at].clone()).collect();
+        let named = |scores: &[f64]| best(scores) >= NAMED;
+        let is_port = words.iter().any(|word| ports::is_word(word));
+        if !words.is_empty() && !named(&drives) && !named(&platforms) && !is_port {
+            return SearchResult { unknown, ..SearchResult::default() };
+        }
+        let drives = match named(&drives) {
+            true => {
+                let own = present.as_ref().map(|one| one.drive.as_str());
+                preferred(self.ranked_drives(&drives), |at| {
+                    Some(self.drives[at].0.id.as_str()) == own
+                })
+            }
+            false => self.present_drive(present.as_ref()),
+        };
+        let platforms = match named(&platforms) {
+            true => {
+                let own = present.as_ref().map(|one| one.platform.as_str());
+                preferred(self.ranked_platforms(&platforms), |at| {
+                    Some(self.platforms[at].0.id.as_str()) == own
+                })
+            }
+            false => self.present_platform(present.as_ref(), &drives),
+        };
+        let found = self.combined(&words, &drives, &platforms, most);
+        let misfit = found.is_empty().then(|| self.misfit(&drives, &platforms)).flatten();
+        SearchResult { found, unknown, misfit }
+    }
+
+    /// Returns the system that `text` names exactly.
+    fn exact(&self, text: &str) -> Option<Found> {
+        let name = SystemName::parse(text).ok()?;
+        let (drive, _) = self.drives.iter().find(|(drive, _)| drive.id == name.drive)?;
+        let (platform, _) = self.platforms.iter().find(|(one, _)| one.id == name.platform)?;
+        let port = platform.ports.iter().find(|port| port.name == name.port)?;
+        (name.to_string() == text && drive.plug.fits(port.plug))
+            .then(|| found(drive, platform, port))
+    }
+
+    /// Returns `word`, or the name's word that it misspells.
+    fn corrected(&self, word: String) -> String {
+        let names = self.drives.iter().map(|(_, names)| names);
+        let names = names.chain(self.platforms.iter().map(|(_, names)| names));
+        let is_known = ports::is_word(&word) || names.clone().any(|one| one.quality(&word) > 0.0);
+        if is_known {
+            return word;
+        }
+        spelled(&word, names.flat_map(Names::tokens)).map_or(word, str::to_owned)
+    }
+
+    fn ranked_drives(&self, scores: &[f64]) -> Vec<(usize, f64)> {
+        ranked(scores, DRIVES, |at| {
+            let (drive, names) = &self.drives[at];
+            (names.count(), drive.id.clone())
+        })
+    }
+
+    fn ranked_platforms(&self, scores: &[f64]) -> Vec<(usize, f64)> {
+        ranked(scores, PLATFORMS, |at| {
+            let (platform, names) = &self.platforms[at];
+            (names.count(), platform.id.clone())
+        })
+    }
+
+    fn present_drive(&self, present: Option<&SystemName>) -> Vec<(usize, f64)> {
+        let at = present.and_then(|one| self.drives.iter().position(|(d, _)| d.id == one.drive));
+        at.into_iter().map(|at| (at, 1.0)).collect()
+    }
+
+    /// Returns the present platform if it accepts one of the drives, otherwise the platforms whose ports suit the first
+    /// drive best.
+    fn present_platform(
+        &self,
+        present: Option<&SystemName>,
+        drives: &[(usize, f64)],
+    ) -> Vec<(usize, f64)> {
+        let suits = |platform: &PlatformEntry, drive: usize| {
+            let plug = self.drives[drive].0.plug;
+            let all = platform.ports.iter().filter(|port| plug.fits(port.plug));
+            all.map(|port| ports::suitability(plug, port)).fold(0.0, f64::max)
+        };
+        let id = present.map(|one| one.platform.split(',').next().unwrap_or_default());
+        let at = self.platforms.iter().position(|(one, _)| Some(one.id.as_str()) == id);
+        let accepts = |at: &usize| {
+            drives.iter().any(|(drive, _)| suits(&self.platforms[*at].0, *drive) > 0.0)
+        };
+        if let Some(at) = at.filter(accepts) {
+            return vec![(at, 1.0)];
+        }
+        let Some((drive, _)) = drives.first() else { return Vec::new() };
+        let scores: Vec<f64> = self.platforms.iter().map(|(one, _)| suits(one, *drive)).collect();
+        self.ranked_platforms(&scores)
+    }
+
+    /// Returns the best combinations of drives, platforms and ports.
+    fn combined(
+        &self,
+        words: &[String],
+        drives: &[(usize, f64)],
+        platforms: &[(usize, f64)],
+        most: usize,
+    ) -> Vec<Found> {
+        let mut all: Vec<(f64, Found)> = Vec::new();
+        for &(drive_at, drive_score) in drives {
+            let drive = &self.drives[drive_at].0;
+            for &(platform_at, platform_score) in platforms {
+                let platform = &self.platforms[platform_at].0;
+                for (port, score) in ports::ranked(words, drive.plug, &platform.ports) {
+                    let score = 2.0 * drive_score + 2.0 * platform_score + score;
+                    all.push((score, found(drive, platform, port)));
+                }
+            }
+        }
+        // Equal scores keep the order of drives, platforms and ports.
+        all.sort_by(|one, other| other.0.total_cmp(&one.0));
+        all.into_iter().map(|(_, found)| found).take(most).collect()
+    }
+
+    fn misfit(&self, drives: &[(usize, f64)], platforms: &[(usize, f64)]) -> Option<String> {
+        let (drive, _) = &self.drives[drives.first()?.0];
+        let (platform, _) = &self.platforms[platforms.first()?.0];
+        Some(format!(
+            "no port of {} accepts {}, which has {}",
+            platform.name, drive.name, drive.plug
+        ))
+    }
+}
+
+fn drive_text(entry: &DriveEntry) -> String {
+    let kind = if entry.is_disk { "hard disk hdd" } else { "ssd" };
+    let year = entry.year.map_or(String::new(), |year| year.to_string());
+    let DriveEntry { id, name, plug, .. } = entry;
+    let plug = plug.to_string();
+    let bus = plug.split(' ').next().unwrap_or_default();
+    let bus = if bus == "PCIe" { "nvme pcie" } else { bus };
+    format!("{id} {name} {year} {kind} {bus}")
+}
+
+fn found(drive: &DriveEntry, platform: &PlatformEntry, port: &Port) -> Found {
+    Found {
+        system: format!("{}@{}:{}", drive.id, platform.id, port.name),
+        drive: drive.name.clone(),
+        platform: platform.name.clone(),
+        port: port.name.clone(),
+        connector: port.plug.to_string(),
+        behind: port.behind.iter().map(|link| link.spec.name.clone()).collect(),
+    }
+}
+
+/// How well each word matches each entry, with the weight of the word.
+struct Weights {
+    /// For each entry the weighted quality of each word.
+    matches: Vec<Vec<f64>>,
+}
+
+fn weights<T>(words: &[String], entries: &[(T, Names)]) -> Weights {
+    let quality = |(_, names): &(T, Names)| -> Vec<f64> {
+        words.iter().map(|word| names.quality(word)).collect()
+    };
+    let mut matches: Vec<Vec<f64>> = entries.iter().map(quality).collect();
+    for word in 0..words.len() {
+        let count = matches.iter().filter(|all| all[word] > 0.0).count();
+        let weight = (1.0 + entries.len() as f64 / count.max(1) as f64).ln();
+        let weight = if ports::is_word(&words[word]) { weight * PORT_WORD } else { weight };
+        matches.iter_mut().for_each(|all| all[word] *= weight);
+    }
+    Weights { matches }
+}
+
+impl Weights {
+    /// Returns the score of each entry, over all words but those at `without`.
+    fn scores(&self, without: &[usize]) -> Vec<f64> {
+        let score = |all: &Vec<f64>| {
+            let own = all.iter().enumerate().filter(|(word, _)| !without.contains(word));
+            own.map(|(_, quality)| quality).sum()
+        };
+        self.matches.iter().map(score).collect()
+    }
+
+    /// Returns the words that the entry with the best score matches.
+    fn taken(&self, scores: &[f64]) -> Vec<usize> {
+        let most = best(scores);
+        let at = scores.iter().position(|score| most > 0.0 && *score >= most);
+        let Some(all) = at.and_then(|at| self.matches.get(at)) else { return Vec::new() };
+        (0..all.len()).filter(|word| all[*word] > 0.0).collect()
+    }
+
+    fn is_known(&self, word: usize) -> bool {
+        self.matches.iter().any(|all| all[word] > 0.0)
+    }
+}
+
+fn best(scores: &[f64]) -> f64 {
+    scores.iter().copied().fold(0.0, f64::max)
+}
+
+/// Returns the entries with the present one first if its score is the best.
+fn preferred(
+    mut ranked: Vec<(usize, f64)>,
+    is_present: impl Fn(usize) -> bool,
+) -> Vec<(usize, f64)> {
+    let own = ranked.iter().position(|(at, share)| *share >= 1.0 - 1e-9 && is_present(*at));
+    if let Some(own) = own {
+        ranked[..=own].rotate_right(1);
+    }
+    ranked
+}
+
+/// Returns the entries of the best scores with their share of the best. Of equal ones those with fewer words come first.
+fn ranked(
+    scores: &[f64],
+    most: usize,
+    order: impl Fn(usize) -> (usize, String),
+) -> Vec<(usize, f64)> {
+    let best = best(scores);
+    let mut kept: Vec<(usize, f64)> = scores
+        .iter()
+        .enumerate()
+        .filter(|(_, score)| **score > 0.0 && **score >= best * ALTERNATIVE)
+        .map(|(at, score)| (at, score / best))
+        .collect();
+    kept.sort_by(|one, other| {
+        other.1.total_cmp(&one.1).then_with(|| order(one.0).cmp(&order(other.0)))
+    });
+    kept.truncate(most);
+    kept
+}

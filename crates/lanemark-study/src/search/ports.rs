@@ -1,0 +1,101 @@
+//! Ports by words: "second slot", "m.2 at the chipset", "3 Gb/s".
+
+use crate::drive::Plug;
+use crate::platform::Port;
+
+/// Numbers as words. The place in the list is the number less one.
+const ORDINALS: [[&str; 3]; 8] = [
+    ["first", "1st", "1"],
+    ["second", "2nd", "2"],
+    ["third", "3rd", "3"],
+    ["fourth", "4th", "4"],
+    ["fifth", "5th", "5"],
+    ["sixth", "6th", "6"],
+    ["seventh", "7th", "7"],
+    ["eighth", "8th", "8"],
+];
+/// Words for kinds and locations of ports that names of drives and platforms lack.
+const WORDS: [&str; 15] = [
+    "slot",
+    "port",
+    "m2",
+    "u2",
+    "pcie",
+    "sata",
+    "sas",
+    "usb",
+    "bay",
+    "chipset",
+    "pch",
+    "cpu",
+    "processor",
+    "last",
+    "uplink",
+];
+
+/// Returns whether a word can describe a port.
+pub(super) fn is_word(word: &str) -> bool {
+    WORDS.contains(&word) || ordinal(word).is_some()
+}
+
+/// Returns the number that a word states, from 1.
+fn ordinal(word: &str) -> Option<usize> {
+    ORDINALS.iter().position(|all| all.contains(&word)).map(|at| at + 1)
+}
+
+/// Returns how well a port suits a drive's connector, above 0.
+pub(super) fn suitability(drive: Plug, port: &Port) -> f64 {
+    let (own, other) = (drive.line_rate(), port.plug.line_rate());
+    let rate = (other / own).min(1.0) * 0.3;
+    // A slot of the drive's own width is meant before a wider one.
+    let excess = match (drive, port.plug) {
+        (Plug::Pcie(_, own), Plug::Pcie(_, other)) | (Plug::Sas(_, own), Plug::Sas(_, other))
+            if other > own =>
+        {
+            0.0
+        }
+        _ => 0.1,
+    };
+    let kind = if port.name.starts_with("m2") { 0.05 } else { 0.0 };
+    0.1 + rate + excess + kind
+}
+
+/// Returns the ports that accept the drive with their scores, the best first.
+pub(super) fn ranked<'p>(words: &[String], drive: Plug, ports: &'p [Port]) -> Vec<(&'p Port, f64)> {
+    let fitting: Vec<&Port> = ports.iter().filter(|port| drive.fits(port.plug)).collect();
+    let score = |port: &&'p Port| {
+        let text = format!("{} {}", port.name, port.plug).to_lowercase();
+        let behind: Vec<String> =
+            port.behind.iter().map(|link| link.spec.name.to_lowercase()).collect();
+        let tokens: Vec<&str> = text.split(|letter: char| !letter.is_alphanumeric()).collect();
+        let place = place(port, &fitting);
+        let named: f64 = words
+            .iter()
+            .map(|word| match word.as_str() {
+                "chipset" | "pch" | "uplink" if !behind.is_empty() => 1.0,
+                "cpu" | "processor" if behind.is_empty() => 1.0,
+                "last" if place.0 == place.1 => 1.5,
+                word if ordinal(word) == Some(place.0) => 1.5,
+                word if word.len() > 1 && tokens.contains(&word) => 1.0,
+                word if word.len() > 2 && behind.iter().any(|link| link.contains(word)) => 0.6,
+                _ => 0.0,
+            })
+            .sum();
+        (*port, named + suitability(drive, port))
+    };
+    let mut all: Vec<(&Port, f64)> = fitting.iter().map(score).collect();
+    all.sort_by(|one, other| other.1.total_cmp(&one.1));
+    all
+}
+
+/// Returns the number of a port among those with the same name but for a number at its end, and their count.
+fn place(port: &Port, all: &[&Port]) -> (usize, usize) {
+    let base = |name: &str| {
+        let rest = name.rsplit_once('-').filter(|(_, end)| end.parse::<u32>().is_ok());
+        rest.map_or(name, |(start, _)| start).to_owned()
+    };
+    let own = base(&port.name);
+    let group = all.iter().filter(|other| base(&other.name) == own);
+    let at = group.clone().position(|other| other.name == port.name).unwrap_or(0);
+    (at + 1, group.count())
+}

@@ -1,0 +1,104 @@
+//! Tests of the search: good texts, incomplete ones and hostile ones.
+
+use super::*;
+
+const PRESENT: &str = "samsung-950-pro-512gb@workstation-z170:pcie-slot";
+
+/// Returns the systems that `text` finds from the present one.
+fn found(text: &str) -> Vec<String> {
+    let library = Library::built_in();
+    let result = Index::new(&library).find(&library, text, Some(PRESENT), 8);
+    result.found.into_iter().map(|one| one.system).collect()
+}
+
+#[test]
+fn a_text_finds_drive_platform_and_port() {
+    let library = Library::built_in();
+    let index = Index::new(&library);
+    for (text, system) in [
+        ("980 pro in the second slot of a B550", "samsung-980-pro-1tb@amd-b550:m2-2"),
+        ("980 pro in the first m.2 slot of a B550", "samsung-980-pro-1tb@amd-b550:m2"),
+        ("B550 980pro", "samsung-980-pro-1tb@amd-b550:m2"),
+        ("Samsung SSD 850 PRO 1TB, z170, sata 3", "samsung-850-pro-1tb@workstation-z170:sata-3"),
+        (
+            "850 pro 1tb on the last sata port of a z170",
+            "samsung-850-pro-1tb@workstation-z170:sata-4",
+        ),
+        ("intel 520 z270", "intel-520-240gb@intel-z270:sata"),
+        ("WDS100T2B0C in b550", "wd-blue-sn550-1tb@amd-b550:m2"),
+        ("samsnug 980 pro 1tb b550 chipset", "samsung-980-pro-1tb@amd-b550:m2-2"),
+        (PRESENT, PRESENT),
+    ] {
+        let result = index.find(&library, text, Some(PRESENT), 8);
+        let first = result.found.first().map(|one| one.system.as_str());
+        assert_eq!(first, Some(system), "{text}: {:?}", result.found);
+        assert_eq!(result.unknown, Vec::<String>::new(), "{text}");
+    }
+}
+
+#[test]
+fn parts_that_a_text_does_not_name_stay() {
+    assert_eq!(found("m2")[0], "samsung-950-pro-512gb@workstation-z170:m2");
+    assert_eq!(found("amd b550")[0], "samsung-950-pro-512gb@amd-b550:m2");
+    assert_eq!(found("intel z270")[0].split('@').next(), Some("samsung-950-pro-512gb"));
+    // Of several capacities the present one is meant.
+    assert_eq!(found("950 pro m2")[0], "samsung-950-pro-512gb@workstation-z170:m2");
+    let other = found("860 evo");
+    assert!(other[0].starts_with("samsung-860-evo"), "{other:?}");
+    assert!(other[0].contains("@workstation-z170:sata"), "{other:?}");
+    // An empty text lists the ports that accept the drive.
+    assert_eq!(found("").len(), 2);
+    // The platform changes if the present one does not accept the drive.
+    let library = Library::built_in();
+    let result = Index::new(&library).find(&library, "kioxia pm6", Some(PRESENT), 4);
+    let first = &result.found[0].system;
+    assert!(first.starts_with("kioxia-pm6-r-7680gb@") && !first.contains("z170"), "{result:?}");
+}
+
+#[test]
+fn parts_that_do_not_fit_are_reported() {
+    let library = Library::built_in();
+    let result = Index::new(&library).find(&library, "kioxia pm6 in a b550", None, 4);
+    assert!(result.found.is_empty());
+    let misfit = result.misfit.unwrap();
+    assert!(misfit.contains("no port of") && misfit.contains("SAS 22.5 Gb/s"), "{misfit}");
+}
+
+#[test]
+fn hostile_texts_find_nothing_and_take_no_time() {
+    let library = Library::built_in();
+    let index = Index::new(&library);
+    let began = std::time::Instant::now();
+    for text in [
+        "\u{0}\u{1b}[2J\u{202e}".to_owned(),
+        "zzzzqqqq".to_owned(),
+        "x".repeat(1 << 20),
+        "zz ".repeat(100_000),
+        "@:@:@:".to_owned(),
+        "../../etc/passwd@/dev/zero:m2x".to_owned(),
+        "磁盘 ".repeat(1000),
+        "é".repeat(5000),
+    ] {
+        let result = index.find(&library, &text, Some(PRESENT), 8);
+        assert_eq!(result.found, Vec::new(), "{text:.40}");
+    }
+    // A wrong present system does not complete a text.
+    for present in ["", "@", "\u{0}@\u{0}:\u{0}", "nothing@nowhere:none"] {
+        assert!(index.find(&library, "m2", Some(present), 8).found.is_empty());
+    }
+    let unknown = index.find(&library, "980 pro zzzzqqqq", Some(PRESENT), 1);
+    assert_eq!(unknown.unknown, ["zzzzqqqq"]);
+    assert!(began.elapsed() < std::time::Duration::from_secs(20), "{:?}", began.elapsed());
+}
+
+#[test]
+fn the_number_of_systems_is_bounded_and_each_is_there_once() {
+    let library = Library::built_in();
+    let index = Index::new(&library);
+    let result = index.find(&library, "samsung sata", Some(PRESENT), 5);
+    let mut systems: Vec<&str> = result.found.iter().map(|one| one.system.as_str()).collect();
+    assert_eq!(systems.len(), 5);
+    systems.sort_unstable();
+    systems.dedup();
+    assert_eq!(systems.len(), 5);
+}

@@ -1,0 +1,306 @@
+//! The answer of a page in a sentence: which system is faster, by how much, and where the others lose the rest.
+//!
+//! All systems keep the same number of requests outstanding. Their rates therefore differ by the mean times of their
+//! requests (Little's law), and the hop at which a request of the slower system spends the most additional time is the
+//! hop that loses the rest. A hop that is busy nearly all the time is named without that comparison.
+
+use serde::{Deserialize, Serialize};
+
+use crate::figures::{Figures, HopFigures};
+
+/// Ratio of two rates below which they are the same.
+const SAME: f64 = 1.01;
+/// Utilisation from which on a hop is a limit.
+const BUSY: f64 = 0.9;
+/// Maximum length of a name.
+const NAME_MAX: usize = 200;
+
+/// A request for the answer: the systems of a page with their figures.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct AnswerAsked {
+    /// The systems in the order of the page.
+    pub systems: Vec<Named>,
+}
+
+/// A system with its figures.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Named {
+    /// The system for people.
+    pub name: String,
+    /// Its figures, as the server sent them.
+    pub figures: Figures,
+}
+
+/// The answer.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Answer {
+    /// The sentence.
+    pub sentence: String,
+    /// A restriction: an assumed bottleneck, intervals that overlap, or faults.
+    pub caution: Option<String>,
+}
+
+/// Returns the answer, or `None` if no system has figures.
+pub fn answer(asked: &AnswerAsked) -> Option<Answer> {
+    let mut systems: Vec<(String, &Figures)> = asked
+        .systems
+        .iter()
+        .filter(|one| one.figures.iops.is_finite() && one.figures.iops > 0.0)
+        .map(|one| (one.name.chars().take(NAME_MAX).collect(), &one.figures))
+        .collect();
+    systems.sort_by(|one, other| rate(other.1).total_cmp(&rate(one.1)));
+    let sentence = match systems.as_slice() {
+        [] => return None,
+        [(name, figures)] => alone(name, figures),
+        [first, others @ ..] => compared(first, others),
+    };
+    Some(Answer { sentence, caution: caution(&systems) })
+}
+
+/// The rate by which systems are compared: requests a second for random offsets, otherwise data.
+fn rate(figures: &Figures) -> f64 {
+    if figures.is_random { figures.iops } else { figures.megabytes_per_second }
+}
+
+fn rate_text(figures: &Figures) -> String {
+    let unit = if figures.is_random { "IOPS" } else { "MB/s" };
+    format!("{} {unit}", significant(rate(figures)))
+}
+
+fn alone(name: &str, figures: &Figures) -> String {
+    let limit = match busy(figures) {
+        Some(hop) => {
+            format!("{} limits it, {} busy", called(hop, figures), percent(hop.utilisation))
+        }
+        None => match longest(figures) {
+            Some(hop) => format!(
+                "no part is busy all the time, and {} of a request’s {} pass at {}",
+                percent(time(hop) / figures.latency_mean_us),
+                latency(figures.latency_mean_us),
+                hop.name
+            ),
+            None => return format!("{name} delivers {}.", rate_text(figures)),
+        },
+    };
+    let rest = drive_rate(figures).filter(|(_, share)| *share < 0.9).map(|(carried, share)| {
+        format!(
+            " The path delivers {} of the {carried} that the drive’s own parts could carry.",
+            percent(share)
+        )
+    });
+    format!("{name} delivers {}: {limit}.{}", rate_text(figures), rest.unwrap_or_default())
+}
+
+/// Returns the rate that the slowest part of the drive carries, and the delivered share of it, if a part outside of the
+/// drive is the limit.
+fn drive_rate(figures: &Figures) -> Option<(String, f64)> {
+    let hop = busy(figures).filter(|hop| !hop.is_of_drive)?;
+    let of_drive = figures.hops.iter().filter(|one| one.is_of_drive && one.id != hop.id);
+    let carried = of_drive.filter_map(|one| one.ceiling_megabytes_per_second);
+    let carried = carried.fold(f64::INFINITY, f64::min);
+    (carried.is_finite() && carried > 0.0)
+        .then(|| (format!("{} MB/s", significant(carried)), figures.megabytes_per_second / carried))
+}
+
+fn compared(first: &(String, &Figures), others: &[(String, &Figures)]) -> String {
+    let (name, figures) = first;
+    let ratio = |other: &Figures| rate(figures) / rate(other);
+    let is_same = |other: &&(String, &Figures)| ratio(other.1) < SAME;
+    let equal: Vec<&str> =
+        others.iter().take_while(is_same).map(|(name, _)| name.as_str()).collect();
+    let slower = &others[equal.len()..];
+    if slower.is_empty() {
+        let names = joined(&[&[name.as_str()], equal.as_slice()].concat());
+        let limit = busy(figures).map(|hop| {
+            format!(
+                " {} limits {}.",
+                upper(&called(hop, figures)),
+                if equal.len() > 1 { "them" } else { "both" }
+            )
+        });
+        let limit = limit.filter(|_| {
+            others
+                .iter()
+                .all(|(_, other)| busy(other).map(|hop| hop.id) == busy(figures).map(|hop| hop.id))
+        });
+        return upper(&format!(
+            "{names} deliver the same, {}.{}",
+            rate_text(figures),
+            limit.unwrap_or_default()
+        ));
+    }
+    let leaders = joined(&[&[name.as_str()], equal.as_slice()].concat());
+    let is = if equal.is_empty() { "is" } else { "are" };
+    let lead = match slower {
+        [(other, slow)] => format!(
+            "{leaders} {is} {} {other}: {} against {}.",
+            faster(ratio(slow)),
+            rate_text(figures),
+            rate_text(slow)
+        ),
+        several => {
+            let ratios: Vec<String> = several
+                .iter()
+                .map(|(other, slow)| format!("{} times {other}", times(ratio(slow))))
+                .collect();
+            let fastest = if equal.is_empty() { "is the fastest" } else { "are the fastest" };
+            format!("{leaders} {fastest}: {}, {}.", rate_text(figures), joined_texts(&ratios))
+        }
+    };
+    let losses: Vec<String> = slower
+        .iter()
+        .filter_map(|(other, slow)| {
+            let hop = lost(slow, figures)?;
+            Some(format!("{other} loses the rest at {}", place(hop, slow)))
+        })
+        .collect();
+    match losses.is_empty() {
+        true => upper(&lead),
+        false => format!("{} {}.", upper(&lead), upper(&joined_texts(&losses))),
+    }
+}
+
+/// Returns the hop at which the slower system loses the most time.
+fn lost<'f>(slow: &'f Figures, fast: &Figures) -> Option<&'f HopFigures> {
+    let of = |hop: &HopFigures| fast.hops.iter().find(|other| other.id == hop.id).map_or(0.0, time);
+    busy(slow).or_else(|| {
+        let excess = |hop: &&HopFigures| time(hop) - of(hop);
+        slow.hops
+            .iter()
+            .filter(|hop| excess(hop) > 0.0)
+            .max_by(|one, other| excess(one).total_cmp(&excess(other)))
+    })
+}
+
+fn place(hop: &HopFigures, figures: &Figures) -> String {
+    match hop.utilisation >= BUSY {
+        true => format!("{} ({} busy)", called(hop, figures), percent(hop.utilisation)),
+        false => format!("{} ({} of each request)", hop.name, latency(time(hop))),
+    }
+}
+
+/// Returns the name of a hop, which states that its speed is assumed if it is.
+fn called(hop: &HopFigures, figures: &Figures) -> String {
+    let is_assumed =
+        figures.limit.as_ref().is_some_and(|limit| limit.is_assumed && limit.id == hop.id);
+    match is_assumed {
+        true => format!("{}, whose speed is assumed,", hop.name),
+        false => hop.name.clone(),
+    }
+}
+
+/// Returns the hop that is busy nearly all the time.
+fn busy(figures: &Figures) -> Option<&HopFigures> {
+    let most =
+        figures.hops.iter().max_by(|one, other| one.utilisation.total_cmp(&other.utilisation));
+    most.filter(|hop| hop.utilisation >= BUSY)
+}
+
+fn longest(figures: &Figures) -> Option<&HopFigures> {
+    figures.hops.iter().max_by(|one, other| time(one).total_cmp(&time(other)))
+}
+
+fn time(hop: &HopFigures) -> f64 {
+    hop.wait_us + hop.service_us
+}
+
+fn caution(systems: &[(String, &Figures)]) -> Option<String> {
+    let mut cautions = Vec::new();
+    if let [(_, first), (_, second), ..] = systems {
+        let ends = [first.interval.as_ref(), second.interval.as_ref()];
+        if let [Some(high), Some(low)] = ends
+            && rate(first) * high.low_ratio < rate(second) * low.high_ratio
+            && rate(first) / rate(second) >= SAME
+        {
+            cautions.push(
+                "The 80% intervals of the first two overlap: the order is likely, not certain."
+                    .to_owned(),
+            );
+        }
+    }
+    // Systems with the same assumed value share a sentence.
+    let mut assumed: Vec<(&str, Vec<&str>)> = Vec::new();
+    for (name, figures) in systems {
+        let limit = figures.limit.as_ref().filter(|limit| limit.is_assumed);
+        let Some(value) = limit.and_then(|limit| limit.value.as_deref()) else { continue };
+        match assumed.iter_mut().find(|(known, _)| *known == value) {
+            Some((_, names)) => names.push(name),
+            None => assumed.push((value, vec![name])),
+        }
+    }
+    cautions.extend(assumed.into_iter().map(|(value, names)| match systems.len() {
+        1 => format!("That limit is assumed: {value}."),
+        _ => format!("The limit of {} is assumed: {value}.", joined(&names)),
+    }));
+    let failed: u64 = systems.iter().map(|(_, figures)| figures.failed).sum();
+    if failed > 0 {
+        cautions.push(format!("{failed} requests failed and are in no figure."));
+    }
+    (!cautions.is_empty()).then(|| cautions.join(" "))
+}
+
+/// Returns `42% faster than` or `2.3 times as fast as`.
+fn faster(ratio: f64) -> String {
+    match ratio < 2.0 {
+        true => format!("{} faster than", percent(ratio - 1.0)),
+        false => format!("{} times as fast as", times(ratio)),
+    }
+}
+
+/// Formats a ratio with two digits: `2`, `2.3`, `14`.
+fn times(ratio: f64) -> String {
+    match ratio {
+        ratio if ratio >= 9.95 => significant(ratio.round()).trim_end_matches(".0").to_owned(),
+        ratio => format!("{ratio:.1}").trim_end_matches(".0").to_owned(),
+    }
+}
+
+fn joined(names: &[&str]) -> String {
+    joined_texts(&names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>())
+}
+
+fn joined_texts(texts: &[String]) -> String {
+    match texts {
+        [] => String::new(),
+        [one] => one.clone(),
+        [first @ .., last] => format!("{} and {last}", first.join(", ")),
+    }
+}
+
+fn upper(text: &str) -> String {
+    let mut letters = text.chars();
+    let first: String = letters.next().into_iter().flat_map(char::to_uppercase).collect();
+    first + letters.as_str()
+}
+
+fn percent(share: f64) -> String {
+    format!("{:.0}%", share * 100.0)
+}
+
+fn latency(us: f64) -> String {
+    match us {
+        us if us >= 1e6 => format!("{} s", significant(us / 1e6)),
+        us if us >= 1e3 => format!("{} ms", significant(us / 1e3)),
+        us => format!("{} µs", significant(us)),
+    }
+}
+
+/// Formats a number with three significant digits and separators of thousands.
+fn significant(value: f64) -> String {
+    let decimals = (2.0 - value.abs().max(1e-9).log10().floor()).clamp(0.0, 6.0) as usize;
+    let text = format!("{value:.decimals$}");
+    let (whole, rest) = text.split_once('.').unwrap_or((&text, ""));
+    let mut grouped = String::new();
+    for (at, digit) in whole.chars().enumerate() {
+        if at > 0 && (whole.len() - at) % 3 == 0 && digit.is_ascii_digit() {
+            grouped.push(',');
+        }
+        grouped.push(digit);
+    }
+    if rest.is_empty() { grouped } else { format!("{grouped}.{rest}") }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,147 @@
+//! Tests of the answer's sentences.
+
+use lanemark_schema::result::HopId;
+
+use super::*;
+use crate::figures::Limit;
+
+fn hop(id: HopId, name: &str, utilisation: f64, time_us: f64) -> HopFigures {
+    HopFigures {
+        id,
+        name: name.to_owned(),
+        law: String::new(),
+        colour: 0,
+        is_of_drive: matches!(id, HopId::Media | HopId::FrontEnd),
+        utilisation,
+        ceiling_megabytes_per_second: Some(1000.0),
+        wait_us: 0.0,
+        service_us: time_us,
+        is_narrowest: false,
+    }
+}
+
+/// A system of one request at a time: its rate follows from its time.
+fn system(name: &str, hops: Vec<HopFigures>) -> Named {
+    let mean: f64 = hops.iter().map(time).sum();
+    let figures = Figures {
+        test: "t".to_owned(),
+        is_random: true,
+        repeats: 5,
+        requests: 1000,
+        simulated_seconds: 1.0,
+        megabytes_per_second: 4096.0 / mean,
+        iops: 1e6 / mean,
+        spread: 0.0,
+        latency_mean_us: mean,
+        latency_us: Vec::new(),
+        interval: None,
+        hops,
+        narrowest: String::new(),
+        limit: None,
+        failed: 0,
+        faults: Vec::new(),
+        doubts: Vec::new(),
+    };
+    Named { name: name.to_owned(), figures }
+}
+
+fn told(systems: Vec<Named>) -> Answer {
+    answer(&AnswerAsked { systems }).unwrap()
+}
+
+#[test]
+fn the_slower_system_loses_the_rest_where_its_requests_spend_more_time() {
+    let fast = system(
+        "A",
+        vec![hop(HopId::Link(0), "PCIe", 0.1, 10.0), hop(HopId::Media, "flash", 0.5, 40.0)],
+    );
+    let slow = system(
+        "B",
+        vec![hop(HopId::Link(0), "SATA", 0.4, 50.0), hop(HopId::Media, "flash", 0.5, 50.0)],
+    );
+    let both = told(vec![slow.clone(), fast.clone()]);
+    assert_eq!(
+        both.sentence,
+        "A is 2 times as fast as B: 20,000 IOPS against 10,000 IOPS. B loses the rest at SATA (50.0 µs of each request)."
+    );
+    let mut busy = slow;
+    busy.figures.hops[1].utilisation = 0.97;
+    let both = told(vec![busy, fast]);
+    assert!(both.sentence.ends_with("B loses the rest at flash (97% busy)."), "{}", both.sentence);
+}
+
+#[test]
+fn an_assumed_bottleneck_is_named_as_assumed() {
+    let mut one = system(
+        "A",
+        vec![hop(HopId::Cpu, "CPU core", 0.98, 20.0), hop(HopId::Media, "flash", 0.2, 5.0)],
+    );
+    one.figures.limit = Some(Limit {
+        id: HopId::Cpu,
+        is_assumed: true,
+        value: Some("platform.cpu.request_submit = 2 us, 1 us to 4 us".to_owned()),
+    });
+    let alone = told(vec![one.clone()]);
+    assert!(alone.sentence.contains("CPU core, whose speed is assumed, limits it, 98% busy"));
+    assert!(alone.caution.unwrap().starts_with("That limit is assumed: platform.cpu"));
+    one.figures.limit.as_mut().unwrap().is_assumed = false;
+    assert_eq!(told(vec![one]).caution, None);
+}
+
+#[test]
+fn equal_rates_and_overlapping_intervals_are_stated() {
+    let hops = |time| vec![hop(HopId::Media, "flash", 0.95, time)];
+    let same = told(vec![system("A", hops(100.0)), system("B", hops(100.5))]);
+    assert_eq!(same.sentence, "A and B deliver the same, 10,000 IOPS. Flash limits both.");
+    let (mut a, mut b) = (system("A", hops(100.0)), system("B", hops(120.0)));
+    let interval = |low_ratio, high_ratio| {
+        Some(lanemark_schema::result::PredictionInterval { low_ratio, high_ratio, widest: None })
+    };
+    (a.figures.interval, b.figures.interval) = (interval(0.8, 1.2), interval(0.8, 1.25));
+    let both = told(vec![a.clone(), b.clone()]);
+    assert!(both.sentence.starts_with("A is 20% faster than B: "), "{}", both.sentence);
+    assert!(both.caution.unwrap().contains("overlap"));
+    (a.figures.interval, b.figures.interval) = (interval(0.99, 1.01), interval(0.99, 1.01));
+    assert_eq!(told(vec![a, b]).caution, None);
+}
+
+#[test]
+fn four_systems_are_one_sentence_and_failures_are_stated() {
+    let hops = |time| vec![hop(HopId::Media, "flash", 0.95, time)];
+    let mut all: Vec<Named> = [("A", 10.0), ("B", 20.0), ("C", 40.0), ("D", 10.0)]
+        .map(|(name, time)| system(name, hops(time)))
+        .into();
+    all[2].figures.failed = 3;
+    let answer = told(all);
+    assert!(
+        answer
+            .sentence
+            .starts_with("A and D are the fastest: 100,000 IOPS, 2 times B and 4 times C."),
+        "{}",
+        answer.sentence
+    );
+    assert!(answer.caution.unwrap().contains("3 requests failed"));
+}
+
+#[test]
+fn systems_without_figures_have_no_answer() {
+    assert_eq!(answer(&AnswerAsked { systems: Vec::new() }), None);
+    let mut empty = system("A", Vec::new());
+    empty.figures.iops = 0.0;
+    assert_eq!(answer(&AnswerAsked { systems: vec![empty.clone()] }), None);
+    empty.figures.iops = f64::NAN;
+    assert_eq!(answer(&AnswerAsked { systems: vec![empty.clone()] }), None);
+    (empty.figures.iops, empty.figures.megabytes_per_second) = (5.0, f64::INFINITY);
+    empty.name = "x".repeat(100_000);
+    let long = told(vec![empty]);
+    assert!(long.sentence.len() < 400, "{}", long.sentence.len());
+}
+
+#[test]
+fn numbers_have_three_digits_and_separators() {
+    for (value, text) in
+        [(1234.6, "1,235"), (12.345, "12.3"), (0.5, "0.500"), (1_234_567.0, "1,234,567")]
+    {
+        assert_eq!(significant(value), text);
+    }
+}

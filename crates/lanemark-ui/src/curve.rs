@@ -1,0 +1,58 @@
+//! Throughput and latency of a system over queue depth: the page's test at each power of two, one depth a step.
+
+use std::time::Instant;
+
+use lanemark_lab::{Cancel, LabError};
+use lanemark_schema::workload::Test;
+
+use crate::asked::{Asked, is_quick};
+use crate::figures::Point;
+use crate::simulation::Told;
+use crate::suite::settled;
+
+/// The queue depths of a curve.
+const DEPTHS: [u32; 9] = [1, 2, 4, 8, 16, 32, 64, 128, 256];
+
+/// Maximum data of the outstanding requests of a point. With more, a brief test counts too few completions.
+const IN_FLIGHT_MAX: f64 = 64.0 * 1_048_576.0;
+
+/// A curve in progress.
+#[derive(Debug)]
+pub struct Curve {
+    asked: Asked,
+    test: Test,
+    cancel: Cancel,
+    began: Instant,
+    next: usize,
+}
+
+impl Curve {
+    /// Creates the curve of `test` on a system, which `cancel` ends.
+    pub fn new(asked: Asked, test: Test, cancel: Cancel, began: Instant) -> Self {
+        Self { asked, test, cancel, began, next: 0 }
+    }
+
+    /// Simulates the next depth. Depths whose requests or data exceed the bounds of a page end the curve. Returns `None`
+    /// if it was cancelled.
+    ///
+    /// # Errors
+    /// Returns an error if the test does not fit the system, or takes too long.
+    pub fn step(&mut self) -> Result<Option<Told>, LabError> {
+        let test = DEPTHS
+            .get(self.next)
+            .map(|depth| self.test.clone().with(|requests| requests.queue_depth = *depth));
+        let Some(test) = test.filter(is_drawn) else {
+            let elapsed_ms = self.began.elapsed().as_secs_f64() * 1e3;
+            return Ok(Some(Told::Done { elapsed_ms }));
+        };
+        let Some(sample) = settled(&self.asked, &test, &self.cancel)? else { return Ok(None) };
+        self.next += 1;
+        Ok(Some(Told::Point { point: Point::of(&test, &sample) }))
+    }
+}
+
+/// Returns whether a curve has a point for a test: a page can simulate it, and it is the first or a brief test is enough.
+fn is_drawn(test: &Test) -> bool {
+    let data = test.population() as f64 * test.block_mean();
+    is_quick(test) && (test.queue_depth() == DEPTHS[0] || data <= IN_FLIGHT_MAX)
+}

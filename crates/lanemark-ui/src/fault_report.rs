@@ -1,0 +1,164 @@
+//! Faults of a test as text: failed requests, lost data and recovery.
+
+use std::fmt::Display;
+
+use lanemark_schema::result::{FaultUse, Sample};
+use lanemark_schema::units::{Bytes, Duration};
+use lanemark_schema::workload::Fault;
+use serde::{Deserialize, Serialize};
+
+/// The outcome of a fault over all repeats.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct FaultReport {
+    /// Kind, settings and time of the fault: `Power cut (boot 10ms) at 20 ms`.
+    pub title: String,
+    /// Whether requests failed, data was lost or no later request succeeded.
+    pub is_severe: bool,
+    /// The outcome, a sentence each.
+    pub sentences: Vec<String>,
+}
+
+/// Returns the outcome of each fault of `asked`, in the order of time.
+pub fn reports(asked: &[Fault], samples: &[Sample]) -> Vec<FaultReport> {
+    let simulated = samples.iter().map(|sample| sample.elapsed).max().unwrap_or_default();
+    let mut asked: Vec<&Fault> = asked.iter().collect();
+    asked.sort_by_key(|fault| fault.at);
+    let report = |fault: &&Fault| {
+        let text = fault.to_string();
+        let uses: Vec<&FaultUse> = samples
+            .iter()
+            .flat_map(|sample| &sample.faults)
+            .filter(|one| one.fault == text)
+            .collect();
+        match uses.is_empty() {
+            true => FaultReport {
+                title: title(&text),
+                is_severe: false,
+                sentences: vec![format!(
+                    "Not reached: the test ended after {simulated}. Set an earlier time, or use `lanemark sim --duration`."
+                )],
+            },
+            false => happened(&text, &uses),
+        }
+    };
+    asked.iter().map(report).collect()
+}
+
+fn happened(text: &str, uses: &[&FaultUse]) -> FaultReport {
+    let all = |of: fn(&FaultUse) -> u64| uses.iter().map(move |one| of(one));
+    let failed = all(|one| one.failed).max().unwrap_or(0);
+    let held = all(|one| one.held).max().unwrap_or(0);
+    let lost = uses.iter().map(|one| one.lost).max().unwrap_or_default();
+    let recovery: Option<Vec<Duration>> = uses.iter().map(|one| one.recovery).collect();
+    let mut sentences = vec![match failed {
+        0 => "No request failed.".to_owned(),
+        1 => "1 request failed.".to_owned(),
+        _ => format!("{} requests failed.", range(all(|one| one.failed))),
+    }];
+    if held > 0 {
+        sentences.push(match held {
+            1 => "1 command was delayed or sent again.".to_owned(),
+            _ => format!("{} commands were delayed or sent again.", range(all(|one| one.held))),
+        });
+    }
+    sentences.push(match lost {
+        Bytes::ZERO => "No acknowledged data was lost.".to_owned(),
+        _ => format!("{} of acknowledged data was lost.", range(uses.iter().map(|one| one.lost))),
+    });
+    let is_dead = recovery.is_none();
+    sentences.push(match recovery {
+        None => "No later request succeeded before the test ended.".to_owned(),
+        Some(times) => format!(
+            "The first later request succeeded {} after the fault began.",
+            range(times.into_iter())
+        ),
+    });
+    let is_severe = failed > 0 || lost > Bytes::ZERO || is_dead;
+    FaultReport { title: title(text), is_severe, sentences }
+}
+
+/// Returns `Power cut (boot 10ms) at 20 ms` for `power-cut boot=10ms at=20ms`.
+fn title(text: &str) -> String {
+    let mut words = text.split(' ');
+    let kind = words.next().unwrap_or_default().replace('-', " ");
+    let mut letters = kind.chars();
+    let first: String = letters.next().into_iter().flat_map(char::to_uppercase).collect();
+    let (mut at, mut settings) = (String::new(), Vec::new());
+    for (key, value) in words.filter_map(|word| word.split_once('=')) {
+        match key {
+            "at" => at = value.to_owned(),
+            _ => settings.push(format!("{key} {value}")),
+        }
+    }
+    let settings = match settings.as_slice() {
+        [] => String::new(),
+        all => format!(" ({})", all.join(", ")),
+    };
+    let at = match at.as_str() {
+        "" | "0s" | "0ps" | "0" => " from the start".to_owned(),
+        at => format!(" at {at}"),
+    };
+    format!("{first}{}{settings}{at}", letters.as_str())
+}
+
+/// Formats the minimum and the maximum of `values`, once if they are equal.
+fn range<T: Ord + Copy + Display>(values: impl Iterator<Item = T> + Clone) -> String {
+    match (values.clone().min(), values.max()) {
+        (Some(least), Some(most)) if least != most => format!("{least} to {most}"),
+        (least, _) => least.map_or_else(String::new, |one| one.to_string()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn fault(text: &str) -> Fault {
+        text.parse().unwrap()
+    }
+
+    fn sample(uses: Vec<FaultUse>) -> Sample {
+        Sample { faults: uses, elapsed: Duration::from_seconds(1), ..Sample::empty() }
+    }
+
+    #[test]
+    fn a_fault_is_reported_with_failures_losses_and_recovery() {
+        let cut = fault("power-cut at=20ms boot=10ms");
+        let mut one = FaultUse {
+            fault: cut.to_string(),
+            at: Duration::from_seconds(1),
+            failed: 32,
+            held: 0,
+            lost: Bytes::kibi(64),
+            recovery: Some(Duration::from_seconds(5)),
+        };
+        let report = &reports(&[cut.clone()], &[sample(vec![one.clone()])])[0];
+        assert!(report.title.starts_with("Power cut (boot 10"), "{}", report.title);
+        assert!(report.title.ends_with("at 20ms") || report.title.ends_with("at 20 ms"));
+        assert!(report.is_severe);
+        assert_eq!(
+            report.sentences,
+            [
+                "32 requests failed.",
+                "64 KiB of acknowledged data was lost.",
+                "The first later request succeeded 5 s after the fault began."
+            ]
+        );
+        let other =
+            FaultUse { failed: 1, held: 3, lost: Bytes::ZERO, recovery: None, ..one.clone() };
+        let both = reports(&[cut.clone()], &[sample(vec![one.clone()]), sample(vec![other])]);
+        assert_eq!(both[0].sentences[0], "1 to 32 requests failed.");
+        assert_eq!(both[0].sentences[3], "No later request succeeded before the test ended.");
+        (one.failed, one.lost) = (0, Bytes::ZERO);
+        let report = &reports(&[cut.clone()], &[sample(vec![one])])[0];
+        assert!(!report.is_severe && report.sentences[0] == "No request failed.");
+    }
+
+    #[test]
+    fn a_fault_after_the_end_of_the_test_is_reported_as_not_reached() {
+        let late = fault("latency extra=1ms at=9s for=1s");
+        let report = &reports(&[late], &[sample(Vec::new())])[0];
+        assert!(report.sentences[0].starts_with("Not reached: the test ended after 1 s"));
+        assert!(reports(&[], &[sample(Vec::new())]).is_empty());
+    }
+}

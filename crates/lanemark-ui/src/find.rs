@@ -1,0 +1,135 @@
+//! The search box of a page: systems that a text may mean.
+
+use lanemark_lab::LabError;
+use lanemark_study::Library;
+use lanemark_study::document::Document;
+use lanemark_study::search::{Found, Index, SearchResult};
+use serde::{Deserialize, Serialize};
+
+use crate::machine;
+
+/// Maximum number of systems in an answer.
+const FOUND_MAX: usize = 8;
+/// Maximum length of an unknown word in an answer.
+const WORD_MAX: usize = 24;
+
+/// A request of a search box.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct FindAsked {
+    /// The text, such as `980 pro in the second slot of a B550`.
+    pub text: String,
+    /// The system that the text changes.
+    #[serde(default)]
+    pub present: Option<String>,
+}
+
+/// The systems that a text may mean.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct FindTold {
+    /// The systems, the most likely first.
+    found: Vec<FoundTold>,
+    /// Advice if the text has unknown words, or names parts that do not fit together.
+    advice: Option<String>,
+}
+
+/// A system that a text may mean.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+struct FoundTold {
+    system: String,
+    /// The system for people, `Samsung SSD 980 PRO 1TB · AMD B550 · m2-2`.
+    name: String,
+    /// The port's connector and the links between port and processor.
+    about: String,
+}
+
+/// Returns whether a text names the running machine, which is read only then.
+pub fn names_machine(text: &str) -> bool {
+    let text: String = text.chars().take(1000).collect::<String>().to_lowercase();
+    text.contains("this machine") || text.contains(machine::NAME)
+}
+
+/// Adds the running machine to an index.
+///
+/// # Errors
+/// Returns an error if the machine's file is not a platform.
+pub fn add_machine(index: &mut Index, file: &Document) -> Result<(), LabError> {
+    Ok(index.add_platform(machine::NAME, file)?)
+}
+
+/// Answers a search box.
+pub fn find(index: &Index, library: &Library, asked: &FindAsked) -> FindTold {
+    let result = index.find(library, &asked.text, asked.present.as_deref(), FOUND_MAX);
+    FindTold { advice: advice(&result), found: result.found.into_iter().map(told).collect() }
+}
+
+fn told(found: Found) -> FoundTold {
+    let behind = match found.behind.as_slice() {
+        [] => "at the processor".to_owned(),
+        links => format!("behind {}", links.join(", ")),
+    };
+    FoundTold {
+        name: format!("{} · {} · {}", found.drive, found.platform, found.port),
+        about: format!("{}, {behind}", found.connector),
+        system: found.system,
+    }
+}
+
+fn advice(result: &SearchResult) -> Option<String> {
+    if let Some(misfit) = &result.misfit {
+        return Some(format!("{misfit}."));
+    }
+    let short = |word: &String| -> String { word.chars().take(WORD_MAX).collect() };
+    let words: Vec<String> = result.unknown.iter().take(3).map(short).collect();
+    match (words.as_slice(), result.found.is_empty()) {
+        ([], false) => None,
+        ([], true) => Some(
+            "No system has these words. Name a drive, a platform and a port: 980 pro b550 second slot."
+                .to_owned(),
+        ),
+        (words, false) => Some(format!("Ignored: {}.", words.join(", "))),
+        (words, true) => Some(format!(
+            "No drive or platform of the library is named {}. `lanemark library` lists all.",
+            words.join(" ")
+        )),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn ask(text: &str) -> FindTold {
+        let library = Library::built_in();
+        let present = Some("samsung-950-pro-512gb@workstation-z170:m2".to_owned());
+        find(&Index::new(&library), &library, &FindAsked { text: text.to_owned(), present })
+    }
+
+    #[test]
+    fn a_text_is_answered_with_names_and_links() {
+        let answer = ask("980 pro in the second slot of a B550");
+        let first = &answer.found[0];
+        assert_eq!(first.system, "samsung-980-pro-1tb@amd-b550:m2-2");
+        assert_eq!(first.name, "Samsung SSD 980 PRO 1TB · AMD B550 · m2-2");
+        assert_eq!(first.about, "PCIe 3.0 x4, behind chipset, PCIe 3.0 x4");
+        assert_eq!(answer.advice, None);
+        assert!(answer.found.len() <= FOUND_MAX);
+    }
+
+    #[test]
+    fn words_without_a_meaning_are_named_and_cut() {
+        let long = "q".repeat(39);
+        let answer = ask(&format!("980 pro {long}"));
+        assert_eq!(answer.advice.unwrap(), format!("Ignored: {}.", "q".repeat(WORD_MAX)));
+        let none = ask("qqqq zzzz");
+        assert!(none.found.is_empty() && none.advice.unwrap().contains("qqqq zzzz"));
+        assert!(ask("kioxia pm6 in a b550").advice.unwrap().starts_with("no port of AMD B550"));
+        assert!(ask("\u{0}\u{7}").found.is_empty());
+    }
+
+    #[test]
+    fn the_machine_is_read_only_when_it_is_named() {
+        assert!(names_machine("980 pro in This Machine") && names_machine("a@this-machine:x"));
+        assert!(!names_machine("980 pro in a b550") && !names_machine(&"é".repeat(1 << 20)));
+    }
+}

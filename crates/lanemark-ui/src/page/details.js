@@ -1,0 +1,100 @@
+// Values, faults, drawing and command line of a system, below its path.
+
+import { make, number } from "./draw.js";
+import { field, select } from "./pick.js";
+import { ask, words } from "./server.js";
+
+/**
+ * What can be opened below the path of a system. `system` returns it, `question` returns what the server needs about it,
+ * `changed` is called when a value or a fault was set, and `fail` shows an error.
+ */
+export function details({ system, question, changed, fail }) {
+  const values = make("div", { class: "values" }), drawing = make("div"), command = make("pre", { hidden: true, tabindex: "0" });
+  let number_told = 0, open = false, drawn = false;
+
+  /** Asks for values, drawing and command, and shows what is open. */
+  async function read() {
+    const own = ++number_told;
+    try {
+      const told = await (await ask("/api/system", question())).json();
+      if (own !== number_told) return null;
+      if (open) fields(told.values);
+      if (drawn) picture(told.drawing);
+      return told;
+    } catch (error) { fail(words(error)); return null; }
+  }
+
+  /** Fields for the values; those that are being turned stay. */
+  function fields(told) {
+    if (values.contains(document.activeElement)) return;
+    const set = (parameter, text) => {
+      const own = system();
+      own.set = own.set.filter(([other]) => other !== parameter);
+      if (text !== "") own.set.push([parameter, text]);
+      change();
+    };
+    values.replaceChildren(...told.filter((value) => value.quantity !== "text" || value.choices).map((value) => value_field(value, set)));
+  }
+
+  /** The platform as a picture: text inside an image neither runs nor asks for anything. */
+  function picture(text) {
+    const url = URL.createObjectURL(new Blob([text], { type: "image/svg+xml" }));
+    const image = make("img", { src: url, class: "drawing", alt: "The platform’s links, with the path to the drive" });
+    image.addEventListener("load", () => URL.revokeObjectURL(url));
+    drawing.replaceChildren(image);
+  }
+
+  function change() {
+    changed();
+    if (open || drawn) read();
+  }
+
+  async function copy(button) {
+    const told = await read();
+    if (!told) return;
+    command.textContent = told.command;
+    command.hidden = false;
+    try {
+      await navigator.clipboard.writeText(told.command);
+      button.textContent = "Copied";
+    } catch { button.textContent = "Copy it from below"; }
+    setTimeout(() => { button.textContent = "Copy as command line"; }, 2000);
+  }
+
+  const fault = make("input", { type: "text", value: system().faults.join("; "), placeholder: "power-cut at=1ms boot=1ms",
+    onchange: (event) => { system().faults = event.target.value.split(";").map((text) => text.trim()).filter(Boolean); change(); } });
+  const box = make("div", { class: "more" },
+    make("details", { ontoggle: (event) => { open = event.target.open; if (open) read(); } }, make("summary", {}, "Values of drive and links"), values),
+    make("details", { open: system().faults.length > 0 }, make("summary", {}, "Faults"), field("Separated by ;", fault)),
+    make("details", { ontoggle: (event) => { drawn = event.target.open; if (drawn) read(); } }, make("summary", {}, "The platform’s links"), drawing),
+    make("button", { type: "button", onclick: (event) => copy(event.target) }, "Copy as command line"), command);
+  return { box, refresh: () => { if (open || drawn) read(); } };
+}
+
+function value_field(value, set) {
+  const [, digits, unit] = value.text.match(/^([\d._]+)\s*(.*)$/) ?? [null, null, null];
+  const shown = make("output", {}, value.text);
+  let input;
+  if (value.choices) {
+    const options = value.choices.includes(value.text) ? value.choices : [value.text, ...value.choices];
+    input = select(options.map((text) => [text, text]), value.text, (text) => { shown.textContent = text; set(value.parameter, text); });
+  } else if (digits && Number(digits.replaceAll("_", "")) > 0) {
+    const middle = Number(digits.replaceAll("_", "")), whole = unit === "";
+    // From a quarter to four times, in steps of the eighth part of a doubling.
+    const text = (at) => { const turned = middle * 2 ** (at / 8); return `${whole ? Math.max(1, Math.round(turned)) : Number(turned.toPrecision(4))}${unit ? ` ${unit}` : ""}`; };
+    input = make("input", { type: "range", min: -16, max: 16, value: 0, "aria-valuetext": value.text,
+      oninput: (event) => { const now = text(Number(event.target.value)); shown.textContent = now; event.target.setAttribute("aria-valuetext", now); set(value.parameter, now); } });
+  } else {
+    input = make("input", { type: "text", value: value.text, onchange: (event) => set(value.parameter, event.target.value.trim()) });
+  }
+  const made = field("", input, shown);
+  made.querySelector("label").prepend(make("code", {}, value.parameter));
+  if (value.origin === "set") {
+    made.classList.add("is-set");
+    made.append(make("button", { type: "button", "aria-label": `Library value of ${value.parameter}`, onclick: (event) => { event.target.blur(); set(value.parameter, ""); } }, "Reset to the library value"));
+  } else {
+    const spread = value.range ? `, ${number(value.range[0])}–${number(value.range[1])} times` : "";
+    made.append(make("span", { class: "soft", title: value.note }, `${value.origin}${spread}`));
+  }
+  return made;
+}

@@ -1,0 +1,63 @@
+// Requests to the server, and the state in which it no longer answers.
+
+const LOOK_MS = 3000;
+const STOPPED = "The laboratory has stopped. Start `lanemark ui` again in a terminal and open the address that it prints. The figures below are the last ones.";
+
+let timer = 0;
+
+/** Shows or hides that the server no longer answers, and checks from time to time whether it does again. */
+function stopped(is) {
+  const box = document.getElementById("stopped");
+  box.hidden = !is;
+  box.textContent = is ? STOPPED : "";
+  document.body.classList.toggle("is-stopped", is);
+  clearInterval(timer);
+  if (is) timer = setInterval(() => fetch("/api/status").then((answer) => { if (answer.ok) stopped(false); }, () => {}), LOOK_MS);
+}
+
+/** The error of a request that ended without an answer: it was aborted, or the server has stopped. */
+function without_answer(error) {
+  if (error.name === "AbortError") return error;
+  stopped(true);
+  return Object.assign(new Error("The laboratory has stopped."), { name: "Stopped" });
+}
+
+/** Sends a request. A body that is the bytes of a file is sent as it is. */
+export async function ask(path, question, signal) {
+  const body = question instanceof ArrayBuffer ? question : JSON.stringify(question);
+  let answer;
+  try {
+    answer = await fetch(path, question === undefined ? { signal } : {
+      method: "POST", signal, headers: { "Content-Type": "application/json" }, body,
+    });
+  } catch (error) { throw without_answer(error); }
+  if (answer.ok) return answer;
+  const text = await answer.text();
+  let told = { message: text };
+  try { told = JSON.parse(text); } catch { /* It is plain text. */ }
+  throw Object.assign(new Error(told.message), { hint: told.hint });
+}
+
+/** The lines of an answer as they arrive. */
+export async function* lines(answer) {
+  const reader = answer.body.pipeThrough(new TextDecoderStream()).getReader();
+  let rest = "";
+  for (;;) {
+    let read;
+    try { read = await reader.read(); } catch (error) { throw without_answer(error); }
+    if (read.done) return;
+    const parts = (rest + read.value).split("\n");
+    rest = parts.pop();
+    for (const part of parts) {
+      const told = JSON.parse(part);
+      if (told.stage === "failed") throw Object.assign(new Error(told.message), { hint: told.hint });
+      yield told;
+    }
+  }
+}
+
+/** An error as text. An aborted request has none, and a stopped server is shown at the top of the page. */
+export function words(error) {
+  if (error.name === "AbortError" || error.name === "Stopped") return "";
+  return error.hint ? `${error.message}\nHint: ${error.hint}` : error.message;
+}
