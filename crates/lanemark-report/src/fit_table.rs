@@ -44,7 +44,7 @@ pub fn fit_table(fitted: &FittedDrive, style: &Style) -> String {
 /// `The fitted model of Drive X meets the throughput of 12 tests within 4.2%, half of them within 1.3%; …`
 fn answer(fitted: &FittedDrive) -> String {
     let errors = fitted.errors();
-    let known = |one: &&FittedParameter| one.standing == Standing::Identified;
+    let known = |one: &&FittedParameter| one.standing == Determination::Identified;
     let (set, all) = (fitted.parameters.iter().filter(known).count(), fitted.parameters.len());
     let of = format!("{set} of {all} values follow from the measurements");
     let name = &fitted.measured;

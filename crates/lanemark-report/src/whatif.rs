@@ -97,7 +97,7 @@ fn answer(whatif: &WhatIf) -> String {
     }
     if let [test] = whatif.tests.as_slice() {
         let unit = if test.random { "IOPS" } else { "MB/s" };
-        let shown = |outlook: &Outlook, scale: f64| match test.random {
+        let shown = |outlook: &WhatIfFigures, scale: f64| match test.random {
             true => grouped(&fixed(outlook.iops * scale, 0)),
             false => grouped(&significant(outlook.bytes_per_second * scale / 1e6)),
         };

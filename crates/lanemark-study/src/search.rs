@@ -13,7 +13,7 @@ mod words;
 use crate::catalogue::{self, DriveEntry};
 use crate::document::{Context, Document};
 use crate::error::StudyError;
-use crate::library::{Kind, Library};
+use crate::library::{Library, LibraryKind};
 use crate::model_names;
 use crate::platform::{Platform, Port};
 use crate::system::SystemName;
@@ -81,14 +81,14 @@ impl Index {
     /// Reads the heads of a library's files. Files that cannot be read are omitted.
     pub fn new(library: &Library) -> Self {
         let mut index = Self::default();
-        for id in library.names(Kind::Drive) {
+        for id in library.names(LibraryKind::Drive) {
             if let Ok(entry) = catalogue::drive(library, &id) {
                 let names = Names::new(&drive_text(&entry));
                 index.drives.push((entry, names));
             }
         }
-        for id in library.names(Kind::Platform) {
-            if let Ok(file) = library.open(Kind::Platform, &id) {
+        for id in library.names(LibraryKind::Platform) {
+            if let Ok(file) = library.open(LibraryKind::Platform, &id) {
                 let _ = index.add_platform(&id, &file);
             }
         }

@@ -79,7 +79,8 @@ pub(super) fn identify(
     let mut held: Vec<Option<ValueDetermination>> = vec![None; count];
     for &place in &engine.held {
         let at_template = found.logs[place] == engine.priors[place];
-        held[place] = Some(ValueDetermination::Held { at_template, with: engine.place(COLLECTION.name) });
+        held[place] =
+            Some(ValueDetermination::Held { at_template, with: engine.place(COLLECTION.name) });
     }
     let mut found = found;
     let mut round = 0;

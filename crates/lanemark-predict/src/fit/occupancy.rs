@@ -9,7 +9,7 @@ use lanemark_schema::result::FigureKind;
 
 use super::engine::Engine;
 use super::measured::Trial;
-use super::solve::{Found, search};
+use super::solve::{SearchResult, search};
 use crate::PredictError;
 
 /// The gain of a rate without occupancy from which the measurements show the occupancy.
@@ -28,9 +28,9 @@ const TIMES: [(&str, &str, bool); 2] = [
 /// Fixes each occupancy that `trials` do not show, and fits the other values again.
 pub(super) fn fix(
     engine: &mut Engine,
-    found: Found,
+    found: SearchResult,
     trials: &[usize],
-) -> Result<Found, PredictError> {
+) -> Result<SearchResult, PredictError> {
     let mut logs = found.logs.clone();
     let mut is_changed = false;
     for (name, latency, reads) in TIMES {

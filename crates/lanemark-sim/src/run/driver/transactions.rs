@@ -34,7 +34,6 @@ use crate::simulator::{Completion, SimError};
 use crate::spec::submission::Submission;
 use crate::spec::{CheckedSystem, PriorContent, SystemSpec};
 use crate::storage::Storage;
-use log::{LogWrite, LogWriter};
 use lanemark_schema::result::series::Recorder;
 use lanemark_schema::result::{
     Converged, DirectionResult, InFlight, LatencyHistogram, RequestErrors, Sample, ServerTime,
@@ -43,6 +42,7 @@ use lanemark_schema::result::{
 use lanemark_schema::rng::{Rng, StreamKey};
 use lanemark_schema::units::{Bytes, Duration, Instant};
 use lanemark_schema::workload::{Access, BufferLaw, BufferUse, Operation, Test, Transactions};
+use log::{LogWrite, LogWriter};
 
 /// Changed pages that may be owed before users wait for their writing.
 const OWED_MAX: f64 = 4096.0;

@@ -491,7 +491,7 @@ fn an_idle_drive_has_emptied_the_growth_of_its_cache() {
                 emptied_when_idle,
             });
         });
-        let content = Content { is_just_written: true, ..Content::from(Bytes::mebi(60)) };
+        let content = PriorContent { is_just_written: true, ..PriorContent::from(Bytes::mebi(60)) };
         Translation::new(&drive, content).pseudo_slc_used
     };
     let (kept, all) = (cached(true), cached(false));
