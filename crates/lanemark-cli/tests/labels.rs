@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use lanemark_study::library::Kind;
+use lanemark_study::library::LibraryKind;
 use lanemark_study::{Library, workload};
 use serde_json::Value;
 
@@ -57,7 +57,7 @@ fn rows_of_every_built_in_workload_are_distinct_at_every_width() {
     let text = std::fs::read_to_string(folder.path().join("one.json")).unwrap();
     let one: Value = serde_json::from_str(&text).unwrap();
     let mut checked = 0;
-    for name in library.names(Kind::Workload) {
+    for name in library.names(LibraryKind::Workload) {
         let tests = workload::open(&library, &name).unwrap().tests;
         // The figures of one run under the names of the workload's tests, wide and narrow.
         let mut run = one.clone();

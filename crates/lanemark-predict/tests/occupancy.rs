@@ -3,7 +3,7 @@
 mod laboratory;
 
 use laboratory::{fitted, library, noisy, number, run, short_workload, system};
-use lanemark_schema::result::Standing;
+use lanemark_schema::result::Determination;
 
 /// A drive with faster engines than its template's, in a port whose link carries fewer requests than either.
 #[test]
@@ -20,7 +20,7 @@ fn a_link_that_is_the_limit_leaves_an_occupancy_to_its_class() {
     let fit = fitted(&library, &measured, &place, Some("generic-sata"), &[], 1000);
     for name in ["drive.front_end.read_time", "drive.front_end.write_time"] {
         let time = fit.drive.parameters.iter().find(|one| one.parameter == name).unwrap();
-        assert!(matches!(time.standing, Standing::Open { .. }), "{name}: {time:?}");
+        assert!(matches!(time.standing, Determination::Open { .. }), "{name}: {time:?}");
         let ratio = number(time.value.as_ref().unwrap()) / number(time.template.as_ref().unwrap());
         assert!((0.8..1.01).contains(&ratio), "{name}: {ratio} of the template's");
         let (low, high) = time.range_80.clone().unwrap();

@@ -135,7 +135,7 @@ impl StudyRun {
     }
 
     fn text(&self) -> String {
-        study_table(&self.0, None, &STYLE)
+        study_table(&self.0, None, true, &STYLE)
     }
 
     /// Saves the outcome as the command does, and returns its path.

@@ -362,7 +362,8 @@ async fn find_systems(
     body: Body,
 ) -> Result<Response, Problem> {
     let asked: FindAsked = question(&headers, body).await?;
-    let has_machine = server.library().names(LibraryKind::Platform).iter().any(|one| one == machine::NAME);
+    let has_machine =
+        server.library().names(LibraryKind::Platform).iter().any(|one| one == machine::NAME);
     if find::names_machine(&asked.text) && !has_machine {
         machine(State(Arc::clone(&server))).await?;
     }

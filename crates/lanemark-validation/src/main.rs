@@ -6,7 +6,7 @@ use std::process::ExitCode;
 
 use clap::{Args, Parser, Subcommand};
 
-use lanemark_validation::corpus::{CLASSES, Corpus, Half};
+use lanemark_validation::corpus::{CLASSES, Corpus, CorpusHalf};
 use lanemark_validation::figures::{FiguresFile, GRIDS, GridFigures, PUBLISHED};
 use lanemark_validation::grids::{self, GridOptions, Outputs};
 use lanemark_validation::published::Predictions;
@@ -116,7 +116,7 @@ fn published(
         corpus.thin(every as usize);
     }
     if options.training {
-        corpus.rows.retain(|row| row.half() == Half::Development);
+        corpus.rows.retain(|row| row.half() == CorpusHalf::Development);
     }
     if let Some(class) = &options.class {
         corpus.rows.retain(|row| row.text("class") == class);
