@@ -294,7 +294,7 @@ fn significant(value: f64) -> String {
     let (whole, rest) = text.split_once('.').unwrap_or((&text, ""));
     let mut grouped = String::new();
     for (at, digit) in whole.chars().enumerate() {
-        if at > 0 && (whole.len() - at) % 3 == 0 && digit.is_ascii_digit() {
+        if at > 0 && (whole.len() - at).is_multiple_of(3) && digit.is_ascii_digit() {
             grouped.push(',');
         }
         grouped.push(digit);

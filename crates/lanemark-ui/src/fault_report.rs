@@ -132,7 +132,7 @@ mod tests {
             lost: Bytes::kibi(64),
             recovery: Some(Duration::from_seconds(5)),
         };
-        let report = &reports(&[cut.clone()], &[sample(vec![one.clone()])])[0];
+        let report = &reports(std::slice::from_ref(&cut), &[sample(vec![one.clone()])])[0];
         assert!(report.title.starts_with("Power cut (boot 10"), "{}", report.title);
         assert!(report.title.ends_with("at 20ms") || report.title.ends_with("at 20 ms"));
         assert!(report.is_severe);
@@ -146,11 +146,12 @@ mod tests {
         );
         let other =
             FaultUse { failed: 1, held: 3, lost: Bytes::ZERO, recovery: None, ..one.clone() };
-        let both = reports(&[cut.clone()], &[sample(vec![one.clone()]), sample(vec![other])]);
+        let both =
+            reports(std::slice::from_ref(&cut), &[sample(vec![one.clone()]), sample(vec![other])]);
         assert_eq!(both[0].sentences[0], "1 to 32 requests failed.");
         assert_eq!(both[0].sentences[3], "No later request succeeded before the test ended.");
         (one.failed, one.lost) = (0, Bytes::ZERO);
-        let report = &reports(&[cut.clone()], &[sample(vec![one])])[0];
+        let report = &reports(std::slice::from_ref(&cut), &[sample(vec![one])])[0];
         assert!(!report.is_severe && report.sentences[0] == "No request failed.");
     }
 

@@ -42,7 +42,7 @@ pub(super) fn distributions(runs: &[(String, &RunResult)]) -> Option<Markup> {
                 @for (charts, _) in &shown { @for chart in charts { (chart.figure().draw()) } }
             }
             @if !folded.is_empty() {
-                details {
+                details class="folded" {
                     summary { (summary(&folded)) }
                     div class="panels pairs" {
                         @for (charts, _) in &folded { @for chart in charts { (chart.figure().draw()) } }

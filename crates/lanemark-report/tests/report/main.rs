@@ -4,6 +4,7 @@ mod answers;
 mod database;
 mod errors;
 mod fixture;
+mod pages;
 mod path_fixture;
 mod path_svg;
 mod path_table;
