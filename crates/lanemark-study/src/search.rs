@@ -51,7 +51,7 @@ struct PlatformEntry {
 
 /// A system that a text may mean.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Found {
+pub struct FoundSystem {
     /// The system, `drive@platform:port`.
     pub system: String,
     /// Name of the drive for people.
@@ -70,7 +70,7 @@ pub struct Found {
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct SearchResult {
     /// The systems, the most likely first.
-    pub found: Vec<Found>,
+    pub found: Vec<FoundSystem>,
     /// Words that name no part of the library.
     pub unknown: Vec<String>,
     /// The reason if the text names parts that do not fit together.
@@ -178,7 +178,7 @@ impl Index {
     }
 
     /// Returns the system that `text` names exactly.
-    fn exact(&self, text: &str) -> Option<Found> {
+    fn exact(&self, text: &str) -> Option<FoundSystem> {
         let name = SystemName::parse(text).ok()?;
         let (drive, _) = self.drives.iter().find(|(drive, _)| drive.id == name.drive)?;
         let (platform, _) = self.platforms.iter().find(|(one, _)| one.id == name.platform)?;
@@ -249,8 +249,8 @@ impl Index {
         drives: &[(usize, f64)],
         platforms: &[(usize, f64)],
         most: usize,
-    ) -> Vec<Found> {
-        let mut all: Vec<(f64, Found)> = Vec::new();
+    ) -> Vec<FoundSystem> {
+        let mut all: Vec<(f64, FoundSystem)> = Vec::new();
         for &(drive_at, drive_score) in drives {
             let drive = &self.drives[drive_at].0;
             for &(platform_at, platform_score) in platforms {
@@ -286,8 +286,8 @@ fn drive_text(entry: &DriveEntry) -> String {
     format!("{id} {name} {year} {kind} {bus}")
 }
 
-fn found(drive: &DriveEntry, platform: &PlatformEntry, port: &Port) -> Found {
-    Found {
+fn found(drive: &DriveEntry, platform: &PlatformEntry, port: &Port) -> FoundSystem {
+    FoundSystem {
         system: format!("{}@{}:{}", drive.id, platform.id, port.name),
         drive: drive.name.clone(),
         platform: platform.name.clone(),

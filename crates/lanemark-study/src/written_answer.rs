@@ -26,12 +26,12 @@ const METRICS: [(&str, Metric); 9] = [
 /// The written answer as it was read.
 #[derive(Clone, Debug)]
 pub(crate) struct WrittenAnswer {
-    parts: Vec<Part>,
+    parts: Vec<AnswerPart>,
     claims: Vec<Claim>,
 }
 
 #[derive(Clone, Debug)]
-enum Part {
+enum AnswerPart {
     Text(String),
     Value(Expression),
 }
@@ -89,12 +89,12 @@ impl WrittenAnswer {
             let (inside, after) = after.split_once('}').ok_or_else(|| {
                 StudyError::new(location.clone(), "`text` has a `{` without its `}`")
             })?;
-            parts.push(Part::Text(before.to_owned()));
-            parts.push(Part::Value(Expression::parse(inside, &location, knows)?));
+            parts.push(AnswerPart::Text(before.to_owned()));
+            parts.push(AnswerPart::Value(Expression::parse(inside, &location, knows)?));
             rest = after;
         }
-        parts.push(Part::Text(rest.to_owned()));
-        if !parts.iter().any(|part| matches!(part, Part::Value(_))) {
+        parts.push(AnswerPart::Text(rest.to_owned()));
+        if !parts.iter().any(|part| matches!(part, AnswerPart::Value(_))) {
             return Err(StudyError::new(location, "`text` states no figure")
                 .hint("write figures as {SYSTEM: TEST}, for example {nvme: Seq read}"));
         }
@@ -112,8 +112,8 @@ impl WrittenAnswer {
         let mut text = String::new();
         for part in &self.parts {
             match part {
-                Part::Text(part) => text += part,
-                Part::Value(expression) => text += &expression.shown(systems)?,
+                AnswerPart::Text(part) => text += part,
+                AnswerPart::Value(expression) => text += &expression.shown(systems)?,
             }
         }
         let claims = self.claims.iter().map(|claim| claim.checked(systems));

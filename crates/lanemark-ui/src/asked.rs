@@ -73,7 +73,7 @@ pub enum Places {
 
 /// A system that was assembled for a page.
 #[derive(Clone, Debug)]
-pub struct Asked {
+pub struct AssembledSystem {
     /// The system.
     pub system: System,
     /// The system for the simulator, with its faults.
@@ -84,7 +84,7 @@ pub struct Asked {
     pub faults: Vec<Fault>,
 }
 
-impl Asked {
+impl AssembledSystem {
     /// Returns a time of a test that contains the faults and as much time again, up to a bound.
     pub fn faults_end(&self) -> Duration {
         let end = |fault: &Fault| {
@@ -102,7 +102,7 @@ impl SystemAsked {
     ///
     /// # Errors
     /// Returns an error if values are out of bounds, unknown, or inconsistent.
-    pub fn assemble(&self, library: &Library) -> Result<Asked, LabError> {
+    pub fn assemble(&self, library: &Library) -> Result<AssembledSystem, LabError> {
         let too_many = self.set.len() > SETTINGS_MAX || self.faults.len() > FAULTS_MAX;
         let texts = self.set.iter().flat_map(|(parameter, value)| [parameter, value]);
         let mut texts = texts.chain(&self.faults).chain([&self.system]);
@@ -137,7 +137,7 @@ impl SystemAsked {
         };
         let faults = self.faults.iter().map(read).collect::<Result<Vec<_>, _>>()?;
         let spec = system.with_faults(&faults, &Location::file("fault"))?;
-        Ok(Asked { system, spec, settings, faults })
+        Ok(AssembledSystem { system, spec, settings, faults })
     }
 }
 

@@ -5,9 +5,9 @@ use std::time::Instant;
 use lanemark_lab::{Cancel, LabError};
 use lanemark_schema::workload::Test;
 
-use crate::asked::{Asked, is_quick};
+use crate::asked::{AssembledSystem, is_quick};
 use crate::figures::Point;
-use crate::simulation::Told;
+use crate::simulation::StepReport;
 use crate::suite::settled;
 
 /// The queue depths of a curve.
@@ -19,7 +19,7 @@ const IN_FLIGHT_MAX: f64 = 64.0 * 1_048_576.0;
 /// A curve in progress.
 #[derive(Debug)]
 pub struct Curve {
-    asked: Asked,
+    asked: AssembledSystem,
     test: Test,
     cancel: Cancel,
     began: Instant,
@@ -28,7 +28,7 @@ pub struct Curve {
 
 impl Curve {
     /// Creates the curve of `test` on a system, which `cancel` ends.
-    pub fn new(asked: Asked, test: Test, cancel: Cancel, began: Instant) -> Self {
+    pub fn new(asked: AssembledSystem, test: Test, cancel: Cancel, began: Instant) -> Self {
         Self { asked, test, cancel, began, next: 0 }
     }
 
@@ -37,17 +37,17 @@ impl Curve {
     ///
     /// # Errors
     /// Returns an error if the test does not fit the system, or takes too long.
-    pub fn step(&mut self) -> Result<Option<Told>, LabError> {
+    pub fn step(&mut self) -> Result<Option<StepReport>, LabError> {
         let test = DEPTHS
             .get(self.next)
             .map(|depth| self.test.clone().with(|requests| requests.queue_depth = *depth));
         let Some(test) = test.filter(is_drawn) else {
             let elapsed_ms = self.began.elapsed().as_secs_f64() * 1e3;
-            return Ok(Some(Told::Done { elapsed_ms }));
+            return Ok(Some(StepReport::Done { elapsed_ms }));
         };
         let Some(sample) = settled(&self.asked, &test, &self.cancel)? else { return Ok(None) };
         self.next += 1;
-        Ok(Some(Told::Point { point: Point::of(&test, &sample) }))
+        Ok(Some(StepReport::Point { point: Point::of(&test, &sample) }))
     }
 }
 

@@ -10,7 +10,7 @@ use lanemark_schema::workload::{Average, Test};
 use lanemark_study::{System, path};
 use serde::{Deserialize, Serialize};
 
-use crate::asked::Asked;
+use crate::asked::AssembledSystem;
 use crate::fault_report::{FaultReport, reports};
 
 /// Utilisation from which on a hop is the limit.
@@ -124,7 +124,7 @@ impl Figures {
     /// # Errors
     /// Returns an error if there is no sample.
     pub fn of(
-        asked: &Asked,
+        asked: &AssembledSystem,
         test: &Test,
         samples: &[Sample],
         is_first: bool,

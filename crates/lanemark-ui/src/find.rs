@@ -3,7 +3,7 @@
 use lanemark_lab::LabError;
 use lanemark_study::Library;
 use lanemark_study::document::Document;
-use lanemark_study::search::{Found, Index, SearchResult};
+use lanemark_study::search::{FoundSystem, Index, SearchResult};
 use serde::{Deserialize, Serialize};
 
 use crate::machine;
@@ -28,14 +28,14 @@ pub struct FindAsked {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct FindTold {
     /// The systems, the most likely first.
-    found: Vec<FoundTold>,
+    found: Vec<FoundSystemJson>,
     /// Advice if the text has unknown words, or names parts that do not fit together.
     advice: Option<String>,
 }
 
 /// A system that a text may mean.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-struct FoundTold {
+struct FoundSystemJson {
     system: String,
     /// The system for people, `Samsung SSD 980 PRO 1TB · AMD B550 · m2-2`.
     name: String,
@@ -63,12 +63,12 @@ pub fn find(index: &Index, library: &Library, asked: &FindAsked) -> FindTold {
     FindTold { advice: advice(&result), found: result.found.into_iter().map(told).collect() }
 }
 
-fn told(found: Found) -> FoundTold {
+fn told(found: FoundSystem) -> FoundSystemJson {
     let behind = match found.behind.as_slice() {
         [] => "at the processor".to_owned(),
         links => format!("behind {}", links.join(", ")),
     };
-    FoundTold {
+    FoundSystemJson {
         name: format!("{} · {} · {}", found.drive, found.platform, found.port),
         about: format!("{}, {behind}", found.connector),
         system: found.system,

@@ -9,13 +9,13 @@ use serde::Serialize;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 /// The destination of an answer: a page by its self-chosen name, and one of the systems on it.
-pub type Asker = (String, u8);
+pub type AnswerDestination = (String, u8);
 
 /// All jobs of a server.
 #[derive(Debug)]
 pub struct Jobs {
     permits: Arc<Semaphore>,
-    newest: Mutex<HashMap<Asker, (u64, Cancel)>>,
+    newest: Mutex<HashMap<AnswerDestination, (u64, Cancel)>>,
     begun: AtomicU64,
     ended: AtomicU64,
     cancelled: AtomicU64,
@@ -36,7 +36,7 @@ pub struct Counts {
 #[derive(Debug)]
 pub struct Job {
     jobs: Arc<Jobs>,
-    asker: Asker,
+    asker: AnswerDestination,
     number: u64,
     cancel: Cancel,
     is_whole: bool,
@@ -55,7 +55,7 @@ impl Jobs {
     }
 
     /// Begins a job, and cancels the previous job of the same asker.
-    pub fn begin(self: &Arc<Self>, asker: Asker) -> Job {
+    pub fn begin(self: &Arc<Self>, asker: AnswerDestination) -> Job {
         let number = self.begun.fetch_add(1, Ordering::Relaxed);
         let cancel = Cancel::default();
         let mut newest = self.newest.lock().unwrap_or_else(PoisonError::into_inner);

@@ -104,7 +104,7 @@ mod tests {
 
     use super::*;
     use crate::asked::Places;
-    use crate::simulation::{Simulation, Told};
+    use crate::simulation::{Simulation, StepReport};
 
     fn test() -> TestAsked {
         TestAsked {
@@ -184,7 +184,7 @@ mod tests {
             let mut told = 0.0;
             while !simulation.is_at_interval() {
                 let step = simulation.step(&library, Default::default()).unwrap();
-                let Some(Told::Figures { figures, .. }) = step else { panic!("{step:?}") };
+                let Some(StepReport::Figures { figures, .. }) = step else { panic!("{step:?}") };
                 told = figures.iops;
             }
             let ratio = run.run.tests[0].iops.value / told;

@@ -16,7 +16,7 @@ use lanemark_sim::{Progress, RunLength, SimError, may_converge, run_length_watch
 use lanemark_study::Library;
 use serde::Serialize;
 
-use crate::asked::{Asked, End, ending};
+use crate::asked::{AssembledSystem, End, ending};
 use crate::figures::{Figures, Point};
 
 /// The seed of all simulations, the same as on the command line.
@@ -42,7 +42,7 @@ const LONGEST: Duration = Duration::from_seconds(600);
 /// The report of a step.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case", tag = "stage")]
-pub enum Told {
+pub enum StepReport {
     /// The figures until now.
     Figures {
         /// The number of the test, if several are requested.
@@ -71,7 +71,7 @@ pub enum Told {
     },
 }
 
-impl From<LabError> for Told {
+impl From<LabError> for StepReport {
     fn from(error: LabError) -> Self {
         Self::Failed { message: error.message, hint: error.hint }
     }
@@ -80,7 +80,7 @@ impl From<LabError> for Told {
 /// A simulation in progress: a test on a system.
 #[derive(Debug)]
 pub struct Simulation {
-    asked: Asked,
+    asked: AssembledSystem,
     test: Test,
     cancel: Cancel,
     began: Instant,
@@ -94,7 +94,7 @@ pub struct Simulation {
 
 impl Simulation {
     /// Creates a simulation of `test` on a system, which `cancel` ends.
-    pub fn new(asked: Asked, test: Test, cancel: Cancel, began: Instant) -> Self {
+    pub fn new(asked: AssembledSystem, test: Test, cancel: Cancel, began: Instant) -> Self {
         let repeats = if converges(&asked, &test) { 1 } else { REPEATS };
         Self { asked, test, cancel, began, time: None, repeats, samples: Vec::new(), figures: None }
     }
@@ -114,7 +114,7 @@ impl Simulation {
     ///
     /// # Errors
     /// Returns an error if the test does not fit the system, or takes too long.
-    pub fn step(&mut self, library: &Library, pool: Pool) -> Result<Option<Told>, LabError> {
+    pub fn step(&mut self, library: &Library, pool: Pool) -> Result<Option<StepReport>, LabError> {
         if self.cancel.is_cancelled() {
             return Ok(None);
         }
@@ -129,7 +129,7 @@ impl Simulation {
             return Ok(Some(self.told(figures)));
         };
         if self.is_over() {
-            return Ok(Some(Told::Done { elapsed_ms: elapsed_ms(self.began) }));
+            return Ok(Some(StepReport::Done { elapsed_ms: elapsed_ms(self.began) }));
         }
         if self.samples.len() < self.repeats {
             let began = Instant::now();
@@ -155,7 +155,7 @@ impl Simulation {
             (Some(interval), Some(figures)) => {
                 Ok(Some(self.told(Figures { interval: Some(interval), ..figures })))
             }
-            _ => Ok(Some(Told::Done { elapsed_ms: elapsed_ms(self.began) })),
+            _ => Ok(Some(StepReport::Done { elapsed_ms: elapsed_ms(self.began) })),
         }
     }
 
@@ -164,10 +164,10 @@ impl Simulation {
         run(&self.asked, &self.test, end, repeat, &self.cancel)
     }
 
-    fn told(&mut self, figures: Figures) -> Told {
+    fn told(&mut self, figures: Figures) -> StepReport {
         self.figures = Some(figures.clone());
         let elapsed_ms = self.began.elapsed().as_secs_f64() * 1e3;
-        Told::Figures { index: 0, figures: Box::new(figures), elapsed_ms }
+        StepReport::Figures { index: 0, figures: Box::new(figures), elapsed_ms }
     }
 
     /// Returns the 80% interval of the figures; `None` with faults, or if ranges contradict the system.
@@ -194,7 +194,7 @@ impl Simulation {
 /// # Errors
 /// Returns an error if the test does not fit the system, or takes too long.
 pub fn run(
-    asked: &Asked,
+    asked: &AssembledSystem,
     test: &Test,
     end: End,
     repeat: u32,
@@ -223,7 +223,7 @@ pub fn run(
 }
 
 /// Returns whether `test` may end when its figures have converged.
-pub fn converges(asked: &Asked, test: &Test) -> bool {
+pub fn converges(asked: &AssembledSystem, test: &Test) -> bool {
     may_converge(&asked.spec, &Test { duration: Some(WHOLE), rounds: None, ..test.clone() })
 }
 

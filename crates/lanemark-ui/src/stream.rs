@@ -15,7 +15,7 @@ use tokio::sync::mpsc;
 
 use crate::curve::Curve;
 use crate::jobs::{Job, Jobs};
-use crate::simulation::{Simulation, Told};
+use crate::simulation::{Simulation, StepReport};
 use crate::suite::Suite;
 
 /// Maximum number of lines that wait for the client. No simulation has more, so no simulation waits for a slow client.
@@ -57,7 +57,7 @@ impl HttpBody for Lines {
 }
 
 /// The report of a step with the remaining work; `None` if it was cancelled.
-type Stepped = Option<(Told, (Steps, Library))>;
+type Stepped = Option<(StepReport, (Steps, Library))>;
 
 impl Steps {
     /// Returns whether the next step can use several cores.
@@ -65,7 +65,7 @@ impl Steps {
         matches!(self, Self::One(simulation) if simulation.is_at_interval())
     }
 
-    fn step(&mut self, library: &Library, pool: Pool) -> Result<Option<Told>, LabError> {
+    fn step(&mut self, library: &Library, pool: Pool) -> Result<Option<StepReport>, LabError> {
         match self {
             Self::One(simulation) => simulation.step(library, pool),
             Self::Suite(suite) => suite.step(),
@@ -118,12 +118,14 @@ pub fn begin(
             let (told, is_over) = match outcome {
                 Ok(Ok(Some((told, next)))) => {
                     state = Some(next);
-                    let is_over = matches!(told, Told::Done { .. });
+                    let is_over = matches!(told, StepReport::Done { .. });
                     (told, is_over)
                 }
                 Ok(Ok(None)) => return,
-                Ok(Err(error)) => (Told::from(error), true),
-                Err(_) => (Told::from(LabError::run("the simulation stopped unexpectedly")), true),
+                Ok(Err(error)) => (StepReport::from(error), true),
+                Err(_) => {
+                    (StepReport::from(LabError::run("the simulation stopped unexpectedly")), true)
+                }
             };
             let mut line = serde_json::to_vec(&told).unwrap_or_default();
             line.push(b'\n');

@@ -9,9 +9,11 @@ use lanemark_study::Library;
 use lanemark_study::library::LibraryKind;
 use lanemark_study::{Location, StudyError, workload};
 
-use crate::asked::{Asked, End, ending, is_quick};
+use crate::asked::{AssembledSystem, End, ending, is_quick};
 use crate::figures::Figures;
-use crate::simulation::{Told, converges, first_requests, longer, repeat_time, run, whole_time};
+use crate::simulation::{
+    StepReport, converges, first_requests, longer, repeat_time, run, whole_time,
+};
 
 /// Maximum number of tests.
 const TESTS_MAX: usize = 32;
@@ -19,7 +21,7 @@ const TESTS_MAX: usize = 32;
 /// A workload in progress on a system.
 #[derive(Debug)]
 pub struct Suite {
-    asked: Asked,
+    asked: AssembledSystem,
     tests: Vec<Test>,
     cancel: Cancel,
     began: Instant,
@@ -86,7 +88,11 @@ pub fn can_simulate(test: &Test) -> Result<(), LabError> {
 ///
 /// # Errors
 /// Returns an error if the test does not fit the system, or takes too long.
-pub fn settled(asked: &Asked, test: &Test, cancel: &Cancel) -> Result<Option<Sample>, LabError> {
+pub fn settled(
+    asked: &AssembledSystem,
+    test: &Test,
+    cancel: &Cancel,
+) -> Result<Option<Sample>, LabError> {
     let one = |end| run(asked, test, end, 0, cancel);
     let Some(first) = one(End::Requests(first_requests(test)))? else { return Ok(None) };
     if converges(asked, test) {
@@ -105,7 +111,7 @@ pub fn settled(asked: &Asked, test: &Test, cancel: &Cancel) -> Result<Option<Sam
 
 impl Suite {
     /// Creates the run of tests on a system, which `cancel` ends.
-    pub fn new(asked: Asked, tests: Vec<Test>, cancel: Cancel, began: Instant) -> Self {
+    pub fn new(asked: AssembledSystem, tests: Vec<Test>, cancel: Cancel, began: Instant) -> Self {
         Self { asked, tests, cancel, began, next: 0 }
     }
 
@@ -113,16 +119,16 @@ impl Suite {
     ///
     /// # Errors
     /// Returns an error if the test does not fit the system, or takes too long.
-    pub fn step(&mut self) -> Result<Option<Told>, LabError> {
+    pub fn step(&mut self) -> Result<Option<StepReport>, LabError> {
         let elapsed_ms = |began: Instant| began.elapsed().as_secs_f64() * 1e3;
         let Some(test) = self.tests.get(self.next) else {
-            return Ok(Some(Told::Done { elapsed_ms: elapsed_ms(self.began) }));
+            return Ok(Some(StepReport::Done { elapsed_ms: elapsed_ms(self.began) }));
         };
         let Some(sample) = settled(&self.asked, test, &self.cancel)? else { return Ok(None) };
         let figures = Figures::of(&self.asked, test, &[sample], false)?;
         let index = self.next;
         self.next += 1;
         let elapsed_ms = elapsed_ms(self.began);
-        Ok(Some(Told::Figures { index, figures: Box::new(figures), elapsed_ms }))
+        Ok(Some(StepReport::Figures { index, figures: Box::new(figures), elapsed_ms }))
     }
 }

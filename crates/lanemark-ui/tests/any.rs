@@ -8,7 +8,7 @@ use lanemark_lab::{Cancel, Pool};
 use lanemark_schema::rng::{Rng, StreamKey};
 use lanemark_study::library::LibraryKind;
 use lanemark_study::{Library, Study};
-use lanemark_ui::asked::{Asked, Places, SystemAsked, TestAsked};
+use lanemark_ui::asked::{AssembledSystem, Places, SystemAsked, TestAsked};
 use lanemark_ui::simulation::Simulation;
 use lanemark_ui::{listing, saved, suite};
 
@@ -115,7 +115,7 @@ fn any_question_has_an_answer() {
 }
 
 /// Saves a question as a study, which has the same system.
-fn can_be_saved(system: &SystemAsked, test: &TestAsked, own: &Asked, library: &Library) {
+fn can_be_saved(system: &SystemAsked, test: &TestAsked, own: &AssembledSystem, library: &Library) {
     let text = saved::study(library, std::slice::from_ref(system), test, &test.read().unwrap());
     let (file, text) =
         (tempfile::Builder::new().suffix(".toml").tempfile().unwrap(), text.unwrap());
@@ -142,7 +142,7 @@ fn answer(system: &SystemAsked, test: &TestAsked, library: &Library) -> bool {
     let mut told = false;
     loop {
         match simulation.step(library, Pool::default()) {
-            Ok(Some(lanemark_ui::simulation::Told::Figures { figures, .. })) => {
+            Ok(Some(lanemark_ui::simulation::StepReport::Figures { figures, .. })) => {
                 assert!(figures.iops.is_finite() && figures.megabytes_per_second.is_finite());
                 assert!(figures.hops.iter().all(|hop| hop.utilisation <= 1.0 + 1e-9));
                 told = true;

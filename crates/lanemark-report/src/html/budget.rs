@@ -242,11 +242,11 @@ fn heading(label: &str, budget: &Budget, unit: LatencyUnit, top: f64) -> Markup 
 struct Bar<'b> {
     top: f64,
     end: f64,
-    parts: Vec<Part<'b>>,
+    parts: Vec<HopTimePart<'b>>,
 }
 
 /// The time that a hop makes a request wait, or serves it.
-struct Part<'b> {
+struct HopTimePart<'b> {
     hop: &'b HopShare,
     is_wait: bool,
     /// Centre of the part, and its width.
@@ -264,7 +264,7 @@ impl<'b> Bar<'b> {
                 let width = axis.place(unit.of(ns));
                 if width > 0.0 {
                     let verb = if is_wait { "waiting" } else { "service" };
-                    parts.push(Part {
+                    parts.push(HopTimePart {
                         hop,
                         is_wait,
                         middle: from + width / 2.0,
@@ -285,7 +285,7 @@ impl<'b> Bar<'b> {
 
     /// Writes the names of the hops that fit into the wider of their parts.
     fn names(&self) -> Markup {
-        let is_named = |part: &&Part<'_>| {
+        let is_named = |part: &&HopTimePart<'_>| {
             let is_wider = part.is_wait == (part.hop.wait_ns > part.hop.service_ns);
             is_wider && text_width(&part.hop.label()) + 6.0 <= part.width
         };
@@ -300,7 +300,7 @@ impl<'b> Bar<'b> {
     }
 }
 
-impl Part<'_> {
+impl HopTimePart<'_> {
     fn class(&self) -> String {
         let kind = if self.is_wait { "part wait" } else { "part" };
         format!("{kind} {}", colour(self.hop))

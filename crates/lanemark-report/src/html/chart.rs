@@ -51,7 +51,7 @@ struct Group {
 }
 
 struct Bar {
-    kind: Kind,
+    kind: ChartKind,
     text: String,
     note: String,
     doubtful: bool,
@@ -62,7 +62,7 @@ struct Bar {
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Kind {
+enum ChartKind {
     Published,
     Simulated,
     Measured,
@@ -90,7 +90,7 @@ pub(super) fn study_pictures(
     let metric = metrics(outcome)[0];
     let families = family_chart::of_runs(outcome.systems.iter().map(|system| &system.run));
     let panels = study_panels(outcome, measured, metric, &families);
-    let kinds = [Kind::Published, Kind::Simulated, Kind::Measured];
+    let kinds = [ChartKind::Published, ChartKind::Simulated, ChartKind::Measured];
     let lines = family_chart::study(outcome, measured, metric, &families);
     (lines, bars_of(&panels, metric, &kinds))
 }
@@ -112,7 +112,7 @@ fn study_panels(
                 Some(Group {
                     label: label.clone(),
                     colour: "neutral".to_owned(),
-                    bars: vec![Bar::of(Kind::Measured, &metric.of(run.test(test)?))?],
+                    bars: vec![Bar::of(ChartKind::Measured, &metric.of(run.test(test)?))?],
                 })
             }));
             Panel { test: test.to_owned(), groups }
@@ -161,7 +161,7 @@ fn runs_panels(runs: &[(String, &RunResult)], families: &[Family<'_>]) -> Vec<Pa
     }
     let group = |(index, (label, run)): (usize, &(String, &RunResult)), test: &str| {
         let result = run.test(test)?;
-        let bar = Bar::of(Kind::Measured, &Metric::Throughput.of(result))?;
+        let bar = Bar::of(ChartKind::Measured, &Metric::Throughput.of(result))?;
         let bar = bar.within(Metric::Throughput.interval(result));
         Some(Group { label: label.clone(), colour: system_colour(index), bars: vec![bar] })
     };
@@ -180,7 +180,7 @@ fn study_groups(outcome: &StudyOutcome, metric: Metric, test: &str) -> Vec<Group
             .flat_map(|row| {
                 let published = row.check.and_then(|check| Bar::published(&check.figure));
                 let simulated = row.simulated.as_ref().and_then(|value| {
-                    let mut bar = Bar::of(Kind::Simulated, value)?;
+                    let mut bar = Bar::of(ChartKind::Simulated, value)?;
                     let result = system.run.test(test);
                     bar = bar.within(result.and_then(|result| metric.interval(result)));
                     if let Some(check) = row.check {
@@ -209,7 +209,7 @@ pub(super) fn panel(
     runs: Vec<(String, String, Statistic)>,
 ) -> Option<Panel> {
     let group = |(label, colour, statistic): (String, String, Statistic)| {
-        let bars = vec![Bar::of(Kind::Measured, &statistic)?];
+        let bars = vec![Bar::of(ChartKind::Measured, &statistic)?];
         Some(Group { label, colour, bars })
     };
     let groups: Vec<Group> = runs.into_iter().filter_map(group).collect();
@@ -217,8 +217,8 @@ pub(super) fn panel(
     (!groups.is_empty()).then_some(Panel { test, groups })
 }
 
-fn bars_of(panels: &[Panel], metric: Metric, kinds: &[Kind]) -> Picture {
-    let used = |kind: &&Kind| {
+fn bars_of(panels: &[Panel], metric: Metric, kinds: &[ChartKind]) -> Picture {
+    let used = |kind: &&ChartKind| {
         let mut bars = panels.iter().flat_map(|panel| &panel.groups).flat_map(|group| &group.bars);
         bars.any(|bar| bar.kind == **kind)
     };
@@ -253,7 +253,7 @@ fn section(bars: &Picture, metric: Metric) -> Markup {
     }
 }
 
-impl Kind {
+impl ChartKind {
     fn name(self) -> &'static str {
         match self {
             Self::Published => "published",
@@ -278,7 +278,7 @@ impl Kind {
 }
 
 impl Bar {
-    fn of(kind: Kind, statistic: &Statistic) -> Option<Self> {
+    fn of(kind: ChartKind, statistic: &Statistic) -> Option<Self> {
         let value = known(statistic)?;
         let range = (statistic.min, statistic.max);
         Some(Self {
@@ -304,7 +304,7 @@ impl Bar {
     fn published(figure: &Figure) -> Option<Self> {
         let value = figure.published;
         value.is_finite().then(|| Self {
-            kind: Kind::Published,
+            kind: ChartKind::Published,
             text: printed(figure),
             note: String::new(),
             doubtful: false,
@@ -324,7 +324,7 @@ impl Bar {
         let shape = block(0.0, top, axis.place(self.value), BAR);
         html! {
             // A published bar is translucent and must not show the grid.
-            @if self.kind == Kind::Published { path class="ground" d=(shape) {} }
+            @if self.kind == ChartKind::Published { path class="ground" d=(shape) {} }
             path class=(format!("{} {colour}", self.kind.class())) d=(shape) {}
             @if let Some((min, max)) = self.range {
                 @let (from, to, high) = (num(axis.place(min)), num(axis.place(max)), num(middle - 3.0));
@@ -406,7 +406,7 @@ fn draw(title: &str, groups: &[Group], axis: &Axis, unit: &str) -> Image {
 fn told(title: &str, groups: &[Group], unit: &str) -> String {
     let groups = groups.iter().map(|group| {
         let bars = group.bars.iter().map(|bar| match bar.kind {
-            Kind::Measured => format!("{} {unit}", bar.text),
+            ChartKind::Measured => format!("{} {unit}", bar.text),
             kind => format!("{} {} {unit}", kind.name(), bar.text),
         });
         format!("{}: {}", group.label, bars.collect::<Vec<_>>().join(", "))

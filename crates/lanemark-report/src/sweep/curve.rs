@@ -43,12 +43,12 @@ pub(crate) struct Panel {
 pub(crate) struct Curve {
     /// The curve's value of the axis that distinguishes curves.
     pub(crate) name: String,
-    pub(crate) points: Vec<Place>,
+    pub(crate) points: Vec<CurvePoint>,
 }
 
 /// A point of a curve.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Place {
+pub(crate) struct CurvePoint {
     pub(crate) x: f64,
     /// The value as written.
     pub(crate) text: String,
@@ -104,7 +104,7 @@ impl Curves {
                 || Curve { name: name.to_owned(), points: Vec::new() },
             );
             let text = point.values[x].clone();
-            curve.points.push(Place { x: place(&text), text, figures: figures.clone() });
+            curve.points.push(CurvePoint { x: place(&text), text, figures: figures.clone() });
         }
         for curve in panels.iter_mut().flat_map(|panel| &mut panel.curves) {
             curve.points.sort_by(|one, other| one.x.total_cmp(&other.x));
@@ -136,7 +136,8 @@ fn told_by_data(points: &[SweepPoint]) -> bool {
 impl Curve {
     /// Returns the curve's knee; `None` if it has fewer than three points.
     pub(crate) fn knee(&self) -> Option<Knee> {
-        let power = |place: &Place| place.figures.bytes_per_second / place.figures.latency_mean_us;
+        let power =
+            |place: &CurvePoint| place.figures.bytes_per_second / place.figures.latency_mean_us;
         let powers: Vec<f64> = self.points.iter().map(power).collect();
         if powers.len() < 3 || powers.iter().any(|power| !power.is_finite()) {
             return None;
@@ -188,7 +189,7 @@ mod tests {
             let (bytes_per_second, iops) = (throughput, throughput / 4096.0);
             let figures =
                 SweepFigures { iops, bytes_per_second, latency_mean_us, ..Default::default() };
-            Place { x: depth.into(), text: depth.to_string(), figures }
+            CurvePoint { x: depth.into(), text: depth.to_string(), figures }
         });
         Curve { name: String::new(), points: points.collect() }
     }

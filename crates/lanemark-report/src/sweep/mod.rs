@@ -168,7 +168,7 @@ fn told(curves: &Curves, curve: &Curve) -> String {
 /// `queue_depth 16 is the least that gives 90% of the most: 196233 requests a second (91%) in 81.4 us on average, p99
 /// 103 us; 12 gives 82%.`
 fn reached(curves: &Curves, curve: &Curve, share: f64) -> String {
-    let of = |place: &curve::Place| place.figures.bytes_per_second / curve.most();
+    let of = |place: &curve::CurvePoint| place.figures.bytes_per_second / curve.most();
     let Some(at) = curve.points.iter().position(|place| of(place) >= share) else {
         return "no figures".to_owned();
     };
@@ -199,7 +199,7 @@ fn last(curve: &Curve) -> &str {
 }
 
 /// Formats the throughput of a point.
-fn rate(curves: &Curves, place: &curve::Place) -> String {
+fn rate(curves: &Curves, place: &curve::CurvePoint) -> String {
     match curves.data {
         true => format!("{} MB/s", significant(place.figures.bytes_per_second / 1e6)),
         false => format!("{} requests a second", fixed(place.figures.iops, 0)),

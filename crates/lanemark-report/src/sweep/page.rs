@@ -6,7 +6,7 @@
 use lanemark_schema::result::{Provenance, Sweep};
 use maud::{Markup, html};
 
-use super::curve::{Curve, Curves, Knee, Panel, Place};
+use super::curve::{Curve, CurvePoint, Curves, Knee, Panel};
 use super::{counted, curves, errors, sentences, table, title, told};
 use crate::html::axis::step;
 use crate::html::lines::{Chart, Line, Scale, legend as legend_of, style};
@@ -111,26 +111,27 @@ fn over_rate(curves: &Curves, panel: &Panel) -> Markup {
 }
 
 fn latency_over_rate(curves: &Curves, panel: &Panel) -> Vec<Chart> {
-    let rate = |place: &Place| match curves.data {
+    let rate = |place: &CurvePoint| match curves.data {
         true => place.figures.bytes_per_second / 1e6,
         false => place.figures.iops,
     };
-    let mean = |place: &Place| place.figures.latency_mean_us * 1e3;
-    let tail = |place: &Place| Some(place.figures.latency_percentiles_us[P99]? * 1e3);
+    let mean = |place: &CurvePoint| place.figures.latency_mean_us * 1e3;
+    let tail = |place: &CurvePoint| Some(place.figures.latency_percentiles_us[P99]? * 1e3);
     let name = |index: usize| match panel.curves[index].name.as_str() {
         "" => String::new(),
         name => format!("{name}, "),
     };
-    let line = |index: usize, figure: &str, style: usize, of: &dyn Fn(&Place) -> Option<f64>| {
-        let point = |place: &Place| Some((rate(place), of(place).filter(|ns| *ns > 0.0)?));
-        Line {
-            name: format!("{}{figure}", name(index)),
-            style,
-            rings: false,
-            points: panel.curves[index].points.iter().filter_map(point).collect(),
-            intervals: Vec::new(),
-        }
-    };
+    let line =
+        |index: usize, figure: &str, style: usize, of: &dyn Fn(&CurvePoint) -> Option<f64>| {
+            let point = |place: &CurvePoint| Some((rate(place), of(place).filter(|ns| *ns > 0.0)?));
+            Line {
+                name: format!("{}{figure}", name(index)),
+                style,
+                rings: false,
+                points: panel.curves[index].points.iter().filter_map(point).collect(),
+                intervals: Vec::new(),
+            }
+        };
     // p99 has the colour of its mean, and a dash.
     let both = |index: usize| {
         let dashed = index % SYSTEM_COLOURS + SYSTEM_COLOURS;
@@ -218,7 +219,7 @@ impl Across<'_> {
 struct Plot<'p> {
     heading: String,
     top: f64,
-    value: &'p dyn Fn(&Place) -> f64,
+    value: &'p dyn Fn(&CurvePoint) -> f64,
 }
 
 fn figure(curves: &Curves, panel: &Panel) -> Markup {
@@ -231,11 +232,11 @@ fn figure(curves: &Curves, panel: &Panel) -> Markup {
     };
     let latencies = panel.curves.iter().flat_map(|curve| &curve.points);
     let unit = LatencyUnit::fitting(latencies.map(|place| place.figures.latency_mean_us * 1e3));
-    let rate = |place: &Place| match curves.data {
+    let rate = |place: &CurvePoint| match curves.data {
         true => place.figures.bytes_per_second / 1e6,
         false => place.figures.iops,
     };
-    let latency = |place: &Place| unit.of(place.figures.latency_mean_us * 1e3);
+    let latency = |place: &CurvePoint| unit.of(place.figures.latency_mean_us * 1e3);
     let heading = if curves.data { "MB/s (10⁶ bytes a second)" } else { "requests a second" };
     let plots = [
         Plot { heading: heading.to_owned(), top: HEADING, value: &rate },
@@ -315,7 +316,7 @@ impl Plot<'_> {
         colour: &str,
         y: &impl Fn(f64) -> f64,
     ) -> Markup {
-        let places: Vec<(String, String, &Place)> = curve
+        let places: Vec<(String, String, &CurvePoint)> = curve
             .points
             .iter()
             .map(|place| (num(across.place(place.x)), num(y((self.value)(place))), place))
@@ -347,7 +348,7 @@ mod tests {
     fn curves_of(rates: &[f64]) -> Curves {
         let place = |(index, &iops): (usize, &f64)| {
             let figures = SweepFigures { iops, latency_mean_us: 100.0, ..Default::default() };
-            Place { x: index as f64, text: index.to_string(), figures }
+            CurvePoint { x: index as f64, text: index.to_string(), figures }
         };
         let points = rates.iter().enumerate().map(place).collect();
         let curve = Curve { name: "one".to_owned(), points };
@@ -361,7 +362,7 @@ mod tests {
         for most in [0.002, 0.9, 1.0, 1.000_001, 4.9, 5.0, 5.1, 7.3, 99.0, 100.0, 101.0, 2.5e6] {
             let curves = curves_of(&[most / 3.0, most, f64::NAN]);
             let across = Across { curves: &curves, least: 0.0, most: 2.0, width: 100.0 };
-            let value = |place: &Place| place.figures.iops;
+            let value = |place: &CurvePoint| place.figures.iops;
             let plot = Plot { heading: String::new(), top: 0.0, value: &value };
             let drawn = plot.draw(&across, &curves.panels[0]).into_string();
             let (base, lines) =

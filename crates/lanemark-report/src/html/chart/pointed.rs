@@ -4,7 +4,7 @@ use lanemark_schema::result::{Metric, RunResult, StudyOutcome};
 
 use super::super::grid::typeset;
 use super::super::{database, family_chart};
-use super::{BAR, Bar, Group, Kind, Panel, bar_top, places, runs_panels, study_panels, told};
+use super::{BAR, Bar, ChartKind, Group, Panel, bar_top, places, runs_panels, study_panels, told};
 use crate::figure_table::metrics;
 use crate::number::{grouped, significant};
 
@@ -63,7 +63,7 @@ impl Bar {
     fn told(&self, unit: &str) -> String {
         let unit = typeset(unit);
         let kind = match self.kind {
-            Kind::Measured => String::new(),
+            ChartKind::Measured => String::new(),
             kind => format!("{} ", kind.name()),
         };
         let mut lines = vec![format!("{kind}{} {unit}", grouped(&self.text))];
@@ -103,18 +103,27 @@ mod tests {
         let range = |what: &str| format!("\n{what}: from {low} to {high} MB/s");
         let wide = Some((12_000.0, 13_000.0));
         for (bar, told) in [
-            (bar(Kind::Measured, None, false, ""), format!("{value} MB/s")),
-            (bar(Kind::Measured, wide, false, ""), format!("{value} MB/s{}", range("repeats"))),
-            (bar(Kind::Measured, wide, true, ""), format!("{value} MB/s{}", range("80% interval"))),
-            // Ends that are printed alike are no range.
-            (bar(Kind::Measured, Some((12_500.0, 12_500.001)), false, ""), format!("{value} MB/s")),
+            (bar(ChartKind::Measured, None, false, ""), format!("{value} MB/s")),
             (
-                bar(Kind::Simulated, None, false, "+3%"),
-                format!("{} {value} MB/s\nerror: +3%", Kind::Simulated.name()),
+                bar(ChartKind::Measured, wide, false, ""),
+                format!("{value} MB/s{}", range("repeats")),
             ),
             (
-                bar(Kind::Published, None, false, "calibrated"),
-                format!("{} {value} MB/s\ncalibrated", Kind::Published.name()),
+                bar(ChartKind::Measured, wide, true, ""),
+                format!("{value} MB/s{}", range("80% interval")),
+            ),
+            // Ends that are printed alike are no range.
+            (
+                bar(ChartKind::Measured, Some((12_500.0, 12_500.001)), false, ""),
+                format!("{value} MB/s"),
+            ),
+            (
+                bar(ChartKind::Simulated, None, false, "+3%"),
+                format!("{} {value} MB/s\nerror: +3%", ChartKind::Simulated.name()),
+            ),
+            (
+                bar(ChartKind::Published, None, false, "calibrated"),
+                format!("{} {value} MB/s\ncalibrated", ChartKind::Published.name()),
             ),
         ] {
             assert_eq!(bar.told("MB/s"), told);
