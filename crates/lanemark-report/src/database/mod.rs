@@ -12,8 +12,10 @@ mod change;
 mod compared;
 mod figures;
 mod text;
+mod wrapped;
 
 pub use change::{Change, NodesSaved, Verdict, compare, doubts, interval, nodes_saved};
-pub use compared::{WIDTH, database_compare_text, wrapped};
+pub use compared::database_compare_text;
 pub(crate) use figures::{FIGURES, Figure, groups, table};
 pub use text::database_text;
+pub use wrapped::{WIDTH, wrapped};
