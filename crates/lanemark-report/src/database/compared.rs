@@ -6,11 +6,8 @@ use lanemark_schema::result::RunResult;
 
 use super::change::{Change, compare, doubts, interval};
 use super::text::{NO_TPC_RESULT, line, parts, title};
+use super::wrapped::{WIDTH, wrapped};
 use crate::number::{fixed, grouped, percent_whole};
-use crate::terminal::lines_of;
-
-/// Minimum width of a terminal that the text fits, in columns.
-pub const WIDTH: usize = 60;
 
 /// Writes two runs on databases as a table: each figure with its change, and below it the intervals with their verdict.
 /// Returns `None` if one of the runs is not on a database.
@@ -93,29 +90,4 @@ fn row(change: &Change) -> String {
         line(&mut text, &format!("  {one}"));
     }
     text
-}
-
-/// Wraps a paragraph into lines of up to [`WIDTH`] columns; lines after the first are indented by `indent`. A word that
-/// is longer than a line is split.
-pub fn wrapped(paragraph: &str, indent: usize) -> String {
-    let indent = " ".repeat(indent);
-    textwrap::fill(paragraph, lines_of(WIDTH).subsequent_indent(&indent)) + "\n"
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn no_line_is_longer_than_the_terminal_and_no_letter_is_lost() {
-        let long = "x".repeat(150);
-        for paragraph in ["short", &format!("A  PostgreSQL · {long} and more"), NO_TPC_RESULT, ""]
-        {
-            let text = wrapped(paragraph, 3);
-            assert!(text.lines().all(|line| line.chars().count() <= WIDTH), "{text}");
-            let letters = |text: &str| text.split_whitespace().collect::<String>();
-            assert_eq!(letters(&text), letters(paragraph));
-        }
-        assert_eq!(wrapped("A  B", 0), "A  B\n");
-    }
 }

@@ -14,9 +14,11 @@ mod compared;
 mod figures;
 mod split;
 mod text;
+mod wrapped;
 
 pub use change::{Change, NodesSaved, Verdict, compare, doubts, interval, nodes_saved};
-pub use compared::{WIDTH, database_compare_text, wrapped};
+pub use compared::database_compare_text;
 pub(crate) use figures::{FIGURES, Figure, groups, table};
 pub(crate) use split::{TimePart, TimeSplit};
 pub use text::database_text;
+pub use wrapped::{WIDTH, wrapped};

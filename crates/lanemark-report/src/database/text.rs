@@ -10,7 +10,7 @@ use lanemark_schema::result::{
 use lanemark_schema::units::{Bytes, Duration};
 use lanemark_schema::workload::{DatabaseUsers, LoadKind, TransactionKind};
 
-use super::compared::wrapped;
+use super::wrapped::wrapped;
 use super::{TimePart, TimeSplit};
 use crate::number::{fixed, grouped, percent_whole, significant};
 use crate::target::doubts;
