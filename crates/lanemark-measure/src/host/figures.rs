@@ -9,7 +9,9 @@ use super::target::ProtocolName;
 pub const MARK: &str = "# A measured host,";
 
 /// Minimum distance of the ends of a range from the value. Slices of one run vary less than runs of one machine.
-const APART: f64 = 1.15;
+const APART: f64 = 1.3;
+/// The growth in percent from which a file states its range.
+const GROWTH_LEAST: f64 = 0.5;
 /// The shortest time that a file states, in nanoseconds.
 const SHORTEST_NS: f64 = 50.0;
 
@@ -147,11 +149,19 @@ impl HostFigures {
             let _ = writeln!(text, "{key} = {}", value.text(what));
         }
         let growth = 100.0 * self.thread_growth();
-        let (low, high) = (0.5 * growth, (1.5 * growth).min(100.0));
         let most = self.by_threads.last().map_or(1, |(threads, _)| *threads);
+        // A range is above zero.
+        let range = match growth >= GROWTH_LEAST {
+            true => format!(
+                ", range = [\"{:.1}%\", \"{:.1}%\"]",
+                0.5 * growth,
+                (1.5 * growth).min(100.0)
+            ),
+            false => String::new(),
+        };
         let _ = writeln!(
             text,
-            "thread_growth    = {{ value = \"{growth:.1}%\", source = \"measured: 1 to {most} threads\", range = [\"{low:.1}%\", \"{high:.1}%\"] }}"
+            "thread_growth    = {{ value = \"{growth:.1}%\", source = \"measured: 1 to {most} threads\"{range} }}"
         );
         if let Some(Driver { protocol, time, submit_share }) = &self.driver {
             let what = match protocol {
@@ -181,7 +191,7 @@ mod tests {
     }
 
     #[test]
-    fn a_range_is_the_percentiles_and_no_narrower_than_a_sixth() {
+    fn a_range_is_the_percentiles_and_never_narrower_than_the_minimum() {
         let wide = Spread::of((0..=100).map(|number| 1000.0 + f64::from(number) * 20.0).collect());
         assert_eq!(wide, Spread { value: 2000.0, low: 1200.0, high: 2800.0 });
         let narrow = Spread::of(vec![1000.0; 5]);
@@ -211,5 +221,19 @@ mod tests {
         for none in [&[][..], &[(1, 1000.0)], &[(1, 1000.0), (4, 900.0)]] {
             assert_eq!(figures(none).thread_growth(), 0.0);
         }
+    }
+
+    #[test]
+    fn a_growth_of_nothing_has_no_range() {
+        let text = |by_threads: &[(u32, f64)]| {
+            HostFigures::of(&[slice(1.0, 1.0)], None, by_threads, &[100.0]).text("h", "m")
+        };
+        let none = text(&[(1, 1000.0)]);
+        assert!(
+            none.contains("value = \"0.0%\", source = \"measured: 1 to 1 threads\" }"),
+            "{none}"
+        );
+        let some = text(&[(1, 1000.0), (2, 1200.0)]);
+        assert!(some.contains("range = [\"10.0%\", \"30.0%\"]"), "{some}");
     }
 }
