@@ -10,9 +10,31 @@ use lanemark_schema::result::{
 pub(crate) fn subject(run: &RunResult) -> String {
     match (&run.provenance.name, &run.target) {
         (None, Target::Simulated(target)) => {
-            format!("{} in {} of {}", target.drive, target.port, target.platform)
+            format!("{} in {} of {}", drives(&target.drive), ports(&target.port), target.platform)
         }
         _ => run.target_name(),
+    }
+}
+
+/// Returns the drives of a system, with equal ones as a number: `4 x Maker X` for `Maker X + Maker X + Maker X + Maker X`.
+fn drives(text: &str) -> String {
+    let (volume, names) =
+        text.split_once(": ").map_or(("", text), |(volume, names)| (volume, names));
+    let names: Vec<&str> = names.split(" + ").collect();
+    match names.as_slice() {
+        [first, rest @ ..] if !rest.is_empty() && rest.iter().all(|name| name == first) => {
+            let separator = if volume.is_empty() { "" } else { ": " };
+            format!("{volume}{separator}{} x {first}", names.len())
+        }
+        _ => text.to_owned(),
+    }
+}
+
+/// Returns the ports of a system, or their number if there are more than two.
+fn ports(text: &str) -> String {
+    match text.split(" + ").count() {
+        0..=2 => text.to_owned(),
+        count => format!("{count} ports"),
     }
 }
 
@@ -139,4 +161,20 @@ fn doubt(alike: &[&Warning]) -> (String, &'static str) {
         text += &format!("; likewise in {named}{more}");
     }
     (text, alike[0].advice())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn equal_drives_and_many_ports_are_numbers() {
+        assert_eq!(drives("Maker X"), "Maker X");
+        assert_eq!(drives("Maker X + Maker X"), "2 x Maker X");
+        assert_eq!(drives("Maker X + Maker Y"), "Maker X + Maker Y");
+        assert_eq!(drives("mirror: Maker X + Maker X"), "mirror: 2 x Maker X");
+        assert_eq!(ports("sata"), "sata");
+        assert_eq!(ports("sata + sata-2"), "sata + sata-2");
+        assert_eq!(ports("sata + sata-2 + sata-3"), "3 ports");
+    }
 }

@@ -19,7 +19,7 @@ pub fn whatif_text(whatif: &WhatIf, style: &Style) -> String {
         false => sheet.heading(&format!("{} instead of {}", whatif.other, whatif.present)),
     }
     for changed in &whatif.changed {
-        sheet.item("SystemChange: ", changed, Ink::Plain);
+        sheet.item("Changed: ", changed, Ink::Plain);
     }
     sheet.blank();
     let measured = whatif.measured.is_some();

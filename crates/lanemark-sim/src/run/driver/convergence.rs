@@ -43,7 +43,7 @@ const FIRST_CHECK: u64 = 4096;
 const GROUPS: usize = 32;
 const BATCHES_MAX: usize = 2048;
 /// Requests of a batch at the start.
-const BATCH: u64 = 32;
+const BATCH: u64 = 4;
 /// The 95th percentile of the Cramér-von Mises statistic of a Brownian bridge (Anderson and Darling, 1952).
 const BRIDGE_95: f64 = 0.461;
 /// The largest difference between the halves of a part in the use of a reserve that is used up steadily.
@@ -217,11 +217,28 @@ impl Convergence {
         })
     }
 
-    /// Returns all requests of a run that did not converge, and its phases; `rest` contains the requests since the last
-    /// checkpoint.
-    pub(super) fn whole(self, rest: Tally) -> (Tally, Vec<RatePhase>) {
-        let phases = self.phases(None);
-        (self.all(rest), phases)
+    /// Returns all requests of a run that did not converge, its phases, and the precision of its rate if the rate is
+    /// known; `rest` contains the requests since the last checkpoint.
+    pub(super) fn whole(self, rest: Tally) -> (Tally, Vec<RatePhase>, Option<Converged>) {
+        let (phases, precision) = (self.phases(None), self.precision());
+        (self.all(rest), phases, precision)
+    }
+
+    /// Returns how well the rate of a complete run is known, if the run, or a later part of it, is stationary.
+    fn precision(&self) -> Option<Converged> {
+        let last = self.batches.last()?;
+        let starts = [0, self.batches.len() / 8, self.batches.len() / 4, self.batches.len() / 2];
+        let half_width = starts.into_iter().find_map(|start| {
+            let from = start.checked_sub(1).map_or(self.from, |before| self.batches[before].end);
+            rate_half_width(&self.groups(from)?.times)
+        })?;
+        Some(Converged {
+            simulated: self.requests,
+            requests: self.requests,
+            elapsed: last.end.since(self.from),
+            steady_from: Duration::ZERO,
+            half_width: half_width.min(1.0),
+        })
     }
 
     fn all(self, rest: Tally) -> Tally {

@@ -14,7 +14,7 @@ use crate::spec::{CheckedSystem, SystemSpec};
 use crate::storage::Storage;
 use lanemark_schema::result::series::Recorder;
 use lanemark_schema::result::{
-    DirectionResult, DriveUse, EnergyUse, InFlight, RatePhase, RequestErrors, Sample,
+    Converged, DirectionResult, DriveUse, EnergyUse, InFlight, RatePhase, RequestErrors, Sample,
 };
 use lanemark_schema::rng::StreamKey;
 use lanemark_schema::units::{Bytes, Duration, Instant};
@@ -60,6 +60,8 @@ pub(super) struct Lane {
     tally: Option<Tally>,
     /// The phases of the whole test, once it has ended.
     phases: Vec<RatePhase>,
+    /// How well the rate of the whole test is known, once it has ended.
+    precision: Option<Converged>,
     rounds: Option<RoundsRun>,
     series: Option<Recorder>,
     errors: RequestErrors,
@@ -116,6 +118,7 @@ impl Lane {
             last: counting_from,
             tally: None,
             phases: Vec::new(),
+            precision: None,
             rounds: test.rounds.map(|rounds| RoundsRun::new(rounds, counting_from)),
             series: Recorder::of(test),
             errors: RequestErrors::default(),
@@ -343,8 +346,8 @@ impl Lane {
     /// Returns to counting the whole test, because it has not converged.
     pub(super) fn is_whole(&mut self, rule: Convergence, simulator: &Simulator) {
         let rest = self.tally.take().unwrap_or_else(|| Tally::since(simulator));
-        let (tally, phases) = rule.whole(rest);
-        (self.tally, self.phases) = (Some(tally), phases);
+        let (tally, phases, precision) = rule.whole(rest);
+        (self.tally, self.phases, self.precision) = (Some(tally), phases, precision);
     }
 
     /// Returns the requests that are in flight at `end`. `past` is the first completion after `end`, which `storage` no
@@ -404,6 +407,7 @@ impl Lane {
         };
         let in_flight = self.in_flight(storage, past, self.counting_from + all, &tally);
         let phases = std::mem::take(&mut self.phases);
+        let converged = self.precision;
         let counted = CountedRequests {
             elapsed,
             busy: busy_since(simulator, &tally.busy_before),
@@ -419,6 +423,7 @@ impl Lane {
             series,
             steady,
             phases,
+            converged,
             ..self.sample(spec, simulator, counted, carried)
         }
     }
