@@ -18,6 +18,7 @@ mod scale;
 #[cfg(feature = "serve")]
 mod serve;
 mod sweep;
+mod systems;
 mod trace;
 #[cfg(feature = "ui")]
 mod ui;
@@ -42,6 +43,7 @@ pub(crate) use scale::{ScaleArgs, SeededArgs};
 #[cfg(feature = "serve")]
 pub(crate) use serve::{ServeArgs, ServeControlArgs};
 pub(crate) use sweep::SweepArgs;
+use systems::SYSTEMS;
 pub(crate) use trace::TraceArgs;
 #[cfg(feature = "ui")]
 pub(crate) use ui::UiArgs;
@@ -175,17 +177,6 @@ pub(crate) struct StudyArgs {
     #[command(flatten)]
     pub(crate) run: RunArgs,
 }
-
-/// How a system is written, for commands that take one.
-const SYSTEMS: &str = "\
-Systems:
-  DRIVE@PLATFORM:PORT              one drive in a port
-  DRIVE@PLATFORM:PORT|PORT         one drive, connected through both of its ports
-  DRIVE@PLATFORM:PORT+PORT         two drives, each of which runs the test
-  DRIVE@PLATFORM:PORT+OTHER:PORT   two different drives
-  stripe-64KiB:DRIVE@PLATFORM:PORT+PORT   all drives as one volume, striped in chunks of 64 KiB
-                                   (stripe: means 512 KiB)
-  mirror:DRIVE@PLATFORM:PORT+PORT  all drives as one volume, mirrored";
 
 #[derive(Debug, ClapArgs)]
 #[command(after_help = SYSTEMS)]

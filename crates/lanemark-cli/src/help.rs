@@ -44,6 +44,8 @@ const EXAMPLES: &[(&str, &[&str])] = &[
         &["lanemark inspect nvme0n1 --svg machine.svg", "lanemark inspect --capture machine.tar"],
     ),
     ("bench", &["lanemark bench . --workload quick --explain"]),
+    ("host", &["lanemark host measure /mnt/nvme"]),
+    ("host measure", &["lanemark host measure /mnt/nvme --out my-host.toml"]),
     ("import", &["lanemark import fio.json --span 10GiB"]),
     ("export", &["lanemark export results/bench.json --output-format fio-json"]),
     ("verify", &["lanemark verify write test.dat --size 1GiB && lanemark verify check test.dat"]),

@@ -257,10 +257,10 @@ fn evidence_is_printed_on_request_only() {
 fn columns_that_say_nothing_are_not_printed() {
     let folder = folder();
     // Repeats of this simulation differ by less than is shown.
-    let printed =
-        prints(folder.path(), &["sim", SATA, TEST, "--duration", "20ms", "--repeats", "3"]);
+    let run = ["sim", SATA, TEST, "--duration", "20ms", "--repeats", "3", "--full"];
+    let printed = prints(folder.path(), &[&run[..], &["--out", "full.json"]].concat());
     assert!(!printed.contains("spread") && !printed.contains("±<0.1%"), "{printed}");
-    let compared = prints(folder.path(), &["compare", "one.json", "one.json"]);
+    let compared = prints(folder.path(), &["compare", "full.json", "full.json"]);
     assert!(!compared.contains("from"), "{compared}");
 }
 

@@ -279,7 +279,8 @@ fn runs_on_databases_are_results_as_all_others_are() {
     for name in ["sqlite:oltp.db<", "postgres:///lanemark", "samsung-pm9a3"] {
         assert!(panel.contains(name), "{name}: {panel}");
     }
-    let compared = stdout(&command(here, &["compare", "postgresql.json", "model.json"]));
+    let compared =
+        stdout(&command(here, &["compare", "postgresql.json", "model.json", "--detail"]));
     assert!(compared.contains("Transactions side by side: 2 users"), "{compared}");
     assert!(compared.contains("Transactions a minute"), "{compared}");
     let both = ["--present", "postgresql.json", "--other", "model.json"];

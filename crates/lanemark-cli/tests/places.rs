@@ -496,7 +496,8 @@ fn whatif_finds_what_is_wrong_before_it_simulates() {
 fn a_doubt_is_told_once_with_its_tests() {
     let place = Place::new();
     let doubts = |text: &str| text.lines().filter(|line| line.starts_with("! ")).count();
-    let (told, _) = place.ends(&["sim", NVME, TEST, "--repeats", "1", "--detail"], 0);
+    let (told, _) =
+        place.ends(&["sim", NVME, TEST, "--repeats", "1", "--full", "--detail", "--explain"], 0);
     assert_eq!(told.matches("only one repeat").count(), 1, "{told}");
     assert_eq!(told.matches("Simulated:").count(), 1, "{told}");
     let mut run = place.result();

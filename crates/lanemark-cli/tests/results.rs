@@ -78,7 +78,7 @@ fn results_are_listed_and_searched() {
 #[test]
 fn columns_are_exported_and_a_parquet_file_is_no_text() {
     let folder = tempfile::tempdir().unwrap();
-    simulated(&folder, "one.json", &[]);
+    simulated(&folder, "one.json", &["--full"]);
     let text = printed(folder.path(), &["export", "one.json", "--output-format", "csv"]);
     let mut lines = text.lines().map(|line| line.split(',').collect::<Vec<_>>());
     let (names, row) = (lines.next().unwrap(), lines.next().unwrap());
@@ -121,11 +121,11 @@ fn names_with_commas_and_quotes_stay_one_cell() {
 fn percentiles_are_compared_with_intervals_and_differences_are_named() {
     let folder = tempfile::tempdir().unwrap();
     // The median of six repeats has an interval; the median of fewer repeats does not.
-    simulated(&folder, "few.json", &[]);
+    simulated(&folder, "few.json", &["--full"]);
     let text = printed(folder.path(), &["compare", "few.json", "few.json", "--detail"]);
     assert!(text.contains("Percentiles of latency") && !text.contains("95% in"), "{text}");
-    repeated(&folder, "one.json", "6", &[]);
-    repeated(&folder, "two.json", "6", &["--size", "512MiB"]);
+    repeated(&folder, "one.json", "6", &["--full"]);
+    repeated(&folder, "two.json", "6", &["--full", "--size", "512MiB"]);
     let text = printed(folder.path(), &["compare", "one.json", "two.json", "--detail"]);
     for part in ["Percentiles of latency", "p50", "p99.9", "95% in", "–"] {
         assert!(text.contains(part), "no {part} in\n{text}");

@@ -118,8 +118,10 @@ fn a_study_that_ends_within_a_long_test_saves_what_had_ended() {
         label = \"One\"\ndrive = \"samsung-950-pro-512gb\"\nplatform = \"workstation-z170\"\n\
         port = \"pcie-slot\"\n";
     fs::write(folder.path().join("study.toml"), study).unwrap();
-    let child =
-        start(folder.path(), &["study", "study.toml", "--out", "r.json", "--html", "p.html"]);
+    let child = start(
+        folder.path(),
+        &["study", "study.toml", "--full", "--out", "r.json", "--html", "p.html"],
+    );
     // The short test takes a moment and the long one minutes.
     std::thread::sleep(Duration::from_millis(1500));
     let output = ends(child, "-TERM", 143);
@@ -143,11 +145,11 @@ fn a_sweep_keeps_its_points_and_goes_on() {
     let sweep = |depths: &str, long: &str| {
         let axis = format!("queue_depth={depths}");
         let duration = format!("duration={long}");
-        ["sweep", NVME, "--workload", test, "--axis", &axis, "--axis", &duration, "--out", "s.csv"]
-            .map(str::to_owned)
+        let axes = ["--axis", &axis, "--axis", &duration, "--full", "--out", "s.csv"];
+        [&["sweep", NVME, "--workload", test][..], &axes].concat().join(" ")
     };
     let arguments = sweep("1,2", "1ms,1h");
-    let child = start(folder.path(), &arguments.each_ref().map(String::as_str));
+    let child = start(folder.path(), &arguments.split(' ').collect::<Vec<_>>());
     let rows = || fs::read_to_string(folder.path().join("s.csv")).unwrap_or_default();
     wait_for("row", || rows().lines().count() > 1);
     let output = ends(child, "-INT", 130);
@@ -159,8 +161,10 @@ fn a_sweep_keeps_its_points_and_goes_on() {
 fn commands_without_anything_to_keep_end_at_once() {
     let folder = folder();
     let long = ["--workload", "crystaldiskmark-8", "--duration", "1000 s"];
-    let child =
-        start(folder.path(), &[&["whatif", NVME, "--queue-depth", "2"][..], &long].concat());
+    let child = start(
+        folder.path(),
+        &[&["whatif", NVME, "--queue-depth", "2", "--full"][..], &long].concat(),
+    );
     std::thread::sleep(Duration::from_millis(400));
     ends(child, "-HUP", 129);
     assert!(names(folder.path()).is_empty());

@@ -26,8 +26,15 @@ fn a_laptop_is_drawn_from_the_processor_down() {
     let payload = |port_type| Payload { port_type, capable: 2, set: 1, request: 2 };
     tree.config("devices/pci0000:00/0000:00:06.0", &payload(4));
     tree.config("devices/pci0000:00/0000:00:06.0/0000:01:00.0", &payload(0));
+    assert!(
+        tree.text().starts_with(
+            "nvme0n1 (Samsung SSD 980 PRO 1TB): its slowest link, PCIe 4.0 x4 of x4, carries 7183 MB/s; no limit\nfound.\n"
+        ),
+        "{}",
+        tree.text()
+    );
     assert_eq!(
-        tree.text(),
+        tree.drawn(),
         "\
 nvme0n1  Samsung SSD 980 PRO 1TB, 1.00 TB, firmware 1.0
 CPU, NUMA node 0
@@ -161,7 +168,7 @@ fn raid_over_drives_behind_a_volume_management_device_is_followed_down() {
         hops(&inspection, "nvme0n1"),
         ["0000:00:0e.0", "10000:e0:10.0", "10000:e1:00.0", "nvme0"]
     );
-    let text = tree.text();
+    let text = tree.drawn();
     assert!(
         text.starts_with(
             "\
@@ -210,7 +217,7 @@ fn a_virtual_machine_shows_what_it_has_and_finds_nothing_in_what_it_has_not() {
     assert_eq!(names, ["dm-1", "dm-0", "vda"]);
     assert_eq!(found(&tree.all()), Vec::<String>::new());
     assert_eq!(hops(&tree.all(), "sda"), ["0000:00:02.0", "0000:01:00.0", "virtio2", "2:0:0:1"]);
-    let text = tree.text();
+    let text = tree.drawn();
     assert!(
         text.contains(
             "\
@@ -243,7 +250,7 @@ fn a_usb_stick_at_usb_2_is_found_behind_its_hub() {
     tree.files(&scsi, &[("vendor", "Kingston"), ("model", "DataTraveler"), ("queue_depth", "1")]);
     tree.block(&format!("{scsi}/block/sdx"), 32).link(&format!("{scsi}/block/sdx/device"), "../..");
     assert_eq!(
-        tree.text(),
+        tree.drawn(),
         "\
 sdx  Kingston DataTraveler, 32.0 GB
 CPU, NUMA node 0
@@ -316,7 +323,7 @@ fn a_parallel_cable_is_told_from_a_serial_link_by_the_class_of_its_host() {
         tree.ata(host, 1, "sda", unknown, 0);
         let id = "ata1/link1/dev1.0/ata_device/dev1.0/id";
         tree.file(&format!("{host}/{id}"), &pata_words());
-        let text = tree.text();
+        let text = tree.drawn();
         let expected = link.map(|link| format!("═ {link} ═"));
         let shown = expected.as_ref().is_none_or(|link| text.contains(link));
         let none = expected.is_none() && (text.contains("SATA") || text.contains("PATA"));
@@ -327,7 +334,7 @@ fn a_parallel_cable_is_told_from_a_serial_link_by_the_class_of_its_host() {
     let host = "devices/pci0000:00/0000:00:1f.2";
     tree.pci(host, "0x01018a", "0x8086", "ata_piix");
     tree.ata(host, 1, "sda", ["3.0 Gbps", "<unknown>", "<unknown>"], 0x0106);
-    assert!(tree.text().contains("SATA 3 Gb/s"), "{}", tree.text());
+    assert!(tree.drawn().contains("SATA 3 Gb/s"), "{}", tree.drawn());
 }
 
 #[test]
@@ -345,9 +352,9 @@ fn memory_nodes_beside_controllers_namespaces_and_paths_are_told() {
         let tree = Tree::new();
         let controller = slot(&tree);
         tree.block(&format!("{controller}/nvme0n1"), 100);
-        assert!(!alone(&tree.text()));
+        assert!(!alone(&tree.drawn()));
         tree.file(&format!("{controller}{place}/numa_node"), "1");
-        assert!(alone(&tree.text()), "{place}: {}", tree.text());
+        assert!(alone(&tree.drawn()), "{place}: {}", tree.drawn());
     }
     // A way of a namespace that has several.
     let tree = Tree::new();
@@ -357,7 +364,7 @@ fn memory_nodes_beside_controllers_namespaces_and_paths_are_told() {
     let subsystem = "devices/virtual/nvme-subsystem/nvme-subsys0";
     tree.block(&format!("{subsystem}/nvme0n1"), 100);
     tree.link(&format!("{subsystem}/nvme0"), &format!("../../../../{controller}"));
-    assert!(alone(&tree.text()), "{}", tree.text());
+    assert!(alone(&tree.drawn()), "{}", tree.drawn());
     // Persistent memory.
     let tree = Tree::new();
     let namespace = "devices/LNXSYSTM:00/ndbus0/region0/namespace0.0";
@@ -365,7 +372,7 @@ fn memory_nodes_beside_controllers_namespaces_and_paths_are_told() {
     tree.link(&format!("{namespace}/subsystem"), "../../../../../bus/nd");
     tree.link(&format!("{namespace}/driver"), "../../../../../bus/nd/drivers/nd_pmem");
     tree.block(&format!("{namespace}/block/pmem0"), 100);
-    assert!(alone(&tree.text()), "{}", tree.text());
+    assert!(alone(&tree.drawn()), "{}", tree.drawn());
 }
 
 #[test]
@@ -375,14 +382,14 @@ fn where_no_link_tells_anything_nothing_is_said_of_limits() {
     tree.pci(function, "0x010000", "0x1af4", "virtio-pci");
     tree.block(&format!("{function}/virtio0/block/vda"), 100);
     let (nothing, unknown) = ("No limits were found", "No link to vda reports its rate");
-    let text = tree.text();
+    let text = tree.drawn();
     assert!(!text.contains(nothing) && text.contains(unknown), "{text}");
     // Next to a drive with known limits, each gap is named.
     let four = (GEN4, 4);
     let drive = tree.slot("0000:00:06.0", "0000:01:00.0", NVME, "nvme", four, [four, four]);
     let controller = tree.nvme(&drive, "nvme0", "NVME");
     tree.block(&format!("{controller}/nvme0n1"), 100);
-    let text = tree.text();
+    let text = tree.drawn();
     assert!(text.contains("No limits were found for nvme0n1."), "{text}");
     assert!(text.contains(unknown), "{text}");
     for end in ["devices/pci0000:00/0000:00:06.0", &drive] {
@@ -390,5 +397,5 @@ fn where_no_link_tells_anything_nothing_is_said_of_limits() {
             tree.file(&format!("{end}/{file}"), "Unknown");
         }
     }
-    assert!(!tree.text().contains(nothing), "{}", tree.text());
+    assert!(!tree.drawn().contains(nothing), "{}", tree.drawn());
 }

@@ -46,7 +46,7 @@ fn a_sas_server_has_its_wide_port_and_expander() {
         hops(&inspection, "sda"),
         ["0000:00:03.0", "0000:03:00.0", "expander-0:0", "0:0:0:0"]
     );
-    let text = tree.text();
+    let text = tree.drawn();
     let first: Vec<&str> = text.lines().take(7).collect();
     assert_eq!(
         first,
@@ -94,7 +94,7 @@ fn switch() -> Tree {
 #[test]
 fn a_switch_has_no_link_between_its_own_ports() {
     let tree = switch();
-    let text = tree.text();
+    let text = tree.drawn();
     let first: Vec<&str> = text.lines().take(7).collect();
     assert_eq!(
         first,

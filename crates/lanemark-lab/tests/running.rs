@@ -3,7 +3,9 @@
 use std::path::Path;
 use std::time::Instant;
 
-use lanemark_lab::{Cause, Event, Lab, Pool, Side, TestPosition, WhatIfJob, assemble, settings};
+use lanemark_lab::{
+    Cause, Event, Lab, Pool, RunLength, Side, TestPosition, WhatIfJob, assemble, settings,
+};
 use lanemark_schema::result::{Provenance, RunResult, Warning};
 use lanemark_schema::units::Duration;
 use lanemark_schema::workload::Workload;
@@ -12,8 +14,10 @@ use lanemark_study::{Library, Study, System, workload};
 const NVME: &str = "samsung-950-pro-512gb@workstation-z170:pcie-slot";
 const SATA: &str = "samsung-850-pro-1tb@workstation-z170:sata";
 
+/// A laboratory that runs whole tests, with their repeats.
 fn lab(threads: usize) -> Lab {
-    Lab { pool: Pool::new(threads.try_into().unwrap()), ..Lab::default() }
+    let pool = Pool::new(threads.try_into().unwrap());
+    Lab { pool, length: RunLength::Whole, ..Lab::default() }
 }
 
 fn system(name: &str) -> System {

@@ -19,7 +19,7 @@ pub(crate) fn sentence(result: &TestResult) -> Option<String> {
     let block = result.test.block_mean();
     let rate = |phase: &RatePhase| match block {
         block if block < LARGE => format!("{} IOPS", grouped(&fixed(phase.iops, 0))),
-        block => format!("{} MB/s", significant(phase.iops * block / 1e6)),
+        block => format!("{} MB/s", grouped(&significant(phase.iops * block / 1e6))),
     };
     let mut from = Duration::ZERO;
     let parts: Vec<String> = earlier

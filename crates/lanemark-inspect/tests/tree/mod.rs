@@ -254,6 +254,12 @@ impl Tree {
     pub(crate) fn text(&self) -> String {
         inspection_text(&self.all(), &Style { width: 100, colour: false })
     }
+
+    /// The inspection as text without its answer, which is the first paragraph.
+    pub(crate) fn drawn(&self) -> String {
+        let text = self.text();
+        text.split_once("\n\n").map(|(_, rest)| rest.to_owned()).unwrap()
+    }
 }
 
 /// The device `name`, which must be there.

@@ -6,7 +6,7 @@
 
 mod bench;
 
-use self::bench::{Asked, Bench};
+use self::bench::{Bench, HostCommand};
 use crate::spec::{
     Condition, DieSpec, DriveSpec, MapSpec, Policy, PriorContent, PseudoSlcSpec, SLOT, SuspendSpec,
     Technology, TranslationSpec, WriteCache,
@@ -133,34 +133,34 @@ fn run((drive, steps, written, is_just_written): Case) {
                 let first = first % count;
                 let end = (first + length).min(count);
                 let middle = if split == 0 { end } else { (first + split).min(end) };
-                bench.submit(Asked::Write(first, end, middle));
+                bench.submit(HostCommand::Write(first, end, middle));
             }
             Step::Read(first, length) => {
                 let first = first % count;
-                bench.submit(Asked::Read(first, (first + length).min(count)));
+                bench.submit(HostCommand::Read(first, (first + length).min(count)));
             }
             Step::Stream(first, reads) => {
                 let first = first % count;
                 for read in 0..reads {
                     let at = first + read * 4;
                     if at + 4 <= count {
-                        bench.submit(Asked::Read(at, at + 4));
+                        bench.submit(HostCommand::Read(at, at + 4));
                     }
                 }
             }
             Step::Trim(first, length) => {
                 let first = first % count;
-                bench.submit(Asked::Trim(first, (first + length).min(count)));
+                bench.submit(HostCommand::Trim(first, (first + length).min(count)));
             }
-            Step::TrimAll => bench.submit(Asked::Trim(0, count)),
-            Step::Flush => bench.submit(Asked::Flush),
+            Step::TrimAll => bench.submit(HostCommand::Trim(0, count)),
+            Step::Flush => bench.submit(HostCommand::Flush),
             Step::Advance(events) => (0..events).for_each(|_| _ = bench.advance()),
             Step::Rest => bench.drain(),
             Step::Cut => bench.cut(),
         }
     }
     bench.drain();
-    bench.submit(Asked::Flush);
+    bench.submit(HostCommand::Flush);
     bench.drain();
     bench.would_survive();
     if !bench.protected {
@@ -168,7 +168,7 @@ fn run((drive, steps, written, is_just_written): Case) {
     }
     bench.cut();
     for slot in 0..count {
-        bench.submit(Asked::Read(slot, slot + 1));
+        bench.submit(HostCommand::Read(slot, slot + 1));
     }
     bench.drain();
 }
@@ -216,14 +216,14 @@ fn superblocks_with_a_slot_each_are_collected_for_a_host_that_waits() {
     let size = superblock.get() / SLOT.get();
     let mut bench = Bench::new(&drive, PriorContent::from(Bytes::ZERO));
     for first in (0..8).map(|number| number * size) {
-        bench.submit(Asked::Trim(first + 1, first + size));
+        bench.submit(HostCommand::Trim(first + 1, first + size));
     }
     for write in 0..60 {
         let first = write / 5 % 8 * size + write % 5 * 4 + 4;
-        bench.submit(Asked::Write(first, first + 4, first + 4));
+        bench.submit(HostCommand::Write(first, first + 4, first + 4));
         bench.drain();
     }
-    bench.submit(Asked::Flush);
+    bench.submit(HostCommand::Flush);
     bench.drain();
     assert_eq!(bench.room, 0);
 }

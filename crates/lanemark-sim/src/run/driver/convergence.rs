@@ -20,6 +20,7 @@
 mod phases;
 
 use super::tally::Tally;
+use crate::run::ceiling::ceilings;
 use crate::run::energy::Metering;
 use crate::run::path_use::{Busy, busy_since};
 use crate::simulator::power::PowerReading;
@@ -76,6 +77,20 @@ pub fn may_converge(spec: &SystemSpec, test: &Test) -> bool {
         && test.interval.is_none()
         && (test.duration.is_some() || test.volume.is_some())
         && !(has_disk && test.is_in_order())
+        && is_long(spec, test)
+}
+
+/// Returns whether a test may have enough requests for a rate with an interval. A shorter one needs its repeats.
+fn is_long(spec: &SystemSpec, test: &Test) -> bool {
+    if test.requests().is_none() {
+        return true;
+    }
+    let seconds = test.duration.map_or(f64::INFINITY, |duration| duration.as_seconds());
+    let rates = ceilings(spec, test).into_iter().filter_map(|ceiling| ceiling.rate);
+    let rate = rates.min().map_or(f64::INFINITY, |rate| rate.0 as f64);
+    let volume = test.volume.map_or(f64::INFINITY, |volume| volume.get() as f64);
+    let bytes = volume.min(rate * seconds);
+    bytes >= test.block_mean() * (GROUPS as u64 * BATCH) as f64
 }
 
 /// The batches of a run and its parts between checkpoints.

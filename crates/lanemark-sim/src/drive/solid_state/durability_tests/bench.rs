@@ -58,7 +58,7 @@ struct Cell {
 
 /// A command of the host.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Asked {
+pub(super) enum HostCommand {
     /// The first slot, the end slot, and the slot at which the data is split into two bursts.
     Write(u64, u64, u64),
     Read(u64, u64),
@@ -69,7 +69,7 @@ pub(super) enum Asked {
 /// A command that the drive has not completed.
 enum Open {
     /// Waits for pages of the map.
-    Parked(u32, Asked),
+    Parked(u32, HostCommand),
     Write(Vec<(u64, u64)>),
     /// Bursts and bytes to come.
     Read(u32, u64),
@@ -174,15 +174,17 @@ impl Bench {
         }
     }
 
-    pub(super) fn submit(&mut self, asked: Asked) {
+    pub(super) fn submit(&mut self, asked: HostCommand) {
         let command = self.commands;
         self.commands += 1;
         self.medium.takes(1);
         let pages = match asked {
-            Asked::Flush => 0,
-            Asked::Write(first, end, _) | Asked::Read(first, end) | Asked::Trim(first, end) => {
+            HostCommand::Flush => 0,
+            HostCommand::Write(first, end, _)
+            | HostCommand::Read(first, end)
+            | HostCommand::Trim(first, end) => {
                 let range = (SLOT * first, SLOT * (end - first));
-                let changes = !matches!(asked, Asked::Read(..));
+                let changes = !matches!(asked, HostCommand::Read(..));
                 let (handle, events) = (Handle::of(command), &mut self.events);
                 self.medium.look_up(self.now, handle, range, changes, events).from_media
             }
@@ -194,11 +196,11 @@ impl Bench {
         }
     }
 
-    fn start(&mut self, command: u32, asked: Asked) {
+    fn start(&mut self, command: u32, asked: HostCommand) {
         let handle = Handle::of(command);
         self.open.remove(&command);
         match asked {
-            Asked::Write(first, end, middle) => {
+            HostCommand::Write(first, end, middle) => {
                 self.open.insert(command, Open::Write(Vec::new()));
                 self.medium.expect_write((SLOT * first, SLOT * (end - first)));
                 for (first, end, last) in [(first, middle, middle == end), (middle, end, true)] {
@@ -225,7 +227,7 @@ impl Bench {
                     self.settle();
                 }
             }
-            Asked::Read(first, end) => {
+            HostCommand::Read(first, end) => {
                 for slot in first..end {
                     let found = match self.ahead.get(&slot) {
                         Some(&found) => found,
@@ -239,7 +241,7 @@ impl Bench {
                 self.look_ahead();
                 self.settle();
             }
-            Asked::Trim(first, end) => {
+            HostCommand::Trim(first, end) => {
                 for slot in first..end {
                     let number = self.change(slot, false);
                     let slot = &mut self.slots[slot as usize];
@@ -256,7 +258,7 @@ impl Bench {
                 self.settle();
                 self.completed();
             }
-            Asked::Flush => {
+            HostCommand::Flush => {
                 let promised = self.slots.iter().map(|slot| slot.acknowledged).collect();
                 self.open.insert(command, Open::Flush(promised));
                 let (events, outcomes) = (&mut self.events, &mut self.outcomes);
