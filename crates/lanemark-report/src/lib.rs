@@ -68,6 +68,7 @@ pub use inspection::{inspection_svg, inspection_text};
 pub use lead::sentence_text;
 pub use path::{path_sentence, path_svg, path_table};
 pub use plan::plan_text;
+pub use rate_phases::phases_sentence;
 pub use results_answer::results_answer;
 pub use run_table::{run_evidence, run_table};
 pub use sensitivity::bottlenecks;

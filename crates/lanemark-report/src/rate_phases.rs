@@ -1,7 +1,8 @@
 //! The phases of a test as a sentence: `172,000 IOPS for 9.5 s, until the pseudo-SLC cache is full; then 38,800 IOPS`.
 
-use lanemark_schema::result::{RatePhase, TestResult};
+use lanemark_schema::result::{RatePhase, Sample, TestResult};
 use lanemark_schema::units::Duration;
+use lanemark_schema::workload::Test;
 
 use crate::number::{fixed, grouped, significant};
 use crate::over_time::time_told;
@@ -11,12 +12,16 @@ const LARGE: f64 = 65_536.0;
 
 /// Returns the phases of a simulated test as a sentence, if it has several.
 pub(crate) fn sentence(result: &TestResult) -> Option<String> {
-    let phases = &result.samples.first()?.phases;
-    let (last, earlier) = phases.split_last()?;
+    phases_sentence(&result.test, result.samples.first()?)
+}
+
+/// Returns the phases of a sample of `test` as a sentence, if it has several.
+pub fn phases_sentence(test: &Test, sample: &Sample) -> Option<String> {
+    let (last, earlier) = sample.phases.split_last()?;
     if earlier.is_empty() {
         return None;
     }
-    let block = result.test.block_mean();
+    let block = test.block_mean();
     let rate = |phase: &RatePhase| match block {
         block if block < LARGE => format!("{} IOPS", grouped(&fixed(phase.iops, 0))),
         block => format!("{} MB/s", grouped(&significant(phase.iops * block / 1e6))),
@@ -33,13 +38,13 @@ pub(crate) fn sentence(result: &TestResult) -> Option<String> {
             format!("{} for {}{}", rate(phase), time_told(length), end.unwrap_or_default())
         })
         .collect();
-    Some(format!("{}: {}; then {}.", result.test.name, parts.join("; then "), rate(last)))
+    Some(format!("{}: {}; then {}.", test.name, parts.join("; then "), rate(last)))
 }
 
 #[cfg(test)]
 mod tests {
-    use lanemark_schema::result::{Reserve, Sample};
-    use lanemark_schema::workload::{Average, Order, Test, Workload};
+    use lanemark_schema::result::Reserve;
+    use lanemark_schema::workload::{Average, Order, Workload};
 
     use super::*;
 

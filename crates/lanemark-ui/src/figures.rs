@@ -1,7 +1,7 @@
 //! The figures of a test for a page: plain numbers with their units in their names.
 
 use lanemark_lab::LabError;
-use lanemark_report::{palette, path_sentence};
+use lanemark_report::{palette, path_sentence, phases_sentence};
 use lanemark_schema::result::{
     AssumedLimit, FILLING_MAX, HopId, LatencyHistogram, PERCENTILES, PathPart, PredictionInterval,
     Sample, Statistic, Warning,
@@ -115,7 +115,8 @@ fn doubts(system: &System, test: &Test, samples: &[Sample]) -> Vec<String> {
     let share = samples.iter().map(filling).fold(0.0, f64::max);
     let doubt = Warning::BufferFilling { test: test.name.clone(), share };
     let filling = (share > FILLING_MAX).then(|| doubt.to_string());
-    assumed.into_iter().chain(filling).collect()
+    let phases = samples.first().and_then(|sample| phases_sentence(test, sample));
+    assumed.into_iter().chain(phases).chain(filling).collect()
 }
 
 impl Figures {

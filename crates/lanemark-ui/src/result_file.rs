@@ -236,7 +236,8 @@ mod tests {
         let mut workload = workload::open(&library, "crystaldiskmark-8:rnd4k-q32t1-read").unwrap();
         workload.repeats = repeats;
         workload.tests[0].duration = Some("20 ms".parse().unwrap());
-        Lab::default().run(&system, &workload, &Default::default(), &mut |_| {}).unwrap()
+        let lab = Lab { length: lanemark_lab::RunLength::Whole, ..Lab::default() };
+        lab.run(&system, &workload, &Default::default(), &mut |_| {}).unwrap()
     }
 
     fn told_of(run: &RunResult) -> TestTold {

@@ -137,10 +137,7 @@ impl Simulation {
             let Some(sample) = self.run(end, self.samples.len() as u32)? else {
                 return Ok(None);
             };
-            let longer = match self.repeats {
-                1 => None,
-                _ => longer(&sample, time, began.elapsed()),
-            };
+            let longer = longer(&sample, time, began.elapsed());
             self.samples.push(sample);
             let figures = Figures::of(&self.asked, &self.test, &self.samples, false)?;
             if longer.is_some() {

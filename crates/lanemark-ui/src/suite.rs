@@ -95,13 +95,13 @@ pub fn settled(
 ) -> Result<Option<Sample>, LabError> {
     let one = |end| run(asked, test, end, 0, cancel);
     let Some(first) = one(End::Requests(first_requests(test)))? else { return Ok(None) };
-    if converges(asked, test) {
-        return one(End::Whole(whole_time(test, first.iops())));
-    }
-    let mut time = repeat_time(test, first.iops());
+    let converges = converges(asked, test);
+    let time = if converges { whole_time } else { repeat_time };
+    let mut time = time(test, first.iops());
     loop {
         let began = Instant::now();
-        let Some(sample) = one(End::Time(time))? else { return Ok(None) };
+        let end = if converges { End::Whole(time) } else { End::Time(time) };
+        let Some(sample) = one(end)? else { return Ok(None) };
         match longer(&sample, time, began.elapsed()) {
             Some(more) => time = more,
             None => return Ok(Some(sample)),
