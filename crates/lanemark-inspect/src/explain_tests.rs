@@ -196,7 +196,8 @@ fn a_rule_applies_to_targets_of_its_kind_alone() {
             },
             |seen| seen.kind = RequestDestination::NoDevice,
             |seen| {
-                (seen.kind, seen.ceiling_share) = (RequestDestination::NoDevice, Some((0.97, 0.97)))
+                (seen.kind, seen.ceiling_share) =
+                    (RequestDestination::NoDevice, Some((0.97, 0.97)));
             },
         ],
     );

@@ -509,7 +509,7 @@ fn read_answer(
         let column = systems.iter().find(|column| column.name == name);
         column.is_some_and(|column| column.workload.tests.iter().any(|one| one.name == test))
     };
-    let written = WrittenAnswer::read(&section, claims, &runs)?;
+    let written = WrittenAnswer::read(&section, &claims, &runs)?;
     let compared = match written.is_none() || section.has("compare") || section.has("with") {
         true => Some((section.text("compare")?, section.text("with")?)),
         false => None,

@@ -72,7 +72,7 @@ impl WrittenAnswer {
     /// has no number, no claim, or a brace without its partner.
     pub(crate) fn read(
         section: &Section<'_>,
-        claims: Vec<Section<'_>>,
+        claims: &[Section<'_>],
         knows: &dyn Fn(&str, &str) -> bool,
     ) -> Result<Option<Self>, StudyError> {
         let Some(text) = section.optional_text("text")? else {

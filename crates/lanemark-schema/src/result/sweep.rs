@@ -79,7 +79,7 @@ mod outcome {
     #[derive(Serialize, Deserialize)]
     #[serde(rename_all = "snake_case")]
     enum Outcome {
-        Figures(SweepFigures),
+        Figures(Box<SweepFigures>),
         Error(String),
     }
 
@@ -88,7 +88,7 @@ mod outcome {
         serializer: S,
     ) -> Result<S::Ok, S::Error> {
         match outcome {
-            Ok(figures) => Outcome::Figures(figures.clone()).serialize(serializer),
+            Ok(figures) => Outcome::Figures(Box::new(figures.clone())).serialize(serializer),
             Err(error) => Outcome::Error(error.clone()).serialize(serializer),
         }
     }
@@ -97,7 +97,7 @@ mod outcome {
         deserializer: D,
     ) -> Result<Result<SweepFigures, String>, D::Error> {
         Ok(match Outcome::deserialize(deserializer)? {
-            Outcome::Figures(figures) => Ok(figures),
+            Outcome::Figures(figures) => Ok(*figures),
             Outcome::Error(error) => Err(error),
         })
     }

@@ -239,10 +239,10 @@ pub(crate) mod tests {
     fn each_bound_is_named() {
         let cases: [(&str, fn(&mut Transactions)); 13] = [
             ("reads", |t| {
-                t.counted = Some(RequestsPerTransaction { reads: -1.0, writes: 0.0, awaited: 0.0 })
+                t.counted = Some(RequestsPerTransaction { reads: -1.0, writes: 0.0, awaited: 0.0 });
             }),
             ("awaited", |t| {
-                t.counted = Some(RequestsPerTransaction { reads: 1.0, writes: 2.0, awaited: 2.5 })
+                t.counted = Some(RequestsPerTransaction { reads: 1.0, writes: 2.0, awaited: 2.5 });
             }),
             ("locks", |t| t.locks = f64::NAN),
             ("pages", |t| t.pages.clear()),

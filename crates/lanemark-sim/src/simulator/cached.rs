@@ -49,8 +49,8 @@ impl Simulator {
     /// reserves of each drive. Their number, kinds and order never change.
     pub(crate) fn reserves(&self) -> Vec<(Reserve, u64)> {
         let cache = self.adapter.as_ref().and_then(|adapter| adapter.cache.as_ref());
-        let free = |cache: &Box<Cache>| (Reserve::AdapterCache, cache.free().get());
-        let mut left: Vec<(Reserve, u64)> = cache.iter().map(|cache| free(cache)).collect();
+        let free = cache.map(|cache| (Reserve::AdapterCache, cache.free().get()));
+        let mut left: Vec<(Reserve, u64)> = free.into_iter().collect();
         self.attachments.iter().for_each(|attachment| attachment.drive.reserves(&mut left));
         left
     }
