@@ -140,7 +140,10 @@ fn random_writes_of_a_disk_are_told_behind_its_cache() {
     let of = |figures: &Value| figures["megabytes_per_second"].as_f64().unwrap();
     let last = told[told.len() - 2];
     assert!(of(told[0]) > 50.0 && of(last) < 20.0, "{} and {}", of(told[0]), of(last));
-    assert_eq!(last["doubts"], json!([]));
+    // What still fills the cache in a minute, a small share, is said.
+    let doubts = last["doubts"].as_array().unwrap();
+    let is_of_cache = |doubt: &Value| doubt.as_str().unwrap().contains("filled the write buffer");
+    assert!(doubts.len() <= 1 && doubts.iter().all(is_of_cache), "{doubts:?}");
 }
 
 #[test]
