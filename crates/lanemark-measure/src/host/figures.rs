@@ -53,7 +53,7 @@ pub struct HostFigures {
 }
 
 impl Spread {
-    /// Returns the median of `values` with the tenth and ninetieth percentile, at least a factor of [`APART`] away.
+    /// Returns the median of `values` with the tenth and ninetieth percentile, at least a factor of `APART` away.
     pub fn of(mut values: Vec<f64>) -> Self {
         values.sort_by(f64::total_cmp);
         let at = |share: f64| {
