@@ -26,8 +26,8 @@ def whole() -> lanemark.Result:
 @pytest.mark.parametrize(
     "call",
     [
-        lambda _: lanemark.simulate(SYSTEM, TEST, duration=LONG),
-        lambda _: lanemark.whatif(SYSTEM, set={"drive.flash.read": "90 us"}, workload=TEST, duration=LONG),
+        lambda _: lanemark.simulate(SYSTEM, TEST, duration=LONG, full=True),
+        lambda _: lanemark.whatif(SYSTEM, set={"drive.flash.read": "90 us"}, workload=TEST, duration=LONG, full=True),
         lambda run: lanemark.fit(run, "workstation-z170:m2"),
     ],
     ids=["simulate", "whatif", "fit"],
@@ -73,12 +73,12 @@ def test_an_exception_in_the_progress_callback_stops_a_run() -> None:
             raise RuntimeError(f"{ended} of {total}")
 
     with pytest.raises(RuntimeError, match="of 600"):
-        lanemark.simulate(SYSTEM, "quick", duration="100 ms", repeats=100, on_progress=stop)
+        lanemark.simulate(SYSTEM, "quick", duration="100 ms", repeats=100, full=True, on_progress=stop)
 
 
 def test_progress_is_reported_until_the_end() -> None:
     reports: list[tuple[int, int]] = []
-    lanemark.simulate(SYSTEM, "quick", duration="1 ms", on_progress=lambda *now: reports.append(now))
+    lanemark.simulate(SYSTEM, "quick", duration="1 ms", full=True, on_progress=lambda *now: reports.append(now))
     assert reports[-1] == (18, 18)
     assert reports == sorted(reports)
 
@@ -95,7 +95,7 @@ def test_simulations_run_in_parallel() -> None:
                 gate.wait()
 
         # A repeat takes several times as long as the interval between progress reports.
-        run = lanemark.simulate(SYSTEM, TEST, duration="200 s", seed=seed, threads=1, on_progress=report)
+        run = lanemark.simulate(SYSTEM, TEST, duration="200 s", seed=seed, full=True, threads=1, on_progress=report)
         return run.figure("iops")
 
     with ThreadPoolExecutor(2) as pool:
@@ -118,7 +118,19 @@ def test_python_keeps_running_during_a_simulation() -> None:
 def test_the_command_ends_with_its_code() -> None:
     arguments = [sys.executable, "-m", "lanemark", "sim", SYSTEM, TEST, "--duration", LONG, "--out", "/dev/null/none"]
     assert subprocess.run(arguments, capture_output=True, check=False, timeout=60).returncode in (1, 2)
-    arguments = [sys.executable, "-m", "lanemark", "sim", SYSTEM, TEST, "--duration", LONG, "--json", "--no-interval"]
+    arguments = [
+        sys.executable,
+        "-m",
+        "lanemark",
+        "sim",
+        SYSTEM,
+        TEST,
+        "--duration",
+        LONG,
+        "--full",
+        "--json",
+        "--no-interval",
+    ]
     at_work = subprocess.Popen(arguments, stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd="/tmp")
     time.sleep(1.5)
     at_work.send_signal(signal.SIGINT)
