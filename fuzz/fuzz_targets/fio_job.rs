@@ -2,11 +2,11 @@
 #![no_main]
 
 use lanemark_schema::units::Bytes;
-use lanemark_formats::fio::{Surroundings, read};
+use lanemark_formats::fio::{JobEnvironment, read};
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|text: &str| {
-    let around = Surroundings {
+    let around = JobEnvironment {
         file: "job.fio",
         target_size: Some(Bytes::mebi(1024)),
         environment: &|_| Some("4k".to_owned()),

@@ -2,7 +2,7 @@
 #![no_main]
 
 use lanemark_serve::exact::calendar;
-use lanemark_serve::vhost::block::{self, Asked};
+use lanemark_serve::vhost::block::{self, BlockRequest};
 use lanemark_serve::vhost::message::{CONFIG_MAX, HEADER, Header, Message, REGIONS_MAX};
 use libfuzzer_sys::fuzz_target;
 
@@ -13,7 +13,7 @@ fuzz_target!(|bytes: &[u8]| {
         let _ = calendar::read(*first);
     }
     if let Ok((asked, (offset, length))) = block::read(bytes, 16, 4096, SIZE) {
-        assert!(matches!(asked, Asked::Flush | Asked::Identity) || offset + length <= SIZE);
+        assert!(matches!(asked, BlockRequest::Flush | BlockRequest::Identity) || offset + length <= SIZE);
     }
     let mut rest = bytes;
     while let Some((header, after)) = rest.split_first_chunk::<HEADER>() {
