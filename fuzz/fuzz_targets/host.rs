@@ -3,7 +3,7 @@
 
 use lanemark_fuzz::with_file;
 use lanemark_study::library::Library;
-use lanemark_study::system::{NamedAt, System, SystemName};
+use lanemark_study::system::{NameLocations, System, SystemName};
 use lanemark_study::Location;
 use libfuzzer_sys::fuzz_target;
 
@@ -14,7 +14,7 @@ fuzz_target!(|text: &str| {
         for (drive, port) in [("samsung-950-pro-512gb", "pcie-slot"), ("samsung-850-pro-1tb", "sata")] {
             let name = format!("{drive}@workstation-z170,{}:{port}", path.display());
             let parts = SystemName::parse(&name).unwrap();
-            if let Ok(system) = System::assemble(&library, &parts, &NamedAt::all(&at), &name, &[]) {
+            if let Ok(system) = System::assemble(&library, &parts, &NameLocations::all(&at), &name, &[]) {
                 system.spec.check().unwrap();
             }
         }

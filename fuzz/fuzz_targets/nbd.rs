@@ -4,7 +4,7 @@
 
 use lanemark_serve::nbd::negotiation::{HEADER, Negotiation, OPTION_MAX, OptionHeader, Step};
 use lanemark_serve::nbd::transmission::{Command, Header, Writer};
-use lanemark_serve::nbd::{Agreed, Export, PAYLOAD_MAX};
+use lanemark_serve::nbd::{NegotiatedExport, Export, PAYLOAD_MAX};
 use libfuzzer_sys::fuzz_target;
 
 const SIZE: u64 = 1 << 30;
@@ -17,7 +17,7 @@ fuzz_target!(|bytes: &[u8]| {
         return;
     };
     let mut answer = Vec::new();
-    let agreed: Agreed = loop {
+    let agreed: NegotiatedExport = loop {
         let Some((header, after)) = rest.split_first_chunk::<HEADER>() else { return };
         let Some(OptionHeader { option, length }) = OptionHeader::read(header) else { return };
         if length > OPTION_MAX {

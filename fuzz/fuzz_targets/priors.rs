@@ -5,7 +5,7 @@ use std::fs;
 use std::path::Path;
 
 use lanemark_study::library::Library;
-use lanemark_study::system::{NamedAt, System, SystemName};
+use lanemark_study::system::{NameLocations, System, SystemName};
 use lanemark_study::Location;
 use libfuzzer_sys::fuzz_target;
 
@@ -86,7 +86,7 @@ fuzz_target!(|text: &str| {
         fs::write(&path, drive).unwrap();
         let name = format!("{}@workstation-z170:{port}", path.display());
         let parts = SystemName::parse(&name).unwrap();
-        if let Ok(system) = System::assemble(&library, &parts, &NamedAt::all(&at), &name, &[]) {
+        if let Ok(system) = System::assemble(&library, &parts, &NameLocations::all(&at), &name, &[]) {
             system.spec.check().unwrap();
         }
     }

@@ -14,7 +14,7 @@ fuzz_target!(|bytes: &[u8]| {
     let _ = lanemark_report::run_table(&run, &style);
     let _ = lanemark_report::test_details(&run, &style);
     let _ = lanemark_report::database_text(&run);
-    let _ = lanemark_report::compare_table(("a", &run), ("b", &run), &style);
+    let _ = lanemark_report::compare_table(("a", &run), ("b", &run), true, &style);
     let _ = lanemark_report::html(None, &[&run]);
     let written = serde_json::to_vec(&run).unwrap();
     let again: RunResult = serde_json::from_slice(&written).unwrap();
