@@ -1,5 +1,5 @@
-//! The answer comes first: the first line of every command states a figure and names what it is about. The tasks of the
-//! book that need no hardware take at most two commands each.
+//! The answer comes first: the first line of every command states a figure and names its subject. The tasks of the
+//! book that need no hardware take up to two commands each.
 
 use std::fs;
 use std::path::Path;
@@ -13,7 +13,7 @@ const SATA: &str = "samsung-850-pro-1tb@workstation-z170:sata";
 const NVME: &str = "samsung-950-pro-512gb@workstation-z170:m2";
 const TEST: &str = "quick:rnd4k-q1t1-read";
 
-/// A question of a user: the commands, and what the first line of the last of them contains.
+/// A question of a user: the commands, and the parts of the first line that the last command prints.
 struct Task {
     question: &'static str,
     commands: Vec<Vec<&'static str>>,
@@ -36,7 +36,7 @@ fn prints(folder: &Path, arguments: &[&str]) -> String {
     String::from_utf8(output.stdout).unwrap()
 }
 
-/// Saves two short results, and copies the samples that the tasks read: what a user brings.
+/// Saves two short results, and copies the samples that the tasks read in place of a user's files.
 fn folder() -> TempDir {
     let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
     for (system, out) in [(SATA, "one.json"), (NVME, "other.json")] {

@@ -1,4 +1,4 @@
-//! Tests and latencies of which a source states only a part.
+//! Tests and latencies that a source states only in part.
 
 use lanemark_schema::result::{Detail, LatencyHistogram, Sample, Warning};
 use lanemark_schema::units::{Bytes, Ratio};

@@ -80,7 +80,7 @@ fn of_several(subject: &str, tests: &[TestResult]) -> String {
     }
 }
 
-/// Returns what the test does with its data.
+/// Returns the operation of the test on its data.
 fn verb(test: &TestResult) -> &'static str {
     match (test.test.reads(), test.test.writes()) {
         (true, false) => "reads",

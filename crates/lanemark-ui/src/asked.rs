@@ -244,6 +244,6 @@ pub enum End {
     Requests(u64),
     /// After this time, and a quarter of it before counting begins.
     Time(Duration),
-    /// After this time, of which all is counted.
+    /// After this time. All of it is counted.
     Whole(Duration),
 }

@@ -18,7 +18,7 @@ pub(crate) struct SaveArgs {
     no_save: bool,
 }
 
-/// The name of what a run measures or simulates.
+/// The name of the target that a run measures or simulates.
 #[derive(Debug, ClapArgs)]
 pub(crate) struct NameArgs {
     /// Name of the system in the result, its tables, pages and comparisons [default: the drive's model, or host and device]

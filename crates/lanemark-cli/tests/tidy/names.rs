@@ -1,4 +1,4 @@
-//! Names of types: a reader guesses what a type is from its name.
+//! Names of types: a reader guesses the meaning of a type from its name.
 
 use std::fs;
 use std::path::Path;

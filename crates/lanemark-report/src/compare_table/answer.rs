@@ -29,7 +29,7 @@ pub(super) fn answer(a: (&str, &RunResult), b: (&str, &RunResult)) -> String {
         (1, 1) => "the one common test".to_owned(),
         (count, all) => format!("{count} of {all} tests"),
     };
-    // A single repeat has no spread; then a ratio is a difference if it is one as it is shown.
+    // A single repeat lacks a spread. A ratio is then a difference if its shown digits are.
     let direction = |pair: &Pair| match (pair.verdict(), pair.ratio()) {
         (Verdict::Higher, _) => 1,
         (Verdict::Lower, _) => -1,

@@ -54,7 +54,7 @@ pub struct ComparedFigure {
     pub verdict: ComparedVerdict,
 }
 
-/// What the repeats of two runs show about a figure.
+/// The evidence of the repeats of two runs about a figure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum ComparedVerdict {

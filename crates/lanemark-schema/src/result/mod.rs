@@ -273,7 +273,7 @@ pub struct Sample {
     /// Where the simulation stopped because the figures had converged; absent if the whole test was simulated.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub converged: Option<Converged>,
-    /// The phases of a simulated test whose rate changed when a reserve of the system was used up; none otherwise.
+    /// The phases of a simulated test whose rate changed when a reserve of the system was used up; empty otherwise.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub phases: Vec<RatePhase>,
     /// Delivery to real programs, if the system was served to programs.

@@ -1,4 +1,4 @@
-//! The name of what a run measured or simulated, for tables and sentences.
+//! The name of the target of a run, for tables and sentences.
 
 use super::{Identity, InspectedDevice, Inspection, MeasuredTarget, RunResult, Target};
 
