@@ -48,8 +48,8 @@ impl Stretch {
 }
 
 impl Convergence {
-    /// Returns the phases of the run, or an empty list if it has only one. The last one ends with the test, after `length` if the
-    /// run has converged.
+    /// Returns the phases of the run, or an empty list if it has only one. The last one ends with the test, after `length`
+    /// if the run has converged.
     pub(super) fn phases(&self, length: Option<Duration>) -> Vec<RatePhase> {
         let Some(last) = self.batches.last() else { return Vec::new() };
         let all = last.end.since(self.from).as_seconds();
