@@ -136,16 +136,16 @@ pub enum Average {
 ///
 /// ```
 /// use lanemark_schema::units::{Bytes, Duration, Ratio};
-/// use lanemark_schema::workload::{Asks, Pattern, Test};
+/// use lanemark_schema::workload::{LoadKind, Pattern, Test};
 ///
 /// let reads = Test { duration: Some(Duration::from_seconds(2)), ..Test::of_blocks(Bytes::kibi(4)) };
-/// let mixed = reads.clone().with(|asked| {
-///     asked.pattern = Pattern::Sequential;
-///     asked.read_share = Ratio::new(0.7).unwrap_or_default();
+/// let mixed = reads.clone().with(|test| {
+///     test.pattern = Pattern::Sequential;
+///     test.read_share = Ratio::new(0.7).unwrap_or_default();
 /// });
 /// assert!(reads.reads() && !reads.writes());
 /// assert!(mixed.writes() && mixed.is_in_order());
-/// assert!(matches!(mixed.asks, Asks::Requests(_)));
+/// assert!(matches!(mixed.asks, LoadKind::Requests(_)));
 /// ```
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(try_from = "saved::SavedTest", into = "saved::SavedTest")]
