@@ -24,7 +24,7 @@
 //! use lanemark_schema::units::{Bytes, Duration};
 //! use lanemark_schema::workload::Test;
 //! use lanemark_sim::link::{LinkLaw, LinkSpec, Pcie, PcieGeneration};
-//! use lanemark_sim::spec::{DriveSpec, WaySpec};
+//! use lanemark_sim::spec::{DriveSpec, PortPathSpec};
 //! use lanemark_sim::{SystemSpec, ceilings};
 //!
 //! let mut drive = DriveSpec { buffer: "16 MiB".parse()?, ..DriveSpec::example() };
@@ -38,7 +38,7 @@
 //! };
 //! let mut spec = SystemSpec::example();
 //! spec.first_mut().drive = drive;
-//! spec.first_mut().way = WaySpec { trunk: 0, links: vec![link] };
+//! spec.first_mut().way = PortPathSpec { trunk: 0, links: vec![link] };
 //! let system = spec.checked()?;
 //!
 //! let test = Test::sequential_read("128 KiB").volume("64 MiB").span("64 MiB").build()?;
