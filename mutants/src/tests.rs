@@ -50,8 +50,15 @@ pub enum Ended {
 
 /// Builds all tests and runs each separately.
 pub fn record(tree: &mut Tree) -> Result<Suite, String> {
-    let messages =
-        tree.cargo(&["test", "--workspace", "--no-run", "--lib", "--bins", "--tests"])?;
+    let messages = tree.cargo(&[
+        "test",
+        "--workspace",
+        "--all-features",
+        "--no-run",
+        "--lib",
+        "--bins",
+        "--tests",
+    ])?;
     let mut programs = Vec::new();
     for message in messages {
         if let Some(error) = message["message"]["rendered"].as_str()

@@ -151,7 +151,8 @@ impl Tree {
     /// The locations of code that the compiler rejects.
     fn errors(&self, with_tests: bool) -> Result<BTreeSet<(PathBuf, Place)>, String> {
         let mut errors = BTreeSet::new();
-        let mut arguments = vec!["check", "--workspace", "--lib", "--bins", "--keep-going"];
+        let mut arguments =
+            vec!["check", "--workspace", "--all-features", "--lib", "--bins", "--keep-going"];
         if with_tests {
             arguments.push("--tests");
         }

@@ -242,6 +242,8 @@ def test_the_budget_of_a_custom_load_sums_to_its_latency() -> None:
     assert [one.completed_ps for one in completions] == sorted(one.completed_ps for one in completions)
     for one in completions:
         assert sum(wait + service for _, wait, service in one.budget()) == one.latency_ps
+        assert one.completed_ps - one.submitted_ps == one.latency_ps > 0
+        assert (one.offset_bytes, one.length_bytes, one.operation) == (one.tag * 4096, 4096, "read")
         assert one.error is None
     assert simulator.outstanding == 0
     with pytest.raises(InputError, match="already"):

@@ -14,12 +14,15 @@ mod plot;
 mod results;
 mod samples;
 mod save;
+mod saved;
 mod scale;
 #[cfg(feature = "serve")]
 mod serve;
 mod sweep;
 mod systems;
 mod trace;
+#[cfg(feature = "serve")]
+mod trial;
 #[cfg(feature = "ui")]
 mod ui;
 mod verify;
@@ -39,12 +42,15 @@ pub(crate) use plot::PlotArgs;
 pub(crate) use results::ResultsArgs;
 pub(crate) use samples::{SamplesArgs, SamplesCommand, SamplesCopyArgs};
 pub(crate) use save::{NameArgs, SaveArgs};
+pub(crate) use saved::{CompareArgs, ExportArgs, ReportArgs};
 pub(crate) use scale::{ScaleArgs, SeededArgs};
 #[cfg(feature = "serve")]
 pub(crate) use serve::{ServeArgs, ServeControlArgs};
 pub(crate) use sweep::SweepArgs;
 use systems::SYSTEMS;
 pub(crate) use trace::TraceArgs;
+#[cfg(feature = "serve")]
+pub(crate) use trial::{FileSystem, TrialArgs};
 #[cfg(feature = "ui")]
 pub(crate) use ui::UiArgs;
 pub(crate) use verify::{VerifyArgs, VerifyCheckArgs, VerifyCommand, VerifyWriteArgs};
@@ -53,7 +59,6 @@ pub(crate) use whatif::WhatIfArgs;
 use std::path::PathBuf;
 
 use clap::{Args as ClapArgs, Parser, Subcommand};
-use lanemark_lab::columns::RunTable;
 use lanemark_lab::scale::OverTime;
 use lanemark_measure::{EngineKind, OnError};
 use lanemark_schema::result::InterveningEvent;
@@ -63,6 +68,7 @@ use lanemark_sim::replay::{OUTSTANDING_MAX, Speed};
 use lanemark_trace::{Action, Format};
 
 use crate::formats::OutputFormat;
+
 #[cfg(feature = "oltp")]
 use crate::oltp_args::OltpArgs;
 
@@ -143,6 +149,9 @@ pub(crate) enum Command {
     /// Control a running server: print its status, inject a fault, cut its power, or stop it
     #[cfg(feature = "serve")]
     ServeControl(ServeControlArgs),
+    /// Run a command on several modelled systems in turn, and compare its times; cut the power on request
+    #[cfg(feature = "serve")]
+    Trial(Box<TrialArgs>),
     /// Run a command in a separate kernel whose clock is the simulator's and whose disk is the modelled drive
     #[cfg(feature = "serve")]
     Exact(Box<ExactArgs>),
@@ -502,56 +511,4 @@ pub(crate) struct RunArgs {
     pub(crate) save: SaveArgs,
     #[command(flatten)]
     pub(crate) library: LibraryArgs,
-}
-
-#[derive(Debug, ClapArgs)]
-pub(crate) struct ExportArgs {
-    /// Saved result; FILE#SYSTEM selects one system of a study
-    pub(crate) result: String,
-    /// Output format
-    #[arg(long, value_name = "FORMAT", default_value = "fio-json")]
-    pub(crate) output_format: OutputFormat,
-    /// Rows of csv and parquet: tests, samples (repeats), hops, series (over time) or latencies [default: tests]
-    #[arg(long, value_name = "TABLE", value_parser = table)]
-    pub(crate) table: Option<RunTable>,
-    /// Write to this new file instead of stdout
-    #[arg(long, value_name = "FILE", conflicts_with = "split")]
-    pub(crate) out: Option<PathBuf>,
-    /// Write one file for each test to this folder, as fio-plot requires, instead of one text to stdout
-    #[arg(long, value_name = "FOLDER")]
-    pub(crate) split: Option<PathBuf>,
-}
-
-/// Reads the name of a run's table.
-fn table(text: &str) -> Result<RunTable, String> {
-    let found = RunTable::ALL.iter().find(|(name, _)| *name == text);
-    let names = RunTable::ALL.map(|(name, _)| name).join(", ");
-    found.map(|(_, table)| *table).ok_or(format!("expected one of {names}"))
-}
-
-#[derive(Debug, ClapArgs)]
-pub(crate) struct CompareArgs {
-    /// First saved result; FILE#SYSTEM selects one system of a study
-    pub(crate) a: String,
-    /// Saved result to compare with the first
-    pub(crate) b: String,
-    /// Also compare percentiles of latency, and describe both targets
-    #[arg(long)]
-    pub(crate) detail: bool,
-    /// Print JSON instead of text
-    #[arg(long)]
-    pub(crate) json: bool,
-}
-
-#[derive(Debug, ClapArgs)]
-pub(crate) struct ReportArgs {
-    /// Saved results: up to one study and any number of runs, or the CSV file of one sweep
-    #[arg(required = true)]
-    pub(crate) results: Vec<PathBuf>,
-    /// HTML page to write
-    #[arg(long, value_name = "FILE")]
-    pub(crate) html: PathBuf,
-    /// Add interactive charts, drawn by this library, which `make charts` builds: target/tools/charts.js
-    #[arg(long, value_name = "LIBRARY")]
-    pub(crate) interactive: Option<PathBuf>,
 }

@@ -15,12 +15,13 @@ struct Optional {
     is_built: bool,
 }
 
-const OPTIONAL: [Optional; 6] = [
+const OPTIONAL: [Optional; 7] = [
     Optional { words: &["exact"], feature: "serve", is_built: cfg!(feature = "serve") },
     Optional { words: &["oltp"], feature: "oltp", is_built: cfg!(feature = "oltp") },
     Optional { words: &["oltp", "live"], feature: "serve", is_built: cfg!(feature = "serve") },
     Optional { words: &["serve"], feature: "serve", is_built: cfg!(feature = "serve") },
     Optional { words: &["serve-control"], feature: "serve", is_built: cfg!(feature = "serve") },
+    Optional { words: &["trial"], feature: "serve", is_built: cfg!(feature = "serve") },
     Optional { words: &["ui"], feature: "ui", is_built: cfg!(feature = "ui") },
 ];
 

@@ -91,6 +91,13 @@ const EXAMPLES: &[(&str, &[&str])] = &[
     ),
     ("serve-control", &["lanemark serve-control control.sock power-cut"]),
     (
+        "trial",
+        &[
+            "lanemark trial samsung-850-pro-1tb@workstation-z170:sata samsung-980-pro-1tb@workstation-x570:m2 \\",
+            "    --from . -- git status",
+        ],
+    ),
+    (
         "exact",
         &[
             "lanemark exact samsung-850-pro-1tb@workstation-z170:sata --size 1GiB -- fio --name=read \\",

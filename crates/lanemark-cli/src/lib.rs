@@ -52,11 +52,15 @@ mod samples;
 mod saving;
 #[cfg(feature = "serve")]
 mod serve;
+#[cfg(feature = "serve")]
+mod served_disk;
 mod sim;
 mod stop;
 mod study;
 mod sweep;
 mod trace_file;
+#[cfg(feature = "serve")]
+mod trial;
 #[cfg(feature = "ui")]
 mod ui;
 mod verify;
@@ -150,6 +154,8 @@ fn run(args: &Args) -> Result<Outcome, Failure> {
         Command::Serve(args) => serve::run(args),
         #[cfg(feature = "serve")]
         Command::ServeControl(args) => serve::control(args),
+        #[cfg(feature = "serve")]
+        Command::Trial(args) => trial::run(args),
         #[cfg(feature = "serve")]
         Command::Exact(args) => exact::run(args),
         #[cfg(feature = "ui")]

@@ -17,6 +17,7 @@ use lanemark_plan::Plan;
 use lanemark_schema::result::ComparedRuns;
 use lanemark_schema::units;
 use serde::Serialize;
+use serde_json::json;
 
 use crate::failure::{Failure, Outcome};
 use crate::managed;
@@ -56,7 +57,9 @@ pub(crate) fn run(args: &OltpArgs) -> Result<Outcome, Failure> {
             let connections = args.users.saturating_add(1);
             with_database(&args.database, connections, |database| run_users(database, args))
         }
-        OltpCommand::Check(args) => with_database(args, 1, check_database),
+        OltpCommand::Check(args) => {
+            with_database(&args.database, 1, |database| check_database(database, args.json))
+        }
         OltpCommand::Compare(args) => compare_runs(args),
         OltpCommand::Workload(args) => workload_of_run(args),
         #[cfg(feature = "serve")]
@@ -140,6 +143,18 @@ fn load_database(database: &Database, args: &OltpLoadArgs) -> Result<Outcome, Fa
         outcome => outcome?,
     };
     let rate = report.rows as f64 / report.seconds.max(1e-9);
+    if args.json {
+        let figures = json!({
+            "database": database.name(),
+            "warehouses": args.warehouses,
+            "warehouses_loaded_before": report.kept,
+            "rows": report.rows,
+            "seconds": report.seconds,
+            "rows_per_second": rate,
+        });
+        output::print(&figures.to_string())?;
+        return Ok(Outcome::Done);
+    }
     output::print(&format!(
         "{}: {} warehouses, {} of them loaded before; {} rows in {:.1} s, {rate:.0} rows/s",
         database.name(),
@@ -238,10 +253,13 @@ fn told(moment: &Moment) -> String {
     line
 }
 
-fn check_database(database: &Database) -> Result<Outcome, Failure> {
+fn check_database(database: &Database, as_json: bool) -> Result<Outcome, Failure> {
     let loaded = database.loaded()?;
     let conditions = check(database.connect()?.as_mut(), &loaded)?;
-    output::print(&check_text(&conditions))?;
+    match as_json {
+        true => output::print(&check_json(database, &conditions).to_string())?,
+        false => output::print(&check_text(&conditions))?,
+    }
     match conditions.iter().filter(|condition| condition.broken > 0).count() {
         0 => Ok(Outcome::Done),
         broken => Err(Failure::run(format!(
@@ -250,6 +268,19 @@ fn check_database(database: &Database) -> Result<Outcome, Failure> {
             conditions.len()
         ))),
     }
+}
+
+/// Returns the conditions as JSON, each with its number of violations.
+fn check_json(database: &Database, conditions: &[Condition]) -> serde_json::Value {
+    let condition = |condition: &Condition| {
+        json!({
+            "source": condition.source.to_string(),
+            "condition": condition.text,
+            "violations": condition.broken,
+        })
+    };
+    let all: Vec<serde_json::Value> = conditions.iter().map(condition).collect();
+    json!({ "database": database.name(), "conditions": all })
 }
 
 /// Returns the conditions as a table.

@@ -30,7 +30,7 @@ pub(crate) enum OltpCommand {
     /// Run users on the loaded database
     Run(OltpRunArgs),
     /// Check the twelve consistency conditions of TPC-C, and the rows and values of every table
-    Check(OltpDatabaseArgs),
+    Check(OltpCheckArgs),
     /// Compare two saved runs
     Compare(OltpCompareArgs),
     /// Convert a saved run to a workload for simulated systems
@@ -119,6 +119,18 @@ pub(crate) struct OltpLoadArgs {
     /// which only the schema lanemark_oltp is replaced
     #[arg(long, value_name = "NAME")]
     pub(crate) overwrite: Option<String>,
+    /// Print the figures as JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct OltpCheckArgs {
+    #[command(flatten)]
+    pub(crate) database: OltpDatabaseArgs,
+    /// Print the conditions as JSON
+    #[arg(long)]
+    pub(crate) json: bool,
 }
 
 #[derive(Debug, ClapArgs)]
@@ -251,4 +263,7 @@ pub(crate) struct OltpLiveArgs {
     /// Also write the figures side by side to this CSV file
     #[arg(long, value_name = "FILE.csv")]
     pub(crate) csv: Option<PathBuf>,
+    /// Print the figures side by side as JSON
+    #[arg(long)]
+    pub(crate) json: bool,
 }

@@ -4,7 +4,6 @@
 //! others. The systems take turns, each on a disk with the same contents.
 
 mod asked;
-mod served;
 mod setting;
 mod table;
 mod turn;
@@ -13,8 +12,8 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use lanemark_files::private::PrivateFolder;
-use lanemark_lab::Lab;
 use lanemark_lab::results::{self, Outlet};
+use lanemark_lab::{Lab, LabError};
 use lanemark_oltp::run::RunOptions;
 use lanemark_oltp::schema::Scale;
 use lanemark_oltp::{OltpError, managed, outcome};
@@ -31,7 +30,7 @@ use crate::outlets::LIVE;
 use crate::progress::Progress;
 use crate::saving::{Destination, Saving};
 use crate::warden::Warden;
-use crate::{library, output, provenance, stop};
+use crate::{library, output, provenance, served_disk, stop};
 use asked::StudyParts;
 use setting::{Setting, TurnValues, cores};
 use table::{SystemTurns, TableInputs};
@@ -113,7 +112,7 @@ pub(crate) fn run(args: &OltpLiveArgs) -> Result<Outcome, Failure> {
     let folder = folder(args.folder.as_deref())?;
     // The warden runs outside the mount namespace, whose mounts are in the folder and end with the namespace.
     let _warden = Warden::of(folder.path())?;
-    let outside = served::own_mounts()?;
+    let outside = served_disk::own_mounts()?;
     // A forced end drops no values, so the folder is removed explicitly.
     let left = folder.path().to_owned();
     stop::at_end(move || drop(std::fs::remove_dir_all(left)));
@@ -288,6 +287,10 @@ fn deliver(
         })
         .collect();
     let drawn = csv.map_or(Ok(()), |csv| csv.write(&beside.csv()));
+    if args.json {
+        output::print(&beside.json().to_string())?;
+        return end(saved, drawn, csv);
+    }
     output::print(&format!(
         "{} users on PostgreSQL, buffer of {} MiB, {} warehouses of 1/{} size, time scale {}, {} turns of {} s",
         asked.users,
@@ -303,6 +306,15 @@ fn deliver(
     if args.short {
         output::print("This is a short run: its figures are meaningless.")?;
     }
+    end(saved, drawn, csv)
+}
+
+/// Reports the files that were written.
+fn end(
+    saved: Vec<(&Saving, Result<(), LabError>)>,
+    drawn: Result<(), LabError>,
+    csv: Option<&Outlet>,
+) -> Result<(), Failure> {
     for (saving, saved) in saved {
         saving.report(saved)?;
     }
@@ -327,7 +339,7 @@ fn remarks(found: &LiveOutcome) -> String {
     let writes = both(&|took| took.sample.transactions.as_ref()?.page_writes);
     let log = both(&|took| took.sample.transactions.as_ref()?.log_writes);
     format!(
-        "SystemTurns figures are in the study's time: rates are multiplied by {scale}, latencies divided by it. Each pair \
+        "Measured figures are in the study's time: rates are multiplied by {scale}, latencies divided by it. Each pair \
          of figures is for the two systems in turn. A transaction took {:.0} and {:.0} us of processor time in \
          PostgreSQL and its users ({:.0} us without latency), and {:.0} and {:.0} us including the kernel and all \
          other work. The disk servers took another {:.0} and {:.0} us; they represent the processors of the drives \

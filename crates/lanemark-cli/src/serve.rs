@@ -1,6 +1,6 @@
 //! `lanemark serve`: serves a modelled system as a block device, until a signal or `serve-control` ends it.
 
-use std::io::{Read, Write};
+use std::io::{IsTerminal, Read, Write};
 use std::net::Shutdown;
 use std::os::unix::net::UnixStream;
 use std::path::Path;
@@ -309,7 +309,11 @@ fn watch(told: bool, session: &Session, is_over: impl Fn() -> bool) {
         {
             let now = session.figures();
             let line = metrics::line_of(&now, figures, last.elapsed().as_secs_f64());
-            progress.show(&line);
+            // A log has no line that can be replaced.
+            match std::io::stderr().is_terminal() {
+                true => progress.show(&line),
+                false => tell!("{line}"),
+            }
             (last, *figures) = (Instant::now(), now);
         }
     }
@@ -387,7 +391,8 @@ pub(crate) fn control(args: &ServeControlArgs) -> Result<Outcome, Failure> {
     }
 }
 
-fn ask(socket: &Path, command: &str) -> std::io::Result<String> {
+/// Sends a command to the control socket of a server, and returns the answer.
+pub(crate) fn ask(socket: &Path, command: &str) -> std::io::Result<String> {
     let mut stream = UnixStream::connect(socket)?;
     stream.set_read_timeout(Some(Duration::from_secs(10)))?;
     stream.write_all(format!("{}\n", command.replace('\n', " ")).as_bytes())?;

@@ -15,7 +15,7 @@ use lanemark_testbed::documents::{self, EmptyFolder, Shown, commands};
 const RUN_ELSEWHERE: [&str; 2] = ["python.md", "sweeps.md"];
 /// Commands that need a client, a browser, a custom kernel, or root and a network. `tests/serve`, `tests/exact`,
 /// `tests/ui_study.rs` and `tests/oltp_live.rs` run them.
-const NEED_MORE: [&str; 5] = ["serve", "serve-control", "ui", "exact", "oltp live"];
+const NEED_MORE: [&str; 6] = ["serve", "serve-control", "trial", "ui", "exact", "oltp live"];
 
 fn project() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().unwrap()

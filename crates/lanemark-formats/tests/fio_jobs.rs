@@ -213,6 +213,20 @@ fn jobs_run_beside_each_other_up_to_a_wall() {
 }
 
 #[test]
+fn a_job_that_waits_for_an_earlier_one_waits_for_all_of_them() {
+    // The note concerns jobs after the named one, which fio would not wait for.
+    for (jobs, notes) in [
+        ("[global]\nsize=1m\n[a]\n[b]\n[c]\nwait_for=b\n", 0),
+        ("[global]\nsize=1m\n[a]\n[b]\n[c]\nwait_for=a\n", 1),
+    ] {
+        let jobs = read(jobs);
+        let about = |reason: &str| reason.contains("waits for all earlier jobs");
+        assert_eq!(jobs.notes.iter().filter(|note| about(&note.reason)).count(), notes);
+        assert!(!jobs.workload.tests[2].start.beside);
+    }
+}
+
+#[test]
 fn jobs_with_files_of_their_own_have_parts_of_their_own() {
     let jobs = read("[global]\nsize=10m\n[a]\nnumjobs=2\n[b]\n[c]\nfilename=x\n[d]\nfilename=x\n");
     let places: Vec<(u64, u64)> = jobs

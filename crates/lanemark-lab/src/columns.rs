@@ -232,8 +232,12 @@ fn series(run: &RunResult) -> Vec<Column> {
 }
 
 fn latencies(run: &RunResult) -> Vec<Column> {
+    latency_rows(&run.tests)
+}
+
+fn latency_rows(tests: &[TestResult]) -> Vec<Column> {
     let mut rows: Vec<(&TestResult, u64, [u64; 2])> = Vec::new();
-    for test in &run.tests {
+    for test in tests {
         let mut bins: BTreeMap<u64, [u64; 2]> = BTreeMap::new();
         for sample in &test.samples {
             for (place, own) in [&sample.reads, &sample.writes].into_iter().enumerate() {
@@ -413,4 +417,53 @@ pub fn sweep(
     let error = texts(&|point| point.outcome.as_ref().err().cloned());
     all.push(("error".to_owned(), error));
     all.into_iter().map(|(name, values)| column(&name, values)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use lanemark_schema::result::{DirectionResult, Sample};
+    use lanemark_schema::units::{Bytes, Duration};
+    use lanemark_schema::workload::{Average, Order, Test, Workload};
+
+    use super::*;
+
+    #[test]
+    fn latencies_are_in_microseconds_with_the_requests_of_each_direction() {
+        let direction = |us: &[u64]| {
+            let mut one = DirectionResult::new();
+            us.iter().for_each(|&us| one.record(Bytes::kibi(4), Duration::from_microseconds(us)));
+            Some(one)
+        };
+        let sample = Sample {
+            elapsed: Duration::from_seconds(1),
+            reads: direction(&[1, 1, 1_500]),
+            writes: direction(&[1, 12_345]),
+            ..Sample::empty()
+        };
+        let test = Test::of_blocks(Bytes::kibi(4));
+        let workload = Workload {
+            id: "w".to_owned(),
+            name: "W".to_owned(),
+            repeats: 1,
+            average: Average::Mean,
+            order: Order::Listed,
+            faults: Vec::new(),
+            tests: vec![test.clone()],
+        };
+        let tests = vec![TestResult::new(&workload, &test, vec![sample])];
+        let columns = latency_rows(&tests);
+        let column = |name: &str| {
+            let found = columns.iter().find(|column| column.name == name).unwrap();
+            found.values.clone()
+        };
+        let Values::Numbers(times) = column("latency_us") else { panic!("numbers") };
+        let times: Vec<f64> = times.into_iter().flatten().collect();
+        assert_eq!(times.len(), 3);
+        for (found, wanted) in times.iter().zip([1.0, 1_500.0, 12_345.0]) {
+            assert!((found / wanted - 1.0).abs() < 2e-3, "{found}, expected {wanted}");
+        }
+        assert_eq!(column("requests"), Values::Whole(vec![3, 1, 1]));
+        assert_eq!(column("reads"), Values::Whole(vec![2, 1, 0]));
+        assert_eq!(column("writes"), Values::Whole(vec![1, 0, 1]));
+    }
 }

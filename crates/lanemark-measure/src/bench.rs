@@ -29,7 +29,7 @@ use crate::pin::processors;
 use crate::plan::{ConcurrentRun, Plan};
 use crate::purge::Purge;
 use crate::sample::{Job, SampleProgress, SampleRun, TakenSample};
-use crate::settings::Settings;
+use crate::settings::{Settings, doubled};
 use crate::source::{self, TraceSource};
 use crate::target::{Allowed, Target};
 use crate::worker::Shared;
@@ -388,10 +388,11 @@ impl<'a> Bench<'a> {
             let place = self.workload.tests.iter().position(|one| one == test).unwrap_or(index);
             let alone = !beside(place) && !beside(place + 1);
             let stopped = self.stop.load(Ordering::Relaxed);
-            if stopped || !alone || !test.is_closed() || 2 * test.queue_depth() > deepest {
+            let queue_depth = test.queue_depth();
+            let Some(doubled) = doubled(queue_depth, deepest) else { continue };
+            if stopped || !alone || !test.is_closed() {
                 continue;
             }
-            let queue_depth = test.queue_depth();
             let moment = Test {
                 duration: Some(PROBE),
                 ramp: PROBE_RAMP,
@@ -402,7 +403,7 @@ impl<'a> Bench<'a> {
             };
             let mut rates = [0.0; 2];
             let mut seen: Vec<Evidence> = Vec::new();
-            for (rate, depth) in rates.iter_mut().zip([queue_depth, 2 * queue_depth]) {
+            for (rate, depth) in rates.iter_mut().zip([queue_depth, doubled]) {
                 let tests = [moment.clone().with(|asked| asked.queue_depth = depth)];
                 // The number after all repeats, so that its offsets differ from theirs.
                 let turn = ConcurrentRun { first: 0, count: 1, repeat: self.workload.repeats };

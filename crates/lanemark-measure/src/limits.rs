@@ -254,6 +254,8 @@ fn hierarchy(groups: &str, mounts: &str, controller: &str) -> Option<(PathBuf, P
 
 #[cfg(test)]
 mod tests {
+    use lanemark_schema::result::DeviceUse;
+
     use super::*;
 
     const GROUPS: &str = "7:blkio:/a/b\n3:cpu,cpuacct:/docker/x/y\n0::/init\n";
@@ -275,6 +277,41 @@ mod tests {
         assert_eq!(found("cpu"), told("/sys/fs/cgroup/cpu", "y"));
         assert_eq!(found("memory"), None);
         assert_eq!(hierarchy("nonsense", "nonsense", ""), None);
+    }
+
+    #[test]
+    fn the_rates_are_those_of_all_samples_or_of_the_device() {
+        let taken = |reads: u64, writes: u64, seconds: u64| {
+            let direction = |count: u64, bytes: Bytes| {
+                let mut one = DirectionResult::new();
+                (0..count).for_each(|_| one.record(bytes, Duration::from_microseconds(9)));
+                Some(one)
+            };
+            let sample = Sample {
+                elapsed: Duration::from_seconds(seconds),
+                reads: direction(reads, Bytes::kibi(4)),
+                writes: direction(writes, Bytes::kibi(8)),
+                ..Sample::empty()
+            };
+            TakenSample { sample, refusal: None, moved: Bytes::ZERO, failure: None }
+        };
+        let both = [taken(100, 10, 2), taken(40, 0, 4)];
+        let rates = Rates::of(&both, &Evidence::default());
+        assert_eq!(rates.read, (60.0 * 4_096.0, 60.0));
+        assert_eq!(rates.written, (5.0 * 8_192.0, 5.0));
+        // Other programs use the device too.
+        let device = DeviceUse {
+            elapsed: Duration::from_seconds(2),
+            reads: 1_000,
+            read_bytes: Bytes(100),
+            writes: 4,
+            written_bytes: Bytes::mebi(1),
+            ..DeviceUse::default()
+        };
+        let between = Evidence { device: Some(device), ..Evidence::default() };
+        let rates = Rates::of(&both, &between);
+        assert_eq!(rates.read, (60.0 * 4_096.0, 500.0));
+        assert_eq!(rates.written, (524_288.0, 5.0));
     }
 
     #[test]

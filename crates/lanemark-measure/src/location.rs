@@ -134,6 +134,23 @@ mod tests {
     }
 
     #[test]
+    fn only_the_node_of_a_block_device_has_a_number() {
+        for none in ["/dev/null", "/", "/no/such/node", ""] {
+            assert_eq!(source_number(none), None, "{none}");
+        }
+        // The kernel lists the number and the name of each device.
+        let partitions = fs::read_to_string("/proc/partitions").unwrap_or_default();
+        for line in partitions.lines().skip(2) {
+            let fields: Vec<&str> = line.split_whitespace().collect();
+            let [major, minor, _, name] = fields.as_slice() else { continue };
+            let node = format!("/dev/{name}");
+            if Path::new(&node).exists() {
+                assert_eq!(source_number(&node), Some(format!("{major}:{minor}")), "{node}");
+            }
+        }
+    }
+
+    #[test]
     fn lines_that_are_not_mounts_are_passed_over() {
         assert_eq!(find("nonsense\n1 2 3 - \n", "0:1", Path::new("/")), None);
     }

@@ -407,6 +407,7 @@ fn sample(threads: Vec<ThreadCounts>, opened_ns: u64, rounds: Option<RoundsRun>)
         drive: None,
         energy: None,
         converged: None,
+        similar: None,
         phases: Vec::new(),
         live: None,
         replay: None,

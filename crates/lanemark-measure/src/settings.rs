@@ -40,6 +40,11 @@ pub struct Settings {
     pub on_error: OnError,
 }
 
+/// Returns twice a queue depth, if an engine can keep that many of `deepest` requests outstanding.
+pub(crate) fn doubled(queue_depth: u32, deepest: u32) -> Option<u32> {
+    queue_depth.checked_mul(2).filter(|doubled| *doubled <= deepest)
+}
+
 impl Default for Settings {
     fn default() -> Self {
         Self {
@@ -54,6 +59,25 @@ impl Default for Settings {
             no_idle: false,
             watched: false,
             on_error: OnError::Stop,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_depth_doubles_up_to_the_deepest() {
+        for (queue_depth, deepest, wanted) in [
+            (1, 2, Some(2)),
+            (16, 32, Some(32)),
+            (16, 33, Some(32)),
+            (17, 33, None),
+            (32, 32, None),
+            (u32::MAX, u32::MAX, None),
+        ] {
+            assert_eq!(doubled(queue_depth, deepest), wanted);
         }
     }
 }

@@ -200,3 +200,77 @@ fn note(database: &DatabaseTarget) -> &'static str {
         _ => "Requests are those of the whole device below the data.",
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use lanemark_schema::result::{
+        Counters, DeviceUse, Evidence, ServerTime, SessionWaits, TransactionsUse,
+    };
+    use lanemark_schema::units::Duration;
+
+    use super::*;
+
+    #[test]
+    fn the_sums_of_repeats_add_every_value() {
+        let device = DeviceUse {
+            reads: 3,
+            read_time: Duration::from_microseconds(30),
+            writes: 5,
+            write_time: Duration::from_microseconds(500),
+            flushes: 7,
+            flush_time: Duration::from_microseconds(7_000),
+            ..DeviceUse::default()
+        };
+        let waits = SessionWaits {
+            samples: BTreeMap::from([
+                (WaitClass::Read, 2),
+                (WaitClass::Write, 4),
+                (WaitClass::Log, 8),
+                (WaitClass::Lock, 16),
+                (WaitClass::Processor, 32),
+            ]),
+            ..SessionWaits::default()
+        };
+        let transactions = TransactionsUse {
+            count: 11,
+            processor_time: Some(ServerTime {
+                server_s: Some(1.5),
+                driver_s: Some(0.25),
+                sessions: None,
+            }),
+            waits: Some(waits),
+            counters: Counters::from_iter([(Counter::WalBytes, 1_000), (Counter::WalWrites, 10)]),
+            ..TransactionsUse::default()
+        };
+        let sample = Sample {
+            elapsed: Duration::from_seconds(2),
+            transactions: Some(transactions),
+            evidence: Some(Evidence { device: Some(device), ..Evidence::default() }),
+            ..Sample::empty()
+        };
+        let mut sums = Sums::default();
+        for repeat in 1..=3u64 {
+            sums.add(&sample).unwrap();
+            let times = repeat as f64;
+            let near = |sum: f64, each: f64| (sum - times * each).abs() < 1e-9;
+            assert_eq!(sums.transactions, 11 * repeat);
+            assert_eq!([sums.reads, sums.writes, sums.flushes], [3, 5, 7].map(|one| one * repeat));
+            assert!(near(sums.seconds, 2.0) && near(sums.processor_s, 1.75));
+            assert!(near(sums.read_s, 30e-6) && near(sums.write_s, 500e-6));
+            assert!(near(sums.flush_s, 7e-3), "{}", sums.flush_s);
+            assert_eq!(
+                (sums.wal_bytes, sums.wal_writes),
+                (Some(1_000 * repeat), Some(10 * repeat))
+            );
+            let SampledSessions { all, storage, page_writes, locks, processor } = sums.samples;
+            assert_eq!(
+                [all, storage, page_writes, locks, processor],
+                [62, 14, 4, 16, 32].map(|one| one * repeat)
+            );
+        }
+        // A repeat without the work of its device has no sums.
+        assert!(sums.add(&Sample::empty()).is_none());
+    }
+}

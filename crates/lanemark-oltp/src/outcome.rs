@@ -106,6 +106,7 @@ impl RepeatCounts {
             drive: None,
             energy: None,
             converged: None,
+            similar: None,
             phases: Vec::new(),
             live: None,
             replay: None,

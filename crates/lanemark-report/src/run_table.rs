@@ -49,7 +49,7 @@ pub fn run_table(run: &RunResult, style: &Style) -> String {
         sheet.blank();
     }
     let phases = run.tests.iter().filter_map(rate_phases::sentence);
-    for sentence in phases.chain(statistic(run)).chain(converged(run)) {
+    for sentence in phases.chain(statistic(run)).chain(converged(run)).chain(shortened(run)) {
         sheet.paragraph(&sentence);
     }
     if !lead::is_simulated(run) {
@@ -271,6 +271,26 @@ fn repeated(result: &TestResult) -> String {
         true => ABSENT.to_owned(),
         false => spread(&result.throughput_bytes_per_second),
     }
+}
+
+/// States the part of the tests that was simulated, if long tests were shortened.
+pub(crate) fn shortened(run: &RunResult) -> Option<String> {
+    let samples = run.tests.iter().flat_map(|test| &test.samples);
+    let short: Vec<_> = samples.filter_map(|one| Some((one.operations(), one.similar?))).collect();
+    let (_, first) = short.first()?;
+    let simulated: u64 = short.iter().map(|(requests, _)| requests).sum();
+    let whole: u64 = short.iter().map(|(_, similar)| similar.requests).sum();
+    let is_alike = short.iter().all(|(_, other)| other.factor == first.factor);
+    let (part, drive) = match (is_alike, first.drive_factor) {
+        (false, _) => ("a part".to_owned(), "smaller drives"),
+        (true, 1) => (format!("1/{}", first.factor), "the drive"),
+        (true, _) => (format!("1/{}", first.factor), "a drive of that part of the size"),
+    };
+    Some(format!(
+        "Simulated {part} of the time on {drive}: {} of {} requests. --full simulates all of them.",
+        rounded(simulated),
+        rounded(whole)
+    ))
 }
 
 /// States how much of the tests was simulated, and how well the rates are known, if tests converged.

@@ -239,7 +239,11 @@ mod tests {
         {
             assert!(text.contains(part), "{part} is missing in\n{text}");
         }
-        let sound = Verified { damage: Vec::new(), ..verified };
+        assert!(text.contains("of 2 not acknowledged"), "{text}");
+        let all = RequestCounts { asked: 88, acknowledged: 88, ..RequestCounts::default() };
+        let sound = Verified { damage: Vec::new(), requests: all, ..verified };
+        let text = verified_text(&sound, &Style { width: 100, colour: false });
+        assert!(!text.contains("not acknowledged"), "{text}");
         assert!(verified_text(&sound, &Style { width: 100, colour: false }).contains("intact"));
     }
 }

@@ -58,6 +58,8 @@ pub fn text(figures: &Figures) -> String {
         line(&mut out, "within_bounds", "", f64::from(u8::from(live.holds())));
         head(&mut out, "processor_seconds", "counter", "Processor time of the server.");
         line(&mut out, "processor_seconds_total", "", live.processor_s);
+        head(&mut out, "busy_seconds", "counter", "Simulated time with at least one request.");
+        line(&mut out, "busy_seconds_total", "", live.busy.as_seconds());
     }
     head(&mut out, "outstanding", "gauge", "Requests in progress.");
     line(&mut out, "outstanding", "", *outstanding as f64);

@@ -208,11 +208,14 @@ impl Session {
 
     fn complete(&self, looked: Option<EngineFigures>) -> Figures {
         let counts = self.delivered.counts();
-        let (mut sample, test, lost, outstanding) = looked.unwrap_or_else(|| {
-            let mut sample = empty();
-            sample.elapsed = since(self.began);
-            (sample, None, Vec::new(), 0)
-        });
+        let EngineFigures { mut sample, test, lost, outstanding, busy } =
+            looked.unwrap_or_else(|| EngineFigures {
+                sample: Sample { elapsed: since(self.began), ..empty() },
+                test: None,
+                lost: Vec::new(),
+                outstanding: 0,
+                busy: Duration::ZERO,
+            });
         let known = |one: lanemark_schema::result::DirectionResult| {
             (one.bytes > Bytes::ZERO).then_some(one)
         };
@@ -228,6 +231,8 @@ impl Session {
             reads: known(counts.reads),
             writes: known(counts.writes),
             processor_s: processor_s(),
+            busy,
+            program: None,
         });
         let connections = self.server.as_ref().map_or(0, Server::connections);
         let connections = connections + self.machines.as_ref().map_or(0, Machines::connections);
@@ -266,12 +271,23 @@ impl Session {
 }
 
 /// Figures that only the engine's thread can read.
-type EngineFigures = (Sample, Option<Test>, Vec<String>, u64);
+struct EngineFigures {
+    sample: Sample,
+    test: Option<Test>,
+    lost: Vec<String>,
+    outstanding: u64,
+    busy: Duration,
+}
 
 fn look(core: &mut Core) -> EngineFigures {
     let live = core.live();
-    let test = live.summary("served");
-    (live.sample(), Some(test), core.lost().to_vec(), live.outstanding())
+    EngineFigures {
+        sample: live.sample(),
+        test: Some(live.summary("served")),
+        outstanding: live.outstanding(),
+        busy: live.busy(),
+        lost: core.lost().to_vec(),
+    }
 }
 
 /// Returns the combined cache of a system's drives: it loses the writes that any of them may lose.
@@ -319,6 +335,7 @@ fn empty() -> Sample {
         steady: None,
         transactions: None,
         converged: None,
+        similar: None,
         phases: Vec::new(),
         live: None,
         complete: true,

@@ -87,7 +87,8 @@ pub use engine::budget::{Budget, HOPS, Hop};
 pub use fault::Status;
 pub use run::ceiling::{Ceiling, ceilings, over_link};
 pub use run::driver::{
-    RunLength, may_converge, run_beside_watched, run_length_watched, run_test, run_test_watched,
+    RunLength, is_shortened, may_converge, run_beside_watched, run_length_watched, run_test,
+    run_test_watched,
 };
 pub use run::live::Live;
 pub use run::progress::Progress;

@@ -23,7 +23,7 @@ use lanemark_schema::result::{
 };
 use lanemark_schema::rng::StreamKey;
 use lanemark_schema::workload::{Test, Workload};
-use lanemark_sim::{Progress, RunLength, SimError, may_converge, run_length_watched};
+use lanemark_sim::{Progress, RunLength, SimError, is_shortened, may_converge, run_length_watched};
 use sha2::{Digest, Sha256};
 
 use crate::document::Section;
@@ -379,7 +379,8 @@ impl Sweep {
         let at = Location::file(&self.workload.id);
         let spec = system.with_faults(&self.workload.faults, &at);
         let spec = spec.map_err(|error| error.to_string())?;
-        let converges = self.length == RunLength::Converged && may_converge(&spec, test);
+        let converges = self.length == RunLength::Converged
+            && (may_converge(&spec, test) || is_shortened(&spec, test));
         let repeats = if converges { 1 } else { self.workload.repeats };
         let samples = (0..repeats).map(|repeat| {
             let key = StreamKey { seed: self.seed, test: 0, repeat, thread: 0 };

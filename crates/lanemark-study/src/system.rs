@@ -10,7 +10,8 @@ use lanemark_schema::workload::{Fault, Test, Workload};
 use lanemark_sim::link::LinkSpec;
 use lanemark_sim::spec::{CheckedSystem, Condition, MediaSpec, PriorContent, ProtocolKind};
 use lanemark_sim::{
-    CHUNK, Progress, RunLength, SimError, VolumeSpec, may_converge, run_beside_watched,
+    CHUNK, Progress, RunLength, SimError, VolumeSpec, is_shortened, may_converge,
+    run_beside_watched,
 };
 
 use crate::attached::{Attached, join};
@@ -336,7 +337,8 @@ impl System {
     pub fn may_converge(&self, workload: &Workload, test: usize) -> bool {
         workload.is_alone(test)
             && workload.faults.is_empty()
-            && may_converge(&self.spec, &workload.tests[test])
+            && (may_converge(&self.spec, &workload.tests[test])
+                || is_shortened(&self.spec, &workload.tests[test]))
     }
 
     /// Simulates `length` of one repeat of a test of `workload` and of the tests that run alongside it, by the numbers of the first
@@ -389,8 +391,11 @@ impl System {
             complete: false,
             warnings: self.warnings.clone(),
         };
-        let one_is_enough =
-            samples.iter().flatten().flatten().any(|sample| sample.converged.is_some());
+        let one_is_enough = samples
+            .iter()
+            .flatten()
+            .flatten()
+            .any(|one| one.converged.is_some() || one.similar.is_some());
         if workload.repeats < 3 && !one_is_enough {
             result.warnings.push(Warning::FewRepeats { repeats: workload.repeats });
         }

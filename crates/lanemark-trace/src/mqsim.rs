@@ -59,3 +59,23 @@ pub(crate) fn sectors(field: &Field<'_>) -> Result<u64, Fault> {
     let bytes = field.integer()?.checked_mul(SECTOR.get());
     bytes.ok_or_else(|| field.fault("a number of sectors below 2^55"))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_far_apart_are_nanoseconds() {
+        for (times, wanted) in [
+            (&[][..], false),
+            (&[5], false),
+            (&[0, GAP_LEAST - 1], false),
+            (&[0, GAP_LEAST], true),
+            // Two gaps, in any order of the times.
+            (&[2 * GAP_LEAST, 0, 7], true),
+            (&[2 * GAP_LEAST - 1, 0, 7], false),
+        ] {
+            assert_eq!(are_nanoseconds(times), wanted, "{times:?}");
+        }
+    }
+}

@@ -96,7 +96,7 @@ impl<R: Read> Unpacked<R> {
             Compression::Gzip(input) => input.get_ref().get_ref().bytes,
             Compression::Zstd(Frames::Within(input)) => input.get_ref().get_ref().bytes,
             Compression::Zstd(Frames::Between(input)) => input.get_ref().bytes,
-            Compression::Zstd(Frames::Over) => u64::MAX / RATIO,
+            Compression::Zstd(Frames::Over) => u64::MAX,
         }
     }
 }

@@ -256,8 +256,7 @@ impl<'c> Case<'c> {
             return Ok(None);
         }
         let mut first = self.test.clone();
-        let time = 0.2 * cache / self.baselines.rule_rate() / self.block();
-        first.duration = Some(seconds(time));
+        first.duration = Some(time_in_cache(cache, self.baselines.rule_rate() * self.block()));
         let figure = figure(self.row, &simulate(system, &first)?);
         Ok(figure.map(|figure| ((cache / self.size()).min(1.0), figure)))
     }
@@ -358,6 +357,11 @@ fn superblock_of(system: &System) -> f64 {
     }
 }
 
+/// Returns the time in which writes of `rate` bytes a second fill a fifth of a cache, so that they stay in it.
+fn time_in_cache(cache: f64, rate: f64) -> Duration {
+    seconds(0.2 * cache / rate)
+}
+
 fn seconds(time: f64) -> Duration {
     Duration::from_picoseconds((time.max(1e-5) * 1e12) as u64)
 }
@@ -395,12 +399,56 @@ fn figure(row: &Row, sample: &Sample) -> Option<f64> {
 
 #[cfg(test)]
 mod tests {
+    use lanemark_schema::units::Bytes;
+
     use crate::corpus::Corpus;
 
     use super::*;
 
     const COLUMNS: &str = "id,drive,model,drive_kind,drives,interface,platform,path,os,tool,target,read_percent,pattern,block_bytes,queue_depth,threads,flush,span_bytes,duration_s,state,figure,value,unit,class,grade,url,place,accessed,note";
     const RATINGS: &str = "drive,interface,year,nand,controller,dram,seq_read_mb_s,seq_write_mb_s,rand_read_iops,rand_write_iops,latency_us,endurance_tbw,rpm,source,note\n";
+
+    fn row(figure: &str) -> Corpus {
+        let row = format!(
+            "T01,Invented 1 TB,Invented,nvme-ssd,1,PCIe 3.0 x4,a board,PCIe 3.0 x4,Linux,fio,device,50,random,4096,4,1,none,8000000000,,unknown,{figure},100,IOPS,mix,B,http://invented,a table,2026-01-01,"
+        );
+        Corpus::parse(&format!("{COLUMNS}\n{row}\n"), RATINGS).unwrap()
+    }
+
+    #[test]
+    fn a_test_within_the_cache_fills_a_fifth_of_it() {
+        // 50 GB at 1 GB/s: a fifth in ten seconds.
+        assert_eq!(time_in_cache(50e9, 1e9), Duration::from_seconds(10));
+        assert_eq!(time_in_cache(0.0, 1e9), seconds(0.0));
+    }
+
+    #[test]
+    fn each_figure_is_in_the_unit_of_its_row() {
+        let mut sample = Sample::empty();
+        sample.elapsed = Duration::from_seconds(2);
+        // 2,000 reads of 4 KiB: 1 to 2,000 us. 500 writes of 8 KiB.
+        let mut reads = DirectionResult::new();
+        (1..=2_000).for_each(|us| reads.record(Bytes(4_096), Duration::from_microseconds(us)));
+        let mut writes = DirectionResult::new();
+        (0..500).for_each(|_| writes.record(Bytes(8_192), Duration::from_microseconds(9_000)));
+        (sample.reads, sample.writes) = (Some(reads), Some(writes));
+        for (name, wanted) in [
+            ("iops", 1_250.0),
+            ("read_iops", 1_000.0),
+            ("write_iops", 250.0),
+            ("throughput", 6.144),
+            ("read_throughput", 4.096),
+            ("write_throughput", 2.048),
+            ("latency_mean", 1_000.5),
+            ("latency_p50", 1_000.0),
+            ("latency_p99", 1_980.0),
+            ("latency_p99.9", 1_998.0),
+        ] {
+            let found = figure(&row(name).rows[0], &sample).unwrap();
+            assert!((found / wanted - 1.0).abs() < 2e-3, "{name}: {found}, expected {wanted}");
+        }
+        assert_eq!(figure(&row("iops").rows[0], &Sample::empty()).filter(|rate| *rate > 0.0), None);
+    }
 
     /// Only writes change the drive, so that only they need more than the requests of one round before the count.
     #[test]

@@ -133,3 +133,37 @@ impl Range {
             && (self.wrong.kind, self.wrong.expected) == (wrong.kind, wrong.expected)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_range_continues_only_with_the_next_unit_and_the_same_damage() {
+        let lost = UnitDamage {
+            kind: DamageKind::Lost,
+            expected: Some(3),
+            found: FoundData::Generation(7),
+        };
+        let other = UnitDamage { found: FoundData::Generation(8), ..lost };
+        let misplaced = |offset, generation| UnitDamage {
+            kind: DamageKind::Lost,
+            found: FoundData::Elsewhere { offset_bytes: Bytes(offset), generation },
+            ..lost
+        };
+        for (what, first, number, next, count) in [
+            ("the next unit", lost, 6, lost, 2),
+            ("a gap", lost, 7, lost, 1),
+            ("other data", lost, 6, other, 1),
+            ("another write", lost, 6, UnitDamage { expected: Some(4), ..lost }, 1),
+            ("the next part of a misplaced write", misplaced(0, 9), 6, misplaced(4096, 9), 2),
+            ("another misplaced write", misplaced(0, 9), 6, misplaced(4096, 10), 1),
+        ] {
+            let mut ranges = Ranges::default();
+            ranges.add(5, first);
+            ranges.add(number, next);
+            assert_eq!(ranges.kept[0].count, count, "{what}");
+            assert_eq!(ranges.kept.len(), 3 - count as usize, "{what}");
+        }
+    }
+}

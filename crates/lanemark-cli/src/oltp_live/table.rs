@@ -159,6 +159,25 @@ impl TableInputs<'_> {
         (ratios.len() > 1).then_some((least, most))
     }
 
+    /// Returns the table as JSON: an object for each row of the CSV, with the same names and units.
+    pub(super) fn json(&self) -> serde_json::Value {
+        let csv = self.csv();
+        let mut lines = csv.lines().map(|line| line.split(','));
+        let names: Vec<&str> = lines.next().into_iter().flatten().collect();
+        let value = |field: &str| match (field.parse::<f64>(), field) {
+            (_, "") => serde_json::Value::Null,
+            (_, "true" | "false") => serde_json::Value::Bool(field == "true"),
+            (Ok(number), _) => serde_json::Value::from(number),
+            (Err(_), text) => serde_json::Value::from(text),
+        };
+        let row = |fields: std::str::Split<'_, char>| {
+            let pairs =
+                names.iter().zip(fields).map(|(name, field)| ((*name).to_owned(), value(field)));
+            serde_json::Value::Object(pairs.collect())
+        };
+        serde_json::Value::Array(lines.map(row).collect())
+    }
+
     /// Returns the table as CSV, each figure in its metric's unit.
     pub(super) fn csv(&self) -> String {
         let mut text = format!("{},measured_min,measured_max,turns,valid\n", LIVE.mark);

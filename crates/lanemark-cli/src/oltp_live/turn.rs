@@ -15,10 +15,10 @@ use lanemark_oltp::{OltpError, Profile, Value, outcome};
 use lanemark_schema::result::{DatabaseTarget, DeviceUse, LiveUse, RunResult, Sample};
 use lanemark_schema::units::Bytes;
 
-use super::served::{Contents, DiskParameters, Served};
 use crate::failure::Failure;
 use crate::managed::not_started;
 use crate::progress::Progress;
+use crate::served_disk::{Contents, DiskParameters, Served, ServedForm};
 
 /// Buffer of a server while it is loaded, in MiB.
 const LOADING_MIB: u64 = 256;
@@ -96,11 +96,16 @@ impl Bench {
         (size, scale): (u64, Option<f64>),
     ) -> Result<Option<Served>, Failure> {
         let system = [system, &self.library].concat();
-        let (folder, flushes) = (self.folder.as_path(), self.flushes);
-        let outside = &self.outside;
-        let wanted =
-            DiskParameters { outside, folder, name, system, contents, size, scale, flushes };
+        let (folder, form) = (self.folder.as_path(), ServedForm::Disk { outside: &self.outside });
+        let wanted = DiskParameters { form, folder, name, system, contents, size, scale };
         Served::start(&wanted, &self.stop)
+    }
+
+    /// Mounts the file system of a disk.
+    fn mount(&self, served: &mut Served) -> Result<(), Failure> {
+        // The disk's own switch (`queue/write_cache`) would persist after the disk.
+        let options = if self.flushes { "" } else { "barrier=0" };
+        served.mount(&self.disk(), "ext4", options)
     }
 
     /// Starts PostgreSQL on the mounted disk, with direct I/O.
@@ -135,7 +140,7 @@ impl Bench {
             return Ok(None);
         };
         served.format()?;
-        served.mount(&self.disk())?;
+        self.mount(&mut served)?;
         let server = self.server(LOADING_MIB)?;
         let database = server.database();
         let jobs = std::thread::available_parallelism().map_or(1, usize::from);
@@ -184,7 +189,7 @@ impl Bench {
         let Some(mut served) = self.start(&file, turn.system, contents, room)? else {
             return Ok(None);
         };
-        served.mount(&self.disk())?;
+        self.mount(&mut served)?;
         let server = self.server(loaded.buffer_mib)?;
         let database = server.database();
         let options = RunOptions {
@@ -318,6 +323,8 @@ mod tests {
             writes: None,
             bounds: (Duration::ZERO, Duration::ZERO),
             processor_s,
+            busy: Duration::ZERO,
+            program: None,
         };
         let of = |others, processor_s: Option<f64>| {
             let live = processor_s.map(live);

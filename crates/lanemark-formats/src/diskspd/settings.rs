@@ -233,4 +233,20 @@ mod tests {
         assert_eq!(Settings::of_command("diskspd -Xprofile.xml"), Settings::default());
         Settings::of_command("x -é -b -o-3 -t99999999999 -w1e999 -");
     }
+
+    #[test]
+    fn a_size_may_count_bytes_blocks_or_larger_units() {
+        for (text, block, wanted) in [
+            ("4096", None, Some(4_096.0)),
+            ("3b", Some(512.0), Some(1_536.0)),
+            // Blocks of an unknown size.
+            ("3b", None, None),
+            ("4K", Some(512.0), Some(4_096.0)),
+            ("2M", None, Some(2_097_152.0)),
+            ("1G", None, Some(1_073_741_824.0)),
+            ("x", None, None),
+        ] {
+            assert_eq!(bytes(text, block), wanted, "{text} {block:?}");
+        }
+    }
 }

@@ -91,6 +91,24 @@ mod tests {
     use super::*;
 
     #[test]
+    fn a_job_of_one_kind_has_only_that_kind() {
+        for (word, only, kinds) in [
+            ("read", Some(0), &[0][..]),
+            ("randread", Some(0), &[0]),
+            ("write", Some(1), &[1]),
+            ("randwrite", Some(1), &[1]),
+            ("trim", Some(2), &[2]),
+            ("rw", None, &[0, 1]),
+            ("randrw", None, &[0, 1]),
+            ("trimwrite", None, &[1, 2]),
+        ] {
+            let direction = parse(word, 1024).unwrap();
+            assert_eq!(direction.only(), only, "{word}");
+            assert_eq!(direction.kinds().collect::<Vec<_>>(), kinds, "{word}");
+        }
+    }
+
+    #[test]
     fn every_word_is_read_with_its_step() {
         for (word, [reads, writes, trims, random]) in WORDS {
             let direction = Direction { reads, writes, trims, random, step: 0 };

@@ -189,6 +189,7 @@ static OPTIONS: &[Known] = &[
     known("write_hint", Nearly("writes are submitted without a hint")),
     // Their submission.
     read("ioengine"),
+    known("uri", Nearly("the target is given to the command instead")),
     read("iodepth"),
     also("iodepth_batch", &["iodepth_batch_submit"], BATCH),
     also("iodepth_batch_complete_min", &["iodepth_batch_complete"], BATCH),

@@ -69,12 +69,15 @@ pub(crate) fn engine(name: &str) -> Result<(Engine, Option<&'static str>), &'sta
         "sync" | "psync" => Ok((Engine::Sync, None)),
         "vsync" | "pvsync" | "pvsync2" => Ok((Engine::Sync, Some(CALLS))),
         "sg" => Ok((Engine::Sync, Some("requests go through the block layer, one at a time"))),
+        "nbd" => {
+            Ok((Engine::IoUring, Some("requests go to the target by io_uring, and not over NBD")))
+        }
         "null" => Ok((Engine::Null, None)),
         "mmap" | "splice" => Err("it does not submit requests itself; use psync"),
         "cpuio" => Err("it does not submit requests"),
         "exec" => Err("commands of a job file are not executed"),
         "net" | "netsplice" | "rdma" | "http" | "nfs" | "libhdfs" | "gfapi" | "gfapi_async"
-        | "rados" | "rbd" | "nbd" | "libiscsi" | "dfs" | "ime_psync" | "ime_psyncv" | "ime_aio" => {
+        | "rados" | "rbd" | "libiscsi" | "dfs" | "ime_psync" | "ime_psyncv" | "ime_aio" => {
             Err("it is for a network, but a target is a local file or block device")
         }
         "libcufile" | "libhipfile" => Err("it is for the memory of a graphics card"),
@@ -95,7 +98,7 @@ mod tests {
     #[test]
     fn every_engine_of_fio_has_a_counterpart_or_the_reason_why_it_has_none() {
         let taken = [
-            ("io_uring libaio posixaio solarisaio windowsaio io_uring_cmd", Engine::IoUring),
+            ("io_uring libaio posixaio solarisaio windowsaio io_uring_cmd nbd", Engine::IoUring),
             ("sync psync vsync pvsync pvsync2 sg", Engine::Sync),
             ("null", Engine::Null),
         ];
@@ -113,7 +116,7 @@ mod tests {
             ("cpuio", "does not submit requests"),
             ("exec", "not executed"),
             (
-                "net netsplice rdma http nfs libhdfs gfapi gfapi_async rados rbd nbd libiscsi dfs ime_psync \
+                "net netsplice rdma http nfs libhdfs gfapi gfapi_async rados rbd libiscsi dfs ime_psync \
                  ime_psyncv ime_aio",
                 "for a network",
             ),

@@ -34,6 +34,7 @@ impl LanemarkKey {
             drive: None,
             energy: None,
             converged: None,
+            similar: None,
             phases: Vec::new(),
             live: None,
             replay: None,

@@ -136,4 +136,23 @@ mod tests {
         assert_eq!(Options::read(text).unwrap().blocks, [Some((1_048_576.0, 1_048_576.0)); 3]);
         assert!(Options::read("a: (groupid=0, jobs=1): err= 0: pid=1: Mon").is_none());
     }
+
+    #[test]
+    fn the_kind_of_load_determines_the_directions() {
+        for (rw, reads, writes) in [
+            ("read", true, false),
+            ("randread", true, false),
+            ("write", false, true),
+            ("randwrite", false, true),
+            ("rw", true, true),
+            ("randrw", true, true),
+            ("readwrite", true, true),
+            ("trim", false, false),
+            ("trimwrite", false, true),
+        ] {
+            let text = format!("a: (g=0): rw={rw}, bs=4K-4K/4K-4K/4K-4K, ioengine=sync, iodepth=1");
+            let one = Options::read(&text).unwrap();
+            assert_eq!((one.reads(), one.writes()), (reads, writes), "{rw}");
+        }
+    }
 }

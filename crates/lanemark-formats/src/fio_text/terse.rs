@@ -194,6 +194,17 @@ mod tests {
     use super::*;
 
     #[test]
+    fn values_are_finite_and_not_negative() {
+        let values = ["7", "-7", "inf", "NaN", "x", "", "99.5%", "-1%", "inf%", "NaN%", "5"];
+        let job = Job { values: &values, version: 3 };
+        let numbers: Vec<Option<f64>> = (0..7).map(|at| job.number(at).ok()).collect();
+        assert_eq!(numbers, [Some(7.0), None, None, None, None, None, None]);
+        let percents: Vec<Option<f64>> = (6..12).map(|at| job.percent(at).ok()).collect();
+        assert_eq!(percents, [Some(99.5), None, None, None, None, None]);
+        assert!(job.percent(7).unwrap_err().starts_with("value 8: `-1%`"));
+    }
+
+    #[test]
     fn a_cut_rate_leaves_the_size_of_a_request() {
         let seconds = |ms: u64| Duration::from_microseconds(ms * 1000);
         // 1,024 reads of 4 KiB in 49 ms are 20,897.9 a second.

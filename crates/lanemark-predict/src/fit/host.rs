@@ -75,3 +75,71 @@ pub(super) fn measured(
     }
     set
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn system() -> SystemSpec {
+        let mut system = SystemSpec::example();
+        let us = Duration::from_microseconds;
+        system.cpu.request_submit = us(2);
+        system.cpu.write_submit = us(4);
+        system.cpu.request_complete = us(1);
+        let protocol = &mut system.attachments[0].protocol;
+        (protocol.read_time, protocol.write_time) = (us(1), us(3));
+        system
+    }
+
+    fn seen(alone_ns: Option<f64>, deep_ns: Option<f64>) -> MeasuredHost {
+        MeasuredHost { alone_ns, deep_ns, cores: Some(12) }
+    }
+
+    #[test]
+    fn all_times_of_a_request_scale_alike() {
+        let ns = Duration::from_nanoseconds;
+        // The platform's read takes 2 + 1 + 1 = 4 us of the processor.
+        for (deep_us, scale) in [(8.0, 2), (4.0, 1), (2.0, 0)] {
+            let mut scaled = system();
+            let set = measured(&mut scaled, seen(None, Some(1e3 * deep_us)), &[]);
+            let half = |us: u64| if scale == 0 { ns(us * 500) } else { ns(us * 1_000 * scale) };
+            let (cpu, protocol) = (&scaled.cpu, &scaled.attachments[0].protocol);
+            assert_eq!(
+                [cpu.request_submit, cpu.write_submit, cpu.request_complete],
+                [half(2), half(4), half(1)]
+            );
+            assert_eq!([protocol.read_time, protocol.write_time], [half(1), half(3)]);
+            assert_eq!((cpu.cores, cpu.wake), (12, Duration::ZERO));
+            assert_eq!(set.len(), 5, "{set:?}");
+        }
+    }
+
+    #[test]
+    fn the_excess_of_a_single_request_is_the_wake() {
+        let mut woken = system();
+        measured(&mut woken, seen(Some(7_500.0), Some(4_000.0)), &[]);
+        assert_eq!(woken.cpu.wake, Duration::from_nanoseconds(3_500));
+        // One request may cost less than many.
+        let mut quick = system();
+        measured(&mut quick, seen(Some(3_000.0), Some(4_000.0)), &[]);
+        assert_eq!(quick.cpu.wake, Duration::ZERO);
+    }
+
+    #[test]
+    fn settings_and_ratios_beyond_belief_leave_the_platform() {
+        for us in [0.39, 40.1] {
+            let mut kept = system();
+            let set = measured(&mut kept, seen(None, Some(1e3 * us)), &[]);
+            assert_eq!((kept.cpu.request_submit, set.len()), (Duration::from_microseconds(2), 1));
+        }
+        let own = Calibration {
+            parameter: "platform.cpu.wake".to_owned(),
+            value: "1 us".to_owned(),
+            figure: None,
+            reason: None,
+        };
+        let mut kept = system();
+        assert!(measured(&mut kept, seen(None, Some(8_000.0)), &[&own]).is_empty());
+        assert_eq!(kept, system());
+    }
+}

@@ -63,6 +63,11 @@ pub(super) fn fix(
     }
 }
 
+/// Returns the latency that contains an occupancy of which only `least` remains.
+fn joined(latency: f64, occupancy: f64, least: f64) -> f64 {
+    latency + (occupancy - least)
+}
+
 /// Returns whether a rate of `trials` would be higher if the latency contained the occupancy.
 fn is_shown(
     engine: &Engine,
@@ -75,7 +80,7 @@ fn is_shown(
     let occupancy = parameters[place].value(logs[place]);
     let least = parameters[place].bounds.0;
     without[place] = parameters[place].log(least);
-    let longer = parameters[latency].value(logs[latency]) + occupancy - least;
+    let longer = joined(parameters[latency].value(logs[latency]), occupancy, least);
     without[latency] = parameters[latency].log(longer);
     let fastest = trials.iter().map(|&trial| engine.trials[trial].iops()).fold(0.0, f64::max);
     let jobs: Vec<(usize, usize)> = trials
@@ -95,4 +100,15 @@ fn is_shown(
     Ok((0..jobs.len())
         .step_by(2)
         .any(|at| rate(at).zip(rate(at + 1)).is_some_and(|(with, without)| without > SHOWN * with)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_request_takes_as_long_with_its_occupancy_in_its_latency() {
+        let (latency, occupancy, least) = (80.0, 12.0, 0.5);
+        assert_eq!(joined(latency, occupancy, least) + least, latency + occupancy);
+    }
 }

@@ -39,7 +39,8 @@ pub use plot::{Chart, PLOT_MARK, Plot, PlotStyle, plot};
 
 use self::interactive::Live;
 use crate::{
-    answer, beside, durable, energy, faults, figure_table, run_table, summary, target, transactions,
+    answer, beside, durable, energy, faults, figure_table, run_table, summary, target,
+    transactions, trial,
 };
 
 /// All rules of a page.
@@ -132,7 +133,9 @@ fn header(title: &str, study: Option<&StudyOutcome>, runs: &[(String, &RunResult
                 @if let Some(answer) = answer(study) { div class="answer" { p { (answer) } } }
             } @else {
                 @let named: Vec<(&str, &RunResult)> = runs.iter().map(|(label, run)| (label.as_str(), *run)).collect();
-                @if let Some(summary) = summary::summary(&named) { div class="answer" { p { (summary) } } }
+                @let bare: Vec<&RunResult> = runs.iter().map(|(_, run)| *run).collect();
+                @let summary = trial::trial_answer(&bare).or_else(|| summary::summary(&named));
+                @if let Some(summary) = summary { div class="answer" { p { (summary) } } }
                 @let told = runs.iter().flat_map(|(_, run)| durable::sentences(run).into_iter().chain(std::iter::once(target::sentence(run))).chain(beside::sentences(run)));
                 @let told: Vec<String> = told.collect();
                 @if runs.len() > TOLD {
@@ -197,6 +200,7 @@ fn sections(study: Option<&StudyOutcome>, runs: &[(String, &RunResult)]) -> Mark
             page.add("Figures and errors", figures(study, runs));
         }
         None if tested => {
+            page.add("Trial", programs(&named));
             page.add("Transactions", database::side_by_side(&named));
             page.add("Throughput", chart::runs(runs));
         }
@@ -254,6 +258,18 @@ fn power(runs: &[(&str, &RunResult)]) -> Option<Markup> {
             "Simulated: power times time of each state and operation. Drives without published power figures are not shown."
         }
         (grid::grid(&table, "Power"))
+    })
+}
+
+/// Writes the table of a trial; `None` if no run is part of one.
+fn programs(runs: &[(&str, &RunResult)]) -> Option<Markup> {
+    let runs: Vec<&RunResult> = runs.iter().map(|(_, run)| *run).collect();
+    let table = trial::table(&runs)?;
+    Some(markup! {
+        p class="soft" {
+            "A program on each served system in turn. Waiting is the share of its time in which the system had requests; ratios are to the first system."
+        }
+        (grid::grid(&table, "Trial"))
     })
 }
 

@@ -355,6 +355,8 @@ fn a_real_run_and_its_simulation_stand_side_by_side_in_one_table_and_one_page() 
             }
             let row = text.lines().find(|line| line.starts_with(&format!("  {part} "))).unwrap();
             assert!(row.contains(share), "{row}");
+            // 1,200 samples in three repeats: the square root of 0.25 x 0.75 / 1,200 is 1.25%.
+            assert!(row.contains("± 1.2 points") || row.contains("± 1.3 points"), "{row}");
         }
         // Who writes the log how often the real run does not know: one bar, and no zero.
         let panel = page.split("<figure>").find(|part| part.contains("log writes, each")).unwrap();

@@ -334,6 +334,7 @@ fn sample(row: &Row, rate: f64, hops: Option<Hops>) -> Sample {
         errors: Default::default(),
         faults: Vec::new(),
         converged: None,
+        similar: None,
         phases: Vec::new(),
         live: None,
         replay: None,

@@ -10,4 +10,5 @@ mod path_svg;
 mod path_table;
 mod size;
 mod snapshots;
+mod trial;
 mod views;

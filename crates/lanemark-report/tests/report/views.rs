@@ -542,6 +542,8 @@ fn a_served_run_has_what_was_delivered_beside_what_was_modelled() {
         writes,
         bounds: (Duration::from_microseconds(10), Duration::from_microseconds(50)),
         processor_s: 1.0,
+        busy: Duration::ZERO,
+        program: None,
     });
     let page = html(None, &[&run]);
     assert!(page.contains("Modelled and delivered"));

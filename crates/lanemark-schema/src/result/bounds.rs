@@ -11,8 +11,9 @@ use super::range::{
 use super::series::POINTS_MAX;
 use super::{
     DirectionFigures, DirectionResult, DriveUse, EnergyUse, Evidence, FaultUse, HopId,
-    LatencyHistogram, LiveUse, PathUse, ProcessorUse, QueueProbe, RequestErrors, RunResult, Sample,
-    Series, Statistic, SteadyState, Sweep, SweepFigures, TestResult, TransactionsUse,
+    LatencyHistogram, LiveUse, PathUse, ProcessorUse, ProgramUse, QueueProbe, RequestErrors,
+    RunResult, Sample, Series, Statistic, SteadyState, Sweep, SweepFigures, TestResult,
+    TransactionsUse,
 };
 use crate::units::{Bytes, Duration};
 use crate::workload::bound::{QUEUE_DEPTH, THREADS, USERS, WAREHOUSES};
@@ -187,6 +188,7 @@ fn sample(at: &ValuePath, one: &Sample) -> RangeCheck {
     some(&at.key("steady"), one.steady.as_ref(), steady)?;
     some(&at.key("live"), one.live.as_ref(), live)?;
     one.converged.as_ref().map_or(Ok(()), |converged| converged.check(at))?;
+    one.similar.as_ref().map_or(Ok(()), |similar| similar.check(at))?;
     count(&at.key("phases"), one.phases.len())?;
     one.phases.iter().try_for_each(|phase| phase.check(&at.key("phases")))?;
     some(&at.key("transactions"), one.transactions.as_ref(), transactions)
@@ -199,6 +201,16 @@ fn live(at: &ValuePath, one: &LiveUse) -> RangeCheck {
     latency(&at.key("lateness"), &one.lateness)?;
     some(&at.key("reads"), one.reads.as_ref(), direction_result)?;
     some(&at.key("writes"), one.writes.as_ref(), direction_result)?;
+    within(&at.key("processor_s"), one.processor_s, FIGURE_MAX)?;
+    time(&at.key("busy_ns"), one.busy)?;
+    some(&at.key("program"), one.program.as_ref(), program)
+}
+
+/// Checks the program that used a served system.
+fn program(at: &ValuePath, one: &ProgramUse) -> RangeCheck {
+    time(&at.key("wall_ns"), one.wall)?;
+    time(&at.key("busy_ns"), one.busy)?;
+    time(&at.key("sync_ns"), one.sync)?;
     within(&at.key("processor_s"), one.processor_s, FIGURE_MAX)
 }
 

@@ -26,11 +26,6 @@ pub struct Converged {
 }
 
 impl Converged {
-    /// Returns how many times longer the whole test is than its simulated part.
-    pub fn factor(&self) -> f64 {
-        self.requests as f64 / self.simulated.max(1) as f64
-    }
-
     pub(super) fn check(&self, at: &ValuePath) -> RangeCheck {
         let at = at.key("converged");
         if self.simulated == 0 || self.requests < self.simulated {

@@ -98,4 +98,30 @@ impl DriveUse {
         self.buffered += other.buffered;
         self.adapter_cached += other.adapter_cached;
     }
+
+    /// Returns `factor` times as many writes.
+    #[must_use]
+    pub fn times(&self, factor: u64) -> Self {
+        let more = |bytes: Bytes| Bytes(bytes.get().saturating_mul(factor));
+        let Self {
+            host_written,
+            moved,
+            folded,
+            padded,
+            map_written,
+            superblocks_erased,
+            buffered,
+            adapter_cached,
+        } = *self;
+        Self {
+            host_written: more(host_written),
+            moved: more(moved),
+            folded: more(folded),
+            padded: more(padded),
+            map_written: more(map_written),
+            superblocks_erased: superblocks_erased.saturating_mul(factor),
+            buffered: more(buffered),
+            adapter_cached: more(adapter_cached),
+        }
+    }
 }

@@ -47,6 +47,12 @@ impl LatencySteps {
         counting.take()
     }
 
+    /// Returns the steps with `factor` times as many requests.
+    pub(super) fn times(self, factor: u64) -> Self {
+        let more = |(step, count): (u8, u64)| (step, count.saturating_mul(factor));
+        Self(self.0.into_iter().map(more).collect())
+    }
+
     /// Returns whether the steps ascend and count `requests` in total.
     pub(super) fn counts_all(&self, requests: u64) -> bool {
         let ordered = self.0.windows(2).all(|pair| pair[0].0 < pair[1].0);

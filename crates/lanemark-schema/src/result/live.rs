@@ -29,6 +29,58 @@ pub struct LiveUse {
     pub bounds: (Duration, Duration),
     /// Processor time of the server in seconds.
     pub processor_s: f64,
+    /// Simulated time during which the system had at least one request.
+    #[serde(rename = "busy_ns", default)]
+    pub busy: Duration,
+    /// The program that used the system, if it was served for one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub program: Option<ProgramUse>,
+}
+
+/// A program that ran on a served system. Times are of the wall clock.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ProgramUse {
+    /// Name of the system, `drive@platform:port`.
+    pub system: String,
+    /// Time from the start of the program to its end.
+    #[serde(rename = "wall_ns")]
+    pub wall: Duration,
+    /// Simulated time during which the system had at least one request and the program ran.
+    #[serde(rename = "busy_ns")]
+    pub busy: Duration,
+    /// Additional time until all data of the program were on the drive.
+    #[serde(rename = "sync_ns")]
+    pub sync: Duration,
+    /// Processor time of the program and its children in seconds, in steps of 10 ms.
+    pub processor_s: f64,
+    /// Exit code of the program; 128 and the signal's number after a signal.
+    pub exit_code: i32,
+}
+
+impl LiveUse {
+    /// Returns the time that the program would take if simulated time passed as fast as real time, in seconds; `None`
+    /// if no program is known.
+    ///
+    /// A time scale stretches only the time in which the system had requests. The conversion treats the program's other
+    /// work as if it never overlapped with requests. It is exact at a time scale of 1, and for programs that wait for
+    /// each of their requests.
+    pub fn program_s(&self) -> Option<f64> {
+        let program = self.program.as_ref()?;
+        Some(program.wall.as_seconds() - self.busy_s(program) * (self.time_scale - 1.0))
+    }
+
+    /// Returns the share of the program's time, as of [`LiveUse::program_s`], in which the system had requests.
+    pub fn waiting_share(&self) -> Option<f64> {
+        let whole = self.program_s()?;
+        let busy = self.busy_s(self.program.as_ref()?);
+        (whole > 0.0).then(|| (busy / whole).min(1.0))
+    }
+
+    /// Returns the simulated time with requests, in seconds. The instants of its two readings can differ slightly from
+    /// the start and the end of the program.
+    fn busy_s(&self, program: &ProgramUse) -> f64 {
+        program.busy.as_seconds().min(program.wall.as_seconds() / self.time_scale)
+    }
 }
 
 impl LiveUse {
@@ -66,7 +118,45 @@ mod tests {
         let bounds = lateness_bounds(&latency, 1.0);
         let (reads, writes) = (None, None);
         let served = Duration::from_seconds(1);
-        LiveUse { time_scale: 1.0, served, lateness, reads, writes, bounds, processor_s: 0.0 }
+        LiveUse {
+            time_scale: 1.0,
+            served,
+            lateness,
+            reads,
+            writes,
+            bounds,
+            processor_s: 0.0,
+            busy: Duration::ZERO,
+            program: None,
+        }
+    }
+
+    #[test]
+    fn a_time_scale_stretches_only_the_time_with_requests() {
+        let program = |wall_s: f64, busy| ProgramUse {
+            busy,
+            system: "drive@platform:port".to_owned(),
+            wall: Duration::from_nanoseconds((wall_s * 1e9) as u64),
+            sync: Duration::ZERO,
+            processor_s: 0.0,
+            exit_code: 0,
+        };
+        // (time scale, wall time, busy simulated time) and (converted time, share with requests), all in seconds. The
+        // second case: 8 s of the 10 s are 2 simulated seconds, and 2 s remain as they are.
+        for ((time_scale, wall, busy_ms), (converted, share)) in [
+            ((1.0, 10.0, 2_000), (10.0, 0.2)),
+            ((4.0, 10.0, 2_000), (4.0, 0.5)),
+            ((4.0, 10.0, 0), (10.0, 0.0)),
+            // The busy time was read after the program's end.
+            ((4.0, 10.0, 3_000), (2.5, 1.0)),
+        ] {
+            let program = Some(program(wall, Duration::from_microseconds(1_000 * busy_ms)));
+            let live = LiveUse { time_scale, program, ..served(0, 100) };
+            assert!((live.program_s().unwrap() - converted).abs() < 1e-9, "{live:?}");
+            assert!((live.waiting_share().unwrap() - share).abs() < 1e-9, "{live:?}");
+        }
+        assert_eq!(served(0, 100).program_s(), None);
+        assert_eq!(served(0, 100).waiting_share(), None);
     }
 
     #[test]

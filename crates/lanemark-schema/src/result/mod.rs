@@ -33,6 +33,7 @@ mod rate_phase;
 mod replay;
 pub mod sensitivity;
 pub mod series;
+mod similar;
 mod statistic;
 pub mod steady;
 mod study;
@@ -72,7 +73,7 @@ pub use inspected::{
 pub use inspected_link::{InspectedLink, PataLink, PcieLink, PcieRate, SasLink, SataLink, UsbLink};
 pub use latency::{Detail, LatencyHistogram, PERCENTILES};
 pub use latency_steps::LatencySteps;
-pub use live::{LiveUse, lateness_bounds};
+pub use live::{LiveUse, ProgramUse, lateness_bounds};
 pub use path::{HopUse, LinkLoss, PathHop, PathLimit, PathUse, PathView, TopologyNode};
 pub use phases::Phases;
 pub use prediction::{MainUncertainty, PredictionInterval};
@@ -81,7 +82,8 @@ pub use rate_phase::{RatePhase, Reserve};
 pub use replay::ReplayUse;
 pub use sensitivity::{Gain, Sensitivity, SystemChange};
 pub use series::Series;
-pub use statistic::{Statistic, student, student_95};
+pub use similar::SimilarRun;
+pub use statistic::{PairedRatio, Statistic, student, student_95};
 pub use steady::SteadyState;
 pub use study::{
     Bound, Comparison, Document, Figure, FigureCheck, Metric, NotModelled, Role, StudyAnswer,
@@ -273,6 +275,9 @@ pub struct Sample {
     /// Where the simulation stopped because the figures had converged; absent if the whole test was simulated.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub converged: Option<Converged>,
+    /// The smaller drive and the shorter time of a long simulated test; absent if the test was not shortened.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub similar: Option<SimilarRun>,
     /// The phases of a simulated test whose rate changed when a reserve of the system was used up; empty otherwise.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub phases: Vec<RatePhase>,
@@ -345,6 +350,7 @@ impl Sample {
             steady: None,
             transactions: None,
             converged: None,
+            similar: None,
             phases: Vec::new(),
             live: None,
             complete: true,
@@ -486,5 +492,23 @@ impl RunResult {
     /// Returns the result of the test that is named `name`.
     pub fn test(&self, name: &str) -> Option<&TestResult> {
         self.tests.iter().find(|result| result.test.name == name)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_requests_older_than_every_counted_one_are_older() {
+        let us = Duration::from_microseconds;
+        let ages = [us(5), us(10), us(11), us(30)];
+        for (longest, older) in [(None, 4), (Some(us(4)), 4), (Some(us(10)), 2), (Some(us(30)), 0)]
+        {
+            let found = InFlight::of(&ages, longest).unwrap();
+            assert_eq!(found.older_than_counted, older, "{longest:?}");
+            assert_eq!((found.requests, found.age_max, found.age_total), (4, us(30), us(56)));
+        }
+        assert_eq!(InFlight::of(&[], Some(us(1))), None);
     }
 }

@@ -227,6 +227,11 @@ impl Recorder {
         Self::new(Duration::from_picoseconds(start), POINTS_AUTOMATIC)
     }
 
+    /// Returns the present length of an interval.
+    pub fn interval(&self) -> Duration {
+        self.interval
+    }
+
     /// Sets the bytes that the drive had written when the recording began.
     pub fn begin(&mut self, drive: DriveUse) {
         self.drive = Some(drive);

@@ -3,8 +3,10 @@
 //! `interval` documents how the intervals are computed.
 
 mod interval;
+mod paired;
 
 pub use interval::{student, student_95};
+pub use paired::PairedRatio;
 
 use serde::{Deserialize, Serialize};
 

@@ -173,3 +173,42 @@ impl TransactionsUse {
         self.each(1e6 * (time.server_s.unwrap_or(0.0) + time.driver_s.unwrap_or(0.0)))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_processor_time_of_a_transaction_is_what_is_known_of_server_and_driver() {
+        let of = |server_s, driver_s, count| {
+            let processor_time = Some(ServerTime { server_s, driver_s, sessions: None });
+            let all = TransactionsUse { count, processor_time, ..TransactionsUse::default() };
+            all.processor_us()
+        };
+        for (server_s, driver_s, count, wanted) in [
+            (Some(3.0), Some(1.0), 2_000, Some(2_000.0)),
+            (Some(3.0), None, 2_000, Some(1_500.0)),
+            (None, Some(1.0), 2_000, Some(500.0)),
+            // Nothing is known, or there was no transaction.
+            (None, None, 2_000, None),
+            (Some(3.0), Some(1.0), 0, None),
+        ] {
+            assert_eq!(of(server_s, driver_s, count), wanted);
+        }
+        assert_eq!(TransactionsUse { count: 1, ..TransactionsUse::default() }.processor_us(), None);
+    }
+
+    #[test]
+    fn figures_of_each_transaction_are_absent_without_transactions() {
+        let none = TransactionsUse::default();
+        assert_eq!((none.each(5.0), none.response_ms(), none.count_differs()), (None, None, None));
+        let counted = TransactionsUse {
+            count: 4,
+            per_minute: 100.0,
+            counted_per_minute: Some(103.0),
+            ..TransactionsUse::default()
+        };
+        assert_eq!(counted.each(6.0), Some(1.5));
+        assert!(counted.count_differs().is_some_and(|share| (share - 0.03).abs() < 1e-12));
+    }
+}

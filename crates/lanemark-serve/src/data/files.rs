@@ -7,7 +7,7 @@
 
 use std::fs::{File, Metadata, OpenOptions};
 use std::io;
-use std::os::unix::fs::{FileTypeExt, MetadataExt, OpenOptionsExt};
+use std::os::unix::fs::{FileExt, FileTypeExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
 use lanemark_files::companion::{self, Companion, CompanionError};
@@ -144,6 +144,35 @@ pub(super) fn lock(file: &File, kind: FlockOperation, path: &Path) -> Result<(),
     }
 }
 
+/// Formats of disk images that contain the disk in another order, each with its magic number at the start of the file.
+const CONTAINERS: [(&str, &[u8]); 5] = [
+    ("qcow2", b"QFI\xfb"),
+    ("VMDK", b"KDMV"),
+    ("VMDK", b"COWD"),
+    ("VHDX", b"vhdxfile"),
+    ("VDI", b"<<< "),
+];
+/// The magic number of a VHD footer, in the last 512 bytes of the file.
+const VHD: &[u8] = b"conectix";
+
+/// Returns the format of an image that is not raw.
+fn container_of(file: &File, length: u64) -> io::Result<Option<&'static str>> {
+    let mut start = [0; 8];
+    let read = file.read_at(&mut start, 0)?;
+    let starts = |magic: &[u8]| start.get(..read).is_some_and(|bytes| bytes.starts_with(magic));
+    if let Some((name, _)) = CONTAINERS.iter().find(|(_, magic)| starts(magic)) {
+        return Ok(Some(name));
+    }
+    let mut footer = [0; 8];
+    if let Some(at) = length.checked_sub(512) {
+        let read = file.read_at(&mut footer, at)?;
+        if footer.get(..read) == Some(VHD) {
+            return Ok(Some("VHD"));
+        }
+    }
+    Ok(None)
+}
+
 /// An image that is open.
 pub(super) struct OpenImage {
     pub(super) file: File,
@@ -171,6 +200,17 @@ impl OpenImage {
         }
         check_medium(path, &file)?;
         lock(&file, FlockOperation::NonBlockingLockShared, path)?;
+        if let Some(format) = container_of(&file, there.len()).map_err(fail)? {
+            let path = path.to_owned();
+            let raw = path.with_extension("raw");
+            return Err(DataError::Refused {
+                hint: format!("qemu-img convert -O raw {} {}", path.display(), raw.display()),
+                why: format!(
+                    "is a disk image in the format {format}, and only raw images can be served"
+                ),
+                path,
+            });
+        }
         Ok(Self { file, there, path: path.to_owned() })
     }
 
@@ -188,5 +228,38 @@ impl OpenImage {
     pub(super) fn noted(&self) -> Image {
         let extent = Extent { length: self.length(), inode: self.there.ino() };
         Image { extent, path: self.path.display().to_string().replace('\n', "\\n") }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_raw_images_are_served() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("image");
+        let refused = |at: u64, magic: &[u8], length: u64| {
+            let file = File::create(&path).unwrap();
+            file.set_len(length).unwrap();
+            file.write_all_at(magic, at).unwrap();
+            drop(file);
+            match OpenImage::open(&path) {
+                Err(DataError::Refused { why, hint, .. }) => Some((why, hint)),
+                Err(error) => panic!("{error}"),
+                Ok(_) => None,
+            }
+        };
+        for (name, magic) in CONTAINERS {
+            let (why, hint) = refused(0, magic, 65_536).unwrap();
+            assert!(why.contains(name) && hint.starts_with("qemu-img convert -O raw "), "{hint}");
+            // The same bytes elsewhere are data.
+            assert_eq!(refused(4_096, magic, 65_536), None);
+        }
+        assert!(refused(65_536 - 512, VHD, 65_536).unwrap().0.contains("VHD"));
+        // Images that are shorter than any magic number, and empty ones, are raw.
+        for length in [0, 3, 511] {
+            assert_eq!(refused(0, b"", length), None);
+        }
     }
 }

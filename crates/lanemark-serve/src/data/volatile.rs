@@ -265,6 +265,23 @@ mod tests {
     }
 
     #[test]
+    fn a_settled_range_survives_every_cut_and_an_empty_cache_records_none() {
+        for seed in 0..60 {
+            let mut model = Model::new(1 << 20);
+            model.write(3, 4, 7);
+            model.cache.settled(4 * SECTOR, 2 * SECTOR);
+            model.write(9, 1, 8);
+            model.cut(&mut random(seed));
+            assert_eq!(model.disk[4..6], [7, 7], "seed {seed}");
+        }
+        let mut empty = Volatile::new(1 << 20);
+        for sector in 0..1_000 {
+            empty.settled(sector * SECTOR, SECTOR);
+        }
+        assert!(empty.entries.is_empty() && empty.held == 0);
+    }
+
+    #[test]
     fn after_a_cut_each_sector_holds_something_that_was_written_since_the_flush_or_was_there() {
         let mut seen_lost = 0;
         for seed in 0..300 {

@@ -12,6 +12,7 @@ mod beside;
 mod convergence;
 mod lane;
 mod open;
+mod similar;
 mod tally;
 mod transactions;
 
@@ -26,6 +27,8 @@ use lanemark_schema::result::Sample;
 use lanemark_schema::rng::StreamKey;
 use lanemark_schema::units::Bytes;
 use lanemark_schema::workload::{CheckedTest, LoadKind};
+use similar::SimilarTest;
+pub use similar::is_shortened;
 
 /// Interval at which [`run_test_watched`] reports its progress, in events of the simulator: every few milliseconds.
 const WATCH_EVENTS: u64 = 4096;
@@ -49,8 +52,8 @@ pub fn run_test(
 pub enum RunLength {
     /// The whole test.
     Whole,
-    /// The test until its figures have converged; the whole test if they do not, or if it is of a kind to which
-    /// [`may_converge`] does not apply.
+    /// The test until its figures have converged, or a shorter test on a smaller drive if [`is_shortened`]; the whole
+    /// test if neither applies.
     #[default]
     Converged,
 }
@@ -102,6 +105,13 @@ pub fn run_length_watched(
             return Err(SimError::NotSimulated { what: "a trace without its file" });
         }
     };
+    if length == RunLength::Converged
+        && let Some(similar) = SimilarTest::of(spec, test)
+    {
+        let sample =
+            run_length_watched(&similar.spec, &similar.test, key, RunLength::Whole, watch)?;
+        return Ok(similar.enlarged(sample, test));
+    }
     let mut lane = Lane::new(spec, test, requests, key, LanePosition::default());
     let mut storage = Storage::new(spec, PriorContent::of(test), key);
     let mut metering = lane.metering(spec, test);

@@ -16,7 +16,7 @@ use crate::spec::{CheckedSystem, PriorContent, SpecError};
 use crate::storage::Storage;
 use lanemark_schema::result::{DirectionResult, RequestErrors, Sample};
 use lanemark_schema::rng::StreamKey;
-use lanemark_schema::units::{Bytes, Instant, Ratio};
+use lanemark_schema::units::{Bytes, Duration, Instant, Ratio};
 use lanemark_schema::workload::bound::QUEUE_DEPTH;
 use lanemark_schema::workload::{Fault, LoadKind, Operation, SECTOR, Test, TraceSummary};
 
@@ -51,6 +51,10 @@ pub struct Live {
     /// The last byte that was accessed.
     end: Bytes,
     completed: Instant,
+    /// Start of the current time with requests; meaningless if there are no requests.
+    busy_since: Instant,
+    /// All earlier times with requests.
+    busy: Duration,
 }
 
 impl Live {
@@ -69,6 +73,8 @@ impl Live {
             outstanding_max: 0,
             end: Bytes::ZERO,
             completed: Instant::ZERO,
+            busy_since: Instant::ZERO,
+            busy: Duration::ZERO,
         }
     }
 
@@ -87,6 +93,14 @@ impl Live {
         self.outstanding
     }
 
+    /// Returns the simulated time during which there was at least one request, until the last completion.
+    pub fn busy(&self) -> Duration {
+        match self.outstanding {
+            0 => self.busy,
+            _ => self.busy + self.completed.since(self.busy_since.min(self.completed)),
+        }
+    }
+
     /// Submits a request, now if its time lies in the past.
     ///
     /// # Errors
@@ -94,6 +108,7 @@ impl Live {
     pub fn submit(&mut self, submission: Submission) -> Result<(), SimError> {
         let (at, access) = (submission.at.max(self.now()), submission.access);
         self.storage.submit(Submission { at, ..submission })?;
+        self.busy_since = if self.outstanding == 0 { at } else { self.busy_since.min(at) };
         self.outstanding += 1;
         self.outstanding_max = self.outstanding_max.max(self.outstanding);
         self.end = self.end.max(access.offset + access.length);
@@ -106,6 +121,9 @@ impl Live {
         let completion = self.storage.advance_until(limit)?;
         self.outstanding -= 1;
         self.completed = completion.completed;
+        if self.outstanding == 0 {
+            self.busy += self.completed.since(self.busy_since);
+        }
         let Completion { access, submitted, completed, status, ref budget, .. } = completion;
         let latency = completed.since(submitted);
         match (status, access.operation) {
@@ -169,6 +187,7 @@ impl Live {
             steady: None,
             transactions: None,
             converged: None,
+            similar: None,
             phases: Vec::new(),
             live: None,
             complete: true,
@@ -198,7 +217,6 @@ mod tests {
     use super::*;
     use crate::spec::SystemSpec;
     use lanemark_schema::result::ErrorKind;
-    use lanemark_schema::units::Duration;
     use lanemark_schema::workload::{Access, FaultKind};
 
     fn live() -> Live {
@@ -226,6 +244,25 @@ mod tests {
         again.submit(Submission::new(after(10), access(Operation::Read, 3)).tagged(1)).unwrap();
         assert_eq!(again.advance_until(before), None);
         assert_eq!(again.advance_until(done.completed), Some(done));
+    }
+
+    #[test]
+    fn the_time_with_requests_counts_overlapping_requests_once() {
+        let mut live = live();
+        assert_eq!(live.busy(), Duration::ZERO);
+        // Two reads that overlap, and a third long after both.
+        for (us, page) in [(10, 1), (11, 9), (50_000, 5)] {
+            let read = Submission::new(after(us), access(Operation::Read, page)).tagged(page);
+            if us == 50_000 {
+                while live.advance_until(after(us)).is_some() {}
+                let overlapping = live.completed.since(after(10));
+                assert_eq!(live.busy(), overlapping);
+            }
+            live.submit(read).unwrap();
+        }
+        let before = live.busy();
+        let last = live.advance_until(Instant::END).unwrap();
+        assert_eq!(live.busy(), before + last.completed.since(after(50_000)));
     }
 
     #[test]

@@ -77,3 +77,45 @@ impl Law for Pcie {
         true
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use lanemark_schema::units::Ratio;
+    use lanemark_schema::workload::{LoadKind, Test};
+
+    #[test]
+    fn a_mix_is_limited_by_the_direction_that_fills_first() {
+        let link = Pcie::new(PcieGeneration::Three, 4, Bytes(128), Bytes(512));
+        let end = Accesses {
+            host_writes: Bytes::ZERO,
+            device_writes: [Bytes(16), Bytes(4)],
+            device_reads: (Bytes::ZERO, 0),
+        };
+        let block = Bytes(512);
+        let time = |time: Duration| time.as_seconds();
+        // Towards the host: the data of a read, or the request for the data of a write; then the entry of the completion
+        // queue and the interrupt. Towards the drive: credits for a read, or the data of a write.
+        let ended = time(link.write_time(Bytes(16))) + time(link.write_time(Bytes(4)));
+        let read = (
+            time(link.post_time(block)) + ended,
+            time(link.cost(Phase::ToHost(block, ALONE)).to_drive),
+        );
+        let write = (
+            time(link.cost(Phase::ToDrive(block, ALONE)).to_host) + ended,
+            time(link.fetch_time(block)),
+        );
+        for share in [0.0, 0.3, 0.5, 0.8, 1.0] {
+            let mut test = Test::of_blocks(block);
+            if let LoadKind::Requests(requests) = &mut test.asks {
+                requests.read_share = Ratio::new(share).unwrap();
+            }
+            let to_host = share * read.0 + (1.0 - share) * write.0;
+            let to_drive = share * read.1 + (1.0 - share) * write.1;
+            let load = LinkLoad { test: &test, transfer_max: Bytes::kibi(128), least: block, end };
+            let wanted = block.get() as f64 / to_host.max(to_drive);
+            let ratio = link.ceiling(load).0 as f64 / wanted;
+            assert!((ratio - 1.0).abs() < 1e-6, "{share}: {ratio}");
+        }
+    }
+}

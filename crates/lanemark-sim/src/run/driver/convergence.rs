@@ -13,9 +13,9 @@
 //! Otherwise the run continues, at most to the end of the test. The part before the steady one keeps the weight that it
 //! has in the whole test.
 //!
-//! Not converged, and therefore simulated completely: open loops, trims, copies, rounds, requested series, faults, in
-//! order on hard disks (whose zones differ), reads and writes of a purged drive (whose data grows), traces, tests in
-//! parallel.
+//! Never converged: open loops, trims, copies, rounds, requested series, faults, in order on hard disks (whose zones
+//! differ), reads and writes of a purged drive (whose data grows), traces, tests in parallel. Long ones among them are
+//! simulated on a smaller drive (`similar`), and all others completely.
 
 mod phases;
 

@@ -552,6 +552,7 @@ impl<'t> Run<'t> {
             errors: self.errors,
             faults: self.storage.simulator().fault_uses(),
             converged: self.converged.or(whole),
+            similar: None,
             series: self.series.map(|series| series.finish(elapsed, Some(drive))),
             transactions: Some(transactions),
             ..Sample::empty()

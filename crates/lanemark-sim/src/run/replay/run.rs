@@ -279,6 +279,7 @@ impl Run {
             errors: self.errors,
             faults: self.storage.simulator().fault_uses(),
             converged: None,
+            similar: None,
             phases: Vec::new(),
             live: None,
             replay: Some(replay),

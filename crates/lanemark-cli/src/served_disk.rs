@@ -1,0 +1,390 @@
+//! A modelled system as a disk with a file system, for the commands that run programs on it. A separate process runs
+//! `lanemark serve`, so that its processor time is separate from the programs'.
+//!
+//! With root and loop devices the system is a block device, and the kernel mounts its file system. The mounts are in a
+//! mount namespace of this command (mount_namespaces(7)): other processes do not see them, and they end with the
+//! namespace's last process, even after SIGKILL. The server stays outside of the namespace (`nsenter`): as the last
+//! process of the namespace, it would unmount a file system on exit whose disk it no longer serves, and wait forever.
+//!
+//! Without them the system is a file (FUSE), and `fuse2fs` mounts the ext4 file system in that file. This needs no
+//! privileges and works in containers that have `/dev/fuse`.
+//!
+//! The kernel signals the server and `fuse2fs` when this command ends (`setpriv --pdeathsig`).
+
+use std::ffi::CString;
+use std::fs::{self, File};
+use std::os::fd::AsRawFd;
+use std::os::unix::fs::MetadataExt;
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use lanemark_lab::results;
+use lanemark_schema::result::RunResult;
+use rustix::io::Errno;
+use rustix::mount::{
+    MountFlags, MountPropagationFlags, UnmountFlags, mount, mount_change, unmount,
+};
+use rustix::process::{Pid, Signal, kill_process};
+use rustix::thread::{UnshareFlags, unshare_unsafe};
+
+use crate::failure::Failure;
+
+/// Maximum time until a server has made its disk.
+const START_MAX: Duration = Duration::from_secs(30);
+/// Maximum time for a server to end, including storing its data.
+const END_MAX: Duration = Duration::from_secs(60);
+/// Interval of checks of a process.
+const LOOK: Duration = Duration::from_millis(20);
+/// Attempts to unmount a file system while a process still closes its files.
+const TRIES: u32 = 100;
+/// Maximum time until `fuse2fs` has mounted a file system, including the recovery of its journal.
+const MOUNT_MAX: Duration = Duration::from_secs(60);
+
+/// Moves this command into its own mount namespace. Returns the previous namespace.
+pub(crate) fn own_mounts() -> Result<File, Failure> {
+    let fail = |error| Failure::run(format!("a mount namespace can't be created: {error}"));
+    let outside = File::open("/proc/thread-self/ns/mnt")
+        .map_err(|error| Failure::run(format!("/proc/thread-self/ns/mnt: {error}")))?;
+    // SAFETY: the flag affects mounts only; the table of open files, which other code may rely on, stays shared.
+    unsafe { unshare_unsafe(UnshareFlags::NEWNS) }.map_err(fail)?;
+    let flags = MountPropagationFlags::PRIVATE | MountPropagationFlags::REC;
+    mount_change("/", flags).map_err(fail)?;
+    Ok(outside)
+}
+
+/// The data of a served system.
+pub(crate) enum Contents<'p> {
+    /// The data are in this file, which is kept.
+    File(&'p Path),
+    /// This file supplies the initial data; memory receives all writes.
+    Over(&'p Path),
+    /// The image supplies the initial data; the file receives all writes and is kept.
+    FileOver { file: &'p Path, image: &'p Path },
+}
+
+/// The form in which a system is served.
+#[derive(Clone, Copy)]
+pub(crate) enum ServedForm<'p> {
+    /// A block device. The server is in this mount namespace.
+    Disk { outside: &'p File },
+    /// A file.
+    File,
+}
+
+/// The parameters of a disk.
+pub(crate) struct DiskParameters<'p> {
+    pub(crate) form: ServedForm<'p>,
+    /// The folder for the server's files.
+    pub(crate) folder: &'p Path,
+    /// The base name of these files.
+    pub(crate) name: &'p str,
+    /// System and settings, as arguments of `lanemark serve`.
+    pub(crate) system: Vec<String>,
+    pub(crate) contents: Contents<'p>,
+    /// Length of the disk, in bytes.
+    pub(crate) size: u64,
+    /// The time scale; `None` serves without the model.
+    pub(crate) scale: Option<f64>,
+}
+
+impl DiskParameters<'_> {
+    /// Returns the path of a file of the server.
+    fn file(&self, end: &str) -> PathBuf {
+        self.folder.join(format!("{}.{end}", self.name))
+    }
+
+    /// Returns the command that starts the server.
+    fn command(&self) -> Result<Command, Failure> {
+        let mut command = Command::new("setpriv");
+        command.args(["--pdeathsig", "TERM"]);
+        if let ServedForm::Disk { outside } = self.form {
+            let (own, number) = (std::process::id(), outside.as_raw_fd());
+            command.args(["nsenter", "--wd=.", &format!("--mount=/proc/{own}/fd/{number}")]);
+            // A real drive has its own processors, so the server has priority over the programs.
+            command.args(["chrt", "--rr", "1"]);
+        }
+        command.arg(program()?).arg("serve").args(&self.system);
+        command.args(["--size", &format!("{} B", self.size)]);
+        match self.form {
+            ServedForm::Disk { .. } => command.arg("--attach"),
+            ServedForm::File => command.arg("--mount").arg(self.file("disk")),
+        };
+        match self.contents {
+            Contents::File(file) => command.arg("--data").arg(file),
+            Contents::Over(image) => command.arg("--memory").arg("--over").arg(image),
+            Contents::FileOver { file, image } => {
+                command.arg("--data").arg(file).arg("--over").arg(image)
+            }
+        };
+        match self.scale {
+            None => command.arg("--no-latency"),
+            Some(scale) => {
+                command.args(["--time-scale", &scale.to_string()]);
+                command.arg("--control").arg(self.file("control"));
+                command.arg("--out").arg(self.file("json"))
+            }
+        };
+        Ok(command)
+    }
+}
+
+/// A served disk. Dropping this unmounts it and ends its server.
+pub(crate) struct Served {
+    child: Child,
+    node: PathBuf,
+    result: PathBuf,
+    errors: PathBuf,
+    control: PathBuf,
+    is_file: bool,
+    mounted: Option<MountedDisk>,
+}
+
+/// A mounted file system of a served disk.
+struct MountedDisk {
+    place: PathBuf,
+    /// The process of `fuse2fs`; `None` if the kernel mounted the file system.
+    daemon: Option<Child>,
+}
+
+impl Served {
+    /// Starts a server; returns `None` if the command was stopped.
+    pub(crate) fn start(
+        wanted: &DiskParameters<'_>,
+        stop: &AtomicBool,
+    ) -> Result<Option<Self>, Failure> {
+        let (said, errors, result) = (wanted.file("out"), wanted.file("err"), wanted.file("json"));
+        let fail = |error: std::io::Error| Failure::run(format!("lanemark serve: {error}"));
+        let mut command = wanted.command()?;
+        command.stdin(Stdio::null());
+        command.stdout(File::create(&said).map_err(fail)?);
+        command.stderr(File::create(&errors).map_err(fail)?);
+        // Ctrl-C must reach only this command, which then ends the server.
+        let child = command.process_group(0).spawn().map_err(|error| {
+            Failure::run(format!("setpriv: {error}")).hint("install the package util-linux")
+        })?;
+        let mut served = Self {
+            child,
+            node: PathBuf::new(),
+            result,
+            errors,
+            control: wanted.file("control"),
+            is_file: matches!(wanted.form, ServedForm::File),
+            mounted: None,
+        };
+        let begun = Instant::now();
+        loop {
+            let text = fs::read_to_string(&said).unwrap_or_default();
+            if let Some(node) = text.lines().find(|line| line.starts_with('/'))
+                && text.contains('\n')
+            {
+                served.node = node.into();
+                break;
+            }
+            if served.child.try_wait().map_err(fail)?.is_some() || begun.elapsed() > START_MAX {
+                return Err(served.failure());
+            }
+            if stop.load(Ordering::Relaxed) {
+                return Ok(None);
+            }
+            std::thread::sleep(LOOK);
+        }
+        Ok(Some(served))
+    }
+
+    /// Returns the path of the block device or the file.
+    pub(crate) fn node(&self) -> &Path {
+        &self.node
+    }
+
+    /// Returns the server's socket for commands.
+    pub(crate) fn control(&self) -> &Path {
+        &self.control
+    }
+
+    /// Makes an ext4 file system on the disk.
+    pub(crate) fn format(&self) -> Result<(), Failure> {
+        // The kernel must not write parts of the file system later.
+        let options = ["-q", "-F", "-E", "lazy_itable_init=0,lazy_journal_init=0,nodiscard"];
+        let made = Command::new("mkfs.ext4").args(options).arg(&self.node).output();
+        let made = made.map_err(|error| {
+            Failure::run(format!("mkfs.ext4: {error}")).hint("install the package e2fsprogs")
+        })?;
+        match made.status.success() {
+            true => Ok(()),
+            false => {
+                let said = String::from_utf8_lossy(&made.stderr);
+                Err(Failure::run(format!("mkfs.ext4 {}: {}", self.node.display(), said.trim())))
+            }
+        }
+    }
+
+    /// Mounts the file system with these options, separated by commas.
+    pub(crate) fn mount(
+        &mut self,
+        place: &Path,
+        file_system: &str,
+        options: &str,
+    ) -> Result<(), Failure> {
+        let fail = |error: &dyn std::fmt::Display| {
+            let (node, place) = (self.node.display(), place.display());
+            Failure::run(format!("{node} can't be mounted at {place}: {error}"))
+        };
+        let daemon = match self.is_file {
+            true => Some(fuse2fs(&self.node, place, options).map_err(|error| fail(&error))?),
+            false => {
+                let options = CString::new(options).map_err(|error| fail(&error))?;
+                let options = (!options.is_empty()).then_some(options.as_c_str());
+                mount(&self.node, place, file_system, MountFlags::NOATIME, options)
+                    .map_err(|error| fail(&error))?;
+                None
+            }
+        };
+        self.mounted = Some(MountedDisk { place: place.to_owned(), daemon });
+        Ok(())
+    }
+
+    /// Kills the server, as a power cut of the machine would, and detaches the file system without writing anything.
+    pub(crate) fn kill(mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+        if let Some(mut mounted) = self.mounted.take() {
+            if let Some(daemon) = &mut mounted.daemon {
+                let _ = daemon.kill();
+                let _ = daemon.wait();
+            }
+            detach(&mounted);
+        }
+    }
+
+    /// Unmounts the disk and ends the server; returns the server's result, or `None` without the model.
+    pub(crate) fn end(mut self) -> Result<Option<RunResult>, Failure> {
+        self.leave();
+        if self.child.try_wait().is_ok_and(|ended| ended.is_none()) {
+            self.finish();
+        } else {
+            return Err(self.failure());
+        }
+        match self.result.exists() {
+            true => Ok(Some(results::load_run(&self.result.to_string_lossy())?)),
+            false => Ok(None),
+        }
+    }
+
+    /// Unmounts the file system; if it is busy, detaches it.
+    fn leave(&mut self) {
+        let Some(mut mounted) = self.mounted.take() else { return };
+        for _ in 0..TRIES {
+            let done = match &mounted.daemon {
+                None => unmount(&mounted.place, UnmountFlags::empty()) != Err(Errno::BUSY),
+                Some(_) => fusermount(&mounted.place, &[]),
+            };
+            if done {
+                // The process writes the rest of the file system after it is unmounted.
+                if let Some(daemon) = &mut mounted.daemon {
+                    let _ = daemon.wait();
+                }
+                return;
+            }
+            std::thread::sleep(LOOK);
+        }
+        detach(&mounted);
+    }
+
+    /// Ends the server, and kills it after a timeout.
+    fn finish(&mut self) {
+        let begun = Instant::now();
+        let _ = kill_process(Pid::from_child(&self.child), Signal::TERM);
+        while matches!(self.child.try_wait(), Ok(None)) {
+            if begun.elapsed() > END_MAX {
+                let _ = self.child.kill();
+                let _ = self.child.wait();
+                return;
+            }
+            std::thread::sleep(LOOK);
+        }
+    }
+
+    /// Returns the failure of a server, with its error output.
+    fn failure(&self) -> Failure {
+        let told = fs::read_to_string(&self.errors).unwrap_or_default();
+        let told = told.lines().filter(|line| !line.starts_with("note:")).collect::<Vec<_>>();
+        Failure::run(format!("lanemark serve: {}", told.join("; ")))
+    }
+}
+
+impl Drop for Served {
+    fn drop(&mut self) {
+        self.leave();
+        if matches!(self.child.try_wait(), Ok(None)) {
+            self.finish();
+        }
+    }
+}
+
+/// Starts `fuse2fs`, and returns when it has mounted the file system.
+fn fuse2fs(node: &Path, place: &Path, options: &str) -> Result<Child, String> {
+    let before = fs::metadata(place).map_err(|error| error.to_string())?.dev();
+    let comma = if options.is_empty() { "" } else { "," };
+    let log = place.with_extension("fuse2fs");
+    let open = File::create(&log).map_err(|error| error.to_string())?;
+    let mut daemon = Command::new("setpriv")
+        .args(["--pdeathsig", "TERM", "fuse2fs", "-f", "-o"])
+        .arg(format!("rw,fakeroot{comma}{options}"))
+        .args([node, place])
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(open)
+        .process_group(0)
+        .spawn()
+        .map_err(|error| format!("setpriv: {error}"))?;
+    let begun = Instant::now();
+    loop {
+        if fs::metadata(place).is_ok_and(|now| now.dev() != before) {
+            return Ok(daemon);
+        }
+        let has_ended = !matches!(daemon.try_wait(), Ok(None));
+        if has_ended || begun.elapsed() > MOUNT_MAX {
+            let _ = daemon.kill();
+            let _ = daemon.wait();
+            let said = fs::read_to_string(&log).unwrap_or_default();
+            return Err(format!("fuse2fs: {}", said.trim().replace('\n', "; ")));
+        }
+        std::thread::sleep(LOOK);
+    }
+}
+
+/// Detaches a file system whose disk may be gone.
+fn detach(mounted: &MountedDisk) {
+    match mounted.daemon {
+        None => drop(unmount(&mounted.place, UnmountFlags::DETACH)),
+        Some(_) => drop(fusermount(&mounted.place, &["-z"])),
+    }
+}
+
+/// Unmounts a FUSE file system, as any user may (fusermount3(1)), and returns whether this succeeded.
+fn fusermount(place: &Path, options: &[&str]) -> bool {
+    let quiet = |program: &str| {
+        let mut command = Command::new(program);
+        command.arg("-u").args(options).arg(place);
+        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).status()
+    };
+    let done = quiet("fusermount3").or_else(|_| quiet("fusermount"));
+    done.is_ok_and(|status| status.success())
+}
+
+/// Returns the path of the running program, which a server also runs.
+fn program() -> Result<PathBuf, Failure> {
+    let program = std::env::current_exe()
+        .map_err(|error| Failure::run(format!("this program can't be found: {error}")))?;
+    match program.file_name().is_some_and(|name| name.to_string_lossy().starts_with("lanemark")) {
+        true => Ok(program),
+        false => {
+            let name = program.display();
+            Err(Failure::run(format!("{name} can't serve: only the program `lanemark` can"))
+                .hint("cargo install --path crates/lanemark-cli"))
+        }
+    }
+}

@@ -1,0 +1,416 @@
+//! `lanemark trial`: a program of the user on several modelled systems in turn, timed, and with power cuts on request.
+//!
+//! Every turn begins with equal contents on a newly served system. The systems alternate, so that a slow change of the
+//! machine affects all of them. Each system has an uncounted turn first, which also finds the time scale: the smallest
+//! power of two at which the server delivers the modelled latencies in time.
+
+mod contents;
+mod cuts;
+mod program;
+mod turn;
+
+use std::fs::{self, OpenOptions};
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use lanemark_files::private::PrivateFolder;
+use lanemark_lab::results::{self, Outlet};
+use lanemark_lab::{assemble, settings};
+use lanemark_report::{CutSystem, trial_answer, trial_text};
+use lanemark_schema::result::{Provenance, RunResult, Sample, Warning};
+use lanemark_schema::units::Bytes;
+use lanemark_schema::workload::{Average, LoadKind, Order, Test, TraceSummary, Workload};
+use lanemark_study::System;
+use lanemark_study::system::SystemName;
+use serde_json::json;
+
+use crate::args::{FileSystem, TrialArgs};
+use crate::failure::{Failure, Outcome};
+use crate::messages::tell;
+use crate::outlets::PAGE;
+use crate::progress::Progress;
+use crate::saving::{Destination, Saving};
+use crate::warden::Warden;
+use crate::{library, output, provenance, serve, served_disk, stop};
+use contents::Source;
+use cuts::Cuts;
+use turn::Bench;
+
+/// Maximum time for the cleanup.
+const END: Duration = Duration::from_secs(20);
+/// The largest time scale that is tried.
+const SCALE_MAX: f64 = 256.0;
+/// Maximum length of a command as the name of a test.
+const NAME_MAX: usize = 60;
+
+/// A system of the trial with its turns.
+struct TrialSystem {
+    /// `drive@platform:port`, as the user wrote it.
+    name: String,
+    system: System,
+    samples: Vec<Sample>,
+}
+
+pub(crate) fn run(args: &TrialArgs) -> Result<Outcome, Failure> {
+    let signal = stop::on_signal();
+    let library = library::open(&args.library)?;
+    let mut systems = systems(args, &library)?;
+    let mut provenance = provenance::own(args.seed);
+    provenance.inputs = library.used();
+    let capacity = systems.iter().map(|one| one.system.capacity()).min().unwrap_or(Bytes::ZERO);
+    let source = Source::of(args.from.as_deref())?;
+    let size = source.size(args.size, capacity)?;
+    let has_disks = has_disks();
+    let file_system = args.fs;
+    if !has_disks {
+        needs_fuse(file_system)?;
+    }
+    let page = Outlet::of(args.html.as_deref(), &PAGE)?;
+    let savings = savings(args, &systems, &provenance)?;
+    stop::patient(END);
+    let folder = folder(args.folder.as_deref())?;
+    // The warden runs outside the mount namespace, whose mounts are in the folder and end with the namespace.
+    let _warden = Warden::of(folder.path())?;
+    let outside = if has_disks { Some(served_disk::own_mounts()?) } else { None };
+    // A forced end drops no values, so the folder is removed explicitly.
+    let left = folder.path().to_owned();
+    stop::at_end(move || drop(fs::remove_dir_all(left)));
+    let bench = Bench {
+        outside,
+        folder: folder.path().to_owned(),
+        image: contents::image(&source, file_system, folder.path(), size)?,
+        size,
+        file_system,
+        mount_options: args.mount_options.clone(),
+        command: args.command.clone(),
+        arguments: arguments(args),
+        stop: Arc::clone(&signal),
+    };
+    fs::create_dir(bench.place())
+        .map_err(|error| Failure::run(format!("{}: {error}", bench.place().display())))?;
+    let mut progress = Progress::new();
+    let ran = trial(args, &bench, &mut systems, &mut progress);
+    stop::ends_itself();
+    drop(progress);
+    let found = ran?;
+    if systems.iter().any(|one| one.samples.is_empty()) {
+        tell!("interrupted before each system completed a turn; nothing is saved");
+        return Ok(Outcome::Interrupted);
+    }
+    deliver(args, &systems, &found, provenance, &savings, page.as_ref())?;
+    let is_damaged = found.cuts.iter().any(|system| !system.failed.is_empty());
+    Ok(match (found.complete, is_damaged) {
+        (_, true) => Outcome::Damaged,
+        (true, false) => Outcome::Done,
+        (false, false) => Outcome::Interrupted,
+    })
+}
+
+/// Assembles the systems.
+fn systems(
+    args: &TrialArgs,
+    library: &lanemark_study::Library,
+) -> Result<Vec<TrialSystem>, Failure> {
+    let set = settings(&args.set)?;
+    let mut systems: Vec<TrialSystem> = Vec::new();
+    for name in &args.systems {
+        if systems.iter().any(|earlier| earlier.name == *name) {
+            return Err(Failure::input(format!("{name}: is given twice")));
+        }
+        let system = assemble(library, name, &set)?;
+        serve::one_target(&system, name)?;
+        systems.push(TrialSystem { name: name.clone(), system, samples: Vec::new() });
+    }
+    Ok(systems)
+}
+
+/// Returns the arguments of `lanemark serve` that all systems share.
+fn arguments(args: &TrialArgs) -> Vec<String> {
+    let set = args.set.iter().flat_map(|value| ["--set".to_owned(), value.clone()]);
+    let library = args.library.library.iter();
+    let library = library.flat_map(|path| ["--library".to_owned(), path.display().to_string()]);
+    set.chain(library).collect()
+}
+
+/// Returns whether this process can make block devices of served systems and mount them.
+fn has_disks() -> bool {
+    let control = || OpenOptions::new().read(true).write(true).open("/dev/loop-control").is_ok();
+    rustix::process::geteuid().is_root() && Path::new("/dev/fuse").exists() && control()
+}
+
+/// Checks the requirements of systems as files.
+fn needs_fuse(file_system: FileSystem) -> Result<(), Failure> {
+    let hint = "or use `lanemark exact`, which needs neither loop devices nor FUSE";
+    if !Path::new("/dev/fuse").exists() {
+        return Err(
+            Failure::input("/dev/fuse: does not exist").hint(format!("modprobe fuse, {hint}"))
+        );
+    }
+    match file_system {
+        FileSystem::None => Ok(()),
+        FileSystem::Xfs | FileSystem::Btrfs => {
+            Err(Failure::input("without root and loop devices only ext4 can be mounted")
+                .hint("use --fs ext4, or sudo"))
+        }
+        FileSystem::Ext4 => {
+            let path = std::env::var_os("PATH").unwrap_or_default();
+            match std::env::split_paths(&path).any(|folder| folder.join("fuse2fs").is_file()) {
+                true => Ok(()),
+                false => Err(Failure::input("the program fuse2fs is not in PATH")
+                    .hint(format!("install the package fuse2fs, use sudo, {hint}"))),
+            }
+        }
+    }
+}
+
+/// Reserves a result file for each system.
+fn savings(
+    args: &TrialArgs,
+    systems: &[TrialSystem],
+    provenance: &Provenance,
+) -> Result<Vec<Saving>, Failure> {
+    let saving = |system: &TrialSystem| {
+        let drive = SystemName::parse(&system.name)?.drive;
+        let what = format!("trial-{}", drive.rsplit('/').next().unwrap_or("drive"));
+        Saving::open(Destination::of(args.out.as_deref()), &what, &provenance.started_at)
+    };
+    systems.iter().map(saving).collect()
+}
+
+fn folder(within: Option<&Path>) -> Result<PrivateFolder, Failure> {
+    let within = within.map_or_else(std::env::temp_dir, Path::to_owned);
+    let made = PrivateFolder::within(&within, "lanemark-trial-").and_then(|folder| {
+        // A command that changes its user, such as a database's server, must reach the mount.
+        fs::set_permissions(folder.path(), fs::Permissions::from_mode(0o711))?;
+        Ok(folder)
+    });
+    made.map_err(|error| {
+        Failure::input(format!("{}: can't create a folder there: {error}", within.display()))
+            .hint("give another --folder")
+    })
+}
+
+/// The outcome of all turns and power cuts; the samples are in the systems.
+struct TrialOutcome {
+    cuts: Vec<CutSystem>,
+    /// Whether nothing was interrupted.
+    complete: bool,
+}
+
+/// Runs all turns and power cuts.
+fn trial(
+    args: &TrialArgs,
+    bench: &Bench,
+    systems: &mut [TrialSystem],
+    progress: &mut Progress,
+) -> Result<TrialOutcome, Failure> {
+    let interrupted = |cuts| Ok(TrialOutcome { cuts, complete: false });
+    let given = args.time_scale.map(lanemark_serve::clock::TimeScale::factor);
+    let Some(scale) = time_scale(given, args.seed, bench, systems, progress)? else {
+        return interrupted(Vec::new());
+    };
+    for number in 0..args.turns {
+        let mut samples = Vec::new();
+        for (index, system) in systems.iter().enumerate() {
+            let (turn, name) = (number + 1, &system.name);
+            progress.show(&format!("{name} · turn {turn} of {}", args.turns));
+            let file = format!("turn-{turn}-{index}");
+            match bench.turn(&file, name, scale, args.seed.wrapping_add(number.into()))? {
+                Some(sample) => samples.push(sample),
+                None => return interrupted(Vec::new()),
+            }
+        }
+        // Only whole rounds count, so that the turns remain pairs.
+        systems.iter_mut().zip(samples).for_each(|(system, sample)| system.samples.push(sample));
+    }
+    let mut cuts = Vec::new();
+    let Some(check) = args.check.as_deref().filter(|_| args.cuts > 0) else {
+        return Ok(TrialOutcome { cuts, complete: true });
+    };
+    for system in systems.iter() {
+        let cut = Cuts {
+            bench,
+            system: &system.name,
+            check,
+            count: args.cuts,
+            seed: args.seed,
+            scale,
+            wall: wall(&system.samples),
+        };
+        match cut.run(progress)? {
+            Some(one) => cuts.push(one),
+            None => return interrupted(cuts),
+        }
+        if stop::requested(&bench.stop) {
+            return interrupted(cuts);
+        }
+    }
+    Ok(TrialOutcome { cuts, complete: true })
+}
+
+/// Runs an uncounted turn of each system, and returns the time scale: `given`, or the smallest power of two at which all
+/// systems are served in time. Returns `None` if the trial was stopped.
+fn time_scale(
+    given: Option<f64>,
+    seed: u64,
+    bench: &Bench,
+    systems: &[TrialSystem],
+    progress: &mut Progress,
+) -> Result<Option<f64>, Failure> {
+    let mut scale = given.unwrap_or(1.0);
+    for (index, system) in systems.iter().enumerate() {
+        loop {
+            let name = &system.name;
+            progress.show(&format!("{name} · uncounted turn, time scale {scale}"));
+            let file = format!("first-{index}-{scale}");
+            let Some(sample) = bench.turn(&file, name, scale, seed)? else { return Ok(None) };
+            let holds = sample.live.as_ref().is_some_and(|live| live.holds());
+            if holds || given.is_some() || scale >= SCALE_MAX {
+                break;
+            }
+            scale *= 2.0;
+        }
+    }
+    Ok(Some(scale))
+}
+
+/// Returns the mean wall time of the program.
+fn wall(samples: &[Sample]) -> Duration {
+    let walls = samples.iter().filter_map(|one| Some(one.live.as_ref()?.program.as_ref()?.wall));
+    let sum: f64 = walls.map(lanemark_schema::units::Duration::as_seconds).sum();
+    Duration::from_secs_f64(sum / samples.len().max(1) as f64)
+}
+
+/// Prints and saves the outcome.
+fn deliver(
+    args: &TrialArgs,
+    systems: &[TrialSystem],
+    found: &TrialOutcome,
+    mut provenance: Provenance,
+    savings: &[Saving],
+    page: Option<&Outlet>,
+) -> Result<(), Failure> {
+    provenance.finished_at = results::now();
+    let command = command_text(args);
+    let results: Vec<RunResult> = systems
+        .iter()
+        .map(|system| result(system, &command, found.complete, provenance.clone()))
+        .collect();
+    let runs: Vec<&RunResult> = results.iter().collect();
+    let saved: Vec<_> =
+        savings.iter().zip(&results).map(|(saving, run)| (saving, saving.save_run(run))).collect();
+    let written = page.map_or(Ok(()), |page| page.write(&lanemark_report::html(None, &runs)));
+    match args.json {
+        true => output::print(&as_json(&results, &found.cuts)?)?,
+        false => output::print(&trial_text(&runs, &found.cuts, &output::style()))?,
+    }
+    for (saving, saved) in saved {
+        saving.report(saved)?;
+    }
+    written?;
+    if let Some(page) = page {
+        tell!("wrote {}", page.path().display());
+    }
+    Ok(())
+}
+
+/// Returns the turns of a system as a run of one test.
+fn result(
+    system: &TrialSystem,
+    command: &str,
+    complete: bool,
+    provenance: Provenance,
+) -> RunResult {
+    let test = test(command, &system.samples);
+    let repeats = u32::try_from(system.samples.len()).unwrap_or(u32::MAX);
+    let workload = Workload {
+        faults: Vec::new(),
+        id: "trial".to_owned(),
+        name: format!("trial of {command}"),
+        repeats,
+        average: Average::Mean,
+        order: Order::Listed,
+        tests: vec![test.clone()],
+    };
+    let late = system.samples.iter().filter_map(|one| one.live.as_ref());
+    let late = late.filter(|live| !live.holds()).map(|live| {
+        let at = |percentile| {
+            let ns = live.lateness.percentile_ns(percentile).unwrap_or(0);
+            lanemark_schema::units::Duration::from_nanoseconds(ns)
+        };
+        Warning::NotDelivered { test: test.name.clone(), lateness: (at(50.0), at(99.0)) }
+    });
+    let late: Vec<Warning> = late.take(1).collect();
+    let samples = system.samples.clone();
+    let mut result = system.system.result(&workload, Default::default(), [Some(samples)]);
+    result.warnings.extend(late);
+    result.provenance = provenance;
+    result.complete &= complete;
+    result
+}
+
+/// Summarises the requests of all turns as a test.
+fn test(command: &str, samples: &[Sample]) -> Test {
+    let sum = |of: fn(&Sample) -> f64| samples.iter().map(of).sum::<f64>();
+    let reads = sum(|one| one.reads.as_ref().map_or(0.0, |it| it.latency.count() as f64));
+    let writes = sum(|one| one.writes.as_ref().map_or(0.0, |it| it.latency.count() as f64));
+    let bytes = sum(|one| {
+        [&one.reads, &one.writes].into_iter().flatten().map(|it| it.bytes.get() as f64).sum()
+    });
+    let requests = (reads + writes).max(1.0);
+    let read_share = lanemark_schema::units::Ratio::new(reads / requests).unwrap_or_default();
+    let alignment = lanemark_schema::workload::SECTOR;
+    let summary = TraceSummary { read_share, queue_depth: 1, alignment };
+    Test {
+        name: command.to_owned(),
+        volume: Some(Bytes((bytes / samples.len().max(1) as f64) as u64)),
+        asks: LoadKind::Trace(summary),
+        ..Test::of_blocks(Bytes(((bytes / requests) as u64).max(1)))
+    }
+}
+
+/// Returns the command as a short line.
+fn command_text(args: &TrialArgs) -> String {
+    let words: Vec<String> =
+        args.command.iter().map(|word| word.to_string_lossy().into_owned()).collect();
+    let line = words.join(" ").split_whitespace().collect::<Vec<_>>().join(" ");
+    let mut letters = line.chars();
+    let short: String = letters.by_ref().take(NAME_MAX).collect();
+    match letters.next() {
+        Some(_) => format!("{short}…"),
+        None => short,
+    }
+}
+
+fn as_json(results: &[RunResult], cuts: &[CutSystem]) -> Result<String, Failure> {
+    let runs: Vec<&RunResult> = results.iter().collect();
+    let cuts: Vec<serde_json::Value> = cuts
+        .iter()
+        .map(|system| {
+            let failed: Vec<serde_json::Value> = system
+                .failed
+                .iter()
+                .map(|one| {
+                    json!({
+                        "cut": one.cut,
+                        "after_s": one.after_s,
+                        "exit_code": one.exit_code,
+                        "output": one.output,
+                    })
+                })
+                .collect();
+            json!({
+                "system": system.system,
+                "cuts": system.cuts,
+                "lost_writes": system.lost_writes,
+                "finished_before": system.finished_before,
+                "failed": failed,
+            })
+        })
+        .collect();
+    let outcome = json!({ "answer": trial_answer(&runs), "runs": results, "cuts": cuts });
+    serde_json::to_string_pretty(&outcome)
+        .map_err(|error| Failure::run(format!("the outcome can't be written as JSON: {error}")))
+}

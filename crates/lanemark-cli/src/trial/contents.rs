@@ -1,0 +1,208 @@
+//! The contents that every turn of a trial starts with: an image of a fresh file system, of a folder, or of the user.
+
+use std::fs::{self, File, OpenOptions};
+use std::os::unix::fs::{FileExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use lanemark_schema::units::Bytes;
+use lanemark_serve::data::SECTOR;
+
+use crate::args::FileSystem;
+use crate::failure::Failure;
+
+/// Size of a system without an image.
+const SIZE: Bytes = Bytes::mebi(8 << 10);
+/// Magic numbers of file systems, with their positions.
+const MAGICS: [(FileSystem, u64, &[u8]); 3] = [
+    (FileSystem::Ext4, 0x438, &[0x53, 0xef]),
+    (FileSystem::Xfs, 0, b"XFSB"),
+    (FileSystem::Btrfs, 0x1_0040, b"_BHRfS_M"),
+];
+
+/// The source of the contents.
+pub(super) enum Source<'p> {
+    Empty,
+    Folder(&'p Path),
+    Image(&'p Path),
+}
+
+impl<'p> Source<'p> {
+    /// Examines the path of `--from`.
+    pub(super) fn of(from: Option<&'p Path>) -> Result<Self, Failure> {
+        let Some(path) = from else { return Ok(Self::Empty) };
+        let fail = |why: &dyn std::fmt::Display| {
+            Failure::input(format!("--from {}: {why}", path.display()))
+        };
+        let metadata = fs::metadata(path).map_err(|error| fail(&error))?;
+        match (metadata.is_dir(), metadata.is_file()) {
+            (true, _) => Ok(Self::Folder(path)),
+            (_, true) => Ok(Self::Image(path)),
+            _ => Err(fail(&"expected a folder or a raw disk image")),
+        }
+    }
+
+    /// Returns the size of each system: as requested, the size of the image, or the usual size; at most `capacity`.
+    pub(super) fn size(&self, requested: Option<Bytes>, capacity: Bytes) -> Result<u64, Failure> {
+        let image = match self {
+            Self::Image(path) => fs::metadata(path).map(|it| Bytes(it.len())).ok(),
+            Self::Empty | Self::Folder(_) => None,
+        };
+        let size = requested.or(image).unwrap_or(SIZE.min(capacity));
+        let size = Bytes(size.get().next_multiple_of(SECTOR));
+        let wrong = |why: String| Err(Failure::input(format!("--size {size}: {why}")));
+        match (size > capacity, image.filter(|image| size < *image)) {
+            (true, _) => wrong(format!("the smallest drive has only {capacity}")),
+            (_, Some(image)) => wrong(format!("the image has {image}")),
+            _ if size == Bytes::ZERO => wrong("expected more than 0 bytes".to_owned()),
+            _ => Ok(size.get()),
+        }
+    }
+}
+
+/// Returns the image of the contents, which is in `folder` unless it belongs to the user.
+pub(super) fn image(
+    source: &Source<'_>,
+    file_system: FileSystem,
+    folder: &Path,
+    size: u64,
+) -> Result<PathBuf, Failure> {
+    let image = folder.join("image");
+    let fail = |error: std::io::Error| Failure::run(format!("{}: {error}", image.display()));
+    match source {
+        Source::Image(path) => {
+            let own = path.canonicalize().map_err(fail)?;
+            matches(&own, file_system)?;
+            return Ok(own);
+        }
+        Source::Folder(path) if file_system == FileSystem::None => {
+            let why = format!("--from {}: a bare device has no folder", path.display());
+            return Err(Failure::input(why).hint("give another --fs, or an image"));
+        }
+        Source::Folder(path) if file_system == FileSystem::Xfs => {
+            let why = format!("--from {}: mkfs.xfs can't copy a folder", path.display());
+            return Err(Failure::input(why).hint("use --fs ext4 or btrfs"));
+        }
+        Source::Empty | Source::Folder(_) => {}
+    }
+    let made = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&image);
+    let made = made.map_err(fail)?;
+    made.set_len(size).map_err(fail)?;
+    drop(made);
+    let (program, mut arguments): (&str, Vec<String>) = match file_system {
+        FileSystem::None => return Ok(image),
+        // The kernel must not write parts of the file system later. The owner of the root folder is this user.
+        FileSystem::Ext4 => {
+            let (user, group) = (rustix::process::geteuid(), rustix::process::getegid());
+            let owner = format!("root_owner={}:{}", user.as_raw(), group.as_raw());
+            let extended = format!("lazy_itable_init=0,lazy_journal_init=0,{owner}");
+            ("mkfs.ext4", vec!["-q".into(), "-F".into(), "-E".into(), extended])
+        }
+        FileSystem::Xfs => ("mkfs.xfs", vec!["-q".into()]),
+        FileSystem::Btrfs => ("mkfs.btrfs", vec!["-q".into()]),
+    };
+    if let Source::Folder(path) = source {
+        let option = if file_system == FileSystem::Btrfs { "--rootdir" } else { "-d" };
+        arguments.extend([option.to_owned(), path.display().to_string()]);
+    }
+    let mut command = Command::new(program);
+    let done = command.args(&arguments).arg(&image).stdin(Stdio::null()).output();
+    let done = done.map_err(|error| {
+        Failure::run(format!("{program}: {error}"))
+            .hint(format!("install {program}, and add /usr/sbin to PATH"))
+    })?;
+    match done.status.success() {
+        true => Ok(image),
+        false => {
+            let said = String::from_utf8_lossy(&done.stderr).trim().replace('\n', "; ");
+            Err(Failure::run(format!("{program}: {said}"))
+                .hint("the contents may need a larger --size"))
+        }
+    }
+}
+
+/// Refuses an image with another file system than the requested one.
+fn matches(image: &Path, file_system: FileSystem) -> Result<(), Failure> {
+    let fail = |why: String| Failure::input(format!("--from {}: {why}", image.display()));
+    let open = File::open(image).map_err(|error| fail(error.to_string()))?;
+    let found = MAGICS.into_iter().find(|(_, at, magic)| {
+        let mut bytes = vec![0; magic.len()];
+        open.read_exact_at(&mut bytes, *at).is_ok() && bytes == *magic
+    });
+    match (file_system.name(), found.and_then(|(found, ..)| found.name())) {
+        (None, _) => Ok(()),
+        (Some(name), Some(found)) if name == found => Ok(()),
+        (Some(name), Some(found)) => {
+            Err(fail(format!("expected {name}, found {found}")).hint(format!("give --fs {found}")))
+        }
+        (Some(name), None) => Err(fail(format!("expected {name}, found no known file system"))
+            .hint("give an image of one file system, without partitions")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn text(failure: &Failure) -> String {
+        failure.to_string()
+    }
+
+    #[test]
+    fn the_size_is_requested_or_that_of_the_image_and_fits_the_drive() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("image");
+        File::create(&path).unwrap().set_len(10_000).unwrap();
+        let image = Source::of(Some(&path)).unwrap();
+        let capacity = Bytes::mebi(16 << 10);
+        assert_eq!(Source::Empty.size(None, capacity).unwrap(), 8 << 30);
+        assert_eq!(Source::Empty.size(None, Bytes::mebi(1)).unwrap(), 1 << 20);
+        // A whole number of sectors, and not less than the image.
+        assert_eq!(image.size(None, capacity).unwrap(), 10_240);
+        assert_eq!(image.size(Some(Bytes::mebi(1)), capacity).unwrap(), 1 << 20);
+        for (source, size, why) in [
+            (&image, Bytes(512), "the image has"),
+            (&Source::Empty, Bytes::mebi(32 << 10), "the smallest drive has only 16 GiB"),
+            (&Source::Empty, Bytes::ZERO, "more than 0"),
+        ] {
+            let error = text(&source.size(Some(size), capacity).unwrap_err());
+            assert!(error.contains(why), "{error}");
+        }
+        assert!(Source::of(Some(Path::new("/nothing-here"))).is_err());
+        assert!(matches!(Source::of(Some(folder.path())).unwrap(), Source::Folder(_)));
+    }
+
+    #[test]
+    fn an_image_must_have_the_requested_file_system() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("image");
+        for (kind, at, magic) in MAGICS {
+            let file = File::create(&path).unwrap();
+            file.set_len(1 << 20).unwrap();
+            file.write_all_at(magic, at).unwrap();
+            let name = kind.name().unwrap();
+            assert!(matches(&path, kind).is_ok() && matches(&path, FileSystem::None).is_ok());
+            let other = if kind == FileSystem::Ext4 { FileSystem::Xfs } else { FileSystem::Ext4 };
+            let error = text(&matches(&path, other).unwrap_err());
+            assert!(error.contains(&format!("hint: give --fs {name}")), "{error}");
+        }
+        File::create(&path).unwrap();
+        let error = text(&matches(&path, FileSystem::Ext4).unwrap_err());
+        assert!(error.contains("found no known file system"), "{error}");
+    }
+
+    #[test]
+    fn folders_are_copied_only_where_that_is_possible() {
+        let folder = tempfile::tempdir().unwrap();
+        let from = Source::Folder(folder.path());
+        for (file_system, why) in
+            [(FileSystem::None, "a bare device"), (FileSystem::Xfs, "can't copy a folder")]
+        {
+            let made = image(&from, file_system, folder.path(), 1 << 20);
+            let error = text(&made.unwrap_err());
+            assert!(error.contains(why), "{error}");
+        }
+        let bare = image(&Source::Empty, FileSystem::None, folder.path(), 4096).unwrap();
+        assert_eq!(fs::metadata(bare).unwrap().len(), 4096);
+    }
+}

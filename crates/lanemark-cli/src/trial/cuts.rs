@@ -1,0 +1,140 @@
+//! Power cuts in a trial. A cut stops the whole machine: nothing reaches the drive from that instant on, and the page
+//! cache is lost. A new server then serves the data that the cut left, the file system recovers, and the user's check
+//! decides whether acknowledged data is lost.
+
+use std::ffi::OsString;
+use std::fs;
+use std::path::Path;
+use std::time::Duration;
+
+use lanemark_files::companion;
+use lanemark_report::{CutSystem, FailedCheck};
+use lanemark_schema::rng::{Rng, StreamKey};
+
+use super::program::last_lines;
+use super::turn::{Bench, PROGRAM_MAX};
+use crate::failure::Failure;
+use crate::progress::Progress;
+use crate::serve;
+use crate::served_disk::Contents;
+
+/// The command of a cut. The drive does not return, because its server is killed.
+const CUT: &str = "power-cut 600s";
+/// Time between the cut and the end of the program, in which the program meets failed requests.
+const MEETS: Duration = Duration::from_millis(20);
+/// Suffixes of the server's files next to the data.
+const JOURNAL: &str = ".lanemark";
+const MAP: &str = ".map";
+/// The line of the journal that describes a cut, and its end if the drive had stored everything.
+const JOURNAL_LINE: &str = "cut power cut";
+const NO_LOSS: &str = "no data is lost";
+
+/// The cuts of one system.
+pub(super) struct Cuts<'c> {
+    pub(super) bench: &'c Bench,
+    pub(super) system: &'c str,
+    pub(super) check: &'c str,
+    pub(super) count: u32,
+    pub(super) seed: u64,
+    pub(super) scale: f64,
+    /// Usual time of the program.
+    pub(super) wall: Duration,
+}
+
+impl Cuts<'_> {
+    /// Cuts the power at random moments; returns `None` if the trial was stopped.
+    pub(super) fn run(&self, progress: &mut Progress) -> Result<Option<CutSystem>, Failure> {
+        let mut random = Rng::new(StreamKey::from_seed(self.seed));
+        let mut outcome = CutSystem {
+            system: self.system.to_owned(),
+            cuts: 0,
+            lost_writes: 0,
+            finished_before: 0,
+            failed: Vec::new(),
+        };
+        for number in 1..=self.count {
+            progress.show(&format!("{} · power cut {number} of {}", self.system, self.count));
+            let moment = self.wall.mul_f64(random.unit());
+            if self.one(number, moment, &mut outcome)?.is_none() {
+                return Ok((outcome.cuts > 0).then_some(outcome));
+            }
+            outcome.cuts += 1;
+        }
+        Ok(Some(outcome))
+    }
+
+    /// Runs the program, cuts the power after `moment`, and checks what is left; returns `None` if the trial was stopped.
+    fn one(
+        &self,
+        number: u32,
+        moment: Duration,
+        outcome: &mut CutSystem,
+    ) -> Result<Option<()>, Failure> {
+        let Self { bench, system, .. } = *self;
+        let (data, image) = (bench.folder.join("cut-data"), bench.image.as_path());
+        let _removed = RemovedData(&data);
+        let contents = || Contents::FileOver { file: &data, image };
+        let seed = self.seed.wrapping_add(u64::from(number));
+        let Some(served) =
+            bench.serve(&format!("cut-{number}"), system, contents(), self.scale, seed)?
+        else {
+            return Ok(None);
+        };
+        let output = bench.output(&format!("cut-{number}"));
+        let program = bench.start(&bench.command, system, &served, &output, None)?;
+        std::thread::scope(|scope| {
+            let waiting = scope.spawn(|| program.wait(moment + MEETS, &bench.stop));
+            std::thread::sleep(moment);
+            let fail =
+                |error: std::io::Error| Failure::run(format!("{system}: power cut: {error}"));
+            let answer = serve::ask(served.control(), CUT).map_err(fail)?;
+            if let Some(error) = answer.strip_prefix("error: ") {
+                return Err(Failure::run(format!("{system}: power cut: {}", error.trim())));
+            }
+            let ended =
+                waiting.join().map_err(|_| Failure::run("the wait for the command failed"))??;
+            outcome.finished_before += u32::from(ended.is_some_and(|ended| ended.exit_code == 0));
+            Ok(())
+        })?;
+        served.kill();
+        if bench.stop.load(std::sync::atomic::Ordering::Relaxed) {
+            return Ok(None);
+        }
+        outcome.lost_writes += u32::from(has_lost(&data));
+        let Some(served) =
+            bench.serve(&format!("recovered-{number}"), system, contents(), 1.0, seed)?
+        else {
+            return Ok(None);
+        };
+        let (said, words) = (bench.output("check"), ["sh", "-c", self.check].map(OsString::from));
+        let check = bench.start(&words, system, &served, &said, Some(&output))?;
+        let Some(ended) = check.wait(PROGRAM_MAX, &bench.stop)? else { return Ok(None) };
+        if ended.exit_code != 0 {
+            outcome.failed.push(FailedCheck {
+                cut: number,
+                after_s: moment.as_secs_f64(),
+                exit_code: ended.exit_code,
+                output: last_lines(&said),
+            });
+        }
+        served.end().map(|_| Some(()))
+    }
+}
+
+/// Returns whether the cut lost writes that the drive had acknowledged without a flush.
+fn has_lost(data: &Path) -> bool {
+    let journal = companion::path(data, JOURNAL);
+    let journal = fs::read_to_string(journal).unwrap_or_default();
+    journal.lines().any(|line| line.starts_with(JOURNAL_LINE) && !line.contains(NO_LOSS))
+}
+
+/// Removes the data and the server's files next to it after a cut.
+struct RemovedData<'p>(&'p Path);
+
+impl Drop for RemovedData<'_> {
+    fn drop(&mut self) {
+        for suffix in ["", JOURNAL, MAP] {
+            let _ = fs::remove_file(companion::path(self.0, suffix));
+        }
+    }
+}

@@ -1,0 +1,210 @@
+//! The user's program in a trial: started in the mounted folder, timed, and killed with all its children if the trial
+//! ends.
+
+use std::ffi::OsString;
+use std::fs::{self, File};
+use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::path::Path;
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::process::{
+    Pid, PidfdFlags, Signal, kill_process_group, pidfd_open, set_parent_process_death_signal,
+};
+
+use crate::failure::Failure;
+
+/// Interval at which a running program is checked for the end of the trial.
+const LOOK: Duration = Duration::from_millis(50);
+/// Maximum number of bytes of a program's output in a message.
+const OUTPUT_MAX: usize = 2_000;
+
+/// A running program.
+pub(super) struct Program {
+    child: Child,
+    began: Instant,
+    processor_s: f64,
+}
+
+/// The end of a program.
+pub(super) struct Ended {
+    pub(super) wall: Duration,
+    /// Processor time of the program and its children.
+    pub(super) processor_s: f64,
+    pub(super) exit_code: i32,
+}
+
+/// The environment of a program.
+pub(super) struct Surroundings<'p> {
+    pub(super) system: &'p str,
+    pub(super) device: &'p Path,
+    /// Folder in which the program runs.
+    pub(super) folder: &'p Path,
+    /// File that receives all output.
+    pub(super) output: &'p Path,
+    /// Output of an earlier program, for a check.
+    pub(super) earlier: Option<&'p Path>,
+}
+
+impl Program {
+    /// Starts a program.
+    pub(super) fn start(words: &[OsString], around: &Surroundings<'_>) -> Result<Self, Failure> {
+        let Some((name, arguments)) = words.split_first() else {
+            return Err(Failure::input("expected a command after --"));
+        };
+        let output =
+            |error: std::io::Error| Failure::run(format!("{}: {error}", around.output.display()));
+        let out = File::create(around.output).map_err(output)?;
+        let errors = out.try_clone().map_err(output)?;
+        let mut command = Command::new(name);
+        command.args(arguments).current_dir(around.folder).process_group(0);
+        command.env("LANEMARK_SYSTEM", around.system).env("LANEMARK_DEVICE", around.device);
+        if let Some(earlier) = around.earlier {
+            command.env("LANEMARK_OUTPUT", earlier);
+        }
+        command.stdin(Stdio::null()).stdout(out).stderr(errors);
+        // SAFETY: the function is one system call, prctl(2), which is safe between fork and exec.
+        unsafe {
+            command.pre_exec(|| Ok(set_parent_process_death_signal(Some(Signal::KILL))?));
+        }
+        let processor_s = children_s();
+        let began = Instant::now();
+        let child = command.spawn().map_err(|error| {
+            Failure::input(format!("{}: {error}", name.to_string_lossy()))
+                .hint("give the command after --, such as -- sh -c 'echo 1 > file; sync'")
+        })?;
+        Ok(Self { child, began, processor_s })
+    }
+
+    /// Waits for the end of the program, at most for `longest`; returns `None` if it still runs or `stop` is set.
+    pub(super) fn wait(
+        mut self,
+        longest: Duration,
+        stop: &AtomicBool,
+    ) -> Result<Option<Ended>, Failure> {
+        let fail = |error: std::io::Error| Failure::run(format!("the command: {error}"));
+        let process = pidfd_open(Pid::from_child(&self.child), PidfdFlags::empty())
+            .map_err(|error| fail(error.into()))?;
+        while !stop.load(Ordering::Relaxed) {
+            let left = longest.saturating_sub(self.began.elapsed());
+            if left.is_zero() {
+                return Ok(None);
+            }
+            let wait = Timespec::try_from(LOOK.min(left)).unwrap_or_default();
+            match poll(&mut [PollFd::new(&process, PollFlags::IN)], Some(&wait)) {
+                Ok(0) | Err(rustix::io::Errno::INTR) => {}
+                Ok(_) => {
+                    let wall = self.began.elapsed();
+                    let status = self.child.wait().map_err(fail)?;
+                    let processor_s = children_s() - self.processor_s;
+                    return Ok(Some(Ended { wall, processor_s, exit_code: code(status) }));
+                }
+                Err(error) => return Err(fail(error.into())),
+            }
+        }
+        Ok(None)
+    }
+}
+
+impl Drop for Program {
+    fn drop(&mut self) {
+        // Children of the program may run on after it.
+        let _ = kill_process_group(Pid::from_child(&self.child), Signal::KILL);
+        let _ = self.child.wait();
+    }
+}
+
+/// Returns the exit code of a program; 128 and the signal's number after a signal.
+fn code(status: ExitStatus) -> i32 {
+    status.code().or_else(|| Some(128 + status.signal()?)).unwrap_or(-1)
+}
+
+/// Returns the processor time of all children that this process has waited for, in seconds: the fields `cutime` and
+/// `cstime` of proc_pid_stat(5).
+fn children_s() -> f64 {
+    let stat = fs::read_to_string("/proc/self/stat").unwrap_or_default();
+    // The name of the program, in parentheses, may contain spaces.
+    let fields = stat.rsplit_once(')').map_or("", |(_, rest)| rest);
+    let mut ticks = fields.split_whitespace().skip(13).map(|field| field.parse::<f64>());
+    let mut next = || ticks.next().and_then(Result::ok).unwrap_or(0.0);
+    (next() + next()) / rustix::param::clock_ticks_per_second() as f64
+}
+
+/// Returns the end of a program's output.
+pub(super) fn last_lines(output: &Path) -> String {
+    let bytes = fs::read(output).unwrap_or_default();
+    let from = bytes.len().saturating_sub(OUTPUT_MAX);
+    String::from_utf8_lossy(&bytes[from..]).trim().to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const LONG: Duration = Duration::from_secs(60);
+
+    fn run(script: &str, longest: Duration, stop: bool) -> (Option<Ended>, String) {
+        let folder = tempfile::tempdir().unwrap();
+        let output = folder.path().join("output");
+        let around = Surroundings {
+            system: "drive@platform:port",
+            device: Path::new("/dev/null"),
+            folder: folder.path(),
+            output: &output,
+            earlier: None,
+        };
+        let words = ["sh", "-c", script].map(OsString::from);
+        let program = Program::start(&words, &around).unwrap();
+        let ended = program.wait(longest, &AtomicBool::new(stop)).unwrap();
+        (ended, last_lines(&output))
+    }
+
+    #[test]
+    fn a_program_knows_its_system_and_reports_its_exit_code() {
+        let (ended, said) = run("echo $LANEMARK_SYSTEM $LANEMARK_DEVICE; exit 7", LONG, false);
+        assert_eq!((ended.unwrap().exit_code, said.as_str()), (7, "drive@platform:port /dev/null"));
+        let (ended, _) = run("kill -KILL $$", LONG, false);
+        assert_eq!(ended.unwrap().exit_code, 137);
+    }
+
+    #[test]
+    fn the_processor_time_of_children_counts() {
+        let script = "sh -c 'i=0; while [ $i -lt 100000 ]; do i=$((i + 1)); done'";
+        let ended = run(script, LONG, false).0.unwrap();
+        assert!(ended.processor_s > 0.0 && ended.processor_s < 30.0, "{}", ended.processor_s);
+    }
+
+    #[test]
+    fn a_program_ends_with_its_children_at_the_limit_or_on_request() {
+        for stop in [false, true] {
+            let longest = if stop { LONG } else { Duration::from_millis(100) };
+            let (ended, said) = run("sleep 1000 & echo $!; wait", longest, stop);
+            assert!(ended.is_none());
+            // The child is killed, so its process disappears, or remains only as a zombie.
+            let state = |child: &str| fs::read_to_string(format!("/proc/{child}/stat")).ok();
+            let is_gone = || state(&said).is_none_or(|stat| stat.contains(") Z"));
+            let begun = Instant::now();
+            while !said.is_empty() && !is_gone() {
+                assert!(begun.elapsed() < LONG, "{said}");
+                std::thread::yield_now();
+            }
+        }
+    }
+
+    #[test]
+    fn a_missing_program_is_an_error_with_its_name() {
+        let folder = tempfile::tempdir().unwrap();
+        let output = folder.path().join("output");
+        let around = Surroundings {
+            system: "",
+            device: Path::new("/dev/null"),
+            folder: folder.path(),
+            output: &output,
+            earlier: None,
+        };
+        let error = Program::start(&["no-such-program".into()], &around).err().unwrap();
+        assert!(error.to_string().contains("no-such-program"), "{error}");
+    }
+}

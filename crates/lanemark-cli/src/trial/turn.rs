@@ -1,0 +1,164 @@
+//! One turn of a trial: a system is served with the contents, mounted, used by the program, and ended.
+
+use std::ffi::OsString;
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+use lanemark_schema::result::{LiveUse, ProgramUse, Sample};
+use lanemark_schema::units::Duration;
+
+use super::program::{Ended, Program, Surroundings, last_lines};
+use crate::args::FileSystem;
+use crate::failure::Failure;
+use crate::serve;
+use crate::served_disk::{Contents, DiskParameters, Served, ServedForm};
+
+/// Maximum time of a program in one turn.
+pub(super) const PROGRAM_MAX: std::time::Duration = std::time::Duration::from_secs(24 * 3600);
+/// The metric of the server that counts simulated time with requests.
+const BUSY: &str = "lanemark_busy_seconds_total ";
+
+/// What all turns share.
+pub(super) struct Bench {
+    /// The mount namespace of servers; `None` if the systems are files.
+    pub(super) outside: Option<File>,
+    pub(super) folder: PathBuf,
+    pub(super) image: PathBuf,
+    pub(super) size: u64,
+    pub(super) file_system: FileSystem,
+    pub(super) mount_options: String,
+    pub(super) command: Vec<OsString>,
+    /// Arguments of `lanemark serve` for each system, in addition to its name.
+    pub(super) arguments: Vec<String>,
+    pub(super) stop: Arc<AtomicBool>,
+}
+
+impl Bench {
+    /// Returns the folder at which a system is mounted.
+    pub(super) fn place(&self) -> PathBuf {
+        self.folder.join("mounted")
+    }
+
+    /// Returns the path of a program's output.
+    pub(super) fn output(&self, name: &str) -> PathBuf {
+        self.folder.join(format!("{name}.output"))
+    }
+
+    /// Serves and mounts a system; returns `None` if the trial was stopped.
+    pub(super) fn serve(
+        &self,
+        name: &str,
+        system: &str,
+        contents: Contents<'_>,
+        scale: f64,
+        seed: u64,
+    ) -> Result<Option<Served>, Failure> {
+        let mut arguments = vec![system.to_owned(), "--seed".to_owned(), seed.to_string()];
+        arguments.extend(self.arguments.iter().cloned());
+        let wanted = DiskParameters {
+            form: self
+                .outside
+                .as_ref()
+                .map_or(ServedForm::File, |outside| ServedForm::Disk { outside }),
+            folder: &self.folder,
+            name,
+            system: arguments,
+            contents,
+            size: self.size,
+            scale: Some(scale),
+        };
+        let Some(mut served) = Served::start(&wanted, &self.stop)? else { return Ok(None) };
+        if let Some(file_system) = self.file_system.name() {
+            served.mount(&self.place(), file_system, &self.mount_options)?;
+        }
+        Ok(Some(served))
+    }
+
+    /// Starts a program on a served system.
+    pub(super) fn start(
+        &self,
+        words: &[OsString],
+        system: &str,
+        served: &Served,
+        output: &Path,
+        earlier: Option<&Path>,
+    ) -> Result<Program, Failure> {
+        let folder = self.place();
+        let around =
+            Surroundings { system, device: served.node(), folder: &folder, output, earlier };
+        Program::start(words, &around)
+    }
+
+    /// Runs the program on a system that begins with the contents; returns the sample of the server with the program's
+    /// figures, or `None` if the trial was stopped.
+    pub(super) fn turn(
+        &self,
+        name: &str,
+        system: &str,
+        scale: f64,
+        seed: u64,
+    ) -> Result<Option<Sample>, Failure> {
+        let contents = Contents::Over(&self.image);
+        let Some(served) = self.serve(name, system, contents, scale, seed)? else {
+            return Ok(None);
+        };
+        let output = self.output(name);
+        let before = busy_s(&served)?;
+        let program = self.start(&self.command, system, &served, &output, None)?;
+        let Some(ended) = program.wait(PROGRAM_MAX, &self.stop)? else { return Ok(None) };
+        let busy = busy_s(&served)? - before;
+        if ended.exit_code != 0 {
+            return Err(failed(system, &ended, &output));
+        }
+        let began = std::time::Instant::now();
+        if self.file_system.name().is_some() && self.outside.is_some() {
+            let folder = File::open(self.place());
+            let synced = folder.and_then(|folder| Ok(rustix::fs::syncfs(folder)?));
+            synced.map_err(|error| Failure::run(format!("{system}: sync: {error}")))?;
+        }
+        let sync = real(began.elapsed());
+        let result = served.end()?;
+        let sample = result.and_then(|mut result| {
+            let test = (!result.tests.is_empty()).then(|| result.tests.remove(0))?;
+            test.samples.into_iter().next()
+        });
+        let Some(Sample { live: Some(live), .. }) = &sample else {
+            return Err(Failure::run(format!("{system}: the command made no request"))
+                .hint("its files must be in the folder in which it runs, which is mounted"));
+        };
+        let program = ProgramUse {
+            system: system.to_owned(),
+            wall: real(ended.wall),
+            busy: Duration::from_nanoseconds((busy.max(0.0) * 1e9) as u64),
+            sync,
+            processor_s: ended.processor_s,
+            exit_code: ended.exit_code,
+        };
+        let live = Some(LiveUse { program: Some(program), ..live.clone() });
+        let _ = fs::remove_file(&output);
+        Ok(sample.map(|sample| Sample { live, ..sample }))
+    }
+}
+
+/// Returns the failure of a program that ended with an error.
+fn failed(system: &str, ended: &Ended, output: &Path) -> Failure {
+    let said = last_lines(output);
+    let said = if said.is_empty() { "it printed nothing".to_owned() } else { said };
+    Failure::run(format!("{system}: the command ended with exit code {}: {said}", ended.exit_code))
+}
+
+/// Returns the simulated time until now during which a system had requests, in seconds.
+fn busy_s(served: &Served) -> Result<f64, Failure> {
+    let fail = |why: &dyn std::fmt::Display| {
+        Failure::run(format!("{}: {why}", served.control().display()))
+    };
+    let status = serve::ask(served.control(), "status").map_err(|error| fail(&error))?;
+    let busy = status.lines().find_map(|line| line.strip_prefix(BUSY)?.parse().ok());
+    busy.ok_or_else(|| fail(&"the server does not report its busy time"))
+}
+
+fn real(time: std::time::Duration) -> Duration {
+    Duration::from_nanoseconds(u64::try_from(time.as_nanos()).unwrap_or(u64::MAX / 1000))
+}

@@ -1,0 +1,308 @@
+//! A trial: a program on several served systems in turn. The answer, a table of the systems, and the power cuts.
+//!
+//! Times are of the program, with the part that a time scale stretched converted back. Ratios compare the turns of two
+//! systems in pairs, in the order in which they ran. A system whose answers were delivered too late is not ranked.
+
+use lanemark_schema::result::{LiveUse, PairedRatio, RunResult, Sample, Statistic};
+use lanemark_schema::workload::Average;
+
+use crate::Style;
+use crate::number::{fixed, grouped, or_absent, percent_whole, ratio, significant};
+use crate::table::{Cell, Column, Ink, Table};
+use crate::terminal::Sheet;
+
+/// The part of the drive's time that flushes take.
+const FLUSHES: &str = "flushes";
+
+/// The power cuts of one system.
+#[derive(Clone, Debug, PartialEq)]
+pub struct CutSystem {
+    /// Name of the system, `drive@platform:port`.
+    pub system: String,
+    /// Number of cuts.
+    pub cuts: u32,
+    /// Number of cuts in which the drive lost writes that no flush had stored.
+    pub lost_writes: u32,
+    /// Number of cuts that came after the program had ended.
+    pub finished_before: u32,
+    /// The checks that reported a loss.
+    pub failed: Vec<FailedCheck>,
+}
+
+/// A check that reported a loss of acknowledged data.
+#[derive(Clone, Debug, PartialEq)]
+pub struct FailedCheck {
+    /// Number of the cut, from 1.
+    pub cut: u32,
+    /// Time from the start of the program to the cut, in seconds.
+    pub after_s: f64,
+    /// Exit code of the check.
+    pub exit_code: i32,
+    /// End of the check's output.
+    pub output: String,
+}
+
+/// The turns of one system.
+struct TrialSystem<'r> {
+    name: &'r str,
+    turns: Vec<(&'r Sample, &'r LiveUse)>,
+}
+
+impl<'r> TrialSystem<'r> {
+    /// Returns the system of a run; `None` if it is not a trial.
+    fn of(run: &'r RunResult) -> Option<Self> {
+        let samples = run.tests.iter().flat_map(|test| &test.samples);
+        let turns: Vec<_> = samples
+            .filter_map(|sample| {
+                let live = sample.live.as_ref()?;
+                live.program.is_some().then_some((sample, live))
+            })
+            .collect();
+        let name = turns.first()?.1.program.as_ref()?.system.as_str();
+        Some(Self { name, turns })
+    }
+
+    fn times(&self) -> Vec<f64> {
+        self.turns.iter().filter_map(|(_, live)| live.program_s()).collect()
+    }
+
+    fn time(&self) -> Statistic {
+        Statistic::of(&self.times(), Average::Mean)
+    }
+
+    /// Returns whether all answers were delivered in time.
+    fn is_valid(&self) -> bool {
+        self.turns.iter().all(|(_, live)| live.holds())
+    }
+
+    fn time_scale(&self) -> f64 {
+        self.turns.first().map_or(1.0, |(_, live)| live.time_scale)
+    }
+
+    /// Returns the mean of a value over all turns, if all turns have it.
+    fn mean(&self, of: impl Fn(&Sample, &LiveUse) -> Option<f64>) -> Option<f64> {
+        let values: Option<Vec<f64>> =
+            self.turns.iter().map(|(sample, live)| of(sample, live)).collect();
+        values.filter(|values| !values.is_empty()).map(|values| {
+            let count = values.len() as f64;
+            values.into_iter().sum::<f64>() / count
+        })
+    }
+
+    /// Returns the share of the program's time in which it waits for the system.
+    fn waiting_share(&self) -> Option<f64> {
+        self.mean(|_, live| live.waiting_share())
+    }
+
+    /// Returns the largest part of the requests' time, and its share: a hop of the path, or flushes.
+    fn largest_part(&self) -> Option<(String, f64)> {
+        let (sample, _) = self.turns.first()?;
+        let of_flushes = sample
+            .flushes
+            .as_ref()
+            .map_or(0.0, |one| one.latency.mean_ns() * one.latency.count() as f64);
+        let requests = sample.operations() as f64;
+        let hops = sample.path.iter().flat_map(|path| &path.hops);
+        let mut parts: Vec<(&str, f64)> = hops
+            .map(|hop| (hop.name.as_str(), (hop.wait_ns + hop.service_ns) * requests))
+            .collect();
+        parts.push((FLUSHES, of_flushes));
+        let whole: f64 = parts.iter().map(|(_, time)| time).sum();
+        let (name, time) = parts.into_iter().max_by(|one, other| one.1.total_cmp(&other.1))?;
+        (whole > 0.0).then(|| (name.to_owned(), time / whole))
+    }
+
+    /// Returns the ratio of this system's time to the other's.
+    fn over(&self, other: &Self) -> Option<PairedRatio> {
+        let pairs: Vec<(f64, f64)> = other.times().into_iter().zip(self.times()).collect();
+        PairedRatio::of(&pairs)
+    }
+}
+
+/// Returns the answer of a trial in one or two sentences; `None` if the runs are not a trial.
+pub fn trial_answer(runs: &[&RunResult]) -> Option<String> {
+    let systems: Option<Vec<TrialSystem<'_>>> =
+        runs.iter().map(|run| TrialSystem::of(run)).collect();
+    let mut systems = systems.filter(|systems| !systems.is_empty())?;
+    let invalid: Vec<&str> =
+        systems.iter().filter(|one| !one.is_valid()).map(|one| one.name).collect();
+    if !invalid.is_empty() {
+        return Some(format!(
+            "The systems cannot be ranked: this machine answered too late for {}. Give a larger --time-scale.",
+            invalid.join(" and ")
+        ));
+    }
+    let waits = |one: &TrialSystem<'_>| waits(one).map_or(String::new(), |text| format!(" {text}"));
+    if let [only] = systems.as_slice() {
+        let time = time_text(only.time().value);
+        return Some(format!("The command takes {time} on {}.{}", only.name, waits(only)));
+    }
+    systems.sort_by(|one, other| one.time().value.total_cmp(&other.time().value));
+    let (first, others) = systems.split_first()?;
+    let parts: Vec<String> = others.iter().map(|other| compared(first, other)).collect();
+    let last = others.last()?;
+    Some(format!("{}.{}", parts.join("; "), waits(last)))
+}
+
+/// Compares the faster system with another one.
+fn compared(first: &TrialSystem<'_>, other: &TrialSystem<'_>) -> String {
+    let Some(found) = other.over(first) else {
+        return format!("{} and {} cannot be compared", first.name, other.name);
+    };
+    let factor = ratio(found.value);
+    let turns = first.turns.len().min(other.turns.len());
+    let Some((low, high)) = found.interval_95 else {
+        return format!(
+            "{} takes {factor} the time of {} in one turn, which has no interval",
+            other.name, first.name
+        );
+    };
+    let interval = format!("95% interval {} to {} over {turns} turns", ratio(low), ratio(high));
+    match found.is_shown() {
+        true => format!("{} finishes {factor} sooner than {} ({interval})", first.name, other.name),
+        false => format!(
+            "No difference between {} and {} is shown: the times differ by {factor} ({interval})",
+            first.name, other.name
+        ),
+    }
+}
+
+/// `On drive@platform:port the command waits for the drive 71% of its time, most of it for flushes (80%).`
+fn waits(system: &TrialSystem<'_>) -> Option<String> {
+    let share = percent_whole(system.waiting_share()?);
+    let (part, of_it) = system.largest_part()?;
+    Some(format!(
+        "On {} the command waits for the drive {share} of its time; {} of that is for {part}.",
+        system.name,
+        percent_whole(of_it)
+    ))
+}
+
+/// Writes the answer, a table of the systems, and the power cuts.
+pub fn trial_text(runs: &[&RunResult], cuts: &[CutSystem], style: &Style) -> String {
+    let mut sheet = Sheet::new(style);
+    if let Some(answer) = trial_answer(runs) {
+        sheet.answer(&answer);
+        sheet.blank();
+    }
+    if let Some(table) = table(runs) {
+        sheet.table(&table);
+    }
+    let scales = runs.iter().filter_map(|run| TrialSystem::of(run)).map(|one| one.time_scale());
+    if let Some(scale) = scales.filter(|scale| *scale != 1.0).reduce(f64::max) {
+        sheet.blank();
+        sheet.aside(&format!(
+            "Served with time scale {}: simulated time passed that much slower, and times are converted back.",
+            significant(scale)
+        ));
+    }
+    if !cuts.is_empty() {
+        sheet.blank();
+        cuts.iter().for_each(|system| sheet.paragraph(&cut_text(system)));
+        for (system, failed) in cuts
+            .iter()
+            .flat_map(|system| system.failed.iter().map(move |failed| (&system.system, failed)))
+        {
+            let FailedCheck { cut, after_s, exit_code, output } = failed;
+            let (after, said) = (time_text(*after_s), output.replace('\n', "; "));
+            let text = format!(
+                "{system}, cut {cut}, after {after}: the check ended with exit code {exit_code}: {said}"
+            );
+            sheet.item("- ", &text, Ink::Doubt);
+        }
+    }
+    sheet.finish()
+}
+
+/// Describes the power cuts of a system.
+fn cut_text(cuts: &CutSystem) -> String {
+    let CutSystem { system, cuts, lost_writes, finished_before, failed } = cuts;
+    let lost = match failed.len() {
+        0 => "no acknowledged data was lost".to_owned(),
+        count => format!("ACKNOWLEDGED DATA WAS LOST in {count}"),
+    };
+    let late = match finished_before {
+        0 => String::new(),
+        count => format!(" {count} came after the command had ended."),
+    };
+    format!(
+        "{cuts} power cuts on {system}: {lost}. In {lost_writes} of them the drive lost writes that no flush had stored.{late}"
+    )
+}
+
+/// Builds a row for each system.
+pub(crate) fn table(runs: &[&RunResult]) -> Option<Table> {
+    let systems: Vec<TrialSystem<'_>> =
+        runs.iter().filter_map(|run| TrialSystem::of(run)).collect();
+    let first = systems.first()?;
+    let mut table = Table::new(vec![
+        Column::name("system"),
+        Column::number("time", "s"),
+        Column::text("95%").optional(4),
+        Column::text("ratio"),
+        Column::number("waiting", ""),
+        Column::text("most of that for").optional(1),
+        Column::number("CPU", "s").optional(5),
+        Column::number("requests", "").optional(3),
+        Column::number("flushes", "").optional(3),
+        Column::number("queue", "").optional(6),
+        Column::text("delivered").optional(2),
+    ]);
+    for system in &systems {
+        let time = system.time();
+        let interval = time
+            .interval_95
+            .map(|(low, high)| format!("{} to {}", significant(low), significant(high)));
+        let against = system.over(first).filter(|_| systems.len() > 1);
+        let part = system.largest_part();
+        let count = |of: fn(&Sample) -> f64| {
+            Cell::plain(or_absent(system.mean(|sample, _| Some(of(sample))), |value| {
+                grouped(&fixed(value, 0))
+            }))
+        };
+        let flushes =
+            |sample: &Sample| sample.flushes.as_ref().map_or(0.0, |one| one.latency.count() as f64);
+        let (valid, ink) = match system.is_valid() {
+            true => ("in time", Ink::Faint),
+            false => ("TOO LATE", Ink::Doubt),
+        };
+        table.push(vec![
+            Cell::plain(system.name),
+            Cell::strong(significant(time.value)),
+            Cell::inked(interval.unwrap_or_default(), Ink::Faint),
+            Cell::plain(or_absent(against.map(|found| found.value), ratio)),
+            Cell::plain(or_absent(system.waiting_share(), percent_whole)),
+            Cell::plain(
+                part.map_or(String::new(), |(name, share)| {
+                    format!("{name} {}", percent_whole(share))
+                }),
+            ),
+            Cell::plain(or_absent(
+                system.mean(|_, live| Some(live.program.as_ref()?.processor_s)),
+                significant,
+            )),
+            count(|sample| sample.operations() as f64),
+            count(flushes),
+            Cell::plain(or_absent(system.mean(queue_depth), significant)),
+            Cell::inked(valid, ink),
+        ]);
+    }
+    Some(table.without_empty_columns())
+}
+
+/// Returns the mean number of requests at the drive while it has any (Little's law).
+fn queue_depth(sample: &Sample, live: &LiveUse) -> Option<f64> {
+    let all = [&sample.reads, &sample.writes, &sample.flushes, &sample.trims];
+    let time_s: f64 = all
+        .into_iter()
+        .flatten()
+        .map(|one| one.latency.mean_ns() * one.latency.count() as f64 / 1e9)
+        .sum();
+    let busy_s = live.busy.as_seconds();
+    (busy_s > 0.0).then(|| time_s / busy_s)
+}
+
+/// Formats a time in seconds.
+fn time_text(seconds: f64) -> String {
+    format!("{} s", significant(seconds))
+}

@@ -1,0 +1,141 @@
+//! A trial of a program on served systems: the answer, the table, the page, and the power cuts.
+
+use lanemark_report::{CutSystem, FailedCheck, Style, html, trial_answer, trial_text};
+use lanemark_schema::result::{LatencyHistogram, LiveUse, ProgramUse, RunResult};
+use lanemark_schema::units::{Bytes, Duration};
+
+use crate::fixture;
+
+const WIDE: Style = Style { width: 140, colour: false };
+
+fn ms(milliseconds: f64) -> Duration {
+    Duration::from_nanoseconds((milliseconds * 1e6) as u64)
+}
+
+/// Returns a run on `system` with a turn for each of `walls_ms`, of which 40% has requests; `late` microseconds is the
+/// lateness of all answers.
+fn run(system: &str, walls_ms: &[f64], time_scale: f64, late_us: u64) -> RunResult {
+    let mut run = fixture::simulated();
+    run.tests.truncate(1);
+    let sample = run.tests[0].samples[0].clone();
+    run.tests[0].samples = walls_ms
+        .iter()
+        .map(|&wall| {
+            let mut lateness = LatencyHistogram::new();
+            (0..1_000).for_each(|_| lateness.record(Duration::from_microseconds(late_us)));
+            let program = ProgramUse {
+                system: system.to_owned(),
+                wall: ms(wall),
+                busy: ms(wall * 0.4 / time_scale),
+                sync: ms(1.0),
+                processor_s: 0.25,
+                exit_code: 0,
+            };
+            let live = LiveUse {
+                time_scale,
+                served: ms(wall * 1.1),
+                lateness,
+                reads: None,
+                writes: None,
+                bounds: (Duration::from_microseconds(10), Duration::from_microseconds(50)),
+                processor_s: 0.1,
+                busy: ms(wall * 0.5 / time_scale),
+                program: Some(program),
+            };
+            let mut sample = sample.clone();
+            let mut flushes = lanemark_schema::result::DirectionResult::new();
+            (0..100).for_each(|_| flushes.record(Bytes::ZERO, ms(20.0)));
+            sample.flushes = Some(flushes);
+            sample.live = Some(live);
+            sample
+        })
+        .collect();
+    run
+}
+
+#[test]
+fn the_faster_system_is_named_with_its_factor_and_interval() {
+    let slow = run("slow@board:sata", &[2_000.0, 2_040.0, 1_980.0], 1.0, 1);
+    let fast = run("fast@board:m2", &[1_000.0, 1_020.0, 990.0], 1.0, 1);
+    for runs in [[&slow, &fast], [&fast, &slow]] {
+        let answer = trial_answer(&runs).unwrap();
+        let wanted = "fast@board:m2 finishes 2.00x sooner than slow@board:sata (95% interval 2.00x to 2.00x over 3 \
+             turns). On slow@board:sata the command waits for the drive 40% of its time; ";
+        assert!(answer.starts_with(wanted), "{answer}");
+        assert!(answer.ends_with(" of that is for flushes."), "{answer}");
+    }
+    let text = trial_text(&[&slow, &fast], &[], &WIDE);
+    let row = |name: &str| text.lines().find(|line| line.starts_with(name)).unwrap().to_owned();
+    // Ratios are to the first system.
+    assert!(row("slow").contains("1.00x") && row("fast").contains("0.50x"), "{text}");
+    assert!(row("fast").contains("1.00") && row("fast").contains("in time"), "{text}");
+}
+
+#[test]
+fn without_a_difference_or_an_interval_nothing_is_called_faster() {
+    let one = run("one@board:sata", &[1_000.0, 1_100.0, 900.0], 1.0, 1);
+    let other = run("other@board:sata", &[1_050.0, 950.0, 1_000.0], 1.0, 1);
+    let answer = trial_answer(&[&one, &other]).unwrap();
+    assert!(answer.starts_with("No difference between "), "{answer}");
+    let single = [run("a@b:c", &[500.0], 1.0, 1), run("d@e:f", &[1_000.0], 1.0, 1)];
+    let answer = trial_answer(&[&single[0], &single[1]]).unwrap();
+    assert!(answer.starts_with("d@e:f takes 2.00x the time of a@b:c in one turn"), "{answer}");
+    let answer = trial_answer(&[&single[0]]).unwrap();
+    assert!(answer.starts_with("The command takes 0.5"), "{answer}");
+}
+
+#[test]
+fn a_system_that_was_served_too_late_is_not_ranked() {
+    let slow = run("slow@board:sata", &[2_000.0, 2_040.0], 1.0, 1);
+    let fast = run("fast@board:m2", &[1_000.0, 1_020.0], 1.0, 500);
+    let answer = trial_answer(&[&slow, &fast]).unwrap();
+    assert!(answer.contains("cannot be ranked") && answer.contains("fast@board:m2"), "{answer}");
+    assert!(answer.contains("--time-scale") && !answer.contains("sooner"), "{answer}");
+    assert!(trial_text(&[&slow, &fast], &[], &WIDE).contains("TOO LATE"));
+}
+
+#[test]
+fn scaled_times_are_converted_and_marked() {
+    // 40% of 10 s are stretched by 4: 6 s remain, and 4 s become 1 s.
+    let scaled = run("one@board:sata", &[10_000.0, 10_000.0], 4.0, 1);
+    let text = trial_text(&[&scaled], &[], &WIDE);
+    assert!(text.starts_with("The command takes 7.0"), "{text}");
+    assert!(text.contains("time scale 4"), "{text}");
+    let plain = run("one@board:sata", &[10_000.0, 10_000.0], 1.0, 1);
+    assert!(!trial_text(&[&plain], &[], &WIDE).contains("time scale"));
+}
+
+#[test]
+fn power_cuts_say_whether_acknowledged_data_was_lost() {
+    let sound = CutSystem {
+        system: "one@board:sata".to_owned(),
+        cuts: 10,
+        lost_writes: 7,
+        finished_before: 0,
+        failed: Vec::new(),
+    };
+    let failed = FailedCheck {
+        cut: 3,
+        after_s: 0.25,
+        exit_code: 1,
+        output: "row 17 is missing\nrow 18 is missing".to_owned(),
+    };
+    let damaged = CutSystem { failed: vec![failed], finished_before: 2, ..sound.clone() };
+    let text = trial_text(&[], &[sound], &WIDE);
+    assert!(text.contains("10 power cuts on one@board:sata: no acknowledged data was lost."));
+    assert!(text.contains("In 7 of them") && !text.contains("after the command"), "{text}");
+    let text = trial_text(&[], &[damaged], &WIDE);
+    assert!(text.contains("ACKNOWLEDGED DATA WAS LOST in 1"), "{text}");
+    assert!(text.contains("cut 3, after 0.250 s: the check ended with exit code 1: row 17"));
+    assert!(text.contains("2 came after the command had ended"), "{text}");
+}
+
+#[test]
+fn a_page_begins_with_the_answer_of_the_trial() {
+    let slow = run("slow@board:sata", &[2_000.0, 2_040.0], 1.0, 1);
+    let fast = run("fast@board:m2", &[1_000.0, 1_020.0], 1.0, 1);
+    let page = html(None, &[&slow, &fast]);
+    assert!(page.contains("finishes 2.00x sooner"), "the answer is missing");
+    assert!(page.contains("id=\"trial\""), "the section is missing");
+    assert!(!html(None, &[&fixture::simulated()]).contains("id=\"trial\""));
+}

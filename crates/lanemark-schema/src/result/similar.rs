@@ -1,0 +1,97 @@
+//! Samples of long tests that were simulated for a shorter time on a smaller drive.
+
+use serde::{Deserialize, Serialize};
+
+use super::range::{RangeCheck, TIME_MAX_NS, ValuePath, within};
+use super::series::{Point, Series};
+use crate::units::{Bytes, Duration};
+
+/// A test of which one part in `factor` was simulated, on a drive of the same proportions.
+///
+/// The counts, the bytes and the time of the sample are those of the simulated part, so a percentile never rests on
+/// requests that were not simulated. A series has the times and counts of the whole test.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SimilarRun {
+    /// How many times longer the whole test is.
+    pub factor: u32,
+    /// How many times larger the real drive is; 1 for tests that only read.
+    pub drive_factor: u32,
+    /// Number of requests that the whole test has at this rate.
+    pub requests: u64,
+    /// Length of the whole test.
+    #[serde(rename = "elapsed_ns")]
+    pub elapsed: Duration,
+}
+
+impl SimilarRun {
+    pub(super) fn check(&self, at: &ValuePath) -> RangeCheck {
+        let at = at.key("similar");
+        if self.factor == 0 || ![1, self.factor].contains(&self.drive_factor) {
+            return at.key("drive_factor").fail(self.drive_factor, "1 or the factor".to_owned());
+        }
+        within(&at.key("elapsed_ns"), self.elapsed.nanoseconds() as f64, TIME_MAX_NS)
+    }
+}
+
+impl Series {
+    /// Returns the series of a test that is `factor` times longer, with that many times more requests in each interval.
+    #[must_use]
+    pub fn times(self, factor: u32) -> Self {
+        let longer = u64::from(factor);
+        let more = |bytes: Bytes| Bytes(bytes.get().saturating_mul(longer));
+        let point = |point: Point| Point {
+            reads: point.reads.saturating_mul(longer),
+            writes: point.writes.saturating_mul(longer),
+            read_bytes: more(point.read_bytes),
+            written_bytes: more(point.written_bytes),
+            latency_steps: point.latency_steps.times(longer),
+            drive: point.drive.map(|drive| drive.times(longer)),
+            ..point
+        };
+        Self {
+            interval: self.interval * longer,
+            last: self.last * longer,
+            points: self.points.into_iter().map(point).collect(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::DriveUse;
+    use super::super::series::Recorder;
+    use super::*;
+    use crate::workload::Operation;
+
+    #[test]
+    fn a_longer_series_has_the_same_rates() {
+        let mut recorder = Recorder::new(Duration::from_seconds(1), 10);
+        recorder.begin(DriveUse::default());
+        for ms in [100u64, 600, 1_100, 2_300] {
+            let at = Duration::from_microseconds(ms * 1_000);
+            let written = Bytes::kibi(8 * ms);
+            let drive = DriveUse { host_written: written, moved: written, ..DriveUse::default() };
+            if recorder.is_over(at) {
+                recorder.close(at, Some(drive));
+            }
+            recorder.record(Operation::Write, Bytes::kibi(4), Duration::from_microseconds(50));
+        }
+        let end = DriveUse {
+            host_written: Bytes::mebi(40),
+            moved: Bytes::mebi(40),
+            ..DriveUse::default()
+        };
+        let short = recorder.finish(Duration::from_microseconds(2_500_000), Some(end));
+        let long = short.clone().times(16);
+        assert_eq!(long.elapsed(), short.elapsed() * 16);
+        for index in 0..short.points.len() {
+            assert_eq!(long.iops(index), short.iops(index));
+            assert_eq!(long.throughput(index), short.throughput(index));
+            assert_eq!(long.start(index), short.start(index) * 16);
+            let (one, other) = (&long.points[index], &short.points[index]);
+            assert_eq!(one.write_amplification(), other.write_amplification());
+            assert_eq!(one.latency_mean_ns, other.latency_mean_ns);
+            assert!(one.latency_steps.counts_all(one.requests()));
+        }
+    }
+}
