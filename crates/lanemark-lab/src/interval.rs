@@ -444,3 +444,27 @@ fn headroom(system: &System, sample: &Sample) -> f64 {
     let busiest = links.map(|hop| hop.utilisation).fold(0.0, f64::max);
     law(&system.spec) / busiest.clamp(1e-9, 1.0)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_times_of_the_platform_are_of_the_processor() {
+        let is = |parameter: &str| {
+            let value = UncertainValue {
+                parameter: parameter.to_owned(),
+                text: "1 us".to_owned(),
+                range: lanemark_study::origin::Range { low: 0.5, high: 2.0 },
+            };
+            Column { of: "a".to_owned(), value }.is_of_processor()
+        };
+        assert!(is("platform.cpu.request_submit") && is("platform.nvme.driver_time"));
+        assert!(is("platform.cpu.write_submit") && is("platform.cpu.request_complete"));
+        for other in
+            ["platform.cpu.wake", "drive.cpu.request_submit", "drive.flash.read", "platform"]
+        {
+            assert!(!is(other), "{other}");
+        }
+    }
+}

@@ -112,6 +112,18 @@ mod tests {
     const CINEMA: Video = Video { width: 3840, height: 2160, bits: 12, samples: 3.0, rate: 24.0 };
 
     #[test]
+    fn the_steps_of_a_video_follow_from_each_other() {
+        let (plan, _) = CINEMA.plan().unwrap();
+        let values: Vec<f64> = plan.steps.iter().map(|step| step.value).collect();
+        // Pixels; 3 samples of 12 bits each; 24 frames a second; an hour.
+        let wanted = [8_294_400.0, 37.3248, 895.7952, 3.224_862_72];
+        assert_eq!(values.len(), wanted.len());
+        for (found, wanted) in values.iter().zip(wanted) {
+            assert!((found / wanted - 1.0).abs() < 1e-9, "{found}, expected {wanted}");
+        }
+    }
+
+    #[test]
     fn the_published_video_needs_nine_hundred_megabytes_a_second() {
         let (plan, stream) = CINEMA.plan().unwrap();
         assert!((stream.bytes_per_second / 1e6 - 895.8).abs() < 0.1);

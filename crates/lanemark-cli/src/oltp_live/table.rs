@@ -258,6 +258,32 @@ mod tests {
     }
 
     #[test]
+    fn rates_grow_and_latencies_shrink_with_the_time_scale() {
+        use lanemark_schema::result::{DeviceUse, Evidence, TransactionsUse};
+        use lanemark_schema::units::Duration;
+        let device = DeviceUse {
+            reads: 10,
+            read_time: Duration::from_microseconds(4_000),
+            writes: 30,
+            write_time: Duration::from_microseconds(24_000),
+            ..DeviceUse::default()
+        };
+        let sample = Sample {
+            transactions: Some(TransactionsUse { per_minute: 100.0, ..TransactionsUse::default() }),
+            evidence: Some(Evidence { device: Some(device), ..Evidence::default() }),
+            ..Sample::empty()
+        };
+        for (metric, wanted) in [
+            (Metric::Transactions, 400.0),
+            (Metric::ReadLatency, 100.0),
+            (Metric::WriteLatency, 200.0),
+            (Metric::Latency, 175.0),
+        ] {
+            assert_eq!(value(&sample, metric, 4.0), Some(wanted), "{metric:?}");
+        }
+    }
+
+    #[test]
     fn values_are_told_in_the_units_of_the_table() {
         assert_eq!(shown(Metric::Transactions, 1.3712e6), "1.371 M");
         assert_eq!(shown(Metric::ReadLatency, 440.0), "0.440");

@@ -312,6 +312,27 @@ mod tests {
     use super::*;
 
     #[test]
+    fn only_a_drive_with_a_cache_has_its_cache_changed() {
+        let cache = PseudoSlcSpec {
+            capacity: Bytes::mebi(1),
+            growth: Bytes::ZERO,
+            read: Duration::ZERO,
+            program: Duration::ZERO,
+            fold_when_full: false,
+            emptied_when_idle: false,
+        };
+        let capacity = |drive: &DriveSpec| {
+            flash(drive).and_then(|flash| Some(flash.translation.pseudo_slc?.capacity))
+        };
+        let mut drive = DriveSpec::example();
+        change_cache(&mut drive, |cache| cache.capacity = Bytes::mebi(7));
+        assert_eq!(capacity(&drive), None);
+        change(&mut drive, |flash| flash.translation.pseudo_slc = Some(cache));
+        change_cache(&mut drive, |cache| cache.capacity = Bytes::mebi(7));
+        assert_eq!(capacity(&drive), Some(Bytes::mebi(7)));
+    }
+
+    #[test]
     fn digits_are_four_and_no_more() {
         for (value, text) in
             [(52.1349, "52.13"), (0.0, "0"), (2.2, "2.2"), (12345.6, "12346"), (0.0512, "0.051")]

@@ -513,6 +513,22 @@ mod tests {
     use super::*;
 
     #[test]
+    fn only_a_short_interval_at_the_end_has_no_rate() {
+        let second = Duration::from_seconds(1);
+        let points = vec![Point { reads: 100, ..Point::default() }; 3];
+        let test = Test::of_blocks(lanemark_schema::units::Bytes::kibi(4));
+        let rates = |last, points: &[Point]| {
+            let series = Series { interval: second, last, points: points.to_vec() };
+            plots(&test, &series, Size::WHOLE)[0].values.clone()
+        };
+        assert_eq!(rates(second, &points), [Some(100.0); 3]);
+        assert_eq!(rates(second / 2, &points), [Some(100.0), Some(100.0), Some(200.0)]);
+        assert_eq!(rates(second / 5, &points), [Some(100.0), Some(100.0), None]);
+        // A series of one interval has no other rate.
+        assert_eq!(rates(second / 5, &points[..1]), [Some(500.0)]);
+    }
+
+    #[test]
     fn the_measurement_window_is_shaded_from_the_beginning_of_its_first_round() {
         let second = Duration::from_seconds(1);
         let points = vec![Point { reads: 1, ..Point::default() }; 30];

@@ -304,6 +304,15 @@ fn what_is_not_known_is_not_shown() {
 }
 
 #[test]
+fn a_run_without_transactions_has_no_shares() {
+    let mut none = repeat(0.0, (1, 1), 0.5);
+    of(&mut none).kinds.clear();
+    of(&mut none).count = 0;
+    let shown = text(&result(vec![none]));
+    assert!(!shown.contains("NaN") && !shown.contains("inf"), "{shown}");
+}
+
+#[test]
 fn a_user_thread_shows_its_own_time_where_the_database_tells_nothing() {
     let mut one = repeat(100.0, (1, 1), 0.5);
     of(&mut one).waits = None;

@@ -162,6 +162,16 @@ mod tests {
     }
 
     #[test]
+    fn the_approximation_for_many_repeats_continues_the_exact_ranks() {
+        for count in [300, 500, 800] {
+            let (rank, part) = depth(count).unwrap();
+            let (near, near_part) = depth_of_many(count);
+            let difference = (rank as f64 + part) - (near as f64 + near_part);
+            assert!(difference.abs() < 0.1, "{count}: {difference}");
+        }
+    }
+
+    #[test]
     fn too_few_repeats_have_no_interval() {
         let of = |count: u32, average| {
             let values: Vec<f64> = (1..=count).map(f64::from).collect();
