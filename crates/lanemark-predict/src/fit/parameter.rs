@@ -309,6 +309,8 @@ fn change_cache(drive: &mut DriveSpec, how: impl FnOnce(&mut PseudoSlcSpec)) {
 
 #[cfg(test)]
 mod tests {
+    use lanemark_schema::units::Bytes;
+
     use super::*;
 
     #[test]
