@@ -6,7 +6,7 @@ ENDURANCE := results/endurance
 export CARGO_TERM_COLOR ?= auto
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test axe charts python python-test python-bench wheels mysql serve-soak serve-bench exact exact-build check bench instructions golden mutants agreement ladders validate fuzz library fit grids endurance oltp-kills oltp-live oltp-bench build install dist dist-test tools clean docs
+.PHONY: help demo test axe charts python python-test python-bench wheels mysql serve-soak serve-bench exact exact-build check lints bench instructions golden mutants agreement ladders validate fuzz library fit grids endurance oltp-kills oltp-live oltp-bench build install dist dist-test tools clean docs
 
 help:            ## this list
 	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -95,26 +95,28 @@ mysql: tools     ## the OLTP tests on MariaDB
 
 # A test of lanemark-validation, which `make test` runs too, fails if a table in README or docs/validation differs from
 # the figures that `make validate` or `make grids` saved last.
-check:           ## format, lints, docs, the tree's own rules, the documents' tables of accuracy
+check: lints     ## format, lints, docs, the tree's own rules, the documents' tables of accuracy
+	cargo test --workspace --all-features --locked --test tidy --test documents
+
+lints:           ## the part of `check` that is no test
 	cargo fmt --all --check
 	cargo clippy --workspace --all-targets --all-features --locked -- -D warnings
 	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --all-features --no-deps --locked
 	cargo check -p lanemark-cli --no-default-features --locked
-	cargo test --workspace --all-features --locked --test tidy --test documents
 	$(MAKE) python
 	target/python/bin/ruff check python
 	target/python/bin/ruff format --check python
 	target/python/bin/pyright --pythonpath $(PYTHON)
 
 bench: build tools ## speed of the simulator and the readers; the engine's cost and agreement beside fio (ten minutes)
-	cargo bench --locked -p lanemark-cli --bench simulator
+	cargo bench --locked -p lanemark-study --bench simulator
 	cargo bench --locked -p lanemark-trace --bench reading
 	cargo bench --locked -p lanemark-cli --bench agreement
 	cargo bench --locked -p lanemark-cli --bench engine
 	$(MAKE) python-bench
 
 instructions: tools ## the simulator's instructions a request, counted by valgrind and held against the last ones recorded
-	cargo bench --locked -p lanemark-cli --bench instructions
+	cargo bench --locked -p lanemark-study --bench instructions
 
 AGREEMENT := 2880
 agreement:       ## compare runs that end when their figures have converged with whole runs, 2,880 cases (half an hour)

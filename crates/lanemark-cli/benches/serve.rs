@@ -105,7 +105,7 @@ struct Seen {
     p99: f64,
 }
 
-fn fio(at: &At, (way, block, depth): (&str, &str, u32), more: &[&str]) -> Seen {
+fn fio(at: &At, way: &str, block: &str, depth: u32, more: &[&str]) -> Seen {
     let mut words = match at {
         At::Socket(path) => {
             vec!["--ioengine=nbd".into(), format!("--uri=nbd+unix:///?socket={}", path.display())]
@@ -145,7 +145,7 @@ fn without_latency(rounds: usize, runtime: &str) {
     let mut ways = vec![At::Socket(own), At::Socket(theirs), At::File(file)];
     ways.extend(qemu.as_ref().map(|_| At::File(null)));
     for way in &ways[..2] {
-        fio(way, ("write", "1m", 4), &[]);
+        fio(way, "write", "1m", 4, &[]);
     }
     println!("requests a second, the middle of {rounds}; the ratio is of one round, its middle");
     let head = ["lanemark", "nbdkit", "ratio", "p50 us", "p50 us", "FUSE", "QEMU null"];
@@ -154,7 +154,7 @@ fn without_latency(rounds: usize, runtime: &str) {
         let mut seen: [Vec<Seen>; 4] = Default::default();
         for _ in 0..rounds {
             for (at, seen) in ways.iter().zip(&mut seen) {
-                seen.push(fio(at, (way, block, depth), &["--time_based", runtime]));
+                seen.push(fio(at, way, block, depth, &["--time_based", runtime]));
             }
         }
         let iops = |at: usize| middle(seen[at].iter().map(|one| one.iops).collect());
@@ -181,7 +181,7 @@ fn delivered(depths: &[u32], runtime: &str) {
         let server = Server::lanemark(folder.path(), &arguments);
         let at = At::Socket(folder.path().join("own"));
         let rate = format!("--rate_iops={RATE}");
-        let seen = fio(&at, ("randread", "4k", depth), &["--time_based", runtime, &rate]);
+        let seen = fio(&at, "randread", "4k", depth, &["--time_based", runtime, &rate]);
         drop(server);
         let result = fs::read(folder.path().join("result.json")).unwrap();
         let result: Value = serde_json::from_slice(&result).unwrap();
@@ -235,7 +235,7 @@ fn as_simulated(runtime: &str) {
             let arguments = ["--size", "1GiB", "--socket", "own", "--time-scale", "10"];
             let server = Server::of(system, folder.path(), &arguments);
             let at = At::Socket(folder.path().join("own"));
-            let seen = fio(&at, (way, block, depth), &["--time_based", runtime]).iops * SLOWER;
+            let seen = fio(&at, way, block, depth, &["--time_based", runtime]).iops * SLOWER;
             drop(server);
             let tests = simulated["tests"].as_array().unwrap();
             let wanted = tests.iter().find(|one| one["test"]["name"] == test).unwrap();

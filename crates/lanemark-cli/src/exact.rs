@@ -134,8 +134,8 @@ fn deliver(
         delivery.deliver_nothing();
         return Ok(());
     }
-    let named = ("exact", "programs in virtual time");
-    let mut result = serve::result(system, ended.test, ended.sample, faults, named);
+    let (id, name) = ("exact", "programs in virtual time");
+    let mut result = serve::result(system, ended.test, ended.sample, faults, id, name);
     result.provenance = provenance;
     delivery.deliver(&mut result)
 }

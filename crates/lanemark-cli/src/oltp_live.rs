@@ -34,7 +34,7 @@ use crate::{library, output, provenance, served_disk, stop};
 use asked::StudyParts;
 use setting::{Setting, TurnValues, cores};
 use table::{SystemTurns, TableInputs};
-use turn::{Bench, Cost, Turn, TurnOutcome, processor_us};
+use turn::{Bench, Cost, Turn, TurnOutcome, TurnTimes, processor_us};
 
 /// Maximum time for the cleanup.
 const END: Duration = Duration::from_secs(20);
@@ -44,8 +44,7 @@ const USERS_A_WAREHOUSE: u32 = 10;
 /// Times and sizes, as requested or by default.
 struct Sizes {
     turns: u32,
-    ramp: Duration,
-    duration: Duration,
+    times: TurnTimes,
     scale: Scale,
 }
 
@@ -59,15 +58,14 @@ impl Sizes {
         let users = i64::from(users);
         let sizes = Self {
             turns: args.turns.unwrap_or(if args.short { 1 } else { 3 }),
-            ramp: time(args.ramp, 30, 2),
-            duration: time(args.duration, 40, 4),
+            times: TurnTimes { ramp: time(args.ramp, 30, 2), duration: time(args.duration, 40, 4) },
             scale: Scale {
                 warehouses: args.warehouses.unwrap_or(if args.short { least } else { users }),
                 divisor: args.scale.unwrap_or(if args.short { 100 } else { 10 }),
                 seed: args.seed,
             },
         };
-        if sizes.duration < Duration::from_secs(1) {
+        if sizes.times.duration < Duration::from_secs(1) {
             return Err(Failure::input("--duration: expected at least 1 s"));
         }
         if sizes.scale.warehouses < least {
@@ -93,8 +91,9 @@ pub(crate) fn run(args: &OltpLiveArgs) -> Result<Outcome, Failure> {
     };
     // The delivery that made the folder is dropped last, and removes the folder if it is empty.
     let second = place(1)?;
-    let savings = [place(0)?, second];
-    let csv = Outlet::of(args.csv.as_deref(), &LIVE)?;
+    let first = place(0)?;
+    let outlets =
+        LiveOutlets { table: Outlet::of(args.csv.as_deref(), &LIVE)?, runs: [first, second] };
     let programs = programs(args)?;
     let lab = Lab { cancel: std::sync::Arc::clone(&signal).into(), ..Lab::default() };
     let mut progress = Progress::new();
@@ -136,7 +135,7 @@ pub(crate) fn run(args: &OltpLiveArgs) -> Result<Outcome, Failure> {
         time_scale: args.time_scale.map(TimeScale::factor),
         is_short: args.short,
         asked: &asked,
-        times: (sizes.ramp, sizes.duration),
+        times: sizes.times,
         bench: &bench,
         simulated: &simulated,
     };
@@ -149,8 +148,16 @@ pub(crate) fn run(args: &OltpLiveArgs) -> Result<Outcome, Failure> {
         return Ok(Outcome::Interrupted);
     };
     let complete = found.turns == sizes.turns as usize;
-    deliver(&found, &asked, &sizes, args, (&simulated, provenance), &savings, csv.as_ref())?;
+    deliver(&found, &asked, &sizes, args, &simulated, provenance, &outlets)?;
     Ok(if complete { Outcome::Done } else { Outcome::Interrupted })
+}
+
+/// The files that the outcome is written to.
+struct LiveOutlets {
+    /// The table as CSV.
+    table: Option<Outlet>,
+    /// The result of each system.
+    runs: [Saving; 2],
 }
 
 /// The outcome of a run.
@@ -232,8 +239,7 @@ fn turns(
                 system: &side.arguments,
                 scale: Some(set.scale),
                 pause: set.pause,
-                ramp: sizes.ramp,
-                duration: sizes.duration,
+                times: sizes.times,
                 number,
             };
             match bench.turn(&turn, set.loaded, progress)? {
@@ -255,9 +261,9 @@ fn deliver(
     asked: &StudyParts,
     sizes: &Sizes,
     args: &OltpLiveArgs,
-    (simulated, mut provenance): (&StudyOutcome, Provenance),
-    savings: &[Saving; 2],
-    csv: Option<&Outlet>,
+    simulated: &StudyOutcome,
+    mut provenance: Provenance,
+    outlets: &LiveOutlets,
 ) -> Result<(), Failure> {
     provenance.finished_at = results::now();
     let measured = [0, 1].map(|side| {
@@ -278,7 +284,9 @@ fn deliver(
         scale: found.set.scale,
         nodes: args.nodes,
     };
-    let saved: Vec<_> = savings
+    let csv = outlets.table.as_ref();
+    let saved: Vec<_> = outlets
+        .runs
         .iter()
         .enumerate()
         .filter_map(|(side, saving)| {
@@ -299,7 +307,7 @@ fn deliver(
         sizes.scale.divisor,
         found.set.scale,
         found.turns,
-        sizes.duration.as_secs()
+        sizes.times.duration.as_secs()
     ))?;
     output::print(&beside.text())?;
     output::print(lanemark_report::wrapped(&remarks(found), 0).trim_end())?;

@@ -44,7 +44,7 @@ pub(crate) fn run(args: &PathArgs) -> Result<Outcome, Failure> {
     }
     line.draw_losses();
     let loss = match run.tests.first() {
-        Some(result) => lab.link_loss(&system, (0, result), args.seed)?,
+        Some(result) => lab.link_loss(&system, 0, result, args.seed)?,
         None => None,
     };
     if !args.no_interval {

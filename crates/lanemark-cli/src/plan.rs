@@ -63,8 +63,10 @@ fn battery(args: &BatteryArgs) -> Result<Plan, Failure> {
     let (drive_watts, worked) = watts("--drive", &drive)?;
     let (other_watts, others) = watts("--other", &other)?;
     if let Some((own, other)) = worked.zip(others) {
-        same_test(("--drive", &own), ("--other", &other))?;
-        same_rate(("--drive", &own), ("--other", &other))?;
+        let own = GivenResult { option: "--drive", result: &own };
+        let other = GivenResult { option: "--other", result: &other };
+        same_test(&own, &other)?;
+        same_rate(&own, &other)?;
     }
     let battery = Battery { system_watts, hours, drive_watts, other_watts };
     Ok(examples.plan(battery.plan()?))
@@ -91,11 +93,14 @@ fn watts(option: &str, text: &str) -> Result<(f64, Option<TestResult>), Failure>
     Ok((power.value, Some(test)))
 }
 
+/// A result that an option gives.
+struct GivenResult<'r> {
+    option: &'static str,
+    result: &'r TestResult,
+}
+
 /// Refuses two results of different work.
-fn same_test(
-    (option, own): (&str, &TestResult),
-    (to, other): (&str, &TestResult),
-) -> Result<(), Failure> {
+fn same_test(own: &GivenResult<'_>, other: &GivenResult<'_>) -> Result<(), Failure> {
     let asks = |one: &TestResult| {
         let test = &one.test;
         // The number of users changes a database's load; single requests may come from any number.
@@ -108,11 +113,11 @@ fn same_test(
             users,
         )
     };
-    match asks(own) == asks(other) {
+    match asks(own.result) == asks(other.result) {
         true => Ok(()),
         false => Err(Failure::input(format!(
-            "{option} and {to} are results of different tests: {} and {}",
-            own.test.name, other.test.name
+            "{} and {} are results of different tests: {} and {}",
+            own.option, other.option, own.result.test.name, other.result.test.name
         ))
         .hint("give two results of the same test")),
     }
@@ -122,16 +127,14 @@ fn same_test(
 const SAME_RATE: f64 = 0.02;
 
 /// Refuses two results with different rates of work.
-fn same_rate(
-    (option, own): (&str, &TestResult),
-    (to, other): (&str, &TestResult),
-) -> Result<(), Failure> {
-    let (a, b) = (own.iops.value, other.iops.value);
+fn same_rate(own: &GivenResult<'_>, other: &GivenResult<'_>) -> Result<(), Failure> {
+    let (a, b) = (own.result.iops.value, other.result.iops.value);
     if a > 0.0 && (b / a - 1.0).abs() <= SAME_RATE {
         return Ok(());
     }
     Err(Failure::input(format!(
-        "{option} reached {a:.0} requests/s and {to} {b:.0}: the drives did not do the same work in the same time"
+        "{} reached {a:.0} requests/s and {} {b:.0}: the drives did not do the same work in the same time",
+        own.option, other.option
     ))
     .hint("set `rate = \"5000/s\"` in the test, so that both drives do the same work in its time"))
 }
@@ -166,7 +169,9 @@ fn fleet(args: &FleetArgs) -> Result<Plan, Failure> {
         None => "per second or minute, as given",
     };
     if let Some((own, other)) = ran.zip(others) {
-        same_test(("--present", &own), ("--other", &other))?;
+        let own = GivenResult { option: "--present", result: &own };
+        let other = GivenResult { option: "--other", result: &other };
+        same_test(&own, &other)?;
     }
     let node =
         |(name, rate): (String, f64), watts, drive_price| Node { name, rate, watts, drive_price };

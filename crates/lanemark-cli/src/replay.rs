@@ -70,7 +70,7 @@ pub(crate) fn run(args: &ReplayArgs) -> Result<Outcome, Failure> {
         provenance.inputs.insert(name, seen.hash());
     }
     let file = args.trace.file_name().map_or(stem, |name| name.to_string_lossy().into_owned());
-    let mut result = result(run, &system, (id, file), &reader.notes(), plan.laid_out);
+    let mut result = result(run, &system, id, file, &reader.notes(), plan.laid_out);
     result.workload.faults = faults;
     result.provenance = provenance;
     delivery.deliver(&mut result)?;
@@ -101,7 +101,8 @@ fn line(so_far: &SoFar, seen: &ReadBytes) -> String {
 fn result(
     run: ReplayRun,
     system: &System,
-    (id, file): (String, String),
+    id: String,
+    file: String,
     notes: &Notes,
     laid_out: Bytes,
 ) -> RunResult {

@@ -333,7 +333,7 @@ fn deliver(
         delivery.deliver_nothing();
         return Ok(());
     }
-    let mut result = result(system, test, sample, faults, ("served", "served to programs"));
+    let mut result = result(system, test, sample, faults, "served", "served to programs");
     result.provenance = provenance;
     delivery.deliver(&mut result)
 }
@@ -344,7 +344,8 @@ pub(crate) fn result(
     test: Test,
     sample: Sample,
     faults: Vec<Fault>,
-    (id, name): (&str, &str),
+    id: &str,
+    name: &str,
 ) -> RunResult {
     let (id, name) = (id.to_owned(), name.to_owned());
     let tests = vec![test.clone()];

@@ -348,7 +348,7 @@ fn test(job: &Job, placed: &JobRange, found: &mut Findings) -> Option<Test> {
     pace::limits(job, placed, &mut test, found);
     let (mean, threads) = (test.block_mean(), test.threads);
     if let Some(requests) = test.requests_mut() {
-        pace::arrivals(job, direction, (mean, threads), requests, found);
+        pace::arrivals(job, direction, mean, threads, requests, found);
     }
     is_whole.then_some(test)
 }

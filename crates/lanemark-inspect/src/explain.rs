@@ -167,7 +167,7 @@ impl TestEvidence {
                 waited
                     || probe.processors.is_some_and(|one| {
                         let others = one.others().map(|used| (used, one.others_matter_from()));
-                        are_crowded((one.used(), one.cores), others)
+                        are_crowded(one.used(), one.cores, others)
                     })
             }),
         }
@@ -228,7 +228,8 @@ impl TestEvidence {
 
     /// Returns whether the processor time of other programs could explain the remaining evidence.
     fn is_crowded(&self) -> bool {
-        self.waits() || self.machine.is_some_and(|machine| are_crowded(machine, self.others))
+        self.waits()
+            || self.machine.is_some_and(|(used, cores)| are_crowded(used, cores, self.others))
     }
 
     fn signs(&self) -> Vec<EvidenceItem> {
@@ -275,7 +276,7 @@ impl TestEvidence {
 
 /// Returns whether the processors were nearly full, and not because of this program only. The arguments are the used
 /// time with the number of cores, and the time of other programs with the threshold above which it matters.
-fn are_crowded((used, cores): (f64, u32), others: Option<(f64, f64)>) -> bool {
+fn are_crowded(used: f64, cores: u32, others: Option<(f64, f64)>) -> bool {
     used >= CROWDED * f64::from(cores) && others.is_none_or(|(used, from)| used >= from)
 }
 

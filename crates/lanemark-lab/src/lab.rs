@@ -233,9 +233,8 @@ impl Lab {
                     }
                     wanted() && (!due || tell(RepeatMessage::Advanced(*progress)))
                 };
-                let own = (test, repeat);
-                let (workload, seed) = (work.workload, provenance.seed);
-                let outcome = work.system.samples(workload, own, seed, self.length, &mut watch);
+                let (workload, seed, length) = (work.workload, provenance.seed, self.length);
+                let outcome = work.system.samples(workload, test, repeat, seed, length, &mut watch);
                 match outcome {
                     Ok(Some(samples)) => tell(RepeatMessage::Sampled(samples)),
                     // The piece was cancelled.

@@ -27,7 +27,8 @@ impl Lab {
     pub fn link_loss(
         &self,
         system: &System,
-        (place, result): (usize, &TestResult),
+        place: usize,
+        result: &TestResult,
         seed: u64,
     ) -> Result<Option<LinkLoss>, LabError> {
         let Some(base) = result.samples.first() else { return Ok(None) };

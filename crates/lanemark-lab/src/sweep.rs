@@ -51,8 +51,7 @@ impl<'s> SweepFile<'s> {
             return Err(LabError::input(message).hint(format!("for example --points 0..{last}")));
         }
         let journal = Journal::open(path, sweep)?;
-        let of = (sweep.inputs(), sweep.points(), sweep.axes());
-        provenance::note(path, of, provenance)?;
+        provenance::note(path, sweep.inputs(), sweep.points(), sweep.axes(), provenance)?;
         let mut pending = journal.pending();
         pending.retain(|number| points.contains(number));
         Ok(Self { sweep, journal, pending, total: to - from + 1 })

@@ -161,7 +161,7 @@ impl Lab {
         let mut tests: Vec<WhatIfTest> = tests.collect();
         for (place, (told, result)) in tests.iter_mut().zip(&after.tests).enumerate() {
             if let Some(path) = &mut told.other.path {
-                path.loss = self.link_loss(&other.system, (place, result), *seed)?;
+                path.loss = self.link_loss(&other.system, place, result, *seed)?;
             }
         }
         if self.cancel.is_cancelled() {

@@ -40,7 +40,8 @@ impl Place {
     }
 
     /// Runs the points from `from` to `to` into a file.
-    fn part(&self, name: &str, (from, to): (u64, u64), seed: u64) -> PathBuf {
+    fn part(&self, name: &str, points: (u64, u64), seed: u64) -> PathBuf {
+        let (from, to) = points;
         let (library, path) = (Library::built_in(), self.path(name));
         let sweep = sweep(&library, seed);
         let provenance = Provenance { seed, inputs: library.used(), ..Provenance::default() };

@@ -26,7 +26,7 @@ struct Case {
 }
 
 fn latencies(latency_ns: u64, count: u64) -> LatencyHistogram {
-    LatencyHistogram::from_bins([(latency_ns, count)], latency_ns as f64, (latency_ns, latency_ns))
+    LatencyHistogram::from_bins([(latency_ns, count)], latency_ns as f64, latency_ns, latency_ns)
 }
 
 impl Case {

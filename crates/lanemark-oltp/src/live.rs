@@ -70,8 +70,11 @@ pub struct Moment {
 
 impl Moment {
     pub(crate) fn new(
-        (counts, elapsed, of): (bool, Duration, Duration),
-        (before, now): (Sums, Sums),
+        counts: bool,
+        elapsed: Duration,
+        of: Duration,
+        before: Sums,
+        now: Sums,
         device: Option<DeviceWork>,
     ) -> Self {
         let transactions = now.transactions - before.transactions;
@@ -122,14 +125,11 @@ mod tests {
         tallies[0].add(TransactionKind::NewOrder, true, ms(1));
         tallies[1].add(TransactionKind::NewOrder, false, ms(3));
         tallies[1].add(TransactionKind::Payment, false, ms(5));
-        let span = (true, ms(500), ms(2_000));
-        let moment = Moment::new(span, (before, Sums::of(&tallies)), None);
+        let until = |now| Moment::new(true, ms(500), ms(2_000), before, now, None);
+        let moment = until(Sums::of(&tallies));
         assert_eq!((moment.transactions, moment.new_orders), (3, 1));
         assert_eq!((moment.tpm(), moment.nopm(), moment.latency), (360.0, 120.0, Some(ms(3))));
-        assert_eq!(
-            (Moment::new(span, (before, before), None).latency, moment.device_share()),
-            (None, None)
-        );
+        assert_eq!((until(before).latency, moment.device_share()), (None, None));
         let device = DeviceWork { write_ms: 3, ..DeviceWork::default() };
         let moment = Moment { device: Some(device), ..moment };
         assert!((moment.device_share().unwrap() - 3.0 / 9.0).abs() < 1e-12);

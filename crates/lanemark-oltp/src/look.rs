@@ -223,7 +223,7 @@ impl ProgressPrinter {
     fn tell(&self, shared: &Shared<'_>, device: Option<DeviceWork>, show: &mut dyn FnMut(&Moment)) {
         let (from, to) = self.span;
         let device = self.device.as_ref().zip(device).map(|(a, b)| between(a, &b));
-        let sums = (self.before, Sums::of(&shared.tallies));
-        show(&Moment::new((self.counts, from.elapsed(), to - from), sums, device));
+        let now = Sums::of(&shared.tallies);
+        show(&Moment::new(self.counts, from.elapsed(), to - from, self.before, now, device));
     }
 }

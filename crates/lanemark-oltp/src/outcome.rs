@@ -182,13 +182,15 @@ pub fn workload(scale: &Scale, options: &RunOptions, data: Bytes, repeats: u32) 
         procedures: options.procedures,
         pause: time(options.pause),
     };
-    workload_of(users, options.users, (time(options.ramp), time(options.duration)), data, repeats)
+    let (ramp, duration) = (time(options.ramp), time(options.duration));
+    workload_of(users, options.users, ramp, duration, data, repeats)
 }
 
 pub(crate) fn workload_of(
     users: DatabaseUsers,
     count: u32,
-    (ramp, duration): (Duration, Duration),
+    ramp: Duration,
+    duration: Duration,
     data: Bytes,
     repeats: u32,
 ) -> Workload {
@@ -275,7 +277,7 @@ mod tests {
             pause: Duration::ZERO,
         };
         let second = Duration::from_seconds(1);
-        let workload = workload_of(users, 2, (second, second), Bytes::mebi(1), 3);
+        let workload = workload_of(users, 2, second, second, Bytes::mebi(1), 3);
         let test = TestResult::new(&workload, &workload.tests[0], samples.collect());
         doubts(&test, complete, cores)
     }

@@ -129,7 +129,8 @@ pub(crate) fn noted([c, cd, cw, d, w, amount]: [i64; 6], known: &str) -> String 
 /// Returns a customer's number; for a last name, the number of the middle customer, rounded up.
 fn customer_number<C: Connection + ?Sized>(
     connection: &mut C,
-    (warehouse, district): (i64, i64),
+    warehouse: i64,
+    district: i64,
     key: &CustomerKey,
 ) -> Result<i64, OltpError> {
     match key {
@@ -156,7 +157,7 @@ pub(crate) fn payment<C: Connection + ?Sized>(
         let (cw, cd) = (input.customer_warehouse, input.customer_district);
         // The customer is first: most payments wait for the warehouse's row, and this order locks it for the shortest
         // time.
-        let customer = customer_number(connection, (cw, cd), &input.customer)?;
+        let customer = customer_number(connection, cw, cd, &input.customer)?;
         let paid = one(connection, S::PayCustomer, &values![amount, cw, cd, customer])?;
         if paid[0].text() == "BC" {
             let known = one(connection, S::CustomerData, &values![cw, cd, customer])?;
@@ -180,7 +181,7 @@ pub(crate) fn order_status<C: Connection + ?Sized>(
 ) -> Result<usize, OltpError> {
     within(connection, false, |connection| {
         let (w, d) = (input.warehouse, input.district);
-        let customer = customer_number(connection, (w, d), &input.customer)?;
+        let customer = customer_number(connection, w, d, &input.customer)?;
         one(connection, S::StatusCustomer, &values![w, d, customer])?;
         let order = one(connection, S::LastOrder, &values![w, d, customer])?[0].int();
         Ok(connection.query(S::OrderLines, &values![w, d, order])?.len())

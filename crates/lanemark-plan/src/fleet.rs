@@ -64,7 +64,7 @@ impl Fleet {
     /// Returns the first input that is out of bounds.
     pub fn plan(&self) -> Result<Plan, PlanError> {
         self.check()?;
-        within("years", self.costs.years, (0.001, 100.0), "must be from 0.001 to 100")?;
+        within("years", self.costs.years, 0.001..=100.0, "must be from 0.001 to 100")?;
         for (input, value) in [
             ("server price", self.costs.server_price),
             ("licence price", self.costs.licence_price),
@@ -180,7 +180,7 @@ impl Fleet {
         let usable = node.rate * (1.0 - self.spare_share);
         // A quotient that is whole except for rounding must not add a server.
         let needed = (self.demand / usable * (1.0 - 1e-12)).ceil();
-        within("servers needed", needed, (1.0, 1e9), "must be from 1 to 10^9")?;
+        within("servers needed", needed, 1.0..=1e9, "must be from 1 to 10^9")?;
         Ok(plan.step(
             &format!("servers with {}", node.name),
             format!(

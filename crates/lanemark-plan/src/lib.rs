@@ -14,6 +14,8 @@ pub use bandwidth::{Carrier, Stream, Video};
 pub use battery::Battery;
 pub use fleet::{Costs, Fleet, Node};
 
+use std::ops::RangeInclusive;
+
 use serde::{Deserialize, Serialize};
 
 /// A step of a plan.
@@ -110,10 +112,10 @@ fn not_negative(input: &'static str, value: f64) -> Result<f64, PlanError> {
 fn within(
     input: &'static str,
     value: f64,
-    (least, most): (f64, f64),
+    range: RangeInclusive<f64>,
     bound: &'static str,
 ) -> Result<f64, PlanError> {
-    match (least..=most).contains(&value) {
+    match range.contains(&value) {
         true => Ok(value),
         false => Err(PlanError { input, value: value.to_string(), bound }),
     }

@@ -114,7 +114,7 @@ fn parts(
     b: &RunResult,
     shared: &[TestPair<'_>],
 ) -> Vec<Vec<(TestResult, TestResult)>> {
-    shared.iter().map(|(own, other)| directions((a, own), (b, other))).collect()
+    shared.iter().map(|(own, other)| directions(a, own, b, other)).collect()
 }
 
 /// Returns the rows of throughput and those of latency. The latencies of a test that reads and writes are in the rows of
@@ -201,8 +201,10 @@ fn shared<'r>(a: &'r RunResult, b: &'r RunResult) -> Vec<(&'r TestResult, &'r Te
 
 /// Returns the reads and writes of a test that has both in both runs, named after the test.
 fn directions(
-    (a, own): (&RunResult, &TestResult),
-    (b, other): (&RunResult, &TestResult),
+    a: &RunResult,
+    own: &TestResult,
+    b: &RunResult,
+    other: &TestResult,
 ) -> Vec<(TestResult, TestResult)> {
     let named = |name: &str, direction: &str, mut part: TestResult| {
         part.test.name = format!("{name}, {direction}");

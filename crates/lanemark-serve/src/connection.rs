@@ -164,7 +164,7 @@ impl Shared {
         let thread = client.number();
         outbox.socket().set_time_out(None)?;
         match &self.engine {
-            Some(engine) => self.serve_modelled(&mut input, agreed, engine, (outbox, thread)),
+            Some(engine) => self.serve_modelled(&mut input, agreed, engine, outbox, thread),
             None => self.serve_at_once(&mut input, agreed),
         }
     }
@@ -227,7 +227,8 @@ impl Shared {
         input: &mut Input<'_>,
         agreed: NegotiatedExport,
         engine: &Arc<Engine>,
-        (outbox, thread): (&Arc<Outbox>, u32),
+        outbox: &Arc<Outbox>,
+        thread: u32,
     ) -> io::Result<()> {
         let length = Header::length_of(agreed.replies);
         let around = RequestContext {
@@ -335,7 +336,7 @@ impl Shared {
                 Command::Read => {
                     self.delivered.count_at_once(Operation::Read, Bytes(length));
                     if length > PIECE as u64 {
-                        self.read_in_pieces(input.outbox, &header, writer, (&mut out, &mut piece))?;
+                        self.read_in_pieces(input.outbox, &header, writer, &mut out, &mut piece)?;
                         continue;
                     }
                     let before = out.len();
@@ -411,7 +412,8 @@ impl Shared {
         outbox: &Outbox,
         header: &Header,
         writer: Writer,
-        (out, piece): (&mut Vec<u8>, &mut Vec<u8>),
+        out: &mut Vec<u8>,
+        piece: &mut Vec<u8>,
     ) -> io::Result<()> {
         let end = header.offset + header.length;
         // The head of the reply is sent with the first piece: separately it would wake the client without use.

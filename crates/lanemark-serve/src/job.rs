@@ -66,11 +66,8 @@ pub(crate) enum Task {
 
 impl Task {
     /// Changes the data, and returns whether the reply waits until it is stored.
-    pub(crate) fn change(
-        &self,
-        (offset, length): (u64, u64),
-        data: &Data,
-    ) -> Result<bool, NbdError> {
+    pub(crate) fn change(&self, range: (u64, u64), data: &Data) -> Result<bool, NbdError> {
+        let (offset, length) = range;
         match self {
             Self::Write { payload, stored } => data.write(offset, payload).map(|()| *stored),
             Self::Zero { hole, stored } => data.zero(offset, length, *hole).map(|()| *stored),

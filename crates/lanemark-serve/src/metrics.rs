@@ -163,7 +163,8 @@ mod tests {
         let latency = LatencyHistogram::from_bins(
             [(500_000, 98), (1_500_000, 2)],
             520_000.0,
-            (500_000, 1_500_000),
+            500_000,
+            1_500_000,
         );
         let mut out = String::new();
         quantiles(&mut out, "x", "", &latency);

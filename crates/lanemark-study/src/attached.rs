@@ -34,7 +34,8 @@ impl Attached {
     /// Plugs `drive` into `ports`, given by name as one port or as `one|other`.
     pub(crate) fn new(
         library: &Library,
-        (drive, ports): (&str, &str),
+        drive: &str,
+        ports: &str,
         platform: &Platform,
         platform_file: &Document,
         named_at: &NameLocations,
@@ -142,7 +143,7 @@ impl Attached {
 
     /// Returns the faults of the drive and of its paths from the files, with the drive number `drive`. The faults of
     /// shared links belong to the first drive.
-    fn faults(&self, drive: u16, (first, second): (usize, Option<usize>)) -> Vec<Fault> {
+    fn faults(&self, drive: u16, first: usize, second: Option<usize>) -> Vec<Fault> {
         let mut faults = Vec::new();
         let mut add = |after: Duration, kind| {
             faults.push(Fault { drive: Some(drive), ..Fault::at(after, kind) });
@@ -245,7 +246,8 @@ pub(crate) fn join(
         }
     };
     let faults = attached.iter().zip(&ways).zip(0..);
-    let faults = faults.flat_map(|((one, ways), drive)| one.faults(drive, *ways));
+    let faults =
+        faults.flat_map(|((one, &(shared, second)), drive)| one.faults(drive, shared, second));
     let behind = first.first.port.behind.iter().take(trunk);
     Ok(SystemSpec {
         faults: faults.collect(),

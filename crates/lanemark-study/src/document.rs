@@ -134,7 +134,8 @@ impl Document {
         &self,
         host: &Self,
         label: &str,
-        (tables, added): (&[(&str, &[&str])], &str),
+        tables: &[(&str, &[&str])],
+        added: &str,
     ) -> Self {
         let mut root = self.root.clone();
         for &(name, keys) in tables {

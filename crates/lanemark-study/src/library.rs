@@ -108,7 +108,7 @@ impl Library {
             let file = self.open(LibraryKind::Host, host)?;
             let label = host::check(&file)?;
             let platform = self.open(LibraryKind::Platform, platform)?;
-            return Ok(platform.hosted(&file, &label, (&host::TABLES, host::FILE_SYSTEM)));
+            return Ok(platform.hosted(&file, &label, &host::TABLES, host::FILE_SYSTEM));
         }
         let Some(kept) = &self.kept else {
             let document = self.read(kind, name)?;

@@ -59,7 +59,8 @@ fn tree(system: &System, hops: &[PathHop]) -> TopologyNode {
     for port in ports {
         let taken = taken.iter().find(|(taken, _)| taken.port == port.name);
         let hop_at = |depth: usize| {
-            let id = hop(taken?.1, depth);
+            let (_, (way, second)) = taken?;
+            let id = hop(way, *second, depth);
             hops.iter().any(|hop| hop.id == id).then_some(id)
         };
         let used = taken.is_some();
@@ -84,7 +85,7 @@ fn ways(one: &AttachmentSpec) -> impl Iterator<Item = (&PortPathSpec, bool)> {
 
 /// Returns the hop of the link that is `depth` links below the root of a path. A further drive's own link is the hop of
 /// the first drive's link at the same depth.
-fn hop((way, second): (&PortPathSpec, bool), depth: usize) -> HopId {
+fn hop(way: &PortPathSpec, second: bool, depth: usize) -> HopId {
     match depth.checked_sub(way.trunk) {
         Some(own) if second => HopId::SecondLink(own as u8),
         _ => HopId::Link(depth as u8),

@@ -63,8 +63,10 @@ pub fn explain(library: &Library, name: &str) -> Result<ExplainedDrive, StudyErr
     let unseen = Ledger::default();
     let context = Context { ledger: &unseen, overrides: &overrides };
     let rated = completed.read("drive", Some(context), |root| {
-        let Some((is_disk, about)) = Drive::read_rated(root)? else { return Ok(None) };
-        Rated::read(root, is_disk, about)
+        let Some((is_disk, (capacity, protocol, plug))) = Drive::read_rated(root)? else {
+            return Ok(None);
+        };
+        Rated::read(root, is_disk, capacity, protocol, plug)
     })?;
     let is_disk = matches!(drive.spec.media, MediaSpec::Disk(_));
     Ok(ExplainedDrive { name: drive.name, rated, values, is_disk })
@@ -137,8 +139,11 @@ pub(crate) fn complete(
     let mut offset = 0;
     let completion = document.read("drive", Some(context), |root| {
         offset = root.offset_of("rated");
-        let Some((is_disk, about)) = Drive::read_rated(root)? else { return Ok(None) };
-        let Some(rated) = Rated::read(root, is_disk, about)? else { return Ok(None) };
+        let Some((is_disk, (capacity, protocol, plug))) = Drive::read_rated(root)? else {
+            return Ok(None);
+        };
+        let rated = Rated::read(root, is_disk, capacity, protocol, plug)?;
+        let Some(rated) = rated else { return Ok(None) };
         let mut completion = Completion::default();
         match is_disk {
             true => disks::complete(&rated, priors, &mut completion),

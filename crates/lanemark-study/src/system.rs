@@ -240,10 +240,10 @@ impl System {
                     return Err(StudyError::new(named_at.port.clone(), message));
                 }
             }
-            let names = (drive, port);
             attached.push(Attached::new(
                 library,
-                names,
+                drive,
+                port,
                 &platform,
                 platform_file,
                 named_at,
@@ -322,8 +322,8 @@ impl System {
         for group in workload.groups() {
             for repeat in 0..workload.repeats {
                 let watch = &mut |_: &Progress| true;
-                let own = (group.start, repeat);
-                let taken = self.samples(workload, own, seed, RunLength::Whole, watch)?;
+                let (first, length) = (group.start, RunLength::Whole);
+                let taken = self.samples(workload, first, repeat, seed, length, watch)?;
                 for (test, sample) in group.clone().zip(taken.into_iter().flatten()) {
                     samples[test].push(sample);
                 }
@@ -349,7 +349,8 @@ impl System {
     pub fn samples(
         &self,
         workload: &Workload,
-        (first, repeat): (usize, u32),
+        first: usize,
+        repeat: u32,
         seed: u64,
         length: RunLength,
         watch: &mut dyn FnMut(&Progress) -> bool,

@@ -57,7 +57,8 @@ impl NbdClient {
     /// Returns the socket's I/O error.
     pub fn send(
         &mut self,
-        (flags, kind): (u16, u16),
+        flags: u16,
+        kind: u16,
         offset: u64,
         length: u32,
         payload: &[u8],
@@ -88,8 +89,15 @@ impl NbdClient {
         Ok((u64::from_be_bytes(bytes[8..].try_into().unwrap_or_default()), error))
     }
 
-    fn ask(&mut self, command: (u16, u16), offset: u64, length: u32, payload: &[u8]) -> Answer<()> {
-        let cookie = self.send(command, offset, length, payload)?;
+    fn ask(
+        &mut self,
+        flags: u16,
+        kind: u16,
+        offset: u64,
+        length: u32,
+        payload: &[u8],
+    ) -> Answer<()> {
+        let cookie = self.send(flags, kind, offset, length, payload)?;
         match self.answer()? {
             (own, _) if own != cookie => Err(io::Error::other("this answers another request")),
             (_, 0) => Ok(Ok(())),
@@ -102,7 +110,7 @@ impl NbdClient {
     /// # Errors
     /// Returns the socket's I/O error.
     pub fn read(&mut self, offset: u64, length: u32) -> Answer<Vec<u8>> {
-        if let Err(error) = self.ask((0, 0), offset, length, &[])? {
+        if let Err(error) = self.ask(0, 0, offset, length, &[])? {
             return Ok(Err(error));
         }
         let mut bytes = vec![0; length as usize];
@@ -115,7 +123,7 @@ impl NbdClient {
     /// # Errors
     /// Returns the socket's I/O error.
     pub fn write(&mut self, offset: u64, bytes: &[u8], stored: bool) -> Answer<()> {
-        self.ask((u16::from(stored), 1), offset, bytes.len() as u32, bytes)
+        self.ask(u16::from(stored), 1, offset, bytes.len() as u32, bytes)
     }
 
     /// Flushes all acknowledged data to storage.
@@ -123,7 +131,7 @@ impl NbdClient {
     /// # Errors
     /// Returns the socket's I/O error.
     pub fn flush(&mut self) -> Answer<()> {
-        self.ask((0, 3), 0, 0, &[])
+        self.ask(0, 3, 0, 0, &[])
     }
 
     /// Trims a range.
@@ -131,7 +139,7 @@ impl NbdClient {
     /// # Errors
     /// Returns the socket's I/O error.
     pub fn trim(&mut self, offset: u64, length: u32) -> Answer<()> {
-        self.ask((0, 4), offset, length, &[])
+        self.ask(0, 4, offset, length, &[])
     }
 
     /// Zeroes a range; unless `hole` is set, the server keeps room for data there.
@@ -139,6 +147,6 @@ impl NbdClient {
     /// # Errors
     /// Returns the socket's I/O error.
     pub fn zero(&mut self, offset: u64, length: u32, hole: bool) -> Answer<()> {
-        self.ask((if hole { 0 } else { 2 }, 6), offset, length, &[])
+        self.ask(if hole { 0 } else { 2 }, 6, offset, length, &[])
     }
 }

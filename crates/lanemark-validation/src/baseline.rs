@@ -20,7 +20,8 @@ impl Baselines {
     pub fn of(
         row: &Row,
         rated: Option<&Row>,
-        (plug, port): (Plug, Plug),
+        plug: Plug,
+        port: Plug,
         test: &Test,
         drives: f64,
     ) -> Self {

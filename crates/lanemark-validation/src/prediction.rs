@@ -97,7 +97,7 @@ pub fn compare(
         predicted = 1.0 / (share / cached + (1.0 - share) / predicted);
     }
     let interval = match intervals {
-        true => case.interval(&name, &settings, (&test, &sample))?,
+        true => case.interval(&name, &settings, &test, &sample)?,
         false => None,
     };
     let mut comparison = Comparison {
@@ -157,7 +157,7 @@ impl<'c> Case<'c> {
         let port = Plug::of_path(row, plug)?;
         let capacity = recipe::capacity(row.text("drive"));
         let test = recipe::test(row, capacity * drives as f64).ok_or("its test is not stated")?;
-        let baselines = Baselines::of(row, rated, (plug, port), &test, drives as f64);
+        let baselines = Baselines::of(row, rated, plug, port, &test, drives as f64);
         let folder = folder.to_owned();
         Ok(Self { library, row, rated, folder, plug, port, drives, capacity, test, baselines })
     }
@@ -202,7 +202,7 @@ impl<'c> Case<'c> {
     /// Writes the files of drive and platform, and returns the system's name.
     fn named(&self) -> Result<String, String> {
         let drive = self.put("drive.toml", &self.drive_text())?;
-        let platform = recipe::platform_file(self.row, (self.plug, self.port), self.drives);
+        let platform = recipe::platform_file(self.row, self.plug, self.port, self.drives);
         let platform = self.put("platform.toml", &platform)?;
         let host = recipe::host(self.row);
         let ports: Vec<String> = (0..self.drives).map(|number| format!("p{number}")).collect();
@@ -292,7 +292,8 @@ impl<'c> Case<'c> {
         &self,
         name: &str,
         settings: &[Setting],
-        (test, sample): (&Test, &Sample),
+        test: &Test,
+        sample: &Sample,
     ) -> Result<Option<Interval>, String> {
         let predicted = [(test.clone(), sample.iops())];
         let subject = DrawnSystem { library: self.library, name, settings, ranges: &[] };

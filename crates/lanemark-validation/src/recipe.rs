@@ -102,7 +102,7 @@ fn is_for_servers(name: &str) -> bool {
 }
 
 /// Returns the platform file: a port for each drive, on the board that the row names.
-pub fn platform_file(row: &Row, (plug, path): (Plug, Plug), drives: usize) -> String {
+pub fn platform_file(row: &Row, plug: Plug, path: Plug, drives: usize) -> String {
     // A SATA or SAS drive downstream of a PCIe adapter is limited by its own connector.
     let port = match (path, plug) {
         (Plug::Pcie(..), Plug::Sata(_) | Plug::Sas(..)) => plug,

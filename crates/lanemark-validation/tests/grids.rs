@@ -4,7 +4,7 @@ use lanemark_validation::figures::{ALL, GridFigures, GridScore};
 use lanemark_validation::grids::score::{Cell, by_kind};
 use lanemark_validation::report;
 
-fn cell(test: &str, (predicted, rule, truth): (f64, f64, f64)) -> Cell {
+fn cell(test: &str, predicted: f64, rule: f64, truth: f64) -> Cell {
     Cell {
         test: test.to_owned(),
         here: 100.0,
@@ -21,13 +21,13 @@ fn cell(test: &str, (predicted, rule, truth): (f64, f64, f64)) -> Cell {
 fn four() -> Vec<Cell> {
     vec![
         // Exact, next to a rule that is 20% off.
-        cell("randread-1-1", (100.0, 120.0, 100.0)),
+        cell("randread-1-1", 100.0, 120.0, 100.0),
         // The same as the rule: neither is nearer, and 10% off.
-        cell("randread-4-8", (110.0, 110.0, 100.0)),
+        cell("randread-4-8", 110.0, 110.0, 100.0),
         // 50% off, next to an exact rule: the truth lies below the interval.
-        cell("randwrite-1-1", (150.0, 100.0, 100.0)),
+        cell("randwrite-1-1", 150.0, 100.0, 100.0),
         // 20% off, next to a rule that is 100% off: the truth is the interval's upper end.
-        cell("randwrite-64-64", (40.0, 100.0, 50.0)),
+        cell("randwrite-64-64", 40.0, 100.0, 50.0),
     ]
 }
 

@@ -110,7 +110,7 @@ impl Verification<'_> {
         if filled {
             for turn in Plan::of(&workload, self.seed).turns {
                 let (tests, first) = (&workload.tests[turn.tests()], turn.first as u32);
-                complete &= self.tests(&target, &shared, tests, (first, turn.repeat), on)?;
+                complete &= self.tests(&target, &shared, tests, first, turn.repeat, on)?;
             }
         }
         let elapsed = Duration::from_nanoseconds(begun.elapsed().as_nanos() as u64);
@@ -198,7 +198,7 @@ impl Verification<'_> {
         let mut at = header.from;
         on(VerifyProgress { filling: true, done: Bytes::ZERO, total: None });
         let mut told = Instant::now();
-        self.on_engine(target.as_fd(), shared, (0, depth, step), &mut || {
+        self.on_engine(target.as_fd(), shared, 0, depth, step, &mut || {
             if at == header.to || self.stop.load(Ordering::Relaxed) {
                 return None;
             }
@@ -221,7 +221,7 @@ impl Verification<'_> {
         let mut flush =
             Some(Access { operation: Operation::Flush, offset: Bytes::ZERO, length: Bytes::ZERO });
         let unit = shared.unit as u64;
-        self.on_engine(target.as_fd(), shared, (0, 1, unit), &mut || flush.take())
+        self.on_engine(target.as_fd(), shared, 0, 1, unit, &mut || flush.take())
     }
 
     /// Runs tests side by side, with all their threads. Returns false if stopped.
@@ -230,7 +230,8 @@ impl Verification<'_> {
         target: &Target,
         shared: &Shared<'_>,
         tests: &[Test],
-        (first, repeat): (u32, u32),
+        first: u32,
+        repeat: u32,
         on: &mut dyn FnMut(VerifyProgress),
     ) -> Result<bool, VerifyError> {
         let file = target.as_fd();
@@ -292,7 +293,7 @@ impl Verification<'_> {
         let length = length.map(|length| std::time::Duration::from_nanos(length.nanoseconds()));
         let begun = Instant::now();
         let depth = self.depth(test.queue_depth());
-        self.on_engine(file, shared, (number, depth, test.block.get()), &mut || {
+        self.on_engine(file, shared, number, depth, test.block.get(), &mut || {
             let over = left == 0 || length.is_some_and(|length| begun.elapsed() >= length);
             if over || self.stop.load(Ordering::Relaxed) {
                 return None;
@@ -314,7 +315,9 @@ impl Verification<'_> {
         &self,
         file: BorrowedFd<'_>,
         shared: &Shared<'_>,
-        (number, depth, block): (u32, u32, u64),
+        number: u32,
+        depth: u32,
+        block: u64,
         source: &mut dyn FnMut() -> Option<Access>,
     ) -> Result<(), VerifyError> {
         let arena = Arena::new(depth, block as usize)

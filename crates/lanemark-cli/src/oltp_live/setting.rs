@@ -19,7 +19,7 @@ use std::time::Duration;
 use lanemark_schema::result::StudyOutcome;
 
 use super::asked::StudyParts;
-use super::turn::{Bench, Cost, LoadedContents, Turn, TurnOutcome, processor_us};
+use super::turn::{Bench, Cost, LoadedContents, Turn, TurnOutcome, TurnTimes, processor_us};
 use crate::failure::Failure;
 use crate::progress::Progress;
 
@@ -32,7 +32,8 @@ const PROBES: u32 = 3;
 /// Accepted deviation of reads, as a share.
 const NEAR: f64 = 0.1;
 /// Ramp and counted time of a probe without latency.
-const PROBE: (Duration, Duration) = (Duration::from_secs(8), Duration::from_secs(8));
+const PROBE: TurnTimes =
+    TurnTimes { ramp: Duration::from_secs(8), duration: Duration::from_secs(8) };
 
 /// The values of all turns.
 #[derive(Clone, Copy)]
@@ -52,7 +53,7 @@ pub(super) struct Setting<'s> {
     pub(super) is_short: bool,
     pub(super) asked: &'s StudyParts,
     /// Ramp and duration of a turn.
-    pub(super) times: (Duration, Duration),
+    pub(super) times: TurnTimes,
     pub(super) bench: &'s Bench,
     pub(super) simulated: &'s StudyOutcome,
 }
@@ -171,7 +172,7 @@ impl Setting<'_> {
         set: &TurnValues,
         progress: &mut Progress,
     ) -> Result<Option<TurnOutcome>, Failure> {
-        let times = (self.times.0, self.times.1 / 2);
+        let times = TurnTimes { duration: self.times.duration / 2, ..self.times };
         let turn = self.of_first(format!("trial {number}"), Some(set.scale), set.pause, times);
         self.bench.turn(&turn, set.loaded, progress)
     }
@@ -200,17 +201,9 @@ impl Setting<'_> {
         name: String,
         scale: Option<f64>,
         pause: Duration,
-        (ramp, duration): (Duration, Duration),
+        times: TurnTimes,
     ) -> Turn<'_> {
-        Turn {
-            name,
-            system: &self.asked.sides[0].arguments,
-            scale,
-            pause,
-            ramp,
-            duration,
-            number: 0,
-        }
+        Turn { name, system: &self.asked.sides[0].arguments, scale, pause, times, number: 0 }
     }
 
     /// Returns the disk reads of a simulated transaction of the first system.

@@ -64,9 +64,17 @@ pub(super) struct Turn<'t> {
     pub(super) scale: Option<f64>,
     /// Time outside the database, in wall-clock time.
     pub(super) pause: Duration,
-    pub(super) ramp: Duration,
-    pub(super) duration: Duration,
+    pub(super) times: TurnTimes,
     pub(super) number: u32,
+}
+
+/// The times of a turn.
+#[derive(Clone, Copy)]
+pub(super) struct TurnTimes {
+    /// Time before transactions count.
+    pub(super) ramp: Duration,
+    /// Time during which transactions count.
+    pub(super) duration: Duration,
 }
 
 /// The outcome of a turn.
@@ -93,7 +101,8 @@ impl Bench {
         name: &str,
         system: &[String],
         contents: Contents<'_>,
-        (size, scale): (u64, Option<f64>),
+        size: u64,
+        scale: Option<f64>,
     ) -> Result<Option<Served>, Failure> {
         let system = [system, &self.library].concat();
         let (folder, form) = (self.folder.as_path(), ServedForm::Disk { outside: &self.outside });
@@ -136,7 +145,7 @@ impl Bench {
         room(&self.folder, fresh.saturating_mul(2) + (1 << 30))?;
         let image = self.image();
         let contents = Contents::File(&image);
-        let Some(mut served) = self.start("load", system, contents, (size, None))? else {
+        let Some(mut served) = self.start("load", system, contents, size, None)? else {
             return Ok(None);
         };
         served.format()?;
@@ -185,8 +194,8 @@ impl Bench {
         let file = turn.name.replace(|letter: char| !letter.is_ascii_alphanumeric(), "-");
         let image = self.image();
         let contents = Contents::Over(&image);
-        let room = (loaded.size, turn.scale);
-        let Some(mut served) = self.start(&file, turn.system, contents, room)? else {
+        let (size, scale) = (loaded.size, turn.scale);
+        let Some(mut served) = self.start(&file, turn.system, contents, size, scale)? else {
             return Ok(None);
         };
         self.mount(&mut served)?;
@@ -196,8 +205,8 @@ impl Bench {
             profile: Profile::Hammerdb,
             users: self.users,
             think_times: false,
-            ramp: turn.ramp,
-            duration: turn.duration,
+            ramp: turn.times.ramp,
+            duration: turn.times.duration,
             seed: self.seed,
             clock: Clock::Wall,
             procedures: true,

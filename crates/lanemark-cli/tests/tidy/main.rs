@@ -6,6 +6,7 @@ mod house;
 mod map;
 mod measurements;
 mod names;
+mod parameters;
 mod purity;
 mod rooms;
 mod source;
@@ -109,6 +110,11 @@ fn comments_and_documents_use_plain_words() {
 #[test]
 fn types_say_what_they_are() {
     none(&names::vague(&TREE.root, &TREE.crates));
+}
+
+#[test]
+fn parameters_have_names() {
+    none(&parameters::tuples(&TREE.root, &TREE.crates));
 }
 
 #[test]

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use tempfile::TempDir;
 
-use super::{Tree, crates, house, rooms};
+use super::{Tree, crates, house, parameters, rooms};
 
 const MAP: &str = "# The map\n
 ## Crates, and who may import whom\n
@@ -92,6 +92,7 @@ fn sentences(root: &Path) -> Vec<String> {
         house::dead(root, &tree.crates),
         house::printing(root, &tree.crates, &[]),
         house::creating(root, &tree.crates, &[]),
+        parameters::tuples(root, &tree.crates),
     ]
     .concat()
 }
@@ -260,6 +261,15 @@ fn a_circle_of_imports_is_told_through_names_that_are_passed_on() {
             "lanemark-schema: 2 files import one another in a circle, and 1 did",
             "src/sim/station.rs, src/units.rs",
         ],
+    );
+}
+
+#[test]
+fn a_tuple_in_place_of_parameters_is_reported_with_its_line() {
+    let text = "fn f(\n    first: u8,\n    (second, third): (u8, u8),\n) {}\n";
+    one_sentence(
+        |root| append(root, "crates/lanemark-study/src/lib.rs", text),
+        &["lanemark-study/src/lib.rs:5: a parameter of `f` is a tuple"],
     );
 }
 

@@ -137,7 +137,8 @@ fn sample(span: &str, settings: Option<&Settings>) -> Result<Sample, String> {
 pub(super) fn histogram_of(
     count: u64,
     mean_ns: Option<f64>,
-    (min, max): (Option<f64>, Option<f64>),
+    min: Option<f64>,
+    max: Option<f64>,
     stated: &[(f64, f64)],
 ) -> LatencyHistogram {
     let (Some(mean), Some(min), Some(max)) = (mean_ns.filter(|mean| *mean > 0.0), min, max) else {
@@ -147,14 +148,14 @@ pub(super) fn histogram_of(
         return of_mean(count, mean_ns, Some(min), Some(max));
     }
     let stated: Vec<(f64, u64)> = stated.iter().map(|(at, ns)| (*at, *ns as u64)).collect();
-    let ends = (min.min(mean).floor() as u64, max.max(mean).ceil() as u64);
-    LatencyHistogram::from_percentiles(stated, count, mean, ends)
+    let (min, max) = (min.min(mean).floor() as u64, max.max(mean).ceil() as u64);
+    LatencyHistogram::from_percentiles(stated, count, mean, min, max)
 }
 
 fn histogram(count: u64, mean_ns: Option<f64>, column: Option<&Column>) -> LatencyHistogram {
     match column {
         None => of_mean(count, mean_ns, None, None),
-        Some(column) => histogram_of(count, mean_ns, (column.min, column.max), &column.stated),
+        Some(column) => histogram_of(count, mean_ns, column.min, column.max, &column.stated),
     }
 }
 

@@ -113,7 +113,8 @@ fn interval(job: &Job, test: &mut Test, found: &mut Findings) {
 pub(crate) fn arrivals(
     job: &Job,
     direction: Direction,
-    (mean, threads): (f64, u32),
+    mean: f64,
+    threads: u32,
     requests: &mut Requests,
     found: &mut Findings,
 ) {

@@ -247,7 +247,7 @@ fn placed(
         parted: false,
     };
     if job.text("zonemode") == Some("strided") {
-        return strided(job, wanted, (begin, room), found);
+        return strided(job, wanted, begin, room, found);
     }
     if wanted.own && increment == 0 {
         return Some(vec![of(begin, span.saturating_mul(wanted.clones), threads)]);
@@ -275,7 +275,8 @@ fn placed(
 fn strided(
     job: &Job,
     wanted: &RequestedRange,
-    (begin, room): (u64, u64),
+    begin: u64,
+    room: u64,
     found: &mut Findings,
 ) -> Option<Vec<JobRange>> {
     let zone = job.integer("zonesize", found).filter(|&zone| zone > 0);

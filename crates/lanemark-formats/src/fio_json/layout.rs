@@ -29,10 +29,10 @@ impl Json {
             Self::Text(text) => quoted(f, text),
             Self::Object(pairs) => {
                 let pairs = pairs.iter().map(|(key, value)| (Some(key), value));
-                print_all(f, depth, ('{', '}'), pairs)
+                print_all(f, depth, '{', '}', pairs)
             }
             Self::List(values) => {
-                print_all(f, depth, ('[', ']'), values.iter().map(|value| (None, value)))
+                print_all(f, depth, '[', ']', values.iter().map(|value| (None, value)))
             }
         }
     }
@@ -41,7 +41,8 @@ impl Json {
 fn print_all<'a>(
     f: &mut fmt::Formatter<'_>,
     depth: usize,
-    (begin, end): (char, char),
+    begin: char,
+    end: char,
     values: impl Iterator<Item = (Option<&'a String>, &'a Json)>,
 ) -> fmt::Result {
     writeln!(f, "{begin}")?;

@@ -192,9 +192,9 @@ fn latency(value: &Value, count: u64) -> Result<Latency, String> {
         Some(Value::Object(bins)) if !bins.is_empty() => {
             let bins = whole_bins(bins, key, unit)?.into_iter();
             let bins = bins.map(|(latency, count)| (latency.clamp(least, most), count));
-            LatencyHistogram::from_bins(bins, mean, (least, most)).with_stated(stated)
+            LatencyHistogram::from_bins(bins, mean, least, most).with_stated(stated)
         }
-        _ => LatencyHistogram::from_percentiles(stated, count, mean, (least, most)),
+        _ => LatencyHistogram::from_percentiles(stated, count, mean, least, most),
     };
     if histogram.count() == 0 {
         return Err(format!("{key}.bins: is empty, but total_ios is {count}"));

@@ -35,7 +35,7 @@ impl Latencies {
         stated.sort_by(|a, b| a.0.total_cmp(&b.0));
         stated.dedup_by(|later, first| (later.0 - first.0).abs() < 1e-9);
         stated.truncate(PERCENTILES_MAX);
-        LatencyHistogram::from_percentiles(stated, count, mean, (min as u64, max as u64))
+        LatencyHistogram::from_percentiles(stated, count, mean, min as u64, max as u64)
     }
 }
 

@@ -107,7 +107,7 @@ mod tests {
             wait_ns: 0.0,
             service_ns: 0.0,
         };
-        let latency = LatencyHistogram::from_bins([(1000, 1000)], 1000.0, (1000, 1000));
+        let latency = LatencyHistogram::from_bins([(1000, 1000)], 1000.0, 1000, 1000);
         let hops = vec![hop(HopId::Link(0), link), hop(HopId::Media, drive)];
         Sample {
             elapsed: Duration::from_seconds(1),

@@ -67,8 +67,8 @@ pub fn merge(parts: &[PathBuf], out: &Path, provenance: Provenance) -> Result<Sw
     merged.check().map_err(|error| LabError::input(format!("the merged sweep: {error}")))?;
     write(out, &text, sweep)?;
     let (seed, inputs) = (first.beside.provenance.seed, first.beside.provenance.inputs.clone());
-    let of = (sweep.as_str(), points, first.beside.axes.clone());
-    provenance::note(out, of, Provenance { seed, inputs, ..provenance })?;
+    let axes = first.beside.axes.clone();
+    provenance::note(out, sweep, points, axes, Provenance { seed, inputs, ..provenance })?;
     Ok(merged)
 }
 

@@ -32,7 +32,9 @@ pub(super) struct SweepProvenance {
 /// provenance is already recorded.
 pub(super) fn note(
     path: &Path,
-    (sweep, points, axes): (&str, u64, Vec<String>),
+    sweep: &str,
+    points: u64,
+    axes: Vec<String>,
     mut provenance: Provenance,
 ) -> Result<(), LabError> {
     let beside = beside(path);

@@ -141,7 +141,8 @@ fn enter(postgres: &mut Postgres, input: &NewOrder) -> Result<NewOrderOutcome, O
 /// query for the last name has begun it.
 fn customer(
     postgres: &mut Postgres,
-    (warehouse, district): (i64, i64),
+    warehouse: i64,
+    district: i64,
     key: &CustomerKey,
 ) -> Result<(i64, Message), OltpError> {
     match key {
@@ -163,7 +164,7 @@ pub(super) fn payment(postgres: &mut Postgres, input: &Payment) -> Result<i64, O
     undone(postgres, |postgres| {
         let (w, d, amount) = (input.warehouse, input.district, input.amount);
         let (cw, cd) = (input.customer_warehouse, input.customer_district);
-        let (c, message) = customer(postgres, (cw, cd), &input.customer)?;
+        let (c, message) = customer(postgres, cw, cd, &input.customer)?;
         let message = message
             .call("pay_customer", &[&amount, &cw, &cd, &c])
             .call("pay_district", &[&amount, &w, &d]);
@@ -195,7 +196,7 @@ pub(super) fn order_status(
 ) -> Result<usize, OltpError> {
     undone(postgres, |postgres| {
         let (w, d) = (input.warehouse, input.district);
-        let (c, message) = customer(postgres, (w, d), &input.customer)?;
+        let (c, message) = customer(postgres, w, d, &input.customer)?;
         let message =
             message.call("status_customer", &[&w, &d, &c]).call("last_order", &[&w, &d, &c]);
         let mut answers = postgres.send(&message)?;

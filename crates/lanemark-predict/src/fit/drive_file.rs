@@ -28,8 +28,8 @@ pub fn drive_file(
         StudyError::new(Location::file(&fitted.template), error.message().to_owned())
     })?;
     for setting in settings {
-        let origin = ("assumed", "set for the fit");
-        put(&mut document, &setting.parameter, &setting.value, origin, None);
+        let (origin, text) = ("assumed", "set for the fit");
+        put(&mut document, &setting.parameter, &setting.value, origin, text, None);
     }
     for parameter in &fitted.parameters {
         write(&mut document, fitted, parameter);
@@ -84,7 +84,7 @@ fn write(document: &mut DocumentMut, fitted: &FittedDrive, parameter: &FittedPar
             let text =
                 format!("the value of {}, within the range that {by} left open", fitted.template);
             if range.is_some() && table(document, &parameter.parameter).is_some() {
-                put(document, &parameter.parameter, value, ("assumed", &text), range);
+                put(document, &parameter.parameter, value, "assumed", &text, range);
             }
             return;
         }
@@ -96,7 +96,7 @@ fn write(document: &mut DocumentMut, fitted: &FittedDrive, parameter: &FittedPar
         }
         (Determination::Identified, None) => format!("fitted to {by}"),
     };
-    put(document, &parameter.parameter, value, ("derived", &text), range);
+    put(document, &parameter.parameter, value, "derived", &text, range);
 }
 
 /// Writes a value with its origin and optional range at `parameter`, `drive.flash.read`.
@@ -104,7 +104,8 @@ fn put(
     document: &mut DocumentMut,
     parameter: &str,
     value: &str,
-    (origin, text): (&str, &str),
+    origin: &str,
+    text: &str,
     range: Option<&(String, String)>,
 ) {
     let keys = keys(parameter);

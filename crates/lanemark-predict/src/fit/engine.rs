@@ -46,7 +46,8 @@ impl Engine {
         trials: Vec<Trial>,
         parameters: Vec<Parameter>,
         seed: u64,
-        (pool, cancel): (Pool, Cancel),
+        pool: Pool,
+        cancel: Cancel,
     ) -> Self {
         let fastest = |reads: bool| {
             let those =
@@ -230,7 +231,7 @@ pub(super) mod tests {
         let base = system.spec.into_spec();
         let parameters = Parameter::of(&base.attachments[0].drive);
         let pool = Pool::new(NonZeroUsize::MIN);
-        Engine::new(base, Vec::new(), parameters, 1, (pool, Cancel::default()))
+        Engine::new(base, Vec::new(), parameters, 1, pool, Cancel::default())
     }
 
     #[test]

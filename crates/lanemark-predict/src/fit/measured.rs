@@ -197,12 +197,7 @@ impl Measurements {
 
     /// Shortens each test to about `requests` small requests, for a model with a write buffer of `buffer`. The buffer
     /// of a disk is always filled first.
-    pub(super) fn shorten(
-        &mut self,
-        (buffer, is_disk): (Bytes, bool),
-        capacity: Bytes,
-        requests: u64,
-    ) {
+    pub(super) fn shorten(&mut self, buffer: Bytes, is_disk: bool, capacity: Bytes, requests: u64) {
         let fastest = |in_order: bool| {
             let writes = self.trials.iter().filter(|trial| trial.writes() && !trial.reads());
             let those = writes.filter(|trial| trial.test.is_in_order() == in_order);

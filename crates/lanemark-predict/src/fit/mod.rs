@@ -133,7 +133,8 @@ pub fn fit(
     let set: Vec<&Calibration> = job.settings.iter().map(|(setting, _)| setting).collect();
     let host = host::measured(&mut base, measurements.host, &set);
     measurements.shorten(
-        (engine::enough(&base.attachments[0].drive), is_disk),
+        engine::enough(&base.attachments[0].drive),
+        is_disk,
         base.attachments[0].drive.capacity,
         job.requests,
     );
@@ -149,7 +150,7 @@ pub fn fit(
     let trials = measurements.trials.clone();
     let original = base.clone();
     let mut engine =
-        Engine::new(base, trials, parameters, job.provenance.seed, (job.pool, job.cancel.clone()));
+        Engine::new(base, trials, parameters, job.provenance.seed, job.pool, job.cancel.clone());
     let shown = |engine: &Engine, shows: &[AffectedTests]| -> Vec<usize> {
         let places = 0..engine.parameters.len();
         places.filter(|&place| shows.contains(&engine.parameters[place].shows)).collect()

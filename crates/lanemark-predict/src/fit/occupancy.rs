@@ -46,7 +46,7 @@ pub(super) fn fix(
             trials.iter().copied().filter(|&trial| is_own(&engine.trials[trial])).collect();
         if own.is_empty()
             || engine.held.contains(&place)
-            || is_shown(engine, &found.logs, (place, latency), &own)?
+            || is_shown(engine, &found.logs, place, latency, &own)?
         {
             continue;
         }
@@ -72,7 +72,8 @@ fn joined(latency: f64, occupancy: f64, least: f64) -> f64 {
 fn is_shown(
     engine: &Engine,
     logs: &[f64],
-    (place, latency): (usize, usize),
+    place: usize,
+    latency: usize,
     trials: &[usize],
 ) -> Result<bool, PredictError> {
     let parameters = &engine.parameters;

@@ -55,9 +55,10 @@ pub(crate) fn calibrations(settings: &[(String, String)]) -> Vec<(Calibration, L
 pub(crate) fn system(
     library: &Library,
     drive: &str,
-    (platform, port): &Place,
+    place: &Place,
     settings: &[(String, String)],
 ) -> Option<System> {
+    let (platform, port) = place;
     let parts = SystemName {
         drive: drive.to_owned(),
         platform: platform.clone(),
@@ -142,11 +143,12 @@ pub(crate) fn fitted(
 pub(crate) fn outcome(
     library: &Library,
     runs: &[RunResult],
-    (platform, port): &Place,
+    place: &Place,
     like: Option<&str>,
     settings: &[(String, String)],
     requests: u64,
 ) -> Result<Fit, PredictError> {
+    let (platform, port) = place;
     let named = |(index, run): (usize, &RunResult)| (format!("{}.json", index + 1), run.clone());
     let results: Vec<(String, RunResult)> = runs.iter().enumerate().map(named).collect();
     let settings = calibrations(settings);

@@ -105,8 +105,10 @@ fn disturbed(run: &RunResult) -> Option<String> {
 
 /// Returns whether other programs could have made `b` differ from `a`; `more` states whether a larger figure is better.
 fn made_by_others(
-    (from, to): (&RunResult, &RunResult),
-    (a, b): (&Statistic, &Statistic),
+    from: &RunResult,
+    to: &RunResult,
+    a: &Statistic,
+    b: &Statistic,
     more: bool,
 ) -> bool {
     let Some((of_a, of_b)) = others(from).zip(others(to)) else { return false };
@@ -115,13 +117,13 @@ fn made_by_others(
     worse > OTHERS && worse - better > OTHERS
 }
 
-fn verdict(runs: (&RunResult, &RunResult), a: &Statistic, b: &Statistic, more: bool) -> Verdict {
+fn verdict(from: &RunResult, to: &RunResult, a: &Statistic, b: &Statistic, more: bool) -> Verdict {
     match interval(a).zip(interval(b)) {
         None => Verdict::NoSpread,
         Some(((a_low, a_high), (b_low, b_high))) if a_low <= b_high && b_low <= a_high => {
             Verdict::NotShown
         }
-        Some(_) if made_by_others(runs, (a, b), more) => Verdict::Others,
+        Some(_) if made_by_others(from, to, a, b, more) => Verdict::Others,
         Some(_) => Verdict::Shown,
     }
 }
@@ -134,7 +136,7 @@ pub fn compare(from: &RunResult, to: &RunResult) -> Vec<Change> {
             && (a.value > 0.0 || b.value > 0.0)
         {
             let per_cent = (a.value > 0.0).then(|| 100.0 * (b.value / a.value - 1.0));
-            let verdict = verdict((from, to), &a, &b, more);
+            let verdict = verdict(from, to, &a, &b, more);
             changes.push(Change { name, from: a, to: b, per_cent, verdict });
         }
     };
@@ -175,7 +177,7 @@ pub fn nodes_saved(
         return Err(PlanError { input: "repeats", value: "0".to_owned(), bound });
     };
     // A rate below one transaction a minute cannot determine a number of servers.
-    if verdict((from, to), &a, &b, true) != Verdict::Shown || a.min < 1.0 || b.min < 1.0 {
+    if verdict(from, to, &a, &b, true) != Verdict::Shown || a.min < 1.0 || b.min < 1.0 {
         return Ok(None);
     }
     let saved = |present: f64, other: f64| {

@@ -169,13 +169,13 @@ impl Panel<'_> {
         let drawing = |(index, range): (usize, std::ops::Range<usize>)| {
             let title = part_title(self.test, index, count);
             let part = Panel { test: &title, bars: self.bars[range].to_vec() };
-            let image = part.draw((unit, &axis), pointed);
+            let image = part.draw(unit, &axis, pointed);
             Drawing { title, image }
         };
         ranges.into_iter().enumerate().map(drawing).collect()
     }
 
-    fn draw(&self, (unit, axis): (LatencyUnit, &Axis), pointed: bool) -> Image {
+    fn draw(&self, unit: LatencyUnit, axis: &Axis, pointed: bool) -> Image {
         let height = self.bars.len() as f64 * (LINE + BAR + GAP);
         let top = |index: usize| index as f64 * (LINE + BAR + GAP);
         let bars: Vec<Bar<'_>> = (0..)

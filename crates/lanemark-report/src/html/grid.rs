@@ -28,7 +28,7 @@ pub(crate) fn grid(table: &Table, label: &str) -> Markup {
                 thead { tr { @for column in &table.columns { (header(column)) } } }
                 tbody {
                     @for (index, row) in table.rows.iter().enumerate() {
-                        (body_row(table, index, row, (&tails, &texts)))
+                        (body_row(table, index, row, &tails, &texts))
                     }
                 }
             }
@@ -58,7 +58,8 @@ fn body_row(
     table: &Table,
     index: usize,
     row: &Row,
-    (tails, texts): (&[String], &[Option<String>]),
+    tails: &[String],
+    texts: &[Option<String>],
 ) -> Markup {
     html! {
         tr {

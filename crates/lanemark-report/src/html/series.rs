@@ -285,18 +285,18 @@ fn draw(one: &Shown<'_>, size: Size) -> (Image, Option<f64>) {
     let content = html! {
         g transform=(format!("translate({} 0)", num(LEFT))) {
             @for (index, (plot, top)) in placed.iter().enumerate() {
-                (shading(&spans, &place, (*top, plot.height), index == 0))
+                (shading(&spans, &place, *top, plot.height, index == 0))
                 @if index + 1 == placed.len() && heat.is_none() { (time.draw(*top, top + plot.height, &typeset(unit))) }
                 @else { (time.lines(*top, top + plot.height)) }
                 (plot.heading(top - 8.0 - if index == 0 { NAMES } else { 0.0 }))
                 (plot.draw(*top, &edges, size))
-                (marked(&marks, &place, (*top, plot.height), (index == 0).then_some(size)))
+                (marked(&marks, &place, *top, plot.height, (index == 0).then_some(size)))
             }
             @if let Some((heat, top)) = &heat {
                 (time.draw(*top, top + heat.height(), &typeset(unit)))
                 text class="unit" x=(num(-LEFT)) y=(num(top - 8.0)) { (heat::HEADING) }
                 (heat.draw(*top, right, &place))
-                (marked(&marks, &place, (*top, heat.height()), None))
+                (marked(&marks, &place, *top, heat.height(), None))
             }
         }
     };
@@ -386,7 +386,8 @@ fn marks(sample: &Sample, series: &Series) -> Vec<Mark> {
 fn marked(
     marks: &[Mark],
     place: &impl Fn(Duration) -> f64,
-    (top, height): (f64, f64),
+    top: f64,
+    height: f64,
     named: Option<Size>,
 ) -> Markup {
     html! {
@@ -407,7 +408,8 @@ fn marked(
 fn shading(
     spans: &[Span],
     place: &impl Fn(Duration) -> f64,
-    (top, height): (f64, f64),
+    top: f64,
+    height: f64,
     named: bool,
 ) -> Markup {
     html! {

@@ -59,13 +59,14 @@ fn lines(sample: &Sample, live: &LiveUse) -> Vec<Line> {
         let [Some(modelled), Some(delivered)] = of.map(|of| of(sample)) else { continue };
         let both = [(&modelled.latency, live.time_scale), (&delivered.latency, 1.0)];
         for (place, (latency, factor)) in both.into_iter().enumerate() {
-            lines.push(line(LINES[first + place], latency, factor));
+            let (style, name) = LINES[first + place];
+            lines.push(line(style, name, latency, factor));
         }
     }
     lines
 }
 
-fn line((style, name): (usize, &str), latency: &LatencyHistogram, factor: f64) -> Line {
+fn line(style: usize, name: &str, latency: &LatencyHistogram, factor: f64) -> Line {
     let points = points(latency, factor);
     Line { name: name.to_owned(), style, rings: false, points, intervals: Vec::new() }
 }

@@ -22,7 +22,8 @@ fn ms(milliseconds: u64) -> Duration {
 }
 
 /// A repeat of a minute in which each of 1,000 transactions took 2 ms.
-fn repeat(tpm: f64, (read_us, write_us): (u64, u64), busy: f64) -> Sample {
+fn repeat(tpm: f64, latency_us: (u64, u64), busy: f64) -> Sample {
+    let (read_us, write_us) = latency_us;
     let mut latency = LatencyHistogram::new();
     (0..1_000).for_each(|_| latency.record_ns(2_000_000));
     let response = latency.clone();

@@ -81,24 +81,25 @@ impl LatencyHistogram {
         stated: Vec<(f64, u64)>,
         count: u64,
         mean_ns: f64,
-        (min_ns, max_ns): (u64, u64),
+        min_ns: u64,
+        max_ns: u64,
     ) -> Self {
-        let bins = steps(&stated, count, (min_ns, mean_ns as u64, max_ns));
-        let histogram = Self::from_bins(bins, mean_ns, (min_ns, max_ns));
+        let bins = steps(&stated, count, min_ns, mean_ns as u64, max_ns);
+        let histogram = Self::from_bins(bins, mean_ns, min_ns, max_ns);
         Self { detail: Detail::Percentiles, stated, ..histogram }
     }
 
     /// Creates a histogram of `count` requests whose mean latency is known, in ns, and the minimum and the maximum as far
     /// as the source states them.
     pub fn from_mean(count: u64, mean_ns: f64, min_ns: Option<u64>, max_ns: Option<u64>) -> Self {
-        let ends = (min_ns.unwrap_or(u64::MAX), max_ns.unwrap_or(0));
-        let histogram = Self::from_bins([(mean_ns as u64, count)], mean_ns, ends);
+        let (min_ns, max_ns) = (min_ns.unwrap_or(u64::MAX), max_ns.unwrap_or(0));
+        let histogram = Self::from_bins([(mean_ns as u64, count)], mean_ns, min_ns, max_ns);
         Self { detail: Detail::Mean, ..histogram }
     }
 
     /// Creates a histogram of `count` requests whose latencies were not measured.
     pub fn unmeasured(count: u64) -> Self {
-        let histogram = Self::from_bins([(1, count)], 0.0, (u64::MAX, 0));
+        let histogram = Self::from_bins([(1, count)], 0.0, u64::MAX, 0);
         Self { detail: Detail::Count, ..histogram }
     }
 
@@ -142,7 +143,8 @@ impl LatencyHistogram {
     pub fn from_bins(
         bins: impl IntoIterator<Item = (u64, u64)>,
         mean_ns: f64,
-        (min_ns, max_ns): (u64, u64),
+        min_ns: u64,
+        max_ns: u64,
     ) -> Self {
         let mut histogram = Self::new();
         for (latency_ns, count) in bins {
@@ -420,14 +422,15 @@ mod tests {
     #[test]
     fn bins_make_the_same_histogram_again() {
         let histogram = ramp(1_000);
-        let ends = (histogram.min_ns().unwrap(), histogram.max_ns().unwrap());
-        let again = LatencyHistogram::from_bins(histogram.bins(), histogram.mean_ns(), ends);
+        let (min_ns, max_ns) = (histogram.min_ns().unwrap(), histogram.max_ns().unwrap());
+        let mean_ns = histogram.mean_ns();
+        let again = LatencyHistogram::from_bins(histogram.bins(), mean_ns, min_ns, max_ns);
         assert_eq!(again, histogram);
         // For 1 to 1,000 us: the square root of (1,000^2 - 1) / 12.
         assert!((histogram.deviation_ns() / 288_675.0 - 1.0).abs() < 1e-3);
         // The divisor is the number of requests, not one less: no request, and two requests 512 ns from their mean.
         for (bins, deviation) in [(&[][..], 0.0), (&[(512, 1), (1536, 1)], 512.0)] {
-            let histogram = LatencyHistogram::from_bins(bins.iter().copied(), 1024.0, (512, 1536));
+            let histogram = LatencyHistogram::from_bins(bins.iter().copied(), 1024.0, 512, 1536);
             assert_eq!(histogram.deviation_ns(), deviation);
         }
     }
@@ -455,8 +458,9 @@ mod tests {
     fn stated_percentiles_come_back_as_stated_and_others_not_at_all() {
         let stated = vec![(50.0, 100_000), (95.0, 200_000), (99.0, 200_500)];
         for count in [1, 2, 3, 87, 10_000] {
-            let ends = (50_000, 900_000);
-            let one = LatencyHistogram::from_percentiles(stated.clone(), count, 120_000.0, ends);
+            let stated_again = stated.clone();
+            let one =
+                LatencyHistogram::from_percentiles(stated_again, count, 120_000.0, 50_000, 900_000);
             assert_eq!((one.count(), one.mean_ns()), (count, 120_000.0));
             for &(percentile, ns) in &stated {
                 assert_eq!(one.percentile_ns(percentile), Some(ns), "p{percentile} of {count}");
@@ -474,7 +478,7 @@ mod tests {
     fn a_sum_states_what_both_parts_know_within_their_values() {
         let of = |p50, p99: u64| {
             let stated = vec![(50.0, p50), (99.0, p99)];
-            LatencyHistogram::from_percentiles(stated, 1_000, p50 as f64, (10, 9_000))
+            LatencyHistogram::from_percentiles(stated, 1_000, p50 as f64, 10, 9_000)
         };
         let mut sum = of(100, 400);
         sum.merge(&of(200, 400));

@@ -17,7 +17,7 @@ fn result() -> (Workload, TestResult) {
         order: Order::Listed,
         tests: vec![test.clone()],
     };
-    let latency = LatencyHistogram::from_bins([(100_000, 1000)], 100_000.0, (100_000, 100_000));
+    let latency = LatencyHistogram::from_bins([(100_000, 1000)], 100_000.0, 100_000, 100_000);
     let sample = Sample {
         elapsed: Duration::from_seconds(1),
         reads: Some(DirectionResult { bytes: Bytes(4096 * 1000), latency }),

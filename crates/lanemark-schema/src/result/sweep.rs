@@ -182,8 +182,8 @@ mod tests {
     #[test]
     fn figures_of_a_direction_are_means_over_repeats_in_microseconds() {
         let sample = |count: u64, latency_ns: u64| {
-            let (bins, ends) = ([(latency_ns, count)], (latency_ns, latency_ns));
-            let latency = LatencyHistogram::from_bins(bins, latency_ns as f64, ends);
+            let (bins, mean_ns) = ([(latency_ns, count)], latency_ns as f64);
+            let latency = LatencyHistogram::from_bins(bins, mean_ns, latency_ns, latency_ns);
             let bytes = Bytes(4096 * count);
             let reads = Some(DirectionResult { bytes, latency });
             Sample { elapsed: Duration::from_seconds(2), reads, ..Sample::empty() }

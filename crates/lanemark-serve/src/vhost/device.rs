@@ -308,12 +308,8 @@ impl Device {
         Ok(Some(Request { access, thread: self.thread, came, work }))
     }
 
-    fn task(
-        &self,
-        asked: BlockRequest,
-        (offset, length): Range,
-        chain: &Chain,
-    ) -> io::Result<Task> {
+    fn task(&self, asked: BlockRequest, range: Range, chain: &Chain) -> io::Result<Task> {
+        let (offset, length) = range;
         Ok(match asked {
             BlockRequest::Read => {
                 let mut bytes = vec![0; length as usize];
@@ -369,14 +365,14 @@ mod tests {
     }
 
     /// Submits a request of a page at `sector`, with its data at 0x3000, and returns its outcome.
-    fn asked(machine: &mut Machine, device: &Device, (kind, sector): (u32, u64)) -> u8 {
+    fn asked(machine: &mut Machine, device: &Device, kind: u32, sector: u64) -> u8 {
         let head = [&kind.to_le_bytes()[..], &[0; 4], &sector.to_le_bytes()].concat();
         machine.file.write_all_at(&head, 0x2000).unwrap();
         machine.file.write_all_at(&[99], 0x2100).unwrap();
         let data = if kind == 1 { 1 } else { 3 };
-        machine.descriptor(DESCRIPTORS, (0x2000, 16), [1, 1]);
-        machine.descriptor(DESCRIPTORS + 16, (0x3000, 4096), [data, 2]);
-        machine.descriptor(DESCRIPTORS + 32, (0x2100, 1), [2, 0]);
+        machine.descriptor(DESCRIPTORS, 0x2000, 16, [1, 1]);
+        machine.descriptor(DESCRIPTORS + 16, 0x3000, 4096, [data, 2]);
+        machine.descriptor(DESCRIPTORS + 32, 0x2100, 1, [2, 0]);
         machine.offer(0);
         for request in device.pull().unwrap().requests {
             let (access, came) = (request.access, request.came);
@@ -392,14 +388,14 @@ mod tests {
     fn what_was_written_is_read_and_what_is_wrong_is_answered() {
         let (mut machine, device) = device();
         machine.file.write_all_at(&[7; 4096], 0x3000).unwrap();
-        assert_eq!(asked(&mut machine, &device, (1, 8)), 0);
+        assert_eq!(asked(&mut machine, &device, 1, 8), 0);
         machine.file.write_all_at(&[0; 4096], 0x3000).unwrap();
-        assert_eq!(asked(&mut machine, &device, (0, 8)), 0);
+        assert_eq!(asked(&mut machine, &device, 0, 8), 0);
         let mut bytes = [0; 4096];
         machine.file.read_exact_at(&mut bytes, 0x3000).unwrap();
         assert!(bytes.iter().all(|byte| *byte == 7));
-        assert_eq!(asked(&mut machine, &device, (0, 2048)), 1);
-        assert_eq!(asked(&mut machine, &device, (77, 0)), 2);
+        assert_eq!(asked(&mut machine, &device, 0, 2048), 1);
+        assert_eq!(asked(&mut machine, &device, 77, 0), 2);
         assert_eq!(device.queue.under_way.load(Ordering::SeqCst), 0);
     }
 

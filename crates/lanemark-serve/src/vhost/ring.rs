@@ -225,7 +225,7 @@ pub(crate) mod tests {
             (Self { file, count: 0 }, ring)
         }
 
-        pub(crate) fn descriptor(&self, at: u64, (address, length): (u64, u32), rest: [u16; 2]) {
+        pub(crate) fn descriptor(&self, at: u64, address: u64, length: u32, rest: [u16; 2]) {
             let mut bytes = address.to_le_bytes().to_vec();
             bytes.extend(length.to_le_bytes());
             bytes.extend(rest.iter().flat_map(|number| number.to_le_bytes()));
@@ -244,10 +244,10 @@ pub(crate) mod tests {
     fn a_chain_is_read_and_answered_across_its_parts() {
         let (mut guest, mut ring) = Guest::new();
         let at = |number: u64| DESCRIPTORS + 16 * number;
-        guest.descriptor(at(3), (0x1000, 3), [NEXT, 5]);
-        guest.descriptor(at(5), (0x2000, 4), [NEXT, 0]);
-        guest.descriptor(at(0), (0x3000, 2), [NEXT | WRITE, 1]);
-        guest.descriptor(at(1), (0x3100, 9), [WRITE, 0]);
+        guest.descriptor(at(3), 0x1000, 3, [NEXT, 5]);
+        guest.descriptor(at(5), 0x2000, 4, [NEXT, 0]);
+        guest.descriptor(at(0), 0x3000, 2, [NEXT | WRITE, 1]);
+        guest.descriptor(at(1), 0x3100, 9, [WRITE, 0]);
         guest.file.write_all_at(b"abc", 0x1000).unwrap();
         guest.file.write_all_at(b"defg", 0x2000).unwrap();
         guest.offer(3);
@@ -269,9 +269,9 @@ pub(crate) mod tests {
     #[test]
     fn a_table_of_descriptors_is_a_chain() {
         let (mut guest, mut ring) = Guest::new();
-        guest.descriptor(DESCRIPTORS, (0x4000, 32), [INDIRECT, 0]);
-        guest.descriptor(0x4000, (0x1000, 16), [NEXT, 1]);
-        guest.descriptor(0x4010, (0x2000, 1), [WRITE, 0]);
+        guest.descriptor(DESCRIPTORS, 0x4000, 32, [INDIRECT, 0]);
+        guest.descriptor(0x4000, 0x1000, 16, [NEXT, 1]);
+        guest.descriptor(0x4010, 0x2000, 1, [WRITE, 0]);
         guest.offer(0);
         let chain = ring.pop().unwrap().unwrap();
         assert_eq!((chain.readable(), chain.writable()), (16, 1));
@@ -281,19 +281,19 @@ pub(crate) mod tests {
     fn chains_that_break_the_rules_are_errors() {
         let cases: [&dyn Fn(&Guest); 7] = [
             // In a circle.
-            &|guest| guest.descriptor(DESCRIPTORS, (0x1000, 1), [NEXT, 0]),
+            &|guest| guest.descriptor(DESCRIPTORS, 0x1000, 1, [NEXT, 0]),
             // Beyond the table.
-            &|guest| guest.descriptor(DESCRIPTORS, (0x1000, 1), [NEXT, 8]),
+            &|guest| guest.descriptor(DESCRIPTORS, 0x1000, 1, [NEXT, 8]),
             // Longer than any request.
-            &|guest| guest.descriptor(DESCRIPTORS, (0x1000, u32::MAX), [0, 0]),
+            &|guest| guest.descriptor(DESCRIPTORS, 0x1000, u32::MAX, [0, 0]),
             // Beyond the last address.
-            &|guest| guest.descriptor(DESCRIPTORS, (u64::MAX, 2), [0, 0]),
+            &|guest| guest.descriptor(DESCRIPTORS, u64::MAX, 2, [0, 0]),
             // Tables that are empty, beyond memory, and inside tables.
-            &|guest| guest.descriptor(DESCRIPTORS, (0x4000, 15), [INDIRECT, 0]),
-            &|guest| guest.descriptor(DESCRIPTORS, (0x10_000, 32), [INDIRECT, 0]),
+            &|guest| guest.descriptor(DESCRIPTORS, 0x4000, 15, [INDIRECT, 0]),
+            &|guest| guest.descriptor(DESCRIPTORS, 0x10_000, 32, [INDIRECT, 0]),
             &|guest| {
-                guest.descriptor(DESCRIPTORS, (0x4000, 16), [INDIRECT, 0]);
-                guest.descriptor(0x4000, (0x4000, 16), [INDIRECT, 0]);
+                guest.descriptor(DESCRIPTORS, 0x4000, 16, [INDIRECT, 0]);
+                guest.descriptor(0x4000, 0x4000, 16, [INDIRECT, 0]);
             },
         ];
         for (number, case) in cases.iter().enumerate() {

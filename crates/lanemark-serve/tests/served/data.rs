@@ -57,7 +57,7 @@ fn many_requests_at_once_are_all_answered() {
         let mut asked = BTreeSet::new();
         for page in 0..500u64 {
             let payload = vec![page as u8; 4096];
-            asked.insert(client.send((0, 1), page * 4096, 4096, &payload).unwrap());
+            asked.insert(client.send(0, 1, page * 4096, 4096, &payload).unwrap());
         }
         for _ in 0..500 {
             let (cookie, error) = client.answer().unwrap();

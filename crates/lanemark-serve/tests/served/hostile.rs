@@ -69,7 +69,7 @@ fn requests_longer_than_32_mib_are_refused_and_the_connection_goes_on() {
         assert_eq!(client.write(0, &payload, false).unwrap(), Err(28));
         assert_eq!(client.read(0, 512).unwrap().unwrap(), [0; 512]);
         // The server does not wait for the data of an impossible request.
-        client.send((0, 1), 0, u32::MAX, &[]).unwrap();
+        client.send(0, 1, 0, u32::MAX, &[]).unwrap();
         assert!(client.answer().is_err());
         still_serves(&served);
     }
@@ -82,7 +82,7 @@ fn a_client_that_does_not_read_holds_up_nobody_and_is_given_a_bounded_amount() {
         slow.stream.set_write_timeout(Some(Duration::from_millis(500))).unwrap();
         let mut asked = 0u64;
         // A gigabyte of answers, which the server must not hold.
-        while asked < 1024 && slow.send((0, 0), 0, 1 << 20, &[]).is_ok() {
+        while asked < 1024 && slow.send(0, 0, 0, 1 << 20, &[]).is_ok() {
             asked += 1;
         }
         let began = Instant::now();
@@ -128,7 +128,7 @@ fn clients_beyond_the_places_are_sent_away() {
 fn a_request_that_stops_in_the_middle_holds_up_nobody() {
     for served in Served::both() {
         let mut half = served.connect();
-        half.send((0, 1), 0, 1 << 20, &[1; 1000]).unwrap();
+        half.send(0, 1, 0, 1 << 20, &[1; 1000]).unwrap();
         let mut header = served.connect();
         header.stream.write_all(&0x2560_9513u32.to_be_bytes()).unwrap();
         still_serves(&served);
@@ -147,7 +147,7 @@ fn a_long_write_lies_in_its_place_however_it_comes() {
         for (length, piece) in [(1 << 20, 1 << 20), (1 << 20, 900), (3_000_320, 70_001)] {
             let bytes: Vec<u8> = (0..length).map(|_| random.next_u64() as u8).collect();
             let offset = 512 * (1 + random.next_u64() % 1000);
-            client.send((0, 1), offset, length as u32, &[]).unwrap();
+            client.send(0, 1, offset, length as u32, &[]).unwrap();
             for piece in bytes.chunks(piece) {
                 client.stream.write_all(piece).unwrap();
             }
@@ -165,7 +165,7 @@ fn a_server_ends_whatever_its_clients_do() {
     let served = Served::new(Wanted { faults: &["pause at=1us for=100s"], ..Wanted::default() });
     let (mut waiting, idle) = (served.connect(), served.connect());
     std::thread::sleep(Duration::from_millis(1));
-    waiting.send((0, 0), 0, 4096, &[]).unwrap();
+    waiting.send(0, 0, 0, 4096, &[]).unwrap();
     let began = Instant::now();
     drop(served);
     assert!(began.elapsed() < Duration::from_secs(5));

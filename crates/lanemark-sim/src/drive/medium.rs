@@ -52,7 +52,8 @@ pub(crate) trait Medium {
         &mut self,
         _now: Instant,
         _command: CommandHandle,
-        _range: (Bytes, Bytes),
+        _offset: Bytes,
+        _length: Bytes,
         _changes: bool,
         _events: &mut Schedule,
     ) -> MapMisses {
@@ -64,7 +65,8 @@ pub(crate) trait Medium {
         &mut self,
         now: Instant,
         command: CommandHandle,
-        range: (Bytes, Bytes),
+        offset: Bytes,
+        length: Bytes,
         events: &mut Schedule,
     ) -> u32;
 
@@ -74,7 +76,7 @@ pub(crate) trait Medium {
     }
 
     /// Announces a write of a range.
-    fn expect_write(&mut self, _range: (Bytes, Bytes)) {}
+    fn expect_write(&mut self, _offset: Bytes, _length: Bytes) {}
 
     /// Takes a burst of a write that has arrived in the buffer.
     fn write(
@@ -95,7 +97,7 @@ pub(crate) trait Medium {
     );
 
     /// Forgets the data in a range, if the medium benefits from that.
-    fn trim(&mut self, _range: (Bytes, Bytes), _outcomes: &mut Outcomes) {}
+    fn trim(&mut self, _offset: Bytes, _length: Bytes, _outcomes: &mut Outcomes) {}
 
     /// Ends a step of an operation and returns its outcome, or `None` if the operation continues in the media. If the
     /// step has several outcomes, the others are in `outcomes`, after the returned one.

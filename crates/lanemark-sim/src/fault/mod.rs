@@ -161,7 +161,8 @@ impl Faults {
         drive: DriveNumber,
         status: Status,
         fault: FaultNumber,
-        (submitted, completed): (Instant, Instant),
+        submitted: Instant,
+        completed: Instant,
     ) {
         if let Status::Failed(_) = status {
             self.uses[usize::from(fault)].failed += 1;
@@ -257,7 +258,8 @@ impl Faults {
         now: Instant,
         drive: DriveNumber,
         operation: Operation,
-        (start, end): (Bytes, Bytes),
+        start: Bytes,
+        end: Bytes,
         written: impl Fn() -> Bytes,
     ) -> FaultEffect {
         let own = self.drive(drive);

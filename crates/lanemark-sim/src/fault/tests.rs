@@ -68,7 +68,7 @@ fn the_last_fault_that_began_holds_from_its_time_until_it_is_over() {
 #[test]
 fn a_drive_has_recovered_when_a_request_of_it_succeeds_that_came_after_the_fault() {
     let done = |plan: &mut Faults, drive, status, submitted, completed| {
-        plan.ended(DriveNumber(drive), status, 0, (submitted, completed));
+        plan.ended(DriveNumber(drive), status, 0, submitted, completed);
     };
     let failed = Status::Failed(ErrorKind::Media);
     let recovery =
@@ -112,8 +112,8 @@ fn a_range_is_unreadable_from_its_first_byte_to_its_last() {
     let drive = DriveNumber(0);
     plan.look(drive, at(2), None);
     let mut meet = |operation, start: u64, length: u64| {
-        let range = (Bytes(start), Bytes(start + length));
-        match plan.meet(at(5), drive, operation, range, || Bytes::ZERO) {
+        let (start, end) = (Bytes(start), Bytes(start + length));
+        match plan.meet(at(5), drive, operation, start, end, || Bytes::ZERO) {
             FaultEffect::Held { until, error, fault } => {
                 assert_eq!(error, Some(ErrorKind::Media));
                 Some((until.since(at(5)).nanoseconds() / 1_000, fault))
@@ -146,8 +146,7 @@ fn a_drive_refuses_writes_when_it_has_taken_its_data() {
     let mut plan = faults(&["read-only written=8KiB at=1us drive=1"]);
     plan.look(drive, at(1), None);
     let mut meet = |operation, written: u64| {
-        let range = (Bytes::ZERO, Bytes::kibi(4));
-        plan.meet(at(5), drive, operation, range, || Bytes(written))
+        plan.meet(at(5), drive, operation, Bytes::ZERO, Bytes::kibi(4), || Bytes(written))
     };
     let refused = FaultEffect::Held { until: at(5), error: Some(ErrorKind::ReadOnly), fault: 0 };
     for operation in [Operation::Write, Operation::Trim] {
@@ -166,8 +165,8 @@ fn a_fault_holds_its_number_of_commands_until_it_is_over() {
     let mut plan =
         faults(&["stuck commands=2 at=1us", "stuck commands=3 at=9us", "pause at=1us for=50us"]);
     let meet = |plan: &mut Faults| {
-        let range = (Bytes::ZERO, Bytes::kibi(4));
-        match plan.meet(at(20), drive, Operation::Flush, range, || Bytes::ZERO) {
+        let (start, end) = (Bytes::ZERO, Bytes::kibi(4));
+        match plan.meet(at(20), drive, Operation::Flush, start, end, || Bytes::ZERO) {
             FaultEffect::Stuck(fault) => Some(fault),
             _ => None,
         }

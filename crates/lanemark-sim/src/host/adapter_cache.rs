@@ -73,7 +73,8 @@ impl Cache {
     }
 
     /// Puts data for a drive into its reserved room, and releases the room of older data at the same addresses.
-    pub(crate) fn put(&mut self, drive: DriveNumber, (offset, length): Piece) {
+    pub(crate) fn put(&mut self, drive: DriveNumber, piece: Piece) {
+        let (offset, length) = piece;
         let overwritten =
             self.drives[usize::from(drive)].put(offset.get(), (offset + length).get());
         self.room += Bytes(overwritten);
@@ -90,17 +91,19 @@ impl Cache {
     }
 
     /// Releases the room of a piece that the drive has received.
-    pub(crate) fn drained(&mut self, drive: DriveNumber, (offset, length): Piece) {
+    pub(crate) fn drained(&mut self, drive: DriveNumber, piece: Piece) {
+        let (offset, length) = piece;
         let under_way = &mut self.drives[usize::from(drive)].under_way;
-        let piece = (offset.get(), (offset + length).get());
-        if let Some(at) = under_way.iter().position(|one| *one == piece) {
+        let ends = (offset.get(), (offset + length).get());
+        if let Some(at) = under_way.iter().position(|one| *one == ends) {
             under_way.swap_remove(at);
             self.room += length;
         }
     }
 
     /// Returns whether the cache contains all of a piece, in one.
-    pub(crate) fn holds(&self, drive: DriveNumber, (offset, length): Piece) -> bool {
+    pub(crate) fn holds(&self, drive: DriveNumber, piece: Piece) -> bool {
+        let (offset, length) = piece;
         let (start, end) = (offset.get(), (offset + length).get());
         let Unwritten { pieces, under_way, .. } = &self.drives[usize::from(drive)];
         let behind = pieces.range(..=start).next_back();

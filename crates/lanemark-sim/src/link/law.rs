@@ -19,6 +19,15 @@ pub struct BurstPosition {
     pub last: bool,
 }
 
+/// A burst of data on its way over links.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct LinkBurst {
+    /// Length of the burst.
+    pub(crate) bytes: Bytes,
+    /// Position of the burst in its command.
+    pub(crate) position: BurstPosition,
+}
+
 /// A phase of a command on a link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Phase {

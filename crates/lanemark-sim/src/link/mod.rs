@@ -17,6 +17,7 @@ use crate::engine::memo::Memo;
 use crate::engine::station::{Servers, ServiceSpan};
 use bit_errors::BitErrors;
 use frame_turns::FrameTurns;
+pub(crate) use law::LinkBurst;
 use law::{Law, LinkLoad};
 use std::fmt;
 
@@ -112,9 +113,9 @@ impl fmt::Display for LinkLaw {
 }
 
 /// Returns the cost of a burst to the host, with the end of the command after the last burst.
-fn read_cost(law: &LinkLaw, end: PhaseTime, (bytes, place): (Bytes, BurstPosition)) -> PhaseTime {
-    let data = law.cost(Phase::ToHost(bytes, place));
-    if place.last { data + end } else { data }
+fn read_cost(law: &LinkLaw, end: PhaseTime, burst: LinkBurst) -> PhaseTime {
+    let data = law.cost(Phase::ToHost(burst.bytes, burst.position));
+    if burst.position.last { data + end } else { data }
 }
 
 /// A link in use: a station for each direction, or a shared one if the link is half duplex.
@@ -134,9 +135,9 @@ pub(crate) struct Link {
     end: Accesses,
     end_cost: PhaseTime,
     /// The cost of a burst to the host.
-    read: Memo<(Bytes, BurstPosition), PhaseTime>,
+    read: Memo<LinkBurst, PhaseTime>,
     /// The cost of a burst to the drive.
-    write: Memo<(Bytes, BurstPosition), PhaseTime>,
+    write: Memo<LinkBurst, PhaseTime>,
     /// The cost of accesses of the protocol.
     accesses: Memo<Accesses, PhaseTime>,
     /// The cost of a command and of its end.
@@ -178,8 +179,8 @@ impl Link {
     }
 
     /// Returns the time for which `bytes` of read data occupy the link.
-    pub(crate) fn read_time(&self, bytes: Bytes, place: BurstPosition) -> Duration {
-        read_cost(&self.law, self.end_cost, (bytes, place)).at_speed(self.speed).to_host
+    pub(crate) fn read_time(&self, burst: LinkBurst) -> Duration {
+        read_cost(&self.law, self.end_cost, burst).at_speed(self.speed).to_host
     }
 
     /// Trains the link again. Transfers under way continue unchanged.
@@ -229,11 +230,11 @@ impl Link {
         &mut self,
         now: Instant,
         inflow: ServiceSpan,
-        data: (Bytes, BurstPosition),
+        burst: LinkBurst,
     ) -> ServiceSpan {
         let (law, end, speed) = (&self.law, self.end_cost, self.speed);
-        let cost = self.read.answer(data, || read_cost(law, end, data).at_speed(speed));
-        let service = self.disturbed(data.0, cost.to_host);
+        let cost = self.read.answer(burst, || read_cost(law, end, burst).at_speed(speed));
+        let service = self.disturbed(burst.bytes, cost.to_host);
         if cost.to_drive > Duration::ZERO {
             self.to_drive.charge(now, cost.to_drive);
         }
@@ -259,11 +260,11 @@ impl Link {
         &mut self,
         now: Instant,
         inflow: ServiceSpan,
-        data: (Bytes, BurstPosition),
+        burst: LinkBurst,
     ) -> ServiceSpan {
-        let ((bytes, place), law, speed) = (data, &self.law, self.speed);
+        let (LinkBurst { bytes, position }, law, speed) = (burst, &self.law, self.speed);
         let cost =
-            self.write.answer(data, || law.cost(Phase::ToDrive(bytes, place)).at_speed(speed));
+            self.write.answer(burst, || law.cost(Phase::ToDrive(bytes, position)).at_speed(speed));
         let service = self.disturbed(bytes, cost.to_drive);
         if self.half_duplex_frame.is_some() {
             return self.book(inflow, service);
@@ -340,7 +341,8 @@ mod tests {
 
     const BLOCK: Bytes = Bytes::kibi(4);
     const ENTRY: Bytes = Bytes(64);
-    const WHOLE: BurstPosition = BurstPosition { first: true, last: true };
+    const WHOLE: LinkBurst =
+        LinkBurst { bytes: BLOCK, position: BurstPosition { first: true, last: true } };
     const ISSUE: Accesses = Accesses {
         host_writes: Bytes(4),
         device_writes: [Bytes::ZERO; 2],
@@ -368,9 +370,9 @@ mod tests {
         for _ in 0..count {
             link.charge(now, ISSUE);
             if read {
-                link.carry_read(now, inflow, (BLOCK, WHOLE));
+                link.carry_read(now, inflow, WHOLE);
             } else {
-                link.carry_write(now, inflow, (BLOCK, WHOLE));
+                link.carry_write(now, inflow, WHOLE);
                 link.complete(now, Operation::Write);
             }
         }
@@ -378,7 +380,7 @@ mod tests {
 
     /// Whether a direction was busy without a gap until `count` times `bytes` were through, and the answers to
     /// `answered` bytes of data of the other direction: 16 bytes in 678.4, the interval of this link.
-    fn filled(pcie: &Pcie, direction: &Servers, count: u64, (bytes, answered): (u64, u64)) -> bool {
+    fn filled(pcie: &Pcie, direction: &Servers, count: u64, bytes: u64, answered: u64) -> bool {
         let answers = pcie.wire_time(count * answered).scaled(160, 6784);
         let wire = (pcie.wire_time(count * bytes) + answers).picoseconds();
         let busy = direction.busy().picoseconds();
@@ -399,18 +401,18 @@ mod tests {
 
         let (pcie, mut reads) = link(|_| ());
         carry(&mut reads, COUNT, true);
-        assert!(filled(&pcie, &reads.to_host, COUNT, (read_up, 0)));
-        assert!(filled(&pcie, &reads.to_drive, COUNT, (read_down, data_up)));
+        assert!(filled(&pcie, &reads.to_host, COUNT, read_up, 0));
+        assert!(filled(&pcie, &reads.to_drive, COUNT, read_down, data_up));
         let (_, mut writes) = link(|_| ());
         carry(&mut writes, COUNT, false);
-        assert!(filled(&pcie, &writes.to_host, COUNT, (write_up, data_down)));
-        assert!(filled(&pcie, &writes.to_drive, COUNT, (write_down, 0)));
+        assert!(filled(&pcie, &writes.to_host, COUNT, write_up, data_down));
+        assert!(filled(&pcie, &writes.to_drive, COUNT, write_down, 0));
 
         let (_, mut both) = link(|_| ());
         carry(&mut both, COUNT, true);
         carry(&mut both, COUNT, false);
-        assert!(filled(&pcie, &both.to_host, COUNT, (read_up + write_up, data_down)));
-        assert!(filled(&pcie, &both.to_drive, COUNT, (read_down + write_down, data_up)));
+        assert!(filled(&pcie, &both.to_host, COUNT, read_up + write_up, data_down));
+        assert!(filled(&pcie, &both.to_drive, COUNT, read_down + write_down, data_up));
         // Both at once take little longer than one of them: the difference is the small packets of the other, and the
         // answers to its data.
         let slowed = both.busy().as_seconds() / reads.busy().as_seconds();

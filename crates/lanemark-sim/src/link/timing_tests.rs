@@ -5,6 +5,10 @@ use crate::host::protocol::COMPLETION;
 
 const BLOCK: Bytes = Bytes::kibi(4);
 const WHOLE: BurstPosition = BurstPosition { first: true, last: true };
+
+fn block(position: BurstPosition) -> LinkBurst {
+    LinkBurst { bytes: BLOCK, position }
+}
 const START: Instant = Instant::ZERO;
 const ISSUE: Accesses = Accesses {
     host_writes: Bytes(4),
@@ -34,11 +38,11 @@ fn here(now: Instant) -> ServiceSpan {
 }
 
 fn read(link: &mut Link, now: Instant) -> Instant {
-    link.carry_read(now, here(now), (BLOCK, WHOLE)).end
+    link.carry_read(now, here(now), block(WHOLE)).end
 }
 
 fn write(link: &mut Link, now: Instant) -> Instant {
-    link.carry_write(now, here(now), (BLOCK, WHOLE)).end
+    link.carry_write(now, here(now), block(WHOLE)).end
 }
 
 /// How long a read and a write of 4 KiB take an idle link of `law`.
@@ -101,7 +105,7 @@ fn the_first_burst_and_the_last_cost_what_only_they_have() {
     let LinkLaw::Sata(own) = law else { unreachable!() };
     let time = |first, last| {
         let place = BurstPosition { first, last };
-        link(law, 1).carry_read(START, here(START), (BLOCK, place)).end.since(START)
+        link(law, 1).carry_read(START, here(START), block(place)).end.since(START)
     };
     assert_eq!(
         time(true, false) - time(false, false),
@@ -112,7 +116,7 @@ fn the_first_burst_and_the_last_cost_what_only_they_have() {
     let mut one = link(law, 1);
     for (first, last) in [(true, false), (false, false), (false, false), (false, true)] {
         let free = one.free_at();
-        let end = one.carry_read(free, here(free), (BLOCK, BurstPosition { first, last })).end;
+        let end = one.carry_read(free, here(free), block(BurstPosition { first, last })).end;
         assert_eq!(end.since(free), time(first, last));
     }
 }
@@ -127,7 +131,7 @@ fn times(law: LinkLaw, speed: u32) -> Vec<(&'static str, Duration, Duration)> {
         all.push((name, one.to_host.busy() * connections, one.to_drive.busy() * connections));
     };
     for (first, last) in [(true, true), (true, false), (false, true), (false, false)] {
-        let data = (BLOCK, BurstPosition { first, last });
+        let data = block(BurstPosition { first, last });
         note("read", &|link| _ = link.carry_read(START, here(START), data));
         note("write", &|link| _ = link.carry_write(START, here(START), data));
     }
@@ -164,9 +168,9 @@ fn a_faster_link_takes_a_share_of_the_time_for_all_that_it_carries() {
             }
         }
         for last in [true, false] {
-            let place = BurstPosition { first: true, last };
-            let time = link(law, speed).read_time(BLOCK, place);
-            let end = link(law, speed).carry_read(START, here(START), (BLOCK, place)).end;
+            let burst = block(BurstPosition { first: true, last });
+            let time = link(law, speed).read_time(burst);
+            let end = link(law, speed).carry_read(START, here(START), burst).end;
             assert_eq!(START + time, end, "{law} at {speed} times its speed");
         }
     }
@@ -178,8 +182,8 @@ fn a_command_gets_in_between_the_frames_of_a_faster_link() {
     let LinkLaw::Sata(law) = sata(SataRate::Gen3) else { unreachable!() };
     for speed in [1, 2, 4] {
         let mut one = link(sata(SataRate::Gen3), speed);
-        let place = BurstPosition { first: false, last: false };
-        one.carry_read(START, here(START), (Bytes::kibi(128), place));
+        let position = BurstPosition { first: false, last: false };
+        one.carry_read(START, here(START), LinkBurst { bytes: Bytes::kibi(128), position });
         let frame = law.data_frame_time() / u64::from(speed);
         let span =
             one.issue_frames(START + frame * 2 + Duration::from_picoseconds(1), Operation::Read);
@@ -195,8 +199,8 @@ fn a_command_gets_in_between_the_frames_of_the_rate_that_the_link_has_trained_to
         let LinkLaw::Sata(law) = sata(new) else { unreachable!() };
         let mut one = link(sata(old), 1);
         one.train(sata(new));
-        let place = BurstPosition { first: false, last: false };
-        one.carry_read(START, here(START), (Bytes::kibi(128), place));
+        let position = BurstPosition { first: false, last: false };
+        one.carry_read(START, here(START), LinkBurst { bytes: Bytes::kibi(128), position });
         let frame = law.data_frame_time();
         let now = START + frame * 2 + Duration::from_picoseconds(1);
         assert_eq!(one.issue_frames(now, Operation::Read).start, START + frame * 3, "{new:?}");

@@ -14,7 +14,7 @@ use crate::engine::budget::{HOPS, Hop, LINKS_MAX};
 use crate::engine::number::WayNumber;
 use crate::engine::station::{ServiceSpan, Station};
 use crate::engine::trace::Trace;
-use crate::link::{Accesses, BurstPosition, Link, LinkLaw};
+use crate::link::{Accesses, Link, LinkBurst, LinkLaw};
 use crate::spec::{AttachmentSpec, PortPathSpec};
 use lanemark_schema::units::{Bytes, BytesPerSecond, Duration, Instant};
 use lanemark_schema::workload::Operation;
@@ -77,14 +77,13 @@ impl Path {
         &mut self,
         way: WayNumber,
         now: Instant,
-        bytes: Bytes,
-        place: BurstPosition,
+        burst: LinkBurst,
         trace: &mut Trace,
     ) -> ServiceSpan {
-        let mut span = self.read.carry(ServiceSpan { start: now, end: now }, bytes, trace);
+        let mut span = self.read.carry(ServiceSpan { start: now, end: now }, burst.bytes, trace);
         let way = &mut self.ways[usize::from(way)];
         for (index, link) in way.links.iter_mut().enumerate().rev() {
-            span = delayed(link.carry_read(now, span, (bytes, place)), link.latency());
+            span = delayed(link.carry_read(now, span, burst), link.latency());
             trace.spend(Hop::FirstLink as usize + way.place + index, span);
         }
         span
@@ -97,12 +96,12 @@ impl Path {
         way: WayNumber,
         shared: &mut [Link],
         now: Instant,
-        (bytes, place): (Bytes, BurstPosition),
+        burst: LinkBurst,
         trace: &mut Trace,
     ) -> Instant {
         let hops = self.ways[usize::from(way)].hops(shared);
-        let span = write_over(hops, now, (bytes, place), trace);
-        self.write.carry(span, bytes, trace).end
+        let span = write_over(hops, now, burst, trace);
+        self.write.carry(span, burst.bytes, trace).end
     }
 
     /// Sends data of an adapter's cache to the drive and returns when it has arrived.
@@ -111,12 +110,12 @@ impl Path {
         &mut self,
         way: WayNumber,
         now: Instant,
-        (bytes, place): (Bytes, BurstPosition),
+        burst: LinkBurst,
         trace: &mut Trace,
     ) -> Instant {
         let hops = self.ways[usize::from(way)].own_hops().filter(is_behind_adapter);
-        let span = write_over(hops, now, (bytes, place), trace);
-        self.write.carry(span, bytes, trace).end
+        let span = write_over(hops, now, burst, trace);
+        self.write.carry(span, burst.bytes, trace).end
     }
 
     /// Sends write data from host memory to the cache of an adapter and returns when it has arrived.
@@ -126,11 +125,11 @@ impl Path {
         way: WayNumber,
         shared: &mut [Link],
         now: Instant,
-        data: (Bytes, BurstPosition),
+        burst: LinkBurst,
         trace: &mut Trace,
     ) -> Instant {
         let hops = self.ways[usize::from(way)].hops(shared);
-        write_over(hops.filter(|hop| !is_behind_adapter(hop)), now, data, trace).end
+        write_over(hops.filter(|hop| !is_behind_adapter(hop)), now, burst, trace).end
     }
 
     /// Sends data from the cache of an adapter over the drive's own links that lie before the adapter, and returns when
@@ -140,13 +139,13 @@ impl Path {
         &mut self,
         way: WayNumber,
         now: Instant,
-        data: (Bytes, BurstPosition),
+        burst: LinkBurst,
         trace: &mut Trace,
     ) -> ServiceSpan {
         let mut span = ServiceSpan { start: now, end: now };
         let hops = self.ways[usize::from(way)].own_hops().rev();
         for (hop, link) in hops.filter(|hop| !is_behind_adapter(hop)) {
-            span = delayed(link.carry_read(now, span, data), link.latency());
+            span = delayed(link.carry_read(now, span, burst), link.latency());
             trace.spend(hop, span);
         }
         span
@@ -304,8 +303,8 @@ impl PortPath {
 
 /// Returns whether a link with its hop lies between an adapter and a drive: adapters use frames to communicate with
 /// drives.
-fn is_behind_adapter((_, link): &(usize, &mut Link)) -> bool {
-    link.issues_by_frames()
+fn is_behind_adapter(hop: &(usize, &mut Link)) -> bool {
+    hop.1.issues_by_frames()
 }
 
 /// Sends write data over links, the nearest to the host first, and returns when it flows out of the last.
@@ -313,12 +312,12 @@ fn is_behind_adapter((_, link): &(usize, &mut Link)) -> bool {
 fn write_over<'l>(
     hops: impl Iterator<Item = (usize, &'l mut Link)>,
     now: Instant,
-    data: (Bytes, BurstPosition),
+    burst: LinkBurst,
     trace: &mut Trace,
 ) -> ServiceSpan {
     let mut span = ServiceSpan { start: now, end: now };
     for (hop, link) in hops {
-        span = delayed(link.carry_write(now, span, data), link.latency());
+        span = delayed(link.carry_write(now, span, burst), link.latency());
         trace.spend(hop, span);
     }
     span
@@ -347,12 +346,12 @@ pub(super) fn carry_shared(
     link: &mut Link,
     index: usize,
     now: Instant,
-    (bytes, place): (Bytes, BurstPosition),
+    burst: LinkBurst,
     inflow: ServiceSpan,
     trace: &mut Trace,
 ) -> ServiceSpan {
     let inflow = ServiceSpan { start: now, end: inflow.end.max(now) };
-    let span = delayed(link.carry_read(now, inflow, (bytes, place)), link.latency());
+    let span = delayed(link.carry_read(now, inflow, burst), link.latency());
     trace.spend(Hop::FirstLink as usize + index, span);
     span
 }

@@ -11,8 +11,8 @@
 use crate::engine::number::{DriveNumber, WayNumber};
 use crate::engine::slab::{Chain, CommandHandle, Linked, Slab, TransferHandle, Transfers};
 use crate::engine::station::ServiceSpan;
-use crate::link::{BurstPosition, Link};
-use lanemark_schema::units::{Bytes, Instant};
+use crate::link::{Link, LinkBurst};
+use lanemark_schema::units::Instant;
 
 /// Returns the port of a shared link to which a path of a drive leads: each drive has two.
 pub(crate) fn port_of(drive: DriveNumber, way: WayNumber) -> u16 {
@@ -26,10 +26,8 @@ pub(crate) struct Transfer {
     pub command: CommandHandle,
     /// The port that the burst comes from; each drive has two.
     pub port: u16,
-    /// Length of the burst.
-    pub bytes: Bytes,
-    /// Position of the burst in its command.
-    pub place: BurstPosition,
+    /// The burst.
+    pub burst: LinkBurst,
     /// Time in which the burst flows into the link.
     pub inflow: ServiceSpan,
     /// The link, counted from the host.
@@ -64,7 +62,7 @@ impl SharedLink {
 
     /// Returns the instant from which `transfer` can pass `link` without a gap.
     pub(crate) fn ready(link: &Link, transfer: &Transfer) -> Instant {
-        let service = link.read_time(transfer.bytes, transfer.place);
+        let service = link.read_time(transfer.burst);
         let latest = transfer.inflow.end.picoseconds().saturating_sub(service.picoseconds());
         transfer.inflow.start.max(Instant::from_picoseconds(latest))
     }
@@ -112,6 +110,8 @@ impl SharedLink {
 mod tests {
     use super::*;
     use crate::engine::slab::Handle;
+    use crate::link::BurstPosition;
+    use lanemark_schema::units::Bytes;
 
     #[test]
     fn ports_take_turns_however_many_bursts_each_has() {
@@ -119,17 +119,16 @@ mod tests {
         let mut link = SharedLink::new(3);
         for port in [0u16, 0, 0, 0, 2] {
             let now = ServiceSpan { start: Instant::ZERO, end: Instant::ZERO };
-            let place = BurstPosition { first: true, last: true };
-            let burst = Transfer {
+            let position = BurstPosition { first: true, last: true };
+            let transfer = Transfer {
                 command: Handle::NONE,
                 port,
-                bytes: Bytes(1),
-                place,
+                burst: LinkBurst { bytes: Bytes(1), position },
                 inflow: now,
                 link: 0,
                 next: Handle::NONE,
             };
-            let handle = transfers.insert(burst);
+            let handle = transfers.insert(transfer);
             link.queue(&mut transfers, handle);
         }
         let mut order = Vec::new();
@@ -160,11 +159,11 @@ mod tests {
             let inflows =
                 [Duration::ZERO, service, service + Duration::from_picoseconds(1), service * 3];
             for inflow in inflows {
+                let position = BurstPosition { first: true, last };
                 let transfer = Transfer {
                     command: Handle::NONE,
                     port: 0,
-                    bytes,
-                    place: BurstPosition { first: true, last },
+                    burst: LinkBurst { bytes, position },
                     inflow: ServiceSpan { start, end: start + inflow },
                     link: 0,
                     next: Handle::NONE,

@@ -158,8 +158,8 @@ impl Live {
         let bytes = self.reads.bytes + self.writes.bytes;
         let simulator = self.storage.simulator();
         let busy = simulator.busy();
-        let path =
-            path_use(&self.system, simulator, &busy, &self.budget, (operations, bytes, elapsed));
+        let (spec, budget) = (&self.system, &self.budget);
+        let path = path_use(spec, simulator, &busy, budget, operations, bytes, elapsed);
         let known = |direction: &DirectionResult| {
             (direction.latency.count() > 0).then(|| direction.clone())
         };

@@ -34,7 +34,9 @@ pub(crate) fn path_use(
     simulator: &Simulator,
     busy: &Busy,
     budget: &BudgetSum,
-    (requests, bytes, elapsed): (u64, Bytes, Duration),
+    requests: u64,
+    bytes: Bytes,
+    elapsed: Duration,
 ) -> PathUse {
     let throughput = bytes / elapsed;
     let per_request = |total_ns: f64| total_ns / requests.max(1) as f64;

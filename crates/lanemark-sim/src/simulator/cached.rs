@@ -12,7 +12,7 @@ use crate::engine::event::Event;
 use crate::engine::number::{DriveNumber, QueueNumber};
 use crate::engine::slab::{CommandHandle, Handle};
 use crate::host::adapter_cache::Cache;
-use crate::link::BurstPosition;
+use crate::link::{BurstPosition, LinkBurst};
 use lanemark_schema::result::Reserve;
 use lanemark_schema::units::Bytes;
 use lanemark_schema::workload::Operation;
@@ -83,8 +83,8 @@ impl Simulator {
     fn fetch_into_cache(&mut self, handle: CommandHandle) {
         let Command { drive, way, length, trace, .. } = &mut self.commands[handle];
         let path = &mut self.attachments[usize::from(*drive)].path;
-        let data = (*length, WHOLE);
-        let arrival = path.carry_write_to_adapter(*way, &mut self.shared, self.now, data, trace);
+        let burst = LinkBurst { bytes: *length, position: WHOLE };
+        let arrival = path.carry_write_to_adapter(*way, &mut self.shared, self.now, burst, trace);
         self.events.schedule(arrival, Event::Cached(handle));
     }
 
@@ -114,9 +114,10 @@ impl Simulator {
         let Command { drive, way, trace, in_cache, .. } = &mut self.commands[handle];
         *in_cache = true;
         let path = &mut self.attachments[usize::from(*drive)].path;
-        let from = (*drive, *way);
-        let outflow = path.carry_read_from_adapter(*way, self.now, (length, WHOLE), trace);
-        self.send_on(handle, from, (length, WHOLE), outflow);
+        let (drive, way) = (*drive, *way);
+        let burst = LinkBurst { bytes: length, position: WHOLE };
+        let outflow = path.carry_read_from_adapter(way, self.now, burst, trace);
+        self.send_on(handle, drive, way, burst, outflow);
     }
 
     /// Sends the cache's data for a drive, as far as the drive accepts it.

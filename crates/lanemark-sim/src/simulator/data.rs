@@ -15,7 +15,7 @@ use crate::engine::slab::{
 };
 use crate::engine::station::ServiceSpan;
 use crate::engine::trace::MediaTimes;
-use crate::link::BurstPosition;
+use crate::link::{BurstPosition, LinkBurst};
 use crate::path::carry_shared;
 use crate::path::shared::{SharedLink, Transfer, port_of};
 use lanemark_schema::units::{Bytes, Duration, Instant};
@@ -40,9 +40,10 @@ impl Simulator {
         if operation == Operation::Flush {
             return self.start_media(handle);
         }
-        let (range, changes) = ((offset, length), operation != Operation::Read);
+        let changes = operation != Operation::Read;
         let (now, events, media) = (self.now, &mut self.events, &mut drive.media);
-        let misses = media!(media, media => media.look_up(now, handle, range, changes, events));
+        let misses =
+            media!(media, media => media.look_up(now, handle, offset, length, changes, events));
         let pages = misses.from_media + misses.from_host;
         if pages == 0 {
             return self.start_media(handle);
@@ -104,9 +105,9 @@ impl Simulator {
     /// Begins a read in the media, or in data that was read ahead.
     pub(super) fn read_media(&mut self, handle: CommandHandle) {
         let Command { drive, offset, length, .. } = self.commands[handle];
-        let (now, events, range) = (self.now, &mut self.events, (offset, length));
+        let (now, events) = (self.now, &mut self.events);
         let media = &mut self.attachments[usize::from(drive)].drive.media;
-        let bursts = media!(media, media => media.read(now, handle, range, events));
+        let bursts = media!(media, media => media.read(now, handle, offset, length, events));
         self.commands[handle].bursts_left = bursts;
     }
 
@@ -171,8 +172,9 @@ impl Simulator {
         let Command { drive, way, trace, .. } = &mut self.commands[handle];
         let path = &mut self.attachments[usize::from(*drive)].path;
         // The command is not queued over SATA, so no DMA Setup announces its data.
-        let data = (RANGES, BurstPosition { first: false, last: true });
-        let arrival = path.carry_write(*way, &mut self.shared, self.now, data, trace);
+        let position = BurstPosition { first: false, last: true };
+        let burst = LinkBurst { bytes: RANGES, position };
+        let arrival = path.carry_write(*way, &mut self.shared, self.now, burst, trace);
         self.events.schedule(arrival, Event::RangesIn(handle));
         if self.faults.is_some() {
             self.look_for_spoilt(handle);
@@ -183,7 +185,7 @@ impl Simulator {
         let Command { drive, offset, length, .. } = self.commands[handle];
         let media = &mut self.attachments[usize::from(drive)].drive.media;
         let outcomes = &mut self.outcomes;
-        media!(media, media => media.trim((offset, length), outcomes));
+        media!(media, media => media.trim(offset, length, outcomes));
         self.settle(drive);
         self.acknowledge(handle);
     }
@@ -209,7 +211,7 @@ impl Simulator {
     pub(super) fn ask_for_data(&mut self, command: CommandHandle, offset: Bytes, length: Bytes) {
         let drive = usize::from(self.commands[command].drive);
         let media = &mut self.attachments[drive].drive.media;
-        media!(media, media => media.expect_write((offset, length)));
+        media!(media, media => media.expect_write(offset, length));
         let count = length.get().div_ceil(WRITE_BURST.get());
         self.commands[command].bursts_left = count as u32;
         self.commands[command].unstored = count as u32;
@@ -231,18 +233,19 @@ impl Simulator {
         let (command, length) = (&mut self.commands[*command], *length);
         command.bursts_left -= 1;
         *last = command.bursts_left == 0;
-        let place = BurstPosition { first: !command.announced, last: *last };
+        let position = BurstPosition { first: !command.announced, last: *last };
         command.announced = true;
         // Only the last burst is on the critical path: the time before it was a wait for room.
         self.aside.begin(self.now);
         let path = &mut self.attachments[usize::from(command.drive)].path;
         let in_cache = command.in_cache;
-        let trace = if place.last { &mut command.trace } else { &mut self.aside };
+        let trace = if position.last { &mut command.trace } else { &mut self.aside };
         trace.waited(Hop::Buffer, self.now);
-        let (way, now, data) = (command.way, self.now, (length, place));
+        let (way, now) = (command.way, self.now);
+        let burst = LinkBurst { bytes: length, position };
         let arrival = match in_cache {
-            true => path.carry_write_from_adapter(way, now, data, trace),
-            false => path.carry_write(way, &mut self.shared, now, data, trace),
+            true => path.carry_write_from_adapter(way, now, burst, trace),
+            false => path.carry_write(way, &mut self.shared, now, burst, trace),
         };
         self.events.schedule(arrival, Event::DataIn(handle));
         if self.faults.is_some() {
@@ -290,13 +293,14 @@ impl Simulator {
         let command = &mut self.commands[handle];
         let path = &mut self.attachments[usize::from(command.drive)].path;
         command.bursts_left -= 1;
-        let place = BurstPosition { first: !command.announced, last: command.bursts_left == 0 };
+        let position = BurstPosition { first: !command.announced, last: command.bursts_left == 0 };
+        let burst = LinkBurst { bytes, position };
         command.announced = true;
         self.aside.begin(self.now);
-        let trace = if place.last { &mut command.trace } else { &mut self.aside };
-        let outflow = path.carry_read(command.way, self.now, bytes, place, trace);
-        let from = (command.drive, command.way);
-        self.send_on(handle, from, (bytes, place), outflow);
+        let trace = if position.last { &mut command.trace } else { &mut self.aside };
+        let outflow = path.carry_read(command.way, self.now, burst, trace);
+        let (drive, way) = (command.drive, command.way);
+        self.send_on(handle, drive, way, burst, outflow);
         if self.faults.is_some() {
             self.look_for_spoilt(handle);
         }
@@ -307,19 +311,19 @@ impl Simulator {
     pub(super) fn send_on(
         &mut self,
         handle: CommandHandle,
-        (drive, way): (DriveNumber, WayNumber),
-        (bytes, place): (Bytes, BurstPosition),
+        drive: DriveNumber,
+        way: WayNumber,
+        burst: LinkBurst,
         outflow: ServiceSpan,
     ) {
         match self.attachments[usize::from(drive)].path.way(way).shared() {
-            0 if place.last => self.events.schedule(outflow.end, Event::Notified(handle)),
+            0 if burst.position.last => self.events.schedule(outflow.end, Event::Notified(handle)),
             0 => {}
             links => {
                 let transfer = self.transfers.insert(Transfer {
                     command: handle,
                     port: port_of(drive, way),
-                    bytes,
-                    place,
+                    burst,
                     inflow: outflow,
                     link: links - 1,
                     next: Handle::NONE,
@@ -346,11 +350,12 @@ impl Simulator {
     /// Makes a shared link take the next burst in turn, which continues to the next link or to the host.
     pub(super) fn serve_shared(&mut self, link: usize) {
         let Some(handle) = self.turns[link].next(&mut self.transfers) else { return };
-        let Transfer { command, bytes, place, inflow, .. } = self.transfers[handle];
+        let Transfer { command, burst, inflow, .. } = self.transfers[handle];
         self.aside.begin(self.now);
-        let trace = if place.last { &mut self.commands[command].trace } else { &mut self.aside };
+        let is_last = burst.position.last;
+        let trace = if is_last { &mut self.commands[command].trace } else { &mut self.aside };
         let station = &mut self.shared[link];
-        let outflow = carry_shared(station, link, self.now, (bytes, place), inflow, trace);
+        let outflow = carry_shared(station, link, self.now, burst, inflow, trace);
         self.events.schedule(station.free_at(), Event::SharedFree(link as u16));
         if link > 0 {
             self.transfers[handle].inflow = outflow;
@@ -359,7 +364,7 @@ impl Simulator {
             return;
         }
         self.transfers.free(handle);
-        if place.last {
+        if is_last {
             self.events.schedule(outflow.end, Event::Notified(command));
         }
     }

@@ -221,9 +221,9 @@ impl Simulator {
         let Some(faults) = &mut self.faults else { return false };
         let command = &mut self.commands[handle];
         let drive = &self.attachments[usize::from(command.drive)].drive;
-        let range = (command.offset, command.offset + command.length);
+        let (start, end) = (command.offset, command.offset + command.length);
         let written = || drive.usage().host_written;
-        let met = faults.meet(self.now, command.drive, command.operation, range, written);
+        let met = faults.meet(self.now, command.drive, command.operation, start, end, written);
         match met {
             FaultEffect::Nothing => return false,
             FaultEffect::Stuck(fault) => {
@@ -497,7 +497,7 @@ impl Simulator {
             self.requests[handle];
         self.requests.free(handle);
         if let Some(faults) = &mut self.faults {
-            faults.ended(DriveNumber(target.drive), status, fault, (submitted, self.now));
+            faults.ended(DriveNumber(target.drive), status, fault, submitted, self.now);
         }
         let mut budget = Budget::default();
         budget.wait_more(Hop::Protocol as usize, self.now.since(submitted));

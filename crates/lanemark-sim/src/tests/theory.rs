@@ -77,7 +77,7 @@ fn a_closed_network_carries_what_mean_value_analysis_says() {
     });
     let link =
         link::Link::new(&system.attachments[0].way.links[0], crate::host::protocol::COMPLETION);
-    let whole = link::BurstPosition { first: true, last: true };
+    let position = link::BurstPosition { first: true, last: true };
     let run = |customers: u64| {
         let mut rng = Rng::new(StreamKey::from_seed(5));
         let mut simulator = at_rest(&system, Bytes::ZERO.into());
@@ -85,7 +85,7 @@ fn a_closed_network_carries_what_mean_value_analysis_says() {
         let mut next = |service: &mut f64| {
             let sectors = (exponential(&mut rng, mean) / 512.0).ceil().clamp(1.0, 8192.0);
             let length = Bytes(sectors as u64 * 512);
-            *service += link.read_time(length, whole).as_seconds();
+            *service += link.read_time(link::LinkBurst { bytes: length, position }).as_seconds();
             read(0, length)
         };
         for customer in 0..customers {

@@ -1,5 +1,7 @@
 //! Values that complete a drive file, each with its origin, as entries of a TOML tree.
 
+use std::ops::RangeInclusive;
+
 use super::priors::Prior;
 use crate::tree::{Entry, Node, Table, Value};
 
@@ -53,15 +55,16 @@ impl Completion {
         self.0.push(Given { place, text, origin: ("derived", why.into()), range: None });
     }
 
-    /// Adds a value that follows from ratings. Benchmarks see from `low` to `high` times the rated figure.
+    /// Adds a value that follows from ratings. Benchmarks see the rated figure times a number in `seen`.
     pub(super) fn derived_within(
         &mut self,
         place: &'static str,
-        (unit, value): (Unit, f64),
-        (low, high): (f64, f64),
+        unit: Unit,
+        value: f64,
+        seen: RangeInclusive<f64>,
         why: impl Into<String>,
     ) {
-        let range = Some([unit.text(value * low), unit.text(value * high)]);
+        let range = Some([seen.start(), seen.end()].map(|factor| unit.text(value * factor)));
         let origin = ("derived", why.into());
         self.0.push(Given { place, text: unit.text(value), origin, range });
     }

@@ -90,7 +90,7 @@ pub(super) fn complete(rated: &Rated, priors: &Priors, out: &mut Completion) {
     );
     out.derived("disk.zones.cylinders", Unit::Count.text(cylinders), "the capacity");
     let why = format!("{:.0} MB/s at {rpm} rpm", rate / 1e6);
-    out.derived_within("disk.zones.sectors_outer", (Unit::Count, outer), (0.93, 1.05), why);
+    out.derived_within("disk.zones.sectors_outer", Unit::Count, outer, 0.93..=1.05, why);
     out.derived(
         "disk.zones.sectors_inner",
         Unit::Count.text(inner),

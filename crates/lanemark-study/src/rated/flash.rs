@@ -113,10 +113,12 @@ fn unit_time(rated: &Rated, controller: &Controller, out: &mut Completion) {
     let most = ((whole - first) / (RATED_UNITS - 1.0)).min(whole / RATED_UNITS).max(0.0);
     let time = (UNIT_SHARE * first).min(UNIT_ROOM * most);
     let high = (most / time).min(1.6);
+    let high = if high.is_finite() { high } else { 1.0 };
     out.derived_within(
         "front_end.read_unit_time",
-        (Unit::Time, time),
-        (0.3, if high.is_finite() { high } else { 1.0 }),
+        Unit::Time,
+        time,
+        0.3..=high,
         "each 4 KiB more is looked up: an Intel S4500 is rated at 72,000 reads of 4 KiB and 48,000 of 8 KiB",
     );
 }
@@ -137,7 +139,7 @@ fn front_end(rated: &Rated, controller: &Controller, out: &mut Completion) {
         match rating {
             Some(iops) => {
                 let why = format!("{iops:.0} random {what} a second");
-                out.derived_within(place, (Unit::Time, 1.0 / iops), (0.98, 1.12), why);
+                out.derived_within(place, Unit::Time, 1.0 / iops, 0.98..=1.12, why);
             }
             None => out.prior(place, Unit::Time, &inverse(prior), 1.0),
         }
@@ -151,7 +153,7 @@ fn front_end(rated: &Rated, controller: &Controller, out: &mut Completion) {
         match rating {
             Some(rate) => {
                 let why = format!("{:.0} MB/s of sequential {what}", rate / 1e6);
-                out.derived_within(place, (Unit::Rate, rate), (0.93, 1.01), why);
+                out.derived_within(place, Unit::Rate, rate, 0.93..=1.01, why);
             }
             None if prior.value < rated.link => out.prior(place, Unit::Rate, prior, 1.0),
             None => {}
@@ -347,7 +349,7 @@ fn reads(rated: &Rated, controller: &Controller, nand: &Nand, array: &Array, out
     let why = "with it, sequential 4 KiB reads, one at a time, reach the rate that two boards measured with six drives";
     out.assumed("front_end.read_latency", Unit::Time.text(hit), why);
     let place = "front_end.miss_latency";
-    further_time(place, (rated.one_read, "read"), &controller.one_read, known + hit, out);
+    further_time(place, rated.one_read, "read", &controller.one_read, known + hit, out);
     for key in ["die.cache_read", "die.cache_program"] {
         out.assumed(key, "yes".to_owned(), "a command of all NAND since 2007");
     }
@@ -425,7 +427,7 @@ fn writes(
     };
     let fixed = host(rated.protocol) + asked + PAGE / passed + 1.0 / commands;
     let place = "front_end.write_latency";
-    further_time(place, (rated.one_write, "write"), &controller.one_write, fixed, out);
+    further_time(place, rated.one_write, "write", &controller.one_write, fixed, out);
     if rated.market == Market::Client {
         flush(nand, out);
     }
@@ -434,7 +436,8 @@ fn writes(
 /// Sets the time at `place` to the rated latency of one request, or the prior, less the `known` seconds.
 fn further_time(
     place: &'static str,
-    (rating, what): (Option<f64>, &str),
+    rating: Option<f64>,
+    what: &str,
     prior: &Prior,
     known: f64,
     out: &mut Completion,

@@ -120,12 +120,13 @@ const STEADY_SHARE_ANY: f64 = 0.25;
 const STEADY_SHARE_FROM: u64 = 2014;
 
 /// Returns the market of a drive whose file does not state it. It follows from the connector and capacity, and for
-/// solid-state drives from their rated `random` reads and writes.
+/// solid-state drives from their rated random `reads` and `writes`.
 fn usual_market(
     is_disk: bool,
     capacity: Bytes,
     protocol: ProtocolKind,
-    (reads, writes): (Option<f64>, Option<f64>),
+    reads: Option<f64>,
+    writes: Option<f64>,
     year: u64,
 ) -> Market {
     let share = reads.zip(writes).map_or(1.0, |(reads, writes)| writes / reads);
@@ -150,7 +151,9 @@ impl Rated {
     pub(crate) fn read(
         root: &Section<'_>,
         is_disk: bool,
-        (capacity, protocol, plug): (Bytes, ProtocolKind, Plug),
+        capacity: Bytes,
+        protocol: ProtocolKind,
+        plug: Plug,
     ) -> Result<Option<Self>, StudyError> {
         let Some(section) = root.optional_table("rated")? else { return Ok(None) };
         let rate = |key: &str| -> Result<Option<f64>, StudyError> {
@@ -184,22 +187,28 @@ impl Rated {
             false => None,
         };
         let year = section.optional_integer("year", 1990, 2100)?.unwrap_or(plug.usual_year());
-        let random = (count("random_read", IOPS_MAX)?, count("random_write", IOPS_MAX)?);
+        let random_read = count("random_read", IOPS_MAX)?;
+        let random_write = count("random_write", IOPS_MAX)?;
         let rated = Self {
             capacity: capacity.get() as f64,
             protocol,
             link: plug.rate(),
             generation: plug.generation(),
             year,
-            market: section
-                .setting("market", &MARKETS)?
-                .unwrap_or(usual_market(is_disk, capacity, protocol, random, year)),
+            market: section.setting("market", &MARKETS)?.unwrap_or(usual_market(
+                is_disk,
+                capacity,
+                protocol,
+                random_read,
+                random_write,
+                year,
+            )),
             technology,
             memory: section.setting("memory", &MEMORIES)?.unwrap_or(MapMemory::Dram),
             read: rate("read")?,
             write: rate("write")?,
-            random_read: random.0,
-            random_write: random.1,
+            random_read,
+            random_write,
             one_read: one_read.map(|iops| 1.0 / iops).or(latency),
             one_write: one_write.map(|iops| 1.0 / iops).or(write_latency),
             steady_write: rate("steady_write")?,

@@ -99,7 +99,7 @@ fn judged(
     writeln!(to.notes, "{seed:>4} {}: {} -> {}", truth.drive, truth.place(0), truth.place(1))?;
     let folder = PrivateFolder::new("lanemark-grids-")?;
     let begun = Instant::now();
-    let files = fitted(library, &truth, &here, (seed, options), folder.path(), to)?;
+    let files = fitted(library, &truth, &here, seed, options, folder.path(), to)?;
     let fit_time = begun.elapsed();
     let (platform, port) = &truth.sides[1].place;
     let asked = WhatIfQuestion {
@@ -137,7 +137,8 @@ fn fitted(
     library: &Library,
     truth: &Truth,
     here: &RunResult,
-    (seed, options): (u64, &GridOptions),
+    seed: u64,
+    options: &GridOptions,
     folder: &Path,
     to: &mut Outputs<'_>,
 ) -> Result<FitFiles, AnyError> {

@@ -222,7 +222,8 @@ fn run(system: &System, workload: &Workload) -> Result<RunResult, AnyError> {
     Ok(runs.swap_remove(0))
 }
 
-fn named(drive: &str, (platform, port): &(String, String)) -> String {
+fn named(drive: &str, place: &(String, String)) -> String {
+    let (platform, port) = place;
     format!("{drive}@{platform}:{port}")
 }
 

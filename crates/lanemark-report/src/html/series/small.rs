@@ -120,14 +120,14 @@ pub(super) fn draw(one: &Shown<'_>, size: Size) -> (Image, Option<f64>) {
     let end = significant(all.as_seconds() / seconds);
     let content = html! {
         @for (index, plot, top) in &placed {
-            (shading(&spans, &place, (*top, plot.height), false))
+            (shading(&spans, &place, *top, plot.height, false))
             @if *index > 0 { (plot.heading(top - GAP)) }
             (plot.draw(*top, &edges, size))
-            (marked(&marks, &place, (*top, plot.height), None))
+            (marked(&marks, &place, *top, plot.height, None))
         }
         @if let Some((heat, top)) = &heat {
             (heat.draw(*top, width, &place))
-            (marked(&marks, &place, (*top, heat.height()), None))
+            (marked(&marks, &place, *top, heat.height(), None))
         }
         text class="soft end" x=(num(width)) y=(num(top + 13.0)) {
             (grouped(&end)) " " (super::typeset(unit))

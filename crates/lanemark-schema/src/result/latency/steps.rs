@@ -7,7 +7,9 @@
 pub(super) fn steps(
     percentiles: &[(f64, u64)],
     count: u64,
-    (least, mean, most): (u64, u64, u64),
+    least: u64,
+    mean: u64,
+    most: u64,
 ) -> Vec<(u64, u64)> {
     let mut bins = vec![(least, u64::from(count > 0))];
     let mut counted: u64 = bins[0].1;
@@ -31,7 +33,6 @@ mod tests {
 
     #[test]
     fn requests_lie_at_the_percentile_that_their_rank_reaches() {
-        let ends = (100, 400, 900);
         for (percentiles, count, wanted) in [
             // One request is the minimum and one is the maximum.
             (&[(50.0, 300), (90.0, 700)][..], 10, &[(100, 1), (300, 4), (700, 4), (900, 1)][..]),
@@ -53,7 +54,7 @@ mod tests {
             (&[(50.0, 300)], 1, &[(100, 1)]),
             (&[(50.0, 300)], 0, &[]),
         ] {
-            let bins = steps(percentiles, count, ends);
+            let bins = steps(percentiles, count, 100, 400, 900);
             assert_eq!(bins, wanted, "{percentiles:?} of {count}");
             assert_eq!(bins.iter().map(|bin| bin.1).sum::<u64>(), count);
         }

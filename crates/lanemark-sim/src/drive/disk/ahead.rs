@@ -1,5 +1,7 @@
 //! Reading ahead: sectors that pass after a read, and commands that take them as they pass.
 
+use std::ops::Range;
+
 use super::Disk;
 use super::arm_state::ArmWork;
 use super::operation::bursts;
@@ -15,10 +17,11 @@ impl Disk {
         &mut self,
         now: Instant,
         command: CommandHandle,
-        (first, end): (u64, u64),
+        sectors: Range<u64>,
         length: Bytes,
         events: &mut Schedule,
     ) -> bool {
+        let Range { start: first, end } = sectors;
         let ArmWork::Streaming(mut stream) = self.arm else { return false };
         if self.read_ahead == 0 || !self.waiting.is_empty() {
             return false;

@@ -105,7 +105,7 @@ impl Bench {
     }
 
     pub(super) fn read(&mut self, command: u32, offset: Bytes, length: Bytes) -> u32 {
-        self.disk.read(self.now, Handle::of(command), (offset, length), &mut self.events)
+        self.disk.read(self.now, Handle::of(command), offset, length, &mut self.events)
     }
 
     pub(super) fn read_sectors(&mut self, command: u32, first: u64, end: u64) -> u32 {

@@ -1,5 +1,7 @@
 //! A disk as the medium of a drive: operations of commands, ends of steps, and the effects of power.
 
+use std::ops::Range;
+
 use super::Disk;
 use super::arm_state::ArmWork;
 use super::operation::{BURST, DiskOperation, sectors_of};
@@ -21,7 +23,8 @@ impl Medium for Disk {
         &mut self,
         now: Instant,
         command: CommandHandle,
-        (offset, length): (Bytes, Bytes),
+        offset: Bytes,
+        length: Bytes,
         events: &mut Schedule,
     ) -> u32 {
         let (first, end) = sectors_of(offset, length);
@@ -31,7 +34,7 @@ impl Medium for Disk {
         }
         self.catch_up(now);
         let Some((segment, held)) = self.segments.held_from(first) else {
-            return self.read_media(now, command, (first, end), length, events);
+            return self.read_media(now, command, first..end, length, events);
         };
         self.segments.touch(segment);
         if held >= end {
@@ -42,7 +45,7 @@ impl Medium for Disk {
         // The first sector may count in part.
         let part = SECTOR * held - offset;
         events.schedule_burst(now, Burst { command, bytes: part }, Event::FromBuffer);
-        1 + self.read_media(now, command, (held, end), length - part, events)
+        1 + self.read_media(now, command, held..end, length - part, events)
     }
 
     /// Makes the arm write a burst. With a write cache no command waits for it.
@@ -70,7 +73,7 @@ impl Medium for Disk {
             self.dirty_room += room;
         }
         let waits = if cached { Handle::NONE } else { command };
-        let handle = self.insert(now, waits, true, (first, end), length, room);
+        let handle = self.insert(now, waits, true, first..end, length, room);
         self.waiting.push(handle);
         self.serve(now, events);
         if cached && last {
@@ -195,7 +198,7 @@ impl Disk {
         let DiskOperation { command, first, end, bytes, .. } = self.operations[handle];
         self.operations[handle].waits_since = now;
         self.catch_up(now);
-        if self.join(now, command, (first, end), bytes, events) {
+        if self.join(now, command, first..end, bytes, events) {
             self.operations.free(handle);
             return;
         }
@@ -208,15 +211,16 @@ impl Disk {
         &mut self,
         now: Instant,
         command: CommandHandle,
-        (first, end): (u64, u64),
+        sectors: Range<u64>,
         length: Bytes,
         events: &mut Schedule,
     ) -> u32 {
-        if !self.join(now, command, (first, end), length, events) {
-            let handle = self.insert(now, command, false, (first, end), length, Bytes::ZERO);
+        let count = sectors.end - sectors.start;
+        if !self.join(now, command, sectors.clone(), length, events) {
+            let handle = self.insert(now, command, false, sectors, length, Bytes::ZERO);
             events.schedule(now + self.spec.command_overhead, Event::Media(self.drive, handle));
         }
-        (end - first).div_ceil(BURST) as u32
+        count.div_ceil(BURST) as u32
     }
 
     /// Returns a flush that waits for no operation any more.

@@ -48,6 +48,8 @@ mod sweep;
 #[cfg(test)]
 pub(crate) mod tests;
 
+use std::ops::Range;
+
 use self::arm_state::ArmWork;
 use self::disk_time::DiskTime;
 use self::operation::DiskOperation;
@@ -152,7 +154,7 @@ impl Disk {
         now: Instant,
         command: CommandHandle,
         writes: bool,
-        (first, end): (u64, u64),
+        sectors: Range<u64>,
         bytes: Bytes,
         room: Bytes,
     ) -> OperationHandle {
@@ -161,8 +163,8 @@ impl Disk {
         self.operations.insert(DiskOperation {
             command,
             writes,
-            first,
-            end,
+            first: sectors.start,
+            end: sectors.end,
             bytes,
             room,
             waits_since: now,

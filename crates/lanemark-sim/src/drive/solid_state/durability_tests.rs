@@ -122,7 +122,8 @@ fn any_case() -> impl Strategy<Value = Case> {
 
 /// Runs a case. No data that a flush, a protected buffer or a drive without write cache has acknowledged may be lost, no
 /// read may be stale, every command must complete, and a cut must report exactly the data that it takes.
-fn run((drive, steps, written, is_just_written): Case) {
+fn run(case: Case) {
+    let (drive, steps, written, is_just_written) = case;
     let written = SLOT * ((drive.capacity.get() / SLOT.get()) as f64 * written) as u64;
     let content = PriorContent { is_just_written, ..PriorContent::from(written) };
     let mut bench = Bench::new(&drive, content);

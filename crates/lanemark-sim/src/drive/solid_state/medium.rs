@@ -28,12 +28,13 @@ impl Medium for SolidState {
         &mut self,
         now: Instant,
         command: CommandHandle,
-        range: (Bytes, Bytes),
+        offset: Bytes,
+        length: Bytes,
         changes: bool,
         events: &mut Schedule,
     ) -> MapMisses {
         match self.map {
-            Some(_) => self.look_up_pages(now, command, range, changes, events),
+            Some(_) => self.look_up_pages(now, command, offset, length, changes, events),
             None => MapMisses::default(),
         }
     }
@@ -45,13 +46,13 @@ impl Medium for SolidState {
         &mut self,
         now: Instant,
         command: CommandHandle,
-        range: (Bytes, Bytes),
+        offset: Bytes,
+        length: Bytes,
         events: &mut Schedule,
     ) -> u32 {
-        let (offset, length) = range;
         let (first, end) = slots_of(offset, length);
         let Some(ahead) = &mut self.ahead else {
-            return self.read_flash(now, command, (first, end), range, events);
+            return self.read_flash(now, command, first..end, offset, length, events);
         };
         let stream = ahead.stream(first, end);
         let mut bursts = 0;
@@ -76,7 +77,7 @@ impl Medium for SolidState {
                     next
                 }
                 ReadAheadHit::Not => {
-                    bursts += self.read_flash(now, command, (slot, end), range, events);
+                    bursts += self.read_flash(now, command, slot..end, offset, length, events);
                     end
                 }
             };
@@ -95,7 +96,7 @@ impl Medium for SolidState {
     }
 
     #[inline]
-    fn expect_write(&mut self, (offset, length): (Bytes, Bytes)) {
+    fn expect_write(&mut self, offset: Bytes, length: Bytes) {
         if !self.spec.technology.in_place() {
             let (first, end) = slots_of(offset, length);
             // Eight neighbours share a line of the map.
@@ -162,7 +163,7 @@ impl Medium for SolidState {
     }
 
     /// Forgets the data in a range; slots that it covers only in part are kept.
-    fn trim(&mut self, (offset, length): (Bytes, Bytes), outcomes: &mut Outcomes) {
+    fn trim(&mut self, offset: Bytes, length: Bytes, outcomes: &mut Outcomes) {
         let first = offset.get().div_ceil(SLOT.get());
         let end = (offset + length).get() / SLOT.get();
         if let Some(ahead) = &mut self.ahead {

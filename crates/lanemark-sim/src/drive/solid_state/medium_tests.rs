@@ -123,7 +123,7 @@ fn a_trim_forgets_whole_slots_only() {
         (100, 200, 0..0),
     ] {
         let mut medium = medium(|_| ());
-        medium.trim((Bytes(offset), Bytes(length)), &mut Outcomes::default());
+        medium.trim(Bytes(offset), Bytes(length), &mut Outcomes::default());
         let left: Vec<bool> =
             (0..4).map(|slot| medium.locate(slot, slot + 1).0 != Location::Nowhere).collect();
         let expected: Vec<bool> = (0..4).map(|slot| !trimmed.contains(&slot)).collect();
@@ -135,7 +135,7 @@ fn a_trim_forgets_whole_slots_only() {
 fn read_ahead_data_is_held_per_slot() {
     let (mut medium, mut events) = (medium(|drive| drive.read_ahead = SLOT * 8), Schedule::new());
     for first in [0, 4] {
-        medium.read(Instant::ZERO, Handle::of(0), (SLOT * first, SLOT * 4), &mut events);
+        medium.read(Instant::ZERO, Handle::of(0), SLOT * first, SLOT * 4, &mut events);
     }
     let held = [SLOT * 7, SLOT * 8 - Bytes(1), SLOT * 8, SLOT * 16 - Bytes(1)];
     assert_eq!(held.map(|offset| medium.holds(offset)), [false, false, true, true]);
@@ -153,8 +153,9 @@ fn pages_of_the_map_come_from_flash_or_the_host_and_go_when_they_changed() {
             drive.flash_mut().translation.map = Some(MapSpec { cached: Bytes::kibi(4), in_host });
         });
         let mut look = |page: u64, pages: u64, changes| {
-            let range = (four * page, four * pages);
-            let misses = medium.look_up(Instant::ZERO, Handle::of(0), range, changes, &mut events);
+            let (now, command) = (Instant::ZERO, Handle::of(0));
+            let (offset, length) = (four * page, four * pages);
+            let misses = medium.look_up(now, command, offset, length, changes, &mut events);
             (misses.from_media, misses.from_host, medium.usage().map_written)
         };
         let unit = small_drive().flash().unit();

@@ -37,6 +37,7 @@ mod translation;
 pub(crate) use translation::write_amplification;
 
 use std::collections::VecDeque;
+use std::ops::Range;
 
 use self::beside::ParallelCollection;
 use self::flash::Flash;
@@ -152,7 +153,8 @@ impl SolidState {
         &mut self,
         now: Instant,
         command: CommandHandle,
-        (offset, length): (Bytes, Bytes),
+        offset: Bytes,
+        length: Bytes,
         changes: bool,
         events: &mut Schedule,
     ) -> MapMisses {
@@ -186,11 +188,12 @@ impl SolidState {
         &mut self,
         now: Instant,
         command: CommandHandle,
-        (first, end): (u64, u64),
-        (offset, length): (Bytes, Bytes),
+        slots: Range<u64>,
+        offset: Bytes,
+        length: Bytes,
         events: &mut Schedule,
     ) -> u32 {
-        let mut slot = first;
+        let Range { start: mut slot, end } = slots;
         let mut bursts = 0;
         while slot < end {
             let (location, slots) = self.locate(slot, end);

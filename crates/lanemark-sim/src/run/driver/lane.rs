@@ -453,8 +453,8 @@ impl Lane {
     ) -> Sample {
         let CountedRequests { tally, elapsed, busy, drive, energy } = counted;
         let carried = carried.unwrap_or_else(|| tally.bytes());
-        let path =
-            path_use(spec, simulator, &busy, &tally.budget, (tally.requests(), carried, elapsed));
+        let requests = tally.requests();
+        let path = path_use(spec, simulator, &busy, &tally.budget, requests, carried, elapsed);
         let some =
             |direction: DirectionResult| (direction.latency.count() > 0).then_some(direction);
         Sample {

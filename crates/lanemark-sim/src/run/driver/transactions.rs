@@ -506,14 +506,9 @@ impl<'t> Run<'t> {
         let ages: Vec<Duration> = ages.map(|(_, at)| self.deadline.since(at)).collect();
         let in_flight = InFlight::of(&ages, tally.longest());
         let drive = simulator.drive_use();
-        let counted = (tally.requests(), tally.bytes(), elapsed);
-        let path = path_use(
-            spec,
-            simulator,
-            &busy_since(simulator, &tally.busy_before),
-            &tally.budget,
-            counted,
-        );
+        let busy = busy_since(simulator, &tally.busy_before);
+        let (requests, bytes) = (tally.requests(), tally.bytes());
+        let path = path_use(spec, simulator, &busy, &tally.budget, requests, bytes, elapsed);
         let core = simulator.busy()[Hop::Cpu as usize].iter().copied().sum::<Duration>();
         let core_before = tally.busy_before[Hop::Cpu as usize].iter().copied().sum::<Duration>();
         let own = (self.processors.busy() - self.busy_before) * u64::from(self.cores);

@@ -230,7 +230,9 @@ impl Run {
             self.storage.simulator(),
             &busy,
             &self.budget,
-            (operations, bytes, elapsed),
+            operations,
+            bytes,
+            elapsed,
         );
         if self.held_back > 0 {
             let waited_ns = self.held_time as f64 / 1e3 / operations.max(1) as f64;

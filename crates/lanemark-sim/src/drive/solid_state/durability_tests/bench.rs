@@ -183,10 +183,10 @@ impl Bench {
             HostCommand::Write(first, end, _)
             | HostCommand::Read(first, end)
             | HostCommand::Trim(first, end) => {
-                let range = (SLOT * first, SLOT * (end - first));
+                let (offset, length) = (SLOT * first, SLOT * (end - first));
                 let changes = !matches!(asked, HostCommand::Read(..));
                 let (handle, events) = (Handle::of(command), &mut self.events);
-                self.medium.look_up(self.now, handle, range, changes, events).from_media
+                self.medium.look_up(self.now, handle, offset, length, changes, events).from_media
             }
         };
         if pages > 0 {
@@ -202,7 +202,7 @@ impl Bench {
         match asked {
             HostCommand::Write(first, end, middle) => {
                 self.open.insert(command, Open::Write(Vec::new()));
-                self.medium.expect_write((SLOT * first, SLOT * (end - first)));
+                self.medium.expect_write(SLOT * first, SLOT * (end - first));
                 for (first, end, last) in [(first, middle, middle == end), (middle, end, true)] {
                     if first == end {
                         continue;
@@ -235,9 +235,9 @@ impl Bench {
                     };
                     assert_eq!(found, self.slots[slot as usize].content(), "stale slot {slot}");
                 }
-                let range = (SLOT * first, SLOT * (end - first));
-                let bursts = self.medium.read(self.now, handle, range, &mut self.events);
-                self.open.insert(command, Open::Read(bursts, range.1.get()));
+                let (offset, length) = (SLOT * first, SLOT * (end - first));
+                let bursts = self.medium.read(self.now, handle, offset, length, &mut self.events);
+                self.open.insert(command, Open::Read(bursts, length.get()));
                 self.look_ahead();
                 self.settle();
             }
@@ -253,7 +253,7 @@ impl Bench {
                     slot.unmapped.clear();
                 }
                 let outcomes = &mut self.outcomes;
-                self.medium.trim((SLOT * first, SLOT * (end - first)), outcomes);
+                self.medium.trim(SLOT * first, SLOT * (end - first), outcomes);
                 self.is_not_ahead(first, end);
                 self.settle();
                 self.completed();

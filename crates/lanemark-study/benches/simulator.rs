@@ -1,6 +1,6 @@
 //! Simulated requests per CPU-second and peak memory, on the drives of the library.
 //!
-//! `cargo bench -p lanemark-cli --bench simulator` runs each workload five times and prints the best and the
+//! `cargo bench -p lanemark-study --bench simulator` runs each workload five times and prints the best and the
 //! median rate with the machine. As part of the tests (without `--bench`) it runs once and short, so that it
 //! cannot rot.
 //!

@@ -1,6 +1,6 @@
 //! Instructions and cache misses of the simulator for each request, counted and not timed.
 //!
-//! `cargo bench -p lanemark-cli --bench instructions` runs each load of `load` under valgrind's callgrind, once with
+//! `cargo bench -p lanemark-study --bench instructions` runs each load of `load` under valgrind's callgrind, once with
 //! some thousand requests and once with more. The difference is the cost of the additional requests, without start-up.
 //! The same program has the same counts regardless of other load on the machine. The counts are compared with
 //! `benches/instructions.csv`: a count more than 3% above its recorded value is a failure, and a count more than 3%
@@ -97,7 +97,7 @@ fn main() -> ExitCode {
     if grown > 0 {
         eprintln!(
             "{grown} counts are new or more than {:.0}% above those of {}: mend that, or record them with \
-             `cargo bench -p lanemark-cli --bench instructions -- --write \"reason\"`",
+             `cargo bench -p lanemark-study --bench instructions -- --write \"reason\"`",
             GROWTH_MAX * 100.0,
             baseline().display()
         );
