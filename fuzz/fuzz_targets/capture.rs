@@ -1,4 +1,4 @@
-//! A capture of a machine, or a text of lspci, whatever its bytes make of it.
+//! A capture of a machine, or an lspci text, with arbitrary bytes.
 #![no_main]
 
 use std::path::Path;

@@ -1,4 +1,4 @@
-//! A drive's file: it is read or refused, and what can be plugged in makes a system that passes its check.
+//! A drive file is read or refused, and each drive that fits a port makes a system that passes its check.
 #![no_main]
 
 use lanemark_fuzz::with_file;

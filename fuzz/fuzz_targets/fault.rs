@@ -1,4 +1,4 @@
-//! The value of `--fault`: a fault that is read is written so that it is read as the same again.
+//! The value of `--fault`: a valid fault, once written, is read as the same fault.
 #![no_main]
 
 use lanemark_schema::workload::Fault;

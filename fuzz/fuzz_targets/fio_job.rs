@@ -1,4 +1,4 @@
-//! A job file of fio: what is read of it are tests that can be.
+//! A job file of fio is read as valid tests or refused.
 #![no_main]
 
 use lanemark_schema::units::Bytes;

@@ -1,4 +1,4 @@
-//! A host's file: it is read or refused, and on a platform it makes a system that passes its check.
+//! A host file is read or refused, and a valid host on a platform makes a system that passes its check.
 #![no_main]
 
 use lanemark_fuzz::with_file;

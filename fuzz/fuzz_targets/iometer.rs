@@ -1,4 +1,4 @@
-//! Iometer's settings: what is read of them are tests that can be.
+//! Iometer's settings are read as valid tests or refused.
 #![no_main]
 
 use lanemark_schema::units::Bytes;

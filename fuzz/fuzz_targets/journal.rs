@@ -1,4 +1,4 @@
-//! A journal of what was written, held against a target of zeros.
+//! A journal of written data, compared with a target of zeros.
 #![no_main]
 
 use std::io::Write;

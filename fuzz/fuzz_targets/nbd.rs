@@ -1,5 +1,5 @@
-//! A client's bytes, from its flags to its last request: whatever comes, an answer is bounded, and a command that is taken
-//! lies within the export.
+//! A client's bytes, from its flags to its last request. Every reply is bounded, and every accepted command is within
+//! the export.
 #![no_main]
 
 use lanemark_serve::nbd::negotiation::{HEADER, Negotiation, OPTION_MAX, OptionHeader, Step};
@@ -27,7 +27,7 @@ fuzz_target!(|bytes: &[u8]| {
         rest = after;
         answer.clear();
         let step = negotiation.answer(option, data, &mut answer);
-        assert!(answer.len() < 4096, "an answer is short, whatever was asked");
+        assert!(answer.len() < 4096, "every reply is short");
         match step {
             Step::Next => {}
             Step::Transmit(agreed) => break agreed,

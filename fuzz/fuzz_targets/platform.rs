@@ -1,4 +1,4 @@
-//! A platform's file: it is read or refused.
+//! A platform file is read or refused.
 #![no_main]
 
 use lanemark_study::document::{Context, Document};

@@ -1,4 +1,4 @@
-//! A priors file of each kind: it is read or refused, and drives completed by it make systems that pass their check.
+//! A priors file of each kind is read or refused, and drives completed by it make systems that pass their check.
 #![no_main]
 
 use std::fs;
@@ -11,7 +11,7 @@ use libfuzzer_sys::fuzz_target;
 
 const LIBRARY: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../library");
 const FILES: [&str; 3] = ["nand.toml", "controllers.toml", "disks.toml"];
-/// Drives of their ratings, each with the port that it is plugged into.
+/// Rated drives, each with its port.
 const RATED: [(&str, &str); 3] = [
     (
         r#"
@@ -64,7 +64,7 @@ rpm = 7200
 ];
 
 fuzz_target!(|text: &str| {
-    // The table that the text has tells which of the three files it takes the place of.
+    // The table in the text determines which of the three files it replaces.
     let Some(own) = ["[[nand]]", "[[controller]]", "[[disk]]"].iter().position(|table| text.contains(table)) else {
         return;
     };

@@ -1,4 +1,4 @@
-//! A saved run: what passes the check is drawn in every view, and is read again as it was written.
+//! A saved run that passes the check is drawn in every view, and is unchanged after being written and read.
 #![no_main]
 
 use lanemark_schema::result::RunResult;

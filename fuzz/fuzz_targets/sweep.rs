@@ -1,4 +1,4 @@
-//! A sweep: its file, with axes and ranges, and the rows of one that was saved.
+//! A sweep file with axes and ranges, and the rows of a saved sweep.
 #![no_main]
 
 use lanemark_fuzz::with_file;

@@ -1,4 +1,4 @@
-//! A recorded trace, packed or not, whatever its first line makes of it.
+//! A recorded trace, packed or not, with arbitrary bytes.
 #![no_main]
 
 use std::io::BufReader;

@@ -1,5 +1,5 @@
-//! A question of a page: it is refused, or its system and its test can be. A page that is saved is a study that can be
-//! opened. A result file is told in numbers, or refused.
+//! A question of a page is refused, or has a valid system and test. A saved page is a valid study file. A result file
+//! is shown in numbers, or refused.
 #![no_main]
 
 use lanemark_study::Study;
@@ -26,7 +26,7 @@ fuzz_target!(|question: &[u8]| {
         let _ = ending(&test, End::Requests(1));
     }
     if let Ok(told) = result_file::read(question.to_vec()) {
-        // What is not finite would be `null` to the page.
+        // The page would read a value that is not finite as `null`.
         let told = serde_json::to_string(&told).unwrap();
         assert!(!told.contains("\"value\":null"), "{told}");
     }

@@ -1,4 +1,4 @@
-//! Messages of a guest's machine: whatever comes, what is taken is bounded, and a request lies within the device.
+//! Messages of a guest's machine. Every accepted message is bounded, and every request is within the device.
 #![no_main]
 
 use lanemark_serve::exact::calendar;

@@ -1,4 +1,4 @@
-//! A workload's file: what is read of it are tests that can be.
+//! A workload file is read as valid tests or refused.
 #![no_main]
 
 use lanemark_fuzz::with_file;

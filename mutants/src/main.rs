@@ -1,9 +1,9 @@
-//! Changes the program in many places, one at a time, and shows which change no test notices.
+//! Changes the program in many places, one at a time, and reports the changes that no test notices.
 //!
 //! `make mutants` runs a sample. All changes of the sample are built once, into a copy of the tree, each with its own
-//! switch: `a < b` becomes `(if crate::switch::is_on(7) { a <= b } else { a < b })`. A first run of every test, with all
-//! switches off, records the switches that the test meets. Then each change is switched on for the tests that meet it,
-//! and for no others, the quickest first, until one fails.
+//! switch: `a < b` becomes `(if crate::switch::is_on(7) { a <= b } else { a < b })`. A first run of every test, with
+//! all switches off, records the switches that the test meets. Then each change is switched on for the tests that meet
+//! it, and for no others, the quickest first, until one fails.
 //!
 //! | file | contents |
 //! |---|---|
@@ -12,7 +12,7 @@
 //! | `tests` | the tests, with the time of each and the switches that it meets |
 //! | `trial` | one change after the other |
 //!
-//! A whole run is as many samples as the first line of the output says; each is one `--shard`.
+//! The first line of the output states the number of samples in a whole run; each sample is one `--shard`.
 
 mod site;
 mod tests;
@@ -71,8 +71,8 @@ fn run() -> Result<ExitCode, String> {
     Ok(code)
 }
 
-/// Returns the places of a sample, in an order of chance that is the same each time, with some more for those that do
-/// not compile.
+/// Returns the places of a sample in a pseudorandom order that is the same each time, with some additional places to
+/// replace changes that do not compile.
 fn sample(mut sites: Vec<Site>, count: usize, shard: usize) -> Vec<Site> {
     let mut state = 0x1a2e_3a7c_u64;
     let mut random = move || {
@@ -93,7 +93,7 @@ fn sample(mut sites: Vec<Site>, count: usize, shard: usize) -> Vec<Site> {
     sites
 }
 
-/// Prints what survived, and writes it to `target/mutants/survivors.csv`.
+/// Prints the surviving changes, and writes them to `target/mutants/survivors.csv`.
 fn report(root: &Path, tree: &Tree, survivors: &[usize]) -> Result<ExitCode, String> {
     let reasons = reasons(&root.join("mutants/reasons.csv"))?;
     let all = tree.sites.len();

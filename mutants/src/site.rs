@@ -24,7 +24,7 @@ pub struct Site {
     pub place: Range<usize>,
     /// The text there.
     pub before: String,
-    /// The text in its place.
+    /// The replacement text.
     pub after: String,
     pub kind: Kind,
 }
@@ -70,12 +70,12 @@ impl Site {
     }
 }
 
-/// All places of the tree below `root`, by file and place.
+/// Returns all places of the tree below `root`, by file and position.
 pub fn all(root: &Path) -> Result<Vec<Site>, String> {
     let mut files = Vec::new();
     let crates = fs::read_dir(root.join("crates")).map_err(|error| format!("crates: {error}"))?;
     for folder in crates.flatten() {
-        // What only tests use is tested by them.
+        // Code that only tests use is not changed.
         if folder.file_name() != "lanemark-testbed" {
             sources(&folder.path().join("src"), &mut files);
         }
@@ -95,7 +95,7 @@ pub fn all(root: &Path) -> Result<Vec<Site>, String> {
     Ok(all)
 }
 
-/// The files below `folder` that are no tests.
+/// Returns the source files below `folder` that are not tests.
 fn sources(folder: &Path, files: &mut Vec<PathBuf>) {
     for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
         let path = entry.path();
@@ -220,7 +220,7 @@ fn binds(condition: &Expr) -> bool {
     }
 }
 
-/// The operators in the place of another one.
+/// Returns the replacements of an operator.
 fn others(operator: &BinOp) -> &'static [&'static str] {
     match operator {
         BinOp::Eq(_) => &["!="],
@@ -251,7 +251,7 @@ fn others(operator: &BinOp) -> &'static [&'static str] {
     }
 }
 
-/// Methods with a sibling that takes and gives the same.
+/// Methods with a sibling that has the same arguments and result.
 const SIBLINGS: [(&str, &str); 16] = [
     ("min", "max"),
     ("max", "min"),
@@ -324,7 +324,7 @@ impl<'ast> Visit<'ast> for Finder<'_> {
         visit::visit_expr_method_call(self, node);
     }
 
-    // A switch is no constant.
+    // A constant cannot contain a switch.
     fn visit_item_const(&mut self, _: &'ast syn::ItemConst) {}
     fn visit_item_static(&mut self, _: &'ast syn::ItemStatic) {}
     fn visit_impl_item_const(&mut self, _: &'ast syn::ImplItemConst) {}

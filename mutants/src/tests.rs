@@ -11,9 +11,9 @@ use std::time::{Duration, Instant};
 
 use crate::tree::Tree;
 
-/// Tests that take longer than this are not asked.
+/// Tests that take longer than this are skipped.
 const LIMIT: Duration = Duration::from_secs(20);
-/// Programs of tests that are not asked: they hold whole studies to their digits, or the source to its rules.
+/// Test programs that are skipped: they compare whole studies with their digits, or the source with its rules.
 const LEFT_OUT: [&str; 3] = ["golden", "tidy", "ladders"];
 
 /// A program of tests.
@@ -112,7 +112,7 @@ pub fn record(tree: &mut Tree) -> Result<Suite, String> {
     Ok(Suite { programs, tests })
 }
 
-/// Does `work` for each number below `count`, on all processors.
+/// Calls `work` for each number below `count`, on all processors.
 pub fn in_parallel(count: usize, work: impl Fn(usize) + Sync) {
     let next = AtomicUsize::new(0);
     let workers = std::thread::available_parallelism().map_or(1, usize::from);

@@ -12,7 +12,7 @@ use crate::site::Site;
 
 /// The switches, a file that every crate has as its module `switch`.
 const SWITCH: &str = include_str!("switch.rs.txt");
-/// Rounds in which changes that do not compile are taken out.
+/// Rounds in which changes that do not compile are removed.
 const ROUNDS: usize = 40;
 /// Changes beyond the requested number, which replace changes that fail to compile with tests.
 const SPARE: usize = 10;
@@ -28,7 +28,7 @@ pub struct Tree {
 }
 
 impl Tree {
-    /// Copies what git knows of the tree below `root`, and takes out of `sites` those that lie in one another.
+    /// Copies the tracked files of the tree below `root`, and removes nested sites from `sites`.
     pub fn new(root: &Path, sites: Vec<Site>) -> Result<Self, String> {
         let copy = root.join("target/mutants/tree");
         let _ = fs::remove_dir_all(&copy);
@@ -81,7 +81,7 @@ impl Tree {
         Ok(())
     }
 
-    /// Writes the files with their switches. Returns the bytes that each change takes there, by file.
+    /// Writes the files with their switches. Returns the byte range of each change, by file.
     fn write(&self) -> Result<BTreeMap<PathBuf, Vec<(Range<usize>, usize)>>, String> {
         let switch = self.copy.join("switch.rs");
         let mut all = BTreeMap::new();
@@ -111,7 +111,7 @@ impl Tree {
         Ok(all)
     }
 
-    /// Takes out the changes that do not compile, and those beyond `count`.
+    /// Removes the changes that do not compile, and the changes beyond `count`.
     pub fn settle(&mut self, count: usize) -> Result<(), String> {
         // Tests enable additional features and take much longer: they are built when all other code compiles.
         let mut with_tests = false;
@@ -129,7 +129,7 @@ impl Tree {
             let mut wrong = BTreeSet::new();
             for (file, place) in &errors {
                 let Some(own) = places.get(file).filter(|own| !own.is_empty()) else { continue };
-                // An error that lies in no change is the next one's.
+                // An error outside all changes belongs to the next change.
                 let away = |range: &Range<usize>| {
                     place.start.saturating_sub(range.end) + range.start.saturating_sub(place.end)
                 };
@@ -148,7 +148,7 @@ impl Tree {
         Err(format!("the copy does not compile after {ROUNDS} rounds"))
     }
 
-    /// The locations of code that the compiler rejects.
+    /// Returns the locations of code that the compiler rejects.
     fn errors(&self, with_tests: bool) -> Result<BTreeSet<(PathBuf, Place)>, String> {
         let mut errors = BTreeSet::new();
         let mut arguments =

@@ -1,4 +1,4 @@
-//! One change after the other, each before the tests that meet it.
+//! Tries one change after another with the tests that meet it.
 
 use std::sync::Mutex;
 use std::time::Duration;
@@ -9,7 +9,7 @@ use crate::tree::Tree;
 /// Time of tests that run in one process, and their number.
 const TOGETHER: Duration = Duration::from_millis(800);
 const TOGETHER_MOST: usize = 40;
-/// The time that the tests of one change may take as they are.
+/// The maximum time of the tests of one change, without the change.
 const PATIENCE: Duration = Duration::from_secs(120);
 
 /// Returns the numbers of the changes, counted from zero, that no test notices.
@@ -17,7 +17,7 @@ pub fn run_all(tree: &Tree, suite: &Suite) -> Vec<usize> {
     let survivors = Mutex::new(Vec::new());
     in_parallel(tree.sites.len(), |number| {
         if !is_noticed(suite, number + 1) {
-            // An interrupted run has printed what it found.
+            // An interrupted run has printed its results.
             let site = &tree.sites[number];
             println!("  not noticed: {}:{}  {}", site.file.display(), site.line, site.told());
             survivors.lock().unwrap_or_else(|error| error.into_inner()).push(number);
@@ -36,7 +36,7 @@ fn is_noticed(suite: &Suite, switch: usize) -> bool {
         if spent > PATIENCE {
             return false;
         }
-        // The quickest, with others of its program.
+        // The quickest test, with other tests of its program.
         let (program, mut took, mut names) = (first.program, Duration::ZERO, Vec::new());
         left.retain(|test| {
             let fits = names.is_empty()
@@ -56,7 +56,7 @@ fn is_noticed(suite: &Suite, switch: usize) -> bool {
                 command.env("LANEMARK_MUTANT", switch.to_string());
             })
         };
-        // A test that fails now and then by itself has noticed nothing.
+        // A flaky test that also fails without the change is not counted.
         match once() {
             Ended::Passed => {}
             Ended::TimedOut => return true,

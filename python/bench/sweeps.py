@@ -39,7 +39,7 @@ def processor_s() -> float:
 
 
 def ten_thousand() -> dict[str, float]:
-    """Run all points on threads, on two local Dask workers, and on two Dask workers of which one is killed halfway."""
+    """Run all points on threads, on two local Dask workers, and on two Dask workers, one of them killed halfway."""
     from distributed import Client, LocalCluster
 
     sweep = Sweep(Space(SYSTEM, TEST, AXES, duration=DURATION))

@@ -32,7 +32,7 @@ ROUNDS = 20
 class Plan:
     """The chunks of a sweep, which do not change once they are written to a folder.
 
-    The name of a part therefore states its points, regardless of which worker writes it. No point can be stored twice.
+    The name of a part therefore states its points, regardless of the worker that writes it. No point can be stored twice.
     """
 
     #: The hash that identifies the sweep.

@@ -84,7 +84,7 @@ class Space:
 
         Args:
             path: The file.
-            changes: Parameters of :class:`Space` that replace those of the file.
+            changes: Parameters of :class:`Space` that replace the file's parameters.
 
         Raises:
             InputError: If the file is invalid. The message states the first mistake.

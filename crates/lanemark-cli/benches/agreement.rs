@@ -1,4 +1,4 @@
-//! `lanemark bench` beside fio with equal settings: do they see the same drive?
+//! Compares `lanemark bench` with fio at equal settings, to check whether both measure the same drive.
 //!
 //! There are three targets: a file, a loop device over memory with direct I/O, and a file in memory (tmpfs). The latter
 //! two need root and are otherwise skipped. Each round runs fio, then Lanemark, then fio again, so that the drift of a
@@ -6,8 +6,8 @@
 //! registered buffers and files, the tests of CrystalDiskMark 8. `LANEMARK_AGREEMENT_ROUNDS` sets the number of rounds,
 //! and `LANEMARK_AGREEMENT_FOLDER` the folder of the file.
 //!
-//! As part of the tests (without `--bench`) one short round runs where fio is installed, so that this
-//! cannot rot; without fio it says that it was skipped, except in CI, where that fails.
+//! As part of the tests (without `--bench`) one short round runs if fio is installed, so that this code is exercised.
+//! Without fio it reports that it was skipped; in CI this is a failure.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -62,8 +62,8 @@ struct Plan {
     huge_pages: bool,
 }
 
-/// Huge pages for fio's buffers while this lives. Lanemark asks for them by itself where its buffers
-/// have 2 MiB or more; on a virtual disk that alone can decide how fast large reads are.
+/// Huge pages for fio's buffers, held until this is dropped. Lanemark requests them itself for buffers of 2 MiB or
+/// more. On a virtual disk, huge pages can determine the speed of large reads.
 struct HugePages {
     before: String,
 }
@@ -71,7 +71,7 @@ struct HugePages {
 const HUGE_PAGES: &str = "/proc/sys/vm/nr_hugepages";
 
 impl HugePages {
-    /// Reserves some, where this user may.
+    /// Reserves some huge pages if the user is permitted to.
     fn reserve() -> Option<Self> {
         let before = std::fs::read_to_string(HUGE_PAGES).ok()?;
         let enough = before.trim().parse::<u32>().ok()?.max(16);
@@ -82,7 +82,7 @@ impl HugePages {
 
 impl Drop for HugePages {
     fn drop(&mut self) {
-        // Nothing can be done about pages that stay reserved; a message would not help.
+        // Pages that remain reserved cannot be released here, and a message would not help.
         let _ = std::fs::write(HUGE_PAGES, &self.before);
     }
 }
@@ -117,7 +117,7 @@ fn main() {
     for kind in [Kind::File, Kind::LoopDevice, Kind::FileInMemory] {
         let holder = if kind == Kind::File { Some(folder.as_path()) } else { memory.folder() };
         let Some(holder) = holder else {
-            println!("left out: this user may not mount a tmpfs");
+            println!("skipped: this user may not mount a tmpfs");
             continue;
         };
         let file = holder.join("agreement.dat");
@@ -165,7 +165,7 @@ fn main() {
     println!("\n{within} of {all} medians of throughput lie within the range of fio's own runs");
 }
 
-/// A file system in memory while this lives.
+/// A file system in memory, unmounted when dropped.
 struct Memory(Option<tempfile::TempDir>);
 
 impl Memory {
@@ -184,7 +184,7 @@ impl Memory {
 impl Drop for Memory {
     fn drop(&mut self) {
         let Some(point) = self.folder().and_then(Path::to_str) else { return };
-        // A loop device that was given back is gone a moment later, and holds its file until then.
+        // A released loop device disappears with a short delay, and keeps its file open until then.
         for _ in 0..40 {
             if tool("umount", &[point]) {
                 return;
@@ -210,7 +210,7 @@ fn attach(medium: &Path) -> PathBuf {
     PathBuf::from(String::from_utf8(made.stdout).expect("a path").trim())
 }
 
-/// Lays out the file that both measure; it is ours, so Lanemark may overwrite it.
+/// Writes the file that both programs measure; it is our own, so Lanemark may overwrite it.
 fn make_file(plan: &Plan) {
     let size: Bytes = plan.size.parse().expect("a size");
     let mut block = vec![0; 1 << 20];
@@ -317,7 +317,7 @@ fn lanemark(case: &Case, plan: &Plan) -> Seen {
     let cpu = &test["samples"][0]["cpu"];
     let number = |value: &Value| value.as_f64().expect("a number in our JSON");
     let latency = &test["samples"][0][if case.slug.ends_with("read") { "reads" } else { "writes" }];
-    // Too few requests for a percentile leave it out.
+    // The percentile is absent if there are too few requests.
     let percentile =
         |name: &str| latency["latency"]["percentiles_ns"][name].as_f64().unwrap_or(f64::NAN) / 1e3;
     Seen {

@@ -1,23 +1,23 @@
 //! The cost of a request in the program that measures it: processor time compared with fio's, and the time to start.
 //!
-//! The target is a loop device with direct I/O over a file in memory (tmpfs), so that almost nothing but the path
-//! through the kernel and the program itself is left. The cost is marginal: processor time of a long run less that of a
-//! short one, over the difference in requests, so start-up is not in it. The programs take turns. The minimum of each
-//! is printed next to the median, because other load on a shared machine only adds time. That load varies over seconds,
-//! so the ratios compare runs of the same round.
+//! The target is a loop device with direct I/O over a file in memory (tmpfs), so that almost only the path through the
+//! kernel and the program itself remains. The cost is marginal: the difference in processor time between a long and a
+//! short run, divided by the difference in requests. Start-up is therefore not included. The programs take turns. The
+//! minimum of each is printed next to the median, because other load on a shared machine only adds time. That load
+//! varies over seconds, so the ratios compare runs of the same round.
 //!
 //! fio runs with its fastest settings: registered buffers and file, batches in both directions, and full statistics, as
 //! Lanemark records them. fio's own raw loop, `t/io_uring`, records no latencies. `LANEMARK_RAW_IO_URING` may contain
 //! its path. `LANEMARK_ENGINE_ROUNDS` sets the number of rounds.
 //!
-//! As part of the tests (without `--bench`) one tiny round runs, so that this cannot rot. Mounting and loop devices
-//! need root; without it the target is a file.
+//! As part of the tests (without `--bench`) one tiny round runs, so that this code is exercised. Mounting and loop
+//! devices need root; without it the target is a file.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Instant;
 
-/// A case: the size of requests, how many are outstanding, and how many make the short run.
+/// A case: the request size, the number outstanding, and the number of requests in the short run.
 struct Case {
     name: &'static str,
     kibi: u64,
@@ -57,7 +57,7 @@ const CASES: [Case; 4] = [
     },
 ];
 
-/// A loop device over a file in memory, or a plain file where this user may not have one.
+/// A loop device over a file in memory, or a plain file if the user is not permitted to create one.
 struct Medium {
     folder: tempfile::TempDir,
     mounted: bool,
@@ -111,7 +111,7 @@ fn text(path: &Path) -> &str {
     path.to_str().expect("a path of text")
 }
 
-/// The work of a program: processor seconds, its threads' and the kernel's on its behalf, and the bytes read.
+/// The work of a program: processor seconds of its threads and of the kernel on its behalf, and the bytes read.
 #[derive(Clone, Copy)]
 struct Done {
     seconds: f64,
@@ -130,7 +130,7 @@ fn done(command: &mut Command, medium: &Path, asked: u64) -> Done {
 
 /// Processor seconds of all children that have ended (getrusage(2)).
 fn of_children() -> f64 {
-    // SAFETY: zero is a value of every field, and the call writes nothing but the structure that it is given.
+    // SAFETY: zero is a valid value of every field, and the call writes only to the given structure.
     let usage = unsafe {
         let mut usage: libc::rusage = std::mem::zeroed();
         assert_eq!(libc::getrusage(libc::RUSAGE_CHILDREN, &raw mut usage), 0);
@@ -140,8 +140,8 @@ fn of_children() -> f64 {
     seconds(usage.ru_utime) + seconds(usage.ru_stime)
 }
 
-/// Returns the bytes that a block device has read in all. Its requests are no measure: a large one goes in parts, by
-/// its pages.
+/// Returns the total bytes read from a block device. The number of its requests is no measure, because the kernel
+/// splits large requests by their pages.
 fn bytes_of(medium: &Path) -> Option<u64> {
     let name = medium.strip_prefix("/dev").ok()?;
     let counters = std::fs::read_to_string(Path::new("/sys/block").join(name).join("stat")).ok()?;
@@ -209,14 +209,14 @@ fn raw(case: &Case, program: &str, medium: &Path, seconds: u64) -> Command {
     command
 }
 
-/// The middle of the ratios of costs that were measured one after the other.
+/// Returns the median of the ratios of costs that were measured in succession.
 fn ratio(ours: &[f64], others: &[f64]) -> String {
     let mut ratios: Vec<f64> = ours.iter().zip(others).map(|(own, other)| own / other).collect();
     ratios.sort_by(f64::total_cmp);
     ratios.get(ratios.len() / 2).map_or("–".to_owned(), |middle| format!("{middle:.2}"))
 }
 
-/// The least and the middle of some costs, in us.
+/// The minimum and the median of some costs, in us.
 fn told(mut costs: Vec<f64>) -> String {
     costs.sort_by(f64::total_cmp);
     match costs.len() {
@@ -240,7 +240,7 @@ fn main() {
         None => println!("a file: this user may not make loop devices"),
     }
     println!(
-        "us of processor time a request, least / middle of {rounds}; ratios of one round, their middle"
+        "us of processor time a request, minimum / median of {rounds}; ratios of one round, their median"
     );
     println!(
         "{:<26}{:>17}{:>17}{:>17}{:>8}{:>8}   target",
@@ -263,7 +263,7 @@ fn main() {
             }
             if let Some(program) = raw_program.as_deref().filter(|_| full && medium.node.is_some())
             {
-                // It stops at a time, not at a count; what starting costs it is below what can be seen.
+                // The program stops after a time and not after a count. Its start-up cost is below the noise.
                 let made = done(&mut raw(case, program, &path, 2), &path, 0);
                 bare.push(made.seconds / made.bytes * block as f64 * 1e6);
             }
@@ -281,8 +281,8 @@ fn main() {
     start_up(&medium.path(), folder.path(), if full { 21 } else { 1 });
 }
 
-/// Measures the time of a run of one request from its start to its end, with the null engine: start-up and nothing
-/// else.
+/// Measures the time of a run of one request from its start to its end, with the null engine, which shows only
+/// start-up.
 fn start_up(medium: &Path, folder: &Path, rounds: usize) {
     let case = Case { name: "", kibi: 4, queue_depth: 128, requests: 1, target: "" };
     let mut times: Vec<f64> = (0..rounds)

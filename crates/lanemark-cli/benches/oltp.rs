@@ -44,7 +44,7 @@ struct Extent {
 
 static STOP: AtomicBool = AtomicBool::new(false);
 
-/// A server with what speaks to it.
+/// A server and the settings of its connections.
 struct Bench {
     folder: tempfile::TempDir,
     database: Database,
@@ -78,11 +78,11 @@ fn taken(command: &mut Command, folder: &Path) -> Taken {
     }
 }
 
-/// Waits for a child; how it ended and what it used (wait4(2)).
+/// Waits for a child, and returns its exit status and its use of resources (wait4(2)).
 fn usage_of(child: &Child) -> (ExitStatus, libc::rusage) {
     let mut status = 0;
     let id = libc::pid_t::try_from(child.id()).expect("a process's number");
-    // SAFETY: zero is a value of every field, and the call writes nothing but the two places that it is given.
+    // SAFETY: zero is a valid value of every field, and the call writes only to the two given locations.
     let usage = unsafe {
         let mut usage: libc::rusage = std::mem::zeroed();
         assert_eq!(libc::wait4(id, &raw mut status, 0, &raw mut usage), id);
@@ -108,7 +108,7 @@ fn told(figures: &[f64], digits: usize) -> String {
     }
 }
 
-/// The ratios of figures that were measured one after the other.
+/// Returns the ratios of figures that were measured in succession.
 fn ratios(ours: &[f64], others: &[f64]) -> String {
     let ratios: Vec<f64> = ours.iter().zip(others).map(|(own, other)| own / other).collect();
     told(&ratios, 2)
@@ -135,7 +135,8 @@ impl Bench {
         command
     }
 
-    /// Loads by Lanemark: seconds until all rows were there and until the end, and how many rows.
+    /// Loads with Lanemark. Returns the seconds until all rows were loaded, the seconds until the end, and the number
+    /// of rows.
     fn load(&self, scale: Scale, jobs: usize) -> (f64, f64, u64) {
         self.script("DROP SCHEMA IF EXISTS lanemark_oltp CASCADE; CHECKPOINT");
         let options = LoadOptions { scale, jobs, overwrite: None };
@@ -147,13 +148,13 @@ impl Bench {
         self.folder.path().join("rows").join(format!("{part}.{}", table.name()))
     }
 
-    /// Parts of the data with their tables, as Lanemark loads them.
+    /// Parts of the data with their tables, in Lanemark's loading order.
     fn parts(&self) -> impl Iterator<Item = (i64, &'static [Table])> + use<> {
         let tables = |part| if part == 0 { &Table::ALL[..1] } else { &Table::ALL[1..] };
         (0..=self.extent.scale.warehouses).map(move |part| (part, tables(part)))
     }
 
-    /// Writes what is loaded to files, a part's table each; the bytes of all.
+    /// Writes the loaded data to files, one table of a part each, and returns their total size.
     fn dump(&self) -> u64 {
         let rows = self.folder.path().join("rows");
         std::fs::create_dir_all(&rows).expect("a folder");
@@ -182,7 +183,8 @@ impl Bench {
         files.iter().map(|file| file.metadata().expect("a file").len()).sum()
     }
 
-    /// Copies the same rows into empty tables: seconds until all rows were there, and with keys and indexes.
+    /// Copies the same rows into empty tables. Returns the seconds until all rows were loaded, and with keys and
+    /// indexes.
     fn copy(&self, jobs: usize, server_reads: bool) -> (f64, f64) {
         let mut sql = String::from("DROP SCHEMA IF EXISTS copied CASCADE; CREATE SCHEMA copied;");
         for table in Table::ALL {
@@ -223,7 +225,7 @@ impl Bench {
         (rows, all)
     }
 
-    /// Loading beside COPY.
+    /// Compares loading with COPY.
     fn loading(&self) {
         let cores = std::thread::available_parallelism().map_or(1, usize::from);
         let scale = self.extent.scale;
@@ -276,7 +278,7 @@ impl Bench {
         }
     }
 
-    /// A run of Lanemark's: what it took, and the transactions that ended.
+    /// Runs Lanemark, and returns its resources and the number of completed transactions.
     fn run(&self, more: &[&str], users: u32, seconds: u64) -> (Taken, f64) {
         let result = self.folder.path().join("result.json");
         let mut command = Command::new(env!("CARGO_BIN_EXE_lanemark"));
@@ -293,7 +295,7 @@ impl Bench {
 
     fn go_tpc(&self, program: &str, action: &str, seconds: u64) -> Command {
         let host = text(self.folder.path()).to_owned() + "/server/socket";
-        // The last of two hosts counts, and they are sorted by name: a dot lies before a path.
+        // The last of two hosts counts, and they are sorted by name: a dot sorts before a path.
         let mut command = Command::new(program);
         command
             .args(["tpcc", action, "-d", "postgres", "-U", "lanemark", "-p", "", "-D", "gotpc"])
@@ -307,7 +309,7 @@ impl Bench {
         command
     }
 
-    /// A run of go-tpc's.
+    /// Runs go-tpc.
     fn run_go_tpc(&self, program: &str, seconds: u64) -> (Taken, f64) {
         let taken = taken(&mut self.go_tpc(program, "run", seconds), self.folder.path());
         let counts = taken.printed.lines().filter_map(|line| {

@@ -8,7 +8,7 @@
 //!
 //! With a model, each queue depth has a separate server, which receives up to 20,000 reads a second. The benchmark
 //! prints the modelled and the delivered latency of the server's result, and fio's latency, which includes the client's
-//! own time. It compares fio's rates on served systems that are ten times as slow with those of `lanemark sim`.
+//! own time. It serves systems that are ten times as slow, and compares fio's rates on them with `lanemark sim`.
 //! Finally, it measures an idle server.
 //!
 //! As part of the tests (without `--bench`) each part runs once, briefly, if fio and nbdkit are installed.
@@ -26,7 +26,7 @@ const SYSTEM: &str = "samsung-850-pro-1tb@workstation-z170:sata";
 /// The maximum number of requests a second that a modelled server receives.
 const RATE: u32 = 20_000;
 
-/// What a client asks: name, fio's direction, block and depth.
+/// The load of a client: name, fio's direction, block and depth.
 const CASES: [(&str, &str, &str, u32); 5] = [
     ("4 KiB read, depth 1", "randread", "4k", 1),
     ("4 KiB read, depth 32", "randread", "4k", 32),
@@ -35,7 +35,7 @@ const CASES: [(&str, &str, &str, u32); 5] = [
     ("1 MiB write, depth 1", "write", "1m", 1),
 ];
 
-/// A server that ends when this is dropped.
+/// A server that is ended when this is dropped.
 struct Server(Child);
 
 impl Server {
@@ -65,7 +65,7 @@ impl Server {
         Self(child)
     }
 
-    /// QEMU's export of a null device as the file `at`; none where it is not installed, or has no FUSE.
+    /// Serves a null device as the file `at` with QEMU. Returns `None` if QEMU is not installed or has no FUSE support.
     fn qemu(at: &Path) -> Option<Self> {
         fs::write(at, "").ok()?;
         let mut command = Command::new("qemu-storage-daemon");
@@ -199,14 +199,14 @@ fn delivered(depths: &[u32], runtime: &str) {
             "{depth:<10}{iops:>10.0}{model_50:>10.1}{model_99:>10.1}{own_50:>10.1}{own_99:>10.1}{p50:>10.1}{p99:>10.1}{:>10}",
             if holds { "yes" } else { "no" }
         );
-        // Histograms have a grain of a hundredth.
+        // Histograms have a resolution of one per cent.
         assert!(own_50 >= model_50 * 0.99 && p50 >= model_50 * 0.99, "nothing comes early");
     }
 }
 
 /// Systems of document 002 and of the README whose served rates are compared with the simulator's.
 const PATHS: [&str; 2] = [SYSTEM, "crucial-c300-256gb@intel-x58:sata"];
-/// Tests of CrystalDiskMark 8 by their names, and how fio asks for them.
+/// Tests of CrystalDiskMark 8 by their names, with the corresponding options of fio.
 const TESTS: [(&str, &str, &str, u32); 6] = [
     ("SEQ1M Q8T1 read", "read", "1m", 8),
     ("SEQ1M Q8T1 write", "write", "1m", 8),
@@ -217,10 +217,10 @@ const TESTS: [(&str, &str, &str, u32); 6] = [
 ];
 const SLOWER: f64 = 10.0;
 
-/// Rates of fio on served systems beside those of `lanemark sim`, in the time of the model.
+/// Compares fio's rates on served systems with `lanemark sim`, in the time of the model.
 fn as_simulated(runtime: &str) {
     println!(
-        "\nrequests a second of fio on served systems, {SLOWER} times as slow, beside `lanemark sim`"
+        "\nrequests a second of fio on served systems, {SLOWER} times as slow, compared with `lanemark sim`"
     );
     println!("{:<56}{:>10}{:>10}{:>10}", "", "fio", "sim", "apart");
     for system in PATHS {
@@ -246,9 +246,9 @@ fn as_simulated(runtime: &str) {
     }
 }
 
-/// Prints the processor time and memory of an idle server with a model, and of one without latency.
+/// Prints the processor time and memory of an idle server with a model, and of an idle server without latency.
 fn at_rest(time: Duration) {
-    println!("\nat rest: a processor's time, and memory besides the data");
+    println!("\nidle: processor time, and memory in addition to the data");
     for (name, more) in [("with a model", None), ("without latency", Some("--no-latency"))] {
         let folder = tempfile::tempdir().unwrap();
         let mut arguments = vec!["--size", "1GiB", "--socket", "own"];

@@ -333,8 +333,8 @@ pub(crate) struct PathArgs {
 
 #[derive(Debug, ClapArgs)]
 pub(crate) struct InspectArgs {
-    /// Block device, `nvme0n1` or `/dev/nvme0n1`, or a path on one [default: all devices]; or a list of drives that another
-    /// tool printed, as for --lspci
+    /// Block device, `nvme0n1` or `/dev/nvme0n1`, or a path on one [default: all devices]; or a list of drives that
+    /// another tool printed, as for --lspci
     #[arg(value_name = "DEVICE|PATH")]
     pub(crate) target: Option<String>,
     /// sysfs tree to read: this machine's, a copy of one, or a capture FILE.tar
@@ -343,8 +343,8 @@ pub(crate) struct InspectArgs {
     /// Also write the read files to this new archive, for --sysfs on any machine; it contains serial numbers of drives
     #[arg(long, value_name = "FILE.tar")]
     pub(crate) capture: Option<PathBuf>,
-    /// Read the output of `lspci -vvv` or `lspci -tv`, complete or partial, from this file (`-`: from stdin); also the output
-    /// of `nvme list`, `smartctl -j -a`, `lsblk -J -O` and `lstopo --of xml`
+    /// Read the output of `lspci -vvv` or `lspci -tv`, complete or partial, from this file (`-`: from stdin); also the
+    /// output of `nvme list`, `smartctl -j -a`, `lsblk -J -O` and `lstopo --of xml`
     #[arg(long, value_name = "FILE", conflicts_with_all = ["sysfs", "capture"])]
     pub(crate) lspci: Option<PathBuf>,
     /// Also show the ceiling of each link for this test, WORKLOAD:TEST

@@ -97,7 +97,7 @@ struct Described {
 fn describe(library: &Library, drive: &str) -> Result<Described, Failure> {
     if !drive.ends_with(".toml") && Path::new(drive).is_file() {
         let hint = format!("`lanemark inspect {drive}` names the drives of another tool's list");
-        return Err(Failure::input(format!("{drive}: is no drive file")).hint(hint));
+        return Err(Failure::input(format!("{drive}: is not a drive file")).hint(hint));
     }
     let explained = rated::explain(library, drive)?;
     let ratings = match &explained.rated {

@@ -140,7 +140,7 @@ fn deliver(
     delivery.deliver(&mut result)
 }
 
-/// Runs as a guest's first process if `words` say so; in that case the program does nothing else.
+/// Runs as a guest's first process if `words` request it; in that case the program does nothing else.
 pub(crate) fn as_first_process(words: &[OsString]) {
     // The kernel may add arguments after these.
     if let [_, word, plan, ..] = words

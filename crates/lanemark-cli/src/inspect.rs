@@ -1,5 +1,5 @@
-//! `lanemark inspect`: shows the storage paths of this machine, or of a machine whose sysfs was captured; and the drives
-//! that another tool lists.
+//! `lanemark inspect`: shows the storage paths of this machine, or of a machine whose sysfs was captured; and the
+//! drives that another tool lists.
 
 mod described;
 

@@ -321,7 +321,7 @@ struct ComparedDatabases<'s> {
     servers: Option<Servers<'s>>,
 }
 
-/// The servers that the second run saves: by the means, and by the repeats least and most favourable to it.
+/// The servers that the second run saves: by the means, and by its worst and best repeats.
 #[derive(Serialize)]
 struct Servers<'s> {
     plan: &'s Plan,
@@ -352,8 +352,8 @@ fn compare_runs(args: &OltpCompareArgs) -> Result<Outcome, Failure> {
         return Ok(Outcome::Done);
     };
     output::print(&lanemark_report::plan_text(&saved.plan, &[], &output::style()))?;
-    let least = format!("By the repeats least favourable to B: {}", saved.least.answer);
-    let most = format!("By the repeats most favourable to B: {}", saved.greatest.answer);
+    let least = format!("By the worst repeats of B: {}", saved.least.answer);
+    let most = format!("By the best repeats of B: {}", saved.greatest.answer);
     let bounds = lanemark_report::wrapped(&least, 2) + &lanemark_report::wrapped(&most, 2);
     output::print(bounds.trim_end())?;
     Ok(Outcome::Done)

@@ -209,7 +209,7 @@ pub(crate) struct OltpCompareArgs {
 #[cfg(feature = "serve")]
 #[derive(Debug, ClapArgs)]
 #[command(after_help = "\
-The time scale slows the drives, so that this machine's processors represent those of the study. The
+The time scale slows the drives, so that this machine's processors represent the study's. The
 command removes everything that it starts, attaches or mounts, regardless of how it ends. Only this
 command sees its mounts. It requires PostgreSQL 16 or later, or --download.")]
 pub(crate) struct OltpLiveArgs {
@@ -224,7 +224,7 @@ pub(crate) struct OltpLiveArgs {
     /// Factor that slows the drives [default: a factor that keeps the processors as busy as the study's]
     #[arg(long, value_name = "FACTOR")]
     pub(crate) time_scale: Option<TimeScale>,
-    /// Number of turns, each of which serves both systems in succession [default: 3, with --short 1]
+    /// Number of turns; each turn serves both systems in succession [default: 3, with --short 1]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100))]
     pub(crate) turns: Option<u32>,
     /// Warm-up time of users in each turn [default: 30 s, with --short 2 s]

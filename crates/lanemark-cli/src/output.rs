@@ -12,7 +12,7 @@ use crate::failure::Failure;
 /// The width without a terminal.
 const WIDTH: usize = 100;
 
-/// Prints `text` to stdout and ends its last line. A closed pipe (`| head`) is no error. Views clean the names that
+/// Prints `text` to stdout and ends its last line. A closed pipe (`| head`) is not an error. Views clean the names that
 /// they show; this function removes any remaining control sequences.
 pub(crate) fn print(text: &str) -> Result<(), Failure> {
     let text = cleaned(text);

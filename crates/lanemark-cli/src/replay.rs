@@ -118,7 +118,7 @@ fn result(
         tests: vec![test.clone()],
     };
     let mut warnings = system.warnings.clone();
-    warnings.extend(doubts(&sample, notes));
+    warnings.extend(replay_warnings(&sample, notes));
     warnings.extend(system.uncollected([&sample], laid_out.into()));
     let complete = sample.complete;
     if !complete {
@@ -137,7 +137,7 @@ fn result(
 }
 
 /// Returns the warnings about a replay.
-fn doubts(sample: &Sample, notes: &Notes) -> Vec<Warning> {
+fn replay_warnings(sample: &Sample, notes: &Notes) -> Vec<Warning> {
     let mut warnings = Vec::new();
     if notes.backward > 0 {
         let (requests, step_most) = (notes.backward, notes.backward_most);

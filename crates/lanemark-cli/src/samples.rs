@@ -110,7 +110,7 @@ const FILES: &[(SampleKind, &str, &str, &[u8])] = &[
     ),
     sample!(Trace, "crates/lanemark-trace/tests/samples/disksim.trace", "DiskSim: the format"),
     sample!(Trace, "crates/lanemark-trace/tests/samples/mqsim.trace", "MQSim: the format"),
-    sample!(Job, "samples/database.fio", "fio: random reads beside the writes of a log"),
+    sample!(Job, "samples/database.fio", "fio: random reads in parallel with the writes of a log"),
     sample!(
         Job,
         "crates/lanemark-formats/tests/samples/mixed.icf",

@@ -1,8 +1,8 @@
 //! The file of a result: at the path that the user requests, or in the default folder.
 //!
 //! If a requested file cannot be written, the command fails before it runs anything. The default folder must not cost
-//! the figures: if it cannot be written, the command warns and prints the result, and its exit code reports that nothing
-//! is saved.
+//! the figures: if it cannot be written, the command warns and prints the result, and its exit code reports that
+//! nothing is saved.
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -15,7 +15,7 @@ use lanemark_schema::result::{RunResult, StudyOutcome};
 use crate::failure::Failure;
 use crate::messages::tell;
 
-/// Where a command saves its result.
+/// The location at which a command saves its result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Destination<'a> {
     /// At the path that the user requests: a folder, or a file that ends in `.json`.
@@ -76,7 +76,7 @@ impl Saving {
         self.place.as_ref().map_or(Ok(()), |place| place.save(outcome))
     }
 
-    /// Prints where the result was saved last, or a warning if the default folder could not be written.
+    /// Prints the location of the saved result, or a warning if the default folder could not be written.
     ///
     /// # Errors
     /// Returns the error if a requested file could not be written.

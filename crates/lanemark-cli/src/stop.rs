@@ -1,11 +1,11 @@
 //! Signals: any signal that ends a process ends a command within a second, and delivers the results until then.
 //!
 //! A thread waits for signals. A command ends at once, unless it checks the flag of [`on_signal`]. Such a command has
-//! most of a second to end by itself, as with a drive that answers. If it cannot (a request that a device never
+//! most of a second to end normally, as with a drive that answers. If it cannot (a request that a device never
 //! completes, a reader that does not read its output), the thread runs the action set by [`at_end`], and ends the
 //! program. A second signal ends the program at once.
 //!
-//! In every case the files that a run made for itself are removed, and the exit code is 128 and the signal's number.
+//! In every case the temporary files of a run are removed, and the exit code is 128 plus the signal's number.
 
 use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
@@ -21,7 +21,7 @@ use signal_hook::iterator::Signals;
 use crate::failure::Failure;
 use crate::watch;
 
-/// Time for a command to end by itself, before a thread ends it with its action.
+/// Time for a command to end normally, before a thread ends it with its action.
 const PATIENCE: Duration = Duration::from_millis(450);
 /// Maximum time after the signal until the program ends.
 const END: Duration = Duration::from_millis(900);
@@ -132,7 +132,7 @@ pub(crate) fn on_signal() -> Arc<AtomicBool> {
     Arc::clone(&state().flag)
 }
 
-/// Gives a command longer to end, for cleanup that takes longer than files.
+/// Extends the time for a command to end, for cleanup that takes longer than the removal of files.
 #[cfg(any(feature = "oltp", feature = "serve"))]
 pub(crate) fn patient(more: Duration) {
     let more = u64::try_from(more.as_millis()).unwrap_or(u64::MAX);
@@ -144,7 +144,7 @@ pub(crate) fn at_end(last: impl FnOnce() + Send + 'static) {
     *state().last.lock().unwrap_or_else(PoisonError::into_inner) = Some(Box::new(last));
 }
 
-/// States that the command ends by itself, and cancels the action of [`at_end`]. Does not return if the action has
+/// Declares that the command ends normally, and cancels the action of [`at_end`]. Does not return if the action has
 /// begun, since only one thread may end a run.
 pub(crate) fn ends_itself() {
     if state().last.lock().unwrap_or_else(PoisonError::into_inner).take().is_none() {

@@ -64,7 +64,8 @@ impl Drop for Warden {
     }
 }
 
-/// Runs as a warden if `words` say so, and returns true when it has ended: in that case the program does nothing else.
+/// Runs as a warden if `words` request it, and returns true when it has ended: in that case the program does nothing
+/// else.
 pub(crate) fn ran_as_one(words: &[OsString]) -> bool {
     let [_, word, folder] = words else { return false };
     if word != WORD {

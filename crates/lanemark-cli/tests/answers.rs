@@ -13,7 +13,7 @@ const SATA: &str = "samsung-850-pro-1tb@workstation-z170:sata";
 const NVME: &str = "samsung-950-pro-512gb@workstation-z170:m2";
 const TEST: &str = "quick:rnd4k-q1t1-read";
 
-/// A question of a user: the commands, and the parts of the first line that the last command prints.
+/// A user's question: the commands, and the expected parts of the first line of the last command.
 struct Task {
     question: &'static str,
     commands: Vec<Vec<&'static str>>,
@@ -36,7 +36,7 @@ fn prints(folder: &Path, arguments: &[&str]) -> String {
     String::from_utf8(output.stdout).unwrap()
 }
 
-/// Saves two short results, and copies the samples that the tasks read in place of a user's files.
+/// Saves two short results, and copies the samples that replace a user's files.
 fn folder() -> TempDir {
     let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
     for (system, out) in [(SATA, "one.json"), (NVME, "other.json")] {
@@ -155,7 +155,7 @@ fn tasks() -> Vec<Task> {
     all
 }
 
-/// Returns the digits of a line that is no part of a name.
+/// Returns the digits of a line outside its names.
 fn has_figure(line: &str, parties: &[&str], unit: &str) -> bool {
     let rest = parties.iter().fold(line.to_owned(), |rest, party| rest.replace(party, ""));
     rest.contains(unit) && rest.contains(|letter: char| letter.is_ascii_digit())
@@ -259,7 +259,7 @@ fn evidence_is_printed_on_request_only() {
 #[test]
 fn columns_that_say_nothing_are_not_printed() {
     let folder = folder();
-    // Repeats of this simulation differ by less than is shown.
+    // Repeats of this simulation differ by less than the printed digits.
     let run = ["sim", SATA, TEST, "--duration", "20ms", "--repeats", "3", "--full"];
     let printed = prints(folder.path(), &[&run[..], &["--out", "full.json"]].concat());
     assert!(!printed.contains("spread") && !printed.contains("±<0.1%"), "{printed}");

@@ -1,7 +1,8 @@
 //! The book in docs/ is correct: its commands run in an empty folder and print the quoted output, its table of contents
 //! lists every page, and its links and anchors have targets.
 //!
-//! `LANEMARK_DOCS=write` writes the shown outputs again. With `LANEMARK_INSTALLED` the commands run in the root of an installed package (`make dist-test`).
+//! `LANEMARK_DOCS=write` rewrites the quoted outputs. With `LANEMARK_INSTALLED` the commands run in the root of an
+//! installed package (`make dist-test`).
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -120,7 +121,7 @@ fn commands_of(page: &str) -> Vec<Shown> {
     commands(&text(page)).into_iter().filter(|shown| !is_elsewhere(shown)).collect()
 }
 
-/// Runs the commands of a page in an empty folder, one after the other, and returns what differs.
+/// Runs the commands of a page in an empty folder in order, and returns the differences.
 fn run(page: &str) -> (usize, Vec<String>) {
     let commands = commands_of(page);
     let folder = EmptyFolder::new(env!("CARGO_BIN_EXE_lanemark"), env!("CARGO_TARGET_TMPDIR"));
@@ -163,11 +164,11 @@ fn every_page_with_rust_is_compiled_with_the_examples_of_the_lab() {
     assert!(with_rust.contains(&"tasks/rust.md".to_owned()), "{with_rust:?}");
     for page in with_rust {
         let taken = format!("include_str!(\"../../../docs/{page}\")");
-        assert!(library.contains(&taken), "docs/{page} has Rust that nobody compiles");
+        assert!(library.contains(&taken), "docs/{page} has Rust code that is not compiled");
     }
 }
 
-/// Takes down the path of every value in a saved result; keys that are names of files become `*`.
+/// Collects the path of every value in a saved result; keys that are names of files become `*`.
 fn paths(value: &serde_json::Value, at: &str, found: &mut BTreeSet<String>) {
     if !at.is_empty() {
         found.insert(at.to_owned());

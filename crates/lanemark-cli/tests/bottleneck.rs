@@ -7,7 +7,7 @@ use std::process::Command;
 use lanemark_schema::result::{HopId, RunResult, SystemChange};
 use serde_json::Value;
 
-/// A saved simulation with its bottleneck.
+/// Returns a saved simulation with its bottleneck.
 const SAVED: &str = include_str!("saved/simulated.json");
 
 fn project() -> PathBuf {
@@ -45,7 +45,7 @@ fn long_reads_over_sata_are_told_to_be_bound_by_the_link() {
         "SATA 6 Gb/s, 100% busy: a link twice as fast would give +100%; twice the queue depth +0%";
     assert!(told.contains(sentence), "{asked}");
     assert!(std::fs::read_to_string(page).unwrap().contains("What would help"));
-    // Saved, and the same whenever it is asked, on however many cores.
+    // The saved bottleneck equals a later computation, on any number of cores.
     let gains = |text: &str| serde_json::from_str::<Value>(text).unwrap()["tests"].clone();
     let saved = std::fs::read_to_string(out).unwrap();
     let again = lanemark(&[&run as &[&str], &["--bottleneck", "--json"]].concat());

@@ -1,4 +1,4 @@
-//! The command as a person meets it: exit codes, what goes to stdout and to stderr, files that are made.
+//! The commands from a user's view: exit codes, output on stdout and stderr, and created files.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -39,7 +39,7 @@ fn stderr(output: &Output) -> &str {
     std::str::from_utf8(&output.stderr).unwrap()
 }
 
-/// Runs and returns stdout, which must be all there is to say.
+/// Runs a command and returns stdout; stderr must be empty.
 #[track_caller]
 fn succeeds(arguments: &[&str]) -> String {
     let output = lanemark(arguments);
@@ -47,7 +47,7 @@ fn succeeds(arguments: &[&str]) -> String {
     stdout(&output).to_owned()
 }
 
-/// Runs and returns stderr, which must end with a hint and not be mixed with data.
+/// Runs a command and returns stderr, which must end with a hint and contain no data.
 #[track_caller]
 fn fails(arguments: &[&str], code: i32) -> String {
     let output = lanemark(arguments);
@@ -57,7 +57,7 @@ fn fails(arguments: &[&str], code: i32) -> String {
     stderr(&output).to_owned()
 }
 
-/// JSON without the times and command of its provenance.
+/// Returns the JSON without the times and command of its provenance.
 fn without_times(text: &str) -> Value {
     let mut value: Value = serde_json::from_str(text).unwrap();
     strip(&mut value);
@@ -163,7 +163,7 @@ fn one_seed_gives_one_result_and_another_differs_within_the_spread() {
         let statistic = |test: &Value, key: &str| {
             test["throughput_bytes_per_second"][key].as_f64().unwrap_or(0.0)
         };
-        // Two means of five repeats each: their difference has the spread of the repeats.
+        // The difference of two means over five repeats each has the spread of the repeats.
         let spread = 3.0 * (statistic(one, "deviation") + statistic(two, "deviation"));
         let apart = (statistic(one, "value") - statistic(two, "value")).abs();
         assert!(apart <= spread + 1.0, "{}: {apart} B/s apart", one["test"]["name"]);
@@ -310,11 +310,11 @@ fn a_file_of_the_users_is_refused_with_3_and_left_alone() {
     let said = fails(&["bench", path, "--size", "1MiB", "--out", out], 3);
     assert!(said.contains("--overwrite"), "{said}");
     fails(&["bench", path, "--size", "1MiB", "--overwrite", "README.md", "--out", out], 3);
-    // Nor does a result or a page go over it.
+    // A result or a page does not overwrite it either.
     let json = folder.path().join("thesis.json");
     fs::write(&json, "{}").unwrap();
     fails(&["sim", NVME, "crystaldiskmark-5:4k-read", "--out", json.to_str().unwrap()], 3);
-    // Not even where it speaks of Lanemark.
+    // The file is not overwritten even if it mentions Lanemark.
     let notes = folder.path().join("notes.html");
     fs::write(&notes, "<!DOCTYPE html>my notes on Lanemark").unwrap();
     let result = folder.path().join("run.json");
@@ -398,7 +398,7 @@ fn the_built_in_library_needs_no_files() {
     assert!(folder.path().join("results").is_dir());
 }
 
-/// A drive like the one of a terabyte, of a thousandth of its size, with more spare and without TurboWrite.
+/// A drive like the 1 TB drive at a thousandth of its size, with more spare flash and without TurboWrite.
 const SMALL: [&str; 10] = [
     "--set",
     "drive.pseudo_slc.capacity=0B",
@@ -413,7 +413,7 @@ const SMALL: [&str; 10] = [
 ];
 const QVO: &str = "samsung-860-qvo-1tb@workstation-z170:sata";
 
-/// The day of `make endurance` on a thousandth of the drive, in a minute and a half of simulated time.
+/// The day of `make endurance` on a thousandth of the drive, in 90 seconds of simulated time.
 #[test]
 fn a_day_of_random_writes_shows_the_way_to_the_steady_state() {
     let folder = folder();
@@ -443,7 +443,7 @@ fn a_day_of_random_writes_shows_the_way_to_the_steady_state() {
     {
         assert!(drawn.contains(text), "{text}");
     }
-    // The page is the same from the saved result, and the result is not lost on the way.
+    // The page from the saved result is identical, and the saved result is unchanged.
     succeeds(&["report", &out, "--html", &page]);
     assert_eq!(fs::read_to_string(&page).unwrap(), drawn);
 }
@@ -472,7 +472,7 @@ fn rounds_go_on_until_they_are_steady() {
     let said = fails(&["sim", QVO, "random-write-24h", "--steady", "0s", "--out", &out], 2);
     assert!(said.contains("--steady: test `4K random write`: round = 0"), "{said}");
     fails(&["sim", QVO, "random-write-24h", "--steady", "1s", "--duration", "1s"], 2);
-    // The option that is wrong is named, and not another.
+    // The error names the wrong option and no other.
     let said = fails(&["sim", QVO, "random-write-24h", "--size", "1GB", "--duration", "0s"], 2);
     assert!(said.contains("--duration: test") && !said.contains("--size"), "{said}");
     let notes = path("notes.csv");

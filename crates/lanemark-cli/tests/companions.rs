@@ -1,8 +1,8 @@
-//! Every file that a command makes without being given its name, next to one that its user named: another program's file
-//! of that name stays as it is, and no link of that name is followed.
+//! Every file that a command creates next to a file that its user named, without being given its name. Another
+//! program's file of that name is unchanged, and no link of that name is followed.
 //!
-//! `COMPANIONS` lists them. The tidy test `files_are_created_only_where_it_is_known_how` finds code that would create one
-//! by another way than those that are tested here.
+//! `COMPANIONS` lists them. The tidy test `files_are_created_only_where_it_is_known_how` finds code that would create
+//! such a file in an untested way.
 
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -11,13 +11,13 @@ use std::process::{Child, Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
 const SATA: &str = "samsung-850-pro-1tb@workstation-z170:sata";
-const THEIRS: &str = "a letter to somebody, and no file of this program";
+const THEIRS: &str = "an unrelated letter, not a file of this program";
 
 /// A companion file: its name, and the command that makes it.
 struct Companion {
     name: &'static str,
     words: &'static [&'static str],
-    /// Whether the command continues with a file of another name.
+    /// Whether the command continues with a different file name.
     goes_on: bool,
 }
 
@@ -88,7 +88,7 @@ fn start(folder: &Path, words: &[&str]) -> Child {
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
 }
 
-/// Runs a command to its end. A server is stopped when it has started.
+/// Runs a command to its end. A server is stopped after its start.
 fn run(folder: &Path, words: &[&str]) -> Output {
     let mut child = start(folder, words);
     if words == SERVE {
@@ -104,7 +104,7 @@ fn run(folder: &Path, words: &[&str]) -> Output {
     child.wait_with_output().unwrap()
 }
 
-/// A folder in which every command of the list does its work.
+/// A folder in which every command of the list succeeds.
 fn folder() -> tempfile::TempDir {
     let folder = tempfile::tempdir().unwrap();
     fs::write(folder.path().join("image"), vec![3; 9_000]).unwrap();
@@ -148,7 +148,7 @@ fn files_of_others_stay_and_no_link_is_followed() {
     }
 }
 
-/// Without files of others each command of the list succeeds, so that a refusal above is about the file.
+/// Without foreign files each command of the list succeeds, so a refusal above is caused by the file.
 #[test]
 fn each_command_does_its_work_where_nothing_is() {
     let folder = folder();

@@ -48,7 +48,7 @@ fn a_drive_of_its_box_is_predicted_in_a_port() {
         "{brief}"
     );
     assert!(brief.lines().count() < 12 && !brief.contains("assumed:"), "{brief}");
-    // The evidence is in the file, and printed on request.
+    // The evidence is in the file, and is printed on request.
     let file = fs::read_to_string(folder.path().join("maker-model-1tb.toml")).unwrap();
     let shown = text(&lanemark(folder.path(), &["drive", "show", "./maker-model-1tb.toml"]).stdout);
     let explained = [&BOX[..], &["--explain", "--out", "again.toml"]].concat();
@@ -77,7 +77,7 @@ fn a_drive_of_its_box_is_predicted_in_a_port() {
     assert!(result["tests"][0]["interval"].is_null());
 }
 
-/// The largest drives have 16 TiB of flash and no more, the smallest a few dies: both are written so that they run.
+/// The largest drives have 16 TiB of flash, and the smallest a few dies. Both kinds are written as files that run.
 #[test]
 fn drives_of_all_sizes_can_be_simulated_once_they_are_written() {
     let folder = tempfile::tempdir().unwrap();
@@ -144,7 +144,7 @@ fn another_file_is_not_written_over_and_odd_names_are_quoted() {
     let made = lanemark(folder.path(), &BOX);
     assert!(!made.status.success());
     assert_eq!(fs::read_to_string(&path).unwrap(), "mine");
-    // Nor is an existing drive file overwritten, which the user may have changed.
+    // An existing drive file, which the user may have changed, is not overwritten either.
     fs::remove_file(&path).unwrap();
     assert!(lanemark(folder.path(), &BOX).status.success());
     let written = fs::read_to_string(&path).unwrap();
@@ -167,7 +167,7 @@ fn another_file_is_not_written_over_and_odd_names_are_quoted() {
     assert!(text(&unknown.stderr).contains("samsung-990-pro-2tb"));
 }
 
-/// Ratings with a prior are not required: a connector and a capacity make a drive.
+/// Ratings with a prior are not required: a connector and a capacity are sufficient.
 #[test]
 fn a_box_without_ratings_is_a_usual_drive_of_its_connector() {
     let folder = tempfile::tempdir().unwrap();

@@ -1,5 +1,5 @@
-//! `lanemark bench` on a device that fails: what it saves, says and answers. The device is a loop device whose file was
-//! cut behind it, which needs root.
+//! `lanemark bench` on a device that fails: the saved result, the messages and the exit code. The device is a loop
+//! device whose file was truncated after its setup, which needs root.
 
 use std::fs;
 use std::path::Path;
@@ -32,7 +32,7 @@ volume = \"4 MiB\"
 duration = \"1 s\"
 ";
 
-/// Runs `bench` on `device`: exit code, the saved result, stdout and stderr.
+/// Runs `bench` on `device`, and returns the exit code, the saved result, stdout and stderr.
 fn bench(folder: &Path, device: &Path, more: &[&str]) -> (Option<i32>, Value, String, String) {
     fs::write(folder.join("half.toml"), WORKLOAD).unwrap();
     let done = Command::new(env!("CARGO_BIN_EXE_lanemark"))
@@ -44,7 +44,7 @@ fn bench(folder: &Path, device: &Path, more: &[&str]) -> (Option<i32>, Value, St
         .env_remove("LANEMARK_LIBRARY")
         .output()
         .unwrap();
-    // Lines are wrapped by the width of the terminal.
+    // Lines are wrapped to the width of the terminal.
     let text = |bytes: &[u8]| {
         String::from_utf8_lossy(bytes).split_whitespace().collect::<Vec<_>>().join(" ")
     };
@@ -74,7 +74,7 @@ fn a_request_that_fails_ends_the_run_with_what_there_is_or_is_counted() {
         (&saved["complete"], saved["tests"].as_array().unwrap().len()),
         (&Value::from(false), 2)
     );
-    assert!(saved["tests"][0]["samples"][0].get("errors").is_none(), "none failed there");
+    assert!(saved["tests"][0]["samples"][0].get("errors").is_none(), "no request failed there");
     let failed = serde_json::json!([{"kind": "other", "errno": 5, "requests": 1}]);
     assert_eq!(saved["tests"][1]["samples"][0]["errors"], failed);
     assert!(

@@ -1,4 +1,5 @@
-//! `--fault` as a person meets it: each kind with its count and its recovery, the same bytes for a seed, errors all at once.
+//! `--fault` from a user's view: each kind with its count and its recovery, identical bytes for a seed, and all errors
+//! in one message.
 
 use std::path::Path;
 use std::process::{Command, Output};
@@ -14,7 +15,7 @@ fn sim(folder: &Path, workload: &str, more: &[&str]) -> Output {
     command.args(more).current_dir(folder).output().unwrap()
 }
 
-/// The sample of a test with one fault.
+/// Returns the sample of a test with one fault.
 fn sample(workload: &str, fault: &str) -> Sample {
     let folder = tempfile::tempdir().unwrap();
     let output = sim(folder.path(), workload, &["--fault", fault]);
@@ -28,7 +29,7 @@ fn sample(workload: &str, fault: &str) -> Sample {
 const READS: &str = "quick:rnd4k-q32t1-read";
 const WRITES: &str = "quick:rnd4k-q32t1-write";
 
-/// The requests of a sample that failed by `kind`.
+/// Returns the requests of a sample that failed by `kind`.
 fn of(sample: &Sample, kind: ErrorKind) -> u64 {
     let counts = sample.errors.counts().iter().filter(|one| one.kind == kind);
     counts.map(|one| one.requests).sum()
@@ -43,7 +44,7 @@ fn a_power_cut_fails_what_is_outstanding_and_loses_what_the_buffer_held() {
     let sample = sample(WRITES, "power-cut at=200ms boot=100ms");
     let fault = &sample.faults[0];
     assert_eq!((sample.errors.total(), fault.failed, fault.at), (32, 32, ms(200)));
-    // The drive's buffer is volatile: it has acknowledged more than it had stored.
+    // The drive's buffer is volatile, so it has acknowledged more data than it has stored.
     assert!(fault.lost > Bytes::ZERO);
     let recovery = fault.recovery.unwrap();
     assert!(recovery >= ms(100) && recovery < ms(102), "{recovery}");

@@ -1,4 +1,4 @@
-//! The files of other programs on the command line: their workloads are run, results are printed as they print them.
+//! The files of other programs on the command line: their workloads are run, and results are printed in their formats.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -8,7 +8,7 @@ use serde_json::Value;
 use tempfile::TempDir;
 
 const NVME: &str = "samsung-950-pro-512gb@workstation-z170:pcie-slot";
-/// A sweep of depths, as short as a simulation can be.
+/// A sweep over depths that is as short as a simulation can be.
 const SWEEP: &str = "\
 [global]
 ioengine=io_uring
@@ -59,7 +59,7 @@ fn fails(arguments: &[&str], code: i32) -> String {
     err
 }
 
-/// A folder with the sweep as a job file, and where its results go.
+/// A folder with the sweep as a job file, and the folder of its results.
 fn sweep() -> (TempDir, String, String) {
     let folder = folder();
     let job = folder.path().join("sweep.fio");
@@ -113,7 +113,7 @@ fn a_folder_of_what_fio_printed_is_one_result_for_each_target() {
     assert!(["q1", "q4", "q16", "q32"].iter().all(|test| table.contains(test)), "{table}");
     let (compared, _) = succeeds(&["compare", &saved, &again]);
     assert!(compared.contains("q32"), "{compared}");
-    // Another target is another result.
+    // A different target gives a different result.
     let text = fs::read_to_string(folder.path().join("grid/q1.json")).unwrap();
     let far = text.replace("\"name\" : \"q1\"", "\"name\" : \"q1\", \"filename\" : \"/dev/sdz\"");
     assert_ne!(far, text);
@@ -250,14 +250,14 @@ fn options_of_a_trace_are_refused_where_none_is_replayed() {
     }
 }
 
-/// The warning of a result that the page cache is not modelled.
+/// Returns the warning of a result that the page cache is not modelled.
 #[track_caller]
 fn assumed(saved: &Value) -> &Value {
     let warnings = saved["warnings"].as_array().unwrap();
     warnings.iter().find(|one| one["kind"] == "cache-not-modelled").unwrap()
 }
 
-/// The check of a disk that etcd's documents give: requests of no whole sectors, and a flush after each.
+/// The disk check from etcd's documentation: requests of partial sectors, each followed by a flush.
 #[test]
 fn a_log_that_writes_no_whole_sectors_is_measured_and_simulated() {
     let folder = folder();
@@ -275,7 +275,7 @@ fn a_log_that_writes_no_whole_sectors_is_measured_and_simulated() {
     let saved: Value = serde_json::from_str(&fs::read_to_string(out).unwrap()).unwrap();
     let measured = (requests(&saved, "writes"), requests(&saved, "flushes"));
     assert_eq!(measured.0, 1_048_576_u64.div_ceil(2300));
-    // A saved run is read again.
+    // A saved run is read again without differences.
     succeeds(&["compare", out, out]);
 
     let (shown, _) = succeeds(&["sim", NVME, job, "--no-interval", "--out", out]);
@@ -286,8 +286,8 @@ fn a_log_that_writes_no_whole_sectors_is_measured_and_simulated() {
     assert!(words.contains("are rounded to whole pages of 4 KiB"), "{shown}");
     let saved: Value = serde_json::from_str(&fs::read_to_string(out).unwrap()).unwrap();
     assert_eq!(assumed(&saved)["whole_pages"], true);
-    // About as many requests as were measured, each of one or two pages: which of them is drawn, so that 456 requests
-    // of 6.4 KiB on average have a standard deviation of 1.5%.
+    // The number of requests is close to the measured number. Each request has one or two pages at random, so 456
+    // requests of 6.4 KiB on average have a standard deviation of 1.5%.
     let simulated = requests(&saved, "writes");
     assert!(simulated.abs_diff(measured.0) <= measured.0 / 16, "{simulated} and {measured:?}");
     assert_eq!(saved["tests"][0]["test"]["block_bytes"], 8192);

@@ -26,7 +26,7 @@ fn project() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().unwrap()
 }
 
-/// A number with six significant digits.
+/// Formats a number with six significant digits.
 fn told(value: f64) -> String {
     let exponent = format!("{value:.5e}").split_once('e').unwrap().1.parse::<i32>().unwrap();
     let digits = usize::try_from(5 - exponent).unwrap_or(0).min(12);
@@ -37,7 +37,7 @@ fn name(metric: Metric) -> String {
     serde_json::to_value(metric).unwrap().as_str().unwrap().to_owned()
 }
 
-/// The rows of a study's outcome: its published figures, then what the other cells say.
+/// Returns the rows of a study's outcome: its published figures, then the figures of the other cells.
 fn rows(outcome: &StudyOutcome) -> String {
     let mut file = csv::Writer::from_writer(Vec::new());
     file.write_record(["system", "test", "metric", "simulated", "published", "error"]).unwrap();
@@ -67,7 +67,7 @@ fn rows(outcome: &StudyOutcome) -> String {
     String::from_utf8(file.into_inner().unwrap()).unwrap()
 }
 
-/// Runs a study by the command, and holds what it says against the file.
+/// Runs a study with the command, and compares its figures with the file.
 #[track_caller]
 fn stands(study: &str) {
     let folder = tempfile::tempdir().unwrap();
@@ -102,8 +102,8 @@ fn stands(study: &str) {
         .collect();
     assert!(
         moved.is_empty(),
-        "{} rows of studies/golden/{study}.csv moved:\n{}\nhint: where that is meant, write the files anew with \
-         `LANEMARK_GOLDEN=write cargo test -p lanemark-cli --test golden`, and say in CHANGELOG what moved",
+        "{} rows of studies/golden/{study}.csv changed:\n{}\nhint: if the change is intended, write the files again with \
+         `LANEMARK_GOLDEN=write cargo test -p lanemark-cli --test golden`, and describe the change in CHANGELOG",
         moved.len(),
         moved.join("\n")
     );

@@ -1,4 +1,4 @@
-//! The command line as it is shown: help, completions, manual pages, and what `make install` puts where.
+//! The command line as shown: help, completions, manual pages, and the installed files of `make install`.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -22,7 +22,7 @@ fn printed(arguments: &[&str]) -> String {
     String::from_utf8(output.stdout).unwrap()
 }
 
-/// The names below `Commands:` in a help.
+/// Returns the names below `Commands:` in a help text.
 fn commands(help: &str) -> Vec<String> {
     let Some((_, after)) = help.split_once("Commands:\n") else { return Vec::new() };
     let lines = after.lines().take_while(|line| !line.trim().is_empty());
@@ -31,7 +31,7 @@ fn commands(help: &str) -> Vec<String> {
     names.filter(|name| name != "help").collect()
 }
 
-/// The words of all commands, each with its help.
+/// Returns the words of all commands, each with its help.
 fn all(words: &[String], found: &mut Vec<(Vec<String>, String)>) {
     let mut asked: Vec<&str> = words.iter().map(String::as_str).collect();
     asked.push("--help");
@@ -52,7 +52,7 @@ fn every_help_has_an_example_groups_and_lines_within_100_columns() {
         assert!(help.contains("Example"), "{words:?} has no example:\n{help}");
         let long = help.lines().find(|line| line.chars().count() > 100);
         assert_eq!(long, None, "{words:?}");
-        // More options than are taken in at a glance stand in groups.
+        // A long list of options is divided into groups.
         let options = help.lines().filter(|line| line.trim_start().starts_with("--")).count();
         let groups = help.lines().filter(|line| !line.starts_with(' ') && line.ends_with(':'));
         assert!(options < 10 || groups.count() >= 4, "{words:?}: {options} options:\n{help}");

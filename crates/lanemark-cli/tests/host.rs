@@ -37,7 +37,7 @@ fn a_measured_host_is_a_host_of_a_simulation() {
     assert!(told.contains("submit a request") && told.contains("wrote h.toml"), "{told}");
     let file = std::fs::read_to_string(here.join("h.toml")).unwrap();
     assert!(file.contains("range = ["), "{file}");
-    // A second measurement replaces a file of the first.
+    // A second measurement replaces the file of the first.
     let again = lanemark(here, &["host", "measure", "--duration", "1s", "--out", "h.toml"]);
     assert!(again.status.success(), "{}", String::from_utf8_lossy(&again.stderr));
     let rate = |host: &str| {
@@ -50,7 +50,7 @@ fn a_measured_host_is_a_host_of_a_simulation() {
         assert!(result.to_string().contains("host"), "{result}");
         result["tests"][0].clone()
     };
-    // A slower host of the library gives other figures than a faster one.
+    // A slower library host gives different figures from a faster one.
     assert_ne!(rate("single-board"), rate("linux-block"));
     assert!(!rate("./h.toml").is_null());
 }
@@ -65,7 +65,7 @@ fn wrong_arguments_are_refused_before_anything_is_measured() {
     assert!(text.contains("expected 1 s to 600 s"), "{text}");
     let text = refused(here, &measure(&["--out", "host.json"]), 2);
     assert!(text.contains("expected a .toml file"), "{text}");
-    // No user can create a file there, root included.
+    // No user can create a file there, including root.
     refused(here, &measure(&["--out", "/proc/host.toml"]), 1);
     std::fs::write(here.join("mine.toml"), "my notes").unwrap();
     refused(here, &measure(&["--out", "mine.toml"]), 3);

@@ -1,5 +1,5 @@
-//! Figures of other programs and assumed values, as the command shows them: every view has the percentiles that were
-//! printed, dashes for what was not, and a bottleneck that is assumed stands first.
+//! Figures of other programs and assumed values in the command's output: every view shows the printed percentiles,
+//! dashes for unprinted ones, and first of all an assumed bottleneck.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
@@ -126,7 +126,7 @@ fn an_assumed_bottleneck_stands_first_with_its_range() {
     let lead = words(&text.lines().skip(4).take(3).collect::<Vec<_>>().join(" "));
     assert!(lead.contains("limited by the host's time per request, which is assumed"), "{text}");
     assert!(lead.contains("platform.cpu.request_submit = 2 us, 1.43 us to 2.8 us"), "{text}");
-    // A value that the user gives is not assumed.
+    // A value from the user is not assumed.
     let mut given = sim.to_vec();
     given.extend(["--set", "platform.cpu.request_submit=2us"]);
     assert!(!words(&printed(&given, folder.path())).contains("request_submit = 2 us, 1.43"));
@@ -166,7 +166,7 @@ fn results_of_other_programs_stand_in_place_of_saved_ones() {
     let whatif = ["whatif", &text, "--model", model, "--port", "pcie-slot", "--no-interval"];
     let told = printed(&whatif, folder.path());
     assert!(told.contains("SEQ1M Q8T1 read") && told.contains("2097"), "{told}");
-    // What a text does not state is refused by name.
+    // A figure that the text does not state is refused by its name.
     let terse = foreign("fio-terse-3.txt");
     let refused = run(&["whatif", &terse, "--model", model, "--port", "pcie-slot"], folder.path());
     let said = String::from_utf8(refused.stderr).unwrap();
@@ -224,7 +224,7 @@ fn a_command_line_of_fio_is_a_workload() {
     let result: Value = serde_json::from_str(&printed(&words, folder.path())).unwrap();
     let test = &result["tests"][0]["test"];
     assert_eq!((&test["name"], &test["queue_depth"]), (&json!("a b"), &json!(32)));
-    // The same in quotes, as the workload of a command.
+    // The same text in quotes, as the workload of a command.
     let line = "fio --name='a b' --rw=randread --bs=4k --iodepth=32 --ioengine=libaio --direct=1 --size=1g --io_size=16m";
     let quoted = ["sim", system, line, "--no-save", "--no-interval", "--json"];
     let again: Value = serde_json::from_str(&printed(&quoted, folder.path())).unwrap();
@@ -234,7 +234,7 @@ fn a_command_line_of_fio_is_a_workload() {
             vec!["sim", system, "--", "fio", "--rw=read", "job.fio"],
             "fio:3: `job.fio` is not an option",
         ),
-        (vec!["sim", system, "--", "dd", "if=x"], "is no command line of fio"),
+        (vec!["sim", system, "--", "dd", "if=x"], "is not a command line of fio"),
         (vec!["sim", system, "quick", "--", "fio", "--rw=read"], "cannot be used with"),
         (vec!["sim", system, "--", "fio", "--rw=read", "--exec_prerun=true"], "exec_prerun"),
     ] {

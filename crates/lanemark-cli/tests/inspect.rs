@@ -1,4 +1,4 @@
-//! `lanemark inspect` as a person meets it, on a small tree and on this machine.
+//! `lanemark inspect` from a user's view, on a small tree and on this machine.
 
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -177,7 +177,7 @@ fn a_text_of_lspci_may_be_piped_in_and_a_bad_one_says_what_to_give() {
     let said = text(&output.stderr);
     assert!(said.contains("-: there is no storage controller among its 1 PCI function"), "{said}");
     assert!(said.contains("hint: give the whole output of `sudo lspci -vvv`"), "{said}");
-    // The other commands that read a named file.
+    // The other commands that read a given file.
     for (arguments, says) in [
         (["compare", "-", "/dev/stdin"].as_slice(), "-: is not a Lanemark result"),
         (&["report", "/dev/stdin", "--html", "/nowhere/x.html"], "/nowhere"),
@@ -212,7 +212,7 @@ fn this_machine_is_shown_where_it_has_block_devices() {
     }
 }
 
-/// A capture of 60,000 small files, which takes a while to unpack: a tar file in the ustar format (POSIX).
+/// A capture of 60,000 small files, which takes some time to unpack: a tar file in the ustar format (POSIX).
 fn long_capture(path: &Path) {
     let mut tar = Vec::new();
     for number in 0..60_000 {
@@ -300,7 +300,7 @@ fn a_list_of_another_tool_names_the_librarys_drives() {
             for part in says {
                 assert!(shown.contains(part), "{name}: no {part} in {shown}");
             }
-            // Nothing that a terminal obeys is shown.
+            // Control sequences of the terminal are not printed.
             assert!(!shown.contains('\u{1b}'), "{shown:?}");
         }
         let shown = piped(&["inspect", "-"], path);

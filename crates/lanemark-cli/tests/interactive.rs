@@ -32,7 +32,7 @@ fn lanemark(folder: &Path, arguments: &[&str]) -> Output {
     command.stdin(Stdio::null()).output().unwrap()
 }
 
-/// The library of charts, where it is there.
+/// The chart library, if it is built.
 fn library() -> Option<PathBuf> {
     let library = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/tools/charts.js");
     if !library.exists() {
@@ -51,7 +51,7 @@ fn page(folder: &Path, results: &[&str], library: &Path) -> String {
     format!("file://{}", folder.join("page.html").display())
 }
 
-/// Presses keys one after the other, and returns the tip's text after each key, with whether the tip is hidden.
+/// Presses keys in order, and returns the tip's text after each key, and whether the tip is hidden.
 fn pressed(browser: &mut Browser, keys: &[&str]) -> Vec<serde_json::Value> {
     let press = |key: &&str| {
         for kind in ["rawKeyDown", "keyUp"] {
@@ -98,7 +98,7 @@ fn pointing_tells_values_and_the_wheel_zooms() {
     browser.wait("document.querySelectorAll('.live[data-drawn]').length > 2");
     let counted = "[document.querySelectorAll('.live').length, window.lanemarkCharts.length]";
     let counts = browser.value(counted);
-    // Two families, latency over load, and two charts and a series of each test.
+    // Two families, latency over load, and two charts and a series for each test.
     assert_eq!(counts, json!([3 + 8 * 3, 3 + 8 * 3]), "charts found, and charts there");
     assert_eq!(browser.value("document.querySelectorAll('.live:not([aria-label])').length"), 0);
 
@@ -116,12 +116,12 @@ fn pointing_tells_values_and_the_wheel_zooms() {
     assert!(told.contains("sata\n") && told.contains("MB/s"), "{told}");
 
     let whole = browser.value(LABELS);
-    // The wheel scrolls the page until the chart is chosen.
+    // The wheel scrolls the page until the chart has the focus.
     let wheel =
         |down: i32| json!({"type": "mouseWheel", "x": x, "y": y, "deltaX": 0, "deltaY": down});
     browser.ask("Input.dispatchMouseEvent", wheel(60));
     browser.wait("window.scrollY > 0");
-    assert_eq!(browser.value(LABELS), whole, "a chart that nobody chose was zoomed");
+    assert_eq!(browser.value(LABELS), whole, "a chart without the focus was zoomed");
     browser.value("window.scrollTo(0, 0)");
     browser.wait("window.scrollY === 0");
     for kind in ["mousePressed", "mouseReleased"] {
@@ -189,13 +189,13 @@ fn bars_tell_values_and_a_print_has_all_pictures() {
     browser.screen(1280, "dark");
     browser.ask("Page.navigate", json!({"url": address}));
     browser.wait(
-        "document.querySelectorAll('.told').length === 8 && document.readyState === 'complete'",
+        "document.querySelectorAll('.pointable').length === 8 && document.readyState === 'complete'",
     );
     browser.wait("document.querySelectorAll('.live').length > 0");
 
-    // The bar below the pointer is the second run's.
+    // The bar below the pointer belongs to the second run.
     let place = browser.value(
-        "(() => { const box = document.querySelector('.told .solid.s1').getBoundingClientRect(); return [box.x + 3, box.y + 3]; })()",
+        "(() => { const box = document.querySelector('.pointable .solid.s1').getBoundingClientRect(); return [box.x + 3, box.y + 3]; })()",
     );
     let moved = json!({"type": "mouseMoved", "x": place[0], "y": place[1]});
     browser.ask("Input.dispatchMouseEvent", moved);
@@ -206,12 +206,13 @@ fn bars_tell_values_and_a_print_has_all_pictures() {
     assert!(told.as_str().unwrap().contains(" MB/s"), "{told}");
     browser.ask("Input.dispatchMouseEvent", json!({"type": "mouseMoved", "x": 2, "y": 2}));
     browser.wait(&format!("{TIP}.hidden"));
-    browser.value("document.querySelector('.told').focus()");
+    browser.value("document.querySelector('.pointable').focus()");
     let all = pressed(&mut browser, &["ArrowDown", "ArrowDown", "ArrowUp", "Escape"]);
     assert!(all[1][1].as_str().unwrap().starts_with(second), "{all:?}");
     assert!(all[0] == all[2] && all[0] != all[1] && all[3][0] == json!(true), "{all:?}");
 
-    // On paper: the picture of every chart, drawn or not, light, and none of them cut off or higher than a sheet.
+    // On paper, each chart is a light picture, whether it was drawn or not, and no picture is cut off or higher than a
+    // sheet.
     let charts = browser.value("document.querySelectorAll('.live').length").as_u64().unwrap();
     let drawn = "document.querySelectorAll('.live[data-drawn]').length";
     browser.value("window.scrollTo(0, 1500)");

@@ -1,4 +1,4 @@
-//! Names of rows stay distinct at every width of a terminal: for the tests of all built-in workloads.
+//! Row names stay distinct at every terminal width, for the tests of all built-in workloads.
 
 use std::collections::BTreeSet;
 use std::path::Path;

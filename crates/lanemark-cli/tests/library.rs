@@ -1,4 +1,4 @@
-//! `lanemark library` and `lanemark path` as a person meets them: what can be named, and what stands behind a name.
+//! `lanemark library` and `lanemark path` from a user's view: the names they accept, and the data of a name.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
@@ -181,7 +181,7 @@ fn a_part_of_a_name_an_alias_and_a_model_are_suggested_with_the_list() {
         "qd=1,2",
     ];
     assert!(refused(&axis).contains("did you mean `queue_depth`?"));
-    // A drive without a port gets the ports that it fits, and no others.
+    // A drive without a port gets exactly the ports that it fits.
     let said = refused(&["sim", &format!("{DRIVE}@workstation-z170"), "quick"]);
     for port in ["pcie-slot", "m2"] {
         assert!(said.contains(&format!("{DRIVE}@workstation-z170:{port}")), "{said}");

@@ -1,4 +1,4 @@
-//! `lanemark oltp` as people use it: on SQLite, with small contents.
+//! `lanemark oltp` from a user's view, on SQLite with little data.
 #![cfg(feature = "oltp")]
 
 use std::path::Path;
@@ -18,17 +18,17 @@ fn stdout(output: &Output) -> String {
     String::from_utf8_lossy(&output.stdout).into_owned()
 }
 
-/// The exit code and what was said.
+/// Returns the exit code and the message.
 fn failure(output: &Output) -> (Option<i32>, String) {
     (output.status.code(), String::from_utf8_lossy(&output.stderr).into_owned())
 }
 
-/// Returns whether a line fits the smallest supported terminal.
+/// Returns whether a line fits in the smallest supported terminal.
 fn fits(line: &str) -> bool {
     line.chars().count() <= 60
 }
 
-/// A saved run with its samples changed.
+/// Returns a saved run with changed samples.
 fn saved(folder: &Path, file: &str, change: impl Fn(&mut serde_json::Value)) -> String {
     let text = std::fs::read_to_string(folder.join(file)).unwrap();
     let mut run: serde_json::Value = serde_json::from_str(&text).unwrap();
@@ -60,7 +60,7 @@ fn what_is_loaded_runs_is_consistent_and_is_compared() {
         ] {
             assert!(shown.contains(part), "{part}: {shown}");
         }
-        // Progress is for terminals alone.
+        // Progress is shown only on terminals.
         let told = String::from_utf8_lossy(&output.stderr).into_owned();
         assert_eq!(told.lines().count(), 1, "{told}");
         assert!(told.starts_with("saved "), "{told}");
@@ -91,8 +91,8 @@ fn what_is_loaded_runs_is_consistent_and_is_compared() {
     let by_procedures = text.replace(r#""procedures":false"#, r#""procedures":true"#);
     std::fs::write(here.join("c.json"), by_procedures).unwrap();
     let compared = stdout(&lanemark(here, &["compare", "a.json", "c.json"]));
-    let doubt = "doubt: how transactions are executed differs: statements and";
-    assert!(compared.contains(doubt), "{compared}");
+    let warning = "warning: how transactions are executed differs: statements and";
+    assert!(compared.contains(warning), "{compared}");
     let (code, told) = failure(&lanemark(here, &["run", "--procedures"]));
     assert_eq!(code, Some(2), "{told}");
     assert!(told.contains("procedures: SQLite lacks them"), "{told}");
@@ -163,7 +163,8 @@ fn a_run_becomes_a_workload_of_the_simulator() {
     stdout(&lanemark(here, &LOAD));
     let times = ["--ramp", "100 ms", "--duration", "300 ms", "--repeats", "3"];
     stdout(&lanemark(here, &[&["run", "--users", "2", "--out", "a.json"], &times[..]].concat()));
-    // What the device below does depends on the machine: two reads and three writes of a page each transaction.
+    // The requests at the device depend on the machine; the transaction itself has two reads and three writes of a
+    // page.
     let mut run: serde_json::Value =
         serde_json::from_str(&std::fs::read_to_string(here.join("a.json")).unwrap()).unwrap();
     for sample in run["tests"][0]["samples"].as_array_mut().unwrap() {
@@ -198,7 +199,7 @@ fn a_run_becomes_a_workload_of_the_simulator() {
     let of = |key: &str| seen[key].as_f64().unwrap();
     assert!((of("page_reads") / 2.0 - 1.0).abs() < 0.1, "{seen}");
     assert!((of("page_writes") / 3.0 - 1.0).abs() < 0.1, "{seen}");
-    // A measured device is not queried for it, and a run without a known device does not report it.
+    // A measured device does not require the option, and a run without a known device does not mention it.
     let real = Command::new(env!("CARGO_BIN_EXE_lanemark"))
         .current_dir(here)
         .args(["bench", ".", "--workload", "as-measured.toml"])
@@ -207,7 +208,8 @@ fn a_run_becomes_a_workload_of_the_simulator() {
     let (code, told) = failure(&real);
     assert_eq!(code, Some(2), "{told}");
     assert!(told.contains("lanemark oltp run"), "{told}");
-    // What sessions waited for data and log is no time elsewhere, though the device was quick: a throttle held it back.
+    // The sessions' waits for data and log are not part of the time elsewhere, although the device was quick: a
+    // throttle delayed the requests.
     let elsewhere = |run: &serde_json::Value| {
         std::fs::write(here.join("a.json"), run.to_string()).unwrap();
         let told = stdout(&lanemark(here, &["workload", "a.json"]));
@@ -229,7 +231,8 @@ fn a_run_becomes_a_workload_of_the_simulator() {
     assert!(line.contains("as sessions reported them"), "{line}");
     assert!((before - after - 0.2 * cycle).abs() < 1.0 || after == 0.0, "{before} {after} {cycle}");
     assert!(after < before, "{before} {after}");
-    // Locks go with the time that transactions take: those that waited for one, for each at work or at the drive.
+    // Locks are proportional to the duration of transactions: sessions that waited for a lock, for each session at work
+    // or at the drive.
     for sample in run["tests"][0]["samples"].as_array_mut().unwrap() {
         sample["transactions"]["waits"]["samples"]["lock"] = 40.into();
     }
@@ -248,7 +251,7 @@ fn a_run_becomes_a_workload_of_the_simulator() {
     assert_eq!(std::fs::read_to_string(here.join("mine.toml")).unwrap(), "precious");
 }
 
-/// `lanemark` with these arguments.
+/// Returns `lanemark` with these arguments.
 fn command(folder: &Path, args: &[&str]) -> Output {
     Command::new(env!("CARGO_BIN_EXE_lanemark")).current_dir(folder).args(args).output().unwrap()
 }
@@ -286,7 +289,7 @@ fn runs_on_databases_are_results_as_all_others_are() {
     let both = ["--present", "postgresql.json", "--other", "model.json"];
     let planned = stdout(&command(here, &[&["plan", "fleet"], &both[..]].concat()));
     assert!(planned.contains("59100 / (11820 x 100%)"), "{planned}");
-    // A simulated run of other users is no run of the same.
+    // A simulated run with different users is not comparable.
     std::fs::write(
         here.join("more.json"),
         std::fs::read_to_string(here.join("model.json"))

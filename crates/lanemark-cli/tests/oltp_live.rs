@@ -25,7 +25,7 @@ fn said(output: &Output) -> String {
     both.concat()
 }
 
-/// A folder that the server's account may enter, and the place of PostgreSQL's programs in it.
+/// A folder that the server's account may enter, and the folder of PostgreSQL's programs in it.
 fn place() -> Option<(tempfile::TempDir, PathBuf)> {
     if fs::metadata("/proc/self").unwrap().uid() != 0 {
         skipped("a disk, which only root can have");
@@ -58,7 +58,7 @@ fn processes(folder: &Path) -> Vec<(PathBuf, String)> {
     lines.filter(|(_, line)| line.contains(name)).collect()
 }
 
-/// Waits until no process is left that works in the folder.
+/// Waits until no process works in the folder.
 fn gone(folder: &Path) {
     let begun = Instant::now();
     while !processes(folder).is_empty() {
@@ -100,7 +100,7 @@ fn a_short_run_sets_three_columns_side_by_side_and_leaves_nothing() {
         assert!(row[3..8].iter().all(|value| value.parse::<f64>().unwrap() > 0.0), "{table}");
     }
     assert_eq!(rows[1][..4], ["sata", "transactions", "tpm", "1370000.000000"]);
-    // Each system is a run as others are, and can be compared.
+    // Each system's run is an ordinary result and can be compared.
     let mut saved: Vec<PathBuf> =
         fs::read_dir(here.join("out")).unwrap().map(|entry| entry.unwrap().path()).collect();
     saved.sort();
@@ -116,7 +116,7 @@ fn a_short_run_sets_three_columns_side_by_side_and_leaves_nothing() {
     let rate = run["tests"][0]["samples"][0]["transactions"]["per_minute"].as_f64().unwrap();
     let measured: f64 = rows[1][5].parse().unwrap();
     assert!((measured / (rate * scale) - 1.0).abs() < 1e-6, "{measured} {rate} {scale}");
-    // What the table calls valid is what the runs say.
+    // The table marks the runs as valid if the runs do.
     let is_late = run["warnings"].to_string().contains("not-delivered");
     assert_eq!(rows[1][9] == "false", is_late, "{table}");
     assert_eq!(told.contains("INVALID"), table.contains(",false"), "{told}");
@@ -141,7 +141,7 @@ fn nothing_is_left_of_a_run_that_is_interrupted_or_killed() {
             [STUDY, "--short", "--folder", within, "--out", "out", "--download", "--cache", cache];
         let mut command = command(folder.path(), &args);
         let mut child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
-        // Until its server of PostgreSQL is there.
+        // Waits until its PostgreSQL server has started.
         let begun = Instant::now();
         while !processes(&work).iter().any(|(_, line)| line.contains("postgres")) {
             assert!(
@@ -159,7 +159,7 @@ fn nothing_is_left_of_a_run_that_is_interrupted_or_killed() {
         );
         assert_eq!(child.wait().unwrap().code(), code, "{signal}");
         gone(&work);
-        // One that waits for good in its own end has no command line any more.
+        // A zombie process has no command line.
         let begun = Instant::now();
         while let Some((own, line)) = there.iter().find(|(own, _)| own.join("status").exists()) {
             assert!(begun.elapsed() < Duration::from_secs(60), "{}: {line}", own.display());

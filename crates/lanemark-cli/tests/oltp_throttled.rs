@@ -13,21 +13,21 @@ use lanemark_oltp::download;
 use lanemark_oltp::managed::{ManagedServer, ServerOptions};
 use lanemark_testbed::{Group, LoopDevice, Mounted};
 
-/// Users, who are more than enough to keep the slow and the fast device busy.
+/// Number of users, more than sufficient to keep the slow and the fast device busy.
 const USERS: &str = "8";
-/// Reads a second that the throttle lets pass.
+/// Reads a second that the throttle permits.
 const SLOW: u64 = 1000;
 const FAST: u64 = 3500;
-/// How far a predicted rate of transactions may be from the measured one.
+/// Maximum deviation of a predicted rate of transactions from the measured rate.
 const MOST_APART: f64 = 0.15;
 
-/// A folder, and the server with a database in it.
+/// A folder, and the server with its database in it.
 struct Bench {
     folder: tempfile::TempDir,
     database: String,
 }
 
-/// A run, as far as it is compared.
+/// The compared figures of a run.
 struct Measured {
     file: String,
     per_minute: f64,
@@ -62,8 +62,8 @@ impl Bench {
         }
     }
 
-    /// Predicts the transactions a minute of the workload of `run` on a drive that completes each request in the time
-    /// that the run's device took below the throttle, and accepts `reads_a_second`.
+    /// Predicts the transactions a minute of the workload of `run` on a drive that accepts `reads_a_second` and
+    /// completes each request in the time of the run's device below the throttle.
     fn predicted(&self, run: &Measured, reads_a_second: u64) -> f64 {
         let workload = format!("{}.toml", run.file);
         self.lanemark(&["oltp", "workload", &run.file, "--out", &workload]);
@@ -85,7 +85,7 @@ impl Bench {
     }
 }
 
-/// Folder of programs that go past the page cache, without which the throttle would see few reads.
+/// Folder of programs that bypass the page cache. With the cache, the throttle would see few reads.
 fn programs(cache: &Path) -> Option<PathBuf> {
     let registry = std::env::var("LANEMARK_MAVEN").unwrap_or(download::REGISTRY.to_owned());
     download::programs(cache, &registry, &|_| ())
@@ -110,7 +110,7 @@ fn a_run_on_a_throttled_device_predicts_another_rate() {
     let Some(device) = LoopDevice::sparse(2 << 30) else { return };
     let Some(mounted) = Mounted::ext4(device.node()) else { return };
     let Some(programs) = programs(&mounted.path().join("cache")) else { return };
-    // Before the server starts, which inherits it. What is loaded needs no limit.
+    // The control group is set before the server starts and is inherited by it. Loading needs no limit.
     let Some(group) = Group::reads_a_second(device.node(), 1_000_000) else { return };
     let server = server(&mounted.path().join("server"), programs);
     let bench = Bench { folder: tempfile::tempdir().unwrap(), database: server.name("lanemark") };
@@ -133,7 +133,7 @@ fn a_run_on_a_throttled_device_predicts_another_rate() {
         );
         eprintln!("{told}");
         assert!(apart.abs() < MOST_APART, "{told}");
-        // The run itself had another rate, by far.
+        // The run itself had a very different rate.
         assert!((from.1.per_minute / truth - 1.0).abs() > 2.0 * MOST_APART, "{told}");
     }
 }

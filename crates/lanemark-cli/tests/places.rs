@@ -1,4 +1,4 @@
-//! The places of results and input: nothing is lost, nothing blocks, nothing foreign is believed.
+//! The locations of results and input: data is not lost, commands do not block, and foreign data is not trusted.
 
 use std::fs::{self, File};
 use std::os::unix::fs::PermissionsExt;
@@ -36,7 +36,7 @@ impl Place {
         command
     }
 
-    /// Runs, with this exit code, within some seconds, and gives both outputs.
+    /// Runs a command, which must end with this exit code within some seconds, and returns both outputs.
     #[track_caller]
     fn ends(&self, arguments: &[&str], code: i32) -> (String, String) {
         let began = Instant::now();
@@ -120,7 +120,7 @@ fn a_file_has_one_writer_at_a_time() {
     // The run was killed. The next run removes the files that it left.
     place.ends(&["sim", NVME, TEST, "--out", "one.json"], 0);
     assert_eq!(place.names("."), ["one.json"]);
-    // Two places of one run are two files.
+    // Two outputs of one run are two files.
     let both = ["sim", NVME, TEST, "--out", "a.json", "--html", "b", "--series", "b"];
     let (_, said) = place.ends(&both, 2);
     assert!(said.contains("another run is writing it"), "{said}");
@@ -187,7 +187,7 @@ fn files_are_written_whoever_reads_the_messages() {
             let files = ["--out", "r.json", "--html", "p.html", "--series", "s.csv"];
             let mut run = place.command(&["sim", NVME, TEST, "--interval", "10ms"]);
             let status = run.args(files).stdout(end(stdout)).stderr(end(stderr)).status().unwrap();
-            // A reader that has gone away has what it wanted; data that a disk does not take are lost.
+            // A reader that closes the pipe has received enough, but data that a disk does not accept is lost.
             let wanted = if stdout == "full" { 1 } else { 0 };
             assert_eq!(status.code(), Some(wanted), "{number} {stdout} {stderr}");
             assert_eq!(place.names("."), ["p.html", "r.json", "s.csv"], "{stdout} {stderr}");
@@ -354,7 +354,7 @@ fn results_that_cannot_be_are_damaged() {
         let (_, said) = place.ends(&["report", "bad.csv", "--html", "p.html"], 2);
         assert!(said.contains("bad.csv"), "{said}");
     }
-    // The same before anything was changed is drawn.
+    // The unchanged result is drawn.
     place.ends(&["report", "result.json", "--html", "p.html"], 0);
 }
 
@@ -372,7 +372,7 @@ fn what_is_written_can_be_read() {
             place.command(&["sim", NVME, "slow.toml", "--out", "slow.json"]).output().unwrap();
         let said = String::from_utf8_lossy(&run.stderr).into_owned();
         assert!(!said.contains("panicked"), "{long}: {said}");
-        // Either it is refused, or it can be read.
+        // The result is either refused or readable.
         match run.status.code() {
             Some(0) => drop(place.ends(&[&["report", "slow.json"][..], &page].concat(), 0)),
             code => assert!(matches!(code, Some(1 | 2)), "{long}: {code:?} {said}"),
@@ -442,7 +442,7 @@ fn the_next_run_cleans_what_a_killed_one_left() {
     let names = place.names("results");
     assert_eq!(names.len(), 3, "{names:?}");
     assert_eq!((names[0].as_str(), names[1].as_str()), (".tmpSomebody", "notes"));
-    // A run that fails leaves no folder.
+    // A failed run leaves no folder.
     let other = Place::new();
     other.ends(&["sim", NVME, TEST, "--size", "1TB"], 2);
     other.ends(&["bench", "/nonexistent/x", "--size", "1MiB"], 2);
@@ -466,7 +466,7 @@ fn an_oltp_run_says_what_it_is() {
     place.result();
     let (_, said) = place.ends(&["oltp", "compare", "o.json", "result.json"], 2);
     assert!(said.contains("result.json: is not a result of an OLTP run"), "{said}");
-    // It may be replaced by another result.
+    // Another result may replace it.
     place.ends(&["sim", NVME, TEST, "--out", "o.json"], 0);
 }
 
@@ -493,24 +493,25 @@ fn whatif_finds_what_is_wrong_before_it_simulates() {
 }
 
 #[test]
-fn a_doubt_is_told_once_with_its_tests() {
+fn a_warning_is_reported_once_with_its_tests() {
     let place = Place::new();
-    let doubts = |text: &str| text.lines().filter(|line| line.starts_with("! ")).count();
+    let warnings = |text: &str| text.lines().filter(|line| line.starts_with("! ")).count();
     let (told, _) =
         place.ends(&["sim", NVME, TEST, "--repeats", "1", "--full", "--detail", "--explain"], 0);
     assert_eq!(told.matches("only one repeat").count(), 1, "{told}");
     assert_eq!(told.matches("Simulated:").count(), 1, "{told}");
     let mut run = place.result();
-    let doubt = |test: &str| serde_json::json!({"kind": "punted", "test": test, "workers": 3});
-    run["warnings"] = ["4K", "8K", "16K"].map(doubt).to_vec().into();
-    place.write("doubts.json", &run.to_string());
-    let (told, _) = place.ends(&["export", "doubts.json", "--output-format", "table"], 0);
-    assert_eq!(doubts(&told), 1, "{told}");
+    let warning = |test: &str| serde_json::json!({"kind": "punted", "test": test, "workers": 3});
+    run["warnings"] = ["4K", "8K", "16K"].map(warning).to_vec().into();
+    place.write("warnings.json", &run.to_string());
+    let (told, _) = place.ends(&["export", "warnings.json", "--output-format", "table"], 0);
+    assert_eq!(warnings(&told), 1, "{told}");
     let told = told.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(told.contains("likewise in 8K, 16K"), "{told}");
-    let (told, _) = place.ends(&["compare", "doubts.json", "doubts.json"], 0);
+    let (told, _) = place.ends(&["compare", "warnings.json", "warnings.json"], 0);
     assert!(told.contains("are the same result"), "{told}");
-    assert_eq!(doubts(&told), 1, "{told}");
-    let (_, said) = place.ends(&["report", "doubts.json", "doubts.json", "--html", "p.html"], 0);
+    assert_eq!(warnings(&told), 1, "{told}");
+    let (_, said) =
+        place.ends(&["report", "warnings.json", "warnings.json", "--html", "p.html"], 0);
     assert!(said.contains("given twice"), "{said}");
 }

@@ -1,10 +1,10 @@
-//! `lanemark plot`: drawings of results that stand alone, and refusals that leave everything as it was.
+//! `lanemark plot`: self-contained drawings of results, and refusals that change no file.
 
 use std::fs;
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
 
-/// Six queue depths of one test, short.
+/// Six queue depths of one short test.
 const DEPTHS: &str = r#"
 [workload]
 name    = "depths"
@@ -70,7 +70,7 @@ fn each_chart_is_a_drawing_that_asks_for_nothing() {
         let svg = fs::read_to_string(folder.path().join(&out)).unwrap();
         assert!(svg.starts_with("<?xml") && svg.trim_end().ends_with("</svg>"), "{chart}");
         assert!(!svg.contains("var(") && !svg.contains("url(") && !svg.contains("href"), "{chart}");
-        assert_eq!(svg.matches("http").count(), 1, "{chart}: the name space alone");
+        assert_eq!(svg.matches("http").count(), 1, "{chart}: only the name space");
         assert_eq!(svg.matches("<svg").count(), svg.matches("</svg>").count(), "{chart}");
         assert!(svg.matches("class=\"title\"").count() >= 1, "{chart} has no panel");
     }
@@ -133,7 +133,7 @@ fn a_png_has_the_size_of_the_drawing_times_its_scale_and_words() {
     for chart in CHARTS {
         let (once, twice) = (draw(chart, "1"), draw(chart, "2"));
         assert_eq!((2 * once.0, 2 * once.1), (twice.0, twice.1), "{chart}");
-        // Letters are nearly black; without a font there are none.
+        // Letters are nearly black; without a font there are no letters.
         assert!(twice.2 > 500, "{chart} has {} dark pixels", twice.2);
     }
 }

@@ -1,7 +1,8 @@
-//! README and tour tell the truth: their commands run in an empty folder, print what is shown, and leave no file that
-//! the document does not name.
+//! README and tour are correct: their commands run in an empty folder, print the quoted output, and create only files
+//! that the document names.
 //!
-//! `LANEMARK_DOCS=write` writes the shown outputs again. With `LANEMARK_INSTALLED` the commands run in the root of an installed package (`make dist-test`).
+//! `LANEMARK_DOCS=write` rewrites the quoted outputs. With `LANEMARK_INSTALLED` the commands run in the root of an
+//! installed package (`make dist-test`).
 
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -1,4 +1,4 @@
-//! `lanemark replay` as a person meets it: what it shows and saves, what it refuses, and how it is ended.
+//! `lanemark replay` from a user's view: its output, its saved results, its refusals and its end.
 
 use std::fmt::Write;
 use std::fs;
@@ -91,7 +91,7 @@ fn a_trace_is_replayed_shown_and_saved_with_its_hash() {
     let told = saved["tests"][0]["samples"][0]["replay"].clone();
     assert_eq!((&told["requests"], &told["speed"]), (&5_000.into(), &1.0.into()));
     assert_eq!(saved["provenance"]["inputs"][&trace].as_str().unwrap().len(), 64);
-    // The views that read saved results know it.
+    // The views of saved results accept it.
     let mut report = Command::new(env!("CARGO_BIN_EXE_lanemark"));
     let page = folder.path().join("page.html");
     let status = report.args(["report", out, "--html", page.to_str().unwrap()]).output().unwrap();
@@ -207,7 +207,7 @@ fn whole_numbers_that_may_be_of_either_simulator_are_refused() {
 }
 
 #[test]
-fn what_is_in_doubt_is_told() {
+fn warnings_are_reported() {
     let folder = folder();
     let out = folder.path().to_str().unwrap();
     let text = succeeds(&[TWO, &sample("msr.csv"), "--out", out]);
@@ -285,7 +285,7 @@ fn ctrl_c_saves_what_is_there() {
         for line in 0u64.. {
             text += &format!("{},read,{},4096\n", line * 20, line % 1000 * 4096);
             if text.len() > 60_000 {
-                // The replay has gone, or the test has.
+                // The replay has ended, or the test has.
                 if pipe.write_all(text.as_bytes()).is_err() || sender.send(()).is_err() {
                     return;
                 }
@@ -293,7 +293,7 @@ fn ctrl_c_saves_what_is_there() {
             }
         }
     });
-    // More than a pipe and its reader hold: requests are being replayed.
+    // More data than a pipe and its reader buffer, so requests are being replayed.
     for _ in 0..40 {
         taken.recv_timeout(Duration::from_secs(60)).unwrap();
     }

@@ -1,4 +1,4 @@
-//! What the program contains: studies that run from any folder, and samples that are copied without overwriting.
+//! The program's built-in files: studies that run from any folder, and samples that are copied without overwriting.
 
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};
@@ -47,7 +47,7 @@ fn a_built_in_study_runs_from_an_empty_folder_and_a_file_takes_precedence() {
     let inputs = built_in["provenance"]["inputs"].as_object().unwrap();
     assert!(inputs.contains_key("studies/hard-disk.toml"), "{inputs:?}");
     assert_eq!(names(folder.path()), [""; 0]);
-    // The copy is the same study, and a changed copy is another one.
+    // The copy is the same study, and a changed copy is a different one.
     printed(folder.path(), &["samples", "copy", "hard-disk"]);
     let copy = folder.path().join("hard-disk.toml");
     let text = fs::read_to_string(&copy).unwrap();
@@ -72,7 +72,7 @@ fn an_unknown_study_is_refused_with_the_nearest_one() {
     assert!(said.contains("`sata-express` is built in"), "{said}");
     let said = refused(folder.path(), &["study", "studies/none.toml"], 2);
     assert!(!said.contains("built in"), "{said}");
-    // A folder is no study, and a pipe is no file.
+    // A folder is not a study, and a pipe is not a file.
     fs::create_dir(folder.path().join("hard-disk")).unwrap();
     printed(folder.path(), &["study", "hard-disk", "--no-interval", "--no-save", "--json"]);
     let said = refused(folder.path(), &["study", "/dev/zero"], 2);
@@ -128,12 +128,12 @@ fn a_copy_overwrites_nothing_and_follows_no_link() {
     printed(folder.path(), &copy);
     let file = folder.path().join("here/msr.csv");
     assert_eq!(fs::metadata(&file).unwrap().permissions().mode() & 0o777, 0o644);
-    // The same copy once more is no error.
+    // A second identical copy is not an error.
     let said = lanemark(folder.path(), &copy);
     assert!(String::from_utf8_lossy(&said.stderr).contains("with the same contents"));
     fs::write(&file, "mine").unwrap();
     assert!(refused(folder.path(), &copy, 3).contains("msr.csv: exists"));
-    // One taken name keeps all files from being written.
+    // One existing name prevents all files from being written.
     assert!(refused(folder.path(), &["samples", "copy", "--all", "here"], 3).contains("msr.csv"));
     assert_eq!(
         (names(&folder.path().join("here")), fs::read(&file).unwrap()),
@@ -143,7 +143,7 @@ fn a_copy_overwrites_nothing_and_follows_no_link() {
     symlink(folder.path().join("elsewhere"), &file).unwrap();
     refused(folder.path(), &copy, 3);
     assert_eq!(names(folder.path()), ["here"]);
-    // A folder that is a file, and one that takes no files.
+    // A folder name that is a file, and a folder that accepts no files.
     fs::write(folder.path().join("file"), "").unwrap();
     refused(folder.path(), &["samples", "copy", "msr.csv", "file"], 1);
     refused(folder.path(), &["samples", "copy", "msr.csv", "/proc/self"], 1);

@@ -1,5 +1,5 @@
-//! Where results go without `--out`: to the folder of the variables, never to the current folder, and never at the cost
-//! of the figures.
+//! The destination of results without `--out`: the folder of the environment variables, never the current folder. A
+//! failure to save never loses the figures.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -50,7 +50,7 @@ fn text(bytes: &[u8]) -> String {
     String::from_utf8(bytes.to_vec()).unwrap()
 }
 
-/// The exit code of a command that prints its figures and cannot save them.
+/// The exit code of a command that prints its figures but cannot save them.
 const NOT_SAVED: i32 = 4;
 
 fn names(folder: &Path) -> Vec<String> {
@@ -58,7 +58,7 @@ fn names(folder: &Path) -> Vec<String> {
     entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect()
 }
 
-/// The commands that save a result without `--out`, all of them short.
+/// The commands that save a result without `--out`, in short forms.
 fn commands() -> Vec<Vec<&'static str>> {
     let sim = [&["sim", NVME, TEST, "--no-interval"][..], &SHORT].concat();
     let bench = [&["bench", "disk.dat", "--workload", TEST, "--size", "1MiB"][..], &SHORT].concat();
@@ -74,7 +74,7 @@ fn commands() -> Vec<Vec<&'static str>> {
     ]
 }
 
-/// Copies what the commands read into the current folder, and returns the names there.
+/// Copies the commands' input files into the current folder, and returns the names there.
 fn prepare(user: &User) -> Vec<String> {
     user.ends(&["samples", "copy", "columns.csv"]);
     user.ends(&["samples", "copy", "fio-3.33-plus.json"]);
@@ -119,7 +119,7 @@ fn variables_name_the_folder() {
     user.ends(sim);
     assert_eq!(names(&user.current.path().join("own/runs")).len(), 1);
     assert_eq!(names(user.home.path()), [""; 0]);
-    // A requested file is the only one.
+    // Only the requested file is written.
     user.ends(&[&sim[..], &["--out", "one.json"]].concat());
     user.ends(&[&sim[..], &["--no-save"]].concat());
     assert_eq!(names(&user.current.path().join("own/runs")).len(), 1);
@@ -127,7 +127,7 @@ fn variables_name_the_folder() {
 
 #[test]
 fn a_folder_that_cannot_be_written_never_costs_the_figures() {
-    // A file cannot contain a folder, and the kernel refuses new files in /proc, for root too.
+    // A file cannot contain a folder, and the kernel refuses new files in /proc, also for root.
     let file = tempfile::NamedTempFile::new().unwrap();
     for place in [file.path().join("results"), PathBuf::from("/proc/self/results")] {
         let user = User::with("LANEMARK_RESULTS", &place);
@@ -146,7 +146,7 @@ fn a_folder_that_cannot_be_written_never_costs_the_figures() {
         let requested = place.join("one.json").display().to_string();
         let output = user.lanemark(&["sim", NVME, TEST, "--out", &requested]);
         assert_eq!((output.status.code(), output.stdout.len()), (Some(1), 0));
-        // The part of a sweep has no other output than its file.
+        // A part of a sweep has no output other than its file.
         let sweep = ["sweep", NVME, "--workload", TEST, "--axis", "queue_depth=1,2"];
         let output = user.lanemark(&[&sweep[..], &["--points", "0..0"]].concat());
         assert_eq!((output.status.code(), output.stdout.len()), (Some(1), 0));
@@ -166,7 +166,7 @@ fn a_full_folder_never_costs_the_figures() {
     let (stdout, stderr) = (text(&output.stdout), text(&output.stderr));
     assert_eq!(output.status.code(), Some(NOT_SAVED), "{stderr}");
     assert!(stdout.contains(" MB/s") && stderr.contains("warning: the result is not saved: "));
-    // A requested file on the full folder is an error, and the figures are printed all the same.
+    // A requested file in the full folder is an error, but the figures are printed.
     let requested = small.path().join("one.json").display().to_string();
     let output = user.lanemark(&[&sim[..], &["--out", &requested]].concat());
     let (again, stderr) = (text(&output.stdout), text(&output.stderr));

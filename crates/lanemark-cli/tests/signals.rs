@@ -9,7 +9,7 @@ use serde_json::Value;
 use tempfile::TempDir;
 
 const NVME: &str = "samsung-950-pro-512gb@workstation-z170:pcie-slot";
-/// A second, and what a busy machine needs to let a process run.
+/// A second, plus the time that a busy machine may need to schedule a process.
 const SOON: Duration = Duration::from_millis(2500);
 
 fn folder() -> TempDir {
@@ -17,7 +17,7 @@ fn folder() -> TempDir {
 }
 
 fn start(folder: &Path, arguments: &[&str]) -> Child {
-    // Whoever runs the tests in the background, or by nohup(1), has their children ignore signals.
+    // If the tests run in the background or with nohup(1), children ignore signals.
     let mut command = Command::new("env");
     command.args(["--default-signal=HUP,INT,TERM", env!("CARGO_BIN_EXE_lanemark")]);
     command.args(arguments).current_dir(folder).env_remove("LANEMARK_LIBRARY");
@@ -36,14 +36,14 @@ fn names(folder: &Path) -> Vec<PathBuf> {
     fs::read_dir(folder).into_iter().flatten().map(|entry| entry.unwrap().path()).collect()
 }
 
-/// Sends a signal; the command must end soon. A machine with much else to do gets another try by the caller's bound.
+/// Sends a signal; the command must end soon. The caller's bound permits another attempt on a busy machine.
 #[track_caller]
 fn ends(child: Child, signal: &str, code: i32) -> Output {
     let id = child.id().to_string();
     Command::new("kill").args([signal, &id]).status().unwrap();
     let began = Instant::now();
     let (over, is_over) = std::sync::mpsc::channel::<()>();
-    // One that does not end is ended, so that the test fails and does not hang.
+    // A command that does not end is killed, so that the test fails and does not hang.
     let guard = std::thread::spawn(move || {
         if is_over.recv_timeout(SOON * 8).is_err() {
             let _ = Command::new("kill").args(["-KILL", &id]).status();
@@ -69,7 +69,7 @@ fn each_signal_has_its_exit_code_and_leaves_nothing_of_a_measurement() {
         wait_for("target", || folder.path().join("target.dat").exists());
         std::thread::sleep(Duration::from_millis(500));
         ends(child, signal, code);
-        // What was counted of the first test.
+        // The counts of the first test until the signal.
         let result = fs::read_to_string(folder.path().join("r.json")).unwrap();
         let result: Value = serde_json::from_str(&result).unwrap();
         assert_eq!(result["complete"], false);
@@ -96,7 +96,7 @@ fn a_long_simulated_test_is_left_with_the_tests_before_it() {
     assert!(result["warnings"].to_string().contains("interrupted"), "{}", result["warnings"]);
     assert!(folder.path().join("p.html").exists());
     assert_eq!(names(folder.path()).len(), 3, "{:?}", names(folder.path()));
-    // In the first test there is nothing yet, and no file says otherwise.
+    // During the first test there is no result yet, and no file is written.
     let long = ["sim", NVME, "two.toml:long", "--out", "new/r.json"];
     let child = start(folder.path(), &long);
     wait_for("folder", || folder.path().join("new").exists());
@@ -114,7 +114,7 @@ fn a_study_that_ends_within_a_long_test_saves_what_had_ended() {
         [[test]]\nname = \"long\"\nduration = \"5 h\"\n";
     fs::write(folder.path().join("two.toml"), workload).unwrap();
     let study = "[study]\ntitle = \"Two\"\nquestion = \"How long?\"\ndocument = \"none\"\n\
-        citation = \"Nobody\"\nworkload = \"two.toml\"\nnotes = []\n\n[[system]]\nname = \"one\"\n\
+        citation = \"Author\"\nworkload = \"two.toml\"\nnotes = []\n\n[[system]]\nname = \"one\"\n\
         label = \"One\"\ndrive = \"samsung-950-pro-512gb\"\nplatform = \"workstation-z170\"\n\
         port = \"pcie-slot\"\n";
     fs::write(folder.path().join("study.toml"), study).unwrap();
@@ -122,7 +122,7 @@ fn a_study_that_ends_within_a_long_test_saves_what_had_ended() {
         folder.path(),
         &["study", "study.toml", "--full", "--out", "r.json", "--html", "p.html"],
     );
-    // The short test takes a moment and the long one minutes.
+    // The short test takes a moment, and the long test minutes.
     std::thread::sleep(Duration::from_millis(1500));
     let output = ends(child, "-TERM", 143);
     let told = String::from_utf8_lossy(&output.stdout);
@@ -180,7 +180,7 @@ fn nobody_who_does_not_read_keeps_it_alive() {
     let child = command.stderr(Stdio::piped()).spawn().unwrap();
     drop(command);
     wait_for("result", || folder.path().join("r.json").exists());
-    // The whole result does not fit into the pipe.
+    // The whole result does not fit in the pipe.
     std::thread::sleep(Duration::from_millis(1500));
     ends(child, "-TERM", 143);
     drop(reader);
@@ -209,7 +209,7 @@ fn what_a_kill_leaves_is_told_by_the_next_run() {
     let arguments = ["bench", "disk", "--size", "4MiB", "--duration", "600s", "--out", "results"];
     let mut child = start(folder.path(), &arguments);
     wait_for("target", || !names(&folder.path().join("disk")).is_empty());
-    // A run that lives has left nothing.
+    // A running command has left no file yet.
     let short = ["bench", "disk", "--size", "1MiB", "--duration", "10ms", "--repeats", "1"];
     let output = start(folder.path(), &short).wait_with_output().unwrap();
     assert!(!String::from_utf8_lossy(&output.stderr).contains("was left"));
@@ -217,7 +217,7 @@ fn what_a_kill_leaves_is_told_by_the_next_run() {
     child.wait().unwrap();
     let left = names(&folder.path().join("disk"));
     assert_eq!(left.len(), 1);
-    // The kernel may hold the file for a moment longer, as long as it takes the ring down.
+    // The kernel may hold the file slightly longer, until it has released the ring.
     let began = Instant::now();
     let (output, said) = loop {
         let output = start(folder.path(), &short).wait_with_output().unwrap();
@@ -230,7 +230,7 @@ fn what_a_kill_leaves_is_told_by_the_next_run() {
     assert!(said.contains("left by a run that was killed"), "{said}");
     assert!(said.contains(&format!("rm disk/{name}")), "{said}");
     assert_eq!(output.status.code(), Some(0), "{said}");
-    assert!(left[0].exists(), "it is told and not taken");
+    assert!(left[0].exists(), "it is reported and not removed");
     let hidden = |path: &PathBuf| path.file_name().unwrap().to_str().unwrap().starts_with('.');
     assert!(
         !names(&folder.path().join("results")).iter().any(hidden),
@@ -238,7 +238,7 @@ fn what_a_kill_leaves_is_told_by_the_next_run() {
     );
 }
 
-/// The process beside a run removes the folder of one that was killed, and nothing else, whoever asks it to.
+/// The process next to a run removes the folder of a killed run, and nothing else, regardless of the request.
 #[test]
 fn a_warden_removes_the_folder_of_a_killed_run_and_no_other() {
     for (name, heard, is_removed) in [
@@ -252,7 +252,7 @@ fn a_warden_removes_the_folder_of_a_killed_run_and_no_other() {
         let within = folder.path().join(name);
         fs::create_dir_all(within.join("deep")).unwrap();
         fs::write(within.join("deep/file"), "data").unwrap();
-        // A folder with other files, and a group that no process can have.
+        // A folder with other files, and a process group that cannot exist.
         fs::write(folder.path().join("other"), "data").unwrap();
         std::os::unix::fs::symlink(folder.path(), within.join("link")).unwrap();
         fs::write(within.join("group"), "0").unwrap();

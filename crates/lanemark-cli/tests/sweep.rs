@@ -1,4 +1,4 @@
-//! Sweeps as a person meets them: what is run and what is not, kills at any moment, and what is refused.
+//! Sweeps from a user's view: executed and skipped points, kills at any moment, and refusals.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -70,7 +70,7 @@ fn a_sweep_that_is_killed_goes_on_and_comes_to_the_same_bytes() {
         child.kill().unwrap();
         cut += i32::from(!child.wait().unwrap().success());
         let Ok(now) = fs::read(&killed) else { continue };
-        // What was whole stays as it was, until the last one puts all in order.
+        // Complete rows are unchanged until the last run sorts all rows.
         let kept = before.iter().rposition(|&byte| byte == b'\n').map_or(0, |last| last + 1);
         let kept: &[u8] = &before[..kept];
         assert!(now.starts_with(kept) || now == fs::read(&whole).unwrap(), "rows were lost");
@@ -80,13 +80,13 @@ fn a_sweep_that_is_killed_goes_on_and_comes_to_the_same_bytes() {
     succeeds(&killed, &MANY);
     assert_eq!(fs::read(&killed).unwrap(), fs::read(&whole).unwrap());
     assert_eq!(rows(&killed).len(), 120);
-    // Complete: nothing is run, and nothing changes.
+    // A complete sweep runs no point and changes no file.
     let again = sweep(&killed, &MANY).output().unwrap();
     assert!(stderr(&again).contains("already contains 120 of 120 points"), "{}", stderr(&again));
     assert_eq!(fs::read(&killed).unwrap(), fs::read(&whole).unwrap());
 }
 
-/// The file beside a sweep's, which says who made it.
+/// The file next to a sweep file, which identifies its creator.
 fn provenance(file: &Path) -> PathBuf {
     PathBuf::from(format!("{}.provenance.json", file.display()))
 }
@@ -106,7 +106,7 @@ fn who_made_a_sweep_lies_beside_it_and_is_the_same_when_it_goes_on() {
     let (_, drive) = inputs.iter().find(|(file, _)| file.contains("samsung-950-pro")).unwrap();
     assert_eq!(drive.as_str().unwrap().len(), 64, "{told}");
     assert_eq!((&told["started_at"], &told["finished_at"]), (&"".into(), &"".into()));
-    // Torn, and gone on with by another number of threads: the same bytes of both files.
+    // A torn sweep that continues with a different number of threads has the same bytes in both files.
     fs::write(&out, &rows[..rows.len() - 9]).unwrap();
     succeeds(&out, &[&axis[..], &["--jobs", "1"]].concat());
     assert_eq!((fs::read(&out).unwrap(), fs::read(provenance(&out)).unwrap()), (rows, made));
@@ -190,7 +190,7 @@ fn parts_of_a_sweep_are_merged_to_the_bytes_of_one_run() {
     }
 }
 
-/// A point is what `sim` says of it.
+/// A point equals the result of `sim`.
 #[test]
 fn a_point_is_that_run_alone() {
     let folder = folder();
@@ -298,7 +298,7 @@ fn a_sweep_can_be_a_file() {
     succeeds(&typed, &[axes, set].concat());
     let one = folder.path().join("one.csv");
     assert_eq!(fs::read(one).unwrap(), fs::read(typed).unwrap());
-    // Errors have their line.
+    // Errors state their line.
     fs::write(&file, text.replace("threads", "thread")).unwrap();
     let told = stderr(&run("two.csv", &file));
     assert!(told.contains("sweep.toml:10:8") && told.contains("did you mean `threads`"), "{told}");

@@ -39,7 +39,7 @@ fn text(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).into_owned()
 }
 
-/// Returns what is left in the folder for temporary files.
+/// Returns the remaining files in the folder for temporary files.
 fn left(folder: &TempDir) -> Vec<String> {
     let names = fs::read_dir(folder.path()).unwrap().map(|entry| entry.unwrap().file_name());
     let names = names.map(|name| name.to_string_lossy().into_owned());

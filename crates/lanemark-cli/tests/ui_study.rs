@@ -1,4 +1,5 @@
-//! A page of the laboratory, saved as a study: `lanemark study` runs the file, and `inspect` the one beside it.
+//! A page of the laboratory that is saved as a study: `lanemark study` runs the file, and `inspect` reads the file next
+//! to it.
 
 use std::path::Path;
 use std::process::{Command, Output};
@@ -45,7 +46,7 @@ fn a_page_that_is_saved_is_run_by_study() {
     for (place, one) in systems.iter().enumerate() {
         let result = &outcome["systems"][place]["run"]["tests"][0];
         assert_eq!(result["test"]["name"], Value::from(test.name.as_str()));
-        // The same test by the laboratory itself, which is what the page simulates too.
+        // The same test in the laboratory, which the page uses as well.
         let own = one.assemble(&library).unwrap().system;
         let mut workload =
             lanemark_study::workload::open(&library, "quick:rnd4k-q1t1-read").unwrap();
@@ -55,7 +56,7 @@ fn a_page_that_is_saved_is_run_by_study() {
         let ratio = result["iops"]["value"].as_f64().unwrap() / run.tests[0].iops.value;
         assert!((ratio - 1.0).abs() < 0.02, "{}: {ratio}", one.system);
     }
-    // The outcome goes back onto a page, a column for each system.
+    // The outcome is shown on a page again, with a column for each system.
     let file = result_file::read(output.stdout).unwrap();
     let file = serde_json::to_value(file).unwrap();
     let labels: Vec<&str> = file["tests"]
@@ -66,7 +67,7 @@ fn a_page_that_is_saved_is_run_by_study() {
         .collect();
     assert_eq!(labels.len(), 2);
     assert!(labels[0].starts_with("1: Samsung SSD 950 PRO"), "{labels:?}");
-    // For people: no figure was published, and no word is said of one.
+    // In the text for people, no published figure is mentioned.
     let output =
         lanemark(folder.path(), &["study", "page.toml", "--no-save", "--html", "page.html"]);
     let told = String::from_utf8_lossy(&output.stdout);

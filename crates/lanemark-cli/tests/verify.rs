@@ -1,4 +1,4 @@
-//! Writing to be verified and checking, as a person does it: exit codes, kills at any moment, damage by hand.
+//! Verified writes and checks from a user's view: exit codes, kills at any moment, and manual damage.
 
 use std::fs::{self, File};
 use std::os::unix::fs::FileExt;
@@ -10,7 +10,7 @@ use lanemark_schema::rng::{Rng, StreamKey};
 use serde_json::Value;
 use tempfile::TempDir;
 
-/// Two threads of eight, sizes that overlap, flushes and trims.
+/// Two threads of eight requests with overlapping sizes, flushes and trims.
 const WORKLOAD: &str = r#"
 [workload]
 name    = "overlapping"
@@ -61,7 +61,7 @@ impl Place {
         command
     }
 
-    /// Runs, with this exit code, and gives both outputs.
+    /// Runs a command, which must end with this exit code, and returns both outputs.
     #[track_caller]
     fn ends(&self, arguments: &[&str], code: i32) -> (String, String) {
         let Output { status, stdout, stderr } = self.command(arguments).output().unwrap();
@@ -71,7 +71,7 @@ impl Place {
         texts.into()
     }
 
-    /// Runs a check, which ends with this code, and returns its output.
+    /// Runs a check, which must end with this exit code, and returns its output.
     #[track_caller]
     fn check(&self, extra: &[&str], code: i32) -> Value {
         let arguments = [&["check", "target", "--journal", "journal", "--json"], extra].concat();
@@ -98,7 +98,7 @@ fn what_was_written_is_intact_and_is_kept() {
     let (written, _) = place.ends(&[&WRITE[..], &["--json"]].concat(), 0);
     let written: Value = serde_json::from_str(&written).unwrap();
     assert_eq!(written["complete"], true);
-    assert!(written["doubts"].to_string().contains("tests-left-out"));
+    assert!(written["warnings"].to_string().contains("tests-left-out"));
     assert_eq!(written["provenance"]["version"], env!("CARGO_PKG_VERSION"));
     let inputs = written["provenance"]["inputs"].as_object().unwrap();
     assert!(inputs.keys().any(|file| file.ends_with("w.toml")), "{written}");
@@ -128,7 +128,7 @@ fn one_at_a_time_with_a_synced_journal_and_without_filling() {
 #[test]
 fn nothing_of_anybody_is_written_over() {
     let place = Place::written();
-    // Neither the journal, nor the target, which is a file that exists now.
+    // Neither the journal nor the target, which now exists, is overwritten.
     let (_, refused) = place.ends(&[&WRITE[..], &["--overwrite", "target"]].concat(), 3);
     assert!(refused.contains("hint: give another --journal"), "{refused}");
     let again = ["write", "target", "--workload", "w.toml", "--journal", "other"];
@@ -137,10 +137,10 @@ fn nothing_of_anybody_is_written_over() {
     assert!(!place.path("other").exists());
     place.check(&[], 0);
     place.ends(&[&again[..], &["--overwrite", "target"]].concat(), 0);
-    // What the first run wrote is gone now, and the second run's units are not its own.
+    // The data of the first run is overwritten, and the first journal does not match the second run's units.
     let verified = place.check(&[], 1);
     let foreign = kinds(&verified).iter().filter(|kind| **kind == "foreign").count();
-    // All but what the second run trimmed.
+    // All units except those that the second run trimmed.
     assert!(
         foreign > 300 && verified["units"]["wrong"].as_u64().unwrap() > 900,
         "{foreign} foreign"
@@ -158,12 +158,12 @@ fn wrong_input_is_told_from_damage() {
     let reads = ["write", "new", "--workload", "w.toml:read", "--journal", "new-journal"];
     place.ends(&reads, 2);
     assert!(!place.path("new").exists() && !place.path("new-journal").exists());
-    // What single requests a database makes depends on the drive, so none of them is written.
+    // The requests of a database depend on the drive, so they are not written.
     let users = ["write", "new", "--workload", "oltp-hammerdb-1000", "--journal", "new-journal"];
     let (_, refused) = place.ends(&users, 2);
     assert!(refused.contains("consists of a database's transactions"), "{refused}");
     assert!(!place.path("new").exists() && !place.path("new-journal").exists());
-    // A journal that was damaged itself judges nothing.
+    // A damaged journal judges no data.
     let journal = File::options().write(true).open(place.path("journal")).unwrap();
     journal.write_all_at(b"damage", 4800).unwrap();
     let (_, refused) = place.ends(&["check", "target", "--journal", "journal"], 2);
@@ -186,8 +186,11 @@ fn a_file_that_was_cut_off_has_lost_data() {
         let first = damage.iter().map(|one| one["offset_bytes"].as_u64().unwrap()).min().unwrap();
         assert!(first >= length / 4096 * 4096, "{first} of {length}");
         assert_eq!(verified["units"]["read"], 1024);
-        let doubts = verified["doubts"].to_string();
-        assert!(doubts.contains(&format!("\"held_bytes\":{}", length / 4096 * 4096)), "{doubts}");
+        let warnings = verified["warnings"].to_string();
+        assert!(
+            warnings.contains(&format!("\"held_bytes\":{}", length / 4096 * 4096)),
+            "{warnings}"
+        );
         let (told, _) = place.ends(&["check", "target", "--journal", "journal"], 1);
         let told = told.split_whitespace().collect::<Vec<_>>().join(" ");
         assert!(told.contains("the data after that is lost"), "{told}");
@@ -281,7 +284,7 @@ fn a_run_killed_at_any_moment_leaves_nothing_wrong() {
         child.kill().unwrap();
         child.wait().unwrap();
         let verified = place.check(&[], 0);
-        assert!(verified["doubts"].to_string().contains("not-ended"), "{verified}");
+        assert!(verified["warnings"].to_string().contains("not-ended"), "{verified}");
         assert_eq!(verified["units"]["read"], 1024);
         let requests = &verified["requests"];
         let count = |name: &str| requests[name].as_u64().unwrap();
@@ -299,7 +302,7 @@ fn a_run_that_is_interrupted_can_be_checked() {
     assert!(Command::new("kill").args(kill).status().unwrap().success());
     assert_eq!(child.wait_with_output().unwrap().status.code(), Some(130));
     let verified = place.check(&[], 0);
-    assert!(!verified["doubts"].to_string().contains("not-ended"), "{verified}");
+    assert!(!verified["warnings"].to_string().contains("not-ended"), "{verified}");
 }
 
 /// A loop device over a separate file.
@@ -338,7 +341,7 @@ fn a_block_device_is_written_where_it_is_offered_and_then_judged() {
     place.ends(&[&write[..], &["--i-will-lose-all-data-on", node]].concat(), 0);
     let check = ["check", node, "--journal", "journal"];
     place.ends(&check, 0);
-    // Behind the span nothing was touched.
+    // Data after the span is unchanged.
     assert!(fs::read(node).unwrap()[4 << 20..].iter().all(|&byte| byte == 7));
     let file = File::options().write(true).open(node).unwrap();
     file.write_all_at(&[1; 512], 1 << 20).unwrap();

@@ -1,4 +1,4 @@
-//! `lanemark whatif` and `lanemark plan` as a person meets them.
+//! `lanemark whatif` and `lanemark plan` from a user's view.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
@@ -86,10 +86,10 @@ fn what_a_fit_does_not_know_better_widens_the_prediction() {
         "measured": "m", "results": [], "template": "t", "platform": "p", "port": "p",
         "parameters": [
             parameter("drive.data_path.read", "2.5 GB/s", ["1.6 GB/s", "2.8 GB/s"], identified.clone()),
-            // What no test asks for moves nothing.
+            // A value that no test uses has no effect.
             parameter("drive.flash.program", "600 us", ["400 us", "900 us"], identified),
         ],
-        "host": [], "figures": [], "unseen": [], "doubts": [], "simulations": 0
+        "host": [], "figures": [], "unseen": [], "warnings": [], "simulations": 0
     });
     std::fs::write(&path, fit.to_string()).unwrap();
     let seen = with(&[
@@ -103,12 +103,12 @@ fn what_a_fit_does_not_know_better_widens_the_prediction() {
     ]);
     let interval = |seen: &Value, end: &str| seen["tests"][0]["interval"][end].as_f64().unwrap();
     let known = with(&[SATA, "--drive", "samsung-950-pro-512gb", "--port", "m2"]);
-    // The low end is the range's; without the fit it is that of the model's usual error.
+    // The low end comes from the range; without the fit it comes from the model's usual error.
     let (low, before) = (interval(&seen, "low_ratio"), interval(&known, "low_ratio"));
     assert!((0.55..0.72).contains(&low), "{low}");
     assert!(before > 0.8, "{before}");
     assert_eq!(seen["tests"][0]["interval"]["widest"]["parameter"], "drive.data_path.read");
-    // A fit of a value that the drive does not have is no fit of this drive.
+    // A fit of a value that the drive lacks is not a fit of this drive.
     let other = std::fs::read_to_string(&path).unwrap().replace("data_path.read", "data_path.raed");
     std::fs::write(&path, other).unwrap();
     let mut words = vec!["whatif", SATA, "--drive", "samsung-950-pro-512gb", "--port", "m2"];
@@ -223,7 +223,7 @@ fn a_plan_refuses_what_cannot_be() {
     }
 }
 
-/// Power is of a time, so only the same work in it can be compared.
+/// Power depends on the elapsed time, so only equal work in equal time is compared.
 #[test]
 fn a_battery_is_not_planned_by_results_of_different_work() {
     let folder = tempfile::tempdir().unwrap();
@@ -270,7 +270,7 @@ fn a_question_that_changes_nothing_is_answered_so_at_the_top() {
         assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
         String::from_utf8(output.stdout).unwrap()
     };
-    // One read at a time leaves the write buffer alone.
+    // Single reads do not use the write buffer.
     let same = shown(&["--queue-depth", "1"]);
     let answer = same.split("\n\n").next().unwrap().replace('\n', " ");
     let nothing = "nothing changes; no test gains or loses as much as 0.5%.";

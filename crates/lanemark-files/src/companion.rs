@@ -37,7 +37,7 @@ pub enum CompanionError {
     Foreign {
         /// The companion's path.
         path: PathBuf,
-        /// The difference from a file of ours.
+        /// The difference from a file of Lanemark's.
         reason: String,
     },
     /// The kernel refuses.
@@ -130,7 +130,7 @@ pub fn create(path: &Path) -> io::Result<File> {
     options.read(true).write(true).create_new(true).mode(0o600).custom_flags(flags).open(path)
 }
 
-/// Creates a file with a free name next to `named`, for content that is renamed to another name when it is whole.
+/// Creates a file with a free name next to `named`, for content that is renamed when it is complete.
 ///
 /// # Errors
 /// Returns the kernel's error.

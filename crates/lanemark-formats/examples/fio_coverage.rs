@@ -85,7 +85,7 @@ struct Tally {
 fn class(text: &str, name: &str, errors: Option<&FormatErrors>) -> Class {
     let other =
         |errors: &FormatErrors| errors.0.iter().any(|error| error.message.contains("ioengine="));
-    // The engine of these is given on the command line.
+    // The engine of these jobs is set on the command line.
     let passes = name.starts_with("xnvme")
         || text.contains("ioengine=io_uring_cmd")
         || text.contains("ioengine=sg");

@@ -36,7 +36,7 @@ pub fn is_ours(text: &str) -> bool {
 /// Reads the drives in the output of a tool. `file` is its name in errors.
 ///
 /// # Errors
-/// Returns an error if the text is no such output, or if it lists no drive.
+/// Returns an error if the text is not such output, or if it lists no drive.
 pub fn read(text: &str, file: &str) -> Result<Vec<DescribedDrive>, FormatError> {
     let text = text.trim_start_matches('\u{feff}');
     let mut drives = if lstopo::is_ours(text) {

@@ -308,7 +308,7 @@ fn free_name(tests: &[Test], name: String) -> String {
 }
 
 fn test(job: &Job, placed: &JobRange, found: &mut Findings) -> Option<Test> {
-    // After an error, the job is read only to find further errors: a file with errors gives no workload.
+    // After an error, the job is read only to find further errors: a file with errors is not a workload.
     let direction = Direction::of(job, found).unwrap_or(Direction::MIXED);
     let read_share = read_share(job, direction, found);
     let blocks = Blocks::of(job, direction, read_share.get(), found);

@@ -7,7 +7,7 @@
 //! | `terse` | `--output-format=terse` (`--minimal`), versions 3 to 5 |
 //! | `parts` | latencies, clones of a job, errors |
 //!
-//! The normal output states the options `rw`, `bs`, `ioengine` and `iodepth`, the terse output none.
+//! The normal output states the options `rw`, `bs`, `ioengine` and `iodepth`; the terse output states no options.
 
 mod normal;
 mod options;

@@ -21,7 +21,7 @@ pub enum ResultFormat {
     Iometer,
 }
 
-/// A format that is known and is no result that is read.
+/// A known format that is not a readable result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct KnownFormat {
     /// The name of the format, with its article.
@@ -42,7 +42,7 @@ pub enum Recognised {
 }
 
 /// Advice for a text of no known format.
-pub(crate) const READ: &str = "what is read: results of Lanemark; fio's JSON, normal and terse output; texts of CrystalDiskMark 3 and \
+pub(crate) const READ: &str = "accepted formats: results of Lanemark; fio's JSON, normal and terse output; texts of CrystalDiskMark 3 and \
      later and of KDiskMark; diskspd's text and XML; Iometer's results CSV";
 
 const MEASURE: &str =

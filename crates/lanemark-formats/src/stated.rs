@@ -1,8 +1,8 @@
 //! The tests of a program that prints figures without a complete description of its tests, as a result.
 //!
-//! A reader of such a text makes a [`StatedRun`] of it. A setting that the text does not state is absent, and no default
-//! is assumed: a test without a pattern or a depth describes a result and cannot be simulated until the user supplies
-//! the setting.
+//! A reader of such a text makes a [`StatedRun`] of it. A setting that the text does not state is absent, and no
+//! default is assumed: a test without a pattern or a depth describes a result and cannot be simulated until the user
+//! supplies the setting.
 
 use std::collections::{HashMap, HashSet};
 
@@ -270,7 +270,7 @@ impl StatedTest {
     }
 }
 
-/// Returns the processor time of a job of one thread, of which `user` and `system` are per cent.
+/// Returns the processor time of a job of one thread, from its `user` and `system` time in per cent.
 pub(crate) fn cpu(sample: &Sample, user: f64, system: f64) -> Option<CpuUse> {
     let requests = sample.operations() as f64;
     let spent = |percent: f64| percent / 100.0 * sample.elapsed.as_seconds() * 1e9 / requests;
@@ -288,10 +288,10 @@ pub(crate) fn direction(
     latency: impl FnOnce(u64) -> LatencyHistogram,
 ) -> Result<Option<DirectionResult>, String> {
     if !(0.0..=COUNT_MAX).contains(&count) {
-        return Err(format!("{count} is no number of requests"));
+        return Err(format!("{count} is not a number of requests"));
     }
     if !(0.0..=BYTES_MAX).contains(&bytes) {
-        return Err(format!("{bytes} is no number of bytes"));
+        return Err(format!("{bytes} is not a number of bytes"));
     }
     let whole = count.round() as u64;
     let result = || DirectionResult { bytes: Bytes(bytes.round() as u64), latency: latency(whole) };
@@ -306,11 +306,11 @@ pub(crate) fn time(value: f64, seconds_per_unit: f64) -> Result<Duration, String
     let seconds = value * seconds_per_unit;
     match (0.0..=SECONDS_MAX).contains(&seconds) {
         true => Ok(Duration::from_picoseconds((seconds * 1e12).round() as u64)),
-        false => Err(format!("{value} is no time")),
+        false => Err(format!("{value} is not a time")),
     }
 }
 
-/// Returns a latency in ns, or `None` if it is none.
+/// Returns a latency in ns, or `None` if it is not a valid latency.
 pub(crate) fn nanoseconds(value: f64, ns_per_unit: f64) -> Option<f64> {
     let ns = value * ns_per_unit;
     (0.0..=SECONDS_MAX * 1e9).contains(&ns).then_some(ns)

@@ -29,7 +29,7 @@ pub(crate) fn suffixed(text: &str) -> Option<(f64, &str)> {
 }
 
 /// Returns the size at the start of `text` in bytes, and the rest. The prefixes are powers of 1024 with or without an
-/// `i`, unless `decimal` is set: then only those with an `i` are.
+/// `i`, unless `decimal` is set: then only the prefixes with an `i` are powers of 1024.
 pub(crate) fn size(text: &str, decimal: bool) -> Option<(f64, &str)> {
     let (number, rest) = number(text)?;
     let rest = rest.trim_start();

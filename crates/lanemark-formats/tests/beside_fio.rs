@@ -1,5 +1,5 @@
-//! The requests of a job file are those that fio itself makes of it: fio runs it on its null engine and writes down
-//! what it asks for.
+//! The requests of a job file equal fio's own requests: fio runs the file with its null engine and records its
+//! requests.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -11,10 +11,10 @@ use lanemark_schema::rng::StreamKey;
 use lanemark_schema::units::Bytes;
 use lanemark_schema::workload::{Accesses, Operation};
 
-/// A request: what, where, how long.
+/// A request: its kind, its offset and its length.
 type Request = (Operation, u64, u64);
 
-/// Returns the requests of fio, or nothing where there is no fio.
+/// Returns the requests of fio, or an empty list without fio.
 fn by_fio(name: &str, options: &str) -> Option<Vec<Request>> {
     if Command::new("fio").arg("--version").output().is_err() {
         lanemark_testbed::skipped("fio is not installed (apt-get install fio)");
@@ -32,7 +32,7 @@ fn by_fio(name: &str, options: &str) -> Option<Vec<Request>> {
     Some(log.lines().filter_map(request).collect())
 }
 
-/// A line of an iolog of version 2 or 3.
+/// Parses a line of an iolog of version 2 or 3.
 fn request(line: &str) -> Option<Request> {
     let words: Vec<&str> = line.split_whitespace().collect();
     let [.., action, offset, length] = words[..] else { return None };
@@ -46,13 +46,13 @@ fn request(line: &str) -> Option<Request> {
     Some((operation, offset.parse().ok()?, length.parse().ok()?))
 }
 
-/// Returns the requests of the job file by this crate.
+/// Returns the requests of the job file according to this crate.
 fn by_us(options: &str, count: usize) -> Vec<Request> {
     let around = JobEnvironment {
         file: "job.fio",
         target_size: None,
         environment: &|_| None,
-        include: &|_| Err("there is none".to_owned()),
+        include: &|_| Err("no request".to_owned()),
     };
     let text = format!("[job]\nioengine=null\nfilename=target\n{options}");
     let jobs = fio::read(&text, &around).unwrap_or_else(|errors| panic!("{errors}"));
@@ -64,7 +64,7 @@ fn by_us(options: &str, count: usize) -> Vec<Request> {
     (0..count).map(|_| next()).collect()
 }
 
-/// The share of requests for which something holds.
+/// Returns the share of requests with a property.
 fn share(requests: &[Request], holds: impl Fn(&Request) -> bool) -> f64 {
     requests.iter().filter(|request| holds(request)).count() as f64 / requests.len() as f64
 }
@@ -83,10 +83,10 @@ fn places_in_order_are_the_same_one_by_one() {
         ("offset", "rw=read\nbs=16k\nsize=1m\noffset=256k\nfilesize=4m\n"),
     ] {
         let Some(fio) = by_fio(name, options) else { return };
-        // Of gaps fio goes over the file again with what is left; once through is compared.
+        // With gaps fio passes over the file again for the rest; the test compares one pass.
         let once = fio.len().min(if name == "gaps" { 64 } else { usize::MAX });
         assert!(once > 30, "{name}: {once}");
-        // Backward fio begins at 0, and continues from the end.
+        // In backward order fio begins at 0, and continues from the end.
         let from = usize::from(name == "backward");
         assert_eq!(fio[from..once], by_us(options, once)[from..], "{name}");
     }
@@ -149,7 +149,7 @@ fn distributions_send_as_much_to_as_little() {
         let Some(fio) = by_fio(name, &options) else { return };
         let ours = by_us(&options, 51_200);
         assert_eq!(fio.len(), ours.len());
-        // The share of requests to the most popular offsets, for this percentage of them.
+        // The share of requests to the most popular offsets, for this percentage of the offsets.
         for percent in [1, 5, 20, 50] {
             let to_most = |requests: &[Request]| {
                 let mut counts = vec![0usize; 16_384];

@@ -1,4 +1,4 @@
-//! What fio printed comes back as printed, and what it did not print does not come back at all.
+//! fio's printed figures are unchanged after import and export, and unprinted figures do not appear.
 
 use lanemark_formats::fio_json::{self, SuppliedSettings};
 use lanemark_schema::result::{
@@ -49,7 +49,7 @@ fn reads(result: &RunResult) -> &LatencyHistogram {
 }
 
 proptest! {
-    /// Of any number of requests, any list of percentiles, and any latencies; as fio prints them, in `json` or `json+`.
+    /// For any number of requests, list of percentiles and latencies, as fio prints them in `json` or `json+`.
     #[test]
     fn every_percentile_in_the_file_comes_back_as_written(
         latencies in prop::collection::vec(1_000u64..50_000_000, 1..400),
@@ -106,7 +106,7 @@ proptest! {
         }
     }
 
-    /// A run of Lanemark's own keeps its headline and each percentile through the export.
+    /// Lanemark's own run keeps its headline figures and each percentile through the export.
     #[test]
     fn an_export_that_is_imported_has_the_figures_that_were_exported(
         repeats in prop::collection::vec(
@@ -160,7 +160,7 @@ fn latencies_that_fio_did_not_measure_have_no_figures() {
     assert_eq!(result.tests[0].latency_mean_ns.count, 0);
     assert!(result.tests[0].iops.value > 0.0);
     assert!(result.warnings.iter().any(|one| matches!(one, Warning::NoLatencies { .. })));
-    // With disable_clat only the other kind is measured.
+    // With disable_clat only the other kind of latency is measured.
     let mut only_lat = direction(500, &zeros);
     only_lat["lat_ns"] = json!({"min": 10, "max": 90, "mean": 40.0, "N": 500});
     let result = import(&output(options(), &[("read", only_lat)]).to_string());
@@ -186,7 +186,7 @@ fn measured() -> Value {
 
 #[test]
 fn options_that_contradict_the_counts_are_not_believed() {
-    let doubted = |text: &Value| -> Vec<String> {
+    let warned = |text: &Value| -> Vec<String> {
         let result = import(&text.to_string());
         let test = &result.tests[0].test;
         let texts = result.warnings.iter().filter_map(|one| match one {
@@ -200,7 +200,7 @@ fn options_that_contradict_the_counts_are_not_believed() {
     };
     let both = [("read", direction(2_000, &measured())), ("write", direction(2_000, &measured()))];
     let with = |options: Value| output(options, &both);
-    assert!(doubted(&with(json!({"rw": "randrw", "bs": "4k", "size": "1g"}))).is_empty());
+    assert!(warned(&with(json!({"rw": "randrw", "bs": "4k", "size": "1g"}))).is_empty());
     for (options, told) in [
         (json!({"rw": "write", "bs": "4k", "size": "1g"}), "no reads, but 2000 were counted"),
         (json!({"rw": "randread", "bs": "4k", "size": "1g"}), "no writes, but 2000 were counted"),
@@ -211,10 +211,10 @@ fn options_that_contradict_the_counts_are_not_believed() {
         ),
         (json!({"rw": "randrw", "bs": "4k", "size": "1g", "name": "other"}), "the job `other`"),
     ] {
-        let texts = doubted(&with(options));
+        let texts = warned(&with(options));
         assert!(texts[0].contains(told), "{texts:?}");
     }
-    // The counts remain: of a block, the mean; of the share, what was read.
+    // The counts remain; the block size is the mean, and the share follows from the reads.
     let sum = with(json!({"rw": "write", "bs": "64k", "size": "1g", "iodepth": "64"}));
     let test = import(&sum.to_string()).tests.remove(0).test;
     assert_eq!((test.block, test.read_share().get()), (Bytes::kibi(4), 0.5));
@@ -245,7 +245,7 @@ fn an_output_without_options_states_none_and_takes_them_from_the_user() {
     let test = result.tests[0].test.clone();
     assert_eq!((test.pattern(), test.queue_depth()), (Some(&Pattern::Uniform), 8));
     assert!(test.checked().is_ok());
-    // Options that are stated are not overruled.
+    // Stated options take precedence.
     let stated = output(options(), &[("read", direction(2_000, &measured()))]);
     assert_eq!(import_all(&stated.to_string(), &supplied)[0].tests[0].test.queue_depth(), 4);
 }
@@ -295,7 +295,7 @@ fn runs_after_each_other_and_lists_are_all_imported() {
     };
     assert_eq!(counts(&format!("{one}\n{other}\n")), [2_000, 2_001]);
     assert_eq!(counts(&format!("[{one},{other}]")), [2_000, 2_001]);
-    // Printed a second apart, of a run that went on for 1.3 s more, they are one.
+    // Two outputs printed a second apart, of a run that continued for 1.3 s, are one result.
     let mut snapshot = other.clone();
     snapshot["timestamp"] = json!(1_700_000_001);
     snapshot["jobs"][0]["read"]["runtime"] = json!(2_300);

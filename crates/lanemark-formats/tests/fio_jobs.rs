@@ -39,7 +39,7 @@ fn only(text: &str) -> Test {
     tests.remove(0)
 }
 
-/// The names of options that a job file gives.
+/// Returns the option names of a job file.
 fn named(text: &str) -> BTreeSet<&str> {
     let lines = text.lines().map(|line| line.split([';', '#']).next().unwrap_or("").trim());
     let options = lines.filter(|line| !line.is_empty() && !line.starts_with('['));
@@ -100,7 +100,7 @@ fn rates_of_reads_and_writes_are_both_kept() {
         test.requests().unwrap().load,
         Load::Open { rate_per_second: 400.0, process: Process::Even }
     );
-    // With a rate for one of them the other follows by the mix.
+    // With a rate for one direction, the other follows from the mix.
     let test = only("[a]\nrw=randrw\nrwmixread=80\nrate_iops=,100\nsize=1g\n");
     let Load::Open { rate_per_second, .. } = test.requests().unwrap().load else {
         panic!("{:?}", test.asks)
@@ -130,7 +130,7 @@ fn every_refused_option_is_an_error_with_its_line_and_a_hint() {
     for (index, line) in text.lines().enumerate().filter(|(_, line)| line.contains('=')) {
         let name = line.split('=').next().unwrap();
         let error = errors.0.iter().find(|error| error.line == Some(index as u64 + 1));
-        let error = error.unwrap_or_else(|| panic!("{name} is no error"));
+        let error = error.unwrap_or_else(|| panic!("{name} is not an error"));
         assert!(error.message.contains(name) && error.hint.is_some(), "{error}");
     }
 }
@@ -147,7 +147,7 @@ fn what_is_not_kept_is_told_with_its_line() {
                 continue;
             };
             let note = jobs.notes.iter().find(|note| note.option == name);
-            let note = note.unwrap_or_else(|| panic!("{name} is not told"));
+            let note = note.unwrap_or_else(|| panic!("{name} is not reported"));
             assert_eq!((note.line, note.kept), (index as u64 + 1, kept), "{note}");
             assert!(!note.reason.is_empty());
         }
@@ -186,7 +186,7 @@ fn the_options_that_are_read_become_tests() {
     let Load::Open { rate_per_second, process } = paced.requests().unwrap().load else {
         panic!("no rate")
     };
-    // 4 MiB a second in blocks of 8.5 KiB on average are 481.9, which is below 500.
+    // 4 MiB a second in blocks of 8.5 KiB on average are 481.9 requests a second, which is below 500.
     assert!((rate_per_second - 481.88).abs() < 0.01, "{rate_per_second}");
     assert_eq!(process, Process::Poisson);
     assert_eq!(paced.mix().flush_every, Some(8));
@@ -375,7 +375,7 @@ proptest! {
 
 #[test]
 fn the_page_cache_takes_requests_of_any_size_and_waits_for_those_of_libaio() {
-    // The check of a disk that etcd's documents give.
+    // The disk check from etcd's documentation.
     let etcd = read("[mytest]\nrw=write\nioengine=sync\nfdatasync=1\nsize=22m\nbs=2300\n");
     let test = &etcd.workload.tests[0];
     assert_eq!((test.block, test.mix().flush_every), (Bytes(2300), Some(1)));

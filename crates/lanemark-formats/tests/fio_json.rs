@@ -1,4 +1,4 @@
-//! fio's JSON: what fio 3.33 wrote here is read, written again, and reads as the same.
+//! fio's JSON: the output of fio 3.33 is read, written again, and read without differences.
 
 use lanemark_formats::FormatErrors;
 use lanemark_formats::fio_json::{self, Imported, SuppliedSettings};
@@ -86,14 +86,14 @@ fn the_tests_are_what_the_job_options_say() {
 }
 
 #[test]
-fn bins_are_whole_and_percentiles_are_a_doubt() {
-    let doubtful = |result: &RunResult| {
-        let doubt = |warning: &&Warning| matches!(warning, Warning::FromPercentiles { .. });
-        result.warnings.iter().filter(doubt).count()
+fn bins_are_whole_and_percentiles_raise_a_warning() {
+    let warned = |result: &RunResult| {
+        let is_expected = |warning: &&Warning| matches!(warning, Warning::FromPercentiles { .. });
+        result.warnings.iter().filter(is_expected).count()
     };
-    assert_eq!(doubtful(&read(PLUS).result), 0);
+    assert_eq!(warned(&read(PLUS).result), 0);
     let plain = read(PLAIN);
-    assert_eq!(doubtful(&plain.result), 2);
+    assert_eq!(warned(&plain.result), 2);
     assert!(
         plain.notes[0].starts_with("out.json: skipped 1 line that is not JSON: fio: this platform")
     );
@@ -121,7 +121,7 @@ fn version_two_counts_kib_and_microseconds() {
     assert!(sample.writes.is_none());
 }
 
-/// The keys of JSON text in their order, without those that are numbers.
+/// Returns the keys of JSON text in their order, without numeric keys.
 fn keys(text: &str) -> Vec<&str> {
     let lines = text.lines().filter_map(|line| line.trim().split_once("\" :"));
     let names = lines.map(|(key, _)| key.trim_start_matches('"'));
@@ -173,7 +173,7 @@ fn requests_that_failed_are_written_and_read_back() {
     let errors = &mut run.tests[0].samples[0].errors;
     (0..3).for_each(|_| errors.count_errno(61));
     let written = fio_json::write(&run, 0);
-    // On the whole the job went on; where it had ended by that error, fio would give its number.
+    // The job continued; if the error had ended it, fio would print its number.
     assert!(written.contains("\"total_err\" : 3") && written.contains("\"first_error\" : 61"));
     assert!(!written.contains("\"error\" : 61"));
     let again = read(&written).result;
@@ -250,7 +250,7 @@ fn a_job_that_went_on_beyond_its_size_was_told_to() {
         let text = OLD.replace(r#""iodepth" : "8""#, &options.replace("1m", size));
         read(&text).result.tests[0].test.clone()
     };
-    // 40 MiB were moved.
+    // 40 MiB were transferred.
     assert_eq!(told("1m").volume, None);
     assert_eq!(told("1g").volume, Some(Bytes::mebi(1024)));
     assert_eq!(told("1m").duration, Some(Duration::from_seconds(10)));
@@ -272,7 +272,7 @@ fn files_of_one_target_are_one_result_and_their_tests_are_told_apart() {
     assert_eq!(names(1), ["old"]);
     assert_eq!(results[0].result.test("old (d16)").unwrap().test.queue_depth(), 16);
     assert_eq!(results[0].files, ["f/d8.json", "f/d16.json", "x.json"]);
-    // Each file that is wrong by itself is named.
+    // Each invalid file is named.
     let wrong = OLD.replace("10000", "0");
     let error = import(&[("a.json", OLD), ("b.json", &wrong), ("c.json", &wrong)], None);
     let error = error.unwrap_err().to_string();
@@ -290,7 +290,7 @@ fn a_span_is_the_targets_and_not_what_was_moved() {
         (test.offset, test.span, target.size_bytes, imported.notes.len())
     };
     let (gib, tib) = (Bytes(1 << 30), Bytes(1 << 40));
-    // Of 40 MiB that were moved.
+    // A share of the 40 MiB transferred.
     assert_eq!(with("", None), (Bytes::ZERO, Bytes::mebi(40), Bytes::mebi(40), 1));
     assert_eq!(with("", Some(tib)), (Bytes::ZERO, tib, tib, 1));
     assert_eq!(with(r#", "size" : "25%""#, Some(tib)), (Bytes::ZERO, Bytes(1 << 38), tib, 1));
@@ -298,7 +298,7 @@ fn a_span_is_the_targets_and_not_what_was_moved() {
     assert_eq!(with(r#", "filesize" : "1g""#, None), (Bytes::ZERO, gib, gib, 0));
     let rest = Bytes((1 << 40) - (1 << 30));
     assert_eq!(with(r#", "offset" : "1g""#, Some(tib)), (gib, rest, tib, 1));
-    // An option that is not known keeps none of the others from telling it.
+    // An unknown option does not prevent the others from being read.
     assert_eq!(with(r#", "size" : "1g", "odd" : "7""#, None), (Bytes::ZERO, gib, gib, 1));
     // One file states the size for the files next to it.
     let told = OLD.replace(r#""iodepth" : "8""#, r#""iodepth" : "8", "size" : "1g""#);
@@ -312,7 +312,7 @@ fn processor_time_is_read_where_fio_does_not_print_its_own_runtime() {
     // 1% and 2% of 10 s for 10,240 requests.
     assert!((one.user_ns_per_request - 1e8 / 10_240.0).abs() < 1e-6, "{one:?}");
     assert!((one.system_ns_per_request - 2e8 / 10_240.0).abs() < 1e-6, "{one:?}");
-    // Four clones that fio added up took four times that.
+    // Four clones, whose times fio added, took four times as long.
     let grouped = OLD.replace(r#""iodepth" : "8""#, r#""iodepth" : "8", "numjobs" : "4""#);
     let four = read(&grouped).result.tests[0].samples[0].cpu.unwrap();
     assert!((four.user_ns_per_request / one.user_ns_per_request - 4.0).abs() < 1e-9, "{four:?}");

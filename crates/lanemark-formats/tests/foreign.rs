@@ -1,4 +1,5 @@
-//! Results of other programs: each figure has the unit of its program, and what a text does not state stays unknown.
+//! Results of other programs: each figure has the unit of its program, and figures that a text does not state stay
+//! unknown.
 
 use lanemark_formats::fio_json::{Imported, SuppliedSettings};
 use lanemark_formats::foreign;
@@ -49,7 +50,7 @@ fn only(test: &TestResult) -> &Sample {
     &test.samples[0]
 }
 
-/// Throughput in bytes a second, requests a second, and mean latency in us.
+/// Returns throughput in bytes a second, requests a second, and mean latency in us.
 fn figures(test: &TestResult) -> (f64, f64, f64) {
     (test.throughput_bytes_per_second.value, test.iops.value, test.latency_mean_ns.value / 1e3)
 }
@@ -101,7 +102,7 @@ fn crystaldiskmark_states_rates_and_means_of_its_best_run() {
 fn old_versions_have_the_sizes_of_their_documentation() {
     let result_6 = result(sample("crystaldiskmark-6.txt"));
     let one = test(&result_6, "SEQ128K Q32T1 read");
-    // Requests a second follow from the size.
+    // The requests a second follow from the size.
     assert_eq!(figures(one), (524_288_000.0, 4000.0, 0.0));
     assert_eq!(reads(one).detail(), Detail::Count);
     assert_eq!(test(&result_6, "SEQ1M Q1T1 read").test.block, Bytes::mebi(1));
@@ -114,7 +115,7 @@ fn old_versions_have_the_sizes_of_their_documentation() {
         imported.notes
     );
     let result_3 = result(sample("crystaldiskmark-3.txt"));
-    // Names are those of the library's workload.
+    // Names come from the library's workload.
     let one = test(&result_3, "512K read");
     assert_eq!((one.test.block, one.test.queue_depth()), (Bytes::kibi(512), 1));
     assert_eq!(test(&result_3, "Seq read").throughput_bytes_per_second.value, 104_858_000.0);
@@ -163,14 +164,14 @@ fn fios_normal_output_has_counts_percentiles_and_flushes() {
     assert!(engine(result).starts_with("fio-3.33"), "{}", engine(result));
     let one = test(result, "reads");
     let side = only(one).reads.as_ref().unwrap();
-    // Bytes are those of the issued requests, not the rounded text.
+    // Bytes follow from the issued requests, not from the rounded text.
     assert_eq!((side.bytes, side.latency.count()), (Bytes(500_000 * 4096), 500_000));
     assert_eq!(only(one).elapsed, Duration::from_seconds(10));
     assert_eq!(
         (one.test.threads, one.test.queue_depth(), one.test.pattern()),
         (2, 16, Some(&Pattern::Uniform))
     );
-    // The percentiles are of the completion, so its mean is too.
+    // The percentiles describe the completion latency, and so does its mean.
     let latency = reads(one);
     assert_eq!((latency.detail(), latency.stated().len()), (Detail::Percentiles, 6));
     assert_eq!(
@@ -179,7 +180,7 @@ fn fios_normal_output_has_counts_percentiles_and_flushes() {
     );
     assert_eq!((latency.mean_ns(), latency.max_ns()), (635_250.0, Some(4_923_000)));
     assert_eq!(latency.percentile_ns(95.0), None);
-    // Percentages of two clones are shares of an unknown time.
+    // Percentages of two clones are shares of an unknown duration.
     assert_eq!(only(one).cpu, None);
     let log = test(result, "log");
     // The engine waits for each request.
@@ -199,7 +200,7 @@ fn the_kilobytes_of_fio_2_have_1024_bytes() {
     let one = only(test(&result, "old"));
     let (reads, writes) = (one.reads.as_ref().unwrap(), one.writes.as_ref().unwrap());
     assert_eq!((reads.bytes, writes.bytes), (Bytes(10_000 * 8192), Bytes(5_000 * 8192)));
-    // Its units differ from line to line: ms for the ends, us for the percentiles.
+    // Its units differ between lines: ms for the extremes, us for the percentiles.
     assert_eq!(
         (reads.latency.mean_ns(), reads.latency.percentile_ns(50.0)),
         (2_500_000.0, Some(2_320_000))
@@ -217,7 +218,7 @@ fn repeated_figures_of_one_run_count_once_and_clones_are_added() {
     assert_eq!(imported.result.tests.len(), 2);
     assert_eq!(imported.result.tests[0].iops.value, 50_000.0);
     assert!(imported.notes.iter().any(|note| note.contains("status-interval")));
-    // Two runs, one after the other.
+    // Two consecutive runs.
     let appended = result(&format!("{text}\n{text}"));
     assert_eq!(appended.tests.len(), 4);
     assert_eq!(appended.tests[2].test.name, "reads (2)");
@@ -245,7 +246,7 @@ fn terse_output_states_neither_pattern_nor_depth() {
         let one = test(&result, "mix");
         let (reads, writes) =
             (only(one).reads.as_ref().unwrap(), only(one).writes.as_ref().unwrap());
-        // 1,999 and 999 requests a second, cut from 1999.8 and 999.9.
+        // 1,999 and 999 requests a second, truncated from 1999.8 and 999.9.
         assert_eq!((reads.latency.count(), writes.latency.count()), (20_000, 10_000), "{name}");
         assert_eq!((reads.bytes, one.test.block), (Bytes(20_000 * 4096), Bytes(4096)));
         assert_eq!(
@@ -341,13 +342,13 @@ fn iometers_results_have_the_specification_and_the_depth_of_the_workers() {
         (Some(&Pattern::Uniform), Bytes(2_097_152 * 512))
     );
     assert!((one.test.read_share().get() - 0.67).abs() < 1e-9);
-    // Workers of different depths have none in common.
+    // Workers of different depths have no common depth.
     let other = sample("iometer.csv").replacen("2097152,16\nDISK", "2097152,4\nDISK", 1);
     assert_eq!(result(&other).tests[0].test.stated_queue_depth(), None);
     // Partly random requests have no pattern.
     let partly = sample("iometer.csv").replace("4096,100,67,100,", "4096,100,67,50,");
     assert_eq!(result(&partly).tests[0].test.pattern(), None);
-    // Lanemark's own export comes back.
+    // Lanemark's own export is read again.
     let text = lanemark_formats::iometer::write(&own);
     let again = result(&text);
     assert_eq!(
@@ -362,7 +363,7 @@ fn a_known_format_that_is_not_read_is_named_with_another_way() {
     for (text, name, way) in [
         ("AS SSD Benchmark 2.0.7316\n", "AS SSD", "lanemark bench"),
         ("1+0 records in\n1+0 records out\n", "dd's output", "lanemark bench"),
-        ("2;a;0;0;0;1", "not a result", "what is read"),
+        ("2;a;0;0;0;1", "not a result", "accepted formats"),
         ("[global]\nrw=read\n[a]\n", "a job file", "--workload"),
         ("{\"blockdevices\": []}", "lsblk", "lanemark inspect"),
         ("fio --rw=randread --bs=4k", "command line", "lanemark sim SYSTEM --"),
@@ -376,7 +377,7 @@ fn a_known_format_that_is_not_read_is_named_with_another_way() {
     }
 }
 
-/// Reads `text`, and checks what is accepted of it.
+/// Reads `text`, and checks the accepted result.
 fn survives(text: &str) {
     let Ok(runs) = foreign::read(text, "it") else { return };
     let Ok(all) = foreign::results(runs, &SuppliedSettings::default()) else { return };
@@ -402,7 +403,7 @@ fn cut_and_damaged_texts_are_errors_or_results_that_can_be() {
             survives(&text[..at + line.len() / 2]);
             survives(&text.replacen(line, "", 1));
         }
-        // Each number in turn becomes one that no run has.
+        // Each number in turn is replaced by an impossible one.
         let digits: Vec<usize> = text
             .char_indices()
             .filter(|(at, letter)| {

@@ -1,4 +1,5 @@
-//! Iometer's settings become tests; a result becomes its rows of 80 columns and CrystalDiskMark's lines.
+//! Iometer's settings are converted to tests; a result is converted to its rows of 80 columns and to CrystalDiskMark's
+//! lines.
 
 use lanemark_formats::crystaldiskmark::{self, LineEnd};
 use lanemark_formats::iometer::{self, IometerSettings};

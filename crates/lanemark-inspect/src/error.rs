@@ -55,12 +55,12 @@ pub enum InspectError {
         /// The kernel's answer.
         source: io::Error,
     },
-    /// The path does not lie on a block device.
+    /// The path is not on a block device.
     #[error("{}: is not on a block device{}", path.display(), told(file_system))]
     NoDevice {
         /// The path as given.
         path: PathBuf,
-        /// File system that the path lies on instead, `tmpfs`.
+        /// File system of the path instead, `tmpfs`.
         file_system: Option<String>,
     },
 }

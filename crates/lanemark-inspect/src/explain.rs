@@ -4,7 +4,7 @@
 //!
 //! 1. *held back*: a limit of a control group was met ([`Limit::is_met`]).
 //! 2. *link-bound*: the throughput reaches [`LINK_FULL`] of the bottleneck link's ceiling. Above [`LINK_MOST`] of the
-//!    ceiling, the data did not come over that link.
+//!    ceiling, the data did not cross that link.
 //! 3. *CPU-bound*: the program's busiest thread had less than a tenth of its time left. Alternatively, the whole
 //!    machine had less than a twentieth left without significant use by others, and a deeper queue gave less than
 //!    [`DEEPER_SAME`] more or the threads waited for cores.
@@ -75,7 +75,7 @@ fn explanation(
     Explanation {
         verdict: seen.verdict(),
         evidence: seen.signs(),
-        narrowest: seen.narrowest,
+        bottleneck: seen.bottleneck,
         ceiling_share: seen.ceiling_share.map(|(share, _)| share),
         ceilings,
     }
@@ -97,7 +97,7 @@ enum RequestDestination {
 #[derive(Debug, Default)]
 struct TestEvidence {
     kind: RequestDestination,
-    narrowest: Option<usize>,
+    bottleneck: Option<usize>,
     link: String,
     /// Throughput as a share of the bottleneck link's maximum ceiling and of its minimum ceiling.
     ceiling_share: Option<(f64, f64)>,
@@ -117,7 +117,7 @@ struct TestEvidence {
 
 impl TestEvidence {
     fn of(target: &MeasuredTarget, test: &TestResult, ceilings: &[HopCeiling]) -> Self {
-        let narrowest = (0..ceilings.len()).min_by_key(|&place| ceilings[place].bound());
+        let bottleneck = (0..ceilings.len()).min_by_key(|&place| ceilings[place].bound());
         let throughput = test.throughput_bytes_per_second.value;
         let share = |place: usize| {
             let of = |rate: u64| throughput / rate as f64;
@@ -145,11 +145,11 @@ impl TestEvidence {
         let probe = test.queue_probe.filter(|probe| probe.iops > 0.0);
         Self {
             kind: kind(target, &test.samples),
-            narrowest,
-            link: narrowest.map_or(String::new(), |place| {
+            bottleneck,
+            link: bottleneck.map_or(String::new(), |place| {
                 format!("{} to {}", ceilings[place].link, ceilings[place].hop)
             }),
-            ceiling_share: narrowest
+            ceiling_share: bottleneck
                 .map(share)
                 .filter(|(least, most)| least.is_finite() && most.is_finite()),
             limit: nearest_limit(&all),

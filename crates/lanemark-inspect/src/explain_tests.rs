@@ -45,7 +45,8 @@ fn each_verdict_needs_its_evidence() {
         Verdict::DriveBound,
         &[
             |_| (),
-            // A device that is busy all the time may execute requests in turn, so its own time proves nothing then.
+            // A device that is busy all the time may execute requests in turn, so its own time is no evidence in that
+            // case.
             |seen| seen.times = Some((20_000.0, 100_000.0, 0.0)),
             |seen| seen.limit = limit(LimitKind::Device, 0.7),
             |seen| seen.limit = limit(LimitKind::Processor, 0.02),

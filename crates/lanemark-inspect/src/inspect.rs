@@ -13,7 +13,7 @@ use crate::sysfs::Sysfs;
 use crate::target;
 
 /// Inspects all devices of a tree, or the device of `target` and all devices that it consists of. A target is a
-/// device's name; in the running machine's tree, it may also be its node or any path that lies on it.
+/// device's name; in the running machine's tree, it may also be its node or any path on it.
 pub fn inspect(sysfs: &Sysfs, target: Option<&str>) -> Result<Inspection, InspectError> {
     let blocks = block::list(sysfs);
     if blocks.is_empty() {

@@ -2,7 +2,7 @@
 //!
 //! A device node is its own location. A file system reports a device number with each file. Some file systems (btrfs,
 //! and file systems over several devices) report a number that belongs to no device; then `/proc/self/mountinfo`
-//! (proc_pid_mountinfo(5)) gives the source of the mount.
+//! (proc_pid_mountinfo(5)) contains the source of the mount.
 
 use std::fs;
 use std::path::{Path, PathBuf};

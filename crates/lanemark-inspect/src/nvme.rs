@@ -1,6 +1,6 @@
 //! NVMe controllers and namespaces, and the paths of a multipath namespace.
 //!
-//! A namespace lies below its controller, or with native multipath below `devices/virtual/nvme-subsystem/nvme-subsysN`,
+//! A namespace is below its controller, or with native multipath below `devices/virtual/nvme-subsystem/nvme-subsysN`,
 //! whose folder has a link to each controller. Each controller has its own path to the namespace below it as
 //! `nvmeXcYnZ`: subsystem, controller, namespace.
 

@@ -1,4 +1,4 @@
-//! The target of an inspection: a device by name, by its node, or by a path that lies on it.
+//! The target of an inspection: a device by name, by its node, or by a path on it.
 
 use std::path::{Path, PathBuf};
 

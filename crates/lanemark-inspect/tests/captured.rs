@@ -1,4 +1,4 @@
-//! Captures of a machine, texts of lspci, and the order of devices.
+//! Captures of a machine, lspci texts, and the order of devices.
 
 mod tree;
 
@@ -164,7 +164,7 @@ fn a_tree_of_lspci_tells_where_a_drive_hangs() {
     assert_eq!(model, "Sandisk Corp NVMe SSD SN850");
 }
 
-/// The links of PCI Express on the way to a device, from the processor on.
+/// Returns the PCI Express links on the path to a device, from the processor on.
 fn links(inspection: &Inspection, name: &str) -> Vec<PcieLink> {
     let link = |hop: &InspectedHop| match &hop.link {
         Some(InspectedLink::Pcie(link)) => Some(link.clone()),
@@ -189,7 +189,7 @@ fn lspci_tells_the_links_of_controllers_without_telling_what_hangs_on_them() {
     assert_eq!((adapter.current, adapter.lower_max), (rate(4), rate(8)));
     assert_eq!(adapter.payload_max, Some(Bytes(256)));
     assert_eq!(adapter.read_request_max, Some(Bytes(512)));
-    // Below the switch's upstream port, and below its downstream port; inside of it there is no link.
+    // There are links below the switch's upstream port and below its downstream port, but not inside the switch.
     let raid = links(&inspection, "raid-0000:05:00.0");
     assert_eq!(raid.iter().map(|link| link.current).collect::<Vec<_>>(), [rate(4), rate(1)]);
     let model = device(&inspection, "sas-0000:02:00.0").identity.model.clone().unwrap();
@@ -233,7 +233,7 @@ fn texts_that_are_none_of_lspci_or_are_spoilt_do_no_harm() {
     {
         assert!(of_lspci(text).is_err(), "{text}");
     }
-    // A bridge that is said to be above itself, and two that are above each other.
+    // A bridge that is listed above itself, and two bridges that are listed above each other.
     let round = "01:00.0 PCI bridge: x\n\tBus: primary=01, secondary=01, subordinate=01\n\
                  02:00.0 PCI bridge: x\n\tBus: primary=02, secondary=01, subordinate=01\n\
                  01:01.0 PCI bridge: x\n\tBus: primary=01, secondary=02, subordinate=02\n";
@@ -276,10 +276,7 @@ fn a_volume_of_a_raid_adapter_says_that_its_drives_are_hidden() {
         found(&tree.all()).join("\n")
     };
     let told = volume("DELL", "0x010400");
-    assert!(
-        told.contains("the drives behind it are hidden") && told.contains("0000:01:00.0"),
-        "{told}"
-    );
+    assert!(told.contains("its drives are hidden") && told.contains("0000:01:00.0"), "{told}");
     assert!(!volume("ATA", "0x010400").contains("hidden"), "a drive that is passed on");
     assert!(!volume("DELL", "0x010700").contains("hidden"), "a host that is no RAID adapter");
 }

@@ -1,4 +1,4 @@
-//! Trees that are broken, or made to break a reader: what can be shown is, and nothing panics or hangs.
+//! Broken or malicious trees: the readable parts are shown, and the reader neither panics nor hangs.
 
 mod tree;
 
@@ -26,7 +26,7 @@ fn drive() -> Tree {
     tree
 }
 
-/// The reason for which `path` was not read.
+/// Returns the reason for which `path` was not read.
 #[track_caller]
 fn reason<'a>(inspection: &'a Inspection, path: &str) -> &'a UnreadReason {
     let is_it = |unread: &&Unread| unread.path.ends_with(path);
@@ -89,7 +89,7 @@ fn links_that_go_round_end() {
     let inspection = tree.all();
     assert_eq!(inspection.devices.len(), 1);
     assert_eq!(reason(&inspection, "block/sda"), &UnreadReason::LinkCycle);
-    // A device that says that it is made of itself is shown once.
+    // A device that claims to consist of itself is shown once.
     assert_eq!(tree.inspect(Some("nvme0n1")).unwrap().devices.len(), 1);
     assert!(tree.text().contains("nvme0n1"));
 }
@@ -121,7 +121,7 @@ fn links_out_of_the_tree_are_refused() {
     let inspection = tree.all();
     assert_eq!(inspection.devices.len(), 1);
     assert_eq!(reason(&inspection, "block/sda"), &UnreadReason::Outside);
-    // An absolute link begins at the root of the tree, where there is no such thing.
+    // An absolute link begins at the root of the tree, which does not contain its target.
     let absolute = drive();
     symlink(outside.path(), absolute.path("block/sdb")).unwrap();
     assert_eq!(reason(&absolute.all(), "block/sdb"), &UnreadReason::Dangling);
@@ -323,7 +323,7 @@ const NAMES: [&str; 40] = [
     "..",
 ];
 
-/// A path of such names.
+/// Returns a path of such names.
 fn path() -> impl Strategy<Value = String> {
     prop::collection::vec(prop::sample::select(&NAMES[..]), 1..7).prop_map(|names| names.join("/"))
 }
@@ -358,8 +358,8 @@ proptest! {
         devices in prop::collection::vec((prop::sample::select(&NAMES[..39]), path()), 1..6)
     ) {
         let tree = Tree::new();
-        // Entries that conflict with existing ones are skipped. All folders are made before the
-        // first link, so that nothing is made through a link, which may lead out of the tree.
+        // Entries that conflict with existing ones are skipped. All folders are created before the first link, so that
+        // no file is created through a link, which may lead out of the tree.
         let plain = |path: &str| !path.split('/').any(|name| name == "..");
         for path in files.iter().map(|(path, _)| path).chain(links.iter().map(|(path, ..)| path)) {
             if plain(path) {

@@ -1,4 +1,4 @@
-//! Machines as they are: what is read of them, what is drawn and what is found.
+//! Complete machines: the values read, the drawing and the findings.
 
 mod tree;
 
@@ -198,7 +198,7 @@ fn a_virtual_machine_shows_what_it_has_and_finds_nothing_in_what_it_has_not() {
     tree.block(&format!("{block}/block/vda"), 100).file("block/vda/queue/rotational", "1");
     let port = format!("{bus}/0000:00:02.0");
     let scsi = format!("{port}/0000:01:00.0/virtio2/host2/target2:0:0/2:0:0:1");
-    // QEMU's ports speak of lanes that are not there.
+    // QEMU's ports report lanes that do not exist.
     tree.pci(&port, "0x060400", "0x1b36", "pcieport").pcie(&port, (GEN4, 32), (GEN4, 32));
     let end = format!("{port}/0000:01:00.0");
     tree.pci(&end, "0x010000", "0x1af4", "virtio-pci").pcie(&end, ("2.5 GT/s PCIe", 1), (GEN4, 32));
@@ -279,7 +279,7 @@ fn a_namespace_with_two_controllers_has_two_ways() {
         tree.link(&format!("{subsystem}/nvme{index}"), &format!("../../../../{controller}"));
     }
     tree.block(&format!("{subsystem}/nvme1n1"), 1920);
-    // The ways are block devices too, which the kernel hides from all but sysfs.
+    // The paths are block devices too, which the kernel shows only in sysfs.
     tree.file("block/nvme1c2n1/hidden", "1");
     let inspection = tree.all();
     assert_eq!(inspection.devices.len(), 1);
@@ -297,7 +297,7 @@ fn a_namespace_with_two_controllers_has_two_ways() {
         BlockKind::NvmeNamespace { subsystem: Some(name), .. } if name == "nvme-subsys1"));
 }
 
-/// Words that a PATA drive answers with: Ultra DMA 2 of 5 is selected, and nothing is said of SATA.
+/// The identification words of a PATA drive: Ultra DMA 2 of 5 is selected, and SATA is not mentioned.
 fn pata_words() -> String {
     let mut words = [0_u16; 256];
     (words[53], words[88]) = (0x0007, 0x043f);
@@ -329,7 +329,7 @@ fn a_parallel_cable_is_told_from_a_serial_link_by_the_class_of_its_host() {
         let none = expected.is_none() && (text.contains("SATA") || text.contains("PATA"));
         assert!(shown && !none, "{class} {driver}: {text}");
     }
-    // A serial port in the older mode is known by its speed.
+    // The speed identifies a serial port in the older mode.
     let tree = Tree::new();
     let host = "devices/pci0000:00/0000:00:1f.2";
     tree.pci(host, "0x01018a", "0x8086", "ata_piix");
@@ -356,7 +356,7 @@ fn memory_nodes_beside_controllers_namespaces_and_paths_are_told() {
         tree.file(&format!("{controller}{place}/numa_node"), "1");
         assert!(alone(&tree.drawn()), "{place}: {}", tree.drawn());
     }
-    // A way of a namespace that has several.
+    // A path of a namespace with several paths.
     let tree = Tree::new();
     let controller = slot(&tree);
     tree.file(&format!("{controller}/nvme0c0n1/ana_state"), "optimized");

@@ -1,4 +1,4 @@
-//! Texts of lspci as people paste them: one function of many, quoted, wrapped, without line breaks, without privileges.
+//! lspci texts as pasted by users: one function of many, quoted, wrapped, without line breaks, without privileges.
 
 use std::path::Path;
 
@@ -6,7 +6,7 @@ use lanemark_inspect::{InspectError, LspciProblem, Sysfs, inspect};
 use lanemark_report::{Style, inspection_svg, inspection_text};
 use lanemark_schema::result::{Inspection, UnreadReason};
 
-/// A drive that can do PCIe 3.0 x4, on a link of 2.0 x1, as newer versions of lspci print it.
+/// A drive that supports PCIe 3.0 x4 on a link of 2.0 x1, as newer versions of lspci print it.
 const DRIVE: &str = "\
 0001:01:00.0 Non-Volatile memory controller: Maker SSD Controller X6 (rev 01) (prog-if 02 [NVM Express])
 \tSubsystem: Maker Device 0001
@@ -47,7 +47,7 @@ fn said(text: &str) -> String {
     shown(&read(text).unwrap())
 }
 
-/// The text in one line, however it is wrapped.
+/// Returns the text in one line, regardless of its line breaks.
 fn shown(inspection: &Inspection) -> String {
     let text = inspection_text(inspection, &Style { width: 100, colour: false });
     text.split_whitespace().collect::<Vec<_>>().join(" ")
@@ -68,7 +68,7 @@ fn one_end_of_a_link_is_enough_to_see_that_it_is_slow() {
     assert!(!text.contains("No limits were found"), "{text}");
     assert!(!text.contains("prog-if"), "the model is the name without lspci's remarks: {text}");
     assert!(inspection_svg(&inspection).contains("the capability of its port is not known"));
-    // With the port it is the slot.
+    // Together with the port, the cause is the slot.
     let both = said(&format!("{PORT}\n{DRIVE}"));
     assert!(
         both.contains("supports PCIe 3.0 x4, but its port 0001:00:00.0 only PCIe 2.0 x1"),
@@ -136,12 +136,12 @@ fn the_words_of_pciutils_2_are_read() {
 fn nothing_limits_only_where_both_ends_of_every_link_are_known() {
     let same =
         |text: &str| text.replace("5GT/s (downgraded)", "8GT/s").replace("x1 (downgraded)", "x4");
-    // At full speed, and the port is not in the text.
+    // The link has full speed, and the text does not contain the port.
     let alone = said(&same(DRIVE));
     assert!(!alone.contains("No limits were found"), "{alone}");
     assert!(alone.contains("runs at PCIe 3.0 x4, the maximum of the device"), "{alone}");
     assert!(alone.contains("`sudo lspci -vvv` of the whole machine"), "{alone}");
-    // What the link can do, and not what it does.
+    // The text states the link's capability, not its current state.
     let untrained: String = DRIVE
         .lines()
         .filter(|line| !line.contains("LnkSta:"))
@@ -153,7 +153,7 @@ fn nothing_limits_only_where_both_ends_of_every_link_are_known() {
         "{untrained}"
     );
     assert!(!untrained.contains("No limits were found"), "{untrained}");
-    // What it does, and not what it can.
+    // The text states the current state, not the capability.
     let incapable: String = DRIVE
         .lines()
         .filter(|line| !line.contains("LnkCap:"))
@@ -168,7 +168,7 @@ fn nothing_limits_only_where_both_ends_of_every_link_are_known() {
     let port = PORT.replace("5GT/s", "8GT/s").replace("Width x1", "Width x4");
     let both = said(&same(&format!("{port}\n{DRIVE}")));
     assert!(both.contains("No limits were found for these devices."), "{both}");
-    // A controller whose own link is known, and not those of its drives.
+    // A controller whose own link is known, while the links of its drives are not.
     let sata = "01:00.0 SATA controller: Maker AHCI\n\t\tLnkCap:\tSpeed 8GT/s, Width x2\n\t\tLnkSta:\tSpeed \
                 8GT/s, Width x2\n";
     let port = "00:01.0 PCI bridge: Maker Port\n\tBus: primary=00, secondary=01, subordinate=01\n\t\tLnkCap:\tSpeed \

@@ -1,4 +1,4 @@
-//! Inspected machines as platform files: they contain the values of sysfs, and each port accepts a drive.
+//! Inspected machines as platform files: the files contain the values of sysfs, and each port accepts a drive.
 
 mod tree;
 
@@ -30,7 +30,7 @@ fn ports(tree: &Tree) -> (Vec<String>, String) {
 #[test]
 fn a_port_is_what_its_own_end_can_do_and_has_the_payload_that_was_set() {
     let tree = Tree::new();
-    // The drive holds the link to generation 3; something else holds it to two lanes.
+    // The drive limits the link to generation 3; another part limits it to two lanes.
     let most = [(GEN4, 4), (GEN3, 4)];
     let drive = tree.slot("0000:00:06.0", "0000:01:00.0", NVME, "nvme", (GEN3, 2), most);
     let payload = |port_type| Payload { port_type, capable: 2, set: 2, request: 3 };

@@ -134,7 +134,7 @@ fn what_hangs_on_an_intel_chipset_shares_its_uplink() {
           in all"
         ]
     );
-    // The same addresses in a virtual machine are no chipset.
+    // The same addresses in a virtual machine do not identify a chipset.
     tree.file(&format!("{bus}/0000:00:1f.0/subsystem_vendor"), "0x1af4");
     assert_eq!(found(&tree.all()), Vec::<String>::new());
 }

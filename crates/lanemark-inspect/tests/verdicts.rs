@@ -1,8 +1,8 @@
-//! Each verdict on a real run whose cause was made on purpose: a limit, a quota, busy loops, one request at a time, a
-//! slow file system.
+//! Each verdict on a real run with a deliberate cause: a limit, a quota, busy loops, one request at a time, a slow file
+//! system.
 //!
-//! All but the busy loops need a processor that others leave alone, so a run that was crowded is taken again. Where the
-//! machine is busy all the time, the test asserts instead that the verdict is undecided.
+//! All tests except the busy loops need a processor without other load, so a disturbed run is repeated. If the machine
+//! is always busy, the test asserts that the verdict is undecided.
 
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
@@ -21,7 +21,7 @@ use lanemark_testbed::{Group, LoopDevice, Mounted, tool, tool_or_skip};
 const SPAN: Bytes = Bytes::mebi(64);
 const TRIES: u32 = 6;
 
-/// Tests take turns: each would be the other's crowd.
+/// The tests run one at a time, because each would disturb the others.
 static ALONE: Mutex<()> = Mutex::new(());
 
 fn alone() -> MutexGuard<'static, ()> {
@@ -79,7 +79,7 @@ fn is(wanted: Verdict, mut take: impl FnMut() -> Explanation) {
     for _ in 0..TRIES {
         let explanation = take();
         if explanation.verdict == wanted {
-            eprintln!("{wanted:?} was told");
+            eprintln!("{wanted:?} was reported");
             return;
         }
         assert!(explanation.evidence.contains(&EvidenceItem::Crowded), "{explanation:?}");
@@ -98,7 +98,7 @@ fn a_limit_on_the_device_holds_a_run_back() {
     let _alone = alone();
     let Some(device) = device() else { return };
     for bytes in [false, true] {
-        // With 64 outstanding each has 128 ms, so that the limit is met beside any other load, too.
+        // With 64 outstanding requests, each takes 128 ms, so the limit is reached regardless of other load.
         let group = match bytes {
             false => Group::reads_a_second(device.node(), 500),
             true => Group::read_bytes_a_second(device.node(), 2_000_000),
@@ -126,7 +126,7 @@ fn a_quota_of_processor_time_holds_a_run_back() {
     assert!(warnings.iter().any(|warning| matches!(warning, Warning::Throttled { .. })));
 }
 
-/// Programs that do nothing, on every processor and more.
+/// Busy loops, more of them than processors.
 struct BusyLoops(Vec<Child>);
 
 impl BusyLoops {
@@ -151,14 +151,14 @@ impl Drop for BusyLoops {
 }
 
 #[test]
-fn other_programs_on_the_processors_are_a_doubt_and_leave_nothing_to_decide() {
+fn other_programs_on_the_processors_make_the_verdict_undecided() {
     let _alone = alone();
     let folder = tempfile::tempdir().unwrap();
     let Some(device) = device() else { return };
     let _loops = BusyLoops::start();
     for path in [device.node(), folder.path()] {
         let (explanation, warnings) = explained(path, reads(4, 1500), EngineKind::IoUring);
-        // What its own thread took is no other's fault, should it have come by a core all the time.
+        // The processor time of the test thread is not caused by other programs, if the thread always had a core.
         let own = explanation
             .evidence
             .iter()
@@ -185,7 +185,7 @@ fn a_file_system_that_lets_requests_wait_is_found_out() {
     let over = AtomicBool::new(false);
     let Some(_) = tool_or_skip("fsfreeze", &["--version"]) else { return };
     std::thread::scope(|scope| {
-        // A frozen file system lets writes wait and the device below it idle.
+        // Writes to a frozen file system wait while the device below is idle.
         scope.spawn(|| {
             let freeze = |how| tool("fsfreeze", &[how, mounted.path().to_str().unwrap()]).unwrap();
             while !over.load(Ordering::Relaxed) {
@@ -196,8 +196,8 @@ fn a_file_system_that_lets_requests_wait_is_found_out() {
             }
         });
         let _end = SetOnDrop(&over);
-        // Each comes when the file system is frozen again, and waits for longer than others on the processors could make
-        // it: the verdict is the same on a busy machine, unless the test's own thread has to wait for a core.
+        // Each write arrives while the file system is frozen, and waits longer than other load on the processors could
+        // delay it. The verdict is therefore the same on a busy machine, unless the test's own thread waits for a core.
         let think = Duration::from_microseconds(100_000);
         let written = Test { span: Bytes::mebi(8), ..reads(1, 3000) }
             .with(|asked| asked.read_share = Ratio::ZERO);
@@ -212,7 +212,7 @@ fn a_file_system_that_lets_requests_wait_is_found_out() {
     });
 }
 
-/// Sets a flag when dropped, also by a panic.
+/// Sets a flag when dropped, including in a panic.
 struct SetOnDrop<'a>(&'a AtomicBool);
 
 impl Drop for SetOnDrop<'_> {

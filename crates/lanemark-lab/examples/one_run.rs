@@ -1,7 +1,8 @@
-//! A run from a program of Rust: `one_run SYSTEM WORKLOAD DURATION SEED` prints the tests of its result as JSON, and with
-//! a number after them the seconds that each of this many runs took.
+//! A run from a Rust program. `one_run SYSTEM WORKLOAD DURATION SEED` prints the tests of its result as JSON. With a
+//! number of runs after these arguments, it prints the seconds of each run.
 //!
-//! The tests of the Python package hold it, the command and the package against each other; its bench holds their times.
+//! The tests of the Python package compare it with the command and the package; the package's benchmark compares their
+//! times.
 
 use lanemark_lab::scale::{Scale, scaled};
 use lanemark_lab::{Lab, assemble, open_library, opened};

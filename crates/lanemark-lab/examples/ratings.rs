@@ -1,7 +1,7 @@
-//! Holds the library's drives against what they are rated at, and prints `docs/library.md`.
+//! Compares the library's drives with their ratings, and prints `docs/library.md`.
 //!
 //! `cargo run --release -p lanemark-lab --example ratings -- library reference/drive-ratings.toml [DRIVE]`,
-//! with the name of a drive for that one alone.
+//! with the name of a drive to select only that drive.
 
 use std::error::Error;
 use std::path::Path;
@@ -14,23 +14,22 @@ use lanemark_study::ratings::{self, MISS, Rated, RatedDrive, Rating};
 use lanemark_study::{Library, rated};
 
 const INTRODUCTION: &str = "\
-# The drives of the library against their ratings
+# The library's drives compared with their ratings
 
 `make library` writes this page from `reference/drive-ratings.toml`. Each row compares a figure of a data sheet or
-review with the model. **Calibrated** figures were used to set a value of the drive's file, so meeting them shows
-only that the arithmetic is right. **Predicted** figures were not used for anything; what each of them rests on stands
-beside it, since one that a calibrated figure all but implies proves little. *Steady* means random writes
-over the whole drive, after enough of them for the steady state; all other writes go to a drive with erased flash.
-Ratings are mostly \"up to\" figures of a series, so a model that meets one exactly may still be faster than the
-drive that one can buy.
+review with the model. **Calibrated** figures were used to set a value of the drive's file, so a match shows only that
+the arithmetic is right. **Predicted** figures were not used. The last column lists the values from which a prediction
+follows, because a prediction that a calibrated figure almost implies is weak evidence. *Steady* means random writes
+over the whole drive in the steady state; all other writes go to a drive with erased flash. Ratings are mostly \"up to\"
+figures of a series, so a model that matches a rating may still be faster than a sold drive.
 ";
 
 const ALONE: &str = "\
-## Drives of their ratings alone
+## Rated drives
 
-Values of these drives follow from what is printed of them (`[rated]`) and from priors, by the rules of docs/model/rated-drives.md. A rating
-that is met proves nothing, since the values were set from it; one that is missed contradicts another rating or a law.
-Steady ratings are not run here: they take a drive that was written for hours.
+The values of these drives follow from their printed ratings (`[rated]`) and from priors, by the rules of
+[rated drives](model/rated-drives.md). A matched rating proves nothing, because the values were set from it. A missed
+rating contradicts another rating or the model. Steady ratings are not run here, because they require hours of writes.
 ";
 
 fn main() -> Result<(), Box<dyn Error>> {
@@ -63,27 +62,27 @@ fn main() -> Result<(), Box<dyn Error>> {
         last = &drive.parts.drive;
         println!("{}", row(&name, rating, rated));
     }
-    println!("\n## Misses of more than a tenth, with their likely cause\n");
+    println!("\n## Errors above a tenth, with their likely cause\n");
     for (drive, rating, rated) in &rows {
         if rated.error.abs() > MISS {
             let name = library.summary(LibraryKind::Drive, &drive.parts.drive)?;
             let Some(cause) = &rating.miss else {
                 let test = &rating.test;
                 return Err(
-                    format!("{name}, {test}: misses by a tenth, and no `miss` says why").into()
+                    format!("{name}, {test}: differs by a tenth, and the key `miss` with the cause is absent").into()
                 );
             };
             println!("- **{name}, {}** ({:+.0}%): {cause}", what(rating), rated.error * 100.0);
         }
     }
-    println!("\n## Where each was run, and who rated it\n");
+    println!("\n## System and source of each rating\n");
     for drive in &drives {
         println!("- `{}`: {}", drive.parts, drive.source);
     }
     alone(&library, only.map(String::as_str))
 }
 
-/// Prints for each drive that has only ratings which of them its model reaches.
+/// Prints the ratings that the model of each rated drive reaches.
 fn alone(library: &Library, only: Option<&str>) -> Result<(), Box<dyn Error>> {
     println!("\n{ALONE}");
     let (mut reached, mut all, mut lines) = (0, 0, Vec::new());
@@ -97,12 +96,12 @@ fn alone(library: &Library, only: Option<&str>) -> Result<(), Box<dyn Error>> {
         let missed: Vec<&RatingMet> =
             met.iter().filter(|one| one.error().abs() > REACHED).collect();
         (reached, all) = (reached + met.len() - missed.len(), all + met.len());
-        let told: Vec<String> = missed.into_iter().map(out_of_reach).collect();
-        let told = if told.is_empty() { "–".to_owned() } else { told.join("; ") };
-        lines.push(format!("| `{name}` | {} | {told} |", met.len()));
+        let missed: Vec<String> = missed.into_iter().map(out_of_reach).collect();
+        let missed = if missed.is_empty() { "–".to_owned() } else { missed.join("; ") };
+        lines.push(format!("| `{name}` | {} | {missed} |", met.len()));
     }
-    println!("{reached} of {all} ratings of {} drives are met within 1%.\n", lines.len());
-    println!("| drive | ratings | out of reach: rated, model |\n|---|---:|---|");
+    println!("{reached} of {all} ratings of {} drives are matched within 1%.\n", lines.len());
+    println!("| drive | ratings | missed: rated, model |\n|---|---:|---|");
     lines.iter().for_each(|line| println!("{line}"));
     Ok(())
 }
@@ -170,7 +169,7 @@ fn row(drive: &str, rating: &Rating, rated: &Rated) -> String {
         rated.simulated,
         rated.error * 100.0,
         match &rating.rests_on {
-            Some(on) => format!("predicted; rests on {on}"),
+            Some(on) => format!("predicted; follows from {on}"),
             None => name(rating.role()).to_owned(),
         }
     )

@@ -50,7 +50,7 @@ pub enum Event<'e> {
     Point {
         /// The point that ended.
         point: &'e SweepPoint,
-        /// The number of points that have ended, including those that were already in the file.
+        /// The number of points that have ended, including the points that were already in the file.
         ended: u64,
         /// The number of requested points.
         total: u64,

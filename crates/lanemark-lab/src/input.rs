@@ -92,8 +92,8 @@ pub fn head(path: &Path, most: u64) -> io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// Returns the text of a regular file of up to `most` bytes. The file must be UTF-8, or UTF-16 with a byte order mark, as
-/// PowerShell writes the output of a program.
+/// Returns the text of a regular file of up to `most` bytes. The file must be UTF-8, or UTF-16 with a byte order mark,
+/// as PowerShell writes the output of a program.
 pub fn text(path: &Path, most: u64) -> Result<String, LabError> {
     let name = path.display();
     let bytes = bytes(path, most)
@@ -110,7 +110,7 @@ pub fn text(path: &Path, most: u64) -> Result<String, LabError> {
 /// Returns bytes as text, UTF-8 or UTF-16 with a byte order mark.
 ///
 /// # Errors
-/// Returns the reason why the bytes are no text.
+/// Returns the reason why the bytes are not text.
 pub fn decoded(bytes: Vec<u8>) -> Result<String, String> {
     let mark = bytes.get(..2).map(|mark| (mark[0], mark[1]));
     if let Some((0xff, 0xfe) | (0xfe, 0xff)) = mark {

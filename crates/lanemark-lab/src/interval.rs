@@ -27,7 +27,8 @@ use crate::error::LabError;
 use crate::event::{Event, Watch};
 use crate::lab::{Lab, assemble, setting};
 
-/// Draws of the uncertain values. The ends of an 80% interval lie between the third and the fourth from either end.
+/// Draws of the uncertain values. The ends of an 80% interval are between the third and the fourth value from either
+/// end.
 pub const DRAWS: usize = 32;
 /// The minimum number of usable draws for an interval. Some draws make no valid system: half of the draws of a hard
 /// disk have fewer sectors in a track and cannot reach its capacity. With fewer usable draws than this, the ranges
@@ -329,7 +330,7 @@ struct Rates {
 struct NominalTest {
     /// Requests a second.
     rate: f64,
-    /// The factors for unmodelled effects, between which 80% of predictions lie.
+    /// The factors for unmodelled effects that contain 80% of predictions.
     left_out: UnmodelledFactors,
     /// The maximum rate of the links over this rate.
     headroom: f64,
@@ -395,7 +396,7 @@ impl Draws {
         left_out: UnmodelledFactors,
     ) -> Option<PredictionInterval> {
         let drawn = ratios.zip(&self.deviations);
-        // A draw that completed no request gives no rate.
+        // A draw without a completed request has no rate.
         let usable = |ratio: f64| (ratio.is_finite() && ratio > 0.0).then_some(ratio);
         let drawn = drawn.filter_map(|(ratio, row)| Some((usable(ratio?)?, row)));
         let drawn: Vec<(f64, &Vec<f64>)> = drawn.collect();

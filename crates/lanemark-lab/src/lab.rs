@@ -32,7 +32,7 @@ pub struct Lab {
     pub pool: Pool,
     /// The flag that cancels running work.
     pub cancel: Cancel,
-    /// How much of each test is simulated. A test that converges runs once, regardless of the workload's repeats.
+    /// The simulated part of each test. A test that converges runs once, regardless of the workload's repeats.
     pub length: RunLength,
 }
 
@@ -82,8 +82,8 @@ pub fn assemble(
     Ok(System::assemble(library, &parts, &named_at, name, settings)?)
 }
 
-/// Returns the error for a system without a port, `drive@platform`, with the ports that the drive fits. Other errors are
-/// returned unchanged.
+/// Returns the error for a system without a port, `drive@platform`, with the ports that the drive fits. Other errors
+/// are returned unchanged.
 fn without_port(library: &Library, name: &str, error: StudyError) -> LabError {
     let Some((drive, platform)) = name.split_once('@') else { return error.into() };
     if platform.is_empty() || platform.contains([':', '+', '|']) || drive.contains(':') {

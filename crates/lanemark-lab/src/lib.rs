@@ -1,4 +1,5 @@
-//! The laboratory that every user interface uses: it assembles systems, runs tests, answers questions and keeps results.
+//! The laboratory that every user interface uses: it assembles systems, runs tests, answers questions and keeps
+//! results.
 //!
 //! | file | contents |
 //! |---|---|

@@ -30,8 +30,8 @@ pub struct Opened {
     pub input: Option<(String, String)>,
 }
 
-/// Opens a workload: one of fio or Iometer if the name has such an extension, the jobs of a command line of fio, otherwise
-/// one of the library.
+/// Opens a workload: one of fio or Iometer if the name has such an extension, the jobs of a command line of fio,
+/// otherwise one of the library.
 ///
 /// # Errors
 /// Returns an error if the file or test does not exist, or if the file is invalid.
@@ -149,7 +149,7 @@ pub fn size_of(path: &Path) -> Option<Bytes> {
 
 impl Opened {
     /// Adapts the workload to the simulator, which lacks a page cache. Tests that would wait for buffered reads get a
-    /// depth of 1, and requests that are no multiple of 512 B become whole pages. Returns a warning about these
+    /// depth of 1, and requests that are not multiples of 512 B become whole pages. Returns a warning about these
     /// assumptions, or `None` if no request would go through the page cache.
     pub fn simulate(&mut self) -> Option<Warning> {
         let whole_pages = self.workload.take_pages();

@@ -373,7 +373,11 @@ mod tests {
         let path = folder.path().join("page.html");
         fs::write(&path, "old").unwrap();
         let own = Reserved::exactly(&path).unwrap();
-        assert_eq!(fs::read(&path).unwrap(), b"old", "what is there stays until it is replaced");
+        assert_eq!(
+            fs::read(&path).unwrap(),
+            b"old",
+            "the old content remains until it is replaced"
+        );
         let said = Reserved::exactly(&path).unwrap_err().to_string();
         assert!(said.contains("another run is writing it"), "{said}");
         own.write(b"new").unwrap();

@@ -2,8 +2,7 @@
 //! memory, but may take 60 bytes in a file.
 //!
 //! Every histogram that the reader accepts is an object with `bins`, or an array of its fields in order, which contains
-//! numbers and arrays. No program of ours writes such an array, so arrays of that kind are refused and objects are
-//! counted.
+//! numbers and arrays. Lanemark never writes such an array, so such arrays are refused and objects are counted.
 
 use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Visitor};
 

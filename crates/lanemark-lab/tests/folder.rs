@@ -1,4 +1,4 @@
-//! The folder of results: many at once, and what is listed.
+//! The folder of results: concurrent results, and the list of results.
 
 use std::fs;
 

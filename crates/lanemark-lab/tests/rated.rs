@@ -20,7 +20,7 @@ fn wrong(rated: &str) -> String {
     check(&Library::built_in(), &text).unwrap_err().to_string()
 }
 
-/// The names of library drives that are rated, each `step`th.
+/// Returns every `step`th name of the rated library drives.
 fn rated_drives(library: &Library, step: usize) -> Vec<String> {
     let rated = |name: &String| explain(library, name).unwrap().rated.is_some();
     library.names(LibraryKind::Drive).into_iter().filter(rated).step_by(step).collect()
@@ -187,7 +187,7 @@ fn the_same_seed_gives_the_same_interval_and_threads_change_nothing() {
     let one = of(1, 1);
     assert_eq!(one, of(3, 1));
     assert_ne!(one, of(1, 2));
-    // What drives of their ratings were found to bring over what was predicted for reads, and a little for the draws.
+    // The measured gain of rated drives over the prediction for reads, plus a margin for the draws.
     assert!(
         (0.4..=0.47).contains(&one.low_ratio) && (1.97..2.2).contains(&one.high_ratio),
         "{one:?}"

@@ -1,4 +1,4 @@
-//! Runs by value: the same bytes on any number of threads, events in order, and an end on request.
+//! Runs by value: identical bytes on any number of threads, events in order, and an end on request.
 
 use std::path::Path;
 use std::time::Instant;
@@ -75,7 +75,7 @@ fn one_two_and_five_threads_give_the_same_bytes() {
     let one = of(1);
     assert_eq!(of(2), one);
     assert_eq!(of(5), one);
-    // As one after the other.
+    // Equal to consecutive runs.
     let serial = here.run(&workload, seed()).unwrap();
     let run = lab(2).run(&here, &workload, &seed(), &mut |_| ()).unwrap();
     assert_eq!(json(&run), json(&serial));
@@ -93,7 +93,7 @@ fn a_setting_is_written_as_parameter_and_value() {
     assert!(error.message.contains("PARAMETER=VALUE"), "{error}");
 }
 
-/// An event in short.
+/// A short form of an event.
 #[derive(Clone, Debug, PartialEq)]
 enum Seen {
     Begun(TestPosition),
@@ -108,7 +108,7 @@ fn seen(events: &mut Vec<Seen>, event: &Event<'_>) {
         Event::Advanced(at, progress) => Seen::Advanced(*at, progress.share.unwrap()),
         Event::Sampled(at, _) => Seen::Sampled(*at),
         Event::TestEnded { so_far, .. } => Seen::TestEnded(Box::new(so_far())),
-        _ => panic!("a run tells no more"),
+        _ => panic!("a run reports no more"),
     });
 }
 
@@ -133,7 +133,7 @@ fn events_of_a_repeat_come_in_their_order_and_none_is_missing() {
                 let shares: Vec<(usize, f64)> = shares.collect();
                 assert!(shares.is_sorted_by(|one, two| one.1 < two.1));
                 assert!(shares.iter().all(|(place, _)| (begun..sampled).contains(place)));
-                assert!(!shares.is_empty(), "how far it is, is told from its beginning on");
+                assert!(!shares.is_empty(), "progress is reported from the beginning");
             }
         }
         let ended: Vec<&RunResult> = events
@@ -153,7 +153,7 @@ fn events_of_a_repeat_come_in_their_order_and_none_is_missing() {
 #[test]
 fn an_end_that_is_asked_for_comes_within_a_test_and_leaves_what_had_ended() {
     let (system, mut workload) = (system(NVME), short(2));
-    // Hours of work.
+    // The run would take hours.
     workload.tests[3].duration = Some(Duration::from_seconds(36_000));
     for threads in [1, 4] {
         let lab = lab(threads);

@@ -1,4 +1,4 @@
-//! Sweeps by value: ranges of points, parts that are put together, and parts that cannot be.
+//! Sweeps by value: ranges of points, parts that are merged, and parts that cannot be merged.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -11,7 +11,7 @@ use tempfile::TempDir;
 
 const TEST: &str = "crystaldiskmark-8:rnd4k-q32t1-read";
 
-/// Twelve points, the last of which no system can have.
+/// Twelve points. No system can have the last one.
 fn sweep(library: &Library, seed: u64) -> Sweep {
     let axes = ["queue_depth=1,4,16", "drive.flash.read=40us,80us,1h,60us"];
     let definition = Definition {
@@ -73,7 +73,7 @@ fn parts_come_to_the_bytes_of_one_run() {
         .map(|(name, points)| place.part(&format!("{name}.csv"), points, 1));
     let bytes = fs::read(&whole).unwrap();
     assert_eq!(place.merged(&[&c, &a, &b]).unwrap(), bytes);
-    // Once more, over the same sweep's file; and a whole is a part too.
+    // Merging again over the sweep's own file; a whole sweep is also a part.
     assert_eq!(place.merged(&[&a, &b, &c]).unwrap(), bytes);
     assert_eq!(place.merged(&[&whole]).unwrap(), bytes);
     // A merged file continues like any other: no points are left to run.
@@ -141,7 +141,7 @@ fn parts_that_do_not_make_one_sweep_are_refused() {
     place.refuses(&[&a, &c], "no part has the points 5..6, 10..11 of 0..11");
     place.refuses(&[&a, &other], "different sweeps");
     place.refuses(&[], "no parts");
-    // What is at the place of the merged file stays where it is of another sweep, or none.
+    // An existing file with the name of the merged file is kept if it belongs to another sweep or to no sweep.
     let whole = place.part("whole.csv", (0, 11), 1);
     for (out, text) in [(&other, fs::read(&other).unwrap()), (&place.path("x"), b"mine".to_vec())] {
         fs::write(out, &text).unwrap();

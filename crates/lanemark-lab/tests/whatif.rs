@@ -1,4 +1,4 @@
-//! What-ifs of measured results: short simulations tell what whole ones do.
+//! What-ifs of measured results: short simulations give the same gains as whole ones.
 
 use lanemark_lab::interval::DrawnSystem;
 use lanemark_lab::{Lab, Side, WhatIfJob, Work, assemble};
@@ -93,7 +93,7 @@ fn a_measured_figure_is_scaled_only_where_the_limit_stays() {
         let wanted = if test.limit_stays() { 0.9 * model } else { model };
         assert!(near(test.expected(), wanted), "{}: {}", test.test, test.expected() / model);
     }
-    // One request at a time waits on both; large reads leave the SATA link behind.
+    // Single requests wait on both links; large reads no longer depend on the SATA link.
     let stays =
         |name: &str| told.tests.iter().find(|test| test.test == name).unwrap().limit_stays();
     assert!(stays("one") && !stays("large"));
@@ -102,7 +102,7 @@ fn a_measured_figure_is_scaled_only_where_the_limit_stays() {
 #[test]
 fn what_both_systems_have_in_common_does_not_widen_a_ratio() {
     let library = Library::built_in();
-    // Drives of their ratings alone have wide ranges.
+    // Rated drives without measurements have wide ranges.
     let name = |port: &str| format!("samsung-990-pro-2tb@data-sheet{port}:pcie");
     let settings = |text: &str| lanemark_lab::settings(&[text.to_owned()]).unwrap();
     let (present, other) = (name(""), name(""));
@@ -126,5 +126,5 @@ fn what_both_systems_have_in_common_does_not_widen_a_ratio() {
     let work = Work { system: &own.system, workload: &own.workload };
     let runs = Lab::default().run_all(&[work], &Provenance::default(), &mut |_| {}).unwrap();
     let (alone, scaled) = (widths(None), widths(Some(("measured.json", &runs[0]))));
-    assert!(scaled < 0.8 * alone, "{scaled} beside {alone}");
+    assert!(scaled < 0.8 * alone, "{scaled} compared with {alone}");
 }

@@ -1,9 +1,9 @@
-//! Reads an existing file or block device in one pattern and prints what a comparison with another tool needs.
+//! Reads an existing file or block device in one pattern and prints the figures for a comparison with another tool.
 //!
 //! `cargo run --release -p lanemark-measure --example read_file -- PATH random|sequential BLOCK DEPTH TIME`
-//! for example `... -- /mnt/file random "4 KiB" 32 "3 s"`. It is never written. The same by fio:
-//! `fio --name=x --filename=PATH --rw=randread --bs=4k --iodepth=32 --ioengine=io_uring --direct=1
-//! --registerfiles --fixedbufs --time_based --runtime=3`.
+//! for example `... -- /mnt/file random "4 KiB" 32 "3 s"`. The target is never written. The equivalent fio command is
+//! `fio --name=x --filename=PATH --rw=randread --bs=4k --iodepth=32 --ioengine=io_uring --direct=1 --registerfiles
+//! --fixedbufs --time_based --runtime=3`.
 
 use std::error::Error;
 use std::fs::File;

@@ -102,7 +102,7 @@ impl Arena {
 impl Drop for Arena {
     fn drop(&mut self) {
         // SAFETY: this arena is the mapping's only owner, with this address and length, and all references into it
-        // borrowed the arena. Unmapping a whole mapping of ours cannot fail in a way to act upon.
+        // borrowed the arena. Unmapping a complete mapping of this process cannot fail.
         let _ = unsafe { munmap(self.mapping.as_ptr().cast(), self.mapping_length) };
     }
 }

@@ -17,7 +17,6 @@ use rustix::fs::Advice;
 use crate::arena::Arena;
 use crate::awake::AwakeProcessors;
 use crate::clock::Clock;
-use crate::doubts::{self, SampleConditions, TargetTraits};
 use crate::engine::EngineKind;
 use crate::error::{MeasureError, RING_ENTRIES_MAX};
 use crate::event::{Event, Outcome, Running};
@@ -32,6 +31,7 @@ use crate::sample::{Job, SampleProgress, SampleRun, TakenSample};
 use crate::settings::{Settings, doubled};
 use crate::source::{self, TraceSource};
 use crate::target::{Allowed, Target};
+use crate::warnings::{self, SampleConditions, TargetTraits};
 use crate::worker::Shared;
 
 /// A shorter sample consists mostly of its start and end.
@@ -248,7 +248,7 @@ impl<'a> Bench<'a> {
             capacity_bytes: Bytes(target.size),
         });
         let engine = self.settings.engine != EngineKind::Null;
-        let place = if engine { doubts::before(&place, target) } else { Vec::new() };
+        let place = if engine { warnings::before(&place, target) } else { Vec::new() };
         page_cache.into_iter().chain(few_repeats).chain(fresh).chain(place).collect()
     }
 
@@ -294,7 +294,7 @@ impl<'a> Bench<'a> {
             let looked = (done, plan.turns.len());
             let (taken, history) =
                 self.samples(target, &self.workload.tests, turn, looked, None, on)?;
-            for (index, sample) in self.doubted(target, outcome, *turn, taken, &history) {
+            for (index, sample) in self.judged_samples(target, outcome, *turn, taken, &history) {
                 samples[index].push(sample);
             }
             outcome.tests = (self.workload.tests.iter().zip(&samples))
@@ -307,7 +307,7 @@ impl<'a> Bench<'a> {
     }
 
     /// Returns the usable samples of a turn with the positions of their tests, and adds their warnings to the outcome.
-    fn doubted(
+    fn judged_samples(
         &self,
         target: &Target,
         outcome: &mut Outcome,
@@ -320,7 +320,7 @@ impl<'a> Bench<'a> {
         let flash_read_least = target
             .block_device
             .as_deref()
-            .and_then(|name| doubts::flash_read_least(Path::new("/sys/class/block"), name));
+            .and_then(|name| warnings::flash_read_least(Path::new("/sys/class/block"), name));
         for (index, TakenSample { sample, refusal, failure, .. }) in turn.tests().zip(taken) {
             outcome.failure = outcome.failure.take().or(failure);
             let test = &self.workload.tests[index];
@@ -332,8 +332,8 @@ impl<'a> Bench<'a> {
                 flash_read_least,
                 history,
             };
-            for doubt in doubts::after(&taking, &sample) {
-                note(&mut outcome.warnings, doubt);
+            for warning in warnings::after(&taking, &sample) {
+                note(&mut outcome.warnings, warning);
             }
             if let Some(reason) = refusal {
                 note(&mut outcome.warnings, Warning::NotRegistered { reason });
@@ -342,8 +342,8 @@ impl<'a> Bench<'a> {
                 let (test, elapsed) = (test.name.clone(), sample.elapsed);
                 note(&mut outcome.warnings, Warning::ShortSample { test, elapsed });
             }
-            if let Some(doubt) = sample.steady.as_ref().and_then(|one| one.doubt(&test.name)) {
-                note(&mut outcome.warnings, doubt);
+            if let Some(warning) = sample.steady.as_ref().and_then(|one| one.warning(&test.name)) {
+                note(&mut outcome.warnings, warning);
             }
             if sample.complete || sample.operations() > 0 || !sample.errors.is_empty() {
                 kept.push((index, sample));
@@ -361,7 +361,7 @@ impl<'a> Bench<'a> {
         taken: Vec<TakenSample>,
         history: &History,
     ) {
-        let samples = self.doubted(target, outcome, turn, taken, history);
+        let samples = self.judged_samples(target, outcome, turn, taken, history);
         let samples: Vec<Sample> = samples.into_iter().map(|(_, sample)| sample).collect();
         if !samples.is_empty() {
             let test = &self.workload.tests[0];

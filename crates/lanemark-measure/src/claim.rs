@@ -221,7 +221,7 @@ fn signatures(device: &Device) -> Vec<String> {
     }
 }
 
-/// Returns `ext4 "data" (5f1c…)` from blkid's export; `None` if the export only gives a partition's position.
+/// Returns `ext4 "data" (5f1c…)` from blkid's export; `None` if the export only contains a partition's position.
 fn described(export: &str) -> Option<String> {
     let keys = export.lines().filter_map(|line| line.split_once('=')).map(|(key, _)| key);
     if keys.clone().all(|key| key == "DEVNAME" || key.starts_with("PART_ENTRY_")) {
@@ -268,7 +268,7 @@ mod tests {
 
     #[test]
     fn a_device_that_is_mounted_is_in_use() {
-        // A container's root may lie on no block device, but a file that is mounted into it does.
+        // A container's root may have no block device, but a file that is mounted into it does.
         let mounts = fs::read_to_string("/proc/self/mountinfo").unwrap();
         let device = mounts.lines().find_map(|line| {
             let (major, minor) = line.split(' ').nth(2)?.split_once(':')?;

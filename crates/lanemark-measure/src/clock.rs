@@ -86,7 +86,7 @@ impl Clock {
     pub(crate) fn now_ns(&self) -> u64 {
         match self.counter {
             Some((start, scale)) => {
-                // Another processor's counter may be a few counts lower than the one that was read first.
+                // Another processor's counter may be a few counts lower than the counter that was read first.
                 let passed = counter().saturating_sub(start);
                 self.start_ns + ((u128::from(passed) * u128::from(scale)) >> 32) as u64
             }

@@ -14,7 +14,7 @@ pub(crate) const RING_ENTRIES_MAX: u32 = 32_768;
 #[non_exhaustive]
 pub enum MeasureError {
     /// The workload lacks tests or repeats.
-    #[error("workload `{workload}` has nothing to run")]
+    #[error("workload `{workload}` contains no tests or no repeats")]
     NothingToRun {
         /// Id of the workload.
         workload: String,

@@ -18,7 +18,6 @@ mod bench;
 mod claim;
 mod clock;
 mod created;
-mod doubts;
 mod engine;
 mod error;
 mod event;
@@ -41,6 +40,7 @@ mod settings;
 mod source;
 mod tally;
 mod target;
+mod warnings;
 mod window;
 mod worker;
 

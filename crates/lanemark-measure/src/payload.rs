@@ -1,9 +1,8 @@
 //! The bytes that are written: random with a share of zeros, and no two 4 KiB alike.
 //!
-//! Filling a buffer again for every write would cost the thread more than the write. Writing one buffer repeatedly
-//! would let a drive or file system that deduplicates skip the media. So `fill_random` fills a buffer once, and before
-//! every write a fresh random number replaces the first 8 bytes of each 4 KiB. A unit that consists of zeros keeps
-//! them.
+//! Filling a buffer again for every write would cost the thread more than the write. With one repeated buffer, a drive
+//! or file system with deduplication could skip the media. So `fill_random` fills a buffer once, and before every write
+//! a fresh random number replaces the first 8 bytes of each 4 KiB. A unit that consists of zeros keeps them.
 
 use lanemark_schema::rng::{Rng, StreamKey};
 use lanemark_schema::units::Ratio;

@@ -1,8 +1,8 @@
 //! The rounds of a measured test, added up over its threads as they arrive.
 //!
-//! Each thread delivers its rounds in order, and a round is whole when every thread has delivered it. Workers continue
-//! meanwhile, so the decision that the test is over follows shortly after the end of its last round; requests that are
-//! counted after that round are discarded.
+//! Each thread delivers its rounds in order, and a round is complete when every thread has delivered it. Workers
+//! continue meanwhile, so the decision that the test is over follows shortly after the end of its last round; requests
+//! that are counted after that round are discarded.
 
 use std::collections::VecDeque;
 

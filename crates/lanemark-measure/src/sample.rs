@@ -208,7 +208,7 @@ impl Thread<'_> {
         // Think times below the default slack of 50 us would be extended by it. If a kernel refuses, requests begin
         // late, and latencies do not include that.
         let _ = rustix::thread::set_current_timer_slack(std::num::NonZeroU64::new(1));
-        // The thread that uses the pages touches them first, so that they lie in its node's memory.
+        // The thread that uses the pages touches them first, so that they are in its node's memory.
         let arena = Arena::new(test.queue_depth(), test.block.get() as usize)
             .map_err(|source| start_error(job, "map its buffers", source))?;
         match settings.engine {

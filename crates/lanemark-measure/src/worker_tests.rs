@@ -1,8 +1,8 @@
 //! Tests of a thread's loop in simulated time: a scripted engine and clock, and figures to the nanosecond.
 //!
-//! The engine serves one request after the other, each in the same time, and serves no request while it stalls. Its
-//! clock advances only while the loop waits and not while it works, so that every figure follows from the script and no
-//! test has to allow for the pace of the machine.
+//! The engine serves one request after another, each in the same time, and serves no request while it stalls. Its clock
+//! advances only while the loop waits and not while it works. Every figure therefore follows from the script, and no
+//! test depends on the speed of the machine.
 
 use std::cell::Cell;
 use std::collections::VecDeque;
@@ -237,9 +237,9 @@ fn a_volume_one_at_a_time_takes_its_service_times() {
 fn a_closed_loop_at_depth_waits_for_all_that_were_before() {
     let done = run(&test(), Script::steady(500 * US));
     let tally = &done.ended.tally;
-    // At 400 ms the 800th is complete and 15 more are outstanding, which count.
+    // At 400 ms the 800th request is complete, and 15 outstanding requests count as well.
     assert_eq!((tally.requests(), done.elapsed_ns), (815, 400 * MS + 15 * 500 * US));
-    // The first sixteen wait for 1 to 16 services, all others for 16.
+    // The first sixteen requests wait for 1 to 16 services, all others for 16.
     assert_eq!(latencies(tally).0, 500 * US);
     assert_eq!(latencies(tally).2, 8 * MS);
     let sum = (1..=16u64).sum::<u64>() * 500 * US + 799 * 8 * MS;
@@ -253,7 +253,7 @@ fn a_ramp_is_load_that_does_not_count() {
     let done = run(&Test { ramp, ..test() }, Script::steady(500 * US));
     let tally = &done.ended.tally;
     assert_eq!(done.elapsed_ns, 400 * MS + 15 * 500 * US);
-    // The request that completes as the window opens counts, and 815 after it.
+    // The request that completes as the window opens counts, and so do the next 815.
     assert_eq!((tally.requests(), latencies(tally)), (816, (8 * MS, 8e6, 8 * MS)));
     assert_eq!(done.ended.moved, 4096 * (200 + 815));
 }
@@ -264,7 +264,7 @@ fn a_stall_at_the_end_shows_in_the_slowest_and_in_the_time() {
         Script { stall_ns: (BEGUN + 350 * MS, BEGUN + 700 * MS), ..Script::steady(MS / 2) };
     let done = run(&test(), script);
     let tally = &done.ended.tally;
-    // 699 are complete before 350 ms; the sixteen outstanding requests complete from 700 ms on.
+    // 699 requests complete before 350 ms; the sixteen outstanding requests complete from 700 ms on.
     assert_eq!((tally.requests(), done.elapsed_ns), (699 + 16, 700 * MS + 16 * 500 * US));
     assert_eq!(latencies(tally).2, 350 * MS + 8 * MS + 500 * US);
     assert_eq!(tally.latency().percentile_ns(99.0), Some(latencies(tally).2));
@@ -276,7 +276,7 @@ fn an_open_loop_counts_from_when_a_request_was_due() {
     let done = run(&open(500.0).with(|asked| asked.queue_depth = 2), Script::steady(100 * US));
     let tally = &done.ended.tally;
     let kept = tally.punctuality.as_ref().unwrap();
-    // Requests are due at 0, 2, 4 … 398 ms, and the loop looks at the clock until then: it is never late.
+    // Requests are due at 0, 2, 4 … 398 ms. The loop polls the clock until then, so it is never late.
     assert_eq!((tally.requests(), kept.lateness.count()), (200, 200));
     assert_eq!(kept.lateness.max_ns(), Some(0));
     assert_eq!((kept.held_back, kept.unsubmitted), (0, 0));
@@ -292,7 +292,8 @@ fn what_an_open_loop_could_not_submit_in_a_stall_at_the_end_is_waited_for() {
     let done = run(&open(500.0).with(|asked| asked.queue_depth = 2), script);
     let tally = &done.ended.tally;
     let kept = tally.punctuality.as_ref().unwrap();
-    // All 200 that were due in 400 ms; of the half that were due in the stall, two were submitted in time.
+    // All 200 requests that were due in 400 ms count. Half of them were due in the stall, and two of these were
+    // submitted in time.
     assert_eq!((tally.requests(), kept.unsubmitted, kept.held_back), (200, 0, 98));
     assert_eq!(latencies(tally).2, 400 * MS + 100 * US);
     assert_eq!(done.elapsed_ns, 600 * MS + 100 * 100 * US);
@@ -304,7 +305,7 @@ fn what_an_open_loop_could_not_submit_in_a_stall_at_the_end_is_waited_for() {
 fn an_open_loop_that_never_catches_up_ends_a_second_later_and_tells_what_it_left() {
     let done = run(&open(10_000.0).with(|asked| asked.queue_depth = 4), Script::steady(MS));
     let tally = &done.ended.tally;
-    // One a millisecond for 1.4 s, and the four that are outstanding then.
+    // One request a millisecond for 1.4 s, plus the four outstanding requests.
     assert_eq!(tally.requests(), 1_403);
     assert_eq!(tally.punctuality.as_ref().unwrap().unsubmitted, 4_000 - 1_403);
     assert_eq!(done.elapsed_ns, 1_403 * MS);
@@ -319,7 +320,7 @@ fn think_time_goes_by_between_requests() {
         asked.think = think;
     });
     let done = run(&test, Script::steady(100 * US));
-    // One a millisecond; the last begins at 399 ms, and its think time does not matter.
+    // One request a millisecond; the last begins at 399 ms, so its think time does not matter.
     let tally = &done.ended.tally;
     assert_eq!((tally.requests(), latencies(tally)), (400, (100 * US, 100e3, 100 * US)));
     assert_eq!((tally.outstanding_ns, done.elapsed_ns), (400 * 100 * US, 400 * MS));
@@ -341,9 +342,9 @@ fn rounds_follow_each_other_without_a_gap_and_the_last_one_leaves_what_is_outsta
         assert_eq!(tally.outstanding_ns, 400 * MS, "round {number}");
         assert_eq!(tally.cpu.user_ns, 10 * MS, "round {number}");
     }
-    // The thread learns that the rounds are over when the next request completes. The request that completed at their
-    // end is in a round that is not collected. The four requests that were outstanding then are waited for and counted
-    // nowhere.
+    // The thread detects the end of the rounds when the next request completes. The request that completed at that
+    // instant is in a round that is not collected. The thread waits for the four requests that were outstanding, and
+    // does not count them.
     assert_eq!(done.ended.tally.requests(), 1);
     assert_eq!(done.over_ns, BEGUN + 300 * MS + 4 * MS);
 }
@@ -374,7 +375,7 @@ fn a_failed_request_ends_the_run_with_what_there_is() {
     let answer = |number, length| if number == 20 { -libc::EIO } else { length };
     let done = run(&test(), Script { answer, ..Script::steady(MS) });
     let ThreadCounts { tally, errors, failure, complete, .. } = &done.ended;
-    // Twenty before it; the fifteen requests that were outstanding after it are waited for and count.
+    // Twenty requests complete before the end; the thread waits for fifteen outstanding requests and counts them.
     assert_eq!((tally.requests(), errors.total(), *complete), (35, 1, false));
     assert_eq!(done.elapsed_ns, 36 * MS);
     assert!(done.aborted, "all other threads end, too");

@@ -1,7 +1,7 @@
-//! A device that is written is claimed for as long, and no longer.
+//! A device that is written is claimed for exactly the duration of the run.
 //!
-//! The one test of its program: a child that another thread starts has all open files until it runs its own program, and
-//! would hold the claim that long.
+//! This is the only test of its program: a child that another thread starts shares all open files until it executes its
+//! own program, and would extend the claim until then.
 
 mod workloads;
 

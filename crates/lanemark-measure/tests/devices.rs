@@ -28,7 +28,7 @@ struct LoopDevice {
 }
 
 impl LoopDevice {
-    /// A device that holds `bytes`, or none where this user may not make one.
+    /// Returns a device of `bytes`, or `None` if the user is not permitted to create one.
     fn holding(bytes: &[u8]) -> Option<Self> {
         let folder = tempfile::tempdir().unwrap();
         fs::write(folder.path().join("medium"), bytes).unwrap();
@@ -46,7 +46,7 @@ impl LoopDevice {
         self.folder.path().join("medium")
     }
 
-    /// Everything on it, as the device gives it.
+    /// Returns all data of the device.
     fn bytes(&self) -> Vec<u8> {
         fs::read(&self.node).unwrap()
     }
@@ -73,7 +73,7 @@ fn text(path: &Path) -> &str {
     path.to_str().unwrap()
 }
 
-/// Runs a tool; false, and a note, where that fails.
+/// Runs a tool. Returns false, with a message, if the tool fails.
 fn tool(name: &str, arguments: &[&str]) -> bool {
     let done = Command::new(name).args(arguments).output();
     let well = done.as_ref().is_ok_and(|output| output.status.success());
@@ -89,7 +89,7 @@ fn bench(path: &Path, test: Test, offered: Option<&Path>) -> Result<Outcome, Mea
     bench.run(&mut |_| ())
 }
 
-/// Writes and trims are refused for `path` though it was offered, with `word` in the reason.
+/// Checks that writes and trims are refused for the offered `path`, with `word` in the reason.
 fn is_in_use(path: &Path, word: &str) {
     let trim = Mix { trim_share: Ratio::ONE, ..Mix::default() };
     for test in [write(), read().with(|asked| asked.mix = trim)] {
@@ -161,7 +161,7 @@ fn a_disk_with_a_mounted_partition_is_refused_and_so_are_its_other_partitions() 
     let Some(mounted) = Mounted::with(&[text(&part("1"))]) else { return };
     is_in_use(&device.node, "is mounted on");
     is_in_use(&part("1"), "is mounted on");
-    // The second is not in use, but the kernel does not give its disk away; the error names the cause.
+    // The second device is not in use, but the kernel denies access to its disk; the error names the cause.
     is_in_use(&part("2"), "p1 is mounted on");
     drop(mounted);
     let error = bench(&device.node, write(), None).unwrap_err().to_string();
@@ -283,7 +283,7 @@ fn a_device_is_purged_and_written_twice_over_where_that_is_asked_for() {
     let before = device.bytes();
     let error = failing.run(&mut |_| ()).unwrap_err();
     assert!(matches!(error, MeasureError::Purge { .. }), "{error}");
-    // Nothing but the purge may lose anything, and that only what was offered.
+    // Only the purge may discard data, and only on offered devices.
     let refused = Bench { purge: Some(Purge::Discard), offered: None, ..plain };
     assert!(matches!(refused.run(&mut |_| ()), Err(MeasureError::DeviceNotOffered { .. })));
     assert!(device.bytes() == before, "a purge that failed or was refused wrote");
@@ -303,6 +303,6 @@ fn a_device_is_purged_and_written_twice_over_where_that_is_asked_for() {
         })
         .unwrap();
     assert_eq!(total, Bytes(8 * MIB as u64));
-    assert!(!outcome.warnings.iter().any(|doubt| matches!(doubt, Warning::Fresh { .. })));
+    assert!(!outcome.warnings.iter().any(|warning| matches!(warning, Warning::Fresh { .. })));
     assert!(device.bytes().chunks(4096).all(|block| block.iter().any(|&byte| byte != 0)));
 }

@@ -1,7 +1,6 @@
-//! Requests that really fail: a device with a part that cannot be read, a file that becomes smaller, a file system that
-//! becomes full.
+//! Requests that really fail: a device with an unreadable part, a file that shrinks, and a full file system.
 //!
-//! The device is a loop device whose file was cut behind it: what lies beyond its end is read with `EIO`. It needs root.
+//! The device is a loop device whose file was truncated: reads beyond its end fail with `EIO`. It needs root.
 
 mod workloads;
 
@@ -20,7 +19,7 @@ use workloads::{content, read, timed, workload, write};
 
 const MIB: usize = 1 << 20;
 
-/// Runs `workload` with leave to overwrite its file; `meanwhile` is called once, as soon as a test runs.
+/// Runs `workload` with permission to overwrite its file; `meanwhile` is called once, when a test has started.
 fn run(
     path: &Path,
     workload: &Workload,
@@ -42,7 +41,7 @@ fn going_on() -> Settings {
     Settings { on_error: OnError::Continue, ..Settings::default() }
 }
 
-/// A device of 4 MiB of which the second half cannot be read.
+/// A device of 4 MiB whose second half cannot be read.
 fn half_device() -> Option<LoopDevice> {
     let device = LoopDevice::holding(&content(4 * MIB), true)?;
     let medium = File::options().write(true).open(device.medium()).unwrap();
@@ -50,7 +49,7 @@ fn half_device() -> Option<LoopDevice> {
     Some(device)
 }
 
-/// The requests that were counted.
+/// Returns the number of counted requests.
 fn done(test: &TestResult) -> u64 {
     test.samples.iter().map(lanemark_schema::result::Sample::operations).sum()
 }
@@ -60,7 +59,7 @@ fn where_half_of_a_device_fails_the_run_goes_on_with_the_other_half() {
     let Some(device) = half_device() else { return };
     for engine in [EngineKind::IoUring, EngineKind::Synchronous] {
         let queue_depth = if engine == EngineKind::Synchronous { 1 } else { 4 };
-        // In order: 512 that are well, 512 that fail, and 256 from the beginning again.
+        // In order: 512 successful requests, 512 failed requests, and 256 from the beginning again.
         let test = Test { span: Bytes(4 * MIB as u64), ..read() }
             .with(|asked| asked.pattern = Pattern::Sequential);
         let test = Test { volume: Some(Bytes(3 * MIB as u64)), ..test }
@@ -110,9 +109,9 @@ fn the_first_failure_ends_a_run_and_what_there_is_comes_back() {
         (Operation::Read, Bytes(4096), Some(5))
     );
     assert!(offset.get() >= 2 * MIB as u64, "{offset}");
-    // What was read before it, in order from some place on.
+    // The preceding reads, sequential from some offset.
     assert!(sample.operations() <= 512, "{}", sample.operations());
-    assert!(!outcome.warnings.contains(&Warning::Interrupted), "nobody interrupted it");
+    assert!(!outcome.warnings.contains(&Warning::Interrupted), "it was not interrupted");
 }
 
 #[test]
@@ -136,7 +135,7 @@ fn a_full_file_system_fails_writes_a_thousand_times_a_second_at_most() {
     };
     let file = mounted.path().join("file");
     fs::write(&file, content(MIB)).unwrap();
-    // The file loses its room again and again, and another one takes what there is, until nothing is left for writes.
+    // The file repeatedly loses its space to another file, until no space remains for writes.
     let fill = || {
         let own = File::options().write(true).open(&file).unwrap();
         let mut other = File::create(mounted.path().join("other")).unwrap();

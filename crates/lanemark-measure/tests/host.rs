@@ -1,4 +1,5 @@
-//! A host is measured on this machine: the values are plausible, the text is a host file, and a stop ends it.
+//! A host is measured on this machine: the values are plausible, the text is a host file, and a stop ends the
+//! measurement.
 
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
@@ -75,7 +76,7 @@ fn wrong_targets_are_errors_before_anything_is_measured() {
     assert!(failed(Path::new("/dev/null")).hint().unwrap().contains("the drive's device"));
     let missing = failed(&folder.path().join("missing"));
     assert!(missing.to_string().contains("can't open it"), "{missing}");
-    // A pseudo file system accepts no files, and root may not write to it either.
+    // A pseudo file system accepts no files, even from root.
     let refused = failed(Path::new("/proc"));
     assert!(refused.to_string().contains("write a file in it"), "{refused}");
 }

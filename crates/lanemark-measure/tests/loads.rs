@@ -1,4 +1,4 @@
-//! Loads beside a closed loop of one size: open loops, mixes, flushes, trims, tests side by side, rounds and other
+//! Loads other than a closed loop of one size: open loops, mixes, flushes, trims, parallel tests, rounds and other
 //! engines.
 
 mod workloads;
@@ -66,7 +66,7 @@ fn an_open_loop_keeps_its_rate_and_tells_how_late_it_was() {
 
 #[test]
 fn what_an_overloaded_target_holds_back_counts_as_latency() {
-    // One request at a time, each followed by a flush to the medium, at a rate that is far too high.
+    // One request at a time, each followed by a flush to the medium, at an unreachable rate.
     let load = Load::Open { rate_per_second: 1e6, process: Process::Even };
     let test = timed(write(), 300).with(|asked| {
         asked.load = load;
@@ -152,7 +152,7 @@ fn tests_beside_each_other_run_at_the_same_time_and_late_ones_later() {
         let elapsed = result.samples[0].elapsed.as_seconds();
         assert!((0.59..0.75).contains(&elapsed) && result.samples[0].complete, "{elapsed} s");
     }
-    // Rounds of one test would have to end with those of the other.
+    // Rounds of one test would have to end together with the rounds of the other.
     let rounds = Some(Rounds { length: MS * 50, tracked: Tracked::Iops });
     let mut together = workload.clone();
     together.tests[0] = Test { rounds, duration: None, ..together.tests[0].clone() };
@@ -177,7 +177,7 @@ fn rounds_end_when_they_are_steady_or_there_are_too_many() {
     let steady = sample.steady.as_ref().unwrap();
     assert!((5..=ROUNDS_MAX).contains(&steady.rounds.len()) && sample.complete);
     assert_eq!(sample.elapsed, MS * 300);
-    let told = outcome.warnings.iter().any(|doubt| matches!(doubt, Warning::NotSteady { .. }));
+    let told = outcome.warnings.iter().any(|warning| matches!(warning, Warning::NotSteady { .. }));
     assert_eq!(told, !steady.reached());
     let window: f64 = steady.rounds[steady.rounds.len() - 5..].iter().map(|one| one.iops).sum();
     assert!((window / 5.0 / sample.iops() - 1.0).abs() < 1e-9);
@@ -191,7 +191,7 @@ fn a_series_holds_every_request_of_every_thread() {
     let series = sample.series.as_ref().unwrap();
     let counted: u64 = series.points.iter().map(|point| point.requests()).sum();
     assert_eq!(counted, sample.operations());
-    // Ten intervals, and behind them what was outstanding at the end of the time, as long as that took.
+    // Ten intervals, followed by the requests that were outstanding at the end, for as long as they took.
     assert_eq!(series.elapsed(), sample.elapsed);
     assert_eq!(
         series.points.len() as u64,
@@ -222,7 +222,7 @@ fn threads_of_the_kernel_that_take_submissions_are_counted() {
     let sample = sample(timed(read(), 300), settings);
     let cpu = sample.cpu.unwrap();
     let used = (cpu.user_ns_per_request + cpu.system_ns_per_request) * sample.operations() as f64;
-    // The kernel's thread alone looks for submissions all the time.
+    // Only the kernel's thread polls for submissions.
     assert!(used > 0.2 * 300e6, "{used} ns of processor time in 300 ms");
 }
 

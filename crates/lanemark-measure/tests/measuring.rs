@@ -30,7 +30,7 @@ fn asked(test: &Test, index: u32, repeat: u32, requests: u64) -> Vec<Access> {
     (0..threads).flat_map(stream).collect()
 }
 
-/// Runs on a file that is kept: its content after the layout and after the run.
+/// Runs on a kept file, and returns its content after the layout and after the run.
 fn before_and_after(workload: &Workload) -> (Vec<u8>, Vec<u8>) {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("kept");
@@ -159,7 +159,7 @@ fn a_timed_window_lasts_as_long_as_asked_and_the_ramp_is_not_in_it() {
     let begun = Instant::now();
     let outcome = run(folder.path(), &workload([test]), None).unwrap();
     let sample = &outcome.tests[0].samples[0];
-    // And no longer than the requests took that were outstanding at the end.
+    // The end is not later than the completion of the requests that were outstanding at the end.
     let beyond = sample.elapsed.saturating_sub(Duration::from_microseconds(300_000));
     assert!(sample.elapsed >= Duration::from_microseconds(300_000));
     assert!(beyond.nanoseconds() <= sample.latency().max_ns().unwrap(), "{beyond} longer");
@@ -168,7 +168,7 @@ fn a_timed_window_lasts_as_long_as_asked_and_the_ramp_is_not_in_it() {
     assert!(!outcome.warnings.iter().any(|w| matches!(w, Warning::ShortSample { .. })));
 }
 
-/// Little's law: requests a second times their mean latency are the requests outstanding.
+/// Little's law: requests a second times their mean latency equals the outstanding requests.
 #[test]
 fn the_depth_is_kept_and_never_exceeded() {
     for (queue_depth, threads) in [(1, 1), (8, 1), (8, 2)] {
@@ -204,7 +204,7 @@ fn a_slot_thinks_between_its_requests() {
 fn stopped_it_keeps_what_was_counted_and_removes_the_file() {
     let folder = tempfile::tempdir().unwrap();
     let think = Duration::from_seconds(3600);
-    // The second is a drive that answers almost never: the stop must not wait for it.
+    // The second drive almost never answers, and the stop must not wait for it.
     for slow in [false, true] {
         let test = timed(read(), 60_000);
         let test = if slow {
@@ -271,7 +271,7 @@ fn the_caller_hears_of_layout_progress_and_each_test() {
 }
 
 #[test]
-fn a_run_says_what_it_measured_and_what_to_doubt() {
+fn a_run_reports_its_figures_and_warnings() {
     let folder = tempfile::tempdir().unwrap();
     let outcome = run(folder.path(), &workload([read()]), None).unwrap();
     assert_eq!(outcome.target.engine, "io_uring");
@@ -286,7 +286,7 @@ fn a_run_says_what_it_measured_and_what_to_doubt() {
 
 #[test]
 fn where_the_page_cache_cannot_be_bypassed_the_result_says_so() {
-    // ramfs refuses O_DIRECT; tmpfs grants it and has only the page cache all the same.
+    // ramfs refuses O_DIRECT; tmpfs accepts it but still uses the page cache.
     for kind in ["ramfs", "tmpfs"] {
         let Some(mounted) = Mounted::with(&["-t", kind, "lanemark"]) else { return };
         let folder: &Path = mounted.path();

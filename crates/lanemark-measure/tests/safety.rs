@@ -1,4 +1,4 @@
-//! Safety of data: what is created is removed, what exists is kept or refused.
+//! Safety of data: created files are removed, and existing files are kept or refused.
 
 mod workloads;
 
@@ -20,7 +20,7 @@ fn entries(folder: &Path) -> Vec<PathBuf> {
     fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect()
 }
 
-/// A folder with a file of 2 MiB in it, whose content is returned too.
+/// Returns a folder with a file of 2 MiB, and the file's content.
 fn folder_with_file() -> (tempfile::TempDir, PathBuf, Vec<u8>) {
     let folder = tempfile::tempdir().unwrap();
     let (path, content) = (folder.path().join("precious"), content(2 << 20));
@@ -280,7 +280,7 @@ fn after_an_error_the_file_is_removed() {
                 fs::File::options().write(true).open(&path).unwrap().set_len(0).unwrap();
             }
         })
-        .expect("what was measured by then is kept");
+        .expect("the figures until then are kept");
     let failure = outcome.failure.expect("the run failed");
     assert!(matches!(failure, MeasureError::Ended { .. }) && !outcome.complete, "{failure}");
     assert_eq!(entries(folder.path()), [] as [PathBuf; 0]);
@@ -333,7 +333,7 @@ fn what_is_no_file_is_refused() {
 
 #[test]
 fn a_block_device_is_read_and_not_written() {
-    // Full of data, as far as anybody can tell, and of the test's own.
+    // The file appears full of data and belongs to the test.
     let Some(held) = LoopDevice::holding(&vec![0x5a; 1 << 20], true) else { return };
     let device = held.node();
     for overwrite in [None, Some(device)] {
@@ -360,7 +360,7 @@ fn a_missing_folder_is_named() {
         assert!(matches!(error, MeasureError::NoFolder { .. }), "{error}");
         assert!(error.hint().unwrap().starts_with("create it: mkdir -p "), "{error}");
     }
-    // What stands there is a file, of which no folder can be made.
+    // A file has this name, so no folder can be created.
     let file = tempfile::NamedTempFile::new().unwrap();
     for path in [file.path().join("new"), file.path().join("more/new")] {
         let error = run(&path, &workload([write()]), None).unwrap_err();
@@ -372,7 +372,7 @@ fn a_missing_folder_is_named() {
 
 #[test]
 fn a_folder_that_takes_no_files_is_a_matter_of_permission() {
-    // No user may create files in sysfs, root included.
+    // No user may create files in sysfs, including root.
     let error = run(Path::new("/sys/lanemark"), &workload([write()]), None).unwrap_err();
     assert!(matches!(error, MeasureError::Permission { .. }), "{error}");
 }

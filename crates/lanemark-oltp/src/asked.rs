@@ -197,7 +197,7 @@ fn note(database: &DatabaseTarget) -> &'static str {
         "SQLite" => {
             "SQLite lets one user write at a time; here that is part of the time elsewhere."
         }
-        _ => "Requests are those of the whole device below the data.",
+        _ => "Requests include all requests of the device below the data.",
     }
 }
 

@@ -122,7 +122,7 @@ fn statements(loaded: &LoadedData) -> [(&'static str, String); 12] {
                 .to_owned(),
         ),
         (
-            "a customer's balance is what was delivered less what was paid",
+            "a customer's balance equals the delivered amount less the paid amount",
             format!(
                 "{lines_join} LEFT JOIN {PAID} ON pw = c_w_id AND pd = c_d_id AND pc = c_id \
                  WHERE c_balance <> COALESCE(charged, 0) - COALESCE(paid, 0)"
@@ -138,7 +138,7 @@ fn statements(loaded: &LoadedData) -> [(&'static str, String); 12] {
             ),
         ),
         (
-            "a customer's balance and payments are what was delivered",
+            "a customer's balance plus payments equals the delivered amount",
             format!("{lines_join} WHERE c_balance + c_ytd_payment <> COALESCE(charged, 0)"),
         ),
     ]

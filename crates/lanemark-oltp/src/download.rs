@@ -180,7 +180,7 @@ mod tests {
         }
         let absent = fetched();
         assert!(absent.contains(name), "{absent}");
-        fs::write(place.join(format!("{name}-{VERSION}.jar")), "somebody's programs").unwrap();
+        fs::write(place.join(format!("{name}-{VERSION}.jar")), "other programs").unwrap();
         let wrong = fetched();
         assert!(wrong.contains("its SHA-256 is") && wrong.contains(ARCHIVES[0].sha256), "{wrong}");
         // Neither attempt leaves files.

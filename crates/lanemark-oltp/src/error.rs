@@ -24,7 +24,7 @@ pub enum OltpError {
         /// Name of the missing setting.
         what: &'static str,
     },
-    /// A name that is no database's name.
+    /// A name that is not a database name.
     #[error("{0}: does not name a database")]
     Name(String),
     /// PostgreSQL's programs are not installed.

@@ -3,7 +3,7 @@
 //!
 //! The database's counters are read at edges, the instants at which counting begins and ends. Each user is between two
 //! transactions when it makes the database add its work to the counters. The observer reads them when all users have
-//! passed the edge, or before the first of them may report again by itself.
+//! passed the edge, or before the first of them may report again on its own.
 
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
@@ -24,7 +24,7 @@ use lanemark_schema::result::SessionWaits;
 const PERIOD: Duration = Duration::from_millis(20);
 /// Period of progress reports.
 const SHOWN_EACH: Duration = Duration::from_secs(1);
-/// Maximum time for users to pass the edge; a server's session reports again by itself after a second.
+/// Maximum time for users to pass the edge; a server's session reports again after a second.
 const EDGE_MAX: Duration = Duration::from_millis(900);
 
 /// The observations of a repeat.

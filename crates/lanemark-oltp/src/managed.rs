@@ -125,7 +125,7 @@ impl ManagedServer {
         // Stops a server that a killed Lanemark left running. Usually there is no such server, so the error is ignored.
         let _ = finish(stop(&programs, &data, account, "fast").arg("-s"));
         let log = folder.join("log");
-        // This is an older log of ours or a link, which must not be followed.
+        // This is an older log of Lanemark's or a link, which must not be followed.
         let _ = fs::remove_file(&log);
         let log = companion::create(&log).map_err(|error| at(&log, &error))?;
         let errors = log.try_clone().map_err(|error| at(&folder, &error))?;
@@ -325,8 +325,8 @@ fn end_with_driver(command: &mut Command, signal: Signal) {
     unsafe { command.pre_exec(ask) };
 }
 
-/// Lets the account that root starts a server as enter a folder of this user, and no other user: the folder gets the
-/// account's group and mode 0710.
+/// Permits the account of a server started by root to enter a folder of this user, and no other account: the folder
+/// gets the account's group and mode 0710.
 ///
 /// # Errors
 /// Returns an error if there is no account, or the folder is not this user's.

@@ -26,7 +26,7 @@ const PREPARED: usize = 128;
 /// Statement that sets up every connection. Double quotes mark names, as in every other database here.
 const SETTINGS: &str = "SET SESSION sql_mode = 'ANSI_QUOTES,STRICT_ALL_TABLES', \
     SESSION transaction_isolation = 'READ-COMMITTED'";
-/// The same statement for servers that know only the older variable name.
+/// The statement for servers that know only the older variable name.
 const SETTINGS_OLDER: &str = "SET SESSION sql_mode = 'ANSI_QUOTES,STRICT_ALL_TABLES', \
     SESSION tx_isolation = 'READ-COMMITTED'";
 

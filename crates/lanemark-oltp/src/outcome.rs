@@ -148,8 +148,8 @@ fn device_use(work: &DeviceWork, elapsed: Duration) -> DeviceUse {
     }
 }
 
-/// Returns a database as the target of a run, with the settings that decide what its figures mean, and the bytes of the
-/// loaded data.
+/// Returns a database as the target of a run, with the settings that affect its figures, and the size of the loaded
+/// data.
 ///
 /// # Errors
 /// Returns the database's error if it does not answer.
@@ -228,8 +228,8 @@ pub fn result(
     };
     let cut = tests.iter().flat_map(|test| &test.samples).any(|sample| !sample.complete);
     let complete = !cut && tests.iter().any(|test| test.samples.len() >= workload.repeats as usize);
-    let doubts = tests.iter().flat_map(|test| doubts(test, complete, cores));
-    let warnings = cut.then_some(Warning::Interrupted).into_iter().chain(doubts).collect();
+    let of_tests = tests.iter().flat_map(|test| test_warnings(test, complete, cores));
+    let warnings = cut.then_some(Warning::Interrupted).into_iter().chain(of_tests).collect();
     RunResult {
         schema_version: SCHEMA_VERSION,
         provenance,
@@ -242,18 +242,18 @@ pub fn result(
     }
 }
 
-fn doubts(test: &TestResult, complete: bool, cores: Option<u32>) -> Vec<Warning> {
-    let mut doubts = Vec::new();
+fn test_warnings(test: &TestResult, complete: bool, cores: Option<u32>) -> Vec<Warning> {
+    let mut warnings = Vec::new();
     if complete && test.samples.len() < REPEATS_FEW {
-        doubts.push(Warning::FewRepeats { repeats: test.samples.len() as u32 });
+        warnings.push(Warning::FewRepeats { repeats: test.samples.len() as u32 });
     }
     let shares = test.samples.iter().filter_map(|one| one.transactions.as_ref()?.processor_others);
     let most = shares.reduce(f64::max).filter(|&share| share > OTHERS);
     if let Some((share, cores)) = most.zip(cores) {
         let used = share * f64::from(cores);
-        doubts.push(Warning::OthersBusy { test: test.test.name.clone(), used, cores });
+        warnings.push(Warning::OthersBusy { test: test.test.name.clone(), used, cores });
     }
-    doubts
+    warnings
 }
 
 #[cfg(test)]
@@ -279,7 +279,7 @@ mod tests {
         let second = Duration::from_seconds(1);
         let workload = workload_of(users, 2, second, second, Bytes::mebi(1), 3);
         let test = TestResult::new(&workload, &workload.tests[0], samples.collect());
-        doubts(&test, complete, cores)
+        test_warnings(&test, complete, cores)
     }
 
     #[test]

@@ -115,7 +115,7 @@ fn enter<C: Connection + ?Sized>(
     Ok(Some((order, discounted * (10_000 + warehouse_tax + district_tax) / 10_000)))
 }
 
-/// Returns the middle one of the customers with a last name, rounded up.
+/// Returns the middle customer with a last name, rounding up.
 pub(crate) fn middle<T>(bearers: &[T]) -> Option<&T> {
     bearers.get(bearers.len().saturating_sub(1) / 2)
 }

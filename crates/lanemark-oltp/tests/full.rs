@@ -1,4 +1,4 @@
-//! A file system that has no room left while a database is loaded. Only root can make one.
+//! A file system that becomes full while a database is loaded. Only root can create one.
 
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
@@ -13,7 +13,7 @@ use lanemark_oltp::{Database, OltpError};
 
 static STOP: AtomicBool = AtomicBool::new(false);
 
-/// A file system in memory, which is gone when this is dropped.
+/// A file system in memory, which is unmounted when dropped.
 struct Small(tempfile::TempDir);
 
 impl Small {
@@ -50,7 +50,7 @@ fn load_into(
     load(database, &LoadOptions { scale, jobs: 1, overwrite: None }, &STOP, progress)
 }
 
-/// Panics unless `error` says what is full and what to do.
+/// Panics unless `error` names the full file system and a remedy.
 fn assert_told(error: &OltpError, path: &Path) {
     assert!(matches!(error, OltpError::Full(_)), "{error}");
     let told = error.to_string();
@@ -73,7 +73,7 @@ fn filling(path: &Path) -> impl Fn(i64, i64) + Sync {
     let filler = path.join("filler");
     move |done: i64, _| {
         if done == 4 {
-            // Written until there is no room.
+            // Data is written until the file system is full.
             let _ = std::io::copy(
                 &mut std::io::repeat(1),
                 &mut std::fs::File::create(&filler).unwrap(),
@@ -82,7 +82,7 @@ fn filling(path: &Path) -> impl Fn(i64, i64) + Sync {
     }
 }
 
-/// Checks that no load begins that would not fit.
+/// Checks that a load that would not fit does not start.
 fn assert_refused(database: &Database, warehouses: i64) {
     let error = load_into(database, warehouses, &|_, _| ()).unwrap_err();
     assert!(matches!(error, OltpError::NoRoom { .. }) && error.is_input(), "{error}");
@@ -135,7 +135,7 @@ fn postgres_says_what_is_full_and_goes_on_when_there_is_room() {
     let report = load_into(&server.database(), 60, &|_, _| ()).unwrap();
     assert!((1..60).contains(&report.kept), "{} were kept", report.kept);
     assert_consistent(&server.database());
-    // Of 60 warehouses of 1/100, whose small tables take whole pages.
+    // The size of 60 warehouses of 1/100, whose small tables occupy whole pages.
     let (_, data) = server.database().cache_and_data().unwrap();
     let scale = Scale { warehouses: 60, divisor: 100, seed: 7 };
     let ratio = data as f64 / server.database().footprint(&scale) as f64;

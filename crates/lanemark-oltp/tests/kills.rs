@@ -1,7 +1,6 @@
-//! Drivers and servers that are killed at moments that look random and are the same each time: what is there
-//! afterwards is consistent.
+//! Drivers and servers that are killed at pseudorandom moments: the remaining data is consistent.
 //!
-//! `LANEMARK_OLTP_KILLS` says how often each is killed; `make oltp-kills` takes fifty.
+//! `LANEMARK_OLTP_KILLS` sets the number of kills of each; `make oltp-kills` uses fifty.
 
 use std::process::{Command, Stdio};
 use std::time::Duration;
@@ -15,7 +14,7 @@ mod asked;
 use asked::{STOP, assert_consistent, load_into};
 
 const SCALE: Scale = Scale { warehouses: 1, divisor: 100, seed: 7 };
-/// The database of a driver that is to be killed.
+/// The database of the driver to be killed.
 const KILLED: &str = "LANEMARK_OLTP_KILLED";
 
 fn kills() -> u64 {
@@ -28,7 +27,7 @@ fn moments(seed: u64) -> impl Iterator<Item = Duration> {
     (0..kills()).map(move |_| Duration::from_micros(200_000 + rng.below(1_200_000)))
 }
 
-/// A run that does not end before it is ended.
+/// A run that ends only when it is stopped.
 fn endless() -> RunOptions {
     RunOptions {
         ramp: Duration::ZERO,
@@ -38,7 +37,7 @@ fn endless() -> RunOptions {
     }
 }
 
-/// Panics with what is broken; payments that are there.
+/// Panics with the violations, and returns the number of payments.
 fn consistent(database: &Database) -> i64 {
     assert_consistent(database);
     let mut connection = database.connect().unwrap();
@@ -52,7 +51,7 @@ fn consistent(database: &Database) -> i64 {
     paid
 }
 
-/// The driver that the tests below start and kill; by itself it does nothing.
+/// The driver that the tests below start and kill. Without them it does nothing.
 #[test]
 fn driver_that_is_killed() {
     let Ok(name) = std::env::var(KILLED) else { return };
@@ -98,7 +97,7 @@ mod on_a_server {
     use lanemark_oltp::managed::{ManagedServer, ServerOptions, programs};
     use std::os::unix::fs::PermissionsExt;
 
-    /// A server in a folder that any account can reach, or nothing where there are no programs.
+    /// Returns a server in a folder that any account can reach, or `None` without its programs.
     fn server() -> Option<(tempfile::TempDir, ManagedServer)> {
         if programs().is_none() {
             lanemark_testbed::skipped("PostgreSQL is not installed (package postgresql)");
@@ -131,7 +130,7 @@ mod on_a_server {
             };
             std::thread::sleep(moment);
             server = server.crash(&ServerOptions::default()).unwrap();
-            // The users have lost their server, and the run says so.
+            // The users have lost their server, and the run reports it.
             assert!(users.join().unwrap().is_err());
             let paid = consistent(&database);
             assert!(paid >= last, "payments that were there are gone: {last} and then {paid}");

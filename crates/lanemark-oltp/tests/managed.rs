@@ -13,7 +13,7 @@ use lanemark_oltp::managed::{ManagedServer, ServerOptions, programs};
 /// The server's folder, in the environment of a process that plays a driver.
 const PLAYED: &str = "LANEMARK_TEST_MANAGED";
 
-/// A folder that any account can reach, or nothing where there are no programs.
+/// Returns a folder that any account can reach, or `None` without the programs.
 fn folder() -> Option<tempfile::TempDir> {
     if programs().is_none() {
         assert!(std::env::var_os("CI").is_none(), "install the package postgresql");
@@ -29,7 +29,7 @@ fn start(folder: &Path) -> Result<ManagedServer, OltpError> {
     ManagedServer::start(folder, &ServerOptions::default())
 }
 
-/// The driver's process in the tests; by itself it does nothing.
+/// The driver's process in the tests. Without them it does nothing.
 #[test]
 fn driver_with_a_server() {
     let Ok(folder) = std::env::var(PLAYED) else { return };
@@ -38,7 +38,7 @@ fn driver_with_a_server() {
     std::io::stdin().read_line(&mut String::new()).unwrap();
 }
 
-/// Whether a process is there and no zombie.
+/// Returns whether a process exists and is not a zombie.
 fn lives(process: &str) -> bool {
     std::fs::read_to_string(format!("/proc/{process}/stat"))
         .is_ok_and(|stat| !stat.contains(") Z "))
@@ -60,7 +60,7 @@ fn a_server_goes_with_a_driver_that_is_killed() {
     let noted = std::fs::read_to_string(own.join("data/postmaster.pid")).unwrap();
     let server = noted.lines().next().unwrap();
     assert!(lives(server));
-    // A second driver of the same folder leaves the first one's server alone.
+    // A second driver of the same folder does not affect the first one's server.
     let error = start(&own).unwrap_err();
     assert!(matches!(error, OltpError::InUse(_)), "{error}");
     assert!(lives(server));
@@ -71,7 +71,7 @@ fn a_server_goes_with_a_driver_that_is_killed() {
         assert!(begun.elapsed() < Duration::from_secs(60), "the server has stayed");
         std::thread::sleep(Duration::from_millis(20));
     }
-    // It went as it should, so nothing is recovered and the next one begins at once.
+    // The server ended cleanly, so nothing is recovered and the next one starts immediately.
     assert!(!own.join("data/postmaster.pid").exists());
     start(&own).unwrap().remove().unwrap();
     assert!(!own.exists());
@@ -81,7 +81,7 @@ fn a_server_goes_with_a_driver_that_is_killed() {
 fn data_that_were_cut_short_while_they_were_made_are_made_anew() {
     let Some(folder) = folder() else { return };
     let own = folder.path().join("server");
-    // The folder is ours, and no more of it came to be than this.
+    // The folder belongs to us and contains only these files.
     std::fs::create_dir_all(own.join("data.part")).unwrap();
     std::fs::write(own.join("lanemark-managed"), "").unwrap();
     std::fs::write(own.join("data.part/PG_VERSION"), "15").unwrap();

@@ -20,7 +20,7 @@ use asked::{STOP, assert_consistent, load_into, running};
 
 const SCALE: Scale = Scale { warehouses: 2, divisor: 100, seed: 7 };
 
-/// A running server with its folder; it is killed at the end.
+/// A running server with its folder, which is killed at the end.
 struct Server {
     folder: tempfile::TempDir,
     process: Child,
@@ -33,7 +33,7 @@ impl Drop for Server {
     }
 }
 
-/// Whom a server runs as: it refuses to be root.
+/// Returns the account of a server, which refuses to run as root.
 fn account() -> Option<u32> {
     let root = std::os::unix::fs::MetadataExt::uid(&std::fs::metadata("/proc/self").unwrap()) == 0;
     root.then_some(65_534)
@@ -107,7 +107,7 @@ fn one_user_leaves_the_same_contents_as_on_sqlite() {
             let kind = user.choose();
             rolled_back += u32::from(user.perform(kind).unwrap());
         }
-        // Districts run dry and are skipped.
+        // Districts without open orders are skipped.
         for _ in 0..40 {
             user.perform(TransactionKind::Delivery).unwrap();
         }

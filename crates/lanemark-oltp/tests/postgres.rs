@@ -28,7 +28,7 @@ fn folder() -> tempfile::TempDir {
     folder
 }
 
-/// A server in a folder that any account can reach, or nothing where there are no programs.
+/// Returns a server in a folder that any account can reach, or `None` without the programs.
 fn server() -> Option<(tempfile::TempDir, ManagedServer)> {
     if programs().is_none() {
         lanemark_testbed::skipped("PostgreSQL is not installed (package postgresql)");
@@ -46,19 +46,19 @@ fn assert_server_tells(repeat: &TransactionsUse, users: u64) {
     let retries: u64 = repeat.kinds.values().map(|one| one.retries).sum();
     let ours = repeat.count + retries + repeat.looked_on;
     let theirs = told(Counter::Commits) + told(Counter::Rollbacks);
-    // A user can be in the midst of a transaction at either edge, and autovacuum may come by.
+    // At each end a user can be in the middle of a transaction, and autovacuum may be active.
     let apart = theirs.abs_diff(ours);
     assert!(apart <= 2 * users + ours / 100, "{theirs} by the server, {ours} by us");
     assert_eq!(repeat.looked_on, users);
     assert!(told(Counter::BufferHits) > ours && told(Counter::WalRecords) > ours);
     assert!(told(Counter::WalBytes) > 0 && told(Counter::WalFlushes) > 0);
     assert!(repeat.counters.buffer_hit_ratio().unwrap() > 0.5);
-    // Batched: two or three messages a transaction, where statement by statement there were more than twenty.
+    // Batched: two or three messages for each transaction, compared with more than twenty for individual statements.
     let each = |counter| told(counter) as f64 / (repeat.count + retries) as f64;
     let (messages, statements) = (each(Counter::Messages), each(Counter::Statements));
     assert!((2.0..3.2).contains(&messages), "{messages} messages each");
     assert!((5.0..12.0).contains(&statements), "{statements} statements each");
-    // Each look finds each user at something.
+    // Each sample finds each user in some state.
     let waits = repeat.waits.as_ref().unwrap();
     assert_eq!(waits.total(), waits.looks * users, "{waits:?}");
     let processor = repeat.processor_time.as_ref().unwrap();
@@ -75,7 +75,7 @@ fn a_session_that_waits_for_a_row_is_seen_at_a_lock() {
     load_into(&database, SCALE).unwrap();
     let mut holder = database.connect().unwrap();
     holder.begin(true).unwrap();
-    // Every new order and every payment wants one of these rows.
+    // Every new order and every payment needs one of these rows.
     holder.script("UPDATE district SET d_ytd = d_ytd").unwrap();
     let mut release = |moment: &Moment| {
         if moment.counts {
@@ -106,7 +106,7 @@ fn one_user_leaves_the_same_contents_by_statements_by_procedures_and_on_sqlite()
                 let kind = user.choose();
                 rolled_back += u32::from(user.perform(kind).unwrap());
             }
-            // Districts run dry and are skipped.
+            // Districts without open orders are skipped.
             for _ in 0..40 {
                 user.perform(TransactionKind::Delivery).unwrap();
             }
@@ -141,7 +141,7 @@ fn a_procedure_returns_what_the_statements_return() {
             (numbered, paid, user.order_status(&status).unwrap(), user.stock_level(&stock).unwrap())
         });
         let (a, b) = (by_statements, by_procedures);
-        // The same order is the next one, the same payment takes the same again.
+        // The next order is the same, and the same payment withdraws the same amount again.
         assert_eq!(a.0.map(|(order, total)| (order + 1, total)), b.0);
         assert_eq!(a.1 - payment.amount, b.1);
     }
@@ -208,7 +208,7 @@ fn users_at_once_and_a_crash_leave_it_consistent() {
     };
     std::thread::sleep(Duration::from_millis(1_500));
     let _server = server.crash(&ServerOptions::default()).unwrap();
-    // The users have lost their server, and the run says so.
+    // The users have lost their server, and the run reports it.
     assert!(users.join().unwrap().is_err());
     assert_consistent(&database);
     let refused = LoadOptions { scale: Scale { seed: 8, ..SCALE }, jobs: 1, overwrite: None };
@@ -257,11 +257,11 @@ fn what_was_kept_comes_back_and_replaces_nothing_else() {
     }
     restore(&database, "fresh", Some("lanemark")).unwrap();
     assert_eq!(held(), fresh);
-    // A database that only has the name of one that was kept.
+    // A database that only has the name of a kept database.
     script("CREATE DATABASE lanemark_kept_letters");
     assert!(matches!(restore(&database, "letters", None), Err(OltpError::Foreign(_))));
     assert!(matches!(keep(&database, "letters", Some("letters")), Err(OltpError::Foreign(_))));
-    // Another server's user sees the same after the database itself is gone.
+    // Another server's user gets the same result after the database itself is removed.
     let beside: Database = server.name("postgres").parse().unwrap();
     beside.connect().unwrap().script("DROP DATABASE lanemark").unwrap();
     restore(&database, "fresh", None).unwrap();
@@ -303,7 +303,7 @@ fn fetched_programs_serve_with_direct_io_and_older_ones_say_what_they_lack() {
             return;
         }
     };
-    // The second time nothing is fetched.
+    // The second time no file is downloaded.
     let kept = download::programs(&cache, "file:///nowhere", &|url| panic!("{url}")).unwrap();
     assert_eq!(kept, programs);
     assert_eq!(std::fs::read_dir(&cache).unwrap().count(), 1);
@@ -334,7 +334,7 @@ fn fetched_programs_serve_with_direct_io_and_older_ones_say_what_they_lack() {
     let version = settings.iter().find(|(name, _)| name == "version").unwrap();
     assert_eq!(format!("{}.0", version.1), download::VERSION);
     drop(direct);
-    // The installed ones may be of another version, and then refuse this data.
+    // The installed programs may have another version, and then refuse this data.
     if let Some(installed) = programs_of_another_version() {
         let older = ServerOptions { programs: Some(installed), ..ServerOptions::default() };
         let error = ManagedServer::start(&own, &older).unwrap_err();
@@ -344,7 +344,7 @@ fn fetched_programs_serve_with_direct_io_and_older_ones_say_what_they_lack() {
     }
 }
 
-/// The installed programs, where they are of before there was direct I/O.
+/// The installed programs, if they predate direct I/O.
 fn programs_of_another_version() -> Option<std::path::PathBuf> {
     let installed = programs()?;
     let told = std::process::Command::new(installed.join("postgres")).arg("--version").output();

@@ -1,4 +1,4 @@
-//! The workload on SQLite: loads, runs, and is consistent.
+//! The workload on SQLite: it loads and runs, and its data is consistent.
 
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
@@ -70,7 +70,7 @@ fn every_transaction_leaves_it_consistent() {
     let found = contents(database.connect().unwrap().as_mut()).unwrap();
     let entered = found.iter().find(|one| one.table == Table::Orders).unwrap().rows - 600;
     assert_eq!(entered, u64::from(orders - rolled_back));
-    // More deliveries than there are open orders: districts run dry and are skipped.
+    // There are more deliveries than open orders: districts without open orders are skipped.
     for _ in 0..60 {
         user.perform(TransactionKind::Delivery).unwrap();
     }
@@ -94,7 +94,7 @@ fn a_run_counts_what_it_did_and_users_at_once_stay_consistent() {
     for one in repeat.kinds.values() {
         assert_eq!(one.latency.count(), one.count);
     }
-    // Reports during the run: first the ramp, and at the end nearly all that counted.
+    // Reports during the run: first the ramp, and at the end nearly all counted transactions.
     assert!(!looks[0].counts && looks.last().unwrap().counts, "{looks:?}");
     let last = looks.last().unwrap().transactions;
     assert!(last.abs_diff(all) <= 2 * 4, "{last} were shown and {all} counted");
@@ -118,14 +118,14 @@ fn what_was_not_made_here_is_refused_unless_it_is_named() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("oltp.db");
     let database = Database::sqlite(path.clone());
-    std::fs::write(&path, "somebody's letter").unwrap();
+    std::fs::write(&path, "an unrelated file").unwrap();
     let refused = |overwrite: Option<&str>| {
         let overwrite = overwrite.map(str::to_owned);
         load(&database, &LoadOptions { overwrite, ..options(SCALE) }, &STOP, &|_, _| ())
     };
     assert!(matches!(refused(None), Err(OltpError::Foreign(_))));
     assert!(matches!(refused(Some("other.db")), Err(OltpError::OverwriteMismatch { .. })));
-    assert_eq!(std::fs::read_to_string(&path).unwrap(), "somebody's letter");
+    assert_eq!(std::fs::read_to_string(&path).unwrap(), "an unrelated file");
     refused(Some("oltp.db")).unwrap();
     assert_consistent(&database);
     let other = Scale { seed: 8, ..SCALE };
@@ -152,7 +152,7 @@ fn a_load_that_was_stopped_goes_on() {
     let at_once = loaded(whole.path(), scale);
     let held = |one: &Database| contents(one.connect().unwrap().as_mut()).unwrap();
     assert_eq!(held(&database), held(&at_once));
-    // Again there is nothing left to do.
+    // The second time there is no work left.
     assert_eq!(load(&database, &options(scale), &STOP, &|_, _| ()).unwrap().rows, 0);
 }
 
@@ -218,7 +218,7 @@ fn what_was_kept_comes_back_and_replaces_nothing_else() {
     restore(&database, "fresh", None).unwrap();
     assert_eq!(held(), fresh);
     assert_consistent(&database);
-    // Where the file is gone and its log is not.
+    // The file is missing while its log exists.
     let path = folder.path().join("oltp.db");
     std::fs::remove_file(&path).unwrap();
     std::fs::write(folder.path().join("oltp.db-wal"), b"\x37\x7f\x06\x82 of another file").unwrap();
@@ -233,7 +233,7 @@ fn what_was_kept_comes_back_and_replaces_nothing_else() {
     let error = restore(&database, "stale", None).unwrap_err();
     assert_eq!(error.hint().unwrap(), "there is fresh");
     assert!(matches!(restore(&database, "../x", None), Err(OltpError::KeptName(_))));
-    // A foreign table, contents of another seed, a letter: each is lost only if it is named.
+    // A foreign table, contents of another seed, an unrelated file: each is overwritten only if it is named.
     database.connect().unwrap().script("CREATE TABLE letter (text TEXT)").unwrap();
     assert!(matches!(restore(&database, "fresh", None), Err(OltpError::Beside { .. })));
     assert!(matches!(keep(&database, "more", None), Err(OltpError::Beside { .. })));
@@ -288,7 +288,7 @@ fn every_condition_is_broken_by_what_it_forbids() {
 fn what_a_table_lacks_or_cannot_hold_is_found() {
     let folder = tempfile::tempdir().unwrap();
     damage::assert_found(&loaded(folder.path(), SCALE));
-    // A column of SQLite's holds anything.
+    // A column in SQLite accepts values of any type.
     for value in ["NULL", "'many'", "12.5", "x'00'", "9223372036854775807"] {
         let folder = tempfile::tempdir().unwrap();
         let database = loaded(folder.path(), SCALE);
@@ -322,7 +322,7 @@ fn users_that_pause_do_no_more_than_their_pauses_let_them() {
     let database = loaded(folder.path(), SCALE);
     let options = RunOptions { pause: Duration::from_millis(50), ..running(2) };
     let sample = run(&database, SCALE, &options, 0, &STOP).unwrap();
-    // 900 ms and what is under way at their beginning.
+    // 900 ms, plus the transactions in progress at their beginning.
     let count = sample.transactions.unwrap().count;
     assert!((2..=2 * 19).contains(&count), "{count}");
     let asked = outcome::workload(&SCALE, &options, lanemark_schema::units::Bytes(1), 1);

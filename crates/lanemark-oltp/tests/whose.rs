@@ -1,4 +1,4 @@
-//! The owner of an SQLite file is found without changing anything.
+//! The owner of an SQLite file is determined without changes to the file.
 
 use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader, Read};
@@ -19,7 +19,7 @@ fn options() -> LoadOptions {
     LoadOptions { scale: SCALE, jobs: 1, overwrite: None }
 }
 
-/// Every file of a folder: its bytes, and when it was changed.
+/// Returns every file of a folder with its bytes and its modification time.
 type Files = BTreeMap<PathBuf, (Vec<u8>, SystemTime)>;
 
 fn files(folder: &Path) -> Files {
@@ -32,7 +32,7 @@ fn files(folder: &Path) -> Files {
     entries.map(seen).collect()
 }
 
-/// Panics unless everything that may be done with a foreign file is refused and leaves its folder as it was.
+/// Panics unless every operation on a foreign file is refused and leaves its folder unchanged.
 fn assert_untouched(folder: &Path) {
     let database = Database::sqlite(folder.join("foreign.db"));
     let before = files(folder);
@@ -60,8 +60,8 @@ fn made(script: &str) -> (tempfile::TempDir, PathBuf, rusqlite::Connection) {
 /// The file and the script of another program, in the environment of a process that plays it.
 const PLAYED: [&str; 2] = ["LANEMARK_TEST_FOREIGN_FILE", "LANEMARK_TEST_FOREIGN_SCRIPT"];
 
-/// A process that has a file open, until this is dropped. It must be another process: connections of one process share
-/// the index of a log.
+/// A process that keeps a file open until this is dropped. It must be another process, because connections of one
+/// process share the index of a log.
 struct Other {
     process: Child,
     /// Output of the process, read until its end.
@@ -92,7 +92,7 @@ impl Drop for Other {
     }
 }
 
-/// The other program's process; by itself it does nothing.
+/// The other program's process. Without the tests it does nothing.
 #[test]
 fn other_program() {
     let [Ok(path), Ok(script)] = PLAYED.map(std::env::var) else { return };
@@ -125,7 +125,7 @@ fn a_foreign_file_with_a_log_is_not_changed_while_it_is_used_and_after() {
     drop(connection);
     let other = Other::using(&path, logged);
     assert_untouched(folder.path());
-    // What a crash leaves: the file and its log with their index, and what a copy without the index has.
+    // The state after a crash: the file and its log with their index, and a copy without the index.
     let crashed = tempfile::tempdir().unwrap();
     for ending in ["", "-wal", "-shm"] {
         let from = format!("{}{ending}", path.display());
@@ -157,7 +157,7 @@ fn tables_that_lie_in_a_log_alone_are_somebodys() {
 #[test]
 fn a_foreign_file_in_the_midst_of_a_change_is_not_rolled_back() {
     let (folder, path, connection) = made("CREATE TABLE letter (text TEXT)");
-    // A cache of a few pages makes the change reach the file before it is committed.
+    // With a cache of a few pages, the change reaches the file before the commit.
     connection
         .execute_batch(
             "PRAGMA cache_size = 5; BEGIN; WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 \
@@ -189,7 +189,7 @@ fn our_own_file_is_known_while_it_is_used_and_after_its_user_was_killed() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("oltp.db");
     let database = Database::sqlite(path.clone());
-    // A file that was made and not used.
+    // A file that was created and not used.
     rusqlite::Connection::open(&path).unwrap().execute_batch("PRAGMA journal_mode = WAL").unwrap();
     assert_eq!(database.holding().unwrap(), DatabaseContents::Nothing);
     load(&database, &options(), &STOP, &|_, _| ()).unwrap();
@@ -200,7 +200,7 @@ fn our_own_file_is_known_while_it_is_used_and_after_its_user_was_killed() {
     assert_eq!(database.loaded().unwrap(), loaded);
     connection.commit().unwrap();
     assert_eq!(database.loaded().unwrap(), loaded);
-    // As a kill leaves them: nothing of the load has left the log.
+    // The state after a kill: all loaded data is still in the log.
     let killed = tempfile::tempdir().unwrap();
     for ending in ["", "-wal", "-shm"] {
         let from = format!("{}{ending}", path.display());

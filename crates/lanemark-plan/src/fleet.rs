@@ -109,7 +109,7 @@ impl Fleet {
             );
         }
         let saved = self.saved(present_nodes, other_nodes);
-        // Without prices both fleets cost nothing, which is no answer.
+        // Without prices both fleets cost nothing, which is not an answer.
         plan.answer = match present_cost > 0.0 || other_cost > 0.0 {
             true => format!("{saved}, cost {other_cost:.0} instead of {present_cost:.0}."),
             false => format!("{saved}."),
@@ -168,7 +168,7 @@ impl Fleet {
             match saved {
                 saved if saved > 0.0 => format!("{saved} saved"),
                 saved if saved < 0.0 => format!("{} more", -saved),
-                _ => "none saved".to_owned(),
+                _ => "no servers saved".to_owned(),
             },
             (saved / present_nodes * 100.0).abs()
         )
@@ -289,7 +289,10 @@ mod tests {
         assert_eq!(value(&alone, "servers saved"), 1.0);
         assert_eq!(alone.answer, "4 servers with SAS instead of 5 with SATA: 1 saved (20%).");
         let alone = published().servers().unwrap();
-        assert_eq!(alone.answer, "5 servers with SAS instead of 5 with SATA: none saved (0%).");
+        assert_eq!(
+            alone.answer,
+            "5 servers with SAS instead of 5 with SATA: no servers saved (0%)."
+        );
         assert_eq!(value(&alone, "ratio of the rates"), 1.71e6 / 1.37e6);
         fleet.other.rate = 0.0;
         assert!(fleet.servers().is_err());

@@ -31,8 +31,8 @@ impl Value {
     }
 }
 
-/// Evaluates a printed formula. Units and other words are ignored, except `rounded up`, which applies to the value
-/// before it.
+/// Evaluates a printed formula. Units and other words are ignored, except `rounded up`, which applies to the preceding
+/// value.
 struct Formula<'f> {
     /// The remaining words, the next one last.
     words: Vec<&'f str>,
@@ -51,7 +51,7 @@ impl<'f> Formula<'f> {
             let (word, after) = rest.split_at(end.unwrap_or(rest.len()));
             let counts = word.parse::<f64>().is_ok()
                 || ["x", "/", "+", "-", "(", ")", "%", "rounded"].contains(&word);
-            // The stroke of a unit, as in `MB/s`, is between two letters.
+            // The slash of a unit, as in `MB/s`, is between two letters.
             let of_unit = word == "/" && after.starts_with(char::is_alphabetic);
             if counts && !of_unit {
                 words.push(word);

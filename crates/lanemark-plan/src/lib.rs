@@ -108,7 +108,7 @@ fn not_negative(input: &'static str, value: f64) -> Result<f64, PlanError> {
     }
 }
 
-/// Checks that an input lies in a range, which `bound` describes as text.
+/// Checks that an input is in a range, which `bound` describes as text.
 fn within(
     input: &'static str,
     value: f64,

@@ -79,7 +79,7 @@ pub enum PredictError {
     },
     /// The template is a hard disk and the drive is not, or the reverse.
     #[error(
-        "test `{test}`: reads took {read_ms:.2} ms one at a time, like those of a {}, but {template} is a {}",
+        "test `{test}`: reads took {read_ms:.2} ms at queue depth 1, as on a {}, but {template} is a {}",
         if *.is_disk { "solid-state drive" } else { "hard disk" },
         if *.is_disk { "hard disk" } else { "solid-state drive" }
     )]

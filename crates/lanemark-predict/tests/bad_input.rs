@@ -6,7 +6,7 @@ use laboratory::{Place, library, run, short_workload, system};
 use lanemark_lab::Pool;
 use lanemark_predict::{Job, PredictError, fit};
 use lanemark_schema::result::{
-    Determination, DirectionResult, FitDoubt, MeasuredTarget, RunResult, Target, TestResult,
+    Determination, DirectionResult, FitWarning, MeasuredTarget, RunResult, Target, TestResult,
 };
 use lanemark_schema::units::{Bytes, Duration};
 
@@ -14,7 +14,7 @@ fn place() -> Place {
     ("workstation-x570".to_owned(), "m2".to_owned())
 }
 
-/// A short run of a drive on some of the tests.
+/// Returns a short run of a drive on some of the tests.
 fn measured(drive: &str, wanted: impl Fn(&str) -> bool) -> RunResult {
     let library = library();
     let mut workload = short_workload(&library, 5);
@@ -59,7 +59,7 @@ fn a_grid_of_small_requests_is_enough_and_what_it_leaves_open_names_its_test() {
     assert_eq!(of("drive.flash.read").standing, Determination::Identified);
 }
 
-/// A drive that was never written answers reads without its flash, which no fit may take for the drive's speed.
+/// A drive that was never written answers reads without its flash. A fit must not take this for the drive's speed.
 #[test]
 fn reads_that_met_no_flash_are_left_out_and_say_so() {
     let unwritten = |drive: &str, wanted: &dyn Fn(&str) -> bool| {
@@ -75,18 +75,18 @@ fn reads_that_met_no_flash_are_left_out_and_say_so() {
     assert!(message.starts_with("test `RND4K Q1T1 read`: reads took "), "{message}");
     assert!(message.contains("but flash takes at least 28 us"), "{message}");
     assert!(hint.contains("write the whole span"), "{hint}");
-    // Writes are as good as ever.
+    // Writes are not affected.
     let fitted = outcome(&[unwritten("generic-nvme", &|_| true)], None).unwrap().drive;
-    let found = fitted.doubts.iter().find_map(|doubt| match doubt {
-        FitDoubt::WithoutFlash { read_ns, left_out, .. } => Some((*read_ns, *left_out)),
+    let found = fitted.warnings.iter().find_map(|warning| match warning {
+        FitWarning::WithoutFlash { read_ns, left_out, .. } => Some((*read_ns, *left_out)),
         _ => None,
     });
-    let (read_ns, left_out) = found.expect("a doubt");
+    let (read_ns, left_out) = found.expect("a warning");
     assert!(read_ns < 28e3 && left_out > 3, "{read_ns} {left_out}");
     assert!(fitted.figures.iter().all(|figure| !figure.test.ends_with("read")));
-    // What was written meets its flash.
+    // Reads of written data access its flash.
     let fitted = outcome(&[measured("generic-nvme", reads)], None).unwrap().drive;
-    assert!(!fitted.doubts.iter().any(|one| matches!(one, FitDoubt::WithoutFlash { .. })));
+    assert!(!fitted.warnings.iter().any(|one| matches!(one, FitWarning::WithoutFlash { .. })));
 }
 
 #[test]
@@ -120,7 +120,7 @@ fn figures_of_nought_are_refused_with_their_test() {
     assert_eq!(message, "1.json: test `RND4K Q16T1 read`: a throughput is 0");
     run.tests[4].samples.clear();
     assert!(told(&[run], None).0.contains("count of repeats is 0"));
-    // Bytes without a latency, or an empty time, are no figures either.
+    // Bytes without a latency, or with an empty time, are not figures either.
     let mut run = measured("generic-nvme", |name| name.contains("read"));
     run.tests[0].samples[0].elapsed = Duration::ZERO;
     assert!(outcome(&[run], None).is_err());
@@ -139,7 +139,7 @@ fn templates_that_cannot_be_are_named() {
     assert!(outcome(&[run], Some("seagate-constellation-2-1tb")).is_err());
 }
 
-/// Linux names drives by how they are spoken to, and a PCIe port takes two kinds.
+/// Linux names drives by their protocol, and a PCIe port accepts two protocols.
 #[test]
 fn the_template_of_a_pcie_port_follows_the_name_of_the_device() {
     let run = measured("generic-nvme", |name| name.starts_with("RND4K") && name.ends_with("read"));
@@ -168,8 +168,12 @@ fn the_template_of_a_pcie_port_follows_the_name_of_the_device() {
 fn reads_alone_leave_all_that_writes_to_the_template_and_say_so() {
     let run = measured("generic-nvme", |name| name.ends_with("read"));
     let fit = outcome(&[run], None).unwrap();
-    assert!(matches!(fit.drive.doubts[0], FitDoubt::Simulated { .. }), "{:?}", fit.drive.doubts);
-    assert!(fit.drive.doubts.contains(&FitDoubt::NoWrites));
+    assert!(
+        matches!(fit.drive.warnings[0], FitWarning::Simulated { .. }),
+        "{:?}",
+        fit.drive.warnings
+    );
+    assert!(fit.drive.warnings.contains(&FitWarning::NoWrites));
     for parameter in fit
         .drive
         .parameters
@@ -192,7 +196,7 @@ fn what_is_written_is_a_drive_of_the_library_and_simulated_results_are_noted() {
     let run = measured("generic-nvme", |_| true);
     assert!(matches!(run.target, Target::Simulated(_)));
     let fit = outcome(&[run], Some("samsung-980-pro-1tb")).unwrap();
-    assert!(matches!(fit.drive.doubts[0], FitDoubt::Simulated { .. }));
+    assert!(matches!(fit.drive.warnings[0], FitWarning::Simulated { .. }));
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("fitted.toml");
     let text = fit.file("A fitted drive").unwrap();

@@ -1,4 +1,4 @@
-//! A drive whose dies are the limit of its random writes, because it collects, is not fitted as one with a slow processor.
+//! If collection makes the dies the limit of random writes, the fit does not assign the limit to the processor.
 
 mod laboratory;
 
@@ -10,7 +10,7 @@ const PLACE: (&str, &str) = ("workstation-z170", "sata");
 const SHARE: &str = "drive.translation.beside_collection";
 const WRITE_TIME: &str = "drive.front_end.write_time";
 
-/// Runs the workload `fit` on a SATA drive of which random writes are `percent` of all that is programmed.
+/// Runs the workload `fit` on a SATA drive on which host writes are `percent` of all programmed data.
 fn measured(percent: &str) -> RunResult {
     let library = library();
     let place = (PLACE.0.to_owned(), PLACE.1.to_owned());
@@ -25,7 +25,7 @@ fn fit(measured: &RunResult, requests: u64) -> Vec<FittedParameter> {
     for one in &fit.drive.parameters {
         println!("{} {:?} {:?} {:?}", one.parameter, one.value, one.range_80, one.standing);
     }
-    // It is a file of the library, and is read back with the value in it.
+    // The file is a valid library file, and contains the value when read again.
     let file = fit.file("fitted").unwrap();
     assert_eq!(
         file.contains("beside_collection"),
@@ -46,7 +46,7 @@ fn random_writes_of_several_lengths_tell_collection_from_a_slow_processor() {
     let found = number(share.value.as_ref().unwrap());
     assert!((found / 10.0 - 1.0).abs() < 0.1, "{found}% for 10%");
     let time = find(&parameters, WRITE_TIME).unwrap().value.clone().unwrap();
-    assert!(number(&time) < 22.0, "{time}, where the drive takes 11 us");
+    assert!(number(&time) < 22.0, "{time}, but the drive takes 11 us");
 }
 
 #[test]
@@ -61,7 +61,7 @@ fn of_writes_of_one_length_a_processor_that_is_far_too_slow_is_not_believed() {
     println!("{low} to {high}%");
     assert!(low <= 12.0 && high >= 8.0, "{low} to {high}% for 10%");
     let time = find(&parameters, WRITE_TIME).unwrap().value.clone().unwrap();
-    assert!(number(&time) < 22.0, "{time}, where the drive takes 11 us");
+    assert!(number(&time) < 22.0, "{time}, but the drive takes 11 us");
 }
 
 #[test]

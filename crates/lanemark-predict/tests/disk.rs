@@ -1,4 +1,4 @@
-//! Hard disks are fitted too: the arm, what reordering gains, and the rate in order.
+//! Hard disks are fitted too: the arm, the gain of reordering, and the sequential rate.
 
 mod laboratory;
 
@@ -15,7 +15,7 @@ fn place() -> Place {
     ("workstation-z170".to_owned(), "sata".to_owned())
 }
 
-/// Tests of the workload `fit`, those of random requests over the whole disk, with so much time as an arm needs.
+/// Returns the tests of the workload `fit`. Random tests cover the whole disk, and last long enough for the arm.
 fn workload(library: &Library) -> Workload {
     let mut workload = short_workload(library, 60_000);
     let tests = ["RND4K Q1T1", "RND4K Q4T1", "RND4K Q32T1", "SEQ128K Q1T1", "SEQ128K Q32T1"];
@@ -29,7 +29,7 @@ fn workload(library: &Library) -> Workload {
     workload
 }
 
-/// Another disk than the template, measured with 3% of noise.
+/// A disk that differs from the template, measured with 3% of noise.
 fn measured(library: &Library) -> RunResult {
     let settings: Vec<(String, String)> = [
         ("drive.disk.read_seek.average", "10.8 ms"),
@@ -73,7 +73,7 @@ fn the_arm_and_the_rate_of_a_disk_come_back_and_its_file_is_read() {
     let errors = fit.drive.errors();
     assert!(errors[errors.len() / 2] < 0.05, "{errors:?}");
 
-    // The file is a drive of the library that does the same.
+    // The file is a library drive with the same behaviour.
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("fitted.toml");
     std::fs::write(&path, fit.file("fitted").unwrap()).unwrap();
@@ -99,13 +99,10 @@ fn a_disk_is_not_fitted_from_a_solid_state_drive_nor_the_other_way() {
         (error.to_string(), error.hint().unwrap())
     };
     let (message, hint) = refused(&measured(&library), None);
-    assert!(
-        message.contains("like those of a hard disk, but generic-sata is a solid-state"),
-        "{message}"
-    );
+    assert!(message.contains("as on a hard disk, but generic-sata is a solid-state"), "{message}");
     assert!(hint.contains("--like"), "{hint}");
     let ssd = system(&library, "generic-sata", &place(), &[]).unwrap();
     let ssd = run(&ssd, &short_workload(&library, 20), 1);
     let (message, _) = refused(&ssd, Some(TEMPLATE));
-    assert!(message.contains("like those of a solid-state drive"), "{message}");
+    assert!(message.contains("as on a solid-state drive"), "{message}");
 }

@@ -1,4 +1,4 @@
-//! Times of the command engines that a slower part hides: they keep their class's value and range.
+//! Times of the command engines that a slower part hides keep their class's value and range.
 
 mod laboratory;
 

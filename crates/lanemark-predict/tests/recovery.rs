@@ -1,5 +1,5 @@
-//! Values come back: a drive whose values are known is simulated, its figures get 3% of noise, and the fit must find
-//! the values that it calls identified.
+//! Known values are recovered: a drive is simulated, its figures get 3% of noise, and the fit must find the values that
+//! it calls identified.
 
 mod laboratory;
 
@@ -9,7 +9,7 @@ use lanemark_schema::result::Determination;
 /// Maximum relative error of a recovered value.
 const WITHIN: f64 = 0.05;
 
-/// A drive, where it is measured, what is unlike the library's, and which values must at least be identified.
+/// A drive, its port, its differences from the library, and the values that must be identified.
 struct Case {
     drive: &'static str,
     place: (&'static str, &'static str),
@@ -90,8 +90,8 @@ fn recovers(case: &Case, requests: u64) {
             && parameter.parameter != "drive.flash.dies_per_channel"
             && parameter.parameter != "drive.flash.page"
         {
-            // As far below as above, in logarithms, but for the digits that are printed. Latencies that may be zero have
-            // another scale.
+            // The range extends as far below as above, in logarithms, except for rounding. Latencies that may be zero
+            // have a different scale.
             let [low, high] =
                 [low, high].map(|end| number(end) / number(parameter.value.as_ref().unwrap()));
             assert!(low <= 1.0 && 1.0 <= high, "{}: {low} to {high}", parameter.parameter);
@@ -130,7 +130,7 @@ fn identified_values_of_a_sas_drive_come_back() {
 fn limits_that_a_narrow_port_hides_are_not_told() {
     let library = library();
     let place = ("asus-z87-deluxe-satae".to_owned(), "pcie-slot".to_owned());
-    // The port's link carries some 400,000 requests a second, and the drive's processor takes a million.
+    // The port's link carries about 400,000 requests a second, and the drive's processor handles a million.
     let truth = system(&library, "samsung-980-pro-1tb", &place, &[]).unwrap();
     let measured = run(&truth, &short_workload(&library, 40), 1);
     let fit = fitted(&library, &measured, &place, Some("generic-nvme"), &[], 1600);
@@ -138,7 +138,7 @@ fn limits_that_a_narrow_port_hides_are_not_told() {
         let name = format!("drive.{hidden}");
         let parameter = fit.drive.parameters.iter().find(|one| one.parameter == name).unwrap();
         assert_ne!(parameter.standing, Determination::Identified, "{name}: {:?}", parameter.value);
-        // Its range reaches far to the side that the link hides, and holds the drive's own value.
+        // Its range extends far to the side that the link hides, and contains the drive's true value.
         let (low, high) = parameter.range_80.as_ref().expect("a range");
         let (low, high) = (number(low), number(high));
         let drive = &truth.spec.first().drive;

@@ -1,5 +1,5 @@
 //! Fit in one port, predict in another: random drives are simulated in a port, measured with noise, fitted from the
-//! generic template and written to a file; that file in another port must do what the true drive does there.
+//! generic template and written to a file. In another port, the file must give the true drive's figures.
 
 mod laboratory;
 
@@ -11,10 +11,10 @@ use lanemark_study::Library;
 use lanemark_study::document::Section;
 use lanemark_study::library::LibraryKind;
 
-/// Drives that are no drives, or none of flash that is written in superblocks.
+/// Library entries that are not real drives, or that do not write flash in superblocks.
 const LEFT_OUT: [&str; 6] =
     ["unlimited", "generic", "imft", "eight-channels", "intel-optane", "seagate"];
-/// Platforms with their own kind of host.
+/// Platforms with a special kind of host.
 const NO_HOSTS: [&str; 2] = ["ml505", "link-table"];
 
 /// Changed values, with the minimum and maximum factor.
@@ -33,7 +33,7 @@ fn drive(library: &Library, rng: &mut Rng) -> Truth {
         .names(LibraryKind::Drive)
         .into_iter()
         .filter(|name| !LEFT_OUT.iter().any(|out| name.starts_with(out)))
-        // What is only rated is made of priors: its values are not in its file to be changed.
+        // A rated drive consists of priors, so its file contains no values to change.
         .filter(|name| !library.open(LibraryKind::Drive, name).unwrap().has_table("rated"))
         .collect();
     let base = names[rng.below(names.len() as u64) as usize].clone();
@@ -67,7 +67,7 @@ fn plain(section: &Section<'_>, key: &str) -> String {
     }
 }
 
-/// Every port of a platform that takes `truth`.
+/// Returns every port of a platform that accepts `truth`.
 fn places(library: &Library, truth: &Truth) -> Vec<Place> {
     let mut places = Vec::new();
     for platform in library.names(LibraryKind::Platform) {
@@ -85,7 +85,7 @@ fn places(library: &Library, truth: &Truth) -> Vec<Place> {
     places
 }
 
-/// The generic drive of a drive's protocol, and its plug, which `lanemark inspect` shows for a real drive.
+/// Returns the generic drive of a drive's protocol, and its plug, which `lanemark inspect` reports for a real drive.
 fn plug(library: &Library, drive: &str) -> (&'static str, Vec<(String, String)>) {
     let document = library.open(LibraryKind::Drive, drive).unwrap();
     let root = document.root("drive", None);
@@ -180,7 +180,7 @@ fn median_is_below_five_per_cent(seeds: std::ops::Range<u64>, requests: u64) {
     assert!(middle_p90_most(&medians).1 < 0.10, "a tenth of the drives is off by more than 10%");
 }
 
-/// `LANEMARK_FIT_DRIVES=30`, as `make fit` says, takes thirty drives over longer runs in place of three.
+/// `LANEMARK_FIT_DRIVES=30`, as in `make fit`, uses thirty drives with longer runs instead of three.
 #[test]
 fn fitted_drives_do_in_another_port_what_the_true_ones_do() {
     let asked = std::env::var("LANEMARK_FIT_DRIVES").ok();

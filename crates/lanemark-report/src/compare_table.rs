@@ -1,8 +1,8 @@
 //! Two runs test by test: the ratio, its range over repeats, and whether the range shows a difference.
 //!
 //! The range reaches from the smallest repeat of the one run over the largest of the other to the reverse, so it is the
-//! widest range that the repeats allow. If it contains 1, the runs do not differ beyond their spread. This is no test
-//! of significance: a handful of repeats does not support one.
+//! widest range that the repeats allow. If it contains 1, the runs do not differ beyond their spread. This is not a
+//! test of significance: a handful of repeats does not support one.
 
 mod answer;
 
@@ -40,8 +40,8 @@ struct Pair {
     b: Option<Statistic>,
 }
 
-/// Compares tests of the same name, `b` over `a`, for throughput and for mean latency: the answer in a sentence, then the
-/// figures. With `detail`, the text also compares percentiles and single transactions, and describes both targets.
+/// Compares tests of the same name, `b` over `a`, for throughput and for mean latency: the answer in a sentence, then
+/// the figures. With `detail`, the text also compares percentiles and single transactions, and describes both targets.
 pub fn compare_table(
     a: (&str, &RunResult),
     b: (&str, &RunResult),
@@ -84,7 +84,7 @@ pub fn compare_table(
         }
     }
     leftovers(&mut sheet, a.1, b.1, &shared);
-    warnings(&mut sheet, &doubts(a.1, b.1));
+    warnings(&mut sheet, &shared_warnings(a.1, b.1));
     sheet.finish()
 }
 
@@ -117,8 +117,8 @@ fn parts(
     shared.iter().map(|(own, other)| directions(a, own, b, other)).collect()
 }
 
-/// Returns the rows of throughput and those of latency. The latencies of a test that reads and writes are in the rows of
-/// its directions.
+/// Returns the rows of throughput and of latency. The latencies of a test that reads and writes are in the rows of its
+/// directions.
 fn rows<'r>(
     shared: &[TestPair<'r>],
     parts: &'r [Vec<(TestResult, TestResult)>],
@@ -220,16 +220,18 @@ fn directions(
 }
 
 /// Returns the warnings about both runs; a warning that both share appears once.
-fn doubts(a: &RunResult, b: &RunResult) -> Vec<(String, &'static str)> {
-    let (of_a, of_b) = (target::doubts(a), target::doubts(b));
-    let name = |name: &str, (doubt, advice): &(String, &'static str)| {
-        (format!("{name}: {doubt}"), *advice)
+fn shared_warnings(a: &RunResult, b: &RunResult) -> Vec<(String, &'static str)> {
+    let (of_a, of_b) = (target::warnings(a), target::warnings(b));
+    let name = |name: &str, (warning, advice): &(String, &'static str)| {
+        (format!("{name}: {warning}"), *advice)
     };
     let mut all = Vec::new();
-    for doubt in &of_a {
-        all.push(name(if of_b.contains(doubt) { "A and B" } else { "A" }, doubt));
+    for warning in &of_a {
+        all.push(name(if of_b.contains(warning) { "A and B" } else { "A" }, warning));
     }
-    all.extend(of_b.iter().filter(|doubt| !of_a.contains(doubt)).map(|doubt| name("B", doubt)));
+    all.extend(
+        of_b.iter().filter(|warning| !of_a.contains(warning)).map(|warning| name("B", warning)),
+    );
     all
 }
 
@@ -259,7 +261,7 @@ fn block(sheet: &mut Sheet, heading: &str, metric: Metric, shared: &[(&TestResul
     sheet.paragraph(&summary(&verdicts, metric));
 }
 
-/// Empties the ends of the ratios' ranges if none differs from its ratio as shown, as of simulated runs.
+/// Empties the ends of the ratios' ranges if every end equals its ratio as shown, as for simulated runs.
 fn without_points(mut table: Table) -> Table {
     let at = |name: &str| table.columns.iter().position(|column| column.name == name);
     let (Some(ratio), Some(from), Some(to)) = (at("B/A"), at("from"), at("to")) else {

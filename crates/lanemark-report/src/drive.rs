@@ -61,8 +61,8 @@ pub fn drive_answer(name: &str, ratings: &[DriveRating], origins: DriveOrigins) 
     }
 }
 
-/// Writes the answer about a drive's model, and its ratings compared with the model's figures; a rating is marked as out
-/// of reach if the model misses it by more than `reached`.
+/// Writes the answer about a drive's model, and its ratings compared with the model's figures; a rating is marked as
+/// out of reach if the model misses it by more than `reached`.
 pub fn ratings_text(
     name: &str,
     ratings: &[DriveRating],
@@ -94,7 +94,7 @@ pub fn ratings_text(
             Cell::plain(significant(one.rated)),
             Cell::strong(significant(one.simulated)),
             Cell::plain(one.unit),
-            Cell::inked(percent(error), if is_missed { Ink::Doubt } else { Ink::Faint }),
+            Cell::inked(percent(error), if is_missed { Ink::Warning } else { Ink::Faint }),
         ]);
     }
     sheet.table(&table);
@@ -105,7 +105,7 @@ pub fn ratings_text(
              check the origins of its values with `lanemark drive show`, or set them in the file",
             missed.join(", ")
         );
-        sheet.item("! ", &text, Ink::Doubt);
+        sheet.item("! ", &text, Ink::Warning);
     }
     sheet.finish()
 }

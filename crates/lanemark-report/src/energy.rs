@@ -8,7 +8,7 @@ use lanemark_schema::units::Duration;
 use crate::number::{fixed, known, or_absent, percent, significant};
 use crate::table::{Cell, Column, Ink, Table};
 
-/// `The drive takes 5.2 W: 2.1 J for 10^9 bytes, 54000 requests a second for each watt.`
+/// Returns a text such as `The drive takes 5.2 W: 2.1 J for 10^9 bytes, 54000 requests a second for each watt`.
 pub(crate) fn sentence(test: &TestResult) -> Option<String> {
     let energy = energies(test).next()?;
     let watts = significant(known(&test.power_mean_watts()?)?);

@@ -51,15 +51,15 @@ pub(crate) fn closest(run: &RunResult) -> Option<String> {
     let known = run.tests.iter().filter(|test| share(test).is_some());
     let test = known.max_by(|a, b| share(a).unwrap_or(0.0).total_cmp(&share(b).unwrap_or(0.0)))?;
     let explanation = test.explanation.as_ref()?;
-    let narrowest = explanation.ceilings.get(explanation.narrowest?)?;
+    let bottleneck = explanation.ceilings.get(explanation.bottleneck?)?;
     Some(format!(
         "{}: measured {} MB/s = {} of the bottleneck's ceiling ({} to {}, {} MB/s).",
         test.test.name,
         significant(test.megabytes_per_second()),
-        share_of(narrowest, explanation.ceiling_share?),
-        narrowest.link,
-        narrowest.hop,
-        carries(narrowest),
+        share_of(bottleneck, explanation.ceiling_share?),
+        bottleneck.link,
+        bottleneck.hop,
+        carries(bottleneck),
     ))
 }
 

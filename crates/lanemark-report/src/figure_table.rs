@@ -11,8 +11,8 @@ use lanemark_schema::result::{
 use crate::calibration::system_label;
 use crate::error_summary::role_name;
 use crate::number::{
-    ABSENT, ERROR_DOUBTFUL, interval_text, known, or_absent, percent_signed, published,
-    significant, spread,
+    ABSENT, ERROR_LARGE, interval_text, known, or_absent, percent_signed, published, significant,
+    spread,
 };
 use crate::table::{Cell, Column, Ink, Table};
 
@@ -24,7 +24,7 @@ pub(crate) struct FigureRow<'a> {
     pub(crate) check: Option<&'a FigureCheck>,
 }
 
-/// Returns the metrics of the figures, the one with the most figures first; throughput if there are no figures.
+/// Returns the metrics of the figures, beginning with the most frequent metric, or throughput if there are no figures.
 pub(crate) fn metrics(outcome: &StudyOutcome) -> Vec<Metric> {
     let count = |metric: Metric| {
         outcome.figures.iter().filter(|check| check.figure.metric == metric).count()
@@ -172,7 +172,7 @@ impl FigureRow<'_> {
         match check.figure.role {
             _ if text == ABSENT => Cell::plain(text),
             Role::Calibrated => Cell::inked(format!("({text})"), Ink::Faint),
-            Role::Predicted if check.error.abs() > ERROR_DOUBTFUL => Cell::inked(text, Ink::Doubt),
+            Role::Predicted if check.error.abs() > ERROR_LARGE => Cell::inked(text, Ink::Warning),
             Role::Predicted => Cell::strong(text),
         }
     }

@@ -12,7 +12,7 @@ use crate::table::{Cell, Column, Ink, Table};
 use crate::terminal::Sheet;
 
 /// Relative error above which a figure is marked.
-const ERROR_DOUBTFUL: f64 = 0.10;
+const ERROR_LARGE: f64 = 0.10;
 
 /// Writes the values of a fitted drive as a table, every figure next to the model's, the undetermined values, and the
 /// warnings.
@@ -35,13 +35,14 @@ pub fn fit_table(fitted: &FittedDrive, style: &Style) -> String {
     sheet.blank();
     sheet.paragraph(&errors(fitted));
     open(&mut sheet, fitted);
-    let doubts: Vec<(String, &'static str)> =
-        fitted.doubts.iter().map(|doubt| (doubt.to_string(), doubt.advice())).collect();
-    warnings(&mut sheet, &doubts);
+    let listed: Vec<(String, &'static str)> =
+        fitted.warnings.iter().map(|warning| (warning.to_string(), warning.advice())).collect();
+    warnings(&mut sheet, &listed);
     sheet.finish()
 }
 
-/// `The fitted model of Drive X meets the throughput of 12 tests within 4.2%, half of them within 1.3%; …`
+/// Returns a text such as `The fitted model of Drive X meets the throughput of 12 tests within 4.2%, half of them
+/// within 1.3%; …`.
 fn answer(fitted: &FittedDrive) -> String {
     let errors = fitted.errors();
     let known = |one: &&FittedParameter| one.standing == Determination::Identified;
@@ -147,8 +148,8 @@ fn pair(figure: Option<&FittedFigure>, text: impl Fn(f64) -> String) -> [Cell; 2
 
 fn error(figure: Option<&FittedFigure>) -> Cell {
     match figure {
-        Some(figure) if figure.error().abs() > ERROR_DOUBTFUL => {
-            Cell::inked(percent_signed(figure.error()), Ink::Doubt)
+        Some(figure) if figure.error().abs() > ERROR_LARGE => {
+            Cell::inked(percent_signed(figure.error()), Ink::Warning)
         }
         Some(figure) => Cell::plain(percent_signed(figure.error())),
         None => Cell::plain(ABSENT),
@@ -251,7 +252,7 @@ mod tests {
                 parameter: "drive.flash.erase".to_owned(),
                 needs: "steady writes".to_owned(),
             }],
-            doubts: Vec::new(),
+            warnings: Vec::new(),
             simulations: 1234,
         }
     }

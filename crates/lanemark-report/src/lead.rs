@@ -36,7 +36,7 @@ pub(crate) fn run(run: &RunResult) -> String {
     text
 }
 
-/// `Samsung SSD 850 PRO 1TB in sata reads 9,900 IOPS (40.6 MB/s) in RND4K Q1T1 read, …`
+/// Returns a text such as `Samsung SSD 850 PRO 1TB in sata reads 9,900 IOPS (40.6 MB/s) in RND4K Q1T1 read, …`.
 fn of_one(subject: &str, test: &TestResult) -> String {
     let name = &test.test.name;
     if let Some(rate) = test.transactions_per_minute() {
@@ -55,7 +55,7 @@ fn of_one(subject: &str, test: &TestResult) -> String {
     format!("{subject} {} {rate} in {name}{}{latency}.", verb(test), interval(test))
 }
 
-/// `Samsung SSD 850 PRO 1TB in sata reads up to 566 MB/s (SEQ1M Q8T1 read) and writes up to …`
+/// Returns a text such as `Samsung SSD 850 PRO 1TB in sata reads up to 566 MB/s (SEQ1M Q8T1 read) and writes up to …`.
 fn of_several(subject: &str, tests: &[TestResult]) -> String {
     let most = |verb_of: &str| {
         let own = tests.iter().filter(|test| verb(test) == verb_of && !test.has_transactions());

@@ -55,8 +55,8 @@ mod written;
 pub use answer::answer;
 pub use compare_table::{compare_runs, compare_table};
 pub use database::{
-    Change, NodesSaved, Verdict, WIDTH, compare, database_compare_text, database_text, doubts,
-    interval, nodes_saved, wrapped,
+    Change, NodesSaved, Verdict, WIDTH, compare, database_compare_text, database_text, interval,
+    nodes_saved, warnings, wrapped,
 };
 pub use drive::{DriveOrigins, DriveRating, DriveValue, drive_answer, drive_text, ratings_text};
 pub use entry::{

@@ -5,14 +5,14 @@
 
 use lanemark_schema::result::{LatencyHistogram, Sample, Statistic, TestResult};
 
-/// Text shown where a result has no value.
+/// Text that replaces an absent value.
 pub(crate) const ABSENT: &str = "–";
 
 /// The spread of figures that differ by less than is shown.
 pub(crate) const NO_SPREAD: &str = "±<0.1%";
 
 /// The error above which a figure is marked as missed.
-pub(crate) const ERROR_DOUBTFUL: f64 = 0.15;
+pub(crate) const ERROR_LARGE: f64 = 0.15;
 
 /// Formats `value` with three significant digits, all digits of the whole part, and up to three decimals.
 pub(crate) fn significant(value: f64) -> String {

@@ -65,12 +65,12 @@ fn steadiness(steady: &SteadyState) -> String {
     };
     match steady.outcome {
         Outcome::Reached { round } => format!(
-            "Steady after round {round} of {length} each by SNIA's rule{figures}. The figures are those of these \
-             rounds."
+            "Steady after round {round} of {length} each by SNIA's rule{figures}. These rounds determine \
+             the figures."
         ),
         Outcome::NotReached { .. } => format!(
-            "Not steady after {} rounds of {length} by SNIA's rule, which allows {} and {}{figures}. The figures \
-             are those of these rounds.",
+            "Not steady after {} rounds of {length} by SNIA's rule, which allows {} and {}{figures}. These rounds \
+             determine the figures.",
             steady.rounds.len(),
             percent_whole(RANGE_MAX),
             percent_whole(SLOPE_MAX),
@@ -78,7 +78,8 @@ fn steadiness(steady: &SteadyState) -> String {
     }
 }
 
-/// `in rounds 5 to 9 the requests a second lie 3.4% of their mean apart, and their best-fit line falls by 1.2%`.
+/// Returns a text such as `in rounds 5 to 9 the requests a second lie 3.4% of their mean apart, and their best-fit line
+/// falls by 1.2%`.
 fn spread(window: &Window, last: usize, tracked: Tracked) -> String {
     let what = match tracked {
         Tracked::Iops => "requests a second",

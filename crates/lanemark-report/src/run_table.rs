@@ -36,7 +36,7 @@ pub fn run_table(run: &RunResult, style: &Style) -> String {
     sheet.answer(&lead::run(run));
     sheet.heading(&run.workload.name);
     for sentence in assumed(run) {
-        sheet.item("! ", &sentence, Ink::Doubt);
+        sheet.item("! ", &sentence, Ink::Warning);
     }
     sheet.blank();
     if !run.tests.is_empty() {
@@ -64,9 +64,9 @@ pub fn run_table(run: &RunResult, style: &Style) -> String {
     for setting in target::settings(run) {
         sheet.item("- ", &setting, Ink::Faint);
     }
-    let led = |doubt: &(String, &str)| !is_assumed(&doubt.0, run);
-    let doubts: Vec<_> = target::doubts(run).into_iter().filter(led).collect();
-    warnings(&mut sheet, &doubts);
+    let led = |warning: &(String, &str)| !is_assumed(&warning.0, run);
+    let listed: Vec<_> = target::warnings(run).into_iter().filter(led).collect();
+    warnings(&mut sheet, &listed);
     sheet.finish()
 }
 
@@ -85,9 +85,9 @@ pub fn run_evidence(run: &RunResult, style: &Style) -> String {
 }
 
 /// Returns whether a warning is one of the warnings at the top of the output.
-fn is_assumed(doubt: &str, run: &RunResult) -> bool {
+fn is_assumed(warning: &str, run: &RunResult) -> bool {
     let limits = run.warnings.iter().filter(|one| matches!(one, Warning::AssumedLimit { .. }));
-    limits.into_iter().any(|one| one.to_string() == doubt)
+    limits.into_iter().any(|one| one.to_string() == warning)
 }
 
 /// States which tests are limited by an assumed value, in one sentence for each value.
@@ -125,13 +125,13 @@ pub(crate) fn statistic(run: &RunResult) -> Option<String> {
 }
 
 /// Writes the warnings, each with its advice, after an empty line; nothing if there are no warnings.
-pub(crate) fn warnings(sheet: &mut Sheet, doubts: &[(String, &'static str)]) {
-    if doubts.is_empty() {
+pub(crate) fn warnings(sheet: &mut Sheet, listed: &[(String, &'static str)]) {
+    if listed.is_empty() {
         return;
     }
     sheet.blank();
-    for (doubt, advice) in doubts {
-        sheet.item("! ", &format!("{doubt}: {advice}"), Ink::Doubt);
+    for (warning, advice) in listed {
+        sheet.item("! ", &format!("{warning}: {advice}"), Ink::Warning);
     }
 }
 
@@ -348,7 +348,7 @@ fn figure_cells(result: &TestResult, unit: LatencyUnit, with_latencies: bool) ->
         Cell::plain(or_absent(latency.percentile_ns(*percentile).map(|ns| ns as f64), told))
     }));
     let failed = Some(result.errors().total() as f64).filter(|&failed| failed > 0.0);
-    cells.push(Cell::inked(or_absent(failed, |failed| fixed(failed, 0)), Ink::Doubt));
+    cells.push(Cell::inked(or_absent(failed, |failed| fixed(failed, 0)), Ink::Warning));
     cells.push(Cell::plain(or_absent(cpu_ns(result), |ns| significant(ns / 1e3))));
     let verdict = result.explanation.as_ref().map(|one| one.verdict);
     let decided = verdict.filter(|&verdict| verdict != Verdict::Undecided);

@@ -54,7 +54,7 @@ pub(crate) fn lines(sheet: &mut Sheet, test: &TestResult) {
     sheet.table(&table(asked));
 }
 
-/// `SATA 6 Gb/s, 97% busy: a link twice as fast would give +85%; twice the queue depth +0%.`
+/// Returns a text such as `SATA 6 Gb/s, 97% busy: a link twice as fast would give +85%; twice the queue depth +0%`.
 pub(crate) fn sentence(asked: &Sensitivity) -> String {
     let load: Vec<String> = asked
         .load()

@@ -23,7 +23,7 @@ pub(crate) fn sentences(test: &TestResult) -> Vec<String> {
     .collect()
 }
 
-/// `vda was busy 97% of the time: 12,000 reads of 4.10 kB, 81.2 us each.`
+/// Returns a text such as `vda was busy 97% of the time: 12,000 reads of 4.10 kB, 81.2 us each`.
 fn device(evidence: &[&Evidence]) -> Option<String> {
     let name = &evidence.first()?.device.as_ref()?.name;
     let used = || evidence.iter().filter_map(|one| one.device.as_ref());
@@ -66,10 +66,11 @@ fn device(evidence: &[&Evidence]) -> Option<String> {
     Some(format!("{name} was busy {} of the time{hot}: {parts}.", percent_whole(share)))
 }
 
-/// `The drive says that 7% of its life is used and 100% of its spare is left; 12.3 TB were written to it.`
+/// Returns a text such as `The drive says that 7% of its life is used and 100% of its spare is left; 12.3 TB were
+/// written to it`.
 fn health(evidence: &[&Evidence]) -> Option<String> {
     let health = evidence.iter().rev().find_map(|one| one.health.as_ref())?;
-    let doubts = match (health.warnings, health.media_errors) {
+    let warnings = match (health.warnings, health.media_errors) {
         (0, 0) => String::new(),
         (0, errors) => format!(" It failed to return data {errors} times."),
         (bits, errors) => {
@@ -77,14 +78,15 @@ fn health(evidence: &[&Evidence]) -> Option<String> {
         }
     };
     Some(format!(
-        "The drive reports that {}% of its life is used and {}% of its spare is left; {} TB were written to it.{doubts}",
+        "The drive reports that {}% of its life is used and {}% of its spare is left; {} TB were written to it.{warnings}",
         health.used_percent,
         health.spare_percent,
         significant(health.written.get() as f64 / 1e12),
     ))
 }
 
-/// `Of 2 cores the machine used 0.84: 0.05 in programs, 0.71 in the kernel, 0.08 in interrupts.`
+/// Returns a text such as `Of 2 cores the machine used 0.84: 0.05 in programs, 0.71 in the kernel, 0.08 in
+/// interrupts`.
 fn processors(evidence: &[&Evidence]) -> Option<String> {
     let all: Vec<ProcessorUse> = evidence.iter().filter_map(|one| one.processors).collect();
     let mean = |of: fn(&ProcessorUse) -> f64| all.iter().map(of).sum::<f64>() / all.len() as f64;
@@ -105,7 +107,7 @@ fn processors(evidence: &[&Evidence]) -> Option<String> {
     ))
 }
 
-/// `The busiest thread took 43% of a core; they waited 0.21 times a request.`
+/// Returns a text such as `The busiest thread took 43% of a core; they waited 0.21 times a request`.
 fn threads(test: &TestResult, evidence: &[&Evidence]) -> Option<String> {
     let used = || evidence.iter().filter_map(|one| one.threads);
     let busiest = used().map(|one| one.busiest).fold(f64::NAN, f64::max);
@@ -120,7 +122,8 @@ fn threads(test: &TestResult, evidence: &[&Evidence]) -> Option<String> {
     })
 }
 
-/// `Requests were submitted 4.2 us after their time at the median; 3 of 1,000 had to wait for others.`
+/// Returns a text such as `Requests were submitted 4.2 us after their time at the median; 3 of 1,000 had to wait for
+/// others`.
 fn punctuality(kept: &[&Punctuality]) -> Option<String> {
     let mut lateness = kept.first()?.lateness.clone();
     kept[1..].iter().for_each(|one| lateness.merge(&one.lateness));

@@ -11,8 +11,8 @@ use crate::table::Ink;
 use crate::terminal::Sheet;
 use crate::{Style, answer, beside, target, transactions};
 
-/// Writes the answer of a study, its figures, error summary and warnings; with `detail` also its calibrations and notes,
-/// and the published figures that it does not simulate.
+/// Writes the answer of a study, its figures, error summary and warnings; with `detail` also its calibrations and
+/// notes, and the published figures that it does not simulate.
 ///
 /// `measured` is a run on this machine. If it has a test of the same name, its figure is shown next to the others
 /// without an error, because it ran on other hardware.
@@ -54,7 +54,7 @@ pub fn study_table(
             sheet.item(&mark, &ErrorSummary::of(outcome, role).sentence(outcome), Ink::Plain);
         }
     }
-    // The written answer comes first; the counted ratios are its evidence.
+    // The written answer precedes the counted ratios, which are its evidence.
     if let Some(answer) = answer(outcome).filter(|_| written(outcome).is_some()) {
         sheet.blank();
         sheet.paragraph(&answer);
@@ -89,7 +89,7 @@ pub fn study_table(
         sheet.blank();
         sheet.aside(&target::sentence(run));
     }
-    doubts(&mut sheet, outcome, measured);
+    all_warnings(&mut sheet, outcome, measured);
     sheet.finish()
 }
 
@@ -133,7 +133,7 @@ fn withheld(sheet: &mut Sheet, outcome: &StudyOutcome) {
                 "the written answer is not shown: it claims that {} is {bound}, and here it is {value}",
                 claim.claim
             ),
-            Ink::Doubt,
+            Ink::Warning,
         );
     }
 }
@@ -159,9 +159,11 @@ fn calibrations(sheet: &mut Sheet, settings: &[Setting<'_>]) {
 }
 
 /// Writes the warnings about all systems, each once, then the warnings about the measured run.
-fn doubts(sheet: &mut Sheet, outcome: &StudyOutcome, measured: Option<&RunResult>) {
-    let mut all: Vec<(String, &'static str)> = target::study_doubts(outcome);
-    let here = measured.map(target::doubts).unwrap_or_default();
-    all.extend(here.into_iter().map(|(doubt, advice)| (format!("measured here: {doubt}"), advice)));
+fn all_warnings(sheet: &mut Sheet, outcome: &StudyOutcome, measured: Option<&RunResult>) {
+    let mut all: Vec<(String, &'static str)> = target::study_warnings(outcome);
+    let here = measured.map(target::warnings).unwrap_or_default();
+    all.extend(
+        here.into_iter().map(|(warning, advice)| (format!("measured here: {warning}"), advice)),
+    );
     warnings(sheet, &all);
 }

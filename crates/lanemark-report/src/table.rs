@@ -28,7 +28,7 @@ pub(crate) struct Column {
 pub(crate) enum ColumnKind {
     /// Names, which may be shortened.
     Name,
-    /// Text that is shown whole.
+    /// Text that is never shortened.
     Text,
     /// Numbers, aligned at their points.
     Number,
@@ -38,7 +38,7 @@ pub(crate) enum ColumnKind {
 #[derive(Clone, Debug)]
 pub(crate) struct Row {
     pub(crate) cells: Vec<Cell>,
-    /// Whether a line separates the row from the one above.
+    /// Whether a line separates the row from the previous row.
     pub(crate) ruled: bool,
 }
 
@@ -59,7 +59,7 @@ pub(crate) enum Ink {
     Strong,
     Faint,
     /// A value that a reader should distrust.
-    Doubt,
+    Warning,
 }
 
 impl Table {
@@ -81,8 +81,8 @@ impl Table {
         }
     }
 
-    /// Removes the columns that say nothing: each cell is empty, absent, or a spread below what is shown. The first
-    /// column names the rows and stays.
+    /// Removes the columns without information: each cell is empty, absent, or a spread below the shown digits. The
+    /// first column names the rows and stays.
     pub(crate) fn without_empty_columns(mut self) -> Self {
         if self.rows.is_empty() {
             return self;

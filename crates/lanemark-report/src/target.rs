@@ -16,7 +16,8 @@ pub(crate) fn subject(run: &RunResult) -> String {
     }
 }
 
-/// Returns the drives of a system, with equal ones as a number: `4 x Maker X` for `Maker X + Maker X + Maker X + Maker X`.
+/// Returns the drives of a system, with equal ones as a number: `4 x Maker X` for `Maker X + Maker X + Maker X + Maker
+/// X`.
 fn drives(text: &str) -> String {
     let (volume, names) =
         text.split_once(": ").map_or(("", text), |(volume, names)| (volume, names));
@@ -113,7 +114,7 @@ const TESTS_NAMED: usize = 8;
 
 /// Returns the warnings about a run, each once, with its tests and its advice. An incomplete run is reported even if no
 /// warning was recorded.
-pub(crate) fn doubts(run: &RunResult) -> Vec<(String, &'static str)> {
+pub(crate) fn warnings(run: &RunResult) -> Vec<(String, &'static str)> {
     let mut groups: Vec<Vec<&Warning>> = Vec::new();
     for warning in &run.warnings {
         let alike = |known: &&mut Vec<&Warning>| match (warning.test(), known[0].test()) {
@@ -125,26 +126,26 @@ pub(crate) fn doubts(run: &RunResult) -> Vec<(String, &'static str)> {
             None => groups.push(vec![warning]),
         }
     }
-    let mut doubts: Vec<(String, &'static str)> = groups.iter().map(|all| doubt(all)).collect();
+    let mut warnings: Vec<(String, &'static str)> = groups.iter().map(|all| merged(all)).collect();
     if !run.complete && !run.warnings.contains(&Warning::Interrupted) {
-        doubts.push(("the run has not ended".to_owned(), Warning::Interrupted.advice()));
+        warnings.push(("the run has not ended".to_owned(), Warning::Interrupted.advice()));
     }
-    doubts
+    warnings
 }
 
 /// Returns the warnings about the systems of a study, each once.
-pub(crate) fn study_doubts(outcome: &StudyOutcome) -> Vec<(String, &'static str)> {
+pub(crate) fn study_warnings(outcome: &StudyOutcome) -> Vec<(String, &'static str)> {
     let mut seen = Vec::new();
-    for doubt in outcome.systems.iter().flat_map(|system| doubts(&system.run)) {
-        if !seen.contains(&doubt) {
-            seen.push(doubt);
+    for warning in outcome.systems.iter().flat_map(|system| warnings(&system.run)) {
+        if !seen.contains(&warning) {
+            seen.push(warning);
         }
     }
     seen
 }
 
 /// Formats a warning about one test or several: the text for the first test, and the names of the others.
-fn doubt(alike: &[&Warning]) -> (String, &'static str) {
+fn merged(alike: &[&Warning]) -> (String, &'static str) {
     let mut others: Vec<&str> = Vec::new();
     for test in alike.iter().filter_map(|warning| warning.test()) {
         if alike[0].test() != Some(test) && !others.contains(&test) {

@@ -80,7 +80,7 @@ impl Sheet {
         self.text.push('\n');
     }
 
-    /// Writes a table without the columns that say nothing, and below it the names of the columns that had no room.
+    /// Writes a table without its empty columns, and below it the names of the columns that did not fit.
     pub(crate) fn table(&mut self, table: &Table) {
         let table = &table.clone().without_empty_columns();
         let layout = Layout::fit(table, self.width);
@@ -223,7 +223,8 @@ impl Layout {
         short.len() < names.len()
     }
 
-    /// Returns the lines of a cell in the column at `place`: one, unless a shortened name would be that of another row.
+    /// Returns the lines of a cell in the column at `place`: one, unless a shortened name would equal another row's
+    /// name.
     fn lines(&self, table: &Table, cell: &Cell, place: usize) -> Vec<String> {
         let (width, text) = (self.widths[place], plain(&cell.text));
         match table.columns[self.kept[place]].kind {
@@ -360,7 +361,7 @@ fn code(ink: Ink) -> Option<&'static str> {
         Ink::Plain => None,
         Ink::Strong => Some("1"),
         Ink::Faint => Some("2"),
-        Ink::Doubt => Some("33"),
+        Ink::Warning => Some("33"),
     }
 }
 

@@ -47,7 +47,7 @@ pub fn test_detail(run: &RunResult, test: &TestResult, style: &Style) -> String 
     body(&mut sheet, run, test);
     sheet.blank();
     sheet.paragraph(&target::sentence(run));
-    warnings(&mut sheet, &target::doubts(run));
+    warnings(&mut sheet, &target::warnings(run));
     sheet.finish()
 }
 

@@ -208,7 +208,7 @@ pub fn trial_text(runs: &[&RunResult], cuts: &[CutSystem], style: &Style) -> Str
             let text = format!(
                 "{system}, cut {cut}, after {after}: the check ended with exit code {exit_code}: {said}"
             );
-            sheet.item("- ", &text, Ink::Doubt);
+            sheet.item("- ", &text, Ink::Warning);
         }
     }
     sheet.finish()
@@ -264,7 +264,7 @@ pub(crate) fn table(runs: &[&RunResult]) -> Option<Table> {
             |sample: &Sample| sample.flushes.as_ref().map_or(0.0, |one| one.latency.count() as f64);
         let (valid, ink) = match system.is_valid() {
             true => ("in time", Ink::Faint),
-            false => ("TOO LATE", Ink::Doubt),
+            false => ("TOO LATE", Ink::Warning),
         };
         table.push(vec![
             Cell::plain(system.name),

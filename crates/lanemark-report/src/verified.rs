@@ -4,7 +4,7 @@
 
 use lanemark_schema::result::{
     Acknowledged, Damage, DamageKind, FoundData, InterveningEvent, VerificationWrites, Verified,
-    VerifyDoubt,
+    VerifyWarning,
 };
 
 use crate::Style;
@@ -21,7 +21,7 @@ pub fn written_text(written: &VerificationWrites, style: &Style) -> String {
     let seconds = written.elapsed.as_seconds();
     let rate = written.load_bytes.get() as f64 / 1e6 / seconds.max(1e-9);
     sheet.paragraph(&format!(
-        "{}: {} writes ({} MB), {} flushes and {} trims acknowledged on {}; the load alone took {} s at {} MB/s.",
+        "{}: {} writes ({} MB), {} flushes and {} trims acknowledged on {}; the load itself took {} s at {} MB/s.",
         written.workload,
         written.writes,
         significant(written.written_bytes.get() as f64 / 1e6),
@@ -38,7 +38,7 @@ pub fn written_text(written: &VerificationWrites, style: &Style) -> String {
         "Check it with: lanemark verify check {} --journal {}",
         written.path, written.journal
     ));
-    doubts(&mut sheet, &written.doubts);
+    warnings(&mut sheet, &written.warnings);
     sheet.finish()
 }
 
@@ -63,7 +63,7 @@ pub fn verified_text(verified: &Verified, style: &Style) -> String {
     }
     sheet.paragraph(&units(verified));
     sheet.paragraph(&requests(verified));
-    doubts(&mut sheet, &verified.doubts);
+    warnings(&mut sheet, &verified.warnings);
     sheet.finish()
 }
 
@@ -93,7 +93,7 @@ fn ranges(damage: &[Damage]) -> Table {
     ]);
     for one in damage.iter().take(SHOWN) {
         table.push(vec![
-            Cell::inked(one.kind.name(), Ink::Doubt),
+            Cell::inked(one.kind.name(), Ink::Warning),
             Cell::plain(one.offset_bytes.get().to_string()),
             Cell::plain(one.length_bytes.get().to_string()),
             Cell::plain(one.expected.map_or_else(|| ABSENT.to_owned(), |one| expected(&one))),
@@ -155,10 +155,10 @@ fn units(verified: &Verified) -> String {
         units.intact
     );
     for (count, what) in [
-        (units.mixed, "of them mixed by writes that ran at once"),
+        (units.mixed, "of them mixed by concurrent writes"),
         (units.unflushed, "lost without a flush, which is allowed"),
         (units.unjournalled, "of writes that the journal lost with its end"),
-        (units.unjudged, "where nothing was acknowledged"),
+        (units.unjudged, "without an acknowledged write"),
         (units.wrong, "wrong"),
     ] {
         if count > 0 {
@@ -186,12 +186,12 @@ fn requests(verified: &Verified) -> String {
     text + "."
 }
 
-fn doubts(sheet: &mut Sheet, doubts: &[VerifyDoubt]) {
-    if !doubts.is_empty() {
+fn warnings(sheet: &mut Sheet, warnings: &[VerifyWarning]) {
+    if !warnings.is_empty() {
         sheet.blank();
     }
-    for doubt in doubts {
-        sheet.item("! ", &doubt.text(), Ink::Doubt);
+    for warning in warnings {
+        sheet.item("! ", &warning.text(), Ink::Warning);
     }
 }
 
@@ -231,7 +231,7 @@ mod tests {
             damage: vec![damage],
             damage_more: 0,
             unflushed: Vec::new(),
-            doubts: vec![VerifyDoubt::NotEnded],
+            warnings: vec![VerifyWarning::NotEnded],
         };
         let text = verified_text(&verified, &Style { width: 100, colour: false });
         for part in

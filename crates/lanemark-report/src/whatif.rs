@@ -53,8 +53,8 @@ pub fn whatif_text(whatif: &WhatIf, style: &Style) -> String {
     sheet.finish()
 }
 
-/// Writes the evidence of a what-if: how a measured figure was carried over, the value that widens the intervals most, and
-/// the tests that were simulated in shortened form. Empty if there is nothing to state.
+/// Writes the evidence of a what-if: how a measured figure was carried over, the value that widens the intervals most,
+/// and the tests that were simulated in shortened form. Empty if there is nothing to state.
 pub fn whatif_evidence(whatif: &WhatIf, style: &Style) -> String {
     let mut sheet = Sheet::new(style);
     let mut texts = Vec::new();
@@ -86,7 +86,8 @@ pub fn whatif_evidence(whatif: &WhatIf, style: &Style) -> String {
     sheet.finish()
 }
 
-/// `samsung-850-pro-1tb in sata-3g instead of sata-6g: you lose 9% (RND4K Q1T1 read) to 50% (SEQ1M Q8T1 read).`
+/// Returns a text such as `samsung-850-pro-1tb in sata-3g instead of sata-6g: you lose 9% (RND4K Q1T1 read) to 50%
+/// (SEQ1M Q8T1 read)`.
 fn answer(whatif: &WhatIf) -> String {
     let pair = parties(whatif);
     if whatif.tests.is_empty() {
@@ -232,7 +233,8 @@ fn gain(test: &WhatIfTest) -> String {
     }
 }
 
-/// `SEQ1M Q8T1 read: you lose 41%. Now … Then … You lose 41% to DMI 3.0, which 2 drives share: …`
+/// Returns a text such as `SEQ1M Q8T1 read: you lose 41%. Now … Then … You lose 41% to DMI 3.0, which 2 drives share:
+/// …`.
 fn told(test: &WhatIfTest) -> String {
     let answer = gain(test);
     let mut text = format!("{}: {answer}.", test.test);

@@ -1,5 +1,5 @@
 //! A served system as a disk: a loop device (loop(4)) over the mounted file, with direct I/O. Each request to the disk
-//! becomes one request to the file, and no cache lies between them.
+//! becomes one request to the file, without a cache between them.
 //!
 //! The kernel removes the device after its last user (`LO_FLAGS_AUTOCLEAR`), and this process is one of the users. So
 //! the device also disappears after a kill, as soon as it is no longer mounted. Its node has a lower descriptor number

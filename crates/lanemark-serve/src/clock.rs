@@ -24,7 +24,7 @@ pub struct Bell {
 }
 
 impl Bell {
-    /// Makes the calling thread the one that waits. Called once.
+    /// Makes the calling thread the waiting thread. Called once.
     pub fn wait_here(&self) {
         let _ = self.waiter.set(std::thread::current());
     }

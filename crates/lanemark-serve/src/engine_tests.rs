@@ -8,7 +8,7 @@ use lanemark_schema::rng::StreamKey;
 use lanemark_sim::SystemSpec;
 use std::sync::mpsc::{Receiver, Sender, channel};
 
-/// Work that sends its outcome to the test.
+/// A task that sends its outcome to the test.
 struct Told(Sender<(Status, DueCompletion)>, bool);
 
 impl Work for Told {
@@ -167,7 +167,7 @@ fn the_thread_answers_by_the_wall_clock_and_never_early() {
     assert_eq!(delivered.counts().lateness.count(), 50);
 }
 
-/// Submits a request for a distant page, whose outcome goes to `tell`.
+/// Submits a request for a distant page. Its outcome is sent to `tell`.
 fn ask_for(engine: &Engine, tell: &Sender<(Status, DueCompletion)>, page: u64) {
     let (came, work) = (engine.clock().now(), Box::new(Told(tell.clone(), page.is_multiple_of(2))));
     engine.submit(Request { access: access(Operation::Read, page), thread: 0, came, work });
@@ -176,7 +176,7 @@ fn ask_for(engine: &Engine, tell: &Sender<(Status, DueCompletion)>, page: u64) {
 #[test]
 fn an_engine_that_fails_answers_all_requests_with_an_error() {
     let (tell, told) = channel();
-    // So slow that no request completes before the failure.
+    // The system is so slow that no request completes before the failure.
     let clock = Arc::new(WallClock::start("100000".parse().unwrap()));
     let core = Core::new(live(), &[], None, Arc::default(), clock);
     let (engine, thread) = Engine::start(core).unwrap();

@@ -82,7 +82,7 @@ pub fn text(figures: &Figures) -> String {
     out
 }
 
-/// Describes the activity since `before` in a line; `seconds` lie in between.
+/// Describes the activity since `before`, `seconds` earlier, in one line.
 pub fn line_of(figures: &Figures, before: &Figures, seconds: f64) -> String {
     let rate = |of: fn(&Figures) -> f64| (of(figures) - of(before)).max(0.0) / seconds.max(1e-9);
     let delivered_bytes = |figures: &Figures, write: bool| {

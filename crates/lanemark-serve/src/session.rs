@@ -50,8 +50,7 @@ pub struct Plan<'s> {
 /// A running session.
 pub struct Session {
     server: Option<Server>,
-    /// Machines that use the system as a disk. The field comes before the fields that it uses, so that it is dropped
-    /// first.
+    /// Machines that use the system as a disk. The field precedes the fields that it uses, so that it is dropped first.
     machines: Option<Machines>,
     shared: Arc<Shared>,
     mounts: Mounts,
@@ -68,7 +67,7 @@ pub struct Session {
 /// Figures of a session until now.
 #[derive(Clone, Debug)]
 pub struct Figures {
-    /// The sample, with the delivered latencies; without a model it contains only those.
+    /// The sample, with the delivered latencies; without a model it contains only the delivered latencies.
     pub sample: Sample,
     /// All requests, summarised as a test.
     pub test: Option<Test>,

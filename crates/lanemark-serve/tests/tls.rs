@@ -1,4 +1,4 @@
-//! Served systems over TLS: other people's clients with certificates, clients without, and hostile ones.
+//! Served systems over TLS: third-party clients with certificates, clients without certificates, and hostile clients.
 
 use std::fs;
 use std::io::{Read, Write};
@@ -33,13 +33,13 @@ const TLS_REQUIRED: u32 = (1 << 31) | 5;
 /// `NBD_REP_SERVER`, with the name of an export.
 const SERVER: u32 = 2;
 
-/// Authorities, a server and a client with certificates of one of them, as libnbd and QEMU look for them.
+/// Authorities, and a server and a client with certificates of one of them, in the file layout of libnbd and QEMU.
 struct Certificates {
     folder: TempDir,
 }
 
 impl Certificates {
-    /// Makes them; none where there is no `openssl`.
+    /// Creates the certificates, or returns `None` without `openssl`.
     fn new() -> Option<Self> {
         let one = Self { folder: tempfile::tempdir().unwrap() };
         one.authority("ca-cert", "ca-key")?;
@@ -122,7 +122,7 @@ impl Certificates {
         fs::read(self.path(name)).unwrap()
     }
 
-    /// A client of this name that has negotiated TLS, and no option after it.
+    /// Returns a client of this name that has negotiated TLS and sent no further option.
     fn connect(&self, session: &Session, name: &str) -> StreamOwned<ClientConnection, TcpStream> {
         let mut stream = in_the_clear(session);
         stream.write_all(&option(STARTTLS, &[])).unwrap();
@@ -147,7 +147,7 @@ impl Certificates {
         StreamOwned::new(ClientConnection::new(Arc::new(config), server).unwrap(), stream)
     }
 
-    /// A folder with the authority and a client's certificate and key by the names that clients know.
+    /// Returns a folder with the authority and a client's certificate and key under their usual names.
     fn client(&self, name: &str) -> TempDir {
         let folder = tempfile::tempdir().unwrap();
         for (from, to) in [
@@ -202,7 +202,7 @@ fn option(option: u32, data: &[u8]) -> Vec<u8> {
     bytes
 }
 
-/// A client in the clear that has its greeting and has sent its flags.
+/// Returns a client without TLS that has received its greeting and sent its flags.
 fn in_the_clear(session: &Session) -> TcpStream {
     let mut stream = TcpStream::connect(("127.0.0.1", session.port().unwrap())).unwrap();
     stream.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
@@ -236,7 +236,7 @@ fn libnbd_and_qemu_read_and_write_over_tls() {
     tool("nbdcopy", &[&image, &uri]).unwrap();
     let back = own.path().join("back").display().to_string();
     tool("nbdcopy", &[&uri, &back]).unwrap();
-    assert!(fs::read(&back).unwrap() == content, "what was copied there and back differs");
+    assert!(fs::read(&back).unwrap() == content, "the copied data differs");
     let credentials = format!("tls-creds-x509,id=t,endpoint=client,dir={}", own.path().display());
     let port = session.port().unwrap();
     let export =
@@ -264,11 +264,11 @@ fn clients_without_a_certificate_of_the_authority_are_refused() {
     let none = tempfile::tempdir().unwrap();
     fs::copy(certificates.path("ca-cert"), none.path().join("ca-cert.pem")).unwrap();
     assert!(tool("nbdinfo", &[&uri(&session, none.path())]).is_err());
-    // The same client is taken where any is.
+    // The same client is accepted by a server that accepts any client.
     let open = serve(certificates.tls(&Clients::Any));
     let told = tool("nbdinfo", &[&uri(&open, none.path())]).unwrap();
     assert!(told.contains("with TLS"), "{told}");
-    // And a client does not take a server of another authority.
+    // A client does not accept a server of another authority either.
     let foreign = Tls::new(
         &certificates.read("stranger-cert"),
         &certificates.read("stranger-key"),
@@ -294,7 +294,7 @@ fn nothing_is_told_in_the_clear() {
         "the one option without a refusal ends it"
     );
     let clear = format!("nbd://127.0.0.1:{}", session.port().unwrap());
-    assert!(tool("nbdinfo", &[&clear]).is_err(), "a client without TLS is told nothing");
+    assert!(tool("nbdinfo", &[&clear]).is_err(), "a client without TLS receives nothing");
 }
 
 #[test]
@@ -316,7 +316,7 @@ fn hostile_clients_end_and_others_are_served() {
     let Some(certificates) = Certificates::new() else { return };
     let session = serve(certificates.tls(&Clients::Any));
     let own = certificates.client("client");
-    // Some say nothing, some stop in the handshake, some send no protocol at all.
+    // Some clients send nothing, some stop during the handshake, some send data of no protocol.
     let mut open = Vec::new();
     for number in 0..30u8 {
         let mut client = in_the_clear(&session);
@@ -340,8 +340,8 @@ fn hostile_clients_end_and_others_are_served() {
     if let Some(told) = tool_or_skip("nbdinfo", &[&uri(&session, own.path())]) {
         assert!(told.contains("with TLS"), "{told}");
     }
-    assert!(began.elapsed() < Duration::from_secs(5), "others wait for nobody");
-    // All connections end when their time for the handshake is over, and the server ends despite open connections.
+    assert!(began.elapsed() < Duration::from_secs(5), "other clients do not wait");
+    // All connections end when the time limit of their handshake is over, and the server ends despite open connections.
     let until = Instant::now() + Duration::from_secs(20);
     while session.figures().connections > 0 && Instant::now() < until {
         std::thread::sleep(Duration::from_millis(50));

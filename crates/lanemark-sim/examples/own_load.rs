@@ -1,7 +1,8 @@
-//! A load of one's own on a simulated drive: users who look up keys in a tree on the drive.
+//! A custom load on a simulated drive: users who look up keys in a tree on the drive.
 //!
-//! No test can say this one: each lookup is three reads, of which the next begins when the last one is in, and its place
-//! follows from what that was. Run it with `cargo run --release -p lanemark-sim --example own_load`.
+//! A `Test` cannot describe this load: each lookup consists of three reads, and each read begins when the previous one
+//! is complete, at an offset that depends on its data. Run it with `cargo run --release -p lanemark-sim --example
+//! own_load`.
 
 use lanemark_schema::result::LatencyHistogram;
 use lanemark_schema::rng::{Rng, StreamKey};
@@ -21,7 +22,7 @@ struct User {
     began: Instant,
 }
 
-/// The latencies of all lookups, and the time that they took together.
+/// The latencies of all lookups, and their total time.
 struct Told {
     latency: LatencyHistogram,
     elapsed_s: f64,
@@ -43,7 +44,7 @@ fn tree() -> Bytes {
     PAGE * PAGES.iter().sum()
 }
 
-/// Makes ten thousand lookups by this many users.
+/// Makes ten thousand lookups with this many users.
 fn look_up(mut simulator: Simulator, users: usize) -> Result<Told, SimError> {
     let mut random = Rng::new(StreamKey::from_seed(7));
     let mut all = vec![User::default(); users];
@@ -66,7 +67,7 @@ fn look_up(mut simulator: Simulator, users: usize) -> Result<Told, SimError> {
     Ok(Told { latency, elapsed_s })
 }
 
-/// Reads the page of a user's level at `at`.
+/// Reads the page at a user's level.
 fn read(
     simulator: &mut Simulator,
     random: &mut Rng,
@@ -101,7 +102,7 @@ mod tests {
         assert_eq!(alone.min_ns(), alone.max_ns());
     }
 
-    /// Little's law. At the end each of the users is within a lookup, which is all that is not counted.
+    /// Little's law. At the end each user is within a lookup that is not counted.
     #[test]
     fn users_are_always_looking_something_up() {
         let (users, told) = (16.0, told(16));

@@ -1,7 +1,7 @@
 //! The simulator: a drive on a platform's port, event by event.
 //!
 //! A system ([`SystemSpec`]) and a test ([`lanemark_schema::workload::Test`]) are plain values; a run takes them
-//! checked. With both, [`run_test`] gives a [`lanemark_schema::result::Sample`]:
+//! checked. With both, [`run_test`] returns a [`lanemark_schema::result::Sample`]:
 //!
 //! ```
 //! use lanemark_schema::rng::StreamKey;
@@ -47,8 +47,8 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! A load that no test describes is a program that submits requests by itself, as the example of [`Simulator`] and
-//! `examples/own_load.rs` show.
+//! A load that no test describes is a program that submits its own requests, as in the example of [`Simulator`] and in
+//! `examples/own_load.rs`.
 //!
 //! Rooms, from the lowest; each imports only rooms above it in this table:
 //!
@@ -57,7 +57,7 @@
 //! | `engine` | events and their queue, things in flight, first-in-first-out stations, time budgets |
 //! | [`link`] | the formulas of each kind of link |
 //! | [`spec`] | the parts of a system, and the targets of requests |
-//! | `fault` | faults and what they do to commands |
+//! | `fault` | faults and their effects on commands |
 //! | `drive` | the controller, its queues, the media |
 //! | `path` | the links between host and drive, links that several drives share, drives with two ports |
 //! | `host` | protocols, interrupt coalescing, host bus adapters and their caches |
@@ -65,10 +65,10 @@
 //! | `storage` | striped and mirrored volumes, the journal |
 //! | `run` | runs of tests, replays, live systems, energy, ceilings, [`sensitivity`](mod@sensitivity) |
 //!
-//! Stations are passive: they keep the instant at which they are free, and the simulator queries them in order of
-//! time. A request costs one event at each point where the order of arrivals can change. No event allocates or hashes
-//! once a run is under way. Everything here is a pure function of its arguments, so every run is repeated bit for bit
-//! on any machine.
+//! Stations are passive: they keep the instant at which they are free, and the simulator queries them in order of time.
+//! A request costs one event at each point at which the order of arrivals can change. No event allocates or hashes once
+//! a run is in progress. Everything here is a pure function of its arguments, so every run is repeated bit for bit on
+//! any machine.
 
 mod drive;
 mod engine;

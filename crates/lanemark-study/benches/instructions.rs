@@ -9,7 +9,8 @@
 //! Misses come from callgrind's model of this machine's caches, so they differ between machines. They are recorded and
 //! not compared.
 //!
-//! As part of the tests (without `--bench`) each load runs once, short and without valgrind, so that it cannot rot.
+//! As part of the tests (without `--bench`) each load runs once, briefly and without valgrind, so that this code is
+//! exercised.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -23,7 +24,7 @@ use load::{Case, cases};
 
 /// Growth of a count, as a share, that needs a reason.
 const GROWTH_MAX: f64 = 0.03;
-/// Requests of the shorter run, which warms what a simulation keeps, and of the longer.
+/// Number of requests of the shorter run, which warms the caches, and of the longer run.
 const REQUESTS: (u64, u64) = (4_000, 24_000);
 
 /// The instructions for a request of a load.
@@ -82,7 +83,8 @@ fn main() -> ExitCode {
             (_, Some(before)) => before.reason.clone(),
             (_, None) => String::new(),
         };
-        // A count that has hardly changed keeps its recorded value, so that small steps add up to a reported one.
+        // A count that has hardly changed keeps its recorded value, so that the sum of small changes is reported
+        // eventually.
         grown += usize::from(growth.is_none_or(|growth| growth > GROWTH_MAX));
         counted.push(match (moved, before) {
             (false, Some(before)) => before.clone(),
@@ -96,7 +98,7 @@ fn main() -> ExitCode {
     }
     if grown > 0 {
         eprintln!(
-            "{grown} counts are new or more than {:.0}% above those of {}: mend that, or record them with \
+            "{grown} counts are new or more than {:.0}% above the recorded counts of {}: reduce them, or record them with \
              `cargo bench -p lanemark-study --bench instructions -- --write \"reason\"`",
             GROWTH_MAX * 100.0,
             baseline().display()
@@ -128,7 +130,7 @@ fn cost(index: usize, case: &Case) -> Cost {
     }
 }
 
-/// The counts of callgrind in a run.
+/// The counts of callgrind for a run.
 struct Events {
     instructions: u64,
     first_level_misses: u64,

@@ -1,14 +1,12 @@
 //! Simulated requests per CPU-second and peak memory, on the drives of the library.
 //!
-//! `cargo bench -p lanemark-study --bench simulator` runs each workload five times and prints the best and the
-//! median rate with the machine. As part of the tests (without `--bench`) it runs once and short, so that it
-//! cannot rot.
+//! `cargo bench -p lanemark-study --bench simulator` runs each workload five times and prints the best and the median
+//! rate, with the machine. As part of the tests (without `--bench`) it runs once, briefly, so that this code is
+//! exercised. The CPU time is the user and system time of the process, not wall time: other load on the machine makes a
+//! run longer but not more expensive. Start-up, which assembles the system, is timed separately. Each workload runs in
+//! a separate process, so that its peak memory can be measured.
 //!
-//! CPU seconds are those of the process (user and system), not wall time: other load on the machine makes a run
-//! longer but not dearer. Start-up, which assembles the system, is timed separately. Each workload runs in a separate
-//! process, so that its peak memory can be measured.
-//!
-//! The first four workloads are those on which other simulators were measured (`docs/benchmarks/simulators.md`).
+//! Other simulators were measured on the first four workloads (`docs/benchmarks/simulators.md`).
 
 use std::process::Command;
 

@@ -151,7 +151,7 @@ mod tests {
         ] {
             assert_eq!(own(hop, reads, "", nvme).as_deref(), wanted, "{hop:?}, {reads}, {nvme}");
         }
-        // A sourced value is no assumption, even if a shorter one is assumed.
+        // A sourced value is not an assumption, even if a shorter one is assumed.
         assert_eq!(own(HopId::Cpu, 1.0, "platform.nvme.driver_time", true), None);
         let other = own(HopId::Cpu, 1.0, "platform.cpu.request_submit", true);
         assert_eq!(other.as_deref(), Some("platform.nvme.driver_time"));

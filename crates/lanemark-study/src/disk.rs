@@ -53,8 +53,8 @@ fn seek(section: &Section<'_>) -> Result<SeekSpec, StudyError> {
     Ok(spec)
 }
 
-/// Reads the zones, either separately as `[[disk.zone]]`, or as `[disk.zones]`. The latter describes a number of zones
-/// with equally many cylinders, whose sectors in a track go from `sectors_outer` to `sectors_inner` in equal steps.
+/// Reads the zones, either separately as `[[disk.zone]]`, or as `[disk.zones]`. The latter describes zones with equal
+/// numbers of cylinders, whose sectors in a track decrease from `sectors_outer` to `sectors_inner` in equal steps.
 fn zones(section: &Section<'_>) -> Result<Vec<Zone>, StudyError> {
     let listed = section.tables("zone")?;
     let Some(even) = section.optional_table("zones")? else {

@@ -124,9 +124,9 @@ const ALIASES: [(&str, &str); 12] = [
     ("runtime", "duration"),
 ];
 
-/// Returns up to three names that `name` may mean, the most likely first. These are the names that begin with `name`,
-/// otherwise the names that end in it after a dot, otherwise the names that contain it or all of its words, otherwise
-/// the names of which it is an alias, otherwise the names that differ by a few typing errors.
+/// Returns up to three names that `name` may mean, the most likely first. The first rule with a match determines the
+/// names: names that begin with `name`, names that end in it after a dot, names that contain it or all of its words,
+/// names with it as an alias, and names that differ by a few typing errors.
 pub fn nearest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Vec<&'a str> {
     let known: Vec<&str> = known.into_iter().collect();
     let ranked = |rank: &dyn Fn(&str) -> Option<usize>| {
@@ -217,7 +217,7 @@ mod tests {
         let tests = ["crystaldiskmark-8-nvme", "crystaldiskmark-8", "quick"];
         assert_eq!(nearest("cdm", tests), ["crystaldiskmark-8", "crystaldiskmark-8-nvme"]);
         assert_eq!(nearest("qd", ["queue_depth", "threads", "block"]), ["queue_depth"]);
-        // Separators alone are no name.
+        // Separators do not form a name.
         assert!(nearest("--", ["a-b-c-d-e-f-g"]).is_empty());
     }
 

@@ -185,7 +185,7 @@ fn head(
     let _ = write!(
         file,
         "{INSPECTED_MARK} written by `lanemark inspect --as-platform`: one port for each drive of the machine.\n\
-         # Processor times are those of library/hosts/{host}.toml.\n\n\
+         # Processor times come from library/hosts/{host}.toml.\n\n\
          [platform]\nname = {name}\n\n\
          [cpu]\ncores = {cores}\n{}\n\
          [ahci]\n{}submit_share = {most}\ntransfer_max = {}\nmemory_read = {memory}\n\n\

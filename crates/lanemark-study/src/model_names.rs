@@ -1,7 +1,7 @@
 //! Library drives by the model that a drive reports: `Samsung SSD 970 EVO Plus 1TB`, `CT1000MX500SSD1`.
 //!
-//! A drive's file is named for its maker, line and capacity. A model matches if it contains all words of the line, and no
-//! word that could belong to another line. Makers that report part numbers have a table of their beginnings, by the
+//! A drive's file is named for its maker, line and capacity. A model matches if it contains all words of the line, and
+//! no word that could belong to another line. Makers that report part numbers have a table of their beginnings, by the
 //! schemes in which the makers number their drives; the numbers were not compared with data sheets one by one.
 
 use crate::library::{Library, LibraryKind};
@@ -149,7 +149,7 @@ const PARTS: &[(&str, &str)] = &[
 pub struct ModelMatches {
     /// The drives of the model's line and capacity.
     pub same: Vec<String>,
-    /// The drives of the line with another capacity, if there is none with the same.
+    /// The drives of the line with another capacity, if no drive has the same capacity.
     pub other_capacity: Vec<String>,
 }
 

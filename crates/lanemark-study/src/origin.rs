@@ -128,7 +128,7 @@ impl UncertainValue {
     }
 
     /// Returns the value at `deviations` of a normal distribution from the middle, on the scale of ratios. The ends of
-    /// the range are 1.2816 deviations away, so that 80% lie between them.
+    /// the range are 1.2816 deviations away, so that they contain 80%.
     #[must_use]
     pub fn at(&self, deviations: f64) -> String {
         const END: f64 = 1.2816;

@@ -19,9 +19,9 @@ use crate::power;
 use crate::topology;
 use crate::usb;
 
-/// The number of commands in the one list of an AHCI port, and the maximum of an NVMe queue.
+/// The number of commands in the only list of an AHCI port, and the maximum of an NVMe queue.
 pub const AHCI_DEPTH: u32 = 32;
-/// The number of commands that Linux's `uas` gives a bridge with 32 streams (drivers/usb/storage/uas.c).
+/// The number of commands that Linux's `uas` permits for a bridge with 32 streams (drivers/usb/storage/uas.c).
 const UASP_DEPTH: u32 = 30;
 /// The number of commands that a SAS drive accepts.
 pub const SAS_DEPTH: u32 = 256;

@@ -152,7 +152,7 @@ impl RatedDrive {
             parameter: "drive.state.condition".to_owned(),
             value: "random".to_owned(),
             figure: None,
-            reason: Some("the rating is that of a steady load".to_owned()),
+            reason: Some("the rating applies to a steady load".to_owned()),
         };
         let settings = if steady { vec![(condition, self.at.clone())] } else { Vec::new() };
         let name = self.parts.to_string();

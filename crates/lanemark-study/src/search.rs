@@ -297,7 +297,7 @@ fn found(drive: &DriveEntry, platform: &PlatformEntry, port: &Port) -> FoundSyst
     }
 }
 
-/// How well each word matches each entry, with the weight of the word.
+/// The quality of the match of each word with each entry, and the weight of the word.
 struct Weights {
     /// For each entry the weighted quality of each word.
     matches: Vec<Vec<f64>>,
@@ -318,7 +318,7 @@ fn weights<T>(words: &[String], entries: &[(T, Names)]) -> Weights {
 }
 
 impl Weights {
-    /// Returns the score of each entry, over all words but those at `without`.
+    /// Returns the score of each entry, over all words except the words at `without`.
     fn scores(&self, without: &[usize]) -> Vec<f64> {
         let score = |all: &Vec<f64>| {
             let own = all.iter().enumerate().filter(|(word, _)| !without.contains(word));
@@ -356,7 +356,8 @@ fn preferred(
     ranked
 }
 
-/// Returns the entries of the best scores with their share of the best. Of equal ones those with fewer words come first.
+/// Returns the entries of the best scores with their share of the best. Among equal scores, entries with fewer words
+/// are first.
 fn ranked(
     scores: &[f64],
     most: usize,

@@ -105,8 +105,8 @@ impl Definition {
 }
 
 impl Sweep {
-    /// Creates the sweep of `definition` with the one test of `workload`, which provides repeats and average. `length` of
-    /// the test runs at each point. A test that converges runs once, regardless of the repeats.
+    /// Creates the sweep of `definition` with the single test of `workload`, which provides repeats and average.
+    /// `length` of the test runs at each point. A test that converges runs once, regardless of the repeats.
     ///
     /// # Errors
     /// Returns an error if a name is known to neither tests nor systems, or if a value does not have the format of its
@@ -298,7 +298,7 @@ impl Sweep {
         let axes = self.axes.iter().map(|axis| (&axis.name, &axis.values));
         let settings = self.settings.iter().map(|(set, _)| (&set.parameter, &set.value));
         let (axes, settings): (Vec<_>, Vec<_>) = (axes.collect(), settings.collect());
-        // Equal files at other paths give the same hash.
+        // Equal files at different paths have the same hash.
         let files: BTreeSet<String> = library.used().into_values().collect();
         sha256(&format!(
             "{}\n{}\n{:?}\n{:?}\n{:?}\n{axes:?}\n{settings:?}\n{}",

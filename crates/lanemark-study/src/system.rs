@@ -341,8 +341,8 @@ impl System {
                 || is_shortened(&self.spec, &workload.tests[test]))
     }
 
-    /// Simulates `length` of one repeat of a test of `workload` and of the tests that run alongside it, by the numbers of the first
-    /// test and of the repeat. Returns `None` if `watch` ended it by returning false.
+    /// Simulates `length` of one repeat of a test of `workload` and of the tests that run alongside it, by the numbers
+    /// of the first test and of the repeat. Returns `None` if `watch` ended it by returning false.
     ///
     /// # Errors
     /// Returns an error if a test does not fit the drive, or does not permit others alongside it.
@@ -403,8 +403,8 @@ impl System {
         for (test, samples) in workload.tests.iter().zip(samples) {
             let Some(samples) = samples else { continue };
             let unsteady = samples.iter().filter_map(|sample: &Sample| sample.steady.as_ref());
-            let doubt = unsteady.filter_map(|steady| steady.doubt(&test.name)).next();
-            result.warnings.extend(doubt);
+            let warning = unsteady.filter_map(|steady| steady.warning(&test.name)).next();
+            result.warnings.extend(warning);
             let filling = |sample: &Sample| sample.drive.map_or(0.0, |drive| drive.filling());
             let share = samples.iter().map(filling).fold(0.0, f64::max);
             if share > FILLING_MAX {
@@ -431,23 +431,23 @@ impl System {
         }
         result.complete = result.tests.len() == workload.tests.len();
         if result.complete {
-            let doubts = workload.groups().into_iter().filter_map(|group| {
+            let candidates = workload.groups().into_iter().filter_map(|group| {
                 let content = PriorContent::of_all(&workload.tests[group.clone()]);
                 let samples = result.tests[group].iter().flat_map(|test| &test.samples);
                 self.uncollected(samples, content)
             });
             // One warning for all tests, from the test that wrote the most data.
-            let written = |doubt: &Warning| match doubt {
+            let written = |warning: &Warning| match warning {
                 Warning::NoCollection { written_bytes, .. } => *written_bytes,
                 _ => Bytes::ZERO,
             };
-            let doubt = doubts.max_by_key(written);
+            let warning = candidates.max_by_key(written);
             let collected = result
                 .tests
                 .iter()
                 .flat_map(|test| &test.samples)
                 .any(|sample| sample.drive.is_some_and(|drive| drive.moved > Bytes::ZERO));
-            result.warnings.extend(doubt.filter(|_| !collected));
+            result.warnings.extend(warning.filter(|_| !collected));
         }
         result
     }

@@ -1,5 +1,5 @@
-//! The written answer of a study: a sentence whose numbers are filled in from the results, and claims about these numbers
-//! that must hold for the sentence to be shown.
+//! The written answer of a study: a sentence whose numbers are filled in from the results, and claims about these
+//! numbers that must hold for the sentence to be shown.
 //!
 //! `{nvme: Seq read}` is the throughput of a test on a system in MB/s, `{latency of nvme: Seq read}` another metric,
 //! `{nvme: Seq read / sata: Seq read}` a ratio, and `{nvme: Seq read % sata: Seq read}` the difference from the second
@@ -68,8 +68,8 @@ impl WrittenAnswer {
     /// Reads the text and the claims; `knows` returns whether a system runs a test.
     ///
     /// # Errors
-    /// Returns an error if an expression names an unknown system, test or metric, if a claim lacks bounds, or if the text
-    /// has no number, no claim, or a brace without its partner.
+    /// Returns an error if an expression names an unknown system, test or metric, if a claim lacks bounds, or if the
+    /// text has no number, no claim, or a brace without its partner.
     pub(crate) fn read(
         section: &Section<'_>,
         claims: &[Section<'_>],

@@ -1,5 +1,5 @@
-//! A run that ends when its figures have converged agrees with the whole run: drives of the library, loads and states,
-//! drawn by seed.
+//! A run that ends when its figures have converged agrees with the whole run, for library drives, loads and states that
+//! are drawn by seed.
 
 use std::path::Path;
 
@@ -13,12 +13,12 @@ use lanemark_study::library::LibraryKind;
 use lanemark_study::system::{NameLocations, SystemName};
 use lanemark_study::{Library, Location, System};
 
-/// The figures that are compared, each with the difference that is usual at most. No case may differ by more than
-/// [`FAR`] times that, and no more than [`FEW`] of the cases by more than once.
+/// The compared figures, each with its usual maximum difference. No case may differ by more than [`FAR`] times this
+/// difference, and at most [`FEW`] of the cases may exceed it.
 const FIGURES: [(&str, f64); 3] = [("rate", 0.01), ("p99", 0.03), ("p99.9", 0.05)];
 const FAR: f64 = 3.0;
 const FEW: f64 = 0.05;
-/// Ports for drives of each kind, the first that fits.
+/// Ports for each kind of drive; the first port that fits is used.
 const PORTS: [&str; 4] =
     ["workstation-z170:sata", "workstation-z170:m2", "server-pcie5:bay", "server-pcie5:sas"];
 /// The loads: block in KiB, pattern, share of reads, queue depth.
@@ -39,7 +39,7 @@ const LOADS: [(u64, Pattern, f64, u32); 12] = [
 const STATES: [Condition; 4] =
     [Condition::Fresh, Condition::Purged, Condition::Sequential, Condition::Random];
 
-/// The library's drives, each in the first port that takes it.
+/// Returns the library's drives, each in the first port that accepts it.
 fn systems() -> Vec<(String, SystemSpec)> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../library");
     let library = Library::in_folder(&folder).unwrap();

@@ -1,4 +1,4 @@
-//! Wrong files of hosts, and of adapters: each error names its place, the bound and the way out.
+//! Invalid files of hosts and adapters: each error states its position, the bound and a remedy.
 
 mod spoilt;
 

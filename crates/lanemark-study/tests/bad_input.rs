@@ -90,8 +90,8 @@ fn what_no_hard_disk_can_be_is_told_with_its_place_and_its_bound() {
         &(place("rpm", 20) + "drive.disk.rpm = 72: from 1000 to 50000"),
     );
     says(
-        "\"0.45 ms\", derived = \"a",
-        "\"9 ms\", derived = \"a",
+        "\"0.45 ms\", derived = \"slightly",
+        "\"9 ms\", derived = \"slightly",
         "drive.disk.track_skew = 9 ms: less than a",
     );
     says("value = \"on\"", "value = \"yes\"", "write_cache = yes: must be \"on\" or \"off\"");
@@ -141,7 +141,7 @@ fn lanes_that_do_not_exist_are_an_error() {
 
 #[test]
 fn a_setup_that_no_pcie_link_can_have_is_told_with_the_bounds() {
-    // The first latency of the file is the DMI's, and its keys may stand before it.
+    // The first latency in the file belongs to the DMI link, and its other keys may precede it.
     let says = |line: &str, expected: &str| {
         let (from, to) = ("latency          =", format!("{line}\nlatency          ="));
         system_says(NVME, PLATFORM, from, &to, expected);
@@ -282,7 +282,8 @@ fn queues_and_interrupts_are_read_as_written() {
     let time = Duration::from_microseconds(100);
     assert_eq!(written.coalescing, CoalescingSpec { threshold: 8, time });
     assert_eq!(written.interrupt_time, Duration::from_microseconds(1));
-    // Without the keys: round robin one by one, an interrupt for each completion, its time included.
+    // Defaults without the keys: round robin with single commands, and an interrupt for each completion, including its
+    // time.
     let plain = Spoilt::new(PLATFORM, "[nvme]\n", "[nvme]\n")
         .system(NVME)
         .unwrap()
@@ -379,7 +380,7 @@ fn a_port_that_retrains_and_a_switch_that_stores_are_read() {
         (spoilt.system(SATA).unwrap(), Spoilt::new(PLATFORM, "sata", "sata").system(SATA));
     let added = stored.spec.attachments[0].way.links[0].latency.picoseconds()
         - cut.unwrap().spec.attachments[0].way.links[0].latency.picoseconds();
-    // One packet of 128 B and its 24 B of frame and header on PCIe 3.0 x4.
+    // One packet of 128 B with 24 B of framing and header on PCIe 3.0 x4.
     assert!((38_000..42_000).contains(&added), "{added} ps");
 }
 
@@ -429,7 +430,7 @@ fn a_workload_that_cannot_be_run_is_told_with_its_place() {
     workload_says(
         "\"sequential\"",
         "\"sequentail\"",
-        "19:11: unknown pattern `sequentail` | did you mean",
+        "18:11: unknown pattern `sequentail` | did you mean",
     );
     workload_says("\"1 MiB\"", "\"1 MB\"", "block = 1 MB: a multiple of 512 B");
     workload_says(

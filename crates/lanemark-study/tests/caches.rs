@@ -1,12 +1,12 @@
-//! Each TLC or QLC client drive of the library states its pseudo-SLC cache: the part that a full drive has too, and the
-//! part that grows while the drive is not full; or that it lacks a cache.
+//! Each TLC or QLC client drive in the library states its pseudo-SLC cache, with a part that a full drive also has and
+//! a part that grows in unused capacity, or states that it has no cache.
 
 use lanemark_study::Library;
 use lanemark_study::library::LibraryKind;
 use lanemark_study::rated::{Market, explain};
 
-/// Drives for data centers whose files have no ratings to tell the market by. Such drives write to all their cells at
-/// once, and have no cache to state.
+/// Drives for data centers whose files have no ratings that show the market. Such drives write directly to all bits of
+/// their cells, and have no cache to state.
 const DATA_CENTER: [&str; 8] = [
     "intel-s4500-960gb",
     "kingston-dc600m-960gb",
@@ -51,6 +51,6 @@ fn each_client_drive_of_three_or_four_bits_states_its_cache_and_its_growth() {
     assert!(silent.is_empty(), "no capacity, or no growth, of the cache: {silent:#?}");
     assert!(
         grow > 80 && fixed >= 4 && none >= 4,
-        "{grow} grow, {fixed} are fixed, {none} have none"
+        "{grow} grow, {fixed} are fixed, {none} are absent"
     );
 }

@@ -1,4 +1,4 @@
-//! The hard disks of the library do what their manuals say.
+//! The library's hard disks agree with their manuals.
 
 use std::path::Path;
 
@@ -22,7 +22,7 @@ fn system(name: &str) -> System {
     System::assemble(&library(), &SystemName::parse(name).unwrap(), &named_at, name, &[]).unwrap()
 }
 
-/// MB/s and requests a second of reads, in order over the first or last 2 GB, or anywhere.
+/// Returns MB/s and requests a second of reads, sequential over the first or last 2 GB, or random.
 fn reads(system: &System, pattern: Pattern, at_end: bool) -> (f64, f64) {
     let workload = workload::open(&library(), "crystaldiskmark-5").unwrap();
     let capacity = system.spec.attachments[0].drive.capacity;
@@ -68,8 +68,8 @@ fn the_constellation_slows_down_inwards_as_its_internal_rates_do() {
 
 #[test]
 fn a_random_read_takes_the_published_access_time() {
-    // Read access with controller overhead and half a revolution, in ms. More places lie outside, where seeks
-    // are shorter than between all cylinders alike; the host and the link add some 20 us.
+    // Read access with controller overhead and half a revolution, in ms. More sectors are near the outer edge, so seeks
+    // are shorter than the mean over all cylinders; the host and the link add about 20 us.
     for (name, access) in [(SATA, 7.7 + 4.17), (SAS, 3.4 + 0.2 + 2.0)] {
         let system = system(name);
         let rate = reads(&system, Pattern::Uniform, false).1;

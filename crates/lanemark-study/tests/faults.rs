@@ -1,4 +1,4 @@
-//! Faults in workload files: read whole, with every error, and run by the system that they fit.
+//! Faults in workload files: they are read completely, with every error, and run on the systems that support them.
 
 use std::fs;
 
@@ -34,7 +34,7 @@ fn faults_of_a_workload_happen_in_its_tests() {
     assert_eq!((sample.errors.total(), sample.faults.len()), (1, 1));
     assert_eq!(sample.faults[0].fault, "power-cut boot=5ms at=5ms drive=0");
     result.check().unwrap();
-    // What the system does not have.
+    // Parts that the system does not have.
     let (_folder, path) = workload_with(
         "[[fault]]\nkind = \"pause\"\nfor = \"1 s\"\ndrive = 4\n\n[[fault]]\nkind = \"retrain\"\nlanes = 3\n",
     );

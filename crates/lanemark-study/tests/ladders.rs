@@ -1,7 +1,8 @@
-//! A part made faster costs nothing: ladders over the library's drives, one parameter twice as fast from rung to rung.
+//! A faster part never reduces the throughput: ladders over the library's drives, with one parameter twice as fast from
+//! rung to rung.
 //!
-//! All else is alike on a ladder, random numbers too. No rung of a settled run loses more than 2% of the throughput of
-//! the one before it; a run that fills the write buffer is not settled, and says so.
+//! All other values are equal on a ladder, including random numbers. No rung of a settled run loses more than 2% of the
+//! throughput of the previous rung. A run that fills the write buffer is not settled, and is marked as such.
 
 use std::path::Path;
 
@@ -15,9 +16,10 @@ use lanemark_study::library::LibraryKind;
 use lanemark_study::system::{NameLocations, SystemName};
 use lanemark_study::{Library, Location, System};
 
-/// The most that a faster part may cost.
+/// Maximum loss by a faster part.
 const LOSS_MAX: f64 = 0.02;
-/// Ladders that lose more, for a reason that a test of this file shows. An entry goes when its ladder loses nothing.
+/// Ladders with a larger loss, for a reason that a test of this file shows. An entry is removed when its ladder no
+/// longer loses.
 const UNDERSTOOD: [&str; 3] = [
     // Two stable orders at the link: [`four_writes_over_two_phys_have_two_orders`].
     "samsung-pm1653-3840gb@server-pcie5:sas driver: 128 KiB Sequential QD4, 0 reads",
@@ -28,11 +30,11 @@ const UNDERSTOOD: [&str; 3] = [
 ];
 /// Factors by which the rungs make the part faster than the first.
 const RUNGS: [u64; 4] = [1, 2, 4, 8];
-/// Ports for drives of each kind, the first that fits.
+/// Ports for each kind of drive; the first port that fits is used.
 const PORTS: [&str; 4] =
     ["workstation-z170:sata", "workstation-z170:m2", "server-pcie5:bay", "server-pcie5:sas"];
 
-/// The buffer of drives that are written to.
+/// Size of the buffer of written drives.
 const BUFFER: Bytes = Bytes::mebi(2);
 
 /// Makes a part faster by this factor.
@@ -92,7 +94,7 @@ fn faster(times: PageTimes, by: u64) -> PageTimes {
     times
 }
 
-/// The library's flash drives, each in a port of the first platform that takes it.
+/// Returns the library's flash drives, each in a port of the first platform that accepts it.
 fn systems() -> Vec<(String, SystemSpec)> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../library");
     let library = Library::in_folder(&folder).unwrap();
@@ -101,7 +103,7 @@ fn systems() -> Vec<(String, SystemSpec)> {
         .map(|entry| entry.unwrap().path().file_stem().unwrap().to_string_lossy().into_owned())
         .collect();
     drives.sort();
-    // Those of their ratings alone are alike, and many.
+    // There are many rated drives, and they are similar.
     drives.retain(|name| !library.open(LibraryKind::Drive, name).unwrap().has_table("rated"));
     let assembled = |drive: &String| {
         PORTS.iter().find_map(|port| {
@@ -116,8 +118,8 @@ fn systems() -> Vec<(String, SystemSpec)> {
     drives.iter().filter_map(assembled).collect()
 }
 
-/// A test that `random` chooses. One that writes has a small buffer, which it fills a hundred times: filling is not
-/// what is asked about.
+/// Returns a test chosen by `random`. Tests with writes use a small buffer and fill it a hundred times, because the
+/// filling phase is not of interest.
 fn test(random: &mut Rng, spec: &mut SystemSpec, requests: u64) -> Test {
     let one = |random: &mut Rng, of: &[u64]| of[random.below(of.len() as u64) as usize];
     let share = one(random, &[100, 100, 70, 30, 0]) as f64 / 100.0;
@@ -143,7 +145,7 @@ fn rate(sample: &Sample) -> f64 {
     sample.throughput().0 as f64
 }
 
-/// Returns the rate at each rung of a ladder, up to the first that no system can have or that is not settled.
+/// Returns the rate at each rung of a ladder, up to the first invalid or unsettled rung.
 fn rungs(spec: &SystemSpec, test: &Test, faster: Faster, seed: u64) -> Vec<f64> {
     let rung = |by: &u64| {
         let mut spec = spec.clone();
@@ -157,7 +159,8 @@ fn rungs(spec: &SystemSpec, test: &Test, faster: Faster, seed: u64) -> Vec<f64> 
     RUNGS.iter().map_while(rung).collect()
 }
 
-/// Climbs `count` ladders of library drives, chosen from `seed`; how many had two rungs, and what was lost where.
+/// Runs `count` ladders of library drives, chosen from `seed`. Returns the number of ladders with two rungs, and the
+/// losses.
 fn climb(count: u64, seed: u64, requests: u64) -> (usize, Vec<String>) {
     let systems = systems();
     assert!(systems.len() > 30, "{} drives have a port", systems.len());
@@ -182,12 +185,12 @@ fn climb(count: u64, seed: u64, requests: u64) -> (usize, Vec<String>) {
     (climbed, lost)
 }
 
-/// The losses of ladders that are understood, and the others.
+/// The losses of ladders with a known cause, and the other losses.
 fn apart(lost: Vec<String>) -> (Vec<String>, Vec<String>) {
     lost.into_iter().partition(|one| UNDERSTOOD.iter().any(|known| one.starts_with(known)))
 }
 
-/// `LANEMARK_LADDERS` climbs more than the 60 of every run (`make ladders`).
+/// `LANEMARK_LADDERS` sets the number of ladders, which is 60 by default (`make ladders`).
 #[test]
 fn no_faster_part_costs_throughput() {
     let more = std::env::var("LANEMARK_LADDERS").ok().map(|count| count.parse::<u64>().unwrap());
@@ -200,7 +203,7 @@ fn no_faster_part_costs_throughput() {
     assert!(climbed > 30, "{climbed} ladders had two settled rungs");
 }
 
-/// Two commands once fell into lockstep over SATA, and a drive read less the faster its front end was.
+/// Two commands once ran in lockstep over SATA, and a drive with a faster front end read less.
 #[test]
 fn ladders_that_once_lost_lose_nothing() {
     let cases = [
@@ -240,8 +243,8 @@ fn ladders_that_once_lost_lose_nothing() {
     }
 }
 
-/// A drive behind two phys with a driver of its time and of half of it: four writes of one thread and of two threads.
-/// Two threads take the slower order with either driver, so that nothing is lost by the faster one.
+/// A drive with two phys, with its own driver time and with half of it: four writes of one thread and of two threads.
+/// Two threads settle into the slower order with either driver, so the faster driver loses nothing.
 #[test]
 fn four_writes_over_two_phys_have_two_orders() {
     let systems = systems();
@@ -291,9 +294,10 @@ fn part(name: &str) -> Faster {
     PARTS.iter().find(|(part, _)| *part == name).unwrap().1
 }
 
-/// Two requests of two commands each over two phys, reads and writes: as soon as a write is answered before the host has
-/// requested its next command, another command goes first at the link. A driver of a quarter of the time is early, and
-/// the step that lost loses nothing. Flash that programs at once shows that the media have no part in it.
+/// Two requests of two commands each over two phys, reads and writes. If a write is answered before the host has
+/// submitted its next command, another command precedes it at the link. A driver with a quarter of the time is early
+/// enough, and the ladder's step no longer loses. With immediate programs the result is the same, so the media are not
+/// the cause.
 #[test]
 fn two_commands_over_two_phys_change_their_order() {
     let mut spec = named(&systems(), "samsung-pm1653-3840gb@");
@@ -306,9 +310,9 @@ fn two_commands_over_two_phys_change_their_order() {
     assert!(quick[1] > 0.998 * quick[0], "{slow:?} {quick:?}");
 }
 
-/// Reads of a queue that a faster link fills at once meet more programs, and each that they suspend costs a die its way in
-/// and out. Without suspension the same ladders lose nothing. The drive does not read ahead here, which would take reads away from
-/// the queue.
+/// With a queue that a faster link fills immediately, reads meet more programs, and each suspension costs a die the
+/// times to suspend and resume. Without suspension the same ladders lose nothing. The drive does not read ahead here,
+/// because read-ahead would remove reads from the queue.
 #[test]
 fn suspended_programs_cost_a_faster_link_throughput() {
     let systems = systems();

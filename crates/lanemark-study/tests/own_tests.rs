@@ -20,7 +20,7 @@ fn open(text: &str) -> Result<Study, StudyError> {
     Study::open(&Library::built_in(), &path)
 }
 
-/// The error of the study with `from` replaced by `to`.
+/// Returns the error of the study with `from` replaced by `to`.
 fn error(from: &str, to: &str) -> StudyError {
     assert!(STUDY.contains(from));
     open(&STUDY.replacen(from, to, 1)).unwrap_err()

@@ -9,7 +9,7 @@ use lanemark_study::system::{NameLocations, SystemName};
 use lanemark_study::{Library, Location, System, workload};
 use lanemark_testbed::systems::{NVME, SATA};
 
-/// The system with `settings` in place of library values.
+/// Returns the system with `settings` instead of library values.
 fn assemble(name: &str, settings: &[(&str, &str)]) -> System {
     let settings: Vec<(Calibration, Location)> = settings
         .iter()
@@ -34,7 +34,7 @@ fn sequential(read: bool) -> Test {
     )
 }
 
-/// MB/s as simulated, and the ceiling of the link called `hop`.
+/// Returns the simulated MB/s, and the ceiling of the link called `hop`.
 fn carried(system: &System, test: &Test, hop: &str) -> (f64, f64) {
     let checked = test.clone().checked().unwrap();
     let sample = run_test(&system.spec, &checked, StreamKey::from_seed(1)).unwrap();
@@ -75,7 +75,7 @@ fn an_uplink_with_few_credits_passes_on_what_they_allow_in_a_round_trip() {
 
 #[test]
 fn a_round_trip_that_is_not_given_comes_from_the_latency_of_the_link() {
-    // There and back, and 200 ns at the host.
+    // The round trip, plus 200 ns at the host.
     let slot = [("platform.port.pcie-slot.tags", "1"), ("platform.port.pcie-slot.latency", "1 us")];
     let (seen, ceiling) = carried(&assemble(NVME, &slot), &sequential(false), "PCIe 3.0 x4");
     meets(seen, 512.0 / 2.2);
@@ -91,13 +91,13 @@ fn a_completer_that_sends_cache_lines_narrows_the_way_of_written_data_alone() {
     let system = assemble(NVME, &[("platform.port.pcie-slot.completion_payload", "64 B")]);
     let free = assemble(NVME, &[]);
     let ceiling = |system, read| carried(system, &sequential(read), "PCIe 3.0 x4").1;
-    // 20 bytes to every 64 instead of to every 128.
+    // 20 bytes for every 64 instead of every 128.
     meets(ceiling(&system, false) / ceiling(&free, false), (64.0 / 84.0) / (128.0 / 148.0));
     meets(ceiling(&system, true) / ceiling(&free, true), 1.0);
 }
 
-/// Packets are as long as both ends take them: 24 bytes to every 128 of a drive in a port of 256, and to every 256 of one
-/// that takes 512.
+/// The packet size is the minimum of both ends: 24 bytes for every 128 with such a drive in a port of 256, and for
+/// every 256 with a drive that accepts 512.
 #[test]
 fn the_smaller_payload_of_drive_and_port_binds() {
     let drive = |own| ("drive.port.pcie.payload_max", own);
@@ -106,12 +106,12 @@ fn the_smaller_payload_of_drive_and_port_binds() {
     };
     for (own, payload) in [("128 B", 128.0), ("256 B", 256.0), ("512 B", 256.0)] {
         let settings = [drive(own)];
-        // The completion entry and interrupt of a read, 68 bytes beside 128 KiB, are less than the tolerance.
+        // The completion entry and interrupt of a read, 68 bytes compared with 128 KiB, are below the tolerance.
         let line = 8e3 / 8.0 * 128.0 / 130.0 * 4.0 * 1534.0 / 1538.0;
         meets(most(&settings, true), line * payload / (payload + 24.0));
         meets(most(&settings, false), line * payload / (payload + 20.0));
     }
-    // Completions that are shorter yet stay so.
+    // Shorter completions remain shorter.
     let lines = ("platform.port.pcie-slot.completion_payload", "64 B");
     let gain = most(&[lines, drive("128 B")], false) / most(&[drive("256 B")], false);
     meets(gain, (64.0 / 84.0) / (256.0 / 276.0));

@@ -1,4 +1,4 @@
-//! The drives' ratings: every one can be run, quick ones are met, and the page about them names every drive.
+//! The drives' ratings: each can be run, quick ones are matched, and their page names every drive.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -33,7 +33,7 @@ fn every_rating_can_be_run_and_what_it_set_is_a_value_of_the_drive() {
     }
 }
 
-/// Requests one at a time are quick to simulate: what they were set from is met, what is predicted is near.
+/// Single requests are quick to simulate: calibrated ratings are matched, and predicted ratings are close.
 #[test]
 fn ratings_at_queue_depth_1_are_met() {
     let library = Library::built_in();
@@ -61,7 +61,7 @@ fn ratings_at_queue_depth_1_are_met() {
 fn the_page_about_the_library_has_every_rating() {
     let library = Library::built_in();
     let page = fs::read_to_string(project().join("docs/library.md")).unwrap();
-    let (own, _) = page.split_once("## Drives of their ratings alone").unwrap();
+    let (own, _) = page.split_once("## Rated drives").unwrap();
     let rows = own.lines().filter(|line| line.starts_with("| ")).count();
     let drives = rated(&library);
     assert_eq!(rows, 1 + drives.iter().map(|drive| drive.ratings.len()).sum::<usize>());

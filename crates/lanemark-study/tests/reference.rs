@@ -1,5 +1,5 @@
-//! The reference of all keys in docs/reference is what the readers ask for, each with its sentence of keys.toml.
-//! `LANEMARK_REFERENCE=write` writes it again.
+//! The reference of all keys in docs/reference equals the keys that the readers request, each with its sentence of
+//! keys.toml. `LANEMARK_REFERENCE=write` rewrites it.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
@@ -18,12 +18,12 @@ use lanemark_study::{
 use toml::Spanned;
 use toml::de::{DeString, DeTable, DeValue};
 
-/// A sweep's file, which is not in the tree.
+/// A sweep file, which the tree does not contain.
 const SWEEP: &str = "[sweep]\nsystem = \"samsung-950-pro-512gb@workstation-z170:m2\"\n\
     workload = \"quick:rnd4k-q32t1-read\"\n\n[[axis]]\nname = \"queue_depth\"\nrange = \"1..8*2\"\n\n\
     [[axis]]\nname = \"threads\"\nvalues = [1, 2]\n\n\
     [[set]]\nparameter = \"drive.flash.read\"\nvalue = \"50 us\"\n";
-/// A study with its own tests, as a page saves it.
+/// A study with its own tests, in the form that a page saves.
 const OWN_TESTS: &str = "[study]\ntitle = \"Own\"\nquestion = \"Which?\"\n\n\
     [workload]\nname = \"Own\"\nrepeats = 1\naverage = \"mean\"\n\n\
     [[test]]\nname = \"a\"\nblock = \"4 KiB\"\npattern = \"random\"\nread = \"100%\"\n\
@@ -36,7 +36,7 @@ fn project() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().unwrap()
 }
 
-/// A library of all files of the tree's, and of those in tests/rare, which have the keys that no other file has.
+/// Returns a library of all files in the tree and in tests/rare, which contain the keys that no other file has.
 fn library_with_rare_files(folder: &Path) -> Library {
     let rare = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/rare");
     for part in ["drives", "platforms", "hosts", "workloads", "priors"] {
@@ -86,7 +86,7 @@ fn read_all(folder: &Path) {
     Definition::open(&sweep).unwrap();
 }
 
-/// The name of a table in a file: a drive's `drive.flash` is `[flash]`.
+/// Returns the name of a table in a file: a drive's `drive.flash` is `[flash]`.
 fn heading(root: &str, table: &str) -> String {
     let inside = table.strip_prefix(root).unwrap_or(table).trim_start_matches('.');
     match inside {
@@ -115,7 +115,7 @@ impl Sentences {
         Self(tables.collect())
     }
 
-    /// The sentence of a key, with the table that has it: that of the key, or one that is like it.
+    /// Returns the sentence of a key, with its table: the key's own table, or a similar one.
     fn of(&self, table: &str, key: &str) -> Option<(&str, &str)> {
         let (name, own) = self.0.get_key_value(table)?;
         match own.get(key) {
@@ -124,7 +124,7 @@ impl Sentences {
         }
     }
 
-    /// What is wrong with the sentences for these keys.
+    /// Returns the errors in the sentences for these keys.
     fn problems(&self, asked: &RequestedKeys) -> Vec<String> {
         let mut problems = Vec::new();
         let mut used: BTreeSet<(&str, &str)> = BTreeSet::new();
@@ -141,13 +141,13 @@ impl Sentences {
         }
         for (table, own) in &self.0 {
             let stale = own.keys().filter(|key| *key != "like" && !used.contains(&(table, key)));
-            problems.extend(stale.map(|key| format!("nobody asks for {table}.{key}")));
+            problems.extend(stale.map(|key| format!("no reader requests {table}.{key}")));
         }
         problems
     }
 }
 
-/// Whether a page of the reference has the table.
+/// Returns whether a page of the reference contains the table.
 fn is_in_reference(table: &str) -> bool {
     ROOTS.iter().any(|root| is_below(root, table))
 }
@@ -156,7 +156,7 @@ fn is_below(root: &str, table: &str) -> bool {
     table.strip_prefix(root).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
 }
 
-/// The kinds of value of a key in one text. Whole numbers whose bounds depend on other values are listed once.
+/// Returns the kinds of value of a key as one text. Whole numbers whose bounds depend on other values are listed once.
 fn kinds_of(about: &RequestedKey) -> String {
     let high = |kind: &str| {
         let (low, high) = kind.strip_prefix("a whole number from ")?.split_once(" to ")?;
@@ -171,7 +171,7 @@ fn kinds_of(about: &RequestedKey) -> String {
     }
 }
 
-/// The page of the files of one kind.
+/// Returns the page for the files of one kind.
 fn page(root: &str, asked: &RequestedKeys, sentences: &Sentences) -> String {
     let mut page = format!(
         "# Keys: {root}\n\nGenerated from the keys that the readers request (`crates/lanemark-study/tests/reference.rs`) and \
@@ -185,7 +185,7 @@ fn page(root: &str, asked: &RequestedKeys, sentences: &Sentences) -> String {
             page += "| key | meaning | values | required | example |\n|---|---|---|---|---|\n";
             last.clone_from(table);
         }
-        // A table of usual values takes what the table takes that has the same sentences.
+        // A table of typical values accepts the keys of the table with the same sentences.
         let (like, sentence) = sentences.of(table, key).unwrap_or((table, ""));
         let model = asked.get(&(like.to_owned(), key.clone()));
         let about = if about.kinds.is_empty() { model.unwrap_or(about) } else { about };
@@ -234,5 +234,8 @@ fn a_key_without_a_sentence_and_a_sentence_without_a_key_are_told() {
     let own = own.map(|(key, sentence)| (key.to_owned(), sentence.to_owned()));
     let sentences = Sentences(BTreeMap::from([("drive.flash".to_owned(), BTreeMap::from(own))]));
     let problems = sentences.problems(&asked);
-    assert_eq!(problems, ["drive.flash.gone has no sentence", "nobody asks for drive.flash.old"]);
+    assert_eq!(
+        problems,
+        ["drive.flash.gone has no sentence", "no reader requests drive.flash.old"]
+    );
 }

@@ -1,16 +1,16 @@
-//! Values that are set from outside, by `--set` or a study: which can be, which are refused, and what is said of them.
+//! Values that are set from outside, by `--set` or a study: accepted values, refused values, and the messages.
 
 use lanemark_schema::result::Calibration;
 use lanemark_study::system::{NameLocations, SystemName};
 use lanemark_study::{Library, Location, System};
 use lanemark_testbed::systems::SATA;
 
-/// Returns the error where `parameter` of a system is set to `value`; empty where it is accepted.
+/// Returns the error of setting `parameter` of a system to `value`, or an empty text.
 fn setting_says(system: &str, parameter: &str, value: &str) -> String {
     settings_say(system, &[(parameter, value)])
 }
 
-/// Returns the error where several parameters of a system are set; empty where all are accepted.
+/// Returns the error of setting several parameters of a system, or an empty text.
 fn settings_say(system: &str, settings: &[(&str, &str)]) -> String {
     let location = Location::file("--set");
     let settings: Vec<_> = settings
@@ -85,7 +85,7 @@ fn what_a_file_leaves_out_can_be_set() {
             "{parameter}: {seen}"
         );
     }
-    // A table that the file has nothing of.
+    // A table that is absent in the file.
     let plain = "samsung-850-pro-1tb@workstation-z170:sata";
     for (parameter, value) in [
         ("drive.data_path.write", "300 MB/s"),

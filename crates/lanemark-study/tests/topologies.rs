@@ -1,4 +1,4 @@
-//! Systems that cannot be built, and what is said of them: always with both ends.
+//! Systems that cannot be built, and their messages, which always name both ends.
 
 use lanemark_testbed::systems::{DRIVE, NVME, SATA};
 
@@ -7,18 +7,18 @@ use spoilt::{Spoilt, system_says};
 
 const DELL: &str = "library/platforms/dell-r730xd.toml";
 const SAS: &str = "kioxia-rm5-960gb@dell-r730xd:sas";
-/// The way to the first port behind the adapter.
+/// The path to the first port of the adapter.
 const BEHIND_HBA: &str = "behind = [\"hba\"]";
 
 #[test]
 fn a_port_behind_a_link_that_is_not_there_gets_the_nearest() {
-    let expected = "dell-r730xd.toml:65:10: unknown link `hab` | did you mean `hba`?";
+    let expected = "dell-r730xd.toml:66:10: unknown link `hab` | did you mean `hba`?";
     system_says(SAS, DELL, BEHIND_HBA, "behind = [\"hab\"]", expected);
 }
 
 #[test]
 fn a_way_that_goes_round_is_told_with_its_link() {
-    let expected = "dell-r730xd.toml:65:10: the path to port `sas` is a loop: link `dmi` leads \
+    let expected = "dell-r730xd.toml:66:10: the path to port `sas` is a loop: link `dmi` leads \
                     from SAS adapter (`hba`) back to C610 chipset | name each link once";
     system_says(SAS, DELL, BEHIND_HBA, "behind = [\"dmi\", \"hba\", \"dmi\"]", expected);
     let platform = "library/platforms/workstation-z170.toml";
@@ -27,10 +27,10 @@ fn a_way_that_goes_round_is_told_with_its_link() {
     system_says(NVME, platform, from, to, expected);
 }
 
-/// Two links that are each behind the other, on the ways to two ports.
+/// Two links in opposite orders on the paths to two ports.
 #[test]
 fn links_behind_each_other_come_from_two_places() {
-    let expected = "dell-r730xd.toml:65:10: link `dmi` to C610 chipset would have two origins: the \
+    let expected = "dell-r730xd.toml:66:10: link `dmi` to C610 chipset would have two origins: the \
                     processor on the path to port `sata` and SAS adapter (`hba`) on the path to \
                     port `sas`";
     system_says(SAS, DELL, BEHIND_HBA, "behind = [\"hba\", \"dmi\"]", expected);
@@ -39,7 +39,7 @@ fn links_behind_each_other_come_from_two_places() {
 #[test]
 fn a_link_with_two_parents_is_told_with_both() {
     // The first port is behind the chipset, the second behind the processor itself.
-    let expected = "dell-r730xd.toml:70:10: link `hba` to SAS adapter would have two origins: C610 \
+    let expected = "dell-r730xd.toml:71:10: link `hba` to SAS adapter would have two origins: C610 \
                     chipset (`dmi`) on the path to port `sas` and the processor on the path to \
                     port `sas-2` (name the links";
     system_says(SAS, DELL, BEHIND_HBA, "behind = [\"dmi\", \"hba\"]", expected);
@@ -50,9 +50,9 @@ fn a_link_that_is_there_twice_is_told_with_both_far_ends() {
     let (from, to) = ("name             = \"hba\"", "name             = \"dmi\"");
     let expected = "link `dmi` is defined twice, to C610 chipset and to SAS adapter";
     system_says(SAS, DELL, from, to, expected);
-    // A key that is there twice is none of TOML.
+    // TOML refuses a duplicate key.
     let twice = "behind = [\"hba\"]\nbehind = [\"dmi\"]";
-    system_says(SAS, DELL, BEHIND_HBA, twice, "dell-r730xd.toml:66:1: duplicate key");
+    system_says(SAS, DELL, BEHIND_HBA, twice, "dell-r730xd.toml:67:1: duplicate key");
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! Databases under transactions: what their files may say, and the study of one.
+//! Databases under transactions: the contents of their files, and the study of a database.
 
 #[expect(dead_code, reason = "other tests spoil drives and platforms too")]
 mod spoilt;
@@ -37,7 +37,7 @@ fn the_library_has_the_papers_database() {
     let customers = share(10.0) + share(10.0) * by_name + share(1.0) * by_name + 10.0 * share(1.0);
     assert!((visits("customers") - customers).abs() < 2e-3, "{customers}");
     assert!((load.log.share.get() - share(21.0)).abs() < 1e-3);
-    // A tenth of the pages is held, and what is hot is among them.
+    // A tenth of the pages is in the buffer, including the hot pages.
     let used = load.buffer_use(Bytes::kibi(8), 20_000.0);
     assert!(used.hit_ratio.is_some_and(|ratio| (0.6..0.7).contains(&ratio)), "{used:?}");
 }
@@ -78,7 +78,8 @@ fn what_no_database_can_be_is_told_with_its_line() {
     }
 }
 
-/// The calibrated figures are met, and the predicted ones have the direction that `docs/validation/studies.md` states.
+/// The calibrated figures are matched, and the predicted figures have the direction that `docs/validation/studies.md`
+/// states.
 #[test]
 fn the_study_meets_what_it_sets_and_predicts_the_rest() {
     let file = format!("library/workloads/{NAME}.toml");

@@ -1,4 +1,4 @@
-//! USB ports with enclosures, as platform files say them.
+//! USB ports with enclosures in platform files.
 
 use lanemark_schema::workload::Test;
 use lanemark_sim::ceilings;
@@ -42,15 +42,15 @@ fn a_drive_in_an_enclosure_stands_behind_usb_and_bridge() {
     assert!(matches!(one.way.links[3].law, LinkLaw::Pcie(law) if law.lanes() == 2));
 }
 
-/// Enclosures reach what is published of them: 400 to 460 MB/s at 5 Gb/s, 950 to 1,050 MB/s at 10 Gb/s.
+/// Enclosures reach their published rates: 400 to 460 MB/s at 5 Gb/s, 950 to 1,050 MB/s at 10 Gb/s.
 #[test]
 fn the_ceilings_of_enclosures_are_those_that_are_measured() {
     let library = Spoilt::new(PLATFORM, "[uasp]", "[uasp]");
     let test = Test::sequential_read("1 MiB").volume("1 GiB").build().unwrap();
     for (system, least, most) in [(UASP, 400, 465), (ENCLOSED_NVME, 950, 1_060)] {
         let spec = library.system(system).unwrap().spec;
-        let narrowest = ceilings(&spec, &test)[2..6].iter().filter_map(|hop| hop.rate).min();
-        let seen = narrowest.unwrap().0 / 1_000_000;
+        let bottleneck = ceilings(&spec, &test)[2..6].iter().filter_map(|hop| hop.rate).min();
+        let seen = bottleneck.unwrap().0 / 1_000_000;
         assert!((least..=most).contains(&seen), "{system}: {seen} MB/s");
     }
 }
@@ -67,7 +67,7 @@ fn what_no_usb_port_can_be_is_told() {
     says(UASP, "[port.bridge]", "[port.bridgee]", "bridge");
     let time = "command_time = { value = \"25 us\", assumed = \"about 40,000 commands a second\" }";
     says(UASP, time, "command_time = \"1000 s\"", "bridge.command_time = 1000 s");
-    let rate = "rate         = { value = \"430 MB/s\", assumed = \"such enclosures";
+    let rate = "rate         = { value = \"430 MB/s\", assumed = \"400 to 460";
     let slow = "rate         = { value = \"4 B/s\", assumed = \"the most that such";
     says(UASP, rate, slow, "bridge.rate = 4 B/s: at least 1 MB/s");
     says(UASP, "[uasp]", "[sas]", "has no UASP driver");

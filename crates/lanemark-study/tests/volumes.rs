@@ -1,4 +1,4 @@
-//! Volumes over drives of the library: how they are written, what a shared uplink leaves of them, and what cannot be.
+//! Volumes over library drives: their notation, their throughput over a shared uplink, and invalid volumes.
 
 use lanemark_schema::result::{Provenance, RunResult};
 use lanemark_schema::units::Bytes;
@@ -52,7 +52,7 @@ fn a_volume_is_written_before_the_first_drive_and_printed_as_read() {
     }
 }
 
-/// Two M.2 slots at processor and chipset give twice what one gives; two at the chipset give what its four lanes carry.
+/// Two M.2 slots at processor and chipset double the throughput; two at the chipset share its four lanes.
 #[test]
 fn a_stripe_behind_one_uplink_carries_what_the_uplink_carries() {
     let read = "seq128k-q32t1-read";

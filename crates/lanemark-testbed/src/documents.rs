@@ -8,8 +8,8 @@ use tempfile::TempDir;
 
 /// The variable that names the root folder of an installed package; the commands then run in that root.
 const INSTALLED: &str = "LANEMARK_INSTALLED";
-/// Enters the root `$1` and the folder `$2` of it, and runs the rest of the arguments. The kernel's files are bound into
-/// a mount namespace, which ends with the command.
+/// Enters the root `$1` and the folder `$2` of it, and runs the rest of the arguments. The kernel's files are bound
+/// into a mount namespace, which ends with the command.
 const ENTER: &str = r#"
 for each in proc sys dev; do mount --rbind "/$each" "$1/$each" || exit 125; done
 root=$1 folder=$2
@@ -36,8 +36,8 @@ pub fn is_writing() -> bool {
     std::env::var("LANEMARK_DOCS").is_ok_and(|value| value == "write")
 }
 
-/// Returns the commands of a document in order: of its tables, of its `console` blocks with the lines below each, and of
-/// its `sh` blocks.
+/// Returns the commands of a document in order: of its tables, of its `console` blocks with the lines below each, and
+/// of its `sh` blocks.
 pub fn commands(text: &str) -> Vec<Shown> {
     let mut commands: Vec<Shown> = Vec::new();
     let mut block: Option<&str> = None;
@@ -151,9 +151,9 @@ impl EmptyFolder {
         wrong
     }
 
-    /// Runs the commands of the document `text`, and returns the document with their outputs in place of the shown lines.
-    /// Omitted parts stay omitted: lines before the first `…` are the output's first, lines after the last are its last, and
-    /// lines between begin at the line with the same first word.
+    /// Runs the commands of the document `text`, and returns the document with their outputs in place of the shown
+    /// lines. Omitted parts stay omitted: lines before the first `…` are the output's first, lines after the last are
+    /// its last, and lines between begin at the line with the same first word.
     pub fn rewritten(&self, text: &str, commands: &[Shown]) -> String {
         let lines: Vec<&str> = text.lines().collect();
         let (mut rewritten, mut at) = (String::new(), 0);

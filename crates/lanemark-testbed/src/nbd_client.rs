@@ -83,7 +83,7 @@ impl NbdClient {
         let mut bytes = [0; 16];
         self.stream.read_exact(&mut bytes)?;
         if bytes[..4] != 0x6744_6698u32.to_be_bytes() {
-            return Err(io::Error::other("this is no answer"));
+            return Err(io::Error::other("this is not an answer"));
         }
         let error = u32::from_be_bytes(bytes[4..8].try_into().unwrap_or_default());
         Ok((u64::from_be_bytes(bytes[8..].try_into().unwrap_or_default()), error))

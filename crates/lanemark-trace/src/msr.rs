@@ -3,8 +3,8 @@
 //! The columns are `Timestamp,Hostname,DiskNumber,Type,Offset,Size,ResponseTime`, as the notes of the traces state
 //! (SNIA IOTTA repository, trace set 388; Narayanan, Donnelly and Rowstron, "Write Off-Loading", FAST 2008). Timestamp
 //! is a Windows file time, units of 100 ns since 1601; Type is Read or Write; Offset and Size are bytes. The lines are
-//! nearly, not wholly, in order of time. The first line may contain the names of the columns. A device is a host's
-//! disk, and its name is the text of both columns, `hm,1`.
+//! almost in order of time. The first line may contain the names of the columns. A device is a host's disk, and its
+//! name is the text of both columns, `hm,1`.
 //!
 //! Not read: ResponseTime, the latency of the recorded system. The column must still exist, so that a truncated line is
 //! detected.

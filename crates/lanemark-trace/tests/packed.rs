@@ -1,4 +1,4 @@
-//! Traces that gzip and Zstandard have packed.
+//! Traces packed by gzip and Zstandard.
 
 use std::io::{self, BufReader, Read, Write};
 
@@ -23,7 +23,7 @@ fn gzip(text: &[u8]) -> Vec<u8> {
     encoder.finish().unwrap()
 }
 
-/// An input that gives one byte at a time, as a slow pipe may.
+/// An input that returns one byte at a time, as a slow pipe may.
 struct Slow<'b>(&'b [u8]);
 
 impl Read for Slow<'_> {
@@ -76,7 +76,7 @@ fn what_is_cut_short_or_spoilt_is_an_error() {
         let middle = spoilt.len() / 2;
         spoilt[middle..].fill(0xff);
         assert!(text(&spoilt).is_err());
-        assert!(text(&[packed, b"more"].concat()).is_err(), "{format}: what follows is none of it");
+        assert!(text(&[packed, b"more"].concat()).is_err(), "{format}: the rest is not part of it");
     }
 }
 

@@ -20,7 +20,7 @@ fn open<'t>(text: &'t [u8], options: &Options) -> Result<Reader<&'t [u8]>, Trace
     Reader::new("t", text, options)
 }
 
-/// Reads all of `text`, whose first line determines its format.
+/// Reads all of `text`, whose format its first line determines.
 fn read(text: &str) -> Result<Vec<Arrival>, TraceError> {
     open(text.as_bytes(), &Options::default())?.collect()
 }
@@ -29,7 +29,7 @@ fn read_as(format: Format, text: &str) -> Result<Vec<Arrival>, TraceError> {
     open(text.as_bytes(), &Options { format: Some(format), ..Options::default() })?.collect()
 }
 
-/// A request by its line, its time in ns, its device and what it does.
+/// A request: its line, its time in ns, its device and its kind.
 type Told = (u64, Option<u64>, u32, Operation, u64, u64);
 
 fn told(arrivals: &[Arrival]) -> Vec<Told> {
@@ -47,7 +47,7 @@ fn expect(text: &str, format: Format, expected: &[Told]) {
     assert_eq!(reader.format(), format);
     let arrivals: Vec<Arrival> = reader.map(Result::unwrap).collect();
     assert_eq!(told(&arrivals), expected);
-    // With the other line ends, an empty line and none at the end it is the same.
+    // With different line ends, an empty line and no line end at the end of the text, the result is the same.
     let windows = format!("{}\r\n", text.trim_end().replace('\n', "\r\n"));
     assert_eq!(told(&read(&windows).unwrap()), expected);
     assert_eq!(told(&read(&format!("{text}\n  \n")).unwrap()), expected);
@@ -59,7 +59,7 @@ fn msr_is_in_bytes_and_units_of_100_ns() {
     let expected = [
         (1, Some(0), 0, Read, 7_014_609_920, 24_576),
         (2, Some(1_332_052_600), 0, Write, 2_657_792_000, 512),
-        // The third comes before the second, and so with it.
+        // The third request is earlier than the second, and is submitted together with it.
         (3, Some(1_332_052_600), 1, Read, 4096, 65_536),
     ];
     expect(MSR, Format::Msr, &expected);
@@ -139,7 +139,7 @@ fn blkparse_gives_the_requests_that_were_queued() {
         (8, Some(2_400), 0, Read, 64 * 512, 131_072),
         (9, Some(9_900), 0, Trim, 4096 * 512, 1_048_576),
         (10, Some(19_900), 0, Flush, 0, 0),
-        // A write with a flush first is both.
+        // A write with a preceding flush is both.
         (11, Some(29_900), 0, Flush, 0, 0),
         (11, Some(29_900), 0, Write, 8_392_272 * 512, 4096),
         (13, Some(1_499_999_900), 1, Write, 4096, 4096),
@@ -241,7 +241,7 @@ fn what_is_wrong_is_told_with_line_column_value_and_hint() {
         (format!("{columns}1,r,0\n"), "t:2:6: the line ends before length"),
         (format!("{columns}1,q,0,1\n"), "t:2:3: operation is `q`; expected read, write, flush"),
         (format!("{columns}1e9,r,0,1\n"), "t:2:1: time is `1e9`; expected a number"),
-        ("what is this\n".to_owned(), "t:1: `what is this` is not the beginning of a known format"),
+        ("not a trace\n".to_owned(), "t:1: `not a trace` is not the beginning of a known format"),
         ("\n# nothing\n\n".to_owned(), "t: the trace is empty"),
     ];
     for (text, expected) in cases {
@@ -253,7 +253,7 @@ fn what_is_wrong_is_told_with_line_column_value_and_hint() {
     assert!(error.hint.as_ref().unwrap().contains("time_us"), "{error:?}");
     let error = read_as(Format::Csv, "time_us,op,size\n").unwrap_err();
     assert!(error.to_string().contains("names no column offset"), "{error}");
-    let error = read("what is this\n").unwrap_err();
+    let error = read("not a trace\n").unwrap_err();
     assert!(error.hint.unwrap().contains("--format"));
 }
 
@@ -293,7 +293,7 @@ fn any_arrival() -> impl Strategy<Value = Arrival> {
     )
 }
 
-/// The requests as a reader gives them back: in order of time, the first at zero.
+/// The requests as a reader returns them: in order of time, the first at zero.
 fn in_order(mut arrivals: Vec<Arrival>) -> Vec<Arrival> {
     arrivals.sort_by_key(|one| one.at);
     let first = arrivals[0].at.unwrap();

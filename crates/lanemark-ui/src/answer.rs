@@ -1,4 +1,4 @@
-//! The answer of a page in a sentence: which system is faster, by how much, and where the others lose the rest.
+//! The answer of a page in a sentence: which system is faster, by how much, and at which hops the others lose the rest.
 //!
 //! All systems keep the same number of requests outstanding. Their rates therefore differ by the mean times of their
 //! requests (Little's law), and the hop at which a request of the slower system spends the most additional time is the
@@ -29,7 +29,7 @@ pub struct AnswerAsked {
 pub struct Named {
     /// The system for people.
     pub name: String,
-    /// Its figures, as the server sent them.
+    /// Figures of the system, as the server sent them.
     pub figures: Figures,
 }
 

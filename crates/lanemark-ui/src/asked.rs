@@ -65,7 +65,7 @@ pub struct TestAsked {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Places {
-    /// One after the other.
+    /// In sequential order.
     Sequential,
     /// Uniformly random.
     Random,
@@ -85,7 +85,7 @@ pub struct AssembledSystem {
 }
 
 impl AssembledSystem {
-    /// Returns a time of a test that contains the faults and as much time again, up to a bound.
+    /// Returns the time of a test that contains the faults, doubled, up to a bound.
     pub fn faults_end(&self) -> Duration {
         let end = |fault: &Fault| {
             let length = fault.length.unwrap_or_default().picoseconds();

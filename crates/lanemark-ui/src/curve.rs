@@ -32,8 +32,8 @@ impl Curve {
         Self { asked, test, cancel, began, next: 0 }
     }
 
-    /// Simulates the next depth. Depths whose requests or data exceed the bounds of a page end the curve. Returns `None`
-    /// if it was cancelled.
+    /// Simulates the next depth. Depths whose requests or data exceed the bounds of a page end the curve. Returns
+    /// `None` if it was cancelled.
     ///
     /// # Errors
     /// Returns an error if the test does not fit the system, or takes too long.
@@ -51,7 +51,8 @@ impl Curve {
     }
 }
 
-/// Returns whether a curve has a point for a test: a page can simulate it, and it is the first or a brief test is enough.
+/// Returns whether a curve has a point for a test: a page can simulate it, and it is the first or a brief test is
+/// enough.
 fn is_drawn(test: &Test) -> bool {
     let data = test.population() as f64 * test.block_mean();
     is_quick(test) && (test.queue_depth() == DEPTHS[0] || data <= IN_FLIGHT_MAX)

@@ -45,7 +45,7 @@ pub struct Figures {
     /// The hops in the order of the path.
     pub hops: Vec<HopFigures>,
     /// A sentence that names the bottleneck.
-    pub narrowest: String,
+    pub bottleneck: String,
     /// The hop that is busy nearly all the time, if there is one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub limit: Option<Limit>,
@@ -54,7 +54,7 @@ pub struct Figures {
     /// Outcome of each fault.
     pub faults: Vec<FaultReport>,
     /// Warnings about the figures.
-    pub doubts: Vec<String>,
+    pub warnings: Vec<String>,
 }
 
 /// The hop that limits a test.
@@ -92,7 +92,7 @@ pub struct HopFigures {
     /// Mean service time of a request at the hop.
     pub service_us: f64,
     /// Whether no other hop has a lower ceiling.
-    pub is_narrowest: bool,
+    pub is_bottleneck: bool,
 }
 
 /// Returns the hop that limits `samples`, if a hop is busy nearly all the time.
@@ -108,13 +108,13 @@ fn limit(system: &System, test: &Test, samples: &[Sample]) -> Option<Limit> {
 }
 
 /// Returns the warnings about `samples`.
-fn doubts(system: &System, test: &Test, samples: &[Sample]) -> Vec<String> {
+fn warnings(system: &System, test: &Test, samples: &[Sample]) -> Vec<String> {
     let assumed = samples.first().and_then(|sample| system.assumed_limit(test, sample));
     let assumed = assumed.map(|limit| format!("{limit}; {}", limit.advice()));
     let filling = |sample: &Sample| sample.drive.map_or(0.0, |drive| drive.filling());
     let share = samples.iter().map(filling).fold(0.0, f64::max);
-    let doubt = Warning::BufferFilling { test: test.name.clone(), share };
-    let filling = (share > FILLING_MAX).then(|| doubt.to_string());
+    let warning = Warning::BufferFilling { test: test.name.clone(), share };
+    let filling = (share > FILLING_MAX).then(|| warning.to_string());
     let phases = samples.first().and_then(|sample| phases_sentence(test, sample));
     assumed.into_iter().chain(phases).chain(filling).collect()
 }
@@ -155,7 +155,7 @@ impl Figures {
                 ceiling_megabytes_per_second: ceiling.map(|rate| rate.as_megabytes()),
                 wait_us: hop.wait_ns / 1e3,
                 service_us: hop.service_ns / 1e3,
-                is_narrowest: least.is_some() && ceiling.map(|rate| rate.0) == least,
+                is_bottleneck: least.is_some() && ceiling.map(|rate| rate.0) == least,
             }
         });
         let supported = PERCENTILES.into_iter().filter_map(|percentile| {
@@ -177,9 +177,9 @@ impl Figures {
             latency_us: supported.collect(),
             interval: None,
             hops: hops.collect(),
-            narrowest: path_sentence(&view),
+            bottleneck: path_sentence(&view),
             limit: limit(system, test, samples),
-            doubts: doubts(system, test, samples),
+            warnings: warnings(system, test, samples),
             failed: samples.iter().map(|sample| sample.errors.total()).sum(),
             faults: reports(&asked.faults, samples),
         })
@@ -248,13 +248,13 @@ mod tests {
             laws.insert(hop.law.clone());
         }
         assert!(laws.len() > 4, "{laws:?}");
-        let narrowest: Vec<f64> = figures
+        let bottleneck: Vec<f64> = figures
             .hops
             .iter()
-            .filter(|hop| hop.is_narrowest)
+            .filter(|hop| hop.is_bottleneck)
             .filter_map(|hop| hop.ceiling_megabytes_per_second)
             .collect();
         let all = figures.hops.iter().filter_map(|hop| hop.ceiling_megabytes_per_second);
-        assert_eq!(narrowest, [all.fold(f64::INFINITY, f64::min)]);
+        assert_eq!(bottleneck, [all.fold(f64::INFINITY, f64::min)]);
     }
 }

@@ -33,7 +33,7 @@ pub struct Refused {
 
 const WRONG_HOST: Refused = Refused {
     status: StatusCode::FORBIDDEN,
-    text: "This server only answers to 127.0.0.1, localhost and [::1] with its port.",
+    text: "This server answers only requests to 127.0.0.1, localhost and [::1] with its port.",
 };
 const WRONG_ORIGIN: Refused =
     Refused { status: StatusCode::FORBIDDEN, text: "The request comes from another page." };

@@ -40,7 +40,7 @@ const BODY_MAX: usize = 64 << 10;
 const FILES_AT_ONCE: usize = 1;
 /// Time limit for a complete request body.
 const BODY_TIME: Duration = Duration::from_secs(10);
-/// Maximum length of a page's name for itself.
+/// Maximum length of the name that a page chooses.
 const PAGE_MAX: usize = 64;
 /// The content security policy: the page may load its own files, and drawings that the server sent.
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; \

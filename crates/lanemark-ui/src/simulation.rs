@@ -1,8 +1,8 @@
 //! A simulation in steps: a first answer of few requests, then a test of a minute, then the 80% interval.
 //!
-//! The test of a minute ends when its figures have converged, as with `lanemark sim`. A test that never ends early runs in
-//! short repeats instead. Each step is short, so that many pages share the machine's cores and an abandoned page costs
-//! little.
+//! The test of a minute ends when its figures have converged, as with `lanemark sim`. A test that never ends early runs
+//! in short repeats instead. Each step is short, so that many pages share the machine's cores and an abandoned page
+//! costs little.
 
 use std::time::{Duration as WallTime, Instant};
 

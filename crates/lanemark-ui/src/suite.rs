@@ -83,8 +83,8 @@ pub fn can_simulate(test: &Test) -> Result<(), LabError> {
     ending(test, End::Requests(first_requests(test))).map(drop)
 }
 
-/// Simulates a test until its figures have converged. A test that never ends early is simulated as long as a repeat of a
-/// page, and longer while a write buffer still fills. Returns `None` if it was cancelled.
+/// Simulates a test until its figures have converged. A test that never ends early is simulated as long as a repeat of
+/// a page, and longer while a write buffer still fills. Returns `None` if it was cancelled.
 ///
 /// # Errors
 /// Returns an error if the test does not fit the system, or takes too long.

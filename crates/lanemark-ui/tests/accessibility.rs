@@ -1,7 +1,7 @@
-//! The pages judged by axe-core, by the rules of WCAG and its good practices: nothing in them keeps anybody out.
+//! The pages pass axe-core's rules for WCAG and good practices, so that they are accessible to everyone.
 //!
-//! Needs Chromium, and axe-core, which `make axe` fetches. Where one is missing the tests are skipped, and in CI fail.
-//! `LANEMARK_PICTURES=FOLDER` takes pictures of what was judged.
+//! Needs Chromium, and axe-core, which `make axe` downloads. If one of them is missing, the tests are skipped; in CI
+//! they fail. `LANEMARK_PICTURES=FOLDER` saves pictures of the checked pages.
 
 mod client;
 
@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 
 const SCREENS: [(u32, &str); 4] = [(1280, "light"), (1280, "dark"), (390, "light"), (390, "dark")];
 
-/// Judges the page on each screen.
+/// Checks the page on each screen.
 fn judge(browser: &mut Browser, axe: &str, name: &str) {
     let mut all = Vec::new();
     for (width, scheme) in SCREENS {
@@ -52,7 +52,7 @@ fn nothing_in_the_laboratory_keeps_anybody_out() {
     let client = Client::on_machine(machine.path());
     let folder = tempfile::tempdir().unwrap();
     let Some(mut browser) = Browser::start(&folder.path().join("browser")) else { return };
-    // Three systems, of which one is of this machine and one is wrong.
+    // Three systems: one uses this machine, and one is invalid.
     let own = |name: &str| json!({"system": name, "set": [], "faults": []});
     let systems = [client::SYSTEM, "samsung-950-pro-512gb@this-machine:nvme0n1", "x@y:z"].map(own);
     let state = json!({"test": *client::TEST, "systems": systems}).to_string();
@@ -66,7 +66,7 @@ fn nothing_in_the_laboratory_keeps_anybody_out() {
     browser.wait("document.querySelectorAll('.curve').length === 2");
     judge(&mut browser, &axe, "ui");
 
-    // All that can be opened, a result file, and a file that is none.
+    // All folded parts, a result file, and a file that is not a result.
     let files: Vec<_> = [("run.json", client::run_file()), ("none.json", "{}".to_owned())]
         .into_iter()
         .map(|(name, text)| {
@@ -115,7 +115,7 @@ fn nothing_in_a_report_keeps_anybody_out() {
         browser.wait(
             "document.readyState === 'complete' && document.querySelectorAll('svg').length > 3",
         );
-        // What is folded away is judged too.
+        // Folded parts are checked too.
         browser.value("for (const one of document.querySelectorAll('details')) one.open = true");
         judge(&mut browser, &axe, name);
     }

@@ -1,4 +1,4 @@
-//! Answers to a page's search boxes, its sentence, its curves and its result files, with good and hostile requests.
+//! Answers to a page's search boxes, its sentence, its curves and its result files, for valid and hostile requests.
 
 mod client;
 
@@ -40,7 +40,7 @@ fn a_search_box_finds_systems_and_bad_texts_find_none() {
     assert_eq!(client.post("/api/find", &json!({"text": 5})).0, 400);
     assert_eq!(client.post("/api/find", &json!({"text": "", "more": 1})).0, 400);
     assert_eq!(client.post_text("/api/find", "{\"text\": \"\u{0}\"").0, 400);
-    // Texts are no names of files.
+    // Texts are not used as file names.
     assert_eq!(find("/etc/passwd@/dev/zero:x")["found"], json!([]));
 }
 

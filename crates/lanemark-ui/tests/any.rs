@@ -12,9 +12,9 @@ use lanemark_ui::asked::{AssembledSystem, Places, SystemAsked, TestAsked};
 use lanemark_ui::simulation::Simulation;
 use lanemark_ui::{listing, saved, suite};
 
-/// Questions that are tried.
+/// Number of questions.
 const QUESTIONS: u32 = 150;
-/// Time that one may take.
+/// Maximum time of one question.
 const PATIENCE: Duration = Duration::from_millis(150);
 
 const VALUES: [&str; 16] = [
@@ -64,7 +64,7 @@ fn any_question_has_an_answer() {
     let (mut figures, mut errors) = (0, 0);
     for _ in 0..QUESTIONS {
         let mut name = String::new();
-        // Most drives do not fit most ports; some tries find one.
+        // Most drives do not fit most ports, so several ports are tried.
         for _ in 0..6 {
             let platform = pick(&mut rng, platforms);
             let is_hosted = rng.unit() < 0.2;
@@ -114,7 +114,7 @@ fn any_question_has_an_answer() {
     assert!(figures > 10 && errors > 20, "{figures} with figures and {errors} with errors");
 }
 
-/// Saves a question as a study, which has the same system.
+/// Saves a question as a study with the same system.
 fn can_be_saved(system: &SystemAsked, test: &TestAsked, own: &AssembledSystem, library: &Library) {
     let text = saved::study(library, std::slice::from_ref(system), test, &test.read().unwrap());
     let (file, text) =
@@ -153,7 +153,7 @@ fn answer(system: &SystemAsked, test: &TestAsked, library: &Library) -> bool {
     }
 }
 
-/// A file like a good one: bytes changed, cut, or said twice.
+/// A file derived from a valid one: bytes are changed, removed, or duplicated.
 fn spoilt(rng: &mut Rng, good: &[u8]) -> Vec<u8> {
     let mut bytes = good.to_vec();
     for _ in 0..=rng.below(4) {
@@ -170,7 +170,7 @@ fn spoilt(rng: &mut Rng, good: &[u8]) -> Vec<u8> {
             _ => {
                 let value =
                     *pick(rng, &["null", "-1", "1e308", "18446744073709551615", "\"x\"", "[]"]);
-                // In place of a number, where there is one behind.
+                // Replaces the next number, if there is one.
                 let is_digit = |byte: &u8| byte.is_ascii_digit();
                 let Some(from) = bytes[at..].iter().position(is_digit) else { continue };
                 let from = at + from;
@@ -194,7 +194,7 @@ fn any_file_is_told_in_numbers_or_refused() {
         match lanemark_ui::result_file::read(spoilt(&mut rng, &good)) {
             Ok(file) => {
                 let text = serde_json::to_string(&file).unwrap();
-                // What is not finite would be `null` to the page.
+                // The page would read a value that is not finite as `null`.
                 assert!(!text.contains("\"value\":null") && !text.contains("[null"), "{text}");
                 told += 1;
             }
@@ -204,7 +204,7 @@ fn any_file_is_told_in_numbers_or_refused() {
             }
         }
     }
-    assert!(told > 50 && refused > 300, "{told} told and {refused} refused");
+    assert!(told > 50 && refused > 300, "{told} answered and {refused} refused");
 }
 
 #[test]

@@ -1,6 +1,6 @@
-//! Files that go into the page and come out of it: results that are dropped or chosen, and studies that are saved.
+//! Input and output files of the page: results that are dropped or chosen, and studies that are saved.
 //!
-//! Needs Chromium. Where it is missing the tests are skipped, and in CI fail.
+//! Needs Chromium. Without it the tests are skipped; in CI they fail.
 
 mod client;
 
@@ -13,13 +13,13 @@ use serde_json::{Value, json};
 
 /// True when the first system has its interval.
 const SETTLED: &str = "!!document.querySelector('.result')?.textContent.includes('80% in')";
-/// The names of the results in the table of files, and the names of the tests.
+/// Returns the names of the results in the table of files, and the names of the tests.
 const ROWS: &str = "[...document.querySelectorAll('#files-table tbody th[scope=row]')].map((one) => one.textContent)";
 const TESTS: &str =
     "[...document.querySelectorAll('#files-table tbody th.group')].map((one) => one.textContent)";
 const TABLE: &str = "document.getElementById('files-table').textContent";
 
-/// A page that has settled.
+/// Returns a page that has settled.
 fn page(client: &Client, folder: &Path) -> Option<Browser> {
     let mut browser = Browser::start(folder)?;
     browser.ask("Page.navigate", json!({"url": client.address()}));
@@ -64,14 +64,14 @@ fn a_result_that_is_dropped_is_compared_only_with_simulations_of_the_same_test()
     browser.wait(&format!("{ROWS}.length === 6 && !document.getElementById('same').disabled"));
     let text = browser.value(TABLE);
     assert_eq!(text.as_str().unwrap().matches("simulated here").count(), 4, "{text}");
-    // Other systems have other figures, so these go.
+    // Other systems have different figures, so the old figures are removed.
     browser.value("document.querySelector('.system .plain').click()");
     browser.wait(&format!("{ROWS}.length === 2"));
     let before = match before {
         Value::String(_) => browser.value("location.href"),
         other => panic!("{other}"),
     };
-    // A test is taken out by the keyboard, and the file by its button.
+    // The keyboard removes a test, and its button removes a file.
     browser.value("document.querySelector('.file input').focus()");
     browser.press(" ", 32);
     browser.wait(&format!("{ROWS}.length === 1"));
@@ -110,7 +110,7 @@ fn a_result_is_chosen_by_the_keyboard_and_what_is_none_is_told() {
     let told = browser.value("document.getElementById('results-error').textContent");
     let told = told.as_str().unwrap();
     assert!(told.starts_with("photo.json: is a picture") && told.contains("Hint: "), "{told}");
-    // Nothing of it outlives the page.
+    // No data of the file outlives the page.
     let address = browser.value("location.href");
     browser.ask("Page.navigate", json!({"url": "about:blank"}));
     browser.ask("Page.navigate", json!({"url": address}));

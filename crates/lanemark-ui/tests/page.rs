@@ -1,7 +1,7 @@
-//! The page in a browser: it runs without an error, requests nothing elsewhere, draws the answers, and is operated by
-//! keys.
+//! The page in a browser: it runs without errors, sends no requests to other servers, draws the answers, and is
+//! operated by keys.
 //!
-//! Needs Chromium. Where it is missing the tests are skipped, and in CI fail.
+//! Needs Chromium. Without it the tests are skipped; in CI they fail.
 
 mod client;
 
@@ -16,13 +16,13 @@ const SETTLED: &str = "(() => { const all = [...document.querySelectorAll('.resu
 const DEPTH: &str = "document.querySelector('label[for=test-queue_depth] output').textContent";
 const FIRST: &str = "document.querySelector('.result .figure.main b').textContent";
 
-/// The test of the state.
+/// Returns the test of the state.
 fn test() -> Value {
     json!({"block": "4 KiB", "pattern": "random", "read_percent": 100, "queue_depth": 8, "threads": 1,
         "span": "1 GiB"})
 }
 
-/// An address with two systems, as the page writes it.
+/// Returns an address with two systems, as the page writes it.
 fn with_state(address: &str) -> String {
     let system = |name: &&str| json!({"system": name, "set": [], "faults": []});
     let systems: Vec<Value> = SYSTEMS.iter().map(system).collect();
@@ -54,7 +54,7 @@ fn the_page_draws_the_systems_of_its_address_and_keys_turn_them() {
     assert_eq!(count(&mut browser, "article"), 2);
     assert_eq!(count(&mut browser, "li.hop"), SYSTEMS.iter().map(hops).sum::<u64>());
     assert!(count(&mut browser, "li.hop .hop-time .wait") >= 6);
-    // The answer in a sentence, and both curves with a line for each system and its 99%.
+    // The answer as a sentence, and both curves with a line for each system and its 99th percentile.
     browser.wait("/(faster than|as fast as)/.test(document.getElementById('answer').textContent)");
     browser.wait("document.querySelectorAll('.curve').length === 2");
     browser.wait("document.querySelectorAll('.curve .point, .curve .now').length === 36");
@@ -65,7 +65,7 @@ fn the_page_draws_the_systems_of_its_address_and_keys_turn_them() {
         }
         assert_eq!(count(&mut browser, &format!(".curve path.c{colour}")), 3, "{colour}");
     }
-    // The token is not in the address any more, and the state is.
+    // The address no longer contains the token, but the state.
     let address = browser.value("location.href").as_str().unwrap().to_owned();
     assert!(!address.contains("token=") && address.contains("samsung-850-pro"), "{address}");
 
@@ -112,7 +112,7 @@ fn all_is_reached_by_tab_and_values_are_turned_by_keys() {
     browser.press(" ", 32);
     browser.wait("document.querySelectorAll('.values .field').length > 20");
 
-    // Each control has the focus once on the way through the page, and shows it.
+    // The Tab key gives each control the focus once, and the focus is visible.
     browser.value("document.activeElement.blur(); window.scrollTo(0, 0); window.seen = new Set(); window.bare = []; addEventListener('focusin', (event) => { seen.add(event.target); requestAnimationFrame(() => { if (event.target === document.activeElement && getComputedStyle(event.target).outlineStyle === 'none') bare.push(event.target.outerHTML); }); })");
     let reached = "[...document.querySelectorAll('a[href], input, select, button, summary')].filter((one) => one.checkVisibility() && !one.disabled && !seen.has(one)).map((one) => one.outerHTML)";
     for _ in 0..200 {
@@ -144,17 +144,17 @@ fn all_is_reached_by_tab_and_values_are_turned_by_keys() {
     let whole = browser.value(FIRST);
     let rate = field("platform.port.sata.sata");
     browser.value(&format!("{rate}.querySelector('select').focus()"));
-    // From 6 Gb/s to 1.5.
+    // From 6 Gb/s to 1.5 Gb/s.
     browser.press("Home", 36);
     browser.wait(&format!("{rate}.querySelector('select').value === '1.5 Gb/s'"));
     browser.wait(&format!("{FIRST} !== {whole} && {SETTLED}"));
-    // Requests of 4 MiB a second, in MB/s.
+    // 4 MiB requests a second, in MB/s.
     let rate = |value: &Value| {
         let requests: f64 = value.as_str().unwrap().replace(',', "").parse().unwrap();
         requests * 4.194_304
     };
     let slow = browser.value(FIRST);
-    // 1.5 Gb/s by 8b/10b is 150 MB/s at most.
+    // 1.5 Gb/s with 8b/10b coding carries up to 150 MB/s.
     assert!(rate(&slow) <= 150.0 && rate(&whole) > 400.0, "{slow} of {whole}");
 }
 
@@ -175,7 +175,7 @@ fn this_machine_is_chosen_by_keys_and_comes_back_with_the_address() {
     browser.wait(&format!(
         "{about}.startsWith('nvme0n1: PCIe 3.0 x2') && {about}.includes('Without a port: vda')"
     ));
-    // A page that begins with it reads it first.
+    // A page whose address contains this machine reads it first.
     let address = browser.value("location.href");
     browser.ask("Page.navigate", json!({"url": "about:blank"}));
     browser.ask("Page.navigate", json!({"url": address}));
@@ -207,7 +207,7 @@ fn one_box_finds_a_system_by_words() {
     let list = "document.querySelector('article:first-child [role=listbox]')";
     type_into(&mut browser, ".pick input", "980 pro in the second slot of a B550");
     browser.wait(&format!("!{list}.hidden && {list}.children.length > 0"));
-    // The arrow keys move along the list, of which a screen reader hears the marked entry.
+    // The arrow keys move in the list, and a screen reader announces the marked entry.
     browser.press("ArrowDown", 40);
     let marked = format!("[...{list}.children].findIndex((one) => one.ariaSelected === 'true')");
     browser.wait(&format!("{marked} === 1"));
@@ -219,7 +219,7 @@ fn one_box_finds_a_system_by_words() {
     browser.wait("decodeURIComponent(location.hash).includes('samsung-980-pro-1tb@amd-b550:m2-2')");
     let name = "document.querySelector('.pick input').value";
     browser.wait(&format!("{name} === 'Samsung SSD 980 PRO 1TB · AMD B550 · m2-2' && {SETTLED}"));
-    // Words that name nothing are reported, and the system stays.
+    // Words without a match are reported, and the system is unchanged.
     type_into(&mut browser, ".pick input", "qqqq zzzz");
     browser.wait("document.querySelector('.advice').textContent.includes('qqqq zzzz')");
     browser.press("Enter", 13);
@@ -240,7 +240,7 @@ fn presets_set_the_test_and_a_system_keeps_its_colour() {
     browser.value(&format!("{preset}.click()"));
     browser.wait(&format!("{preset}.ariaPressed === 'true' && {SETTLED}"));
     browser.wait("document.getElementById('test-name').textContent.includes('8K') || document.getElementById('test-name').textContent.includes('8 KiB')");
-    // The second system stays in its colour when the first one is removed, and a new one takes the free colour.
+    // The second system keeps its colour when the first one is removed, and a new system takes the free colour.
     let colours =
         "[...document.querySelectorAll('.system .name > .dot')].map((one) => one.classList[1])";
     assert_eq!(browser.value(colours), json!(["s0", "s1"]));
@@ -295,7 +295,7 @@ fn a_server_that_has_stopped_is_reported_and_the_last_figures_are_dimmed() {
     );
 }
 
-/// Types a text into the box that `selector` names, instead of its content.
+/// Types a text into the box that `selector` names, replacing its content.
 fn type_into(browser: &mut Browser, selector: &str, text: &str) {
     browser.value(&format!(
         "(() => {{ const box = document.querySelector('{selector}'); box.focus(); box.select(); }})()"

@@ -1,4 +1,4 @@
-//! The server as an HTTP client sees it: the clients it accepts, the requests it refuses, and that it continues.
+//! The server from an HTTP client's side: accepted clients, refused requests, and continued operation.
 
 mod client;
 
@@ -89,8 +89,8 @@ fn a_simulation_is_told_in_lines_and_ends_with_an_interval() {
     let total: f64 = hops.iter().map(|hop| of(hop, "wait_us") + of(hop, "service_us")).sum();
     let mean = of(last, "latency_mean_us");
     assert!((total / mean - 1.0).abs() < 0.05, "{total} of {mean}");
-    assert!(hops.iter().any(|hop| hop["is_narrowest"] == json!(true)));
-    assert!(last["narrowest"].as_str().unwrap().contains("bottleneck"));
+    assert!(hops.iter().any(|hop| hop["is_bottleneck"] == json!(true)));
+    assert!(last["bottleneck"].as_str().unwrap().contains("bottleneck"));
     assert_eq!(lines[3]["stage"], json!("done"));
 }
 
@@ -136,14 +136,15 @@ fn random_writes_of_a_disk_are_told_behind_its_cache() {
     let body = json!({"page": "p", "slot": 0, "system": system, "test": test});
     let lines = client.lines("/api/simulate", &body);
     let told: Vec<&Value> = lines.iter().map(|line| &line["figures"]).collect();
-    // The first answer fills the cache at the link's rate; a disk of 7,200 rpm writes some MB/s anywhere.
+    // The first answer fills the cache at the link's rate; a disk of 7,200 rpm writes some MB/s in random order.
     let of = |figures: &Value| figures["megabytes_per_second"].as_f64().unwrap();
     let last = told[told.len() - 2];
     assert!(of(told[0]) > 50.0 && of(last) < 20.0, "{} and {}", of(told[0]), of(last));
-    // What still fills the cache in a minute, a small share, is said.
-    let doubts = last["doubts"].as_array().unwrap();
-    let is_of_cache = |doubt: &Value| doubt.as_str().unwrap().contains("filled the write buffer");
-    assert!(doubts.len() <= 1 && doubts.iter().all(is_of_cache), "{doubts:?}");
+    // A warning states the small share that still fills the cache after a minute.
+    let warnings = last["warnings"].as_array().unwrap();
+    let is_of_cache =
+        |warning: &Value| warning.as_str().unwrap().contains("filled the write buffer");
+    assert!(warnings.len() <= 1 && warnings.iter().all(is_of_cache), "{warnings:?}");
 }
 
 #[test]
@@ -183,7 +184,7 @@ fn a_question_that_would_take_minutes_is_refused() {
     };
     let refused = ask("64 MiB", 4096);
     assert!(refused["message"].as_str().unwrap().contains("under way at a time"), "{refused}");
-    // The largest that is let in has a first answer within a step's time.
+    // The largest accepted request has a first answer within the time of a step.
     let answer = ask("64 MiB", 16);
     assert!(answer["figures"]["iops"].as_f64().unwrap() > 0.0, "{answer}");
 }
@@ -201,7 +202,7 @@ fn connections_without_the_token_keep_nobody_out() {
 #[test]
 fn a_simulation_that_nobody_waits_for_is_cancelled() {
     let client = Client::start();
-    // Half a minute of work: as much under way as may be.
+    // Half a minute of work, with the maximum number of requests in progress.
     let test = json!({"block": "256 KiB", "pattern": "random", "read_percent": 0.0,
         "queue_depth": 64, "threads": 64, "span": "200 GiB"});
     let body =
@@ -275,7 +276,7 @@ fn this_machine_is_a_platform_once_it_was_read() {
     assert_eq!(told["platform"]["ports"].as_array().unwrap().len(), 1);
     assert!(told["left_out"][0].as_str().unwrap().starts_with("vda: "), "{told}");
 
-    // The same file as the command writes, but for the name that it has there.
+    // The same file as the command writes, except for its name.
     let file = lanemark_lab::machine::platform(folder.path(), "own").unwrap().text;
     let path = folder.path().join("own.toml");
     std::fs::write(&path, file).unwrap();
@@ -292,7 +293,7 @@ fn this_machine_is_a_platform_once_it_was_read() {
     let body = json!({"page": "p", "slot": 0, "system": {"system": system}, "test": test});
     let lines = client.lines("/api/simulate", &body);
     let rate = lines[1]["figures"]["megabytes_per_second"].as_f64().unwrap();
-    // Two lanes of generation 3 carry at most 1,969 MB/s before packets.
+    // Two lanes of generation 3 carry up to 1,969 MB/s before packets.
     assert!((1500.0..1969.0).contains(&rate), "{rate}");
     // With the interval, whose systems are assembled again.
     assert!(lines.iter().any(|line| line["figures"]["interval"].is_object()), "{lines:?}");
@@ -337,7 +338,7 @@ fn a_result_file_is_told_and_what_is_too_long_or_none_is_refused() {
         status == 422 && text.contains("the file: is not a result in a known format"),
         "{text}"
     );
-    // A body that is too long is refused by what its head says, before all of it has come.
+    // A body with an excessive length in its header is refused before all of it has arrived.
     let most = lanemark_ui::result_file::FILE_MAX;
     let head = format!(
         "POST /api/result HTTP/1.1\r\nHost: {{host}}\r\nX-Lanemark-Token: {{token}}\r\n\

@@ -2,8 +2,8 @@
 //!
 //! A table lies between two lines, `<!-- validate:NAME -->` and `<!-- end -->`. The text between them is written by
 //! `lanemark-validate render`, and by each experiment after its figures are saved. [`PUBLISHED_PAGE`] has the table of
-//! published measurements, [`GRIDS_PAGE`] has the table of grids, and README has two summaries. README's table of errors
-//! also has rows of the studies, which are kept as they are. README's paragraph on accuracy is a template,
+//! published measurements, [`GRIDS_PAGE`] has the table of grids, and README has two summaries. README's table of
+//! errors also has rows of the studies, which are kept as they are. README's paragraph on accuracy is a template,
 //! `reference/validation/accuracy.template.md`: a placeholder such as `{validation.A and B.all.coverage}` names half,
 //! grades, class and figure, and is replaced by the saved figure. `:0` after it rounds to a whole number.
 
@@ -143,7 +143,8 @@ impl Block {
 /// Writes all tables, and returns the documents that changed.
 ///
 /// # Errors
-/// Returns an error if the saved figures cannot be read, or a document lacks a table's markers. Then no document is written.
+/// Returns an error if the saved figures cannot be read, or a document lacks a table's markers. Then no document is
+/// written.
 pub fn render(root: &Path) -> Result<Vec<&'static str>, ValidationError> {
     let sources = Sources::open(root)?;
     let mut documents: BTreeMap<&'static str, (String, String)> = BTreeMap::new();

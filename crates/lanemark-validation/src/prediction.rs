@@ -33,7 +33,8 @@ pub struct Comparison {
     pub class: String,
     /// Grade of the row: A, B or C.
     pub grade: String,
-    /// Whether the row is of resctl-bench. The causes of these rows' errors are not known (`docs/validation/published.md`).
+    /// Whether the row is of resctl-bench. The causes of these rows' errors are not known
+    /// (`docs/validation/published.md`).
     pub is_of_resctl_bench: bool,
     /// Half of the row's drive.
     pub half: CorpusHalf,

@@ -28,10 +28,11 @@ pub struct Predictions {
 
 impl Predictions {
     /// Predicts each row of `corpus` on all threads of the laboratory, with its interval if `intervals` is set. Priors
-    /// and hosts are those of the library in `folder`, or of the program.
+    /// and hosts come from the library in `folder`, or from the program.
     ///
     /// # Errors
-    /// Returns an error if no temporary folder can be made, or if `folder` is not a library. A row that cannot be simulated is added to `skipped`.
+    /// Returns an error if no temporary folder can be made, or if `folder` is not a library. A row that cannot be
+    /// simulated is added to `skipped`.
     pub fn of(
         corpus: &Corpus,
         folder: Option<&Path>,

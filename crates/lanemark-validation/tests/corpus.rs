@@ -1,4 +1,4 @@
-//! Corpora that are empty, broken or hostile are errors with a file, a line and a reason.
+//! Empty, broken or hostile corpora cause errors with a file, a line and a reason.
 
 mod ten_rows;
 
@@ -8,12 +8,12 @@ use lanemark_validation::corpus::{CLASSES, Corpus, MEASUREMENTS, RATINGS};
 
 use ten_rows::measurements;
 
-/// The error of a corpus with these measurements.
+/// Returns the error of a corpus with these measurements.
 fn error(measurements: &str) -> String {
     Corpus::parse(measurements, ten_rows::RATINGS).unwrap_err().to_string()
 }
 
-/// The ten rows with one text replaced.
+/// Returns the ten rows with one text replaced.
 fn with(from: &str, to: &str) -> String {
     let text = measurements();
     assert!(text.contains(from), "{from}");
@@ -89,7 +89,7 @@ fn files_that_cannot_be_read_are_errors() {
     assert!(said().contains(MEASUREMENTS), "{}", said());
     fs::write(folder.path().join(MEASUREMENTS), [0xff, 0xfe, b'\n']).unwrap();
     assert!(said().contains(MEASUREMENTS), "{}", said());
-    // A sparse file: longer than a corpus may be, and nothing on the disk.
+    // A sparse file that is longer than a corpus may be and occupies no disk space.
     File::create(folder.path().join(MEASUREMENTS)).unwrap().set_len(65 << 20).unwrap();
     assert!(said().contains(MEASUREMENTS), "{}", said());
     fs::write(folder.path().join(MEASUREMENTS), measurements()).unwrap();

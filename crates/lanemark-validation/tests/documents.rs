@@ -15,7 +15,7 @@ fn project() -> &'static Path {
     Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."))
 }
 
-/// A copy of the documents and their figures.
+/// Returns a copy of the documents and their figures.
 fn copied() -> TempDir {
     let folder = tempfile::tempdir().unwrap();
     for file in FILES {

@@ -1,4 +1,4 @@
-//! A few cells of a grid have the scores that were computed by hand, and runs are saved next to each other.
+//! A few cells of a grid have the scores computed by hand, and runs are saved next to each other.
 
 use lanemark_validation::figures::{ALL, GridFigures, GridScore};
 use lanemark_validation::grids::score::{Cell, by_kind};
@@ -20,13 +20,13 @@ fn cell(test: &str, predicted: f64, rule: f64, truth: f64) -> Cell {
 
 fn four() -> Vec<Cell> {
     vec![
-        // Exact, next to a rule that is 20% off.
+        // The prediction is exact, while the rule is off by 20%.
         cell("randread-1-1", 100.0, 120.0, 100.0),
-        // The same as the rule: neither is nearer, and 10% off.
+        // The prediction equals the rule: neither is nearer, and both are off by 10%.
         cell("randread-4-8", 110.0, 110.0, 100.0),
-        // 50% off, next to an exact rule: the truth lies below the interval.
+        // The prediction is off by 50%, while the rule is exact: the truth is below the interval.
         cell("randwrite-1-1", 150.0, 100.0, 100.0),
-        // 20% off, next to a rule that is 100% off: the truth is the interval's upper end.
+        // The prediction is off by 20%, the rule by 100%: the truth is the upper end of the interval.
         cell("randwrite-64-64", 40.0, 100.0, 50.0),
     ]
 }

@@ -1,4 +1,4 @@
-//! Ten rows of invented drives are simulated by the recipe, next to the rules that were computed by hand.
+//! Ten rows of fictitious drives are simulated by the recipe, and compared with the rules computed by hand.
 
 mod ten_rows;
 

@@ -1,4 +1,4 @@
-//! Known predictions next to known measurements have the scores that were computed by hand.
+//! Known predictions and measurements have the scores computed by hand.
 
 use lanemark_validation::corpus::CorpusHalf;
 use lanemark_validation::figures::{ALL, Grades, PublishedFigures, WITHOUT_RESCTL_BENCH};
@@ -10,7 +10,7 @@ use lanemark_validation::score::{Errors, Score, Standing};
 /// Ten predictions of a measurement of 100.
 const PREDICTED: [f64; 10] = [100.0, 110.0, 90.0, 120.0, 80.0, 150.0, 50.0, 200.0, 100.0, 100.0];
 
-/// The rule of thumb predicts 110 for all, and the limits 200. Eight have an interval of 0.8 to 1.25.
+/// The rule of thumb predicts 110 for all rows, and the limits 200. Eight rows have an interval of 0.8 to 1.25.
 fn ten() -> Vec<Comparison> {
     let one = |(index, &predicted): (usize, &f64)| Comparison {
         class: if index < 6 { "mix" } else { "saturated" }.to_owned(),
@@ -36,7 +36,7 @@ fn errors_are_those_computed_by_hand() {
     let rows = ten();
     let score = Score::of(&rows.iter().collect::<Vec<_>>());
     assert_eq!(score.rows, 10);
-    // Sorted: 0, 0, 0, 10, 10, 20, 20, 50, 50, 100. The sixth is the upper of the two in the middle.
+    // Sorted: 0, 0, 0, 10, 10, 20, 20, 50, 50, 100. The sixth is the upper of the two middle values.
     near(score.model.median_percent, 20.0);
     near(score.model.mean_percent, 26.0);
     // 1.1 / 0.9 * 1.2 / 0.8 * 1.5 / 0.5 * 2 = 11.
@@ -53,11 +53,11 @@ fn errors_are_those_computed_by_hand() {
 fn shares_and_coverage_are_those_computed_by_hand() {
     let rows = ten();
     let score = Score::of(&rows.iter().collect::<Vec<_>>());
-    // Exact three times, equal to the rule once.
+    // Exact in three rows, equal to the rule in one.
     near(score.nearer_percent, 30.0);
     near(score.tied_percent, 10.0);
     near(score.rule_nearer_percent, 60.0);
-    // Of the eight with an interval the first five: 100 / 80 is its end, which belongs to it.
+    // The first five of the eight rows with an interval: 100 / 80 is its end, which it includes.
     near(score.coverage_percent.unwrap(), 62.5);
     near(score.width.unwrap(), 1.5625);
 }

@@ -10,7 +10,7 @@ use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
-use lanemark_schema::result::{InterveningEvent, Verified, VerifyDoubt};
+use lanemark_schema::result::{InterveningEvent, Verified, VerifyWarning};
 use lanemark_schema::units::Bytes;
 use lanemark_schema::workload::{Average, Operation, Order, Pattern, Test, Workload};
 
@@ -64,15 +64,15 @@ impl Check<'_> {
             reading.take(position, record)
         })?;
         let history = reading.finish(cut && !header.sync);
-        let mut doubts = Vec::new();
+        let mut warnings = Vec::new();
         if history.tail_missing {
-            doubts.push(VerifyDoubt::JournalNotSynced);
+            warnings.push(VerifyWarning::JournalNotSynced);
         }
         if end.tail > 0 {
-            doubts.push(VerifyDoubt::JournalTail { bytes: Bytes(end.tail) });
+            warnings.push(VerifyWarning::JournalTail { bytes: Bytes(end.tail) });
         }
         if !history.ended {
-            doubts.push(VerifyDoubt::NotEnded);
+            warnings.push(VerifyWarning::NotEnded);
         }
         let volatile_cache = cut && !header.write_through;
         let judge = Judge { history: &history, volatile: volatile_cache };
@@ -82,7 +82,7 @@ impl Check<'_> {
         if held < history.header.units() {
             let unit = u64::from(history.header.unit);
             let (held, written) = (Bytes(held * unit), Bytes(history.header.units() * unit));
-            doubts.push(VerifyDoubt::TargetShort { held, written });
+            warnings.push(VerifyWarning::TargetShort { held, written });
         }
         let whole = self.read(&history, held, on, &mut |number, bytes| {
             let verdict = match bytes {
@@ -109,7 +109,7 @@ impl Check<'_> {
             damage: sum.damage,
             damage_more: sum.damage_more,
             unflushed: sum.unflushed,
-            doubts,
+            warnings,
         }))
     }
 

@@ -148,7 +148,11 @@ mod tests {
     fn the_format_stays_as_it_is() {
         let mut unit = [0; 512];
         STAMP.write(&mut unit);
-        assert_eq!(crc32fast::hash(&unit), FORMAT, "units of older runs would be told damaged");
+        assert_eq!(
+            crc32fast::hash(&unit),
+            FORMAT,
+            "units of older runs would be reported as damaged"
+        );
     }
 
     const FORMAT: u32 = 2_524_265_550;

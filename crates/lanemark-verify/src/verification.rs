@@ -8,7 +8,7 @@ use std::sync::mpsc;
 use std::thread;
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
-use lanemark_schema::result::{VerificationWrites, VerifyDoubt};
+use lanemark_schema::result::{VerificationWrites, VerifyWarning};
 use lanemark_schema::rng::StreamKey;
 use lanemark_schema::units::{Bytes, Duration};
 use lanemark_schema::workload::{Access, Accesses, Operation, Test, Workload};
@@ -144,7 +144,7 @@ impl Verification<'_> {
             elapsed,
             load_bytes: Bytes(count(&counts.written) - written_before),
             complete,
-            doubts: self.doubts(&target, &journal, left_out),
+            warnings: self.warnings(&target, &journal, left_out),
         };
         target.finish()?;
         Ok(written)
@@ -337,18 +337,18 @@ impl Verification<'_> {
         }
     }
 
-    fn doubts(
+    fn warnings(
         &self,
         target: &Target,
         journal: &Journal,
         left_out: Vec<String>,
-    ) -> Vec<VerifyDoubt> {
+    ) -> Vec<VerifyWarning> {
         let device = Location::of(journal.file()).block_device;
         let same = device.filter(|device| target.block_device.as_ref() == Some(device));
-        let same = same.map(|device| VerifyDoubt::JournalOnTarget { device });
-        let cached = target.page_cache.clone().map(|reason| VerifyDoubt::PageCache { reason });
+        let same = same.map(|device| VerifyWarning::JournalOnTarget { device });
+        let cached = target.page_cache.clone().map(|reason| VerifyWarning::PageCache { reason });
         let tests = Some(left_out).filter(|tests| !tests.is_empty());
-        let left_out = tests.map(|tests| VerifyDoubt::TestsLeftOut { tests });
+        let left_out = tests.map(|tests| VerifyWarning::TestsLeftOut { tests });
         same.into_iter().chain(cached).chain(left_out).collect()
     }
 

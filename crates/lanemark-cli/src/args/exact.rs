@@ -10,9 +10,9 @@ use super::LibraryArgs;
 
 #[derive(Debug, ClapArgs)]
 #[command(after_help = "\
-The command runs in user-mode Linux, whose kernel `make exact` builds. Its root file system is
-this machine's; writes to it are discarded at the end. The drive is /dev/vda. The exit code and
-output are those of the command. The guest's processor takes no time, so all time that passes is
+The command runs in user-mode Linux, whose kernel `make exact` builds. It uses the root file system of
+this machine; writes to it are discarded at the end. The drive is /dev/vda. The exit code and
+output come from the command. The guest's processor takes no time, so all time that passes is
 spent by the drive or in the program's own waits.")]
 pub(crate) struct ExactArgs {
     /// System, written DRIVE@PLATFORM:PORT, or a volume, stripe:DRIVE@PLATFORM:PORT+PORT

@@ -22,7 +22,7 @@ impl FioCommandArgs {
         };
         match fio::is_command(&text) {
             true => Ok(text),
-            false => Err(Failure::input(format!("`{text}` is no command line of fio"))
+            false => Err(Failure::input(format!("`{text}` is not a command line of fio"))
                 .hint("write -- fio --rw=randread --bs=4k, or name a workload")),
         }
     }

@@ -9,8 +9,8 @@ use crate::saving::Destination;
 /// The location of a saved result.
 #[derive(Debug, ClapArgs)]
 pub(crate) struct SaveArgs {
-    /// Folder for the result, or a file name that ends in .json [default: $LANEMARK_RESULTS, or lanemark in the user's state
-    /// folder, ~/.local/state]
+    /// Folder for the result, or a file name that ends in .json [default: $LANEMARK_RESULTS, or lanemark in the user's
+    /// state folder, ~/.local/state]
     #[arg(long, value_name = "PATH")]
     out: Option<PathBuf>,
     /// Print the result without saving it
@@ -21,7 +21,8 @@ pub(crate) struct SaveArgs {
 /// The name of the target that a run measures or simulates.
 #[derive(Debug, ClapArgs)]
 pub(crate) struct NameArgs {
-    /// Name of the system in the result, its tables, pages and comparisons [default: the drive's model, or host and device]
+    /// Name of the system in the result, its tables, pages and comparisons [default: the drive's model, or host and
+    /// device]
     #[arg(long, value_name = "NAME")]
     pub(crate) name: Option<String>,
 }

@@ -56,8 +56,8 @@ pub(crate) struct ServeArgs {
     #[cfg(feature = "full")]
     #[arg(long, requires = "tls_cert")]
     pub(crate) tls_anyone: bool,
-    /// Also serve the system as this file, until the server ends; it must be missing or empty, and is accessible only to
-    /// one user
+    /// Also serve the system as this file, until the server ends; it must be missing or empty, and is accessible only
+    /// to one user
     #[arg(long, value_name = "FILE")]
     pub(crate) mount: Option<PathBuf>,
     /// Also serve the system as a disk, /dev/loopN, until the server ends (needs root)

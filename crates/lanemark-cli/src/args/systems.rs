@@ -1,11 +1,11 @@
-//! How a system is written.
+//! The notation of systems.
 
-/// How a system is written, for commands that take one.
+/// The notation of a system, for commands that take one.
 pub(super) const SYSTEMS: &str = "\
 Systems:
   DRIVE@PLATFORM:PORT              one drive in a port
   DRIVE@PLATFORM:PORT|PORT         one drive, connected through both of its ports
-  DRIVE@PLATFORM:PORT+PORT         two drives, each of which runs the test
+  DRIVE@PLATFORM:PORT+PORT         two drives, which both run the test
   DRIVE@PLATFORM:PORT+OTHER:PORT   two different drives
   stripe-64KiB:DRIVE@PLATFORM:PORT+PORT   all drives as one volume, striped in chunks of 64 KiB
                                    (stripe: means 512 KiB)

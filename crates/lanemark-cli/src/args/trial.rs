@@ -16,7 +16,7 @@ const CUTS_MAX: i64 = 10_000;
 
 #[derive(Debug, ClapArgs)]
 #[command(after_help = "\
-The command runs in the folder where the system is mounted, as the same user. It finds in its environment:
+The command runs in the folder of the mounted system, as the same user. It finds in its environment:
   LANEMARK_SYSTEM   the system of this turn, drive@platform:port
   LANEMARK_DEVICE   the block device, or the file that represents it
   LANEMARK_OUTPUT   for --check only: the file with all output of the interrupted command

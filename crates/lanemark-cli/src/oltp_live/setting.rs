@@ -9,8 +9,8 @@
 //!   take more processor time, and because the disk's server uses processors that the study's drives do not use. The
 //!   trials set the time scale so that at the published rate the remaining processors are as busy as published.
 //! - **Buffer.** It begins with the study's share of the pages in use. Probes then find the size at which a transaction
-//!   reads as much from the disk as the simulated one, because another type of database spreads the same rows over other
-//!   pages.
+//!   reads as much from the disk as the simulated one, because another type of database spreads the same rows over
+//!   other pages.
 //! - **Time elsewhere.** It begins with the study's value. A trial then sets it to the published time of a transaction
 //!   minus the time at processors, disk and locks here.
 

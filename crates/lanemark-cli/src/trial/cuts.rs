@@ -63,7 +63,7 @@ impl Cuts<'_> {
         Ok(Some(outcome))
     }
 
-    /// Runs the program, cuts the power after `moment`, and checks what is left; returns `None` if the trial was stopped.
+    /// Runs the program, cuts the power after `moment`, and checks the remaining data; returns `None` if the trial was stopped.
     fn one(
         &self,
         number: u32,

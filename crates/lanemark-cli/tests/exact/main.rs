@@ -1,7 +1,7 @@
 //! `lanemark exact` as a program: the guest's clock is the simulator's, regardless of the host's load.
 //!
-//! The tests do not build the kernel, since that takes ten minutes. If `make exact` has not been run, each test reports
-//! that it is skipped.
+//! The tests do not build the kernel, because that takes ten minutes. If `make exact` has not been run, each test
+//! reports that it is skipped.
 #![cfg(feature = "serve")]
 
 use std::path::{Path, PathBuf};
@@ -58,7 +58,7 @@ fn fio(kernel: &Path, depth: u32, requests: u32) -> (f64, f64) {
     let words = ["--size", "64MiB", "--out", "result.json", "--", "fio", "--name=read"];
     let fio =
         ["--filename=/dev/vda", "--direct=1", "--rw=randread", "--bs=4k", "--ioengine=libaio"];
-    // Its own default reads the host's processor.
+    // By default fio reads the clock of the host's processor.
     let more = ["--clocksource=clock_gettime", "--output-format=json", &depth, &requests];
     let words = [&FIXED[..], &words, &fio, &more].concat();
     let output = command(folder.path(), kernel, &words).output().unwrap();
@@ -98,7 +98,7 @@ fn what_a_guest_measures_is_what_the_model_says_also_on_a_busy_host() {
         return;
     }
     let alone = [(1, 1.0), (4, 1.0), (32, 2.0)].map(|(depth, bound)| {
-        // Whole rounds: fio leaves the answers of a last one that is not full until all are there.
+        // Whole rounds: fio reports the completions of an incomplete last round only when all have arrived.
         let (measured, modelled) = fio(&kernel, depth, if depth == 32 { 800 } else { 400 });
         let apart = (measured - modelled).abs();
         assert!(apart < bound, "depth {depth}: {measured} us measured, {modelled} us modelled");
@@ -108,7 +108,7 @@ fn what_a_guest_measures_is_what_the_model_says_also_on_a_busy_host() {
     let load = Load::start();
     let again = fio(&kernel, 4, 400);
     drop(load);
-    // To the last bit: nothing of the host is in it.
+    // The values are identical to the last bit, because the host has no influence.
     assert_eq!(again, alone[1]);
 }
 
@@ -133,7 +133,7 @@ fn a_commands_output_and_exit_code_are_its_own_and_nothing_is_left() {
     assert_eq!(output.status.code(), Some(127), "{}", said(&output));
 }
 
-/// PostgreSQL on ext4 on the modelled drive: its programs and clients wait for each other and for the drive alone.
+/// PostgreSQL on ext4 on the modelled drive: its programs and clients wait only for each other and for the drive.
 #[test]
 fn a_database_in_a_guest_waits_for_the_drive_alone() {
     let Some(kernel) = kernel() else { return };
@@ -141,7 +141,7 @@ fn a_database_in_a_guest_waits_for_the_drive_alone() {
         eprintln!("skipped: apt-get install postgresql");
         return;
     };
-    // Its programs refuse to run as root. A leader that waits in a loop for workers would wait for ever.
+    // PostgreSQL's programs refuse to run as root. A leader that polls for workers would wait forever.
     let settings = "-k /tmp -c max_parallel_workers=0 -c max_parallel_maintenance_workers=0";
     let as_user = format!(
         "{programs}/initdb -D /mnt/d -A trust --no-sync >/dev/null && \
@@ -162,11 +162,11 @@ fn a_database_in_a_guest_waits_for_the_drive_alone() {
     assert!(told.contains("200/200"), "{told}");
     let latency = told.lines().find(|line| line.starts_with("latency average")).unwrap();
     let ms: f64 = latency.split([' ', '=']).filter_map(|word| word.parse().ok()).next().unwrap();
-    // A commit waits for the log on the drive, and for nothing else that takes long.
+    // A commit waits for the log on the drive, and for no other slow operation.
     assert!((0.05..20.0).contains(&ms), "{latency}");
 }
 
-/// The folder of PostgreSQL's programs, as Debian has it.
+/// Debian's folder of PostgreSQL's programs.
 fn postgres() -> Option<String> {
     let versions = std::fs::read_dir("/usr/lib/postgresql").ok()?;
     let found = versions.filter_map(|entry| Some(entry.ok()?.path().join("bin")));
@@ -174,7 +174,7 @@ fn postgres() -> Option<String> {
     Some(found.display().to_string())
 }
 
-/// The guest computes for good, and is no child of this process any more once the run is killed.
+/// The guest computes endlessly, and is no longer a child of this process after the run is killed.
 #[test]
 fn a_signal_or_a_kill_ends_the_guest_and_leaves_nothing() {
     let Some(kernel) = kernel() else { return };
@@ -188,12 +188,12 @@ fn a_signal_or_a_kill_ends_the_guest_and_leaves_nothing() {
         std::thread::sleep(Duration::from_secs(4));
         let id = child.id().to_string();
         for signal in signals {
-            // The last of several may come after the end.
+            // The last of several signals may arrive after the end.
             let _ = Command::new("kill").args([*signal, &id]).status().unwrap();
         }
         let output = child.wait_with_output().unwrap();
         assert_eq!(output.status.code(), code, "{signals:?}: {}", said(&output));
-        // Its sockets' folder is among the words of each of its processes.
+        // Each of its processes has the folder of its sockets in its command line.
         let marker = folder.path().to_string_lossy().into_owned();
         let is_gone = || {
             let found = Command::new("pgrep").args(["-f", &marker]).output().unwrap();
@@ -202,7 +202,7 @@ fn a_signal_or_a_kill_ends_the_guest_and_leaves_nothing() {
         };
         let ended = Instant::now();
         while !is_gone() {
-            // Only what a second process clears away may take a while.
+            // Only cleanup by a second process may take some time.
             assert!(
                 *signals != ["-INT"] && ended.elapsed() < Duration::from_secs(20),
                 "{signals:?}"

@@ -1,8 +1,8 @@
-//! PostgreSQL on ext4 on a served disk, whose power is cut while rows are committed.
+//! PostgreSQL on ext4 on a served disk whose power is cut during commits.
 //!
-//! A cut is one of the whole machine: from that instant on nothing reaches the drive, and what the page cache held is
-//! lost. So the drive does not come back (`boot=600s`), the server is killed, and a new one serves the file that the
-//! cut has left. The journal of ext4 and PostgreSQL's log recover; each row whose commit was answered must be there.
+//! The cut affects the whole machine: no later write reaches the drive, and the contents of the page cache are lost.
+//! The drive therefore stays off (`boot=600s`), the server is killed, and a new server serves the file after the cut.
+//! The journal of ext4 and PostgreSQL's log recover. Each row with an acknowledged commit must be present.
 
 use std::fs;
 use std::io::{BufRead, BufReader, Write};
@@ -22,10 +22,10 @@ use super::soak::end;
 use super::{count, folder};
 
 const ARGUMENTS: [&str; 5] = ["--data", "disk", "--size", "1GiB", "--attach"];
-/// Sessions that commit rows at once.
+/// Number of sessions that commit rows concurrently.
 const SESSIONS: usize = 4;
 
-/// PostgreSQL's programs, with the account that they run as and a folder for their socket.
+/// PostgreSQL's programs, with the account under which they run and a folder for their socket.
 struct Programs {
     folder: PathBuf,
     account: (u32, u32),
@@ -83,13 +83,13 @@ impl Programs {
         assert!(make.status().unwrap().success());
     }
 
-    /// Starts the server, which recovers first where it has to.
+    /// Starts the server, which first recovers if necessary.
     fn serve(&self, data: &Path) -> Child {
         let log = fs::File::create(self.sockets.path().join("log")).unwrap();
         let mut serve = self.command("postgres");
         serve.arg("-D").arg(data).arg("-k").arg(self.sockets.path());
         serve.args(["-h", "", "-c", "shared_buffers=16MB", "-c", "checkpoint_timeout=30s"]);
-        // A killed server leaves nothing in memory that way.
+        // With this setting a killed server leaves no shared memory.
         serve.args(["-c", "dynamic_shared_memory_type=mmap"]);
         let mut server = serve.stderr(log).spawn().unwrap();
         let began = Instant::now();
@@ -104,7 +104,7 @@ impl Programs {
     }
 }
 
-/// Commits rows until the session ends, and returns the number of the last whose commit was answered.
+/// Commits rows until the session ends, and returns the number of the last acknowledged row.
 fn commit(mut psql: Command, session: usize, from: u64) -> u64 {
     psql.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
     let mut child = psql.spawn().unwrap();
@@ -167,7 +167,7 @@ fn postgresql_has_every_committed_row_after_power_cuts() {
             );
             let found = programs.ask(&sums).unwrap();
             let found: Vec<u64> = found.split('|').map(|field| field.parse().unwrap()).collect();
-            // The last row may be there though its commit was not answered.
+            // The last row may be present although its commit was not acknowledged.
             assert!(found[0] == *last || found[0] == *last + 1, "cut {cut}: {found:?}, not {last}");
             assert!(found[1] == found[0] && found[2] == found[0], "cut {cut}: {found:?}");
             *last = found[0];
@@ -180,7 +180,7 @@ fn postgresql_has_every_committed_row_after_power_cuts() {
             tool("e2fsck", &["-fn", &node]).unwrap();
             return finish(server, cuts, &committed, lost);
         }
-        // The shared memory that a killed server leaves: its key and number stand in the seventh line.
+        // The seventh line contains the key and number of the shared memory that a killed server leaves.
         let mark = fs::read_to_string(data.join("postmaster.pid")).unwrap();
         let segment = mark.lines().nth(6).and_then(|line| line.split_whitespace().last());
         let segment = segment.unwrap().to_owned();
@@ -216,7 +216,7 @@ fn postgresql_has_every_committed_row_after_power_cuts() {
 
 fn finish(server: super::Server, cuts: u64, committed: &[u64], lost: u64) {
     let rows: u64 = committed.iter().sum();
-    println!("{cuts} power cuts, of which {lost} lost writes; all of {rows} rows are there");
+    println!("{cuts} power cuts, {lost} with lost writes; all {rows} rows are present");
     assert!(rows > 20 && (lost > 0 || cuts < 10), "{rows} rows, {lost} cuts that lost anything");
     end(server);
 }

@@ -66,7 +66,7 @@ fn machine(folder: &Path) -> Running {
     Running(Some(command.spawn().unwrap()))
 }
 
-/// Waits for a machine to end by itself, and returns its exit code and what it said.
+/// Waits for a machine to end by itself, and returns its exit code and its output.
 fn end_of(mut machine: Running) -> (Option<i32>, String) {
     let latest = Instant::now() + Duration::from_secs(120);
     let is_running =
@@ -83,7 +83,7 @@ fn content() -> Vec<u8> {
     (0..LENGTH).map(|place| (place * 7 % 251) as u8).collect()
 }
 
-/// Puts the program and what it reads on the disk.
+/// Writes the program and its input to the disk.
 fn fill(client: &mut NbdClient, times: u16) {
     client.write(0, &boot_sector(times), false).unwrap().unwrap();
     client.write(READ_AT, &content(), false).unwrap().unwrap();
@@ -102,7 +102,7 @@ fn a_machine_boots_from_it_and_what_it_writes_is_there() {
     let server = Server::start(folder(), &SERVED);
     let mut client = server.client();
     let flipped: Vec<u8> = content().iter().map(|byte| byte ^ FLIPPED).collect();
-    // One machine after the other has the disk.
+    // The machines use the disk in succession.
     for _ in 0..2 {
         fill(&mut client, 3);
         assert_eq!(end_of(machine(server.folder.path())), (Some(DONE), String::new()));
@@ -111,7 +111,7 @@ fn a_machine_boots_from_it_and_what_it_writes_is_there() {
     drop(client);
     let (folder, output) = server.stop();
     assert_eq!(output.status.code(), Some(0), "{}", said(&output));
-    // Two machines wrote what they read three times, beside what was filled in over NBD.
+    // Both machines wrote the read data three times, in addition to the initial data from NBD.
     let sample = &result(folder.path())["tests"][0]["samples"][0];
     let count = |what: &str| sample[what]["latency"]["count"].as_u64().unwrap();
     assert_eq!(count("writes"), 2 * (3 + 3));
@@ -128,7 +128,7 @@ fn a_machine_that_is_killed_leaves_the_disk_to_the_next() {
     for times in [20_000, 20_000] {
         fill(&mut client, times);
         let killed = machine(server.folder.path());
-        // It is in the midst of its reads and writes.
+        // The machine is in the middle of its reads and writes.
         let latest = Instant::now() + Duration::from_secs(120);
         while client.read(WRITTEN_AT, 512).unwrap().unwrap() == [0; 512] {
             assert!(Instant::now() < latest, "the machine writes nothing");

@@ -16,22 +16,22 @@ use lanemark_testbed::NbdClient;
 use tempfile::TempDir;
 
 const SATA: &str = "samsung-850-pro-1tb@workstation-z170:sata";
-/// The count of a test: `full` where `LANEMARK_SERVE_SOAK` is set, as `make serve-soak` does.
+/// Returns the count of a test: `full` if `LANEMARK_SERVE_SOAK` is set, as in `make serve-soak`.
 fn count(short: u64, full: u64) -> u64 {
     if std::env::var_os("LANEMARK_SERVE_SOAK").is_some() { full } else { short }
 }
 
-/// The options that are each a place more.
+/// The options that add another served location.
 const PLACES: [&str; 2] = ["--mount", "--attach"];
 
 struct Server {
     child: Running,
     folder: TempDir,
-    /// The lines that it has printed: where it is served.
+    /// The printed lines, with the location of the served system.
     places: Vec<String>,
 }
 
-/// A process that is killed where a test fails.
+/// A process that is killed if a test fails.
 struct Running(Option<Child>);
 
 impl Running {
@@ -62,7 +62,7 @@ fn command(folder: &Path, arguments: &[&str]) -> Command {
 }
 
 fn folder() -> TempDir {
-    // Paths of sockets are short.
+    // Socket paths are short.
     tempfile::tempdir().unwrap()
 }
 
@@ -75,7 +75,7 @@ impl Server {
         }
     }
 
-    /// Starts a server, or returns what one said that did not start.
+    /// Starts a server, or returns the message of a server that did not start.
     fn try_start(folder: TempDir, arguments: &[&str]) -> Result<Self, Output> {
         let mut words = vec!["serve", SATA, "--socket", "nbd", "--control", "control"];
         if !arguments.contains(&"--no-latency") {

@@ -1,4 +1,4 @@
-//! The served system as a file and as a disk: what programs see, and that nothing of it outlasts the server.
+//! The served system as a file and as a disk: the view of programs, and complete removal when the server ends.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{BufRead, BufReader, ErrorKind};
@@ -39,7 +39,7 @@ pub(super) fn open(path: &Path) -> File {
     OpenOptions::new().read(true).write(true).open(path).unwrap()
 }
 
-/// What of `folder` is mounted.
+/// Returns the mounts in `folder`.
 fn mounts(folder: &Path) -> usize {
     let mounts = fs::read_to_string("/proc/self/mountinfo").unwrap();
     mounts.lines().filter(|line| line.contains(folder.to_str().unwrap())).count()
@@ -67,7 +67,7 @@ fn the_file_is_the_drive_that_connections_have() {
     let mut bytes = [0; 8192];
     file.read_exact_at(&mut bytes, 4096).unwrap();
     assert!(bytes[..4096] == [7; 4096] && bytes[4096..] == [8; 4096]);
-    // Nothing of it is cached in between, and bytes within a sector are its neighbours' too.
+    // No layer in between caches the data, and partial sectors are correct.
     file.write_all_at(b"odd", 4097).unwrap();
     assert_eq!(client.read(4096, 512).unwrap().unwrap()[..5], [7, b'o', b'd', b'd', 7]);
     file.sync_all().unwrap();
@@ -76,7 +76,7 @@ fn the_file_is_the_drive_that_connections_have() {
     let punched = Command::new("fallocate").args(punch).current_dir(server.folder.path()).status();
     assert!(punched.unwrap().success());
     assert_eq!(client.read(4096, 8192).unwrap().unwrap(), [0; 8192]);
-    // Its length stays, and so does its mode.
+    // Its length and its mode do not change.
     assert_eq!(file.set_len(5).unwrap_err().kind(), ErrorKind::PermissionDenied);
     assert_eq!(file.write_at(&[1; 512], SIZE).unwrap_err().raw_os_error(), Some(libc::ENOSPC));
     assert_eq!(file.write_at(&[1; 1024], SIZE - 512).unwrap(), 512);
@@ -127,13 +127,13 @@ fn no_exit_leaves_a_mount_and_after_a_kill_the_next_server_says_so() {
         assert!(mounts(folder.path()) == 0 && !folder.path().join("disk").exists(), "{name}");
         folder = Server::start(folder, &MOUNTED).signal(name).0;
     }
-    // A program that has it open does not keep it there.
+    // A program that has the file open does not prevent its removal.
     let server = Server::start(folder, &MOUNTED);
     let file = open(&server.path("disk"));
     let (folder, output) = server.signal("-TERM");
     assert!(said(&output).contains("still open"), "{}", said(&output));
     assert!(mounts(folder.path()) == 0 && file.read_at(&mut [0; 512], 0).is_err());
-    // Two signals end it at once.
+    // Two signals end the server immediately.
     let server = Server::start(folder, &MOUNTED);
     let id = server.child.id().to_string();
     let twice = format!("kill -TERM {id}; kill -INT {id}");

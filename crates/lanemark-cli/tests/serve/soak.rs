@@ -1,4 +1,5 @@
-//! Many operations on a served system, and file systems on it. Counts are short; `make serve-soak` has the full ones.
+//! Many operations on a served system, and file systems on it. Counts are small; `make serve-soak` uses the full
+//! counts.
 
 use std::fs;
 use std::os::unix::fs::FileExt;
@@ -11,11 +12,11 @@ use lanemark_testbed::{Mounted, NbdClient, skipped, tool};
 use super::mounted::{DISKS, open, start};
 use super::{Server, count, folder, said};
 
-/// The length of what each of the threads has for itself.
+/// Length of the separate part of each thread.
 const PART: u64 = 16 << 20;
 const THREADS: u64 = 4;
 
-/// A way to the drive.
+/// An interface to the drive.
 trait Way {
     fn read(&mut self, offset: u64, length: u64) -> Vec<u8>;
     fn write(&mut self, offset: u64, bytes: &[u8], stored: bool);
@@ -66,7 +67,7 @@ impl Way for fs::File {
     }
 }
 
-/// The checksum of a sector of a part's model: of where it is, and of the write that it has.
+/// Returns the checksum of a sector in the model of a part, from its location and its last write.
 fn sector(part: u64, at: u64, write: u64) -> [u8; 512] {
     let mut random = Rng::new(StreamKey::from_seed(part << 60 | at << 30 | write));
     let mut bytes = [0; 512];
@@ -137,7 +138,7 @@ fn random_operations_by_all_ways_find_what_was_written() {
     assert_eq!(output.status.code(), Some(0), "{}", said(&output));
 }
 
-/// Writes files of random bytes until `most` bytes are there or the file system is full, and returns their seeds.
+/// Writes files of random bytes until they contain `most` bytes or the file system is full, and returns their seeds.
 fn fill(folder: &Path, most: u64) -> Vec<(u64, usize)> {
     let (mut random, mut written, mut files) = (Rng::new(StreamKey::from_seed(5)), 0, Vec::new());
     while written < most {
@@ -161,7 +162,7 @@ fn content(seed: u64, length: usize) -> Vec<u8> {
     bytes
 }
 
-/// A file system that is made, filled, unmounted, checked, mounted again and read.
+/// A file system that is created, filled, unmounted, checked, mounted again and read.
 fn holds_a_file_system(make: &[&str], check: &[&str]) {
     let _alone = DISKS.lock().unwrap_or_else(PoisonError::into_inner);
     for program in [make[0], check[0]] {

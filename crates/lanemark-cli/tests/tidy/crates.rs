@@ -1,4 +1,4 @@
-//! The manifests against the tables of ARCHITECTURE.md: who imports whom, and what comes from elsewhere.
+//! Compares the manifests with the tables of ARCHITECTURE.md: imports between the crates, and other dependencies.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -8,18 +8,18 @@ use cargo_metadata::{DependencyKind, Metadata, MetadataCommand};
 use super::map::{self, Imports, Names};
 use super::source::{self, File};
 
-/// The workspace at `root`, without what it depends on.
+/// Returns the workspace at `root`, without its dependencies.
 pub(crate) fn workspace(root: &Path) -> Metadata {
     MetadataCommand::new().manifest_path(root.join("Cargo.toml")).no_deps().exec().unwrap()
 }
 
-/// A crate's sources by the file that each of its targets begins with.
+/// A crate's sources, by the first file of each of its targets.
 pub(crate) struct Crate {
     /// Name of the crate in its manifest.
     pub(crate) name: String,
     /// Folder of the crate.
     pub(crate) folder: PathBuf,
-    /// The crates that its program imports, as its source writes them.
+    /// The crates that its program imports, as written in its source.
     pub(crate) others: Vec<String>,
     /// The files of its library or program, and of each test, bench and example.
     pub(crate) targets: Vec<Target>,
@@ -30,7 +30,7 @@ pub(crate) struct Target {
     pub(crate) files: Vec<File>,
 }
 
-/// The crates of the workspace with all their sources.
+/// Returns the crates of the workspace with all their sources.
 pub(crate) fn sources(metadata: &Metadata) -> Vec<Crate> {
     let read = |package: &cargo_metadata::Package| Crate {
         name: package.name.to_string(),
@@ -48,7 +48,7 @@ pub(crate) fn sources(metadata: &Metadata) -> Vec<Crate> {
     metadata.packages.iter().map(read).collect()
 }
 
-/// Every import that differs from the tables.
+/// Returns every import that differs from the tables.
 pub(crate) fn breaches(root: &Path, metadata: &Metadata) -> Vec<String> {
     let allowed = map::crates(root);
     let reasons = map::dependencies(root);
@@ -81,7 +81,7 @@ pub(crate) fn breaches(root: &Path, metadata: &Metadata) -> Vec<String> {
         }
         let all = [(&own.normal, &seen.normal), (&own.tests, &seen.tests)];
         for missing in all.iter().flat_map(|(may, does)| may.difference(does)) {
-            found.push(format!("ARCHITECTURE.md: `{name}` may import `{missing}` and does not; strike it from the table"));
+            found.push(format!("ARCHITECTURE.md: `{name}` may import `{missing}` and does not; remove it from the table"));
         }
     }
     let real: BTreeMap<_, _> =
@@ -97,7 +97,7 @@ pub(crate) fn breaches(root: &Path, metadata: &Metadata) -> Vec<String> {
         ));
     }
     for name in reasons.difference(&needed) {
-        found.push(format!("ARCHITECTURE.md: `{name}` has a reason in the table of dependencies, and nobody imports it"));
+        found.push(format!("ARCHITECTURE.md: `{name}` has a reason in the table of dependencies, but no crate imports it"));
     }
     found
 }

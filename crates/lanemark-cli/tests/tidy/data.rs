@@ -1,4 +1,4 @@
-//! Data of the tree: every study's figures are as printed, and every library file can be used.
+//! Data of the tree: every study's figures equal the published figures, and every library file is usable.
 
 use std::collections::BTreeMap;
 

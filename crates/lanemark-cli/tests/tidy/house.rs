@@ -7,11 +7,11 @@ use std::path::{Path, PathBuf};
 use super::crates::Crate;
 use super::source::Named;
 
-/// The longest file that is still read in one sitting; tests and data may be longer.
+/// Maximum length of a file that can be read in one session; tests and data may be longer.
 const LINES_MAX: usize = 560;
-/// Names that no file and no folder may have.
+/// Names that are not permitted for files and folders.
 const NAMELESS: [&str; 4] = ["utils", "helpers", "common", "manager"];
-/// Macros that panic where the other end of a pipe is gone; messages go through `messages.rs` of the command.
+/// Macros that panic if their output is closed; messages use `messages.rs` of the command.
 const PRINTING: [&str; 5] = ["eprintln", "eprint", "println", "print", "dbg"];
 
 /// The files of programs that may print.
@@ -21,7 +21,7 @@ const CREATING: [[&str; 2]; 4] =
     [["File", "create"], ["File", "create_new"], ["fs", "write"], ["fs", "copy"]];
 const CREATING_BY_METHOD: [&str; 2] = ["create", "create_new"];
 
-/// The files of programs that may create files, each with the reason why nothing of other programs is lost.
+/// The files of programs that may create files, each with the reason why no other program's file is lost.
 pub(crate) const MAY_CREATE: &[(&str, &str)] = &[
     ("crates/lanemark-cli/src/oltp_live/served.rs", "in a private folder"),
     ("crates/lanemark-cli/src/ui.rs", "O_EXCL in the user's own runtime folder"),
@@ -44,7 +44,7 @@ pub(crate) const MAY_CREATE: &[(&str, &str)] = &[
     ("crates/lanemark-serve/src/mount/place.rs", "O_EXCL; folders in /run"),
     ("crates/lanemark-validation/src/scratch.rs", "in a private folder"),
 ];
-/// The files that may be longer, each with the lines that it has; a number may only fall.
+/// The files that may be longer, each with its number of lines; a number may only decrease.
 pub(crate) const MAY_BE_LONG: &[(&str, usize)] = &[];
 
 /// Returns the files below `folder` that end in `extension`, in order.
@@ -62,12 +62,12 @@ pub(crate) fn files_below(folder: &Path, extension: &str) -> Vec<PathBuf> {
     found
 }
 
-/// Every file and folder below `crates/` that breaks a rule by its name, length or beginning.
+/// Returns every file and folder below `crates/` whose name, length or beginning breaks a rule.
 pub(crate) fn breaches(root: &Path, may_be_long: &[(&str, usize)]) -> Vec<String> {
     let (mut found, mut folders) = (Vec::new(), BTreeSet::new());
     for (file, _) in may_be_long.iter().filter(|(file, _)| !root.join(file).exists()) {
         found.push(format!(
-            "tests/tidy/house.rs: {file} may be long and is not there; strike it from the list"
+            "tests/tidy/house.rs: {file} may be long and does not exist; remove it from the list"
         ));
     }
     for path in files_below(&root.join("crates"), "rs") {
@@ -80,28 +80,30 @@ pub(crate) fn breaches(root: &Path, may_be_long: &[(&str, usize)]) -> Vec<String
         let recorded = may_be_long.iter().find(|(file, _)| short == Path::new(file));
         let most = recorded.map_or(LINES_MAX, |(_, most)| *most);
         if lines > most {
-            found.push(format!("{}: {lines} lines, and {most} are the most", short.display()));
+            found.push(format!("{}: {lines} lines; the maximum is {most}", short.display()));
         } else if recorded.is_some() && lines < most {
-            let (file, than) =
-                (short.display(), if lines > LINES_MAX { "record it" } else { "strike it" });
+            let (file, than) = (
+                short.display(),
+                if lines > LINES_MAX { "record it" } else { "remove it from the list" },
+            );
             found.push(format!(
                 "tests/tidy/house.rs: {file} fell from {most} to {lines} lines; {than}"
             ));
         }
         folders.extend(short.ancestors().skip(1).map(Path::to_owned));
         if NAMELESS.contains(&short.file_stem().unwrap().to_str().unwrap()) {
-            found.push(format!("{}: a file is named for what is in it", short.display()));
+            found.push(format!("{}: name the file after its contents", short.display()));
         }
     }
     for folder in folders {
         if folder.file_name().is_some_and(|name| NAMELESS.contains(&name.to_str().unwrap())) {
-            found.push(format!("{}: a folder is named for what is in it", folder.display()));
+            found.push(format!("{}: name the folder after its contents", folder.display()));
         }
     }
     found
 }
 
-/// Every file below `crates/` that no target of its crate reaches by `mod`.
+/// Returns every file below `crates/` that no target of its crate reaches by `mod`.
 pub(crate) fn dead(root: &Path, crates: &[Crate]) -> Vec<String> {
     let mut found = Vec::new();
     for one in crates {
@@ -118,7 +120,7 @@ pub(crate) fn dead(root: &Path, crates: &[Crate]) -> Vec<String> {
     found
 }
 
-/// Every file of a program that creates files and is not in `may`; and every one in `may` that does not.
+/// Returns every file of a program that creates files and is not in `may`, and every file in `may` that does not.
 pub(crate) fn creating(root: &Path, crates: &[Crate], may: &[(&str, &str)]) -> Vec<String> {
     let (mut found, mut used) = (Vec::new(), BTreeSet::new());
     // Only tests use the testbed.
@@ -145,13 +147,13 @@ pub(crate) fn creating(root: &Path, crates: &[Crate], may: &[(&str, &str)]) -> V
     }
     for (file, _) in may.iter().filter(|(file, _)| !used.contains(*file)) {
         found.push(format!(
-            "tests/tidy/house.rs: {file} may create files and does not; strike it from the list"
+            "tests/tidy/house.rs: {file} may create files and does not; remove it from the list"
         ));
     }
     found
 }
 
-/// Every file of a program that prints and is not in `may`; and every one in `may` that does not.
+/// Returns every file of a program that prints and is not in `may`, and every file in `may` that does not.
 pub(crate) fn printing(root: &Path, crates: &[Crate], may: &[&str]) -> Vec<String> {
     let (mut found, mut used) = (Vec::new(), BTreeSet::new());
     for file in crates.iter().flat_map(|one| &one.targets).flat_map(|target| &target.files) {
@@ -162,13 +164,13 @@ pub(crate) fn printing(root: &Path, crates: &[Crate], may: &[&str]) -> Vec<Strin
                 && used.insert(short.clone())
                 && !may.contains(&short.as_str())
             {
-                found.push(format!("{short}:{}: `{called}!` panics where its reader is gone; use `messages` of the command", name.line));
+                found.push(format!("{short}:{}: `{called}!` panics if its reader is closed; use `messages` of the command", name.line));
             }
         }
     }
     for file in may.iter().filter(|file| !used.contains(**file)) {
         found.push(format!(
-            "tests/tidy/house.rs: {file} may print and does not; strike it from the list"
+            "tests/tidy/house.rs: {file} may print and does not; remove it from the list"
         ));
     }
     found

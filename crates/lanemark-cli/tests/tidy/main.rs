@@ -1,5 +1,6 @@
-//! The rules of the tree: what ARCHITECTURE.md says of it is true. Each breach is a sentence.
+//! The rules of the tree, which ARCHITECTURE.md states. Each violation is reported as a sentence.
 
+mod comments;
 mod crates;
 mod data;
 mod house;
@@ -7,6 +8,7 @@ mod map;
 mod measurements;
 mod names;
 mod parameters;
+mod prose;
 mod purity;
 mod rooms;
 mod source;
@@ -24,7 +26,7 @@ use crates::Crate;
 /// The tree that this test belongs to.
 static TREE: LazyLock<Tree> = LazyLock::new(|| Tree::at(&project()));
 
-/// A tree with all that is read of it.
+/// A tree with all inputs of the rules.
 struct Tree {
     root: PathBuf,
     metadata: Metadata,
@@ -38,13 +40,13 @@ impl Tree {
         Tree { root: root.to_owned(), metadata, crates }
     }
 
-    /// Returns the breaches of purity, and what pure crates may name and do not.
+    /// Returns the violations of purity, and the unused entries of its lists.
     fn purity(&self) -> (Vec<String>, Vec<String>) {
         let pure = self.crates.iter().filter(|one| purity::CRATES.contains(&one.name.as_str()));
         purity::breaches(&self.root, &pure.collect::<Vec<_>>())
     }
 
-    /// Returns the breaches of the tables of rooms.
+    /// Returns the violations of the tables of rooms.
     fn rooms(&self) -> Vec<String> {
         self.crates.iter().flat_map(|one| rooms::breaches(&self.root, one)).collect()
     }
@@ -54,7 +56,7 @@ fn project() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().unwrap()
 }
 
-/// Fails with the sentences alone.
+/// Fails with the list of violations.
 fn none(breaches: &[String]) {
     assert!(breaches.is_empty(), "\n{}", breaches.join("\n"));
 }
@@ -97,14 +99,23 @@ fn files_are_created_only_where_it_is_known_how() {
 }
 
 #[test]
-fn nothing_is_told_by_a_macro_that_panics() {
+fn messages_use_no_macro_that_panics() {
     none(&house::printing(&TREE.root, &TREE.crates, house::MAY_PRINT));
 }
 
 #[test]
-fn comments_and_documents_use_plain_words() {
-    none(&words::in_comments(&TREE.crates, words::REMAINING));
-    none(&words::in_documents(&TREE.root));
+fn comments_strings_and_documents_use_plain_words() {
+    none(&words::violations(&TREE.root));
+}
+
+#[test]
+fn comments_and_documents_fit_in_their_columns() {
+    none(&comments::long_lines(&TREE.root));
+}
+
+#[test]
+fn doc_comments_begin_with_a_sentence_about_the_item() {
+    none(&comments::summaries(&TREE.root));
 }
 
 #[test]

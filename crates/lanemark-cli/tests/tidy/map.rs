@@ -1,16 +1,16 @@
-//! The tables of ARCHITECTURE.md, read as they are written there.
+//! Reads the tables of ARCHITECTURE.md.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::Path;
 
-/// A table's rows: what the first column names, and the cells of the others.
+/// A table's rows: the names in the first column, and the cells of the other columns.
 pub(crate) type Rows = BTreeMap<String, Vec<String>>;
 
-/// Names in the order of the alphabet.
+/// Names in alphabetical order.
 pub(crate) type Names = BTreeSet<String>;
 
-/// The table below the heading `## {heading}`: its header and its rows.
+/// Returns the header and the rows of the table below the heading `## {heading}`.
 fn table(root: &Path, heading: &str) -> Rows {
     let path = root.join("ARCHITECTURE.md");
     let text =
@@ -33,27 +33,27 @@ fn table(root: &Path, heading: &str) -> Rows {
     found
 }
 
-/// The names in a cell, which are parted by commas; `–` is none.
+/// Returns the names in a cell, which are separated by commas; `–` represents an empty list.
 fn names(cell: &str) -> Names {
     let names = cell.split(',').map(|name| name.trim().trim_matches('`').to_owned());
     names.filter(|name| !name.is_empty() && name != "–").collect()
 }
 
-/// Whom a crate of the workspace may import.
+/// The crates of the workspace that a crate may import.
 pub(crate) struct Imports {
     /// Crates that the program may import.
     pub(crate) normal: Names,
-    /// Crates that tests and benches also may import.
+    /// Crates that only tests and benches may import.
     pub(crate) tests: Names,
 }
 
-/// The table of crates; `all others` are all that are not imported by tests alone.
+/// Returns the table of crates; `all others` represents all crates that programs may import.
 pub(crate) fn crates(root: &Path) -> BTreeMap<String, Imports> {
     let rows = table(root, "Crates, and who may import whom");
     let ours = |short: &str| format!("lanemark-{short}");
     let of_tests: Names = rows
         .iter()
-        .filter(|(_, cells)| cells[0].contains("Imported by tests alone"))
+        .filter(|(_, cells)| cells[0].contains("Imported only by tests"))
         .map(|(name, _)| name.clone())
         .collect();
     let mut found = BTreeMap::new();
@@ -71,7 +71,7 @@ pub(crate) fn crates(root: &Path) -> BTreeMap<String, Imports> {
     found
 }
 
-/// Every crate from elsewhere that ARCHITECTURE.md gives a reason for.
+/// Returns every external crate for which ARCHITECTURE.md states a reason.
 pub(crate) fn dependencies(root: &Path) -> Names {
     let rows = table(root, "Dependencies, each with its reason");
     let bare = |name: &str| name.split('(').next().unwrap_or_default().trim().to_owned();
@@ -87,7 +87,7 @@ pub(crate) fn dependencies(root: &Path) -> Names {
     rows.keys().flat_map(|cell| names(&without_brackets(cell))).map(|name| bare(&name)).collect()
 }
 
-/// The rooms of a crate, each with the rooms that it may import; empty without a table of rooms.
+/// Returns the rooms of a crate, each with the rooms that it may import, or an empty list without a table of rooms.
 pub(crate) fn rooms(root: &Path, name: &str) -> BTreeMap<String, Names> {
     let heading = format!("The rooms of `{name}`, and which may import which");
     let text = fs::read_to_string(root.join("ARCHITECTURE.md")).unwrap_or_default();

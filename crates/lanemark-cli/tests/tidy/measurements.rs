@@ -66,7 +66,7 @@ const CLASSES: [&str; 10] = [
     "hard-disk",
     "several-drives",
 ];
-/// The columns of a drive's ratings: what the box or the data sheet says, and where that was read.
+/// The columns of a drive's ratings: the values on the box or the data sheet, and their source.
 const RATINGS: [&str; 14] = [
     "drive",
     "interface",
@@ -84,7 +84,7 @@ const RATINGS: [&str; 14] = [
     "source",
 ];
 
-/// A half of the corpus: one may be looked at while laws and values are chosen, the other judges them.
+/// A half of the corpus: models and values are chosen with the training set and judged with the held-out set.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 enum Half {
     Development,
@@ -92,7 +92,7 @@ enum Half {
 }
 
 impl Half {
-    /// The half of a model: by the first byte of the SHA-256 of its name in lower case, even or odd.
+    /// Returns the half of a model, by whether the first byte of the SHA-256 of its name in lower case is even or odd.
     fn of(model: &str) -> Half {
         match Sha256::digest(model.to_lowercase().as_bytes())[0] % 2 {
             0 => Half::Development,
@@ -101,7 +101,7 @@ impl Half {
     }
 }
 
-/// A table that was read, each row by the names of its columns.
+/// A table, each row by the names of its columns.
 struct Table {
     rows: Vec<BTreeMap<String, String>>,
     faults: Vec<String>,
@@ -139,7 +139,7 @@ impl Table {
     }
 }
 
-/// Faults of the measurements, one sentence each, with the row's id.
+/// Returns the errors in the measurements, one sentence each, with the row's id.
 fn measurement_faults(text: &str) -> Vec<String> {
     let Table { rows, mut faults } = Table::read("measurements.csv", text, &COLUMNS);
     let mut ids = BTreeSet::new();
@@ -170,19 +170,19 @@ fn measurement_faults(text: &str) -> Vec<String> {
         match FIGURES.iter().find(|(figure, _)| *figure == row["figure"]) {
             None => fault(format!("figure {:?} is not known", row["figure"])),
             Some((_, unit)) if *unit != row["unit"] => {
-                fault(format!("{} is told in {unit}, not in {:?}", row["figure"], row["unit"]));
+                fault(format!("{} is in {unit}, not in {:?}", row["figure"], row["unit"]));
             }
             Some(_) => {}
         }
         if !row["value"].parse().is_ok_and(|value: f64| value > 0.0 && value < 1e9) {
-            fault(format!("the value {:?} is no number above 0", row["value"]));
+            fault(format!("the value {:?} is not a number above 0", row["value"]));
         }
         let (read_percent, drives) = (whole(&row["read_percent"]), whole(&row["drives"]));
         if read_percent.is_none_or(|share| share > 100) {
             fault(format!("read_percent {:?} is not 0 to 100", row["read_percent"]));
         }
         if drives.is_none_or(|count| count == 0) {
-            fault(format!("drives {:?} is no number above 0", row["drives"]));
+            fault(format!("drives {:?} is not a number above 0", row["drives"]));
         }
         for key in ["block_bytes", "queue_depth", "threads", "span_bytes", "duration_s"] {
             if !row[key].is_empty() && whole(&row[key]).is_none_or(|number| number == 0) {
@@ -229,7 +229,7 @@ fn measurement_faults(text: &str) -> Vec<String> {
     faults
 }
 
-/// Faults of the drives' ratings: each must be of a drive that was measured, and none may be empty of sources.
+/// Returns the errors in the drives' ratings: each drive must have measurements, and each row must have a source.
 fn rating_faults(text: &str, measured: &BTreeSet<&str>) -> Vec<String> {
     let Table { rows, mut faults } = Table::read("measured-drives.csv", text, &RATINGS);
     let mut drives = BTreeSet::new();
@@ -246,7 +246,7 @@ fn rating_faults(text: &str, measured: &BTreeSet<&str>) -> Vec<String> {
             let number = key.contains("_mb_s") || key.contains("_iops");
             let number = number || ["year", "latency_us", "endurance_tbw", "rpm"].contains(&key);
             if number && !row[key].is_empty() && row[key].parse::<f64>().is_err() {
-                fault(format!("{key} {:?} is no number", row[key]));
+                fault(format!("{key} {:?} is not a number", row[key]));
             }
         }
         if !row["source"].starts_with("https://") && !row["source"].starts_with("http://") {
@@ -292,7 +292,7 @@ fn every_published_measurement_can_be_read_and_belongs_to_a_half() {
 #[test]
 fn a_model_belongs_to_the_same_half_however_it_is_written() {
     assert_eq!(Half::of("Crucial MX500"), Half::of("crucial mx500"));
-    // SHA-256 begins with 0x59 and 0x04: another hash would move drives from one half to the other.
+    // SHA-256 begins with 0x59 and 0x04: a different hash would move drives to the other half.
     assert_eq!(Half::of("Samsung 980 PRO"), Half::Validation);
     assert_eq!(Half::of("WD SN730"), Half::Development);
 }

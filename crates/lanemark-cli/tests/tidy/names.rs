@@ -5,7 +5,7 @@ use std::path::Path;
 
 use super::crates::Crate;
 
-/// Names that say nothing of a type, each with an example of a name that does. Test modules may use them.
+/// Names that do not describe a type, each with examples of names that do. Test modules may use them.
 const VAGUE: &[(&str, &str)] = &[
     ("Asked", "LinkLoad, BlockRequest"),
     ("Asker", "Requester"),
@@ -36,7 +36,7 @@ pub(crate) fn vague(root: &Path, crates: &[Crate]) -> Vec<String> {
                 let path = file.path.strip_prefix(root).unwrap_or(&file.path).display();
                 let number = number + 1;
                 found.push(format!(
-                    "{path}:{number}: a type is named `{name}`; say what it is, as {instead}"
+                    "{path}:{number}: the type name `{name}` is vague; use a descriptive name, such as {instead}"
                 ));
             }
         }

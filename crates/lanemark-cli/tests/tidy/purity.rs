@@ -71,7 +71,7 @@ const FLOAT: &[&str] = &[
     "asinh", "acosh", "atanh", "gamma", "ln_gamma", "erf", "erfc", "abs_sub",
 ];
 
-/// Words that lead out of the language.
+/// Keywords that leave the language.
 const WORDS: &[&str] = &["unsafe", "extern", "static"];
 
 /// Returns each forbidden name in a pure crate, and each entry of the lists that no pure crate names.
@@ -88,7 +88,7 @@ pub(crate) fn breaches(root: &Path, crates: &[&Crate]) -> (Vec<String>, Vec<Stri
     }
     let needless = [PATHS, MACROS].concat().into_iter().filter(|listed| !used.contains(listed));
     let needless = needless.map(|listed| {
-        format!("tests/tidy/purity.rs: no pure crate names `{listed}`; strike it from the list")
+        format!("tests/tidy/purity.rs: no pure crate names `{listed}`; remove it from the list")
     });
     (found, needless.collect())
 }

@@ -7,11 +7,11 @@ use super::crates::Crate;
 use super::map;
 use super::source::{self, File};
 
-/// The rooms of the simulator may not exceed this number, so that a newcomer sees its layout at once.
+/// Maximum number of rooms of the simulator, so that a newcomer can understand its layout.
 pub(crate) const SIMULATOR_MAX: usize = 12;
 
-/// The number of files in the largest circle of imports in each crate that has a circle. A number may only fall, and
-/// no number may exceed two.
+/// The number of files in the largest circle of imports in each crate with a circle. A number may only decrease, and
+/// may not exceed two.
 pub(crate) const CIRCLES: &[(&str, usize)] = &[
     ("lanemark-cli", 2),
     ("lanemark-oltp", 2),
@@ -22,7 +22,7 @@ pub(crate) const CIRCLES: &[(&str, usize)] = &[
     ("lanemark-study", 2),
 ];
 
-/// Returns each import between rooms of a crate that its table does not allow, and each that it allows needlessly.
+/// Returns each import between rooms of a crate that its table does not permit, and each unused permission.
 pub(crate) fn breaches(root: &Path, one: &Crate) -> Vec<String> {
     let rooms = map::rooms(root, &one.name);
     if rooms.is_empty() {
@@ -67,14 +67,14 @@ pub(crate) fn breaches(root: &Path, one: &Crate) -> Vec<String> {
         for other in others.iter().filter(|other| !seen.contains(&(room.clone(), (*other).clone())))
         {
             found.push(format!(
-                "ARCHITECTURE.md: room `{room}` may import `{other}` and does not; strike it"
+                "ARCHITECTURE.md: room `{room}` may import `{other}` and does not; remove it"
             ));
         }
     }
     found
 }
 
-/// Every crate of which the largest circle is not the recorded one.
+/// Returns every crate whose largest circle differs from the recorded one.
 pub(crate) fn circles(root: &Path, crates: &[Crate], recorded: &[(&str, usize)]) -> Vec<String> {
     let mut found = Vec::new();
     for one in crates {
@@ -107,7 +107,7 @@ pub(crate) fn circles(root: &Path, crates: &[Crate], recorded: &[(&str, usize)])
     found
 }
 
-/// The largest set of nodes of which each reaches each; of one node or none where there is no circle.
+/// Returns the largest set of nodes that all reach each other, or up to one node without a circle.
 pub(crate) fn largest_circle(edges: &[BTreeSet<usize>]) -> Vec<usize> {
     let reached = |from: usize| {
         let (mut seen, mut open) = (BTreeSet::new(), vec![from]);

@@ -9,11 +9,11 @@ use std::path::{Path, PathBuf};
 
 use proc_macro2::{Delimiter, Spacing, TokenStream, TokenTree};
 
-/// The words after which `!` is "not" rather than a macro's mark.
+/// The words before a `!` that means "not" and does not mark a macro.
 const BEFORE_NOT: [&str; 9] =
     ["if", "while", "match", "return", "in", "else", "break", "mut", "move"];
 
-/// Something that a file names.
+/// A name in a file.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Named {
     /// A path of two or more segments, or one in a `use`. `<>` represents a type in angle brackets.
@@ -24,22 +24,22 @@ pub(crate) enum Named {
     Macro(String),
     /// A macro that is defined here.
     Defined(String),
-    /// A condition of compilation, as written.
+    /// A condition of compilation, as in the source.
     Condition(String),
     /// A keyword or type of one word.
     Word(String),
 }
 
-/// Something named, and where.
+/// A name with its location.
 #[derive(Debug, Clone)]
 pub(crate) struct Name {
     pub(crate) what: Named,
     pub(crate) line: usize,
-    /// Whether the line with the name is compiled for tests alone.
+    /// Whether the line is compiled only for tests.
     pub(crate) test: bool,
-    /// The inline modules of the file in which it stands.
+    /// The inline modules of the file that contain the name.
     pub(crate) inline: Vec<String>,
-    /// The name that a `use` gives it, and whether others may see that.
+    /// The name that a `use` introduces, and whether it is public.
     pub(crate) import: Option<(String, bool)>,
 }
 
@@ -49,12 +49,12 @@ pub(crate) struct File {
     pub(crate) path: PathBuf,
     /// Path of the file's module, from the crate's root.
     pub(crate) module: Vec<String>,
-    /// Whether the file is compiled for tests alone.
+    /// Whether the file is compiled only for tests.
     pub(crate) test: bool,
     pub(crate) names: Vec<Name>,
 }
 
-/// A module that is declared and lies in another file.
+/// A module that is declared here and defined in another file.
 struct Child {
     name: String,
     inline: Vec<String>,
@@ -108,7 +108,7 @@ impl Scan {
 
     fn stream(&mut self, stream: TokenStream, of_test: bool, inline: &[String]) {
         let tokens: Vec<TokenTree> = stream.into_iter().collect();
-        // The attributes before an item hold for all of it.
+        // The attributes before an item apply to the whole item.
         let (mut for_test, mut path, mut public) = (false, None, false);
         let mut at = 0;
         while at < tokens.len() {
@@ -165,7 +165,7 @@ impl Scan {
         }
     }
 
-    /// Scans what begins with the word at `at`; returns where to go on.
+    /// Scans the token at `at`, and returns the index of the next token to scan.
     fn word_or_path(
         &mut self,
         tokens: &[TokenTree],
@@ -214,7 +214,7 @@ impl Scan {
         end + 1
     }
 
-    /// The paths of the tree of a `use`.
+    /// Adds the paths in the tree of a `use`.
     fn uses(&mut self, tree: &[TokenTree], before: &[String], how: (bool, bool, &[String])) {
         let (test, public, inline) = how;
         for branch in tree.split(|token| is_mark(Some(token), ',')) {
@@ -267,7 +267,7 @@ fn path_attribute(content: &TokenStream) -> Option<String> {
     Some(value.trim().trim_matches('"').to_owned())
 }
 
-/// A word as written, without the mark of a raw one; empty for what is none.
+/// Returns a word as written, without the mark of a raw identifier; empty for other tokens.
 fn word(token: &TokenTree) -> String {
     match token {
         TokenTree::Ident(ident) => ident.to_string().trim_start_matches("r#").to_owned(),
@@ -292,7 +292,7 @@ pub(crate) fn imports(files: &[File]) -> Vec<BTreeSet<usize>> {
         for name in file.names.iter().filter(|name| !name.test) {
             let own = [file.module.clone(), name.inline.clone()].concat();
             let path = match &name.what {
-                // A name that is only passed on is no use of it.
+                // A public re-export of a name does not use it.
                 Named::Path(_) if name.import.as_ref().is_some_and(|(_, public)| *public) => {
                     continue;
                 }
@@ -312,9 +312,9 @@ pub(crate) fn imports(files: &[File]) -> Vec<BTreeSet<usize>> {
 
 /// The modules of a crate.
 struct Tree {
-    /// The file that each lies in.
+    /// The index of each module's file.
     modules: BTreeMap<Vec<String>, usize>,
-    /// Imports of each module, by the name that they have there.
+    /// Imports of each module, by their local names.
     aliases: BTreeMap<(Vec<String>, String), Vec<String>>,
 }
 
@@ -338,7 +338,7 @@ impl Tree {
         self.module_of(own, path, depth).map(|module| self.modules[&module])
     }
 
-    /// The module in which that lies which `path` names in module `own`; none for other crates'.
+    /// Returns the module that contains the item that `path` names in module `own`, or `None` for other crates.
     fn module_of(&self, own: &[String], path: &[String], depth: u32) -> Option<Vec<String>> {
         if depth > 16 {
             return None;

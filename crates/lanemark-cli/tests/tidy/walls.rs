@@ -9,9 +9,9 @@ use super::{Tree, crates, house, parameters, rooms};
 
 const MAP: &str = "# The map\n
 ## Crates, and who may import whom\n
-| crate | what it is | imports | tests import too |\n|---|---|---|---|
+| crate | contents | imports | tests import too |\n|---|---|---|---|
 | `lanemark-schema` | the schema | – | – |\n| `lanemark-study` | studies | schema | – |
-| `lanemark-testbed` | for tests. Imported by tests alone | – | – |
+| `lanemark-testbed` | for tests. Imported only by tests | – | – |
 | `lanemark-cli` | the command | all others | testbed |\n
 ## The rooms of `lanemark-schema`, and which may import which\n
 | room | contents | imports |\n|---|---|---|\n| `units` | units | – |\n| `sim` | stations | units |\n
@@ -26,7 +26,7 @@ fn ours(name: &str) -> String {
     format!("{name} = {{ path = \"../{name}\" }}\n")
 }
 
-/// A tree that keeps every rule.
+/// Writes a tree that satisfies every rule.
 fn small() -> TempDir {
     let folder = tempfile::tempdir().unwrap();
     let put = |path: &str, text: &str| put(folder.path(), path, text);
@@ -97,7 +97,7 @@ fn sentences(root: &Path) -> Vec<String> {
     .concat()
 }
 
-/// Checks that tidy says one sentence, with every one of `words` in it, of a small tree that `spoil` has changed.
+/// Checks that tidy reports one sentence with all of `words` for a small tree that `spoil` has changed.
 fn one_sentence(spoil: impl FnOnce(&Path), words: &[&str]) {
     let folder = small();
     spoil(folder.path());
@@ -153,7 +153,7 @@ fn a_call_that_is_not_pure_is_told() {
         ("use serde_core as s; fn f() { libm::log(1.0f64.sin()); }", ".sin()"),
     ];
     for (call, name) in calls {
-        // The command may not print, of which another rule speaks as well.
+        // The command may not print, which another rule also reports.
         let path = "crates/lanemark-schema/src/sim/station.rs";
         let folder = small();
         append(folder.path(), path, &format!("{call}\n"));
@@ -216,7 +216,7 @@ fn an_import_between_rooms_that_is_forbidden_is_told() {
     one_sentence(
         |root| {
             append(root, units, "fn f(_: &crate::sim::SystemSpec) {}\n");
-            // The other way is gone, so that there is no circle to tell of.
+            // The reverse import was removed, so there is no circle to report.
             put(
                 root,
                 "crates/lanemark-schema/src/sim/station.rs",
@@ -247,7 +247,7 @@ fn an_import_between_rooms_that_is_forbidden_is_told() {
 
 #[test]
 fn a_circle_of_imports_is_told_through_names_that_are_passed_on() {
-    // `units` names what `sim` passes on of `station`, which names `units`.
+    // `units` names an item that `sim` re-exports from `station`, and `station` names `units`.
     one_sentence(
         |root| {
             put(root, "ARCHITECTURE.md", &MAP.replace("| units | – |", "| units | sim |"));
@@ -279,16 +279,16 @@ fn names_lengths_and_dead_files_are_told() {
     one_sentence(
         |root| {
             put(root, tests, "//! Tests.\nmod common;\n");
-            put(root, "crates/lanemark-cli/tests/common/mod.rs", "//! What they share.\n");
+            put(root, "crates/lanemark-cli/tests/common/mod.rs", "//! Shared parts.\n");
         },
-        &["tests/common: a folder is named"],
+        &["tests/common: name the folder"],
     );
     one_sentence(
         |root| {
             put(root, tests, "//! Tests.\nmod utils;\n");
-            put(root, "crates/lanemark-cli/tests/utils.rs", "//! What they share.\n");
+            put(root, "crates/lanemark-cli/tests/utils.rs", "//! Shared parts.\n");
         },
-        &["utils.rs: a file is named"],
+        &["utils.rs: name the file"],
     );
     one_sentence(
         |root| put(root, "crates/lanemark-study/src/old.rs", "//! Old.\n"),

@@ -1,48 +1,145 @@
-//! Words that comments and documents avoid, each with its replacement.
+//! Words that comments, strings and documents avoid, each with its replacement.
 
-use std::collections::BTreeMap;
-use std::fs;
+use std::collections::BTreeSet;
 use std::path::Path;
 
-use super::crates::Crate;
+use super::prose;
 
-/// A phrase, and what to write instead.
-const WORDS: &[(&str, &str)] = &[
-    ("told", "reported, stated, printed, known"),
-    ("tells", "reports, shows, returns, distinguishes"),
-    ("asked for", "requested"),
-    ("asked of", "requested"),
-    ("comes to", "equals, reaches, amounts to"),
-    ("goes with", "is removed with, belongs to"),
-    ("goes on", "continues"),
-    ("held against", "compared with"),
-    ("held by", "enforced by, tested by"),
-    ("stands for", "represents"),
-    ("stands in", "is in, represents"),
-    ("so many", "N, that many"),
-    ("nobody", "name who: the user, another process"),
-    ("somebody", "name who: the user, another process"),
-    ("besides", "in addition"),
-    ("anew", "again"),
-    ("of its own", "its own, separate, dedicated"),
-    ("of their own", "their own, separate, dedicated"),
-    ("whatever", "regardless of, any"),
-    ("in words", "as text"),
-    ("left out", "omitted, skipped"),
-    ("worth a word", "significant, reportable"),
-    ("greatest", "maximum, largest"),
-    ("has none", "lacks, does not have"),
-    ("narrowest", "bottleneck"),
-    ("a drive of its ratings", "a rated drive"),
-    ("development half", "training set"),
-    ("validation half", "held-out set"),
+/// Phrases, their replacement, and the longer phrases in which they are correct.
+struct Rule {
+    phrases: &'static [&'static str],
+    instead: &'static str,
+    allowed: &'static [&'static str],
+}
+
+const fn rule(phrases: &'static [&'static str], instead: &'static str) -> Rule {
+    Rule { phrases, instead, allowed: &[] }
+}
+
+/// The list of words. Some words are not listed, because they are correct in most sentences: `at most` states a bound,
+/// `has no` is a plain negative, and in a topology a drive is `behind` a switch.
+const RULES: &[Rule] = &[
+    rule(&["told"], "reported, stated, printed, known"),
+    rule(&["tell", "tells"], "report, state, show, print, return, distinguish"),
+    rule(&["asked for", "asked of", "is asked", "are asked", "was asked"], "requested, queried"),
+    rule(&["comes to", "come to", "comes out to"], "equals, reaches, amounts to"),
+    rule(&["goes with"], "is removed with, belongs to"),
+    rule(&["goes on", "go on"], "continues"),
+    rule(&["held against"], "compared with"),
+    rule(&["held by"], "tested by, enforced by"),
+    rule(
+        &["stands in", "stand in", "stands for", "stand for", "stands by", "stand by"],
+        "is in, represents, appears in",
+    ),
+    rule(
+        &["stands beside", "stand beside", "stands at", "stand at", "stands there"],
+        "is next to, is at, exists",
+    ),
+    rule(&["so many", "so much"], "this many, N, the number of"),
+    Rule {
+        phrases: &["none"],
+        instead: "a negative sentence: there is no X",
+        // Values of keys and options, and names of files.
+        allowed: &[
+            "found none",
+            "\"none\"",
+            "'none'",
+            ": none",
+            "none()",
+            "scheduler none",
+            "disk is none",
+            ",none,",
+            "none, sync",
+            "none or strided",
+            "none, read",
+            "host or none",
+            "[none]",
+            "none [mq",
+            "none.toml",
+            "none.json",
+            "/none",
+        ],
+    },
+    Rule {
+        phrases: &["nobody", "somebody"],
+        instead: "name who: the user, another process",
+        // The account of Unix.
+        allowed: &["postgres and nobody"],
+    },
+    Rule {
+        phrases: &["beside"],
+        instead: "next to, in parallel with, in addition to, compared with",
+        // The value of a workload's key.
+        allowed: &["\"beside\""],
+    },
+    rule(&["besides"], "in addition"),
+    rule(
+        &["behind the other", "behind each other", "behind it", "behind them", "behind those"],
+        "after, downstream of",
+    ),
+    rule(&["anew"], "again"),
+    rule(&["of its own", "of their own"], "its own, their own, separate, dedicated"),
+    rule(&["alone"], "only, by itself"),
+    rule(&["whatever"], "regardless of, any"),
+    rule(&["in words"], "as text"),
+    rule(&["left out", "leave out", "leaves out"], "omitted, skipped"),
+    rule(&["worth a word", "worth telling"], "significant, reportable"),
+    rule(&["greatest"], "maximum, largest"),
+    Rule {
+        phrases: &["least"],
+        instead: "minimum, smallest",
+        allowed: &["at least", "least squares", "least-squares", "least recently", "at-least"],
+    },
+    rule(&["has none", "has nothing"], "lacks, does not have"),
+    rule(&["that of", "those of"], "repeat the noun"),
+    Rule {
+        phrases: &[
+            "what is",
+            "what was",
+            "what it",
+            "what they",
+            "what a",
+            "what the",
+            "what others",
+            "what nobody",
+            "what runs",
+            "what ran",
+            "what can",
+            "what has",
+            "what had",
+        ],
+        instead: "the noun that it represents",
+        allowed: &["what is wrong"],
+    },
+    Rule {
+        phrases: &[
+            "where there",
+            "where nothing",
+            "where nobody",
+            "where it",
+            "where a",
+            "where an",
+            "where the",
+            "where that",
+            "where no",
+        ],
+        instead: "if, when (keep where for a location)",
+        allowed: &["where the rest", "where the time"],
+    },
+    rule(&["of which"], "split the sentence"),
+    rule(&["keeps no", "keeps nothing", "keeps none", "keep no", "keep nothing"], "does not keep"),
+    rule(&["doubt", "doubts"], "warning"),
+    rule(&["narrowest"], "bottleneck"),
+    rule(&["a drive of its ratings"], "a rated drive"),
+    rule(&["development half"], "training set"),
+    rule(&["validation half"], "held-out set"),
 ];
 
-/// Phrases that each crate's comments still contain. A number may only fall. A crate that is not listed must be clean.
-pub(crate) const REMAINING: &[(&str, usize)] = &[];
+/// Lines with a word of the list that must stay, by file and text, each with the reason.
+const EXCEPTIONS: &[(&str, &str, &str)] = &[];
 
-/// Documents that keep a phrase: generated pages and the studies' own words.
-const DOCUMENTS_LEFT: &[&str] = &["docs/library.md", "docs/reference/results.md"];
+/// Parts of the paths of files that are not our text, or that a test compares with our text.
+const FOREIGN: &[&str] = &["tests/saved/", "tests/snapshots/", ".min.js", "tests/tidy/words.rs"];
 
 /// Returns each phrase of the list in `text`, with its replacement.
 fn phrases(text: &str) -> Vec<(&'static str, &'static str)> {
@@ -50,96 +147,83 @@ fn phrases(text: &str) -> Vec<(&'static str, &'static str)> {
     let is_letter = |letter: Option<char>| {
         letter.is_some_and(|letter| letter.is_alphanumeric() || letter == '_')
     };
-    let found = WORDS.iter().filter(|(phrase, _)| {
-        lower.match_indices(phrase).any(|(at, _)| {
-            !is_letter(lower[..at].chars().next_back())
-                && !is_letter(lower[at + phrase.len()..].chars().next())
-        })
-    });
-    found.copied().collect()
-}
-
-/// Returns each crate whose comments contain more phrases than recorded, or fewer.
-pub(crate) fn in_comments(crates: &[Crate], remaining: &[(&str, usize)]) -> Vec<String> {
     let mut found = Vec::new();
-    for one in crates {
-        let mut places = BTreeMap::new();
-        for file in one.targets.iter().flat_map(|target| &target.files) {
-            let text = fs::read_to_string(&file.path).unwrap_or_default();
-            for (number, line) in text.lines().enumerate() {
-                let Some((_, comment)) = line.split_once("//") else { continue };
-                for (phrase, instead) in phrases(comment) {
-                    let path = file.path.strip_prefix(&one.folder).unwrap_or(&file.path);
-                    let place = (path.to_owned(), number + 1);
-                    places.insert(place, (phrase, instead));
-                }
-            }
-        }
-        let most =
-            remaining.iter().find(|(name, _)| *name == one.name).map_or(0, |(_, most)| *most);
-        let seen = places.len();
-        if seen > most {
-            let all = places.iter().map(|((path, line), (phrase, instead))| {
-                format!("\n  {}:{line}: \"{phrase}\"; write: {instead}", path.display())
+    for rule in RULES {
+        for &phrase in rule.phrases {
+            // `None` is a value.
+            let searched = if phrase == "none" { text } else { lower.as_str() };
+            let is_found = searched.match_indices(phrase).any(|(at, _)| {
+                let end = at + phrase.len();
+                let is_allowed = rule.allowed.iter().any(|allowed| {
+                    lower
+                        .match_indices(allowed)
+                        .any(|(from, _)| from <= at && end <= from + allowed.len())
+                });
+                !is_letter(searched[..at].chars().next_back())
+                    && !is_letter(searched[end..].chars().next())
+                    && !is_allowed
             });
+            if is_found {
+                found.push((phrase, rule.instead));
+            }
+        }
+    }
+    found
+}
+
+/// Returns each comment, string and document line with a phrase of the list, and each exception without one.
+pub(crate) fn violations(root: &Path) -> Vec<String> {
+    let (mut found, mut used) = (Vec::new(), BTreeSet::new());
+    let files = prose::of_tree(root).into_iter();
+    for (path, lines) in files.filter(|(path, _)| !FOREIGN.iter().any(|part| path.contains(part))) {
+        for (number, line) in lines {
+            let hits = phrases(&without_code(&line));
+            let exception =
+                EXCEPTIONS.iter().position(|(file, text, _)| *file == path && line.contains(text));
+            if let (Some(exception), false) = (exception, hits.is_empty()) {
+                used.insert(exception);
+                continue;
+            }
+            for (phrase, instead) in hits {
+                found.push(format!("{path}:{number}: \"{phrase}\"; write: {instead}"));
+            }
+        }
+    }
+    for (at, (file, text, _)) in EXCEPTIONS.iter().enumerate() {
+        if !used.contains(&at) {
             found.push(format!(
-                "{}: {seen} comment lines have words of tests/tidy/words.rs, and {most} are recorded:{}",
-                one.name,
-                all.collect::<String>()
-            ));
-        } else if seen < most {
-            found.push(format!(
-                "{}: {most} recorded, {seen} seen; record it in tests/tidy/words.rs",
-                one.name
+                "tests/tidy/words.rs: {file} has no such line, \"{text}\"; remove the exception"
             ));
         }
     }
     found
 }
 
-/// Returns each line of a document, outside its code blocks, with a phrase of the list.
-pub(crate) fn in_documents(root: &Path) -> Vec<String> {
-    let mut files: Vec<_> =
-        ["README.md", "METHOD.md", "ARCHITECTURE.md", "CHANGELOG.md", "library/README.md"]
-            .map(|name| root.join(name))
-            .into();
-    let mut folders = vec![root.join("docs")];
-    while let Some(folder) = folders.pop() {
-        for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
-            let path = entry.path();
-            if path.is_dir() {
-                folders.push(path);
-            } else if path.extension().is_some_and(|end| end == "md") {
-                files.push(path);
-            }
+/// Returns `line` without its code spans and the arguments of a format.
+fn without_code(line: &str) -> String {
+    let prose: String = line.split('`').step_by(2).collect();
+    let mut text = String::new();
+    let mut depth = 0_u32;
+    for letter in prose.chars() {
+        match letter {
+            '{' => depth += 1,
+            '}' => depth = depth.saturating_sub(1),
+            letter if depth == 0 => text.push(letter),
+            _ => {}
         }
     }
-    files.sort();
-    let mut found = Vec::new();
-    for path in files {
-        let name = path.strip_prefix(root).unwrap_or(&path).display().to_string();
-        if DOCUMENTS_LEFT.contains(&name.as_str()) {
-            continue;
-        }
-        let text = fs::read_to_string(&path).unwrap_or_default();
-        let mut in_code = false;
-        for (number, line) in text.lines().enumerate() {
-            if line.trim_start().starts_with("```") {
-                in_code = !in_code;
-            }
-            // Code spans and figures of commands keep their words.
-            let prose: String = line.split('`').step_by(2).collect();
-            for (phrase, instead) in phrases(&prose).into_iter().filter(|_| !in_code) {
-                found.push(format!("{name}:{}: \"{phrase}\"; write: {instead}", number + 1));
-            }
-        }
-    }
-    found
+    text
 }
 
 #[test]
-fn phrases_are_whole_words() {
+fn phrases_are_whole_words_outside_correct_phrases() {
     assert_eq!(phrases("It goes on."), [("goes on", "continues")]);
-    assert!(phrases("retold, tollgates, canewood").is_empty());
+    assert!(phrases("retold, tollgates, canewood; None, at least").is_empty());
     assert_eq!(phrases("Whatever stands for it").len(), 2);
+    assert_eq!(phrases("at least the least").len(), 1);
+}
+
+#[test]
+fn code_and_arguments_are_not_prose() {
+    assert_eq!(without_code("`told` {told} is {value:>3}"), "  is ");
 }

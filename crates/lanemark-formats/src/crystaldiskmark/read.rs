@@ -1,13 +1,13 @@
 //! The texts of CrystalDiskMark 3 and later and of KDiskMark, as a result.
 //!
-//! A line has a kind of test, its size, depth and threads as far as the version prints them, MB/s, and in later versions
-//! requests a second and the mean latency. Versions before 7 name the direction in the line, later ones in a section.
-//! Sizes that a version does not print are those of its documentation: a sequential request has 1 MiB, and 128 KiB with
-//! several queues (versions 4 to 6).
+//! A line has a kind of test, its size, depth and threads as far as the version prints them, MB/s, and in later
+//! versions requests a second and the mean latency. Versions before 7 name the direction in the line, later ones in a
+//! section. Sizes that a version does not print come from its documentation: a sequential request has 1 MiB, and 128
+//! KiB with several queues (versions 4 to 6).
 //!
 //! CrystalDiskMark's MB are 10^6 bytes, and each of its figures is the best of the runs. KDiskMark's MB/s are KiB/s
-//! divided by 1000, so its throughput is computed from its requests a second. In its mixed tests a figure is the mean of
-//! both directions, weighted by their shares, which is no rate of the test; these tests are not read.
+//! divided by 1000, so its throughput is computed from its requests a second. In its mixed tests a figure is the mean
+//! of both directions, weighted by their shares, which is not a rate of the test. These tests are not read.
 
 use lanemark_schema::result::{LatencyHistogram, Sample, Warning};
 use lanemark_schema::units::{Bytes, Duration, Ratio};
@@ -137,7 +137,7 @@ pub(crate) fn read(text: &str, file: &str) -> Result<StatedRun, FormatError> {
         run.note("its MB/s are KiB/s divided by 1000; the throughput is computed from its IOPS");
     }
     if by_document {
-        run.note("sizes of sequential requests are those of the program's documentation");
+        run.note("sizes of sequential requests come from the program's documentation");
     }
     if text.contains("<0Fill>") || text.contains("<All 0x00>") {
         run.note("its data are zeros, which some drives compress");

@@ -1,7 +1,7 @@
 //! The settings of a time span of diskspd.
 //!
 //! The text prints them as a list of each target. A text without the list has them in the command line, whose options
-//! and defaults are those of diskspd's manual: 64 KiB, two requests a thread, one thread a file, sequential reads.
+//! and defaults follow diskspd's manual: 64 KiB, two requests a thread, one thread a file, sequential reads.
 
 use lanemark_schema::units::{Bytes, Duration, Ratio};
 use lanemark_schema::workload::Pattern;
@@ -27,7 +27,7 @@ pub(super) struct Settings {
 }
 
 impl Settings {
-    /// Returns the settings of a command line. They are those of all targets.
+    /// Returns the settings of a command line, which apply to all targets.
     pub(super) fn of_command(line: &str) -> Self {
         let mut all = Self {
             pattern: Some(Pattern::Sequential),
@@ -62,7 +62,7 @@ impl Settings {
                     all.direct = match value.chars().find(|one| "bhurm".contains(*one)) {
                         Some('h' | 'u') => Some(true),
                         Some('b') => Some(false),
-                        // -S alone.
+                        // -S without a letter.
                         None if value.is_empty() => Some(true),
                         None if value == "w" => Some(false),
                         _ => None,
@@ -175,7 +175,7 @@ impl Settings {
             .filter(|time| *time <= Duration::INPUT_MAX);
     }
 
-    /// Adds what concerns the whole run.
+    /// Adds the settings of the whole run.
     pub(super) fn place(&self, run: &mut StatedRun) {
         if run.path.is_none() {
             run.path.clone_from(&self.path);

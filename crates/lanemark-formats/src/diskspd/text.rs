@@ -1,7 +1,7 @@
 //! diskspd's text.
 //!
-//! The tables `Total IO`, `Read IO` and `Write IO` end in a row `total:`, whose columns the head of the table names. The
-//! table of percentiles has rows for the minimum, the maximum, `25th` to `99th`, and `3-nines` for 99.9%.
+//! The tables `Total IO`, `Read IO` and `Write IO` end in a row `total:`, whose columns the head of the table names.
+//! The table of percentiles has rows for the minimum, the maximum, `25th` to `99th`, and `3-nines` for 99.9%.
 
 use lanemark_schema::result::{DirectionResult, LatencyHistogram, Sample};
 
@@ -201,7 +201,8 @@ fn percentiles(span: &str) -> Result<Vec<(String, Column)>, String> {
         for ((_, column), cell) in all.iter_mut().zip(cells) {
             // N/A in a column without requests.
             let Some((ms, _)) = number(cell) else { continue };
-            let ns = nanoseconds(ms, 1e6).ok_or_else(|| format!("`{}` is no time", shown(line)))?;
+            let ns =
+                nanoseconds(ms, 1e6).ok_or_else(|| format!("`{}` is not a time", shown(line)))?;
             match (name, percent(name)) {
                 ("min", _) => column.min = Some(ns),
                 ("max", _) => column.max = Some(ns),
@@ -210,7 +211,7 @@ fn percentiles(span: &str) -> Result<Vec<(String, Column)>, String> {
                         column.stated.push((at, ns));
                     }
                 }
-                _ => return Err(format!("`{}` is no percentile", shown(name))),
+                _ => return Err(format!("`{}` is not a percentile", shown(name))),
             }
         }
     }

@@ -1,4 +1,4 @@
-//! `lsblk -J`: a tree of block devices, of which the disks are read. Columns that were not requested are absent.
+//! `lsblk -J`: a tree of block devices. Only the disks are read. Columns that were not requested are absent.
 
 use serde_json::Value;
 

@@ -1,8 +1,8 @@
 //! fio's command line as a job file: `fio --name=a --rw=randread --bs=4k`.
 //!
 //! Options before the first `--name` are global, and each `--name` begins a job. Options of fio itself that change no
-//! request, such as `--output`, are needless. A value follows after `=` or as the next word, with one dash or two before
-//! the name, as fio accepts it. A command line without `--name`, which fio refuses, is one job.
+//! request, such as `--output`, are needless. A value follows after `=` or as the next word, with one dash or two
+//! before the name, as fio accepts it. A command line without `--name`, which fio refuses, is one job.
 
 use super::option;
 use crate::error::{FormatError, FormatErrors, Note, SupportLevel, shown};
@@ -85,7 +85,7 @@ pub fn command(words: &[String], file: &str) -> Result<Command, FormatErrors> {
         let wrong = |message: String| FormatError::at(file, line as u64 + 1, message);
         let Some(option) = word.strip_prefix("--").or_else(|| word.strip_prefix('-')) else {
             faults.push(wrong(format!("`{}` is not an option", shown(word))).hint(
-                "a job file is a workload of its own: give its name instead of the command line",
+                "a job file is a complete workload: give its name instead of the command line",
             ));
             continue;
         };

@@ -203,7 +203,7 @@ impl Draft {
 
     fn renaming(&self) -> Option<String> {
         let other = self.renamed.as_ref()?;
-        Some(format!("the options are those of the job `{}`", shown(other)))
+        Some(format!("the options come from the job `{}`", shown(other)))
     }
 
     /// Compares the requested options with the counts.

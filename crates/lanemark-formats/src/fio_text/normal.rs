@@ -11,11 +11,11 @@
 //! ```
 //!
 //! Version 2 prints `read : io=1024.0MB, bw=150208KB/s, iops=37552, runt=  6981msec`, and its KB are 1024 bytes. The
-//! numbers of requests are those of the line `issued`, and the bytes follow from them if all requests have one size.
+//! numbers of requests are in the line `issued`, and the bytes follow from them if all requests have one size.
 //! With `--status-interval` the figures are repeated, and the last ones are the result.
 //!
-//! Not stated: the path and size of the target, whether the page cache was bypassed, and the kind of random offsets, which
-//! are taken as independent.
+//! Not stated: the path and size of the target, whether the page cache was bypassed, and the kind of random offsets,
+//! which are taken as independent.
 
 use std::collections::HashMap;
 
@@ -420,7 +420,7 @@ fn percentiles(list: &str, unit: f64) -> Result<Vec<(f64, f64)>, String> {
         let latency =
             number(latency.trim_start_matches(['>', '=', ' '])).map(|(latency, _)| latency);
         let both = percent.zip(latency.and_then(|latency| nanoseconds(latency, unit)));
-        all.push(both.ok_or_else(|| format!("`{}` is no percentile", shown(one)))?);
+        all.push(both.ok_or_else(|| format!("`{}` is not a percentile", shown(one)))?);
     }
     Ok(all)
 }

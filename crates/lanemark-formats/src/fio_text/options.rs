@@ -109,7 +109,7 @@ fn blocks(text: &str) -> [Option<(f64, f64)>; 3] {
     [(); 3].map(|()| parts.next().and_then(range))
 }
 
-/// Returns a size of an option, of which a unit of 1024 may be a single letter.
+/// Returns a size of an option, whose units of 1024 may be single letters.
 fn bytes_of(text: &str) -> Option<f64> {
     let text = text.trim();
     match size(text, false) {

@@ -39,14 +39,14 @@ impl Latencies {
     }
 }
 
-/// Returns the whole latency or the latency of completion: the one with percentiles, or else the whole one.
+/// Returns the whole latency or the completion latency, preferring a latency with percentiles, then the whole latency.
 pub(super) fn best<'l>(whole: &'l Latencies, completion: &'l Latencies) -> &'l Latencies {
     let all = [whole, completion];
     let with = all.iter().find(|one| one.are_measured() && !one.percentiles.is_empty());
     with.or_else(|| all.iter().find(|one| one.are_measured())).unwrap_or(&completion)
 }
 
-/// Returns the errors of a job that ended with the error number `errno`; none if it is 0.
+/// Returns the errors of a job that ended with the error number `errno`, or no errors if it is 0.
 pub(super) fn errors(errno: u32) -> RequestErrors {
     let mut errors = RequestErrors::default();
     if errno > 0 {

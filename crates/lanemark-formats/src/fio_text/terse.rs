@@ -3,9 +3,9 @@
 //! The layout is `show_thread_status_terse_all` of fio's `stat.c`. Versions 4 and 5 also have the trims, and version 5
 //! the number of samples of the bandwidth, and the requests a second. Sizes are in KiB, times of requests in us.
 //!
-//! The number of requests is not printed. It follows from the requests a second, which are cut to a whole number, and
-//! from the time: the size of a request is taken as a power of two if one lies in the range that the cut leaves. Kind,
-//! depth and threads of the requests are not stated.
+//! The number of requests is not printed. It follows from the requests a second, which are truncated to a whole number,
+//! and from the time. If the range that the truncation permits contains a power of two, it is taken as the request
+//! size. Kind, depth and threads of the requests are not stated.
 
 use lanemark_schema::result::{DirectionResult, Sample};
 use lanemark_schema::units::Duration;
@@ -74,7 +74,7 @@ pub(crate) fn read(text: &str, file: &str) -> Result<StatedRun, FormatError> {
         run.note("numbers of requests are computed: terse output states rates and times only");
     }
     if skipped > 0 {
-        run.note(&format!("skipped {skipped} lines that are no terse output"));
+        run.note(&format!("skipped {skipped} lines that are not terse output"));
     }
     // Each line of a group without group_reporting is a clone, and the threads of a group are not stated.
     run.note("threads of a test are not stated: clones are counted if each has a line");
@@ -136,11 +136,11 @@ impl Job<'_> {
             let (percent, latency) = value
                 .split_once("%=")
                 .and_then(|(percent, us)| Some((percent.parse().ok()?, us.parse().ok()?)))
-                .ok_or_else(|| format!("`{}` is no percentile", shown(value)))?;
-            let latency: f64 = nanoseconds(latency, 1e3).ok_or("a percentile is no time")?;
+                .ok_or_else(|| format!("`{}` is not a percentile", shown(value)))?;
+            let latency: f64 = nanoseconds(latency, 1e3).ok_or("a percentile is not a time")?;
             percentiles.push((percent, latency));
         }
-        // The percentiles are those of the completion, unless only the whole latency was measured.
+        // The percentiles describe the completion, unless only the whole latency was measured.
         let mut known = if completion.are_measured() { completion } else { whole };
         // A percentile of 0 us is shorter than the unit and not known.
         percentiles.retain(|(percent, latency): &(f64, f64)| *percent > 0.0 && *latency > 0.0);
@@ -153,7 +153,7 @@ impl Job<'_> {
     /// Returns minimum, maximum and mean of the latencies at a position.
     fn latencies(&self, at: usize) -> Result<Latencies, String> {
         let ns = |at: usize| {
-            nanoseconds(self.number(at)?, 1e3).ok_or_else(|| "a latency is no time".to_owned())
+            nanoseconds(self.number(at)?, 1e3).ok_or_else(|| "a latency is not a time".to_owned())
         };
         Ok(Latencies { ends: Some((ns(at)?, ns(at + 1)?, ns(at + 2)?)), percentiles: Vec::new() })
     }
@@ -163,7 +163,7 @@ impl Job<'_> {
         let number = text.parse::<f64>().ok().filter(|number| *number >= 0.0);
         number
             .filter(|number| number.is_finite())
-            .ok_or_else(|| format!("value {}: `{}` is no number", at + 1, shown(text)))
+            .ok_or_else(|| format!("value {}: `{}` is not a number", at + 1, shown(text)))
     }
 
     fn percent(&self, at: usize) -> Result<f64, String> {
@@ -171,7 +171,7 @@ impl Job<'_> {
         let number = text.strip_suffix('%').and_then(|text| text.parse::<f64>().ok());
         number
             .filter(|number| number.is_finite() && *number >= 0.0)
-            .ok_or_else(|| format!("value {}: `{}` is no percentage", at + 1, shown(text)))
+            .ok_or_else(|| format!("value {}: `{}` is not a percentage", at + 1, shown(text)))
     }
 }
 

@@ -1,7 +1,7 @@
 //! Iometer's results file, as a result.
 //!
 //! Columns are found by their names, since versions differ in them. A row `ALL` begins a test, and the rows of its
-//! managers, workers and disks follow. Bytes, requests and response times (ms) are those of the row `ALL`; the time
+//! managers, workers and disks follow. Bytes, requests and response times (ms) come from the row `ALL`; the time
 //! follows from the requests and their rate. The access specification before the results states size, reads and
 //! randomness. The latencies are mean and maximum; the classes of newer versions are too wide for percentiles.
 

@@ -1,4 +1,4 @@
-//! fio's JSON, read: groups of clones, directions without requests, old units, few requests.
+//! Reading fio's JSON: groups of clones, directions without requests, old units, few requests.
 
 use lanemark_schema::result::{CpuUse, DirectionResult, ErrorCount, ErrorKind, RequestErrors};
 use lanemark_schema::units::{Bytes, Duration};
@@ -16,7 +16,7 @@ fn figures(
     Some((direction.bytes.get(), latency.count(), least, latency.mean_ns(), most))
 }
 
-/// One clone of a job in the layout of fio 3. Each `[count, mean in us]` is of requests of 4 KiB.
+/// One clone of a job in the layout of fio 3. Each `[count, mean in us]` describes requests of 4 KiB.
 fn clone(read: [u64; 2], write: [u64; 2], trim: [u64; 2], sync: [u64; 2], rest: &Value) -> Value {
     let runtime = rest["job_runtime"].clone();
     let direction = |[count, us]: [u64; 2]| {
@@ -71,7 +71,7 @@ fn clones_of_a_job_are_one_test_with_all_their_figures_added() {
         assert_eq!(figures(sample.writes.as_ref()), writes);
         assert_eq!(figures(sample.trims.as_ref()), trims);
         assert_eq!(figures(sample.flushes.as_ref()), flushes);
-        // The clones ran at once.
+        // The clones ran concurrently.
         assert_eq!(sample.elapsed, Duration::from_seconds(2));
         assert_eq!((sample.operations(), sample.bytes()), (600, Bytes(4096 * 600)));
         // 10% of 1 s and 30% of 2 s, and 20% of 1 s and 5% of 2 s, over 600 requests.
@@ -111,7 +111,7 @@ fn a_clone_without_a_direction_takes_it_from_the_other() {
         assert_eq!(sample.cpu, None);
         assert!(sample.complete);
     }
-    // One that failed makes the whole incomplete.
+    // One failed clone makes the whole result incomplete.
     for errors in [[5, 0], [0, 5]] {
         let jobs = [only(0, errors[0]), only(0, errors[1])];
         let result = import(&json!({"fio version": "fio-3.33", "jobs": jobs}).to_string());
@@ -161,7 +161,7 @@ fn one_two_and_three_requests_have_the_latencies_that_they_had() {
         let sample = import(&text.to_string()).tests[0].samples[0].clone();
         let latency = sample.reads.unwrap().latency;
         let buckets: Vec<(u64, u64)> = latency.bins().collect();
-        // The middle of a bucket is within a thousandth.
+        // The middle of a bucket deviates by up to a thousandth.
         assert_eq!(buckets.iter().map(|(_, count)| count).sum::<u64>(), count);
         for &wanted in latencies {
             assert!(

@@ -1,4 +1,4 @@
-//! fio's JSON, written: every key of an entry, and the classes of latency.
+//! Writing fio's JSON: every key of an entry, and the latency classes.
 
 use lanemark_formats::fio_json;
 use lanemark_schema::result::Sample;
@@ -13,7 +13,7 @@ fn every_key_that_is_written_has_its_value() {
     let text = fio_json::write(&run, 1_700_000_000);
     let mut written: Value = serde_json::from_str(&text).unwrap();
     let job = written["jobs"][0].as_object_mut().unwrap();
-    // The repeats themselves, which `what_is_written_reads_as_the_same` holds.
+    // The repeats themselves, which `what_is_written_reads_as_the_same` compares.
     let own = job.remove("lanemark").unwrap();
     assert_eq!(own["statistic"], "sum and mean over 2 repeats");
     let zeros = |names: [&str; 7]| -> Value {
@@ -25,7 +25,7 @@ fn every_key_that_is_written_has_its_value() {
     };
     let depths = ["0", "4", "8", "16", "32", "64", ">=64"];
     let nothing = json!({"min": 0, "max": 0, "mean": 0.0, "stddev": 0.0, "N": 0});
-    // Of 42 reads and 8 writes: 2 of 512 ns, 34 of 1.024 us, 8 of 2.048 us, 6 of 1.5 ms.
+    // Latencies of 42 reads and 8 writes: 2 of 512 ns, 34 of 1.024 us, 8 of 2.048 us, 6 of 1.5 ms.
     let classes = |names: &[&str], shares: &[(&str, f64)]| -> Value {
         let share = |name: &str| shares.iter().find(|(of, _)| *of == name).map_or(0.0, |one| one.1);
         names
@@ -66,7 +66,7 @@ fn every_key_that_is_written_has_its_value() {
     near(&mut job["read"]["lat_ns"]["stddev"], (squares / 42.0).sqrt());
     near(&mut job["read"]["clat_ns"]["mean"], mean);
     near(&mut job["read"]["lat_ns"]["mean"], mean);
-    // The bucket of 1.5 ms has another middle.
+    // The bucket of 1.5 ms has a different middle.
     let bins = job["read"]["clat_ns"]["bins"].take();
     let bins: Vec<(u64, u64)> = (bins.as_object().unwrap().iter())
         .map(|(at, count)| (at.parse().unwrap(), count.as_u64().unwrap()))
@@ -141,7 +141,7 @@ fn every_key_that_is_written_has_its_value() {
 
 #[test]
 fn latencies_fall_in_the_classes_of_fio() {
-    // The minimum latency of each class and the maximum of the class before it, each with its class.
+    // The minimum latency of each class and the maximum of the previous class, each with its class.
     let cases = [
         (1, "latency_ns", "2"),
         (2, "latency_ns", "4"),

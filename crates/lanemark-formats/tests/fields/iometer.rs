@@ -79,7 +79,7 @@ fn every_column_of_iometer_has_its_value() {
                 assert_eq!(*cell, wanted[at], "{column}");
             } else if let Some((_, value)) = known.iter().find(|(name, _)| name == column) {
                 let found: f64 = cell.parse().unwrap_or_else(|_| panic!("{column}: {cell}"));
-                // Six decimals are written.
+                // Six decimals are printed.
                 assert!(
                     (found - value).abs() <= 1e-6_f64.max(1e-7 * value),
                     "{column}: {found} for {value}"
@@ -118,7 +118,7 @@ fn latencies_fall_in_the_classes_of_iometer() {
     ];
     let mut run = of_two_repeats();
     for (class, end) in ends.into_iter().enumerate() {
-        // Far enough from the end for the middle of a bucket.
+        // This latency is far enough from the end of its bucket.
         for (latency, class) in [(end * 998, class), (end * 1002, class + 1)] {
             run.tests[0].samples = vec![Sample {
                 elapsed: Duration::from_seconds(1),

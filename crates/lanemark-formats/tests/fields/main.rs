@@ -1,4 +1,4 @@
-//! Small inputs and outputs whose figures are all computed by hand, so that any wrong sum, unit or weight shows.
+//! Small inputs and outputs whose figures are all computed by hand, so that any wrong sum, unit or weight is detected.
 
 mod fio_read;
 mod fio_write;
@@ -71,7 +71,7 @@ fn of_two_repeats() -> RunResult {
     };
     let first = Sample {
         elapsed: Duration::from_seconds(2),
-        // Latencies that one bucket holds exactly; at the ends of fio's classes.
+        // Latencies that a bucket represents exactly, at the ends of fio's classes.
         reads: direction(4096 * 12, &[(512, 2), (1024, 4), (1_500_000, 6)]),
         writes: direction(8192 * 8, &[(2048, 8)]),
         flushes: direction(0, &[(640, 5)]),

@@ -1,4 +1,4 @@
-//! The limits of a device by itself: its queue, its cache, its scheduler, its partitions.
+//! Limits within a device: its queue, its cache, its scheduler, its partitions.
 
 use lanemark_schema::result::{
     BlockKind, Finding, HopPart, InspectedDevice, InspectedHop, InspectedLink, InspectedPartition,
@@ -7,7 +7,7 @@ use lanemark_schema::result::{
 
 use super::device_kind::{is_optical, role};
 
-/// Finds the limits of `device` by itself.
+/// Finds the limits within `device`.
 pub(super) fn rules(device: &InspectedDevice) -> Vec<Finding> {
     let mut found = Vec::new();
     found.extend(hidden(device));

@@ -21,7 +21,7 @@ struct Findings {
     found: Vec<InspectedFinding>,
 }
 
-/// Finds the limits of `devices`: first those that cost throughput, then those that may be intended.
+/// Finds the limits of `devices`: first the limits that reduce throughput, then the limits that may be intended.
 pub(crate) fn find(devices: &[InspectedDevice]) -> Vec<InspectedFinding> {
     let mut findings = Findings::default();
     for device in devices {

@@ -1,8 +1,8 @@
 //! The trees of `lspci -t` and `-tv`.
 //!
 //! The column of a branch identifies its bus, so that a tree needs its line breaks and its indentation. A branch whose
-//! column matches no line above it, or that lies in the middle of a name, shows that they were lost. Such a tree is
-//! refused, since its functions would be placed below the wrong bridges.
+//! column matches no line above it, or is in the middle of a name, shows that they were lost. Such a tree is refused,
+//! since its functions would be placed below the wrong bridges.
 
 use std::collections::BTreeMap;
 

@@ -47,7 +47,7 @@ pub(crate) struct LspciTree {
     pub(crate) denied: Vec<String>,
 }
 
-/// The reason why a text gives no tree.
+/// The reason why a text does not describe a tree.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LspciProblem {
     /// The text is empty.
@@ -69,8 +69,7 @@ pub enum LspciProblem {
 
 /// Creates a sysfs tree from a text.
 ///
-/// # Errors
-/// Returns an I/O error of the temporary folder. The inner error states why the text gives no tree.
+/// # Errors Returns an I/O error of the temporary folder. The inner error states why the text does not describe a tree.
 pub(crate) fn tree(text: &str) -> io::Result<Result<LspciTree, LspciProblem>> {
     let functions = match functions(&pasted::clean(text)) {
         Ok(functions) => functions,

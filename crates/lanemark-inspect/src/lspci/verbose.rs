@@ -21,7 +21,7 @@ const CLASS_MAX: usize = 80;
 /// Maximum length of a function's name, in characters.
 const NAME_MAX: usize = 120;
 
-/// Keys of lspci; each ends the value of the one before it.
+/// Keys of lspci. Each key ends the value of the previous key.
 const KEYS: [&str; 35] = [
     "Bus: primary=",
     "Capabilities:",

@@ -1,4 +1,4 @@
-//! Small sysfs trees of invented machines, made in a temporary folder.
+//! Small sysfs trees of fictitious machines in a temporary folder.
 
 #![allow(dead_code)]
 
@@ -11,7 +11,7 @@ use lanemark_report::{Style, inspection_text};
 use lanemark_schema::result::{InspectedDevice, Inspection};
 use tempfile::TempDir;
 
-/// A tree that grows.
+/// A tree under construction.
 pub(crate) struct Tree {
     folder: TempDir,
 }
@@ -26,7 +26,7 @@ pub(crate) struct Payload {
 
 impl Tree {
     pub(crate) fn new() -> Self {
-        // Trees are thousands of small files, which memory makes faster than most disks.
+        // Trees consist of thousands of small files, so a file system in memory is faster than most disks.
         let memory = Path::new("/dev/shm");
         let folder = tempfile::tempdir_in(memory).or_else(|_| tempfile::tempdir()).unwrap();
         fs::create_dir(folder.path().join("block")).unwrap();
@@ -41,7 +41,7 @@ impl Tree {
         self.root().join(path)
     }
 
-    /// A file with `content` and the line end that the kernel writes.
+    /// Adds a file with `content` and the kernel's line end.
     pub(crate) fn file(&self, path: &str, content: &str) -> &Self {
         self.bytes(path, format!("{content}\n").as_bytes())
     }
@@ -53,7 +53,7 @@ impl Tree {
         self
     }
 
-    /// Several files of one folder.
+    /// Adds several files to one folder.
     pub(crate) fn files(&self, folder: &str, files: &[(&str, &str)]) -> &Self {
         for (name, content) in files {
             self.file(&format!("{folder}/{name}"), content);
@@ -73,14 +73,14 @@ impl Tree {
         self
     }
 
-    /// A PCI function of a class, with a driver that need not be there.
+    /// Adds a PCI function of a class, with an optional driver.
     pub(crate) fn pci(&self, at: &str, class: &str, vendor: &str, driver: &str) -> &Self {
         self.files(at, &[("class", class), ("vendor", vendor), ("device", "0x1234")]);
         self.file(&format!("{at}/numa_node"), "0");
         self.link(&format!("{at}/driver"), &format!("../../../bus/pci/drivers/{driver}"))
     }
 
-    /// Writes one end of a PCIe link: generation text and lanes, now and at most.
+    /// Writes one end of a PCIe link: generation text and lanes, current and maximum.
     pub(crate) fn pcie(&self, at: &str, now: (&str, u32), most: (&str, u32)) -> &Self {
         self.files(
             at,
@@ -93,7 +93,7 @@ impl Tree {
         )
     }
 
-    /// A root port and below it an endpoint, linked; gives the endpoint's folder.
+    /// Adds a root port and a linked endpoint below it, and returns the endpoint's folder.
     pub(crate) fn slot(
         &self,
         port: &str,
@@ -110,7 +110,7 @@ impl Tree {
         lower
     }
 
-    /// The configuration space of a function, as the superuser sees it.
+    /// Adds the configuration space of a function, as visible to the superuser.
     pub(crate) fn config(&self, at: &str, payload: &Payload) -> &Self {
         let mut config = vec![0_u8; 256];
         config[0x06] = 0x10;
@@ -123,7 +123,7 @@ impl Tree {
         self.bytes(&format!("{at}/config"), &config)
     }
 
-    /// An NVMe controller below a function.
+    /// Adds an NVMe controller below a function.
     pub(crate) fn nvme(&self, function: &str, name: &str, model: &str) -> String {
         let at = format!("{function}/nvme/{name}");
         self.files(
@@ -157,7 +157,7 @@ impl Tree {
         self
     }
 
-    /// A whole block device at `at`, listed under its name.
+    /// Adds a complete block device at `at`, listed under its name.
     pub(crate) fn block(&self, at: &str, gigabytes: u64) -> &Self {
         let name = at.rsplit('/').next().unwrap();
         self.file(&format!("{at}/size"), &(gigabytes * 1_000_000_000 / 512).to_string());
@@ -187,7 +187,7 @@ impl Tree {
         )
     }
 
-    /// A disk on a port of an ATA host: speeds as the kernel writes them, and word 76 of the drive.
+    /// Adds a disk on a port of an ATA host, with speeds in the kernel's notation, and word 76 of the drive.
     pub(crate) fn ata(
         &self,
         host: &str,
@@ -218,7 +218,7 @@ impl Tree {
         block
     }
 
-    /// A SAS port with phys that run at `now` and could at `most`.
+    /// Adds a SAS port whose phys run at `now` and support up to `most`.
     pub(crate) fn sas_port(
         &self,
         owner: &str,
@@ -250,31 +250,31 @@ impl Tree {
         self.inspect(None).unwrap()
     }
 
-    /// The text of the whole tree in 100 columns.
+    /// Returns the text of the whole tree in 100 columns.
     pub(crate) fn text(&self) -> String {
         inspection_text(&self.all(), &Style { width: 100, colour: false })
     }
 
-    /// The inspection as text without its answer, which is the first paragraph.
+    /// Returns the inspection as text without its answer, which is the first paragraph.
     pub(crate) fn drawn(&self) -> String {
         let text = self.text();
         text.split_once("\n\n").map(|(_, rest)| rest.to_owned()).unwrap()
     }
 }
 
-/// The device `name`, which must be there.
+/// Returns the device `name`, which must exist.
 #[track_caller]
 pub(crate) fn device<'a>(inspection: &'a Inspection, name: &str) -> &'a InspectedDevice {
     inspection.devices.iter().find(|device| device.name == name).unwrap()
 }
 
-/// The names of the hops of a device's first way.
+/// Returns the names of the hops of a device's first path.
 #[track_caller]
 pub(crate) fn hops<'a>(inspection: &'a Inspection, name: &str) -> Vec<&'a str> {
     device(inspection, name).ways[0].hops.iter().map(|hop| hop.name.as_str()).collect()
 }
 
-/// Returns the findings, each as `devices: words`.
+/// Returns the findings, each as `devices: text`.
 pub(crate) fn found(inspection: &Inspection) -> Vec<String> {
     let line = |found: &lanemark_schema::result::InspectedFinding| {
         format!("{}: {}", found.devices.join(" "), found.finding)

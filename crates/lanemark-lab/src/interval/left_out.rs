@@ -10,7 +10,7 @@ use lanemark_schema::workload::Test;
 use lanemark_sim::spec::{MediaSpec, SystemSpec};
 use lanemark_study::System;
 
-/// The factors for unmodelled effects, between which 80% of predictions of a kind lie.
+/// The factors for unmodelled effects that contain 80% of predictions of a kind.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct UnmodelledFactors {
     pub(super) low: f64,

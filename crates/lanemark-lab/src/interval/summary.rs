@@ -4,7 +4,7 @@ use lanemark_schema::result::{MainUncertainty, PredictionInterval};
 
 use super::left_out::UnmodelledFactors;
 
-/// The share of predictions that lie in their intervals.
+/// The share of intervals that contain the truth.
 pub const SHARE: f64 = 0.8;
 
 /// Returns the interval of the drawn results relative to the middle, widened by the factors for unmodelled effects.
@@ -41,9 +41,9 @@ pub(super) fn summary(
     PredictionInterval { low_ratio, high_ratio, widest }
 }
 
-/// Returns the value that `share` of all further draws stay below on average, given `sorted` draws: at rank
-/// `share (n + 1)`, counted from one (Hyndman and Fan, "Sample quantiles in statistical packages", The American
-/// Statistician 50(4), 1996, definition 6). Other definitions give quantiles of the draws themselves: too narrow.
+/// Returns the value that `share` of all further draws stay below on average, given `sorted` draws: at rank `share (n +
+/// 1)`, counted from one (Hyndman and Fan, "Sample quantiles in statistical packages", The American Statistician 50(4),
+/// 1996, definition 6). Other definitions return quantiles of the draws themselves, which are too narrow.
 fn quantile(sorted: &[f64], share: f64) -> f64 {
     let last = sorted.len().saturating_sub(1) as f64;
     let at = (share * (sorted.len() as f64 + 1.0) - 1.0).clamp(0.0, last);
@@ -74,7 +74,7 @@ mod tests {
         fn draws(&mut self, count: usize) -> Vec<(f64, Vec<f64>)> {
             let mut drawn: Vec<(f64, Vec<f64>)> = Vec::with_capacity(count);
             for draw in 0..count {
-                // Every second draw negates the one before it.
+                // Every second draw negates the previous draw.
                 let row = match drawn.last() {
                     Some((_, before)) if draw % 2 == 1 => before.iter().map(|one| -one).collect(),
                     _ => vec![self.rng.normal(), self.rng.normal()],
@@ -121,7 +121,7 @@ mod tests {
             for spread in [[0.3, 0.1, 0.0], [0.0, 0.0, 0.2], [0.1, 0.1, 0.15]] {
                 let [below, above] = missed(count, spread);
                 let held = 1.0 - below - above;
-                // With sixteen draws, the ends lie between the first two of eight pairs, and cover a little more.
+                // With sixteen draws, the ends are between the first two of eight pairs, and cover slightly more.
                 let most = if count == DRAWS { 0.83 } else { 0.85 };
                 assert!((0.775..=most).contains(&held), "{count} draws, {spread:?}: {held}");
                 for end in [below, above] {

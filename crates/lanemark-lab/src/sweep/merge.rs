@@ -110,7 +110,7 @@ fn lines<'t>(parts: &'t [SweepPart<'_>], points: u64) -> Result<Vec<&'t str>, La
     let mut held: Vec<Option<(&SweepPart<'_>, &str)>> = vec![None; points as usize];
     for part in parts {
         let name = part.path.display();
-        // A torn line at the end is no row.
+        // A torn line at the end is not a row.
         let whole = part.text.split_inclusive('\n').filter_map(|line| line.strip_suffix('\n'));
         for (index, line) in whole.enumerate().skip(1) {
             let id = rows::id(line, part.beside.axes.len()).ok_or_else(|| {

@@ -1,6 +1,6 @@
 //! An io_uring of one thread with the buffers of its requests.
 //!
-//! The ring owns its [`Arena`] and records which slots are in the kernel's hands. Outside code therefore cannot touch a
+//! The ring owns its [`Arena`] and records the slots that are lent to the kernel. Outside code therefore cannot touch a
 //! buffer in flight, and no buffer is unmapped under the kernel: dropping a ring waits for the outstanding requests.
 //! Buffers, file and the ring's own descriptor are registered with the kernel if it allows that (io_uring_register(2));
 //! otherwise plain requests are used and [`Ring::refusal`] states the reason.

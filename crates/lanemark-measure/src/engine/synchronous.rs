@@ -1,6 +1,7 @@
 //! `preadv2` and `pwritev2`, one request at a time: the cheapest engine for a queue depth of one.
 //!
-//! The system call is made in the engine's wait, so that the stamps of the loop lie right before and after it.
+//! The system call is made in the engine's wait, so that the loop's time stamps are taken immediately before and after
+//! it.
 
 use std::io;
 use std::os::fd::{AsRawFd, BorrowedFd};

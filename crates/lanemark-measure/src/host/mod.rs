@@ -10,7 +10,7 @@
 //! - *Wake*: the time from an interrupt of a timer to the thread that slept until then. It becomes `wake`.
 //!
 //! Several threads at once show the growth of the processor time. Processor time is read from the clock of each thread
-//! (`CLOCK_THREAD_CPUTIME_ID`), so that the time of the device does not enter.
+//! (`CLOCK_THREAD_CPUTIME_ID`), so that the time of the device is not included.
 
 mod figures;
 mod reads;

@@ -136,7 +136,7 @@ fn thread_ns() -> f64 {
     now.tv_sec as f64 * 1e9 + now.tv_nsec as f64
 }
 
-/// Returns the part of a reading of the clock that lies between two readings.
+/// Returns the part of a clock reading between two other readings.
 fn clock_time() -> f64 {
     let begun = thread_ns();
     for _ in 1..READINGS {

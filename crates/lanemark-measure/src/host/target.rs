@@ -75,7 +75,7 @@ impl ProtocolName {
 }
 
 impl HostTarget {
-    /// Opens the target without a device: the kernel's zeros. Files of a RAM file system are no such target, since
+    /// Opens the target without a device: the kernel's zeros. Files of a RAM file system are not suitable, since
     /// io_uring passes their requests to other threads.
     pub(super) fn zeros() -> Result<Self, MeasureError> {
         let path = PathBuf::from("/dev/zero");

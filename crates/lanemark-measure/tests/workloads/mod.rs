@@ -1,4 +1,4 @@
-//! Small workloads, and a bench of them with nothing else set.
+//! Small workloads, and a bench of them with default settings.
 
 #![allow(dead_code, reason = "each test program uses a part of it")]
 
@@ -63,7 +63,7 @@ pub(crate) fn run(
     .run(&mut |_| ())
 }
 
-/// Bytes that are no zeros and no layout of ours.
+/// Returns bytes that are neither zeros nor Lanemark's own layout.
 pub(crate) fn content(length: usize) -> Vec<u8> {
     (0..length).map(|place| (place % 251) as u8 + 1).collect()
 }

@@ -172,7 +172,7 @@ fn together(scale: &Scale) -> [Rule; 6] {
     [
         Rule {
             table: Table::Stock,
-            text: "has sold what the orders have taken",
+            text: "has sold the quantities of its orders",
             sql: bad_rows(
                 &format!(
                     "(SELECT s_w_id, SUM(s_ytd) AS sold, SUM(s_order_cnt) AS times, \
@@ -187,7 +187,7 @@ fn together(scale: &Scale) -> [Rule; 6] {
         },
         Rule {
             table: Table::Customer,
-            text: "has paid as often as the history says",
+            text: "has the number of payments in the history",
             sql: bad_rows(
                 "customer LEFT JOIN (SELECT h_c_w_id, h_c_d_id, h_c_id, COUNT(*) AS seen \
                  FROM history GROUP BY h_c_w_id, h_c_d_id, h_c_id) AS h \
@@ -197,7 +197,7 @@ fn together(scale: &Scale) -> [Rule; 6] {
         },
         Rule {
             table: Table::Customer,
-            text: "has got as many deliveries as its orders say",
+            text: "has the number of deliveries of its orders",
             sql: bad_rows(
                 &format!(
                     "customer LEFT JOIN (SELECT o_w_id, o_d_id, o_c_id, COUNT(*) AS seen \
@@ -220,7 +220,7 @@ fn together(scale: &Scale) -> [Rule; 6] {
         },
         Rule {
             table: Table::OrderLine,
-            text: "has an order's lines from 1 on, from where it says",
+            text: "has an order's lines from 1 on, and its order states whether all are local",
             sql: bad_rows(
                 "orders LEFT JOIN (SELECT ol_w_id, ol_d_id, ol_o_id, COUNT(*) AS seen, \
                  MIN(ol_number) AS low_id, MAX(ol_number) AS high_id, \

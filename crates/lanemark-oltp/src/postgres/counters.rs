@@ -91,7 +91,7 @@ fn expressions(version: u32) -> Vec<(Counter, String)> {
 }
 
 /// Returns the wait class for PostgreSQL's description of a session: its state, and the type and name of its wait event
-/// (documentation, table 28.4 and those that follow it). The names cover versions 14 to 18, which differ in case.
+/// (documentation, tables from 28.4). The names cover versions 14 to 18, which differ in case.
 fn class_of(state: &str, kind: &str, event: &str) -> WaitClass {
     let event = event.to_ascii_lowercase();
     let log = event.starts_with("wal");

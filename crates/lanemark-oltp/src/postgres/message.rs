@@ -144,7 +144,7 @@ impl Answers {
         self.0.pop_front().unwrap_or_default()
     }
 
-    /// Returns the only row of the next statement, which errors call `what`.
+    /// Returns the only row of the next statement. Errors refer to the statement as `what`.
     pub(super) fn one(&mut self, what: &str) -> Result<SimpleQueryRow, OltpError> {
         let row = self.rows().into_iter().next();
         row.ok_or_else(|| OltpError::Damaged(format!("{what} found nothing")))

@@ -1,6 +1,6 @@
 //! The five transactions as procedures of the server, each with one call and one round trip.
 //!
-//! A call outside of a transaction is a transaction by itself, which commits when the call ends. The server rolls a
+//! A call outside of a transaction is a separate transaction, which commits when the call ends. The server rolls a
 //! failed procedure back, and its SQLSTATE shows whether to retry. Procedures require PostgreSQL 11.
 
 use postgres::Client;

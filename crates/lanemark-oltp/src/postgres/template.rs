@@ -29,9 +29,9 @@ impl Templates for PostgresDatabase {
             WHERE typnamespace = to_regnamespace('public') \
         UNION ALL SELECT ('extension ' || extname)::TEXT FROM pg_extension WHERE extname <> 'plpgsql' \
         UNION ALL SELECT ('large object ' || oid)::TEXT FROM pg_largeobject_metadata \
-        UNION ALL SELECT 'rights of its own'::TEXT FROM pg_database \
+        UNION ALL SELECT 'separate rights'::TEXT FROM pg_database \
             WHERE datname = current_database() AND datacl IS NOT NULL \
-        UNION ALL SELECT 'settings of its own'::TEXT FROM pg_db_role_setting JOIN pg_database \
+        UNION ALL SELECT 'separate settings'::TEXT FROM pg_db_role_setting JOIN pg_database \
             ON pg_database.oid = setdatabase WHERE datname = current_database()"
     }
 

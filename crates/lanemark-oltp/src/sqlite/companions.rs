@@ -59,7 +59,7 @@ mod tests {
         drop(Sqlite::open(&path, true).unwrap());
         for (ending, _) in COMPANIONS {
             let file = beside(&path, ending);
-            for content in ["a letter to somebody", "no"] {
+            for content in ["an unrelated letter", "no"] {
                 fs::write(&file, content).unwrap();
                 assert!(Sqlite::open(&path, true).is_err(), "{ending}");
                 assert!(SqliteFile(path.clone()).remove().is_err(), "{ending}");

@@ -1,4 +1,4 @@
-//! The parts that tests of every database share.
+//! Parts that the tests of every database share.
 
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
@@ -30,7 +30,7 @@ pub(crate) fn running(users: u32) -> RunOptions {
     }
 }
 
-/// Panics with what is broken.
+/// Panics with the list of violations.
 pub(crate) fn assert_consistent(database: &Database) {
     let loaded = database.loaded().unwrap();
     let conditions = check(database.connect().unwrap().as_mut(), &loaded).unwrap();

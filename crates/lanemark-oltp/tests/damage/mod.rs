@@ -7,7 +7,8 @@ use lanemark_oltp::schema::Table;
 const ROWS: &str = "has each row of its scale, and no other";
 const VALUES: &str = "has values that can be";
 
-/// Each with the table and the rule that must tell it; one after the other, none hides the next.
+/// Each damage with the table and the rule that must detect it. They are applied in sequence, and no damage hides the
+/// next.
 const DAMAGE: &[(&str, Table, &str)] = &[
     ("UPDATE item SET i_price = 0 WHERE i_id = 1", Table::Item, VALUES),
     (
@@ -21,7 +22,7 @@ const DAMAGE: &[(&str, Table, &str)] = &[
     (
         "UPDATE stock SET s_ytd = s_ytd + 5, s_order_cnt = s_order_cnt + 1 WHERE s_i_id = 4",
         Table::Stock,
-        "has sold what the orders have taken",
+        "has sold the quantities of its orders",
     ),
     ("DELETE FROM stock WHERE s_i_id = 5", Table::Stock, ROWS),
     ("UPDATE district SET d_tax = NULL WHERE d_id = 2", Table::District, VALUES),
@@ -29,12 +30,12 @@ const DAMAGE: &[(&str, Table, &str)] = &[
     (
         "UPDATE customer SET c_payment_cnt = c_payment_cnt + 1 WHERE c_id = 2",
         Table::Customer,
-        "has paid as often as the history says",
+        "has the number of payments in the history",
     ),
     (
         "UPDATE customer SET c_delivery_cnt = c_delivery_cnt + 1 WHERE c_id = 3",
         Table::Customer,
-        "has got as many deliveries as its orders say",
+        "has the number of deliveries of its orders",
     ),
     ("DELETE FROM customer WHERE c_id = 4", Table::Customer, ROWS),
     ("UPDATE history SET h_c_id = 31000 WHERE h_c_id = 5", Table::History, VALUES),
@@ -42,7 +43,7 @@ const DAMAGE: &[(&str, Table, &str)] = &[
     (
         "UPDATE orders SET o_all_local = 0 WHERE o_id = 2",
         Table::OrderLine,
-        "has an order's lines from 1 on, from where it says",
+        "has an order's lines from 1 on, and its order states whether all are local",
     ),
     (
         "DELETE FROM orders WHERE o_id = 3",
@@ -65,7 +66,7 @@ pub(crate) fn broken(database: &Database, table: Table, text: &str) -> i64 {
     condition.unwrap_or_else(|| panic!("{table:?}: {text}")).broken
 }
 
-/// Panics unless each damage of a fresh database breaks its rule, which holds until then.
+/// Panics unless each damage of a fresh database breaks its rule, which was satisfied before.
 pub(crate) fn assert_found(database: &Database) {
     // The items' prices are compared with lines that were ordered later.
     let order = "INSERT INTO order_line (ol_w_id, ol_d_id, ol_o_id, ol_number, ol_i_id, ol_supply_w_id, \

@@ -46,10 +46,11 @@ pub(super) fn explore(
         let usual = parameter.value(engine.priors[place]);
         parameter.value(fresh.logs[place]) <= PLAUSIBLE * usual
     };
-    let doubtful: Vec<usize> = places.iter().filter(|place| !is_believed(place)).copied().collect();
+    let uncertain: Vec<usize> =
+        places.iter().filter(|place| !is_believed(place)).copied().collect();
     let is_slow = ordered > 0.0 && random < SLOWER * ordered;
     let drive = &engine.base.attachments[0].drive;
-    if random == 0.0 || doubtful.is_empty() && !is_slow || !can_be_told(drive) {
+    if random == 0.0 || uncertain.is_empty() && !is_slow || !is_identifiable(drive) {
         return Ok(fresh);
     }
     fill_buffers(engine, trials, random);
@@ -79,7 +80,7 @@ pub(super) fn explore(
     if found.cost + WORTH < fresh.cost {
         return Ok(found);
     }
-    if !doubtful.is_empty() && held.cost <= fresh.cost + WORTH {
+    if !uncertain.is_empty() && held.cost <= fresh.cost + WORTH {
         engine.held = places;
         return Ok(held);
     }
@@ -91,7 +92,7 @@ pub(super) fn explore(
 /// Returns whether collection during writes can be a value of the drive. The flash must not be written in place. It
 /// must lack a pseudo-SLC cache, which takes the writes of a short test. Collection must not be simulated in its
 /// condition.
-fn can_be_told(drive: &DriveSpec) -> bool {
+fn is_identifiable(drive: &DriveSpec) -> bool {
     flash(drive).is_some_and(|flash| {
         !flash.technology.in_place()
             && flash.translation.pseudo_slc.is_none()

@@ -50,7 +50,7 @@ pub fn drive_file(
         let middle = errors.get(errors.len() / 2).copied().unwrap_or_default();
         let head = format!(
             "{FITTED_MARK} to {} ({}) in {} of {}: median throughput error\n# {:.1}%. Values that \
-             the measurements did not determine are those of {}.\n\n",
+             the measurements did not determine come from {}.\n\n",
             measured_by(&fitted.results),
             fitted.measured,
             fitted.port,

@@ -254,8 +254,8 @@ mod tests {
 
     use super::*;
 
-    /// Returns the share of intervals of known values that lie completely above and completely below them. Figures are
-    /// linear in three values, and `noise` times as uncertain as their weights state.
+    /// Returns the shares of intervals of known values that are completely above and completely below the true values.
+    /// Figures are linear in three values, and `noise` times as uncertain as their weights state.
     fn missed(figures: usize, noise: f64) -> [f64; 2] {
         const FITS: u32 = 3000;
         let mut rng = Rng::new(StreamKey::from_seed(figures as u64));

@@ -5,7 +5,7 @@
 //! of all tests, since three repeats determine it poorly. The second is a floor, since no model is more accurate. In a
 //! closed loop, throughput and mean latency are one observation (Little's law), so each has half the weight.
 
-use lanemark_schema::result::{FigureKind, FitDoubt, RunResult, Sample, Target, TestResult};
+use lanemark_schema::result::{FigureKind, FitWarning, RunResult, Sample, Target, TestResult};
 use lanemark_schema::units::{Bytes, Duration};
 use lanemark_schema::workload::Test;
 
@@ -47,7 +47,7 @@ pub(super) struct Measurements {
     /// Name of the drive that was measured.
     pub(super) drive: String,
     pub(super) trials: Vec<Trial>,
-    pub(super) doubts: Vec<FitDoubt>,
+    pub(super) warnings: Vec<FitWarning>,
     /// The host's values from the runs.
     pub(super) host: MeasuredHost,
 }
@@ -105,7 +105,7 @@ impl Measurements {
             return Err(PredictError::NoResults);
         };
         let drive = identity(first);
-        let mut doubts = Vec::new();
+        let mut fit_warnings = Vec::new();
         let mut groups: Vec<(Test, Vec<&Sample>)> = Vec::new();
         let mut warnings = 0;
         for (name, run) in results {
@@ -127,7 +127,7 @@ impl Measurements {
                 stated(name, result)?;
                 if let Some(reason) = left_out(&result.test) {
                     let (test, reason) = (result.test.name.clone(), reason.to_owned());
-                    doubts.push(FitDoubt::LeftOut { test, reason });
+                    fit_warnings.push(FitWarning::LeftOut { test, reason });
                     continue;
                 }
                 check(name, result)?;
@@ -138,13 +138,13 @@ impl Measurements {
             }
         }
         if let Target::Simulated(target) = &first.target {
-            doubts.insert(0, FitDoubt::Simulated { system: target.system.clone() });
+            fit_warnings.insert(0, FitWarning::Simulated { system: target.system.clone() });
         } else if warnings > 0 {
-            doubts.push(FitDoubt::Doubtful { warnings });
+            fit_warnings.push(FitWarning::Warned { warnings });
         }
         missing(&groups)?;
         if !groups.iter().any(|(test, _)| test.writes()) {
-            doubts.push(FitDoubt::NoWrites);
+            fit_warnings.push(FitWarning::NoWrites);
         }
         let pooled = pooled(&groups);
         let measured = matches!(first.target, Target::Measured(_));
@@ -157,7 +157,7 @@ impl Measurements {
         let trials = groups.iter().map(|(test, samples)| trial(test, samples, pooled)).collect();
         let is_named = measured || first.provenance.name.is_some();
         let drive = if is_named { first.target_name() } else { drive };
-        Ok(Self { drive, trials, doubts, host })
+        Ok(Self { drive, trials, warnings: fit_warnings, host })
     }
 
     /// Removes the tests whose reads took less than `least`, the minimum time of flash over the path. Such reads came
@@ -182,7 +182,7 @@ impl Measurements {
             }
             let left_out = (before - self.trials.len()) as u32;
             let test = test.name;
-            self.doubts.push(FitDoubt::WithoutFlash { test, read_ns, least_ns, left_out });
+            self.warnings.push(FitWarning::WithoutFlash { test, read_ns, least_ns, left_out });
         }
         Ok(())
     }

@@ -178,7 +178,7 @@ pub fn fit(
     let found = solve::search(&engine, &explored.found.logs, &everything, &all, 1)?;
     on_stage("occupancies");
     let found = occupancy::fix(&mut engine, found, &all)?;
-    on_stage("what is known of each value");
+    on_stage("the precision of each value");
     let known = identify::identify(&engine, found, &all)?;
 
     let outcome = summary::Outcome { original: &original, engine: &engine, explored, known };
@@ -194,10 +194,10 @@ pub fn fit(
         host,
         figures: outcome.figures()?,
         unseen: summary::unseen(&original),
-        doubts: measurements.doubts,
+        warnings: measurements.warnings,
         simulations: engine.simulations(),
     };
-    let drive = outcome.doubted(fitted);
+    let drive = outcome.with_warnings(fitted);
     let own = |setting: &&&Calibration| setting.parameter.starts_with("drive.");
     let settings = set.iter().filter(own).map(|&setting| setting.clone()).collect();
     Ok(Fit { drive, template: text, settings })

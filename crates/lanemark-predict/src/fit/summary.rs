@@ -1,7 +1,7 @@
 //! The summary of a fit as a result: values as text with their intervals, figures compared with the model's, warnings.
 
 use lanemark_schema::result::{
-    Determination, FigureKind, FitDoubt, FittedDrive, FittedFigure, FittedParameter,
+    Determination, FigureKind, FitWarning, FittedDrive, FittedFigure, FittedParameter,
     UndeterminedValue,
 };
 use lanemark_sim::spec::SystemSpec;
@@ -175,17 +175,17 @@ impl Outcome<'_> {
     }
 
     /// Returns `fitted` with the warnings that its figures raise.
-    pub(super) fn doubted(&self, mut fitted: FittedDrive) -> FittedDrive {
+    pub(super) fn with_warnings(&self, mut fitted: FittedDrive) -> FittedDrive {
         let missed = fitted
             .figures
             .iter()
             .filter(|figure| figure.kind == FigureKind::Throughput && figure.error().abs() > MISS);
-        let missed: Vec<FitDoubt> = missed
-            .map(|figure| FitDoubt::Misses { test: figure.test.clone(), error: figure.error() })
+        let missed: Vec<FitWarning> = missed
+            .map(|figure| FitWarning::Misses { test: figure.test.clone(), error: figure.error() })
             .collect();
-        fitted.doubts.extend(missed);
+        fitted.warnings.extend(missed);
         if self.known.scatter > SCATTER {
-            fitted.doubts.push(FitDoubt::Scatter { times: self.known.scatter });
+            fitted.warnings.push(FitWarning::Scatter { times: self.known.scatter });
         }
         fitted
     }

@@ -1,5 +1,5 @@
-//! Drives whose truth is known: taken from the library and changed at random, run on the workload `fit`, and "measured"
-//! by multiplying what came out with noise.
+//! Drives with known values: taken from the library, changed at random, run on the workload `fit`, and "measured" by
+//! multiplying the results by noise.
 
 #![allow(dead_code, reason = "each test file uses a part")]
 
@@ -16,7 +16,7 @@ use lanemark_schema::workload::Workload;
 use lanemark_study::system::{NameLocations, SystemName};
 use lanemark_study::{Library, Location, System, workload};
 
-/// A drive that is the library's with some values changed.
+/// A library drive with some changed values.
 #[derive(Clone, Debug)]
 pub(crate) struct Truth {
     pub(crate) base: String,
@@ -34,7 +34,7 @@ pub(crate) fn project() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().unwrap()
 }
 
-/// The workload `fit`, each test so short.
+/// Returns the workload `fit` with short tests.
 pub(crate) fn short_workload(library: &Library, milliseconds: u64) -> Workload {
     let mut workload = workload::open(library, "fit").unwrap();
     for test in &mut workload.tests {
@@ -76,7 +76,7 @@ pub(crate) fn run(system: &System, workload: &Workload, seed: u64) -> RunResult 
     system.run(workload, provenance).unwrap()
 }
 
-/// Adds noise to a run: every repeat takes another time, `noise` being the deviation of its logarithm.
+/// Adds noise to a run: every repeat takes a different time, with `noise` as the deviation of its logarithm.
 pub(crate) fn noisy(run: &RunResult, noise: f64, seed: u64) -> RunResult {
     let mut rng = Rng::new(StreamKey::from_seed(seed));
     let mut run = run.clone();
@@ -91,7 +91,7 @@ pub(crate) fn noisy(run: &RunResult, noise: f64, seed: u64) -> RunResult {
     run
 }
 
-/// A number of the standard normal distribution, as a sum of twelve uniform ones.
+/// Returns a number of the standard normal distribution, as a sum of twelve uniform numbers.
 pub(crate) fn normal(rng: &mut Rng) -> f64 {
     (0..12).map(|_| rng.unit()).sum::<f64>() - 6.0
 }
@@ -112,7 +112,7 @@ fn slower(sample: &Sample, factor: f64) -> Sample {
     }
 }
 
-/// A histogram with all latencies times `factor`, from its quantiles; its mean is kept.
+/// Returns a histogram with all latencies multiplied by `factor`, from its quantiles; its mean is exact.
 fn stretched(latency: &LatencyHistogram, factor: f64) -> LatencyHistogram {
     let count = latency.count().min(4000);
     let quantile = |index: u64| {
@@ -127,7 +127,7 @@ fn stretched(latency: &LatencyHistogram, factor: f64) -> LatencyHistogram {
     all
 }
 
-/// Fits a drive to a run of it at `place`.
+/// Fits a drive to its run at `place`.
 pub(crate) fn fitted(
     library: &Library,
     run: &RunResult,
@@ -139,7 +139,7 @@ pub(crate) fn fitted(
     outcome(library, std::slice::from_ref(run), place, like, settings, requests).unwrap()
 }
 
-/// Fits a drive to runs of it at `place`, or is refused.
+/// Fits a drive to its runs at `place`, or returns the error.
 pub(crate) fn outcome(
     library: &Library,
     runs: &[RunResult],
@@ -166,12 +166,12 @@ pub(crate) fn outcome(
     fit(library, &job, &mut |_| ())
 }
 
-/// The number of a text such as `52.1 us` or `12%`.
+/// Returns the number in a text such as `52.1 us` or `12%`.
 pub(crate) fn number(text: &str) -> f64 {
     text.split([' ', '%']).next().and_then(|number| number.parse().ok()).unwrap()
 }
 
-/// The value in the middle of an odd number of them, and those that 90% and all do not exceed.
+/// Returns the median of an odd number of values, the 90th percentile and the maximum.
 pub(crate) fn middle_p90_most(values: &[f64]) -> (f64, f64, f64) {
     let mut sorted = values.to_vec();
     sorted.sort_by(f64::total_cmp);

@@ -5,7 +5,8 @@ use lanemark_schema::result::{Metric, RunResult, Target};
 use super::{Pair, Verdict, figure, shared};
 use crate::number::ratio;
 
-/// `Samsung SSD 950 PRO 512GB is faster than Samsung SSD 850 PRO 1TB in 6 of 6 tests, 1.19x (…) to 4.37x (…).`
+/// Returns a text such as `Samsung SSD 950 PRO 512GB is faster than Samsung SSD 850 PRO 1TB in 6 of 6 tests, 1.19x (…)
+/// to 4.37x (…)`.
 pub(super) fn answer(a: (&str, &RunResult), b: (&str, &RunResult)) -> String {
     if a.1 == b.1 {
         return format!("{} and {} are the same result.", a.0, b.0);

@@ -212,15 +212,15 @@ pub struct NodesSaved {
 }
 
 /// Returns reasons not to compare the two runs, if any.
-pub fn doubts(from: &RunResult, to: &RunResult) -> Vec<String> {
-    let mut doubts = Vec::new();
+pub fn warnings(from: &RunResult, to: &RunResult) -> Vec<String> {
+    let mut warnings = Vec::new();
     let mut differ = |what: &str, a: String, b: String| {
         if a != b {
-            doubts.push(format!("{what} differs: {a} and {b}"));
+            warnings.push(format!("{what} differs: {a} and {b}"));
         }
     };
     let (Some((of_a, a, ours)), Some((of_b, b, theirs))) = (parts(from), parts(to)) else {
-        return doubts;
+        return warnings;
     };
     let seconds =
         |test: &TestResult| format!("{} s", test.test.duration.unwrap_or_default().as_seconds());
@@ -235,16 +235,16 @@ pub fn doubts(from: &RunResult, to: &RunResult) -> Vec<String> {
     differ("the duration", seconds(a), seconds(b));
     for (side, run, test) in [("A", from, a), ("B", to, b)] {
         if test.samples.len() < 3 {
-            doubts.push(format!("{side}: fewer than 3 repeats, {}", test.samples.len()));
+            warnings.push(format!("{side}: fewer than 3 repeats, {}", test.samples.len()));
         }
         match others(run) {
             None => {
-                doubts.push(format!("{side}: the processor time of other programs is not known"));
+                warnings.push(format!("{side}: the processor time of other programs is not known"));
             }
-            _ => doubts.extend(disturbed(run).map(|doubt| format!("{side}: {doubt}"))),
+            _ => warnings.extend(disturbed(run).map(|warning| format!("{side}: {warning}"))),
         }
     }
-    doubts
+    warnings
 }
 
 fn transactions_as(users: &DatabaseUsers) -> String {

@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use lanemark_schema::result::RunResult;
 
-use super::change::{Change, compare, doubts, interval};
+use super::change::{Change, compare, interval, warnings};
 use super::text::{NO_TPC_RESULT, line, parts, title};
 use super::wrapped::{WIDTH, wrapped};
 use crate::number::{fixed, grouped, percent_whole};
@@ -22,18 +22,19 @@ pub fn database_compare_text(from: &RunResult, to: &RunResult) -> Option<String>
     for change in &changes {
         text += &row(change);
     }
-    text += &wrapped("\nBelow each figure: where its mean lies with 95% confidence.", 0);
-    let doubts = doubts(from, to);
-    if !doubts.is_empty() {
+    text += &wrapped("\nBelow each figure: the 95% confidence interval of its mean.", 0);
+    let warnings = warnings(from, to);
+    if !warnings.is_empty() {
         text.push('\n');
     }
-    doubts.iter().for_each(|doubt| text += &wrapped(&format!("doubt: {doubt}"), 7));
+    warnings.iter().for_each(|warning| text += &wrapped(&format!("warning: {warning}"), 7));
     text.push('\n');
     text += &wrapped(NO_TPC_RESULT, 0);
     Some(text)
 }
 
-/// `B completes 12% more transactions a minute than A, 13,800 instead of 12,345 (PostgreSQL 17.11 with 4 users).`
+/// Returns a text such as `B completes 12% more transactions a minute than A, 13,800 instead of 12,345 (PostgreSQL
+/// 17.11 with 4 users)`.
 fn answer(from: &RunResult, to: &RunResult, changes: &[Change]) -> Option<String> {
     let (database, _, _) = parts(to)?;
     parts(from)?;

@@ -16,7 +16,7 @@ mod split;
 mod text;
 mod wrapped;
 
-pub use change::{Change, NodesSaved, Verdict, compare, doubts, interval, nodes_saved};
+pub use change::{Change, NodesSaved, Verdict, compare, interval, nodes_saved, warnings};
 pub use compared::database_compare_text;
 pub(crate) use figures::{FIGURES, Figure, groups, table};
 pub(crate) use split::{TimePart, TimeSplit};

@@ -13,7 +13,7 @@ use lanemark_schema::workload::{DatabaseUsers, LoadKind, TransactionKind};
 use super::wrapped::wrapped;
 use super::{TimePart, TimeSplit};
 use crate::number::{fixed, grouped, percent_whole, significant};
-use crate::target::doubts;
+use crate::target::warnings;
 
 /// The disclaimer that every result contains.
 pub(super) const NO_TPC_RESULT: &str =
@@ -45,17 +45,20 @@ pub fn database_text(run: &RunResult) -> Option<String> {
     }
     text.push('\n');
     text += &transactions(test);
-    let doubts = doubts(run);
-    if !doubts.is_empty() {
+    let warnings = warnings(run);
+    if !warnings.is_empty() {
         text.push('\n');
     }
-    doubts.iter().for_each(|(doubt, advice)| line(&mut text, &format!("! {doubt}: {advice}")));
+    warnings
+        .iter()
+        .for_each(|(warning, advice)| line(&mut text, &format!("! {warning}: {advice}")));
     text.push('\n');
     line(&mut text, NO_TPC_RESULT);
     Some(text)
 }
 
-/// `PostgreSQL 17.11 completes 12,345 transactions a minute with 4 users: 19.4 ms each, 63% of it in the device.`
+/// Returns a text such as `PostgreSQL 17.11 completes 12,345 transactions a minute with 4 users: 19.4 ms each, 63% of
+/// it in the device`.
 fn answer(database: &DatabaseTarget, test: &TestResult) -> String {
     let product = &database.product;
     let version = database.version.as_ref().map_or(String::new(), |version| format!(" {version}"));

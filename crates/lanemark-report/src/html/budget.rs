@@ -77,7 +77,7 @@ fn panels<'a>(runs: &'a [(String, &'a RunResult)]) -> Vec<Panel<'a>> {
 /// Relative difference up to which two times are drawn with the same length.
 const SAME: f64 = 0.01;
 
-/// Returns the panels without those whose bars are the same as in an earlier panel.
+/// Returns the panels without repetitions of the bars of an earlier panel.
 fn distinct<'a>(panels: &[Panel<'a>]) -> Vec<Panel<'a>> {
     let mut shown: Vec<Panel<'a>> = Vec::new();
     for panel in panels {

@@ -16,7 +16,7 @@ use super::lines::Chart;
 use super::picture::{Drawing, Entry, Picture};
 use super::svg::{Image, block, image, listed, named, num, part_title, split};
 use crate::figure_table::{metrics, printed, rows, tests};
-use crate::number::{ERROR_DOUBTFUL, grouped, known, percent_signed, significant};
+use crate::number::{ERROR_LARGE, grouped, known, percent_signed, significant};
 use crate::palette;
 
 mod pointed;
@@ -54,7 +54,7 @@ struct Bar {
     kind: ChartKind,
     text: String,
     note: String,
-    doubtful: bool,
+    is_large_error: bool,
     value: f64,
     /// Smallest and largest repeat, or the ends of the 80% interval.
     range: Option<(f64, f64)>,
@@ -185,7 +185,7 @@ fn study_groups(outcome: &StudyOutcome, metric: Metric, test: &str) -> Vec<Group
                     bar = bar.within(result.and_then(|result| metric.interval(result)));
                     if let Some(check) = row.check {
                         let calibrated = check.figure.role == Role::Calibrated;
-                        bar.doubtful = !calibrated && check.error.abs() > ERROR_DOUBTFUL;
+                        bar.is_large_error = !calibrated && check.error.abs() > ERROR_LARGE;
                         bar.note = match calibrated {
                             true => "calibrated".to_owned(),
                             false => percent_signed(check.error).replace('-', "−"),
@@ -285,7 +285,7 @@ impl Bar {
             kind,
             text: significant(value),
             note: String::new(),
-            doubtful: false,
+            is_large_error: false,
             value,
             range: (statistic.count > 1 && range.0.is_finite() && range.1.is_finite())
                 .then_some(range),
@@ -307,7 +307,7 @@ impl Bar {
             kind: ChartKind::Published,
             text: printed(figure),
             note: String::new(),
-            doubtful: false,
+            is_large_error: false,
             value,
             range: None,
             predicted: false,
@@ -334,7 +334,7 @@ impl Bar {
             text x=(num(label_at)) y=(num(middle + 4.0)) {
                 (grouped(&self.text))
                 @if !self.note.is_empty() {
-                    tspan class=(if self.doubtful { "soft doubt" } else { "soft" }) dx="5" {
+                    tspan class=(if self.is_large_error { "soft warning" } else { "soft" }) dx="5" {
                         (self.note)
                     }
                 }

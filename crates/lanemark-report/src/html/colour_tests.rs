@@ -9,7 +9,7 @@ fn luminance(colour: &str) -> f64 {
     let channels: Vec<u32> = match digits.len() {
         3 => digits.iter().map(|digit| digit * 17).collect(),
         6 => digits.chunks(2).map(|pair| pair[0] * 16 + pair[1]).collect(),
-        _ => panic!("{colour} is no colour"),
+        _ => panic!("{colour} is not a colour"),
     };
     let linear = |channel: u32| match f64::from(channel) / 255.0 {
         low if low <= 0.04045 => low / 12.92,
@@ -33,7 +33,7 @@ fn every_mark_has_a_contrast_of_three_to_one_in_light_dark_and_print() {
         let marks = (0..6).map(|index| format!("--s{index}"));
         let marks = marks.chain((0..12).map(|index| format!("--h{index}")));
         let marks = marks.chain((0..5).map(|index| format!("--q{index}")));
-        let named = ["--neutral", "--soft", "--ink", "--link", "--doubt"].map(str::to_owned);
+        let named = ["--neutral", "--soft", "--ink", "--link", "--warning"].map(str::to_owned);
         for mark in marks.chain(named) {
             let found = contrast(of(&mark), of("--page"));
             assert!(found >= 3.0, "{mode}: {mark} has {found:.2} to 1");

@@ -64,7 +64,7 @@ fn kinds(runs: &[(&str, &RunResult)]) -> String {
     let mut text = String::new();
     if !real.is_empty() {
         text += &format!(
-            "Real: {}, derived from TPC-C; not a TPC result. Requests are those of the whole \
+            "Real: {}, derived from TPC-C; not a TPC result. Requests include all requests of the \
              device that holds the data, as its kernel counts them. ",
             real.join(", ")
         );

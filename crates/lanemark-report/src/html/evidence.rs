@@ -22,7 +22,7 @@ pub(super) fn errors(outcome: &StudyOutcome) -> Markup {
     }
 }
 
-/// Lists the values set from figures, with the reason; `None` if there are none.
+/// Lists the values set from figures, with the reason; `None` if the list is empty.
 pub(super) fn calibrations(outcome: &StudyOutcome) -> Option<Markup> {
     let settings = settings(outcome);
     (!settings.is_empty()).then(|| {
@@ -118,7 +118,7 @@ fn lists<'n>(what: &str, of: impl Iterator<Item = (&'n String, Vec<String>)>) ->
     }
 }
 
-/// Lists the published figures that no run covers, with the reason; `None` if there are none.
+/// Lists the published figures that no run covers, with the reason; `None` if the list is empty.
 pub(super) fn not_modelled(outcome: &StudyOutcome) -> Option<Markup> {
     (!outcome.not_modelled.is_empty()).then(|| {
         html! {
@@ -131,7 +131,7 @@ pub(super) fn not_modelled(outcome: &StudyOutcome) -> Option<Markup> {
     })
 }
 
-/// Lists the document's contradictions and the model's misses; `None` if there are none.
+/// Lists the document's contradictions and the model's misses; `None` if the list is empty.
 pub(super) fn notes(outcome: &StudyOutcome) -> Option<Markup> {
     (!outcome.notes.is_empty())
         .then(|| html! { ul { @for note in &outcome.notes { li { (note) } } } })
@@ -143,26 +143,26 @@ pub(super) fn warnings(
     study: Option<&StudyOutcome>,
     runs: &[(String, &RunResult)],
 ) -> Option<Markup> {
-    let mut doubts: Vec<(String, &'static str)> =
-        study.map(target::study_doubts).unwrap_or_default();
+    let mut listed: Vec<(String, &'static str)> =
+        study.map(target::study_warnings).unwrap_or_default();
     // A warning that several runs share is shown once.
     let mut of_runs: Vec<((String, &'static str), Vec<&str>)> = Vec::new();
     for (label, run) in runs {
-        for doubt in target::doubts(run) {
-            match of_runs.iter_mut().find(|(known, _)| *known == doubt) {
+        for warning in target::warnings(run) {
+            match of_runs.iter_mut().find(|(known, _)| *known == warning) {
                 Some((_, names)) => names.push(label),
-                None => of_runs.push((doubt, vec![label])),
+                None => of_runs.push((warning, vec![label])),
             }
         }
     }
     let told = of_runs.into_iter();
-    doubts.extend(
-        told.map(|((doubt, advice), names)| (format!("{}: {doubt}", names.join(", ")), advice)),
+    listed.extend(
+        told.map(|((warning, advice), names)| (format!("{}: {warning}", names.join(", ")), advice)),
     );
-    (!doubts.is_empty()).then(|| {
+    (!listed.is_empty()).then(|| {
         html! {
             ul class="warnings" {
-                @for (doubt, advice) in &doubts { li { b { (doubt) } ": " (advice) "." } }
+                @for (warning, advice) in &listed { li { b { (warning) } ": " (advice) "." } }
             }
         }
     })

@@ -124,7 +124,7 @@ pub(super) fn section(families: &Picture, rings: bool) -> Markup {
     html! {
         @if !families.figures.is_empty() {
             (families.legend())
-            @if rings { p class="soft" { "Rings are published, whiskers 80% intervals." } }
+            @if rings { p class="soft" { "Rings are published figures; whiskers are 80% intervals." } }
             (families.panels("panels pairs"))
         }
     }

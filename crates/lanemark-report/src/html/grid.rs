@@ -103,7 +103,7 @@ fn class(cell: &Cell, text: bool) -> Option<String> {
     let ink = match cell.ink {
         Ink::Plain | Ink::Strong => None,
         Ink::Faint => Some("faint"),
-        Ink::Doubt => Some("doubt"),
+        Ink::Warning => Some("warning"),
     };
     let classes: Vec<&str> = text.then_some("text").into_iter().chain(ink).collect();
     (!classes.is_empty()).then(|| classes.join(" "))

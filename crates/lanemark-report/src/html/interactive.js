@@ -1,8 +1,8 @@
-// Charts to point at and to zoom, by the grammar of Vega-Lite, in place of the page's still pictures. Expressions go through
-// Vega's interpreter, since the page's policy forbids code that is made of text.
+// Interactive Vega-Lite charts that replace the page's still pictures. Vega's interpreter evaluates expressions, because
+// the page's policy forbids code from text.
 (() => {
   'use strict';
-  const told = window.lanemarkCharts;
+  const charts = window.lanemarkCharts;
   const colour = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
   const grouped = (value) => Number(value.toPrecision(4)).toLocaleString('en-US', { maximumFractionDigits: 9 });
   const scaled = (value, steps) => {
@@ -15,7 +15,7 @@
     nines: (value) => `${Number((100 - 100 * 10 ** -value).toPrecision(7))}%`,
     number: grouped,
   };
-  // The same as expressions of Vega, for labels of axes.
+  // The same formats as Vega expressions, for axis labels.
   const powers = (steps) => steps.map(([size, unit]) => `abs(datum.value) >= ${size * 0.999} ? format(datum.value / ${size}, ',.4~r') + ' ${unit}'`).join(' : ') + " : ''";
   const labels = {
     latency: powers([[1e9, 's'], [1e6, 'ms'], [1e3, 'µs'], [1, 'ns']]),
@@ -23,7 +23,7 @@
     nines: "format(100 - 100 * pow(10, -datum.value), '.7~r')",
     number: "format(datum.value, ',.6~r')",
   };
-  // Round latencies on a logarithmic axis; those beyond what is shown are left out.
+  // Round latencies on a logarithmic axis; Vega omits values outside its domain.
   const round = [...Array(14).keys()].flatMap((power) => [1, 2, 5].map((factor) => factor * 10 ** power));
   const axis = (one, ticks, title) => ({
     title, labelExpr: labels[one.unit], tickCount: ticks, labelOverlap: true,
@@ -42,9 +42,9 @@
   const specification = (chart, place) => {
     const tall = place.closest('figure.time') !== null;
     const [left, right] = (chart.sides ?? []).map((share) => share * place.clientWidth);
-    // Where there is no room for labels, the time need not be above that of the rest.
-    const beside = left >= 40;
-    const room = beside ? { minExtent: left, maxExtent: left } : {};
+    // Without room for labels, the axes of the charts need not be aligned.
+    const aligned = left >= 40;
+    const room = aligned ? { minExtent: left, maxExtent: left } : {};
     const numbers = chart.series.map((_, number) => String(number));
     const look = (make) => ({ field: 'number', type: 'nominal', legend: null, scale: { domain: numbers, range: chart.series.map(make) } });
     const colours = look((series) => colour(`--s${series.style % 6}`));
@@ -53,7 +53,7 @@
     const lines = { filter: '!datum.rings' };
     return {
       $schema: 'https://vega.github.io/schema/vega-lite/v6.json', width: 'container', height: tall ? 220 : 190,
-      background: null, ...(beside ? { padding: { left: 0, right, top: 5, bottom: 5 } } : {}), title: { text: chart.up.name, anchor: 'start', frame: 'bounds' }, autosize: { type: 'fit', contains: 'padding' }, data: { values: rows(chart) },
+      background: null, ...(aligned ? { padding: { left: 0, right, top: 5, bottom: 5 } } : {}), title: { text: chart.up.name, anchor: 'start', frame: 'bounds' }, autosize: { type: 'fit', contains: 'padding' }, data: { values: rows(chart) },
       layer: [
         {
           params: [{ name: 'zoom', select: 'interval', bind: 'scales' }], transform: [{ filter: 'datum.low !== null' }],
@@ -99,7 +99,7 @@
   tip.setAttribute('role', 'status');
   tip.hidden = true;
   document.body.append(tip);
-  const tell = (words, left, top) => {
+  const show_tip = (words, left, top) => {
     tip.textContent = words;
     tip.hidden = false;
     tip.style.left = `${Math.max(4, Math.min(left, window.innerWidth - tip.offsetWidth - 8))}px`;
@@ -113,7 +113,7 @@
   };
   const show = (chart) => (handler, event, item, value) => {
     tip.hidden = !value || value.number === undefined;
-    if (!tip.hidden) tell(words(chart, value), event.clientX + 14, event.clientY + 14);
+    if (!tip.hidden) show_tip(words(chart, value), event.clientX + 14, event.clientY + 14);
   };
   const steps = { ArrowRight: [0, 1], ArrowLeft: [0, -1], ArrowDown: [1, 0], ArrowUp: [-1, 0] };
   const keys = (place, move) => {
@@ -125,7 +125,7 @@
     });
     place.addEventListener('blur', () => { tip.hidden = true; });
   };
-  // From a keyboard: left and right go along a line, up and down to another one, Escape ends it.
+  // Keys: left and right move along a line, up and down select another line, Escape hides the values.
   const walk = (chart, place) => {
     const all = rows(chart);
     const numbers = [...new Set(all.map((row) => row.number))];
@@ -136,7 +136,7 @@
       const own = all.filter((row) => row.number === numbers[line]);
       point = Math.max(0, Math.min(own.length - 1, point + right));
       const box = place.getBoundingClientRect();
-      tell(words(chart, own[point]), box.left + 24, box.top + 24);
+      show_tip(words(chart, own[point]), box.left + 24, box.top + 24);
     });
   };
   const application = (place, label) => {
@@ -145,10 +145,10 @@
     place.setAttribute('aria-label', `${label}. Arrow keys show its values.`);
     place.tabIndex = 0;
   };
-  // Bars stay as they are drawn. The nearest one tells its values, and any arrow key goes to the one before or behind.
+  // Bars are not redrawn. The values of the bar nearest to the pointer are shown, and arrow keys move between bars.
   const point = (chart, still) => {
     const place = document.createElement('div');
-    place.className = 'told';
+    place.className = 'pointable';
     application(place, chart.label);
     still.before(place);
     place.append(still);
@@ -167,7 +167,7 @@
       const box = still.getBoundingClientRect();
       const y = (event.clientY - box.top) / box.height * still.viewBox.baseVal.height - chart.height / 2;
       const far = chart.bars.map(([top]) => Math.abs(top - y));
-      tell(choose(far.indexOf(Math.min(...far))), event.clientX + 14, event.clientY + 14);
+      show_tip(choose(far.indexOf(Math.min(...far))), event.clientX + 14, event.clientY + 14);
     });
     place.addEventListener('pointerleave', away);
     place.addEventListener('blur', away);
@@ -177,7 +177,7 @@
       const words = choose(at);
       mark.scrollIntoView({ block: 'nearest' });
       const box = mark.getBoundingClientRect();
-      tell(words, box.left + 24, box.bottom + 6);
+      show_tip(words, box.left + 24, box.bottom + 6);
     });
   };
 
@@ -190,12 +190,12 @@
     });
     drawn.set(place, view);
     await view.runAsync();
-    // Its marks have no words; the place has, and tells values to whoever asks.
+    // The marks have no labels for a screen reader; the container has a label, and shows values on arrow keys.
     for (const svg of place.querySelectorAll('svg')) svg.setAttribute('aria-hidden', 'true');
     place.dataset.drawn = 'yes';
     place.lanemarkView = view;
   };
-  // A still picture is there until its chart is drawn, and on paper. What it shows beyond the chart stays in sight.
+  // The still picture remains until its chart is drawn, and on paper. Its part outside the chart stays visible.
   const replace = (chart, still) => {
     if (chart.rest == null) return still.classList.add('under');
     const { width, height } = still.viewBox.baseVal;
@@ -213,7 +213,7 @@
     const label = svg.getAttribute('aria-label');
     stills.set(label, [...(stills.get(label) ?? []), svg]);
   }
-  for (const chart of told) {
+  for (const chart of charts) {
     const still = stills.get(chart.label)?.find((svg) => !taken.has(svg));
     if (!still) continue;
     taken.add(still);
@@ -225,7 +225,7 @@
     place.className = 'live';
     application(place, chart.label);
     walk(chart, place);
-    // The wheel zooms a chart that was chosen, and scrolls the page over all others.
+    // The wheel zooms the focused chart, and scrolls the page over all others.
     place.addEventListener('pointerdown', () => place.focus({ preventScroll: true }));
     place.addEventListener('wheel', (event) => {
       if (document.activeElement !== place) event.stopPropagation();
@@ -233,7 +233,7 @@
     still.before(place);
     places.set(place, [chart, still]);
   }
-  // Charts are drawn when they come near to the window, so that a page of fifty runs is there at once.
+  // Charts are drawn when they are near the window, so that a page of fifty runs opens quickly.
   const near = new IntersectionObserver((seen) => {
     for (const { isIntersecting, target } of seen) {
       if (!isIntersecting) continue;

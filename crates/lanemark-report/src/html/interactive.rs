@@ -24,7 +24,7 @@ use super::{family_chart, labelled, latency};
 const LOADER: &str = include_str!("unpack.js");
 const SCRIPT: &str = include_str!("interactive.js");
 pub(super) const STYLE: &str = include_str!("interactive.css");
-/// Digits of a value in the data, and digits of the nines of a percentile, a few of which give many digits of the
+/// Digits of a value in the data, and digits of the nines of a percentile. A few nines need many digits of the
 /// percentile.
 const DIGITS: usize = 5;
 const DIGITS_OF_NINES: usize = 9;
@@ -96,7 +96,7 @@ impl Live {
 fn packed(text: &str) -> String {
     let mut encoder = GzEncoder::new(Vec::new(), Compression::best());
     let written = encoder.write_all(text.as_bytes()).and_then(|()| encoder.finish());
-    BASE64_STANDARD.encode(written.expect("a vector takes whatever is written"))
+    BASE64_STANDARD.encode(written.expect("a vector accepts all data"))
 }
 
 /// Returns the data of all charts of a page.

@@ -1,8 +1,8 @@
 //! Distributions of latency: percentiles up to the last that enough requests support, and the cumulative share.
 //!
 //! The horizontal axis of the percentile ladder is logarithmic in the share of slower requests, so that each nine is as
-//! wide as the one before. Its whiskers reach from the smallest to the largest repeat. Both pictures cover all repeats
-//! together.
+//! wide as the previous one. Its whiskers reach from the smallest to the largest repeat. Both pictures cover all
+//! repeats together.
 
 use lanemark_schema::result::{LatencyHistogram, RunResult, TestResult};
 use maud::{Markup, html};
@@ -59,13 +59,13 @@ type OfTest = (Vec<Chart>, Difference);
 /// The difference that the panels of a test show.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Difference {
-    /// Between systems, or none is expected because there is one system.
+    /// Between systems, or not expected because there is only one system.
     Shown,
     /// All requests of a system take the same time.
     Flat,
     /// No difference between systems.
     Uniform,
-    /// The panels are those of an earlier test of this name.
+    /// The panels of an earlier test with this name apply.
     Like(String),
 }
 

@@ -177,7 +177,7 @@ pub(super) fn time_label(ns: f64) -> String {
 }
 
 impl Chart {
-    /// Splits the panel so that none has more than [`LINES_MAX`] series. All parts have the same axes; a series and its
+    /// Splits the panel into parts of up to [`LINES_MAX`] series. All parts have the same axes; a series and its
     /// published values stay together.
     pub(crate) fn parts(self) -> Vec<Self> {
         let mut styles: Vec<usize> = Vec::new();
@@ -335,8 +335,8 @@ impl Line {
     }
 }
 
-/// Returns a path through points in as few characters as possible: a step names one coordinate, and extends over points
-/// that lie on it.
+/// Returns a path through points in as few characters as possible: a step names one coordinate, and extends over the
+/// points on it.
 pub(super) fn trace(points: impl Iterator<Item = (f64, f64)>) -> String {
     let mut path = String::new();
     // The current position of the path, and a step that may be extended: its command, its offset in the path, and

@@ -34,7 +34,7 @@ pub(super) fn gains(runs: &[(String, &RunResult)]) -> Option<Markup> {
     (!panels.is_empty()).then(|| {
         html! {
             p class="soft" {
-                "The test again with one hop at twice its speed and all else equal, and with twice the load: the throughput that each change gives. Gains do not add up. The hop with the largest gain is the bottleneck."
+                "The throughput of the test with one hop at twice its speed and all else equal, and with twice the load. Gains do not add up. The hop with the largest gain is the bottleneck."
             }
             div class="panels wide" {
                 @for (caption, asked) in &panels {

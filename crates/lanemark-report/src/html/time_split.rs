@@ -36,8 +36,8 @@ pub(super) fn section(tests: &[(&str, &TestResult)]) -> Option<Markup> {
                 @for (label, split) in &splits {
                     (label) ": " (split.source)
                     @if let Some((running, ready)) = split.measured {
-                        ", of which " (significant(running)) " ms on a processor and "
-                        (significant(ready)) " ms ready for one were measured"
+                        ", with " (significant(running)) " ms on a processor and "
+                        (significant(ready)) " ms ready to run, both measured"
                     }
                     ". "
                 }

@@ -1,4 +1,4 @@
-// Unpacks the charts' data and the library that draws them. The page's policy knows both scripts by their digests.
+// Unpacks the charts' data and the chart library. The page's policy allows both scripts by their digests.
 (async () => {
   'use strict';
   const unpacked = async (id) => {

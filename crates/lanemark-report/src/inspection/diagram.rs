@@ -27,7 +27,7 @@ pub fn inspection_svg(inspection: &Inspection) -> String {
             root.add(device, way, on_path);
         }
     }
-    let doubtful: BTreeSet<&str> = inspection
+    let marked: BTreeSet<&str> = inspection
         .findings
         .iter()
         .filter(|found| !found.finding.is_note())
@@ -43,7 +43,7 @@ pub fn inspection_svg(inspection: &Inspection) -> String {
         subtitle: "Line width: the rate of a link in one direction",
         title: &heading,
         topology: &topology,
-        narrow: &|node| doubtful.contains(node.label.split(' ').next().unwrap_or_default()),
+        narrow: &|node| marked.contains(node.label.split(' ').next().unwrap_or_default()),
         dashed: "Dashed: no link, or one whose rate is not known.",
         said: said(inspection),
     }
@@ -116,7 +116,7 @@ fn said(inspection: &Inspection) -> Vec<(&'static str, String)> {
         ("note", format!("{text} is on {}.", device.below.join(", ")))
     });
     let found = inspection.findings.iter().map(|found| {
-        let class = if found.finding.is_note() { "said" } else { "narrowest" };
+        let class = if found.finding.is_note() { "said" } else { "bottleneck" };
         (class, finding(found))
     });
     let unknown = gaps::sentences(inspection).into_iter().map(|text| ("note", text));

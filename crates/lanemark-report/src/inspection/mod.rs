@@ -56,16 +56,16 @@ pub fn inspection_text(inspection: &Inspection, style: &Style) -> String {
     sheet.finish()
 }
 
-/// Returns the answer of an inspection: of a single drive its slowest link, of several their number; then the first limit
-/// that was found.
+/// Returns the answer of an inspection: of a single drive its slowest link, of several their number; then the first
+/// limit that was found.
 fn answer(inspection: &Inspection) -> String {
     let drives: Vec<&InspectedDevice> =
         inspection.devices.iter().filter(|device| is_whole(device)).collect();
     let subject = match drives.as_slice() {
         [] => match inspection.devices.len() {
             0 => return "There is no device to show.".to_owned(),
-            1 => "1 device, none of which has links".to_owned(),
-            count => format!("{count} devices, none of which has links"),
+            1 => "1 device without links".to_owned(),
+            count => format!("{count} devices without links"),
         },
         [drive] => {
             let model = drive.identity.full_name();
@@ -105,7 +105,7 @@ fn slowest(drive: &InspectedDevice) -> String {
 fn findings(sheet: &mut Sheet, inspection: &Inspection) {
     for found in &inspection.findings {
         let (mark, ink) =
-            if found.finding.is_note() { ("· ", Ink::Plain) } else { ("! ", Ink::Doubt) };
+            if found.finding.is_note() { ("· ", Ink::Plain) } else { ("! ", Ink::Warning) };
         let text = finding(found);
         sheet.item(mark, &text, ink);
         sheet.item("  ", &format!("Advice: {}.", found.finding.advice()), Ink::Faint);
@@ -157,7 +157,7 @@ fn few(names: &[&str]) -> String {
     }
 }
 
-/// Formats a finding, `sda, sdb: text of the finding.`
+/// Formats a finding as `sda, sdb: text of the finding`.
 fn finding(found: &InspectedFinding) -> String {
     let names: Vec<&str> = found.devices.iter().map(String::as_str).collect();
     format!("{}: {}.", few(&names), found.finding)

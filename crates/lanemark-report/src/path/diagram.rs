@@ -9,7 +9,7 @@ use maud::{Markup, PreEscaped, html};
 
 use super::layout::{LINE, Layout, MARGIN, Placed, printable};
 use super::scale::{SAMPLES, Scale, THIN, WIDE};
-use super::{is_narrowest, link_carries, link_name, narrowest, sentence};
+use super::{bottleneck, is_bottleneck, link_carries, link_name, sentence};
 use crate::html::svg::{fitted, num, text_width};
 use crate::number::significant;
 use crate::terminal::wrap;
@@ -48,15 +48,15 @@ pub(crate) struct Drawing<'a> {
 
 /// Draws the platform of `view` as one self-contained SVG file, with the system's path highlighted.
 pub fn path_svg(view: &PathView) -> String {
-    let narrow = narrowest(&view.hops);
+    let narrow = bottleneck(&view.hops);
     Drawing {
         heading: &view.system,
         subtitle: &view.test,
         title: &title(view),
         topology: &view.topology,
-        narrow: &|node| is_narrowest(node, &narrow),
+        narrow: &|node| is_bottleneck(node, &narrow),
         dashed: "Dashed: the rate is not known.",
-        said: vec![("narrowest", sentence(view))],
+        said: vec![("bottleneck", sentence(view))],
     }
     .svg()
 }
@@ -172,10 +172,10 @@ fn notes(layout: &Layout<'_>, scale: Option<Scale>, dashed: &str) -> Option<Stri
     if let Some(scale) = scale {
         let (least, most) = (scale.megabytes(THIN), scale.megabytes(WIDE));
         if rates().any(|rate| rate > most) {
-            notes.push(format!("No line is wider than that of {} MB/s.", significant(most)));
+            notes.push(format!("Lines have the maximum width from {} MB/s.", significant(most)));
         }
         if rates().any(|rate| rate < least) {
-            notes.push(format!("No line is thinner than that of {} MB/s.", significant(least)));
+            notes.push(format!("Lines have the minimum width up to {} MB/s.", significant(least)));
         }
     }
     if links().any(|placed| placed.node.link_rate.is_none()) {

@@ -37,7 +37,7 @@ pub fn path_table(view: &PathView, style: &Style) -> String {
     sheet.answer(&answer(view));
     sheet.heading(&format!("{} under {}", view.system, view.test));
     sheet.blank();
-    let narrow = narrowest(&view.hops);
+    let narrow = bottleneck(&view.hops);
     tree::draw(&mut sheet, &view.topology, &narrow);
     sheet.blank();
     if !view.hops.is_empty() {
@@ -60,12 +60,13 @@ pub fn path_table(view: &PathView, style: &Style) -> String {
     sheet.finish()
 }
 
-/// `samsung-850-pro-1tb@workstation-z170:sata carries 568 MB/s of 128KB sequential read; the bottleneck is SATA 6 Gb/s.`
+/// Returns a text such as `samsung-850-pro-1tb@workstation-z170:sata carries 568 MB/s of 128KB sequential read; the
+/// bottleneck is SATA 6 Gb/s`.
 fn answer(view: &PathView) -> String {
     let PathView { system, test, .. } = view;
     let carried = view.simulated.map(|carried| told(view, carried));
     let names = names(&view.hops);
-    let least = narrowest(&view.hops);
+    let least = bottleneck(&view.hops);
     let hops = view.hops.iter().zip(&names).filter(|(hop, _)| least.contains(&hop.id));
     let named: Vec<&str> = hops.map(|(_, name)| name.as_str()).collect();
     let hop = match named.as_slice() {
@@ -104,7 +105,8 @@ pub fn path_sentence(view: &PathView) -> String {
     sentence(view)
 }
 
-/// `You lose 41% to DMI 3.0, which 2 drives share: with that link 16 times as fast the path would carry 1050 MB/s.`
+/// Returns a text such as `You lose 41% to DMI 3.0, which 2 drives share: with that link 16 times as fast the path
+/// would carry 1050 MB/s`.
 pub(crate) fn lost(loss: &LinkLoss, random: bool) -> String {
     let shared = match loss.drives {
         0 | 1 => String::new(),
@@ -134,7 +136,7 @@ pub(crate) fn sentence(view: &PathView) -> String {
         None => rate(carried),
     };
     let names = names(&view.hops);
-    let least = narrowest(&view.hops);
+    let least = bottleneck(&view.hops);
     let hops = || view.hops.iter().zip(&names).filter(|(hop, _)| least.contains(&hop.id));
     let ceiling = hops().next().and_then(|(hop, _)| hop.ceiling);
     let named: Vec<&str> = hops().map(|(_, name)| name.as_str()).collect();
@@ -188,14 +190,14 @@ fn link_name(node: &TopologyNode) -> Option<&str> {
 }
 
 /// Returns the hops with the minimum ceiling: empty if no ceiling is known, several if they are equal.
-fn narrowest(hops: &[PathHop]) -> Vec<HopId> {
+fn bottleneck(hops: &[PathHop]) -> Vec<HopId> {
     let least = hops.iter().filter_map(|hop| hop.ceiling).map(|ceiling| ceiling.0).min();
     let is_least = |hop: &PathHop| least.is_some() && hop.ceiling.map(|rate| rate.0) == least;
     hops.iter().filter(|hop| is_least(hop)).map(|hop| hop.id).collect()
 }
 
 /// Returns whether the link to `node` is one of the hops `narrow`.
-fn is_narrowest(node: &TopologyNode, narrow: &[HopId]) -> bool {
+fn is_bottleneck(node: &TopologyNode, narrow: &[HopId]) -> bool {
     node.on_path && node.hop.is_some_and(|hop| narrow.contains(&hop))
 }
 
@@ -218,7 +220,7 @@ fn hop_table(hops: &[PathHop], width: usize) -> Table {
     let known_ns = |hop: &PathHop| hop.latency.map(|latency| latency.picoseconds() as f64 / 1e3);
     let unit = LatencyUnit::fitting(hops.iter().filter_map(known_ns));
     let names = names(hops);
-    let least = narrowest(hops);
+    let least = bottleneck(hops);
     let ceilings: Vec<String> = hops
         .iter()
         .map(|hop| or_absent(hop.ceiling.map(BytesPerSecond::as_megabytes), significant))
@@ -295,7 +297,7 @@ mod tests {
     }
 
     #[test]
-    fn the_narrowest_hop_is_told_with_what_the_path_makes_of_it() {
+    fn the_bottleneck_hop_is_told_with_what_the_path_makes_of_it() {
         let cases: [(&[(&str, Option<u64>)], Option<u64>, &str); 6] = [
             (
                 &[("a", Some(500)), ("b", None), ("c", Some(400))],

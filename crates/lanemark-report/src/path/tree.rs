@@ -6,7 +6,7 @@
 use lanemark_schema::result::{HopId, TopologyNode};
 use unicode_width::UnicodeWidthStr;
 
-use super::{MARK, is_narrowest, link_carries, link_name};
+use super::{MARK, is_bottleneck, link_carries, link_name};
 use crate::table::Ink;
 use crate::terminal::{Sheet, plain, shorten};
 
@@ -45,7 +45,7 @@ fn draw_children(sheet: &mut Sheet, parent: &TopologyNode, prefix: &str, narrow:
             (false, false, false) => "├─",
             (false, false, true) => "└─",
         };
-        let mark = is_narrowest(child, narrow);
+        let mark = is_bottleneck(child, narrow);
         draw_branch(sheet, child, &format!("{prefix}{branch}"), aligned.min(LINK_ALIGNED), mark);
         let trunk = match (trunk_on_path, last) {
             (true, _) => "┃  ",

@@ -5,8 +5,8 @@
 //! latency (L. Kleinrock, "Power and deterministic rules of thumb for probabilistic problems in computer
 //! communications", ICC 1979, 43.1). Below the knee more load raises throughput by a larger factor than latency, above
 //! it by a smaller factor. In a closed system that is saturated at N requests, with throughput proportional up to N and
-//! constant beyond, the knee is exactly at N. A knee at the end of a curve is not reported: the true knee may lie
-//! beyond.
+//! constant beyond, the knee is exactly at N. A knee at the end of a curve is not reported: the true knee may be beyond
+//! it.
 
 use lanemark_schema::result::{Sweep, SweepFigures, SweepPoint};
 use lanemark_schema::units::{Bytes, BytesPerSecond, Duration};

@@ -18,9 +18,9 @@ const SHOWN: usize = 60;
 /// Maximum number of curves that a terminal describes individually.
 const CURVES: usize = 20;
 
-/// Writes a sweep as terminal text: the answer in a sentence, the points if there are few, a sentence for each of several
-/// curves, and the points that failed. With `target`, the text also states the smallest load of each curve that gives
-/// this share of the maximum.
+/// Writes a sweep as terminal text: the answer in a sentence, the points if there are few, a sentence for each of
+/// several curves, and the points that failed. With `target`, the text also states the smallest load of each curve that
+/// reaches this share of the maximum.
 pub fn sweep_text(sweep: &Sweep, target: Option<f64>, style: &Style) -> String {
     let mut sheet = Sheet::new(style);
     sheet.answer(&sweep_answer(sweep, target));
@@ -55,8 +55,8 @@ pub fn sweep_text(sweep: &Sweep, target: Option<f64>, style: &Style) -> String {
     sheet.finish()
 }
 
-/// Returns the answer of a sweep: of a single curve its knee, or the smallest load that gives the share `target` of the
-/// maximum; of several the fastest.
+/// Returns the answer of a sweep. For a single curve it is the knee, or the smallest load that reaches the share
+/// `target` of the maximum; for several curves it is the fastest.
 pub fn sweep_answer(sweep: &Sweep, target: Option<f64>) -> String {
     let Some(curves) = curves(sweep) else {
         return format!("None of the {} points has figures.", sweep.points.len());
@@ -131,7 +131,7 @@ fn sentences(curves: &Curves, told: impl Fn(&Curve) -> String) -> Vec<String> {
         .collect()
 }
 
-/// `at most 407 MB/s at queue_depth 16.`
+/// Returns a text such as `at most 407 MB/s at queue_depth 16`.
 fn most(curves: &Curves, curve: &Curve) -> String {
     let best = curve.points.iter().find(|place| place.figures.bytes_per_second >= curve.most());
     best.map_or("no figures.".to_owned(), |best| {
@@ -165,8 +165,8 @@ fn told(curves: &Curves, curve: &Curve) -> String {
     }
 }
 
-/// `queue_depth 16 is the least that gives 90% of the most: 196233 requests a second (91%) in 81.4 us on average, p99
-/// 103 us; 12 gives 82%.`
+/// Returns the text `queue_depth 16 is the minimum that gives 90% of the maximum: 196233 requests a second (91%) in
+/// 81.4 us on average, p99 103 us; 12 gives 82%`.
 fn reached(curves: &Curves, curve: &Curve, share: f64) -> String {
     let of = |place: &curve::CurvePoint| place.figures.bytes_per_second / curve.most();
     let Some(at) = curve.points.iter().position(|place| of(place) >= share) else {
@@ -214,7 +214,7 @@ fn failed(sheet: &mut Sheet, sweep: &Sweep) {
     }
     sheet.blank();
     for (error, points) in errors.iter().take(5) {
-        sheet.item("! ", &counted(error, *points, sweep.points.len()), Ink::Doubt);
+        sheet.item("! ", &counted(error, *points, sweep.points.len()), Ink::Warning);
     }
     if errors.len() > 5 {
         sheet.aside(&format!("{} reasons more, in the file.", errors.len() - 5));

@@ -1,11 +1,11 @@
-//! Runs on databases as people see them, two of them beside each other by the figures of the published chart, and a
-//! real one beside a simulated one.
+//! Views of database runs: two runs compared by the figures of the published chart, and a real run compared with a
+//! simulated one.
 
 use std::collections::BTreeMap;
 
 use lanemark_report::{
-    Style, Verdict, compare, compare_table, database_compare_text, database_text, doubts, html,
-    interval, nodes_saved, run_table,
+    Style, Verdict, compare, compare_table, database_compare_text, database_text, html, interval,
+    nodes_saved, run_table, warnings,
 };
 use lanemark_schema::result::{
     Counter, Counters, DatabaseTarget, DeviceUse, DirectionResult, Evidence, KindUse,
@@ -171,11 +171,11 @@ fn the_published_chart_comes_out_as_published() {
         let found = change(name).per_cent.unwrap();
         assert!((found - per_cent).abs() < 0.05, "{name}: {:?}", change(name));
     }
-    // Of all requests together: three reads for a write.
+    // Over all requests: three reads for each write.
     assert!((change("device overall, us").from.value - (3.0 * 440.0 + 290.0) / 4.0).abs() < 1e-9);
     assert_eq!(change("tpm").verdict, Verdict::Shown);
     let (low, high) = interval(&change("tpm").from).unwrap();
-    // Student's 4.303 for three repeats 1% apart.
+    // Student's factor 4.303 for three repeats that differ by 1%.
     assert!((high / 1.37e6 - 1.0 - 0.01 * 4.303 / 3f64.sqrt()).abs() < 1e-6, "{low} to {high}");
     let names: Vec<&str> = changes.iter().take(6).map(|one| one.name.as_str()).collect();
     let chart = ["tpm", "NOPM", "device read, us", "device write, us", "device overall, us"];
@@ -190,15 +190,15 @@ fn the_published_chart_comes_out_as_published() {
 fn five_servers_stay_five_by_the_papers_own_table_and_a_hundred_do_not() {
     let (sata, sas) = (three(1.37e6, (440, 290), 0.51), three(1.71e6, (210, 40), 0.61));
     let saved = nodes_saved(&sata, &sas, 5).unwrap().unwrap();
-    assert!(saved.plan.answer.contains("none saved"), "{}", saved.plan.answer);
+    assert!(saved.plan.answer.contains("no servers saved"), "{}", saved.plan.answer);
     assert!(saved.greatest.answer.contains("1 saved (20%)"), "{}", saved.greatest.answer);
-    assert!(saved.least.answer.contains("none saved"), "{}", saved.least.answer);
+    assert!(saved.least.answer.contains("no servers saved"), "{}", saved.least.answer);
     let many = nodes_saved(&sata, &sas, 100).unwrap().unwrap();
     assert!(many.plan.answer.contains("19 saved (19%)"), "{}", many.plan.answer);
     assert!(nodes_saved(&sata, &result(Vec::new()), 5).is_err());
 }
 
-/// Compares one server with itself, once with other programs beside it.
+/// Compares a server with itself, once with other load.
 #[test]
 fn a_difference_is_shown_by_intervals_that_are_apart_and_by_nothing_that_others_made() {
     let verdict = |a: &RunResult, b: &RunResult| compare(a, b)[0].verdict;
@@ -220,20 +220,20 @@ fn a_difference_is_shown_by_intervals_that_are_apart_and_by_nothing_that_others_
     assert_eq!(verdict(&calm, &halved), Verdict::Shown);
     assert_eq!(verdict(&calm, &disturbed), Verdict::Others);
     assert_eq!(verdict(&disturbed, &calm), Verdict::Others);
-    // That it did better in spite of others they did not make.
+    // Other load cannot explain a better result.
     assert_eq!(verdict(&halved, &run_of(&[100e3, 101e3, 102e3], 0.48)), Verdict::Shown);
     assert_eq!(verdict(&calm, &once), Verdict::NoSpread);
     for other in [&close, &disturbed, &once] {
         assert_eq!(nodes_saved(&calm, other, 5).unwrap(), None);
     }
     assert!(!text(&calm).contains("! "), "{}", text(&calm));
-    let told = doubts(&calm, &disturbed);
+    let told = warnings(&calm, &disturbed);
     assert_eq!(told, ["B: other programs used up to 48% of the processors"]);
     let shown = compared(&calm, &disturbed);
     assert!(shown.contains("not shown: other programs used the processors"), "{shown}");
     let shown = compared(&calm, &close);
     assert!(shown.contains("; no difference shown"), "{shown}");
-    // Slower servers: more of them, and no number below nothing.
+    // Slower servers: more are needed, and no number is negative.
     let slower = nodes_saved(&calm, &halved, 5).unwrap().unwrap();
     assert!(slower.plan.answer.contains("10 servers with B instead of 5 with A: 5 more (100%)"));
     assert!(slower.plan.steps.iter().all(|step| step.value > 0.0), "{:?}", slower.plan.steps);
@@ -330,7 +330,7 @@ fn a_user_thread_shows_its_own_time_where_the_database_tells_nothing() {
 #[test]
 fn a_real_run_and_its_simulation_stand_side_by_side_in_one_table_and_one_page() {
     let real = three(1.37e6, (440, 290), 0.51);
-    // Neither another name nor another run's share of the page separates them.
+    // Neither a different name nor a different share of the page separates the runs.
     for simulation in [simulated("48 users"), simulated("another name")] {
         let page = html(None, &[&real, &simulation]);
         let page = page.split("<h2>Transactions</h2>").nth(1).unwrap();
@@ -356,7 +356,8 @@ fn a_real_run_and_its_simulation_stand_side_by_side_in_one_table_and_one_page() 
             }
             assert_eq!(panel.matches("class=\"solid s").count(), 2, "{figure}: {panel}");
         }
-        // Of 400 samples of sessions 100 were on a processor and 300 read: parts of 2 ms, as the command prints them.
+        // 100 of 400 session samples were on a processor and 300 read. The parts of 2 ms are as the command prints
+        // them.
         let split = page.split("<h4>Time of a transaction</h4>").nth(1).unwrap();
         let text = database_text(&real).unwrap();
         for (part, ms, share) in [("processor", "0.500", "25.0%"), ("read wait", "1.50", "75.0%")] {
@@ -368,7 +369,7 @@ fn a_real_run_and_its_simulation_stand_side_by_side_in_one_table_and_one_page() 
             // 1,200 samples in three repeats: the square root of 0.25 x 0.75 / 1,200 is 1.25%.
             assert!(row.contains("± 1.2 points") || row.contains("± 1.3 points"), "{row}");
         }
-        // Who writes the log how often the real run does not know: one bar, and no zero.
+        // The real run does not record log writes, so there is one bar and no zero.
         let panel = page.split("<figure>").find(|part| part.contains("log writes, each")).unwrap();
         let panel = panel.split("</figure>").next().unwrap();
         assert_eq!(panel.matches("class=\"solid s").count(), 1, "{panel}");
@@ -381,13 +382,13 @@ fn a_real_run_and_its_simulation_stand_side_by_side_in_one_table_and_one_page() 
         assert!(row("NOPM").contains('–'), "{}", row("NOPM"));
         assert!(compared.contains("B/A"), "{compared}");
     }
-    // Two real runs and none of a database.
+    // Two real runs without a database.
     assert_eq!(database_text(&simulated("48 users")), None);
     assert_eq!(database_compare_text(&real, &simulated("48 users")), None);
 }
 
 #[test]
-fn a_run_of_a_database_is_told_by_its_device_and_its_doubts() {
+fn a_database_run_shows_its_device_and_its_warnings() {
     let mut real = three(1.37e6, (440, 290), 0.51);
     real.warnings = vec![Warning::OthersBusy { test: "48 users".to_owned(), used: 1.9, cores: 2 }];
     let table = run_table(&real, &STYLE);

@@ -1,4 +1,5 @@
-//! Errors of a study: bounds and near repeats enter no mean, and coverage has the width of its intervals beside it.
+//! Errors of a study: bounds and near repeats are not part of a mean, and coverage is shown with the width of its
+//! intervals.
 
 use lanemark_report::{Style, study_table};
 use lanemark_schema::result::{Bound, PredictionInterval, Role, StudyOutcome};

@@ -1,7 +1,7 @@
-//! A study shaped like that of SATA against NVMe under CrystalDiskMark, and a run measured here.
+//! A study like SATA against NVMe under CrystalDiskMark, and a run that was measured here.
 //!
-//! The published figures are the document's; what is simulated and measured is invented, within a few
-//! per cent. Everything follows from the constants below, so the snapshots are stable.
+//! The published figures come from the document. The simulated and measured figures are invented, within a few per
+//! cent. Everything follows from the constants below, so the snapshots are stable.
 
 use lanemark_schema::result::series::Point;
 use lanemark_schema::result::steady::Round;
@@ -14,8 +14,8 @@ use lanemark_schema::result::{
 use lanemark_schema::units::{Bytes, BytesPerSecond, Duration, Ratio};
 use lanemark_schema::workload::{Average, Order, Pattern, Rounds, Test, Tracked, Workload};
 
-/// A test: name, block in KiB, sequential, read, queue depth, and for SATA and NVMe the published
-/// MB/s and what the model says over it.
+/// A test: name, block in KiB, sequential, read, queue depth, and for SATA and NVMe the published MB/s and the ratio of
+/// the model to it.
 type Row = (&'static str, u64, bool, bool, u32, [(f64, f64); 2]);
 
 const ROWS: [Row; 8] = [
@@ -53,7 +53,7 @@ const HOPS_BUSY: [Hops; 2] = [
         ("dies", 0.72, 0.11, 0.20),
     ],
 ];
-/// Hops with one small request at a time: nothing waits, and the media has most of the time.
+/// Hops with one small request at a time: there are no waits, and most of the time is spent in the media.
 const HOPS_CALM: [Hops; 2] = [
     &[
         ("CPU", 0.08, 0.00, 0.08),
@@ -152,7 +152,7 @@ pub(crate) fn study() -> StudyOutcome {
     }
 }
 
-/// Returns the study's tests measured on a file of this machine, but for two that were not run.
+/// Returns the study's tests measured on a file of this machine, except two that were not run.
 pub(crate) fn measured() -> RunResult {
     let rates = [1480.0, 912.0, 1120.0, 871.0, 48.3, 131.0];
     let mut run = RunResult {
@@ -203,7 +203,7 @@ pub(crate) fn simulated() -> RunResult {
     study().systems.swap_remove(0).run
 }
 
-/// A run in which nothing has ended.
+/// Returns a run in which no request completed.
 pub(crate) fn empty() -> RunResult {
     RunResult { tests: Vec::new(), complete: false, warnings: Vec::new(), ..simulated() }
 }
@@ -299,7 +299,7 @@ fn test(row: &Row) -> Test {
     })
 }
 
-/// A thousand requests at `rate` MB/s, their latencies spread around what Little's law asks for.
+/// A thousand requests at `rate` MB/s, with latencies around the value of Little's law.
 fn sample(row: &Row, rate: f64, hops: Option<Hops>) -> Sample {
     const REQUESTS: u64 = 1_000;
     let test = test(row);
@@ -345,8 +345,8 @@ fn sample(row: &Row, rate: f64, hops: Option<Hops>) -> Sample {
     }
 }
 
-/// Returns the energy of a small laptop's drive that is at work nine tenths of the time, for reads; for writes it is
-/// not known.
+/// Returns the energy of a small laptop's drive that works nine tenths of the time. It is known for reads and unknown
+/// for writes.
 fn energy(test: &Test, elapsed: Duration) -> Option<EnergyUse> {
     if !test.reads() {
         return None;
@@ -408,7 +408,7 @@ fn hop_use(hop: &(&str, f64, f64, f64), rate: f64, latency_ns: f64) -> HopUse {
     }
 }
 
-/// A simulated run of one test in ten rounds, steady from none of them on, with a series of 40 intervals.
+/// A simulated run of one test in ten rounds that never become steady, with a series of 40 intervals.
 pub(crate) fn over_time() -> RunResult {
     let mut run = simulated();
     run.tests.truncate(1);

@@ -1,6 +1,6 @@
-//! Paths: a drive far behind a chipset, a server of many ports, and trees that no platform has.
+//! Paths: a drive at the end of a long path, a server with many ports, and trees that no platform has.
 //!
-//! Ceilings and latencies are invented, near to what such parts do.
+//! Ceilings and latencies are invented, but close to real parts.
 
 use lanemark_schema::result::{HopId, PathHop, PathView, TopologyNode};
 use lanemark_schema::units::{BytesPerSecond, Duration};
@@ -96,7 +96,7 @@ pub(crate) fn server() -> PathView {
     PathView { topology: node("2 x EPYC 7B13", None, true, children), ..marvell() }
 }
 
-/// A tree that goes down `levels` levels with `wide` children each time, the path through the last.
+/// A tree with `levels` levels of `wide` children each, and the path through the last child.
 pub(crate) fn comb(levels: usize, wide: usize) -> PathView {
     let mut below = node("the end of the path", Some(("link", 10)), true, vec![]);
     for level in 1..levels {

@@ -1,5 +1,5 @@
-//! Properties of every drawn path, odd ones too: nothing overlaps, all numbers are finite, and the file is XML that
-//! asks for nothing outside itself.
+//! Properties of every drawn path, including unusual ones: elements do not overlap, all numbers are finite, and the
+//! file is XML without external references.
 
 use std::collections::HashMap;
 
@@ -11,7 +11,7 @@ use crate::path_fixture::{all, bare, marvell, named, server, unknown};
 /// Coordinates have one decimal, and an edge is the sum of two.
 const ROUNDING: f64 = 0.15;
 
-/// A rectangle as drawn, with what it is for messages.
+/// A drawn rectangle, with its description for messages.
 #[derive(Debug)]
 struct Area {
     what: String,
@@ -37,7 +37,7 @@ impl Area {
     }
 }
 
-/// The elements called `name` with their attributes and the text in them.
+/// Returns the elements called `name` with their attributes and their text.
 fn elements(svg: &str, name: &str) -> Vec<(HashMap<String, String>, String)> {
     svg.split(&format!("<{name} "))
         .skip(1)
@@ -183,7 +183,7 @@ fn widths_are_in_proportion_to_rates_and_the_legend_says_how() {
         ">400 MB/s<",
         ">1000 MB/s<",
         ">2000 MB/s<",
-        "No line is wider than that of 4400 MB/s. No line is thinner than that of 300 MB/s.",
+        "Lines have the maximum width from 4400 MB/s. Lines have the minimum width up to 300 MB/s.",
     ] {
         assert!(svg.contains(text), "`{text}` is missing");
     }
@@ -193,12 +193,12 @@ fn widths_are_in_proportion_to_rates_and_the_legend_says_how() {
 }
 
 #[test]
-fn the_path_and_its_narrowest_link_are_highlighted_and_named() {
+fn the_path_and_its_bottleneck_link_are_highlighted_and_named() {
     let svg = path_svg(&marvell());
     assert_eq!(svg.matches("<g class=\"on").count(), 6);
     assert_eq!(svg.matches("<g class=\"on narrow\"").count(), 1);
     assert!(svg.contains("<g class=\"on narrow\"><title>Marvell 88SE9123: PCIe 2.0 x1, 500 MB/s<"));
-    // The tree of the terminal marks the same link.
+    // The tree in the terminal marks the same link.
     let text = path_table(&marvell(), &Style { width: 120, colour: false });
     let marked: Vec<&str> = text.lines().filter(|line| line.ends_with('◀')).collect();
     assert!(marked.iter().any(|line| line.contains("● Marvell 88SE9123")), "{marked:?}");

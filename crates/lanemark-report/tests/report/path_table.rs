@@ -1,4 +1,4 @@
-//! Properties of every path in a terminal, odd ones too.
+//! Properties of every path in a terminal, including unusual ones.
 
 use lanemark_report::{Style, path_table};
 use unicode_width::UnicodeWidthStr;
@@ -7,7 +7,7 @@ use crate::path_fixture::{all, bare, comb, marvell, named, server, unknown};
 
 const PLAIN: Style = Style { width: 100, colour: false };
 
-/// Text without the line breaks that wrapping put in.
+/// Returns the text without the line breaks of wrapping.
 fn unwrapped(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
@@ -38,7 +38,7 @@ fn colour_moves_nothing_and_the_path_is_bright() {
     let shown = path_table(&marvell(), &Style { colour: true, ..PLAIN });
     assert!(shown.contains("\x1b[1m● Samsung SSD 850 PRO 1TB\x1b[0m"), "{shown}");
     assert!(shown.contains("\x1b[2m○ slot x16\x1b[0m"), "{shown}");
-    assert!(shown.contains("   ┃  \x1b[2m└─\x1b[0m"), "the path is bright beside others: {shown}");
+    assert!(shown.contains("   ┃  \x1b[2m└─\x1b[0m"), "the path is brighter than others: {shown}");
 }
 
 #[test]
@@ -66,7 +66,7 @@ fn each_link_stands_on_its_branch_with_its_rate() {
 }
 
 #[test]
-fn the_narrowest_hop_is_marked_in_its_row_and_told() {
+fn the_bottleneck_hop_is_marked_in_its_row_and_told() {
     let shown = path_table(&marvell(), &PLAIN);
     let marked: Vec<&str> = shown.lines().filter(|line| line.contains('◀')).collect();
     assert_eq!(marked.len(), 3, "its link in the tree, its row and the sentence: {shown}");

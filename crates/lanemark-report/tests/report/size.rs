@@ -1,4 +1,4 @@
-//! Pages of many runs: how large they are, and that nothing of a run is lost in them.
+//! Pages of many runs: their size, and completeness of the runs in them.
 
 use lanemark_report::{ChartLibrary, html, interactive_html};
 use lanemark_schema::result::series::Recorder;
@@ -8,12 +8,12 @@ use lanemark_schema::workload::Operation;
 
 use crate::fixture;
 
-/// Bytes that a page of fifty runs by eight tests may have.
+/// Maximum size in bytes of a page of fifty runs by eight tests.
 const BYTES_MAX: usize = 2_000_000;
-/// Bytes that the library of charts has in a page.
+/// Size in bytes of the chart library in a page.
 const LIBRARY: usize = 350_000;
 
-/// Numbers that follow no pattern, the same in every run of the tests.
+/// Pseudorandom numbers, the same in every run of the tests.
 struct Noise(u64);
 
 impl Noise {
@@ -24,7 +24,8 @@ impl Noise {
     }
 }
 
-/// Runs of eight tests, each with hops, latencies and a series of a hundred intervals, under names as long as real ones.
+/// Runs of eight tests, each with hops, latencies and a series of a hundred intervals, under names as long as real
+/// ones.
 fn runs(count: u64) -> Vec<RunResult> {
     (0..count).map(run).collect()
 }
@@ -59,11 +60,11 @@ fn run(number: u64) -> RunResult {
     run
 }
 
-/// Returns a text that takes as much of a page as the library of charts does.
+/// Returns a text of the size of the chart library in a page.
 fn library() -> ChartLibrary {
     const LETTERS: &[u8] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+-";
     let mut noise = Noise(1);
-    // Six bits a letter are six bits compressed, and base64 makes letters of them again.
+    // A letter of six bits compresses to six bits, and base64 makes one letter of them again.
     let letter = |_| char::from(LETTERS[noise.below(LETTERS.len() as u64) as usize]);
     ChartLibrary::new((0..LIBRARY).map(letter).collect()).unwrap()
 }
@@ -79,7 +80,7 @@ fn pages_of_fifty_runs_are_below_two_megabytes_and_show_all_of_them() {
         assert!(page.len() < BYTES_MAX, "{kind}: {} bytes", page.len());
         for run in 0..50 {
             let name = format!(">maker-model-{run}-pro-1tb@workstation-x570:m2<");
-            // A bar and a drawing over time of each test, and rows of tables.
+            // A bar and a drawing over time for each test, and rows of tables.
             assert!(page.matches(&name).count() > 2 * 8, "{kind}: {name} is shown too little");
         }
     }
@@ -105,7 +106,7 @@ fn what_several_runs_have_is_told_once() {
     assert_eq!(page.matches("<dt>Version").count(), 1);
     assert_eq!(page.matches("<dt>Seed").count(), 6, "seeds differ");
     assert_eq!(page.matches(": values assumed</summary>").count(), 1, "one list of all runs");
-    assert_eq!(page.matches("with nothing to collect yet").count(), 1, "one doubt of all runs");
+    assert_eq!(page.matches("with nothing to collect yet").count(), 1, "one warning of all runs");
     let mut other = runs.clone();
     other[3].provenance.inputs.insert(study.to_owned(), "00".repeat(32));
     let page = html(None, &other.iter().collect::<Vec<_>>());

@@ -8,7 +8,7 @@ use lanemark_report::{
     test_detail,
 };
 
-/// Compares `shown` with the file `name`, or rewrites the file where asked to.
+/// Compares `shown` with the file `name`, or rewrites the file on request.
 fn assert_snapshot(name: &str, shown: &str) {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/snapshots").join(name);
     if std::env::var_os("LANEMARK_BLESS").is_some() {

@@ -12,7 +12,7 @@ fn ms(milliseconds: f64) -> Duration {
     Duration::from_nanoseconds((milliseconds * 1e6) as u64)
 }
 
-/// Returns a run on `system` with a turn for each of `walls_ms`, of which 40% has requests; `late` microseconds is the
+/// Returns a run on `system` with a turn for each of `walls_ms`. 40% of each turn has requests; `late` microseconds is the
 /// lateness of all answers.
 fn run(system: &str, walls_ms: &[f64], time_scale: f64, late_us: u64) -> RunResult {
     let mut run = fixture::simulated();

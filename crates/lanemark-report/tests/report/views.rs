@@ -1,4 +1,4 @@
-//! Properties of every view for any result, odd ones too.
+//! Properties of every view for any result, including unusual ones.
 
 use lanemark_report::{Style, compare_table, html, run_table, study_table, test_detail};
 use lanemark_schema::result::series::Recorder;
@@ -32,7 +32,7 @@ fn pages(study: &StudyOutcome, run: &RunResult) -> Vec<String> {
     vec![html(Some(study), &[run]), html(Some(study), &[]), html(None, &[run])]
 }
 
-/// Text without the line breaks that wrapping put in.
+/// Returns the text without the line breaks of wrapping.
 fn unwrapped(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
@@ -166,7 +166,7 @@ fn a_page_asks_for_nothing_outside_itself() {
         for reference in ["http", "src=", "url(", "@import", "<link", "<script"] {
             assert!(!page.contains(reference), "the page has {reference}");
         }
-        // Links lead to sections of the page.
+        // Links have targets among the sections of the page.
         for link in page.split("href=\"").skip(1) {
             let anchor = link.strip_prefix('#').and_then(|rest| rest.split('"').next()).unwrap();
             assert!(page.contains(&format!("id=\"{anchor}\"")), "no section {anchor}");
@@ -183,7 +183,7 @@ fn a_page_begins_with_one_sentence_of_its_runs() {
     assert!(summary.is_some_and(|at| at < table.unwrap()), "no summary above the sections");
     let page = html(None, &[&fixture::simulated(), &fixture::measured()]);
     assert!(page.contains("that both runs have") && !page.contains("No run leads"));
-    // One result beside itself is ahead in nothing.
+    // A result compared with itself is ahead in no test.
     let page = html(None, &[&fixture::simulated(), &fixture::simulated()]);
     assert!(page.contains("No run leads by more than its spread in any of the "));
 }
@@ -358,7 +358,7 @@ fn the_rows_of_a_time_budget_sum_to_the_mean_latency() {
     }
 }
 
-/// The unit of the budget's times in ns, as its header says.
+/// Returns the unit in the header of the budget, in ns.
 fn unit_of_budget(shown: &str) -> f64 {
     let header = shown.lines().find(|line| line.starts_with("hop ")).unwrap();
     if header.contains(" ms ") { 1e6 } else { 1e3 }
@@ -444,7 +444,7 @@ fn what_the_flash_took_besides_is_told_where_there_was_something() {
     assert!(seen.contains(&moved), "{moved} in {seen}");
 }
 
-/// Tests that ran together, and copies, say so below the table and on the page.
+/// Tests that ran in parallel, and copies, are marked below the table and on the page.
 #[test]
 fn rows_that_would_mislead_have_a_sentence() {
     let mut run = fixture::simulated();
@@ -479,7 +479,7 @@ fn latency_over_time_is_a_heat_map_where_it_was_counted() {
         for _ in 0..1000 {
             recorder.record(Operation::Write, Bytes::kibi(4), Duration::from_microseconds(100));
         }
-        // From the twentieth second on, one of a hundred waits.
+        // From the twentieth second on, one request of a hundred waits.
         for _ in 0..if at < 20 { 0 } else { 10 } {
             recorder.record(Operation::Write, Bytes::kibi(4), Duration::from_microseconds(20_000));
         }
@@ -491,7 +491,7 @@ fn latency_over_time_is_a_heat_map_where_it_was_counted() {
         let path = &page[start..start + page[start..].find("\"/>").unwrap()];
         path.rsplit('"').next().unwrap().matches('h').count()
     };
-    // The usual latency is one band over all the time, the slow one from the middle on.
+    // The usual latency is one band over the whole time, and the slow latency begins in the middle.
     assert_eq!((cells("q4"), cells("q1")), (1, 1));
     assert!(page.contains(">98.3 µs</text>") && page.contains("latency of requests"));
 }
@@ -553,7 +553,7 @@ fn a_served_run_has_what_was_delivered_beside_what_was_modelled() {
     }
     let detail = test_detail(&run, &run.tests[0], &PLAIN);
     assert!(detail.contains(&format!("{name}, delivered")), "{detail}");
-    // Without either side of it there is nothing to compare.
+    // Without one of the sides there is no comparison.
     let live = run.tests[0].samples[0].live.as_mut().unwrap();
     (live.reads, live.writes) = (None, None);
     assert!(!html(None, &[&run]).contains("Modelled and delivered"));

@@ -13,7 +13,7 @@ pub struct AssumedLimit {
     pub parameter: String,
     /// The value with its unit.
     pub value: String,
-    /// Both ends of the range in which 80% of such values lie, with their units.
+    /// Both ends of the range that contains 80% of such values, with their units.
     pub range: (String, String),
 }
 

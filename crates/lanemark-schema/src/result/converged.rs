@@ -1,4 +1,4 @@
-//! Samples of which only a part was simulated, because their figures had converged.
+//! Samples that were only partly simulated, because their figures had converged.
 
 use serde::{Deserialize, Serialize};
 
@@ -7,13 +7,15 @@ use crate::units::Duration;
 
 /// A test that was simulated until its figures had converged, or completely with a rate whose precision is known.
 ///
-/// The counts of the sample are those of the simulated part, so a percentile never rests on requests that were not
-/// simulated. The start of the test, before the steady part, has the weight in the sample that it has in the whole test.
+/// The counts of the sample cover the simulated part, so a percentile never depends on requests that were not
+/// simulated. The start of the test, before the steady part, has the weight in the sample that it has in the whole
+/// test.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Converged {
     /// Number of simulated requests.
     pub simulated: u64,
-    /// Number of requests that the whole test is expected to have at this rate; the simulated ones if the test is complete.
+    /// Number of requests that the whole test is expected to have at this rate; the simulated ones if the test is
+    /// complete.
     pub requests: u64,
     /// Length of the whole test.
     #[serde(rename = "elapsed_ns")]

@@ -71,7 +71,7 @@ impl DriveUse {
         }
     }
 
-    /// Returns `factor`, from 0 to 1, of the writes. What fills the buffers is thinned too.
+    /// Returns `factor`, from 0 to 1, of the writes. Data that fills the buffers is reduced too.
     #[must_use]
     pub fn thinned(&self, factor: f64) -> Self {
         let part = |bytes: Bytes| Bytes((bytes.get() as f64 * factor).round() as u64);

@@ -13,7 +13,7 @@ pub struct Explanation {
     /// Known ceilings of the hops for this test, starting at the processor.
     pub ceilings: Vec<HopCeiling>,
     /// Index of the bottleneck in `ceilings`.
-    pub narrowest: Option<usize>,
+    pub bottleneck: Option<usize>,
     /// The throughput as a share of that ceiling; of its upper bound if the ceiling is not known exactly.
     pub ceiling_share: Option<f64>,
     /// Part of the system that was the limit.
@@ -32,8 +32,8 @@ pub struct HopCeiling {
     /// Maximum throughput of the hop for this test, computed with the smallest packets if their size is unknown.
     #[serde(rename = "rate_bytes_per_second")]
     pub rate: BytesPerSecond,
-    /// Maximum throughput of the link with the largest packets, if their size is unknown. The ceiling lies between
-    /// `rate` and this value.
+    /// Maximum throughput of the link with the largest packets, if their size is unknown. The ceiling is between `rate`
+    /// and this value.
     #[serde(
         default,
         rename = "rate_most_bytes_per_second",

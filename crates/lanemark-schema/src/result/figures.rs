@@ -174,7 +174,7 @@ impl TestResult {
 
 impl SteadyState {
     /// Returns the warning about `test` if the test did not become steady.
-    pub fn doubt(&self, test: &str) -> Option<Warning> {
+    pub fn warning(&self, test: &str) -> Option<Warning> {
         let Outcome::NotReached { reason } = self.outcome else { return None };
         let window = self.window;
         Some(Warning::NotSteady {

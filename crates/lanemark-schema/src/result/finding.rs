@@ -304,7 +304,7 @@ impl fmt::Display for Finding {
             }
             Self::DrivesHidden { adapter } => write!(
                 f,
-                "this is a volume of the RAID adapter {adapter}, and the drives behind it are hidden: their number, links \
+                "this is a volume of the RAID adapter {adapter}, and its drives are hidden: their number, links \
                  and limits are not known"
             ),
             Self::WriteCacheOff => {

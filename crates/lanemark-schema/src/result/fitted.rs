@@ -32,7 +32,7 @@ pub struct FittedDrive {
     /// Values that such workloads cannot determine. The fit keeps the template's values.
     pub unseen: Vec<UndeterminedValue>,
     /// Warnings about the fit.
-    pub doubts: Vec<FitDoubt>,
+    pub warnings: Vec<FitWarning>,
     /// Simulations that the fit took.
     pub simulations: u64,
 }
@@ -139,7 +139,7 @@ impl FittedDrive {
 /// A warning about a fit.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
-pub enum FitDoubt {
+pub enum FitWarning {
     /// The figures are results of a simulation.
     Simulated {
         /// Name of the simulated system.
@@ -178,13 +178,13 @@ pub enum FitDoubt {
         times: f64,
     },
     /// The runs have warnings.
-    Doubtful {
+    Warned {
         /// Number of warnings.
         warnings: u32,
     },
 }
 
-impl FitDoubt {
+impl FitWarning {
     /// Returns the advice for the warning.
     pub fn advice(&self) -> &'static str {
         match self {
@@ -206,12 +206,12 @@ impl FitDoubt {
             Self::Scatter { .. } => {
                 "the intervals are widened by this factor; a template that is closer to the drive may help"
             }
-            Self::Doubtful { .. } => "`lanemark report` shows the warnings, each with its advice",
+            Self::Warned { .. } => "`lanemark report` shows the warnings, each with its advice",
         }
     }
 }
 
-impl fmt::Display for FitDoubt {
+impl fmt::Display for FitWarning {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Simulated { system } => {
@@ -236,8 +236,8 @@ impl fmt::Display for FitDoubt {
                     "figures differ {times:.1} times as much from the model as from each other"
                 )
             }
-            Self::Doubtful { warnings: 1 } => write!(f, "the runs have a warning"),
-            Self::Doubtful { warnings } => write!(f, "the runs have {warnings} warnings"),
+            Self::Warned { warnings: 1 } => write!(f, "the runs have a warning"),
+            Self::Warned { warnings } => write!(f, "the runs have {warnings} warnings"),
         }
     }
 }

@@ -93,7 +93,7 @@ pub struct InspectedDevice {
     pub queue: QueueLimits,
     /// The paths from the processor: several for multipath, empty for a device that consists of other devices.
     pub ways: Vec<InspectedPath>,
-    /// Devices that this device consists of or lies on.
+    /// Devices below this device, including its members.
     pub below: Vec<String>,
     /// Partitions of the device.
     pub partitions: Vec<InspectedPartition>,

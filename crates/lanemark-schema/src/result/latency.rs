@@ -89,8 +89,8 @@ impl LatencyHistogram {
         Self { detail: Detail::Percentiles, stated, ..histogram }
     }
 
-    /// Creates a histogram of `count` requests whose mean latency is known, in ns, and the minimum and the maximum as far
-    /// as the source states them.
+    /// Creates a histogram of `count` requests whose mean latency is known, in ns, and the minimum and the maximum as
+    /// far as the source states them.
     pub fn from_mean(count: u64, mean_ns: f64, min_ns: Option<u64>, max_ns: Option<u64>) -> Self {
         let (min_ns, max_ns) = (min_ns.unwrap_or(u64::MAX), max_ns.unwrap_or(0));
         let histogram = Self::from_bins([(mean_ns as u64, count)], mean_ns, min_ns, max_ns);
@@ -252,8 +252,8 @@ impl LatencyHistogram {
         thinned
     }
 
-    /// Returns the requests counted since `earlier`, an earlier state of this histogram. Minimum and maximum are those
-    /// of the buckets.
+    /// Returns the requests counted since `earlier`, an earlier state of this histogram. Minimum and maximum come from
+    /// the buckets.
     #[must_use]
     pub fn since(&self, earlier: &Self) -> Self {
         let mut buckets = self.buckets.clone();
@@ -304,7 +304,7 @@ impl LatencyHistogram {
     }
 
     /// Returns the latency in ns that `percentile` per cent of the requests did not exceed: the smallest such latency.
-    /// Absent if no counted request lies beyond the percentile. A percentile that the source states is returned as
+    /// Absent if no counted request is beyond the percentile. A percentile that the source states is returned as
     /// stated; if only percentiles are known, others are absent unless two neighbours that differ by no more than 1%
     /// bracket them.
     pub fn percentile_ns(&self, percentile: f64) -> Option<u64> {

@@ -62,7 +62,7 @@ pub use explanation::{EvidenceItem, Explanation, HopCeiling, QueueProbe, Verdict
 pub use faults::FaultUse;
 pub use finding::{Finding, Gigabits, InspectedFinding};
 pub use fitted::{
-    Determination, FigureKind, FitDoubt, FittedDrive, FittedFigure, FittedParameter,
+    Determination, FigureKind, FitWarning, FittedDrive, FittedFigure, FittedParameter,
     UndeterminedValue,
 };
 pub use hop::{HopId, NoHop};
@@ -96,7 +96,7 @@ pub use transactions::{
 };
 pub use verified::{
     Acknowledged, Damage, DamageKind, FoundData, InterveningEvent, RequestCounts, UnitCounts,
-    VerificationWrites, Verified, VerifyDoubt,
+    VerificationWrites, Verified, VerifyWarning,
 };
 pub use waits::{SessionWaits, WaitClass};
 pub use warning::{DriveState, Warning};
@@ -272,7 +272,7 @@ pub struct Sample {
     /// The transactions that caused the requests, if a database submitted them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub transactions: Option<TransactionsUse>,
-    /// Where the simulation stopped because the figures had converged; absent if the whole test was simulated.
+    /// The time at which the simulation stopped because its figures had converged; absent for a complete simulation.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub converged: Option<Converged>,
     /// The smaller drive and the shorter time of a long simulated test; absent if the test was not shortened.

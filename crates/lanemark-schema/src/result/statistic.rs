@@ -52,8 +52,8 @@ impl Statistic {
         }
     }
 
-    /// Returns the figure of one simulated repeat whose interval at 95% confidence is known: its half-width is the share
-    /// `half_width` of the value.
+    /// Returns the figure of one simulated repeat whose interval at 95% confidence is known: its half-width is the
+    /// share `half_width` of the value.
     #[must_use]
     pub fn with_half_width(self, half_width: f64) -> Self {
         let (min, max) = (self.value * (1.0 - half_width), self.value * (1.0 + half_width));

@@ -73,7 +73,7 @@ pub enum Outcome {
 pub enum Reason {
     /// The test had fewer than five rounds.
     FewRounds,
-    /// The figures lie too far apart.
+    /// The figures differ too much.
     Range,
     /// The figures rise or fall.
     Slope,

@@ -93,7 +93,7 @@ fn a_test_ends_with_the_first_steady_window() {
     let figures = [400.0, 300.0, 200.0, 150.0, 104.0, 102.0, 101.0, 100.0, 100.0];
     let over: Vec<bool> = figures.iter().map(|&iops| state.push(round(iops))).collect();
     assert_eq!(over.iter().position(|&over| over), Some(8));
-    assert_eq!((state.outcome, state.doubt("t")), (Outcome::Reached { round: 9 }, None));
+    assert_eq!((state.outcome, state.warning("t")), (Outcome::Reached { round: 9 }, None));
     let text = serde_json::to_string(&state).unwrap();
     assert_eq!(serde_json::from_str::<SteadyState>(&text).unwrap(), state);
 }
@@ -104,8 +104,11 @@ fn a_test_that_stays_unsteady_ends_after_25_rounds_with_its_figures() {
     let rounds = (0..100).take_while(|&index| !state.push(round(1000.0 - 39.0 * f64::from(index))));
     assert_eq!(rounds.count() + 1, ROUNDS_MAX);
     // The window's figures are 220, 181, 142, 103 and 64.
-    let doubt = state.doubt("t").unwrap().to_string();
-    assert_eq!(doubt, "t: not steady after 25 rounds, the last five lie 110% of their mean apart");
+    let warning = state.warning("t").unwrap().to_string();
+    assert_eq!(
+        warning,
+        "t: not steady after 25 rounds, the last five lie 110% of their mean apart"
+    );
     let text = serde_json::to_string(&state).unwrap();
     assert_eq!(serde_json::from_str::<SteadyState>(&text).unwrap(), state);
 }

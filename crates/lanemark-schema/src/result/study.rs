@@ -52,7 +52,7 @@ pub struct StudyAnswer {
 pub struct StudyClaim {
     /// The bounded figure, ratio or difference, as the study writes it.
     pub claim: String,
-    /// Its value.
+    /// Simulated value of the figure, ratio or difference.
     pub value: f64,
     /// Minimum that the claim states.
     #[serde(default, skip_serializing_if = "Option::is_none")]

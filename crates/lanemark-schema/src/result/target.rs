@@ -51,7 +51,7 @@ pub struct MeasuredTarget {
     pub file_system: Option<String>,
     /// The block device that contains the target, `vda`.
     pub block_device: Option<String>,
-    /// The engine, `io_uring`, or a text that says that the source of the result does not state it.
+    /// The engine, `io_uring`, or a text that states that the source of the result omits it.
     pub engine: String,
     /// Whether the page cache was bypassed; absent if the source of the result does not state it.
     #[serde(default)]

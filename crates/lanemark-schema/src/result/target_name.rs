@@ -3,8 +3,8 @@
 use super::{Identity, InspectedDevice, Inspection, MeasuredTarget, RunResult, Target};
 
 impl RunResult {
-    /// Returns the target's short name: the user's name for it, the simulated system, the models of the measured drives,
-    /// or host and device.
+    /// Returns the target's short name: the user's name for it, the simulated system, the models of the measured
+    /// drives, or host and device.
     pub fn target_name(&self) -> String {
         if let Some(name) = &self.provenance.name {
             return name.clone();
@@ -73,8 +73,8 @@ impl Inspection {
 }
 
 impl Identity {
-    /// Returns the vendor and the model, `Maker X`. A model may begin with its vendor, and on an ATA host the kernel reports
-    /// the host as the vendor.
+    /// Returns the vendor and the model, `Maker X`. A model may begin with its vendor, and on an ATA host the kernel
+    /// reports the host as the vendor.
     pub fn full_name(&self) -> String {
         let vendor = self.vendor.as_deref().filter(|vendor| {
             *vendor != "ATA"

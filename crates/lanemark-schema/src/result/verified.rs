@@ -25,7 +25,7 @@ pub struct VerificationWrites {
     pub to_bytes: Bytes,
     /// Writes acknowledged, including the writes that filled the target first.
     pub writes: u64,
-    /// Bytes of those writes.
+    /// Bytes of these writes.
     pub written_bytes: Bytes,
     /// Flushes acknowledged.
     pub flushes: u64,
@@ -41,7 +41,7 @@ pub struct VerificationWrites {
     /// False if the verification was stopped.
     pub complete: bool,
     /// Reasons why the verification proves less than it could.
-    pub doubts: Vec<VerifyDoubt>,
+    pub warnings: Vec<VerifyWarning>,
 }
 
 /// The event between writing and checking.
@@ -82,7 +82,7 @@ pub struct Verified {
     /// Acknowledged data that is lost and was never flushed, if that is allowed.
     pub unflushed: Vec<Damage>,
     /// Reasons why the check proves less than it could.
-    pub doubts: Vec<VerifyDoubt>,
+    pub warnings: Vec<VerifyWarning>,
 }
 
 impl Verified {
@@ -247,8 +247,8 @@ pub enum FoundData {
 /// The reason why a verification proves less than it could.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum VerifyDoubt {
-    /// Journal and target lie on one device, which may lose both.
+pub enum VerifyWarning {
+    /// Journal and target are on one device, which may lose both.
     JournalOnTarget {
         /// Name of the device.
         device: String,
@@ -283,7 +283,7 @@ pub enum VerifyDoubt {
     },
 }
 
-impl VerifyDoubt {
+impl VerifyWarning {
     /// Returns the warning and its advice, each in one sentence.
     pub fn text(&self) -> String {
         match self {

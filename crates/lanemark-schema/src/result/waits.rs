@@ -18,7 +18,7 @@ use serde::{Deserialize, Serialize};
 pub enum WaitClass {
     /// The session works, or is ready to work when a processor is free.
     Processor,
-    /// The session waits for data to be read, by itself or by another session.
+    /// The session waits for a read of data, its own or another session's.
     Read,
     /// The session waits for data to be written or flushed.
     Write,

@@ -136,7 +136,7 @@ pub enum Warning {
     },
     /// A value of an imported file is not kept, or was computed.
     Imported {
-        /// The value and what became of it.
+        /// The value and its use.
         note: String,
     },
     /// Another program counted requests and did not measure their latencies.
@@ -453,7 +453,7 @@ impl Warning {
                 "read more data than fits in the host's memory, or measure on the host itself"
             }
             Self::Fresh { .. } => "--precondition first writes the device twice",
-            Self::Throttled { .. } => "remove the limit, or read the figures as those of the limit",
+            Self::Throttled { .. } => "remove the limit, or read the figures as the limit's effect",
             Self::Transient { .. } => "run longer, or until steady: --steady 60s",
             Self::GeneratorBound { .. } => "use more threads, or a larger block",
             Self::Asleep { .. } => {
@@ -484,7 +484,9 @@ impl Warning {
             Self::FromPercentiles { .. } => {
                 "run fio with --output-format=json+ to record all of them; other programs print no more"
             }
-            Self::OnlyMeans { .. } => "no percentile is shown, because the source states none",
+            Self::OnlyMeans { .. } => {
+                "no percentiles are shown, because the source states only means"
+            }
             Self::RatesOnly { .. } => {
                 "rates and mean latencies are as stated; counts and bytes follow from them"
             }

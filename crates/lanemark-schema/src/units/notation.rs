@@ -260,7 +260,7 @@ impl FromStr for Ratio {
     }
 }
 
-/// Writes `value` of base steps in the largest unit that gives 1 or more, to three places.
+/// Writes `value` of base steps in the largest unit in which it is 1 or more, with three decimals.
 fn write_scaled(
     f: &mut fmt::Formatter<'_>,
     value: u64,

@@ -85,8 +85,8 @@ pub struct Workload {
 }
 
 impl Workload {
-    /// Returns the groups of tests that run in parallel, by their numbers, in order. A test that starts after the one
-    /// before it begins a group. The first test always begins one.
+    /// Returns the groups of tests that run in parallel, by their numbers, in order. A test that starts after the
+    /// previous test begins a group. The first test always begins one.
     pub fn groups(&self) -> Vec<Range<usize>> {
         let begins = |index: &usize| *index == 0 || !self.tests[*index].start.beside;
         let firsts: Vec<usize> = (0..self.tests.len()).filter(begins).collect();

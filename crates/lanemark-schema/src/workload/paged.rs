@@ -7,7 +7,7 @@
 //! often. From that follows the share of requests that touch one page, two pages and so on.
 //!
 //! The test in pages makes as many requests as the original test. Not modelled: a page that is written in part and read
-//! first because it is not in the cache; the same page written again by the next request in order, which here goes to
+//! first because it is not in the cache; the same page written again by the next request in order, which here writes
 //! the next page; several requests that are written back together.
 
 use super::bound::SIZES;

@@ -5,7 +5,7 @@ use super::mix::Mix;
 use super::pattern::Pattern;
 use crate::units::{Bytes, Duration, Ratio};
 
-/// The requests that a test asks for by itself.
+/// The requests of a test without a trace or database.
 ///
 /// ```
 /// use lanemark_schema::units::Bytes;

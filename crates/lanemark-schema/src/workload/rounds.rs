@@ -31,7 +31,7 @@ pub enum Tracked {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Interval {
-    /// A round length that gives up to a thousand intervals.
+    /// A round length with up to a thousand intervals.
     Automatic,
     /// A given length.
     Fixed {

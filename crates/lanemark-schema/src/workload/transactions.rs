@@ -40,7 +40,7 @@ pub struct Transactions {
     pub checkpoint: Duration,
     /// Writes of pages outstanding at once.
     pub page_writers: u32,
-    /// The longest write of adjacent changed pages; 0 B: each page is written by itself.
+    /// The longest write of adjacent changed pages; 0 B: each page is written separately.
     #[serde(rename = "gather_bytes", default, skip_serializing_if = "is_alone")]
     pub gather: Bytes,
     /// Share of the pages that users visit: of the warehouses, if each user stays at one warehouse.

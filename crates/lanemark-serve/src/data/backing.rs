@@ -117,7 +117,7 @@ impl Backing {
         self.over.is_none().then_some(&self.own)
     }
 
-    /// Reads the bytes at `offset`, which must lie inside the export.
+    /// Reads the bytes at `offset`, which must be inside the export.
     pub(crate) fn read(&self, offset: u64, bytes: &mut [u8]) -> io::Result<()> {
         let Some(over) = &self.over else {
             return self.own.read_exact_at(bytes, offset);
@@ -305,7 +305,8 @@ fn run(map: &[u8], at: u64, most: u64) -> (u64, bool) {
     (most.min(end - at), own)
 }
 
-/// Returns the stretch of a file from `at` on, up to `end`. The whole file counts as data on a file system that does not report holes.
+/// Returns the stretch of a file from `at` on, up to `end`. The whole file counts as data on a file system that does
+/// not report holes.
 fn stretch_of(file: &File, at: u64, end: u64) -> (u64, bool) {
     match seek(file, SeekFrom::Data(at)) {
         Ok(data) if data > at => (data.min(end) - at, true),

@@ -1,6 +1,6 @@
-//! The journal next to a data file: the files it belongs to, how the last server ended, and what power cuts took.
+//! The journal next to a data file: its files, the end of the last server, and the data lost in power cuts.
 //!
-//! The journal is a text of a few lines. The first line contains the state at a fixed position, where it is
+//! The journal is a text of a few lines. The first line contains the state at a fixed position, at which it is
 //! overwritten: `closed`, `flushed` or `unflushed`. A kill of the server leaves the last written state. The next lines
 //! identify the files of the journal: length and inode number of the data, and of the image below it. The device number
 //! is not recorded, because it can change when the machine starts.

@@ -106,7 +106,7 @@ impl Data {
         self.backing.one_file()
     }
 
-    /// Reads the bytes at `offset`. All ranges must lie inside the export.
+    /// Reads the bytes at `offset`. All ranges must be inside the export.
     ///
     /// # Errors
     /// Returns the file's I/O error.
@@ -123,7 +123,7 @@ impl Data {
         let Some(volatile) = &self.volatile else {
             return self.backing.write(offset, bytes);
         };
-        // The lock is held until the new data is stored, so that no other write comes in between.
+        // The lock is held until the new data is stored, so that no other write is executed in between.
         let mut volatile = lock(volatile);
         let mut before = vec![0; bytes.len()];
         self.backing.read(offset, &mut before)?;

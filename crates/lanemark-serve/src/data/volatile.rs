@@ -8,7 +8,7 @@
 //! revert.
 //!
 //! The rule follows JEDEC and T13: a write to a volatile cache reaches the media in any order or not at all until a
-//! flush (ATA ACS-4, 7.10 FLUSH CACHE; NVM Express 1.4, 6.8), and sectors are written whole.
+//! flush (ATA ACS-4, 7.10 FLUSH CACHE; NVM Express 1.4, 6.8), and each sector is written completely.
 //!
 //! Not modelled: if a cache holds several versions of a sector, the newest or an older version is stored here;
 //! corrupted data; changes of sectors that were not written.
@@ -56,7 +56,7 @@ pub struct Loss {
     pub writes: u64,
     /// Writes without a stored sector.
     pub lost: u64,
-    /// Writes of which some sectors were stored.
+    /// Writes that were stored only in part.
     pub torn: u64,
     /// Ranges that were reverted to their previous data, each with its length, in order of offsets.
     pub ranges: Vec<(u64, u64)>,

@@ -43,7 +43,7 @@ pub enum CalendarMessage {
 pub struct CalendarError {
     /// Number of the message.
     pub operation: u32,
-    /// Its time in ns.
+    /// Time of the event in ns.
     pub time: u64,
 }
 

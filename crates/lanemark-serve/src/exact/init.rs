@@ -1,8 +1,8 @@
 //! The first process of a guest: it sets up a writable layer, runs the command, and shuts the guest down.
 //!
-//! The guest's root is the host's, read-only. A layer in memory lies over it, so that every path is writable and no
-//! change outlives the guest. `/dev` contains the disk, `vda`. The output of the command goes to files in a folder of
-//! the host, written at once.
+//! The guest's root is the host's, read-only. A layer in memory covers it, so that every path is writable and no change
+//! outlives the guest. `/dev` contains the disk, `vda`. The output of the command goes to files in a folder of the
+//! host, written at once.
 
 use std::ffi::OsString;
 use std::fs::{self, File};

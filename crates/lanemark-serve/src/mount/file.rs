@@ -185,7 +185,7 @@ impl ServedFile {
         thread::available_parallelism().map_or(1, |threads| threads.get().min(most))
     }
 
-    /// Returns the part of a range that lies in the file.
+    /// Returns the part of a range inside the file.
     fn within(&self, offset: u64, length: u64) -> u64 {
         length.min(self.attributes.size.saturating_sub(offset))
     }

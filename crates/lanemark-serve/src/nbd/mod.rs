@@ -18,9 +18,9 @@ pub const PAYLOAD_MAX: u64 = 32 << 20;
 pub const BLOCK_MIN: u32 = 512;
 /// The preferred block size.
 pub const BLOCK_PREFERRED: u32 = 4096;
-/// The number of the one metadata context, `base:allocation`.
+/// The number of the only metadata context, `base:allocation`.
 pub const CONTEXT: u32 = 1;
-/// The name of the one metadata context.
+/// The name of the only metadata context.
 pub const CONTEXT_NAME: &str = "base:allocation";
 
 /// Description of an export for a client.

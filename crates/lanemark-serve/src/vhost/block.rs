@@ -96,7 +96,7 @@ pub fn read(
             else {
                 return Err(Outcome::Failed);
             };
-            // Each request has one range. The only known flag is the one that releases the space of written zeroes.
+            // Each request has one range. The only known flag releases the space of written zeroes.
             let known = if kind == 13 { 1 } else { 0 };
             if sent != 16 || flags & !known != 0 {
                 return Err(Outcome::Unsupported);

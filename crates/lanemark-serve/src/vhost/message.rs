@@ -23,7 +23,7 @@ const VERSION: u32 = 1;
 const VERSION_MASK: u32 = 3;
 const REPLY: u32 = 1 << 2;
 const NEED_REPLY: u32 = 1 << 3;
-/// In the payload of a message about a notification: the message comes without a file.
+/// In the payload of a message about a notification: the message has no file.
 const NO_FILE: u64 = 1 << 8;
 /// The number of the device's message that a queue contains replies.
 const CALL: u32 = 4;

@@ -177,7 +177,7 @@ impl Ring {
             match flags & WRITE != 0 {
                 true => chain.written.push(part),
                 false if chain.written.is_empty() => chain.read.push(part),
-                false => return wrong("has parts to read behind those to write"),
+                false => return wrong("has readable parts after writable parts"),
             }
             if flags & NEXT == 0 {
                 return Ok(chain);

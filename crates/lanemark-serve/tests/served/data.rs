@@ -7,7 +7,7 @@ use lanemark_serve::data::{DataLocation, DataPlan};
 
 use super::{CACHE, SIZE, Served, Wanted};
 
-/// Random operations of one connection in its own part of the export, each read compared with a model.
+/// Random operations of one connection in a separate part of the export, with each read compared with a model.
 fn random_operations(served: &Served, part: u64, seed: u64, operations: u32) {
     let (mut client, mut random) = (served.connect(), Rng::new(StreamKey::from_seed(seed)));
     let length = SIZE / 4;
@@ -91,7 +91,7 @@ fn long_requests_go_through_whole() {
     }
 }
 
-/// A power cut keeps what was flushed, and of each other sector something that was written to it or was there before.
+/// A power cut keeps flushed data. Every other sector contains data that was written to it or its previous content.
 #[test]
 fn a_power_cut_loses_only_what_was_not_flushed() {
     let mut lost = 0;

@@ -1,4 +1,4 @@
-//! Clients that break the protocol, ask for what there is not, or do not read: each harms itself alone.
+//! Clients that violate the protocol, request invalid ranges, or do not read: each affects only itself.
 
 use std::io::Write;
 use std::time::{Duration, Instant};
@@ -9,7 +9,7 @@ use lanemark_testbed::NbdClient;
 
 use super::{SIZE, Served, Wanted};
 
-/// The server still serves: a page is written and read.
+/// Checks that the server still works: a page is written and read.
 #[track_caller]
 fn still_serves(served: &Served) {
     let mut client = served.connect();
@@ -25,9 +25,9 @@ fn noise_ends_its_own_connection_alone() {
             let mut noise: Vec<u8> = (0..2000).map(|_| random.next_u64() as u8).collect();
             let mut stream = NbdClient::raw(served.path()).unwrap();
             match round % 3 {
-                // Good flags, then noise for an option.
+                // Valid flags, then noise instead of an option.
                 0 => noise[..4].copy_from_slice(&[0, 0, 0, 3]),
-                // An option that says to be longer than it is.
+                // An option with a length that exceeds its data.
                 1 => {
                     noise[..4].copy_from_slice(&[0, 0, 0, 3]);
                     noise[4..12].copy_from_slice(b"IHAVEOPT");
@@ -81,7 +81,7 @@ fn a_client_that_does_not_read_holds_up_nobody_and_is_given_a_bounded_amount() {
         let mut slow = served.connect();
         slow.stream.set_write_timeout(Some(Duration::from_millis(500))).unwrap();
         let mut asked = 0u64;
-        // A gigabyte of answers, which the server must not hold.
+        // A gigabyte of answers, which the server must not keep in memory.
         while asked < 1024 && slow.send(0, 0, 0, 1 << 20, &[]).is_ok() {
             asked += 1;
         }
@@ -106,7 +106,7 @@ fn half_open_connections_keep_nobody_out_and_go_when_their_time_is_over() {
     assert!(began.elapsed() < Duration::from_secs(2), "{:?}", began.elapsed());
     std::thread::sleep(Duration::from_millis(200));
     assert!(served.session().figures().connections <= ARRIVING_MAX);
-    // The others have five seconds for the negotiation.
+    // The other clients have five seconds for the negotiation.
     std::thread::sleep(Duration::from_secs(6));
     assert_eq!(served.session().figures().connections, 0);
     drop(silent);
@@ -116,7 +116,7 @@ fn half_open_connections_keep_nobody_out_and_go_when_their_time_is_over() {
 fn clients_beyond_the_places_are_sent_away() {
     let served = Served::new(Wanted::default());
     let mut clients: Vec<_> = (0..CONNECTIONS_MAX).map(|_| served.connect()).collect();
-    // One more negotiates, and is closed then.
+    // Another client negotiates, and is then disconnected.
     let mut more = served.connect();
     assert!(more.read(4096, 4096).is_err());
     clients.truncate(CONNECTIONS_MAX / 2);
@@ -134,7 +134,7 @@ fn a_request_that_stops_in_the_middle_holds_up_nobody() {
         still_serves(&served);
         drop(half);
         let mut client = served.connect();
-        assert_eq!(client.read(0, 512).unwrap().unwrap(), [0; 512], "half a write is none");
+        assert_eq!(client.read(0, 512).unwrap().unwrap(), [0; 512], "half a write is not a write");
     }
 }
 
@@ -143,7 +143,7 @@ fn a_long_write_lies_in_its_place_however_it_comes() {
     for served in Served::both() {
         let mut client = served.connect();
         let mut random = Rng::new(StreamKey::from_seed(9));
-        // Whole, in short pieces, and in ones that no page divides.
+        // In one piece, in short pieces, and in pieces that are not aligned to pages.
         for (length, piece) in [(1 << 20, 1 << 20), (1 << 20, 900), (3_000_320, 70_001)] {
             let bytes: Vec<u8> = (0..length).map(|_| random.next_u64() as u8).collect();
             let offset = 512 * (1 + random.next_u64() % 1000);

@@ -1,4 +1,4 @@
-//! Served systems and their clients: data, timing, faults, hostile clients, and other people's programs.
+//! Served systems and their clients: data, timing, faults, hostile clients, and third-party programs.
 
 mod data;
 mod hostile;
@@ -28,7 +28,7 @@ struct Served {
     _folder: TempDir,
 }
 
-/// Settings of a served system, where they are not the usual.
+/// Settings of a served system that differ from the default.
 #[derive(Default)]
 struct Wanted<'f> {
     faults: &'f [&'f str],
@@ -65,7 +65,7 @@ impl Served {
         Self { session: Some(Session::start(plan).unwrap()), socket, _folder: folder }
     }
 
-    /// One with a model and one without.
+    /// Returns a system with a model and a system without.
     fn both() -> [Self; 2] {
         [false, true].map(|no_latency| Self::new(Wanted { no_latency, ..Wanted::default() }))
     }

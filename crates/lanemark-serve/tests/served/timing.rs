@@ -1,4 +1,4 @@
-//! Timing of a served system: answers are never early, and figures say how late they were.
+//! Timing of a served system: answers are never early, and the figures state their lateness.
 
 use std::time::{Duration, Instant};
 
@@ -36,7 +36,7 @@ fn a_read_takes_at_least_what_the_model_says_and_figures_account_for_the_rest() 
     assert_eq!((live.lateness.count(), reads.latency.count()), (200, 200));
     let (median, late) =
         (reads.latency.percentile_ns(50.0).unwrap(), live.lateness.percentile_ns(50.0).unwrap());
-    // What was delivered is what was modelled and how late that was, to the grain of histograms.
+    // The delivered latency equals the modelled latency plus the lateness, to the resolution of histograms.
     assert!(median as f64 >= (modelled.as_nanos() as u64) as f64 * 0.99);
     assert!((median as f64) < (modelled.as_nanos() as f64 + late as f64) * 1.5 + 2_000.0);
     assert!(least.as_nanos() as f64 > reads.latency.min_ns().unwrap() as f64 * 0.98);
@@ -48,7 +48,7 @@ fn an_idle_server_takes_no_processor_time() {
     let mut client = served.connect();
     client.write(0, &[1; 4096], false).unwrap().unwrap();
     std::thread::sleep(Duration::from_millis(100));
-    // Of the engine alone: other tests run in this process.
+    // The time of only this engine, because other tests run in this process.
     let spent = || {
         let mut ticks = 0;
         for task in std::fs::read_dir("/proc/self/task").unwrap().flatten() {
@@ -60,7 +60,7 @@ fn an_idle_server_takes_no_processor_time() {
         }
         ticks
     };
-    // Engines of other tests may be at work beside it: the quietest of several looks counts.
+    // Engines of other tests may run at the same time, so the quietest of several samples counts.
     let quietest = (0..20).map(|_| {
         let before = spent();
         std::thread::sleep(Duration::from_millis(250));

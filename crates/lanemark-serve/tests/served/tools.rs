@@ -1,4 +1,4 @@
-//! Other people's clients: nbdinfo, nbdcopy, qemu-img, qemu-io, and fio's nbd engine.
+//! Third-party clients: nbdinfo, nbdcopy, qemu-img, qemu-io, and fio's nbd engine.
 
 use std::fs;
 use std::path::Path;
@@ -104,7 +104,7 @@ fn fio_verifies_what_it_wrote() {
             "--verify_state_save=0",
             "--fsync=64",
         ];
-        // The engine is there where fio was built with libnbd.
+        // The engine is available if fio was built with libnbd.
         let Some(told) = tool_or_skip("fio", &words) else { return };
         assert!(told.contains("err= 0"), "{told}");
     }

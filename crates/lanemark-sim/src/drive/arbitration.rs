@@ -168,7 +168,7 @@ impl Arbiter {
 }
 
 impl Level {
-    /// Returns the queue of the visit under way, or the next one in turn.
+    /// Returns the queue of the present visit, or the next one in turn.
     fn queue_in_turn(&self) -> Option<u32> {
         if self.visit > 0 && self.ready.contains(self.queue) {
             return Some(self.queue);
@@ -369,8 +369,8 @@ mod tests {
             (0..8).for_each(|_| bench.push(1));
             let order: Vec<u32> =
                 std::iter::from_fn(|| bench.pop()).map(|(queue, _)| queue).collect();
-            // The rest of the round of three comes first, then two commands of the other level. If the round is used
-            // up, those two come first.
+            // The rest of the round of three precedes two commands of the other level. If the round is used up, these
+            // two commands are first.
             let left = if taken == 0 { 3 } else { (3 - taken % 3) % 3 } as usize;
             let mut expected = vec![0; left];
             while expected.len() < 11 {

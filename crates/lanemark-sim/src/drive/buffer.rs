@@ -26,7 +26,7 @@ impl Buffer {
         Self { capacity, free: capacity, waiting: VecDeque::new() }
     }
 
-    /// Takes room for a burst, or makes it wait after the bursts that wait already.
+    /// Reserves room for a burst, or queues it after the waiting bursts.
     pub(crate) fn admit(&mut self, burst: WriteBurstHandle, bytes: Bytes) -> bool {
         if self.waiting.is_empty() && bytes <= self.free {
             self.free = self.free - bytes;

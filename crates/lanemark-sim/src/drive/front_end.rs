@@ -3,7 +3,7 @@
 //! Engines serve commands in the order of arrival or, if the protocol has several queues, in the order of the
 //! [`Arbiter`]. A command that arrives while all engines are busy waits in its queue. As long as all waiting commands
 //! belong to one queue there is no choice, and they are booked ahead as at any station, without an event for the end of
-//! service. A command of another queue cancels those bookings (an event that is already scheduled for them is void when
+//! service. A command of another queue cancels these bookings (an event that is already scheduled for them is void when
 //! it occurs), and from then on the arbiter chooses whenever an engine becomes free, until no command waits. A
 //! cancelled booking is made again for the same instant or later, since commands in between only add to the work: void
 //! events occur before valid ones.
@@ -34,9 +34,9 @@ pub(crate) struct FrontEnd {
     engines: Vec<Station>,
     arbiter: Option<Arbiter>,
     /// Commands of one queue and the engines that they are booked on, in the order of service. The first may have
-    /// begun: the arbiter learns of several at a time.
+    /// begun, because the arbiter is informed of several at a time.
     ahead: VecDeque<EngineBooking>,
-    /// The queue of those commands.
+    /// The queue of these commands.
     ahead_of: QueueNumber,
     /// Number of begun commands from which the arbiter is informed.
     settle_at: usize,
@@ -205,7 +205,7 @@ impl FrontEnd {
         self.ahead.push_back(booking);
     }
 
-    /// Gives a free engine the next waiting command.
+    /// Assigns the next waiting command to a free engine.
     pub(crate) fn engine_free<C: Candidate>(
         &mut self,
         now: Instant,

@@ -1,4 +1,4 @@
-//! Tests of the front end: the order is the arbiter's, regardless of the commands that are booked ahead.
+//! Tests of the front end: the arbiter determines the order, regardless of the commands that are booked ahead.
 
 use super::*;
 use crate::engine::slab::Handle;
@@ -78,7 +78,7 @@ fn run(mut front_end: FrontEnd, arrivals: &[Command]) -> (Vec<Instant>, u64, Dur
     (decoded.collect(), asked, front_end.busy().into_iter().sum())
 }
 
-/// The decoding instants of commands that are sent some time before they arrive.
+/// Returns the decoding instants of commands that are sent some time before they arrive.
 fn run_sent(mut front_end: FrontEnd, arrivals: &[Command], way: Duration) -> Vec<Instant> {
     let (mut commands, mut events) = (Slab::new(), Schedule::new());
     for &command in arrivals {
@@ -112,7 +112,7 @@ fn run_sent(mut front_end: FrontEnd, arrivals: &[Command], way: Duration) -> Vec
     decoded.into_iter().map(|at| at.expect("every command is decoded")).collect()
 }
 
-/// The decoding instants with an arbiter that all commands go through one by one, and nothing booked ahead.
+/// Returns the decoding instants with an arbiter that receives every command individually, without booking ahead.
 fn one_by_one(
     spec: FrontEndSpec,
     arbitration: &ArbitrationSpec,
@@ -139,7 +139,7 @@ fn one_by_one(
     }
 }
 
-/// Arrivals in order, of which no two instants are equal: each has separate picoseconds.
+/// Arrivals in order at distinct instants: each has separate picoseconds.
 fn any_arrivals() -> impl Strategy<Value = Vec<Command>> {
     let arrival = (0u64..30, prop_oneof![3 => Just(0u32), 2 => 0u32..4], 0usize..8, 1u64..5);
     proptest::collection::vec(arrival, 0..120).prop_map(|arrivals| {

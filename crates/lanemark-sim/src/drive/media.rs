@@ -1,4 +1,4 @@
-//! The media of a drive, by kind: the only module that knows all kinds of media at work.
+//! The media of a drive, by kind: the only module that handles all kinds of media.
 
 use super::disk::Disk;
 use super::solid_state::SolidState;
@@ -6,9 +6,12 @@ use crate::engine::number::DriveNumber;
 use crate::spec::{DriveSpec, MediaSpec, PriorContent};
 use lanemark_schema::rng::StreamKey;
 
-/// The media of a drive at work. [`media!`](crate::drive::media!) calls their methods.
+/// The simulated media of a drive. [`media!`](crate::drive::media!) calls their methods.
 #[derive(Clone, Debug)]
-#[expect(clippy::large_enum_variant, reason = "few of them, and flash is asked at every event")]
+#[expect(
+    clippy::large_enum_variant,
+    reason = "there are few of them, and flash is called at every event"
+)]
 pub(crate) enum Media {
     /// Flash.
     SolidState(SolidState),

@@ -1,4 +1,4 @@
-//! A medium at work: the interface that a drive requires of flash, of platters, of any media.
+//! The interface that a drive requires of its media, flash or platters.
 //!
 //! A medium takes the four operations of a command. Work that takes time is an event of the drive: `Event::Media` when
 //! a step of an operation of the media ends, `Event::OffMedia` and `Event::FromBuffer` when data is ready. The medium
@@ -132,7 +132,7 @@ pub(crate) trait Medium {
     /// Starts background work if the drive has been idle for long enough.
     fn idle(&mut self, _now: Instant, _events: &mut Schedule) {}
 
-    /// Cuts the power: all work under way is lost.
+    /// Cuts the power: all work in progress is lost.
     fn power_cut(&mut self, now: Instant) -> PowerLoss;
 
     /// Restores the power.
@@ -157,7 +157,7 @@ pub(crate) trait Medium {
     fn works(&self, now: Instant) -> bool;
 
     /// Returns the time that each part of the media has worked until `at`, which must not precede any earlier call. The
-    /// parts are the ones of the drive's [`MediaPower`](crate::spec::MediaPower), in their order.
+    /// parts are the parts of the drive's [`MediaPower`](crate::spec::MediaPower), in their order.
     fn worked(&self, at: Instant) -> Vec<Duration>;
 
     /// Adds the busy time of the parts of the media until now.

@@ -65,7 +65,7 @@ impl Drive {
         }
     }
 
-    /// Cuts the power: all work under way is lost. Returns the lost bytes that were acknowledged.
+    /// Cuts the power: all work in progress is lost. Returns the lost bytes that were acknowledged.
     pub(super) fn power_cut(&mut self, now: Instant, spec: &AttachmentSpec) -> Bytes {
         let AttachmentSpec { drive, protocol, .. } = spec;
         self.front_end = self.front_end.restarted(drive.front_end_at_work(), Arbiter::of(protocol));
@@ -80,7 +80,8 @@ impl Drive {
         DriveUse { buffered: self.buffer.held(), ..media!(&self.media, media => media.usage()) }
     }
 
-    /// Appends the amounts that are left of the reserves of the drive: room in the buffer, and the reserves of the media.
+    /// Appends the amounts that are left of the reserves of the drive: room in the buffer, and the reserves of the
+    /// media.
     pub(super) fn reserves(&self, left: &mut Vec<(Reserve, u64)>) {
         left.push((Reserve::WriteBuffer, self.buffer.free().get()));
         media!(&self.media, media => media.reserves(left));

@@ -5,11 +5,11 @@
 //!
 //! Simulated time only moves forward, so the queue is a radix heap (Ahuja, Mehlhorn, Orlin and Tarjan, "Faster
 //! algorithms for the shortest path problem", JACM 37(2), 1990) to the base of 32: an event waits in the bucket of the
-//! highest digit in which its time differs from the present, and of the value of that digit. When a bucket's turn
-//! comes, its earliest event becomes the present and the others fall into lower buckets, each a few times in its life.
-//! Insertion makes no comparison that the processor could mispredict, and the cost depends on the spread of times and
-//! hardly on the number of events. Events of one instant always share a bucket and keep their order in it, so they need
-//! no number. The buckets grow until they fit the maximum number of pending events, and allocate nothing after that.
+//! highest digit in which its time differs from the present, and of the value of that digit. When a bucket is reached,
+//! its earliest event becomes the present and the others move to lower buckets. Each event moves a few times. Insertion
+//! makes no comparison that the processor could mispredict, and the cost depends on the spread of times and hardly on
+//! the number of events. Events of one instant always share a bucket and keep their order in it, so they need no
+//! number. The buckets grow until they fit the maximum number of pending events, and allocate nothing after that.
 
 use lanemark_schema::units::Instant;
 
@@ -83,8 +83,8 @@ impl<E: Copy> EventQueue<E> {
         }
     }
 
-    /// Schedules `event` at `at`, after all events that are already scheduled for that instant. `at` must not lie
-    /// before the event that was taken last.
+    /// Schedules `event` at `at`, after all events that are already scheduled for that instant. `at` must not precede
+    /// the event that was taken last.
     #[inline]
     pub(crate) fn schedule(&mut self, at: Instant, event: E) {
         debug_assert!(at.picoseconds() >= self.now, "time goes forward");

@@ -1,6 +1,6 @@
 //! The schedule of a system: its events, and the bursts that some of them concern.
 //!
-//! An [`Event`] is eight bytes, a kind and a handle; larger data lies here.
+//! An [`Event`] is eight bytes, a kind and a handle; larger data is here.
 
 use super::kernel::EventQueue;
 use super::slab::{BurstHandle, Bursts, CommandHandle, Slab};

@@ -90,8 +90,8 @@ impl<T, K: Copy> Slab<T, K> {
         Handle::of(number)
     }
 
-    /// Allocates a slot without setting its value: the fields keep their previous content, and the user sets the ones
-    /// that matter.
+    /// Allocates a slot without setting its value: the fields keep their previous content, and the user sets the
+    /// relevant fields.
     #[inline]
     pub(crate) fn renew(&mut self) -> Handle<K>
     where
@@ -184,7 +184,7 @@ impl<K: Copy + Eq> Chain<K> {
         self.last = handle;
     }
 
-    /// Takes the head.
+    /// Removes the head.
     pub(crate) fn pop<T: Linked<Kind = K>>(&mut self, slab: &mut Slab<T, K>) -> Option<Handle<K>> {
         let head = self.first;
         if head == Handle::NONE {

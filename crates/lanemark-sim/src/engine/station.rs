@@ -191,7 +191,7 @@ mod tests {
                 (busy, after.max(1)),
                 "{before} to {after}"
             );
-            // Work under way continues, and an added server is free.
+            // Work in progress continues, and an added server is free.
             let free = if after > before { at(0) } else { at(10) };
             assert_eq!(servers.free_at(), free, "{before} to {after}");
         }

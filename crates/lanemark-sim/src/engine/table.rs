@@ -1,7 +1,7 @@
 //! A table by number: open addressing with linear probing, without an order that results could depend on.
 //!
-//! The table is for the few things under way: units that are being stored, pages of the map in memory. A removal leaves
-//! no mark: later entries move up. (Knuth, The Art of Computer Programming 3, section 6.4, algorithm R.)
+//! The table is for the few objects in flight: units that are being stored, pages of the map in memory. A removal
+//! leaves no mark: later entries move up. (Knuth, The Art of Computer Programming 3, section 6.4, algorithm R.)
 
 const VACANT: u32 = u32::MAX;
 const PLACES_MIN: usize = 16;
@@ -121,7 +121,7 @@ impl<V: Default> Table<V> {
                 self.keys[vacant] = VACANT;
                 return Some(value);
             }
-            // An entry whose home lies after the vacant position does not move.
+            // An entry whose home is after the vacant position does not move.
             let home = self.home(self.keys[place]);
             if place.wrapping_sub(home) & mask >= place.wrapping_sub(vacant) & mask {
                 self.keys[vacant] = self.keys[place];

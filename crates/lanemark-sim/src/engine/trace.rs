@@ -1,8 +1,7 @@
-//! The time budget of one command while it is under way.
+//! The time budget of one command while it is in flight.
 //!
-//! The hops that nearly every command passes lie in two lines of the processor's cache. The memory for the other hops
-//! is allocated when a command first spends time there, and the trace keeps it when another command takes the trace
-//! over.
+//! The hops of nearly every command fit in two lines of the processor's cache. The memory for the other hops is
+//! allocated when a command first spends time there, and the trace keeps it when another command takes the trace over.
 
 use super::budget::{Budget, FAR, Hop, HopTime, NEAR};
 use super::station::ServiceSpan;

@@ -50,7 +50,7 @@ pub(super) struct DriveFaults {
     stuck_by: FaultNumber,
     /// Last reset of the drive by the host, after lost answers.
     pub reset: Option<Reset>,
-    /// The fault that made the host give up the drive: no port of it answers.
+    /// The fault that made the host abandon the drive, because no port answers.
     pub gone: Option<FaultNumber>,
 }
 

@@ -55,12 +55,12 @@ fn the_last_fault_that_began_holds_from_its_time_until_it_is_over() {
     ] {
         assert_eq!(last(&plan, drive, now), expected, "drive {drive} at {now:?}");
     }
-    // One that is added last and begins first.
+    // A fault that is added last and begins first.
     let added = plan.add("latency extra=3us at=5us for=100us".parse().unwrap());
     assert_eq!(last(&plan, 0, at(15)), Some(0));
     assert_eq!(last(&plan, 0, at(7)), Some(added));
     assert_eq!(last(&plan, 0, at(50)), Some(added));
-    // Of two that begin together the last of the plan.
+    // If two faults begin together, the later one in the plan applies.
     let added = plan.add("latency extra=3us at=10us for=100us".parse().unwrap());
     assert_eq!(last(&plan, 0, at(15)), Some(added));
 }
@@ -80,14 +80,14 @@ fn a_drive_has_recovered_when_a_request_of_it_succeeds_that_came_after_the_fault
     done(&mut plan, 0, failed, at(12), at(17));
     assert_eq!(recovery(&plan), [None, None]);
     plan.begin(1);
-    // It came after the one and before the other.
+    // The command arrived after one fault and before the other.
     done(&mut plan, 0, Status::Good, at(10), at(18));
     let first = Some(Duration::from_microseconds(8));
     assert_eq!(recovery(&plan), [first, None]);
     done(&mut plan, 1, Status::Good, at(20), at(25));
     let second = Some(Duration::from_microseconds(5));
     assert_eq!(recovery(&plan), [first, second]);
-    // Later ones change nothing.
+    // Later faults change nothing.
     done(&mut plan, 0, Status::Good, at(30), at(90));
     assert_eq!(recovery(&plan), [first, second]);
     assert_eq!(plan.uses(at(1_000))[0].failed, 1);
@@ -176,7 +176,7 @@ fn a_fault_holds_its_number_of_commands_until_it_is_over() {
     assert_eq!([(); 3].map(|()| meet(&mut plan)), [Some(0), Some(0), None]);
     plan.look(drive, at(9), Some(2));
     assert_eq!(meet(&mut plan), Some(2));
-    // Another's end leaves it, and its own ends it.
+    // The end of another fault does not affect it; its own end does.
     plan.end_stuck(drive, 0);
     assert_eq!(meet(&mut plan), Some(2));
     plan.end_stuck(drive, 2);

@@ -17,9 +17,9 @@
 //!
 //! USB storage: the host writes transfer descriptors of 16 bytes and the unit of the command to memory, and a doorbell;
 //! the xHCI controller (xHCI 1.2, 4.9 and 4.11) reads both, one after the other, and sends the unit. Descriptors of
-//! data, one for each page, count with the command's. USB Attached SCSI queues as many commands as Linux's `uas` gives
-//! bridges with 32 streams, 30; bulk-only transport queues one, and the driver's three turns for command, data and
-//! status are its processor time.
+//! data, one for each page, count with the command's. USB Attached SCSI queues 30 commands, the number that Linux's
+//! `uas` uses for bridges with 32 streams. Bulk-only transport queues one, and its processor time includes the driver's
+//! three exchanges for command, data and status.
 //!
 //! Interrupts: an NVMe completion has a separate one, unless [`Coalescing`] announces several together, and so has a
 //! SAS adapter's. AHCI has one path for all, on core 0, and so has xHCI; the running handler also handles completions
@@ -175,7 +175,7 @@ impl Protocol {
     }
 
     /// Returns whether a command needs an otherwise empty queue: ATA's FLUSH CACHE and DATA SET MANAGEMENT are not
-    /// queued, and the driver lets the queue run empty for them (ATA8-ACS, 7.1; libata's `ata_qc_defer`).
+    /// queued, and the driver waits until the queue is empty for them (ATA8-ACS, 7.1; libata's `ata_qc_defer`).
     fn is_alone(&self, operation: Operation) -> bool {
         self.spec.kind == ProtocolKind::Ahci && !operation.moves_data()
     }

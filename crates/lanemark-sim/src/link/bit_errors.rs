@@ -2,14 +2,14 @@
 //!
 //! Model: each bit is wrong with the same small probability, independently of the bits before it (the bit error ratio
 //! of the link's specification, up to 1e-12 for PCI Express, SATA and SAS), so the bits between two errors follow an
-//! exponential distribution. Checksums find each error. PCI Express repeats a spoilt packet by itself
+//! exponential distribution. Checksums find each error. PCI Express repeats a corrupted packet itself
 //! ([`Pcie::replay_time`](super::Pcie::replay_time)), and the repeat may have errors too. SATA answers a Data frame
 //! with a wrong CRC with R_ERR, and the command ends with ICRC (Serial ATA 3.2, link layer). SAS answers with NAK, and
 //! the command ends too if the drive does not retry in the transport layer (SPL-4, link layer). The host then sends the
 //! command again.
 //!
-//! Not modelled: frames that are not data, which the link repeats by itself; several errors in one packet (they are
-//! rare at any ratio at which a link works); links that train again because of errors; errors in bursts.
+//! Not modelled: frames that are not data, which the link itself repeats; several errors in one packet (they are rare
+//! at any ratio at which a link works); links that train again because of errors; errors in bursts.
 
 use lanemark_schema::rng::Rng;
 

@@ -1,7 +1,7 @@
 //! The turns of short frames between the frames of a long burst on a half-duplex link.
 //!
 //! SATA's link layer arbitrates frame by frame: an end with something to send requests the link with X_RDY when the
-//! frame under way is over (Serial ATA Revision 3.0, 9.6). So a command's Register frame waits for no more than one
+//! present frame is over (Serial ATA Revision 3.0, 9.6). So a command's Register frame waits for no more than one
 //! Data frame, and not for all the data that other commands have queued.
 //!
 //! The data of a burst is one booking of the link's station, without an event for each frame. This is exact while no

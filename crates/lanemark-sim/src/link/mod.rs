@@ -183,7 +183,7 @@ impl Link {
         read_cost(&self.law, self.end_cost, burst).at_speed(self.speed).to_host
     }
 
-    /// Trains the link again. Transfers under way continue unchanged.
+    /// Trains the link again. Transfers in progress continue unchanged.
     pub(crate) fn train(&mut self, law: LinkLaw) {
         let connections = law.kind().connections();
         for servers in [&mut self.to_host, &mut self.to_drive] {
@@ -435,7 +435,7 @@ mod tests {
             (link.to_host.busy(), link.to_drive.busy())
         };
         let (up, down) = carried(None, None);
-        // 8 KiB under way: a round trip for two blocks of 4 KiB, instead of their time on the wire.
+        // 8 KiB in flight: a round trip for two blocks of 4 KiB, instead of their time on the wire.
         let (pcie, _) = link(|_| ());
         let paced = trip * (COUNT / 2);
         let tagged = down - pcie.completion_time(BLOCK) * COUNT + paced;

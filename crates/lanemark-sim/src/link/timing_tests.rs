@@ -45,7 +45,7 @@ fn write(link: &mut Link, now: Instant) -> Instant {
     link.carry_write(now, here(now), block(WHOLE)).end
 }
 
-/// How long a read and a write of 4 KiB take an idle link of `law`.
+/// Returns the time of a read and a write of 4 KiB on an idle link of `law`.
 fn alone(law: LinkLaw) -> (Duration, Duration) {
     let (mut one, mut other) = (link(law, 1), link(law, 1));
     (read(&mut one, START).since(START), write(&mut other, START).since(START))
@@ -58,7 +58,7 @@ fn the_same_direction_waits_and_over_sata_the_other_too() {
         let mut one = link(law, 1);
         read(&mut one, START);
         assert_eq!(read(&mut one, START), START + reads * 2, "{law}");
-        // An idle gap is not made up for.
+        // An idle gap is not recovered.
         let later = START + reads * 5;
         assert_eq!(read(&mut one, later), later + reads, "{law}");
         let mut one = link(law, 1);
@@ -67,7 +67,7 @@ fn the_same_direction_waits_and_over_sata_the_other_too() {
         let behind = write(&mut one, START).since(START);
         match law {
             LinkLaw::Sata(_) => assert_eq!(behind, reads + writes),
-            // What acknowledges the read goes before it.
+            // The acknowledgement of the read precedes it.
             _ => assert_eq!(behind, back + writes, "{law}"),
         }
     }
@@ -112,7 +112,7 @@ fn the_first_burst_and_the_last_cost_what_only_they_have() {
         own.read_data_time(BLOCK, true) - own.read_data_time(BLOCK, false)
     );
     assert_eq!(time(false, true) - time(false, false), own.read_completion_time());
-    // The same question in another place has another answer on one link too.
+    // The same query at another location has another result, also on one link.
     let mut one = link(law, 1);
     for (first, last) in [(true, false), (false, false), (false, false), (false, true)] {
         let free = one.free_at();
@@ -121,7 +121,7 @@ fn the_first_burst_and_the_last_cost_what_only_they_have() {
     }
 }
 
-/// All that a link carries, each on an idle link: the time of each direction.
+/// All transfers of a link, each on an idle link: the time of each direction.
 fn times(law: LinkLaw, speed: u32) -> Vec<(&'static str, Duration, Duration)> {
     let mut all = Vec::new();
     let mut note = |name, step: &dyn Fn(&mut Link)| {
@@ -162,7 +162,7 @@ fn a_faster_link_takes_a_share_of_the_time_for_all_that_it_carries() {
         {
             let factor = u64::from(speed);
             for (plain, fast) in [(*to_host, fast_to_host), (*to_drive, fast_to_drive)] {
-                // A half-duplex link and connections add up times that are each rounded down to the picosecond.
+                // A half-duplex link and connections add up times, each rounded down to the picosecond.
                 let off = (plain / factor).picoseconds().abs_diff(fast.picoseconds());
                 assert!(off <= 4, "{law} at {speed} times its speed: {name} {fast} of {plain}");
             }
@@ -176,7 +176,7 @@ fn a_faster_link_takes_a_share_of_the_time_for_all_that_it_carries() {
     }
 }
 
-/// On a half-duplex link a command gets in at the end of a Data frame, which is over sooner on a faster link.
+/// On a half-duplex link a command is sent at the end of a Data frame, which is earlier on a faster link.
 #[test]
 fn a_command_gets_in_between_the_frames_of_a_faster_link() {
     let LinkLaw::Sata(law) = sata(SataRate::Gen3) else { unreachable!() };
@@ -231,7 +231,7 @@ fn a_link_is_as_busy_as_its_busier_direction() {
     assert!(reads.to_drive.busy() < reads.busy() && writes.to_host.busy() < writes.busy());
 }
 
-/// Bit errors belong to the wire: they continue after the link trains again, and each costs a replay of the new link.
+/// Bit errors belong to the wire: they continue after the link trains again, and each costs a replay at the new rate.
 #[test]
 fn a_link_that_trains_again_continues_to_spoil_bits() {
     use lanemark_schema::rng::{Rng, StreamKey};
@@ -248,7 +248,7 @@ fn a_link_that_trains_again_continues_to_spoil_bits() {
     let expected = rate * (narrow.write_bytes(BLOCK) * 8 * count) as f64;
     assert!((seen - libm::round(seen)).abs() < 1e-6, "{seen} whole replays of the new link");
     assert!((seen - expected).abs() < 4.0 * libm::sqrt(expected), "{seen} for {expected}");
-    // A link notes once that the command has to repeat its data. A link that replays by itself makes no note.
+    // A link records once that the command must repeat its data. A link that replays packets itself records nothing.
     for (law, notes) in
         [(sata(SataRate::Gen3), true), (sas(SasRate::Gen3, 1), true), (pcie(4), false)]
     {
@@ -275,7 +275,7 @@ fn a_link_that_has_trained_anew_is_the_new_link_from_then_on() {
         (sas(SasRate::Gen3, 1), sas(SasRate::Gen1, 1)),
         (sas(SasRate::Gen3, 2), sas(SasRate::Gen3, 1)),
     ] {
-        // The old law has answered all that will be asked again.
+        // The old model has answered all queries that follow.
         let mut one = link(old, 1);
         read(&mut one, START);
         write(&mut one, START);
@@ -334,7 +334,7 @@ fn a_link_trains_to_what_its_kind_has_and_stays_set_up_as_it_was() {
     assert_eq!(closed.trained(to(Some(3), None, None)), None);
 }
 
-/// A packet that was spoilt goes again behind its NAK, and nothing else goes until then.
+/// A corrupted packet is sent again after its NAK, and the link carries nothing else until then.
 #[test]
 fn a_spoilt_packet_takes_the_link_a_packet_and_a_round_trip_more() {
     use lanemark_schema::rng::{Rng, StreamKey};

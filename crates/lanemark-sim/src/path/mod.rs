@@ -132,8 +132,8 @@ impl Path {
         write_over(hops.filter(|hop| !is_behind_adapter(hop)), now, burst, trace).end
     }
 
-    /// Sends data from the cache of an adapter over the drive's own links that lie before the adapter, and returns when
-    /// it flows out of them.
+    /// Sends data from the cache of an adapter over the drive's own links before the adapter, and returns the time at
+    /// which it leaves them.
     #[cold]
     pub(super) fn carry_read_from_adapter(
         &mut self,
@@ -256,7 +256,8 @@ impl PortPath {
         complete_over(self.hops(shared).rev(), now, operation, trace)
     }
 
-    /// Sends the end of a command that the adapter completed by itself, and returns when its interrupt has arrived.
+    /// Sends the end of a command that the adapter itself completed, and returns the time at which its interrupt has
+    /// arrived.
     #[cold]
     pub(super) fn complete_from_adapter(
         &mut self,
@@ -301,7 +302,7 @@ impl PortPath {
     }
 }
 
-/// Returns whether a link with its hop lies between an adapter and a drive: adapters use frames to communicate with
+/// Returns whether a link with its hop is between an adapter and a drive: adapters use frames to communicate with
 /// drives.
 fn is_behind_adapter(hop: &(usize, &mut Link)) -> bool {
     hop.1.issues_by_frames()

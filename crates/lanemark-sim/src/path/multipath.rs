@@ -5,17 +5,17 @@
 //! active; *failover* sends all over the first for as long as it works.
 //!
 //! A path can be lost ([`FaultKind::PortLoss`](lanemark_schema::workload::FaultKind)). From then on commands take the
-//! other. Commands under way on it are lost: the drive may have done its work, but no answer arrives, and the host
-//! learns of it when its timer for the command expires ([`COMMAND_TIMEOUT`] by default; the timer starts when the
+//! other. Commands in flight on it are lost: the drive may have executed them, but no answer arrives, and the host
+//! detects the loss when its timer for the command expires ([`COMMAND_TIMEOUT`] by default; the timer starts when the
 //! command is sent). The host then sends the command again, from the start, over the other path. The command keeps its
-//! slot meanwhile, and its wait counts for the protocol. If there is no other path, the request fails, the host gives
-//! up the drive, and all later requests to it fail at once.
+//! slot meanwhile, and its wait counts for the protocol. If there is no other path, the request fails, the host
+//! abandons the drive, and all later requests to it fail immediately.
 //!
 //! The two ports share the drive: command engines, buffer, flash, controller data path, and the host's one list of
 //! slots and queues.
 //!
 //! Not modelled: a link that reports its failure at once; paths of different cost (ALUA); one namespace a port. Data
-//! under way at the failure still takes its time of the links on its path, and a repeated write is written twice.
+//! in flight at the failure still takes its time of the links on its path, and a repeated write is written twice.
 
 use crate::engine::number::WayNumber;
 use crate::spec::{Multipath, SecondPort};
@@ -216,7 +216,7 @@ mod tests {
                 PageTimes::alike(Duration::from_nanoseconds(10));
             let seen = completions(&system, operation, 8);
             assert_eq!(seen.len(), 400);
-            // All requests that were outstanding at that instant were under way.
+            // All requests that were outstanding at that instant were in flight.
             let late = |done: &&Completion| done.completed.since(done.submitted) >= TIMEOUT;
             let (before, after): (Vec<&Completion>, Vec<&Completion>) =
                 seen.iter().partition(|done| done.submitted < fails);

@@ -1,7 +1,7 @@
 //! A link that several drives share on their path to the host: a chipset's uplink, a switch's.
 //!
 //! Bursts towards the host queue by their port of origin, and the ports take turns (round robin, PCI Express Base
-//! Specification 5.0, 6.3.3): a drive with many bursts under way receives no more than one with few. A burst is ready
+//! Specification 5.0, 6.3.3): a drive with many bursts in flight receives no more than one with few. A burst is ready
 //! when enough of it has flowed in that it can pass without a gap. Towards the drives there is no choice: all data
 //! comes from the host, in one order.
 //!
@@ -24,7 +24,7 @@ pub(crate) fn port_of(drive: DriveNumber, way: WayNumber) -> u16 {
 pub(crate) struct Transfer {
     /// The command that the burst belongs to.
     pub command: CommandHandle,
-    /// The port that the burst comes from; each drive has two.
+    /// The port of the burst; each drive has two ports.
     pub port: u16,
     /// The burst.
     pub burst: LinkBurst,

@@ -2,8 +2,9 @@
 //!
 //! Each ceiling is the hop's own formula at saturation with everything else free of charge: block over the time for
 //! which one request occupies it, times the number of servers. No hop of any run can exceed its ceiling, as a property
-//! test verifies; the simulator shows how close the bottleneck comes. For a mix of reads and writes the times add up in
-//! their shares, except for the two directions of PCI Express and of a controller data path, which carry at once.
+//! test verifies; the simulator shows how close the bottleneck is to its ceiling. For a mix of reads and writes the
+//! times add up in their shares, except for the two directions of PCI Express and of a controller data path, which
+//! carry at once.
 
 use super::hops;
 use crate::drive::law::{MediaDemand, law};

@@ -47,7 +47,7 @@ pub fn run_test(
     run_test_watched(spec, test, key, &mut |_| true)
 }
 
-/// How much of a test is simulated.
+/// The simulated part of a test.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum RunLength {
     /// The whole test.

@@ -16,8 +16,8 @@
 //! faster channels caused losses of 20%, and a faster link gains of 125%, more than its own time; the reason is not
 //! known.
 //!
-//! The busiest hop is not always the one with the largest gain: a die without a cache register is occupied while its
-//! page passes the channel, so it is busy with the channel's time too.
+//! The busiest hop does not always have the largest gain: a die without a cache register is occupied while its page
+//! passes the channel, so it is busy with the channel's time too.
 //!
 //! Not covered: two hops at once, fewer bytes or commands, more slots for commands, another policy.
 

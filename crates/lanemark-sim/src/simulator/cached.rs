@@ -161,7 +161,7 @@ impl Simulator {
         self.drain(drive);
     }
 
-    /// Gives the available room to the writes that wait for it, in the order of arrival.
+    /// Assigns the available room to the waiting writes, in the order of arrival.
     fn take_waiting(&mut self) {
         loop {
             let Self { adapter, commands, .. } = self;

@@ -25,8 +25,7 @@ impl Completion {
 
     /// Checks that simulated time continues after the completion.
     ///
-    /// # Errors
-    /// Returns [`SimError::NeverEnds`] if the completion lies after the end of simulated time.
+    /// # Errors Returns [`SimError::NeverEnds`] if the completion is after the end of simulated time.
     pub(crate) fn check_end(&self) -> Result<(), SimError> {
         match self.completed <= Instant::END {
             true => Ok(()),

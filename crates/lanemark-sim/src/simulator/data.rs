@@ -254,7 +254,7 @@ impl Simulator {
         }
     }
 
-    /// Gives a burst of a write that has arrived in the buffer to the media.
+    /// Passes a write's burst that has arrived in the buffer to the media.
     pub(super) fn data_in(&mut self, handle: WriteBurstHandle) {
         let burst = self.write_bursts[handle];
         self.write_bursts.free(handle);

@@ -11,7 +11,7 @@
 //!
 //! Rules of the drive. An *unreadable range* delays a read for as long as the drive tries, and then fails it without
 //! data. A *read-only* drive refuses writes and trims when it has decoded them. *Latency* and a *pause* delay commands
-//! when they reach the media. A *power cut* ends all work under way: requests on the drive fail at once, and written
+//! when they reach the media. A *power cut* ends all work in progress: requests on the drive fail at once, and written
 //! data that was not stored is lost unless the buffer is protected ([`Medium::power_cut`]). The drive returns with an
 //! empty cache. With a cut of the whole system the host is down too, and submits nothing until it has started; if only
 //! a drive lost its power, the host waits for it.
@@ -46,8 +46,8 @@ impl Simulator {
         self.faults.as_ref().map_or(Vec::new(), |faults| faults.uses(self.now))
     }
 
-    /// Adds a fault that begins at its time, which lies after the start and not in the past. `system` was checked with
-    /// it.
+    /// Adds a fault that begins at its time, which must be after the start and not in the past. `system` was checked
+    /// with it.
     pub(in super::super) fn add_fault(&mut self, system: &SystemSpec, fault: Fault) {
         let (at, over) = (fault.at, fault.over_at());
         let number = match &mut self.faults {
@@ -522,13 +522,13 @@ fn link_of(system: &SystemSpec, drive: DriveNumber, place: LinkPlace) -> Option<
     Some(((number >= way.trunk).then_some((drive, place.port)), number))
 }
 
-/// Returns the number of a link on its path: the last link if `place` gives no number.
+/// Returns the number of a link on its path: the last link if `place` has no number.
 fn number_of(way: &PortPathSpec, place: LinkPlace) -> usize {
     place.number.map_or(way.trunk + way.links.len() - 1, usize::from)
 }
 
 impl Attachment {
-    /// Forgets all work under way, and returns the lost bytes that were acknowledged.
+    /// Forgets all work in progress, and returns the lost bytes that were acknowledged.
     fn lose_power(&mut self, now: Instant, spec: &AttachmentSpec) -> Bytes {
         self.protocol.restart();
         if let Some(meter) = &mut self.meter {

@@ -265,7 +265,7 @@ impl Simulator {
         self.requests.live()
     }
 
-    /// Returns the tag of each request that has not completed, and the instant of its submission, which lies in the
+    /// Returns the tag of each request that has not completed, and the instant of its submission, which is in the
     /// future for a request that is not submitted yet.
     pub(super) fn in_flight(&self) -> impl Iterator<Item = (u64, Instant)> {
         let handles = self.requests.handles().into_iter();
@@ -285,7 +285,7 @@ impl Simulator {
         sum
     }
 
-    /// Returns the instant of the next event, if any work is under way.
+    /// Returns the instant of the next event, if any work is in progress.
     pub fn next_at(&self) -> Option<Instant> {
         self.events.next_at()
     }
@@ -331,7 +331,7 @@ impl Simulator {
         Ok(())
     }
 
-    /// Advances to the next completion; returns `None` if no request is under way.
+    /// Advances to the next completion; returns `None` if no request is in flight.
     pub fn advance(&mut self) -> Option<Completion> {
         self.advance_until(Instant::from_picoseconds(u64::MAX))
     }
@@ -379,7 +379,7 @@ impl Simulator {
         busy
     }
 
-    /// Handles an event; returns whether it completed a request. Inlined into the one loop that calls it for every
+    /// Handles an event; returns whether it completed a request. Inlined into the only loop that calls it for every
     /// event.
     #[inline(always)]
     fn handle(&mut self, event: Event) -> bool {
@@ -421,7 +421,7 @@ impl Simulator {
         false
     }
 
-    /// Splits a request into commands and gives them to the protocol.
+    /// Splits a request into commands and passes them to the protocol.
     fn begin(&mut self, handle: RequestHandle) {
         if let Some(faults) = &self.faults
             && faults.host_up > self.now

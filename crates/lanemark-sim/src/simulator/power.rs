@@ -20,7 +20,7 @@ pub(crate) struct PowerReading {
 }
 
 impl Simulator {
-    /// Returns the meters of all drives at `at`, which must lie between the last event and the next, or `None` if the
+    /// Returns the meters of all drives at `at`, which must be between the last event and the next, or `None` if the
     /// power of a drive is not known.
     pub(in super::super) fn power(&self, at: Instant) -> Option<Vec<PowerReading>> {
         let reading = |attachment: &Attachment| {

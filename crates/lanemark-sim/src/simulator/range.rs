@@ -1,11 +1,11 @@
-//! The check that a request lies within its target.
+//! The check that a request is within its target.
 
 use super::{SimError, Simulator};
 use crate::spec::target::{Extent, Target};
 use lanemark_schema::workload::Access;
 
 impl Simulator {
-    /// Checks that a request lies within its namespace.
+    /// Checks that a request is within its namespace.
     pub(super) fn check_range(&self, target: Target, access: Access) -> Result<(), SimError> {
         let Target { drive, namespace } = target;
         let extents =

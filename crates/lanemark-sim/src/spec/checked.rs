@@ -95,8 +95,8 @@ impl CheckedSystem {
         Self(spec)
     }
 
-    /// Returns the system with the processor times of a test of `threads` threads. Threads in excess of the cores do not
-    /// run at the same time.
+    /// Returns the system with the processor times of a test of `threads` threads. Threads in excess of the cores do
+    /// not run at the same time.
     #[must_use]
     pub fn for_threads(&self, threads: u32) -> Cow<'_, Self> {
         let growth = self.cpu.thread_growth.get();

@@ -142,7 +142,7 @@ pub struct DieSpec {
     pub cache_program: bool,
     /// Maximum number of host reads in a row that precede waiting programs and erases; zero is the order of arrival.
     pub reads_first: u32,
-    /// A program or erase under way is suspended for reads.
+    /// A program or erase in progress is suspended for reads.
     pub suspend: Option<SuspendSpec>,
 }
 
@@ -156,7 +156,7 @@ pub struct SuspendSpec {
 }
 
 impl Default for DieSpec {
-    /// Returns a die that does one operation at a time; reads go first, sixteen in a row.
+    /// Returns a die that executes one operation at a time, with up to sixteen consecutive reads before the rest.
     fn default() -> Self {
         Self {
             independent_planes: false,
@@ -202,7 +202,7 @@ pub struct TranslationSpec {
     pub policy: Policy,
     /// Erased superblocks below which collection begins.
     pub erased_min: u32,
-    /// Number of erased superblocks up to which an idle drive collects; zero is no collection in the background.
+    /// Number of erased superblocks up to which an idle drive collects; zero disables background collection.
     pub erased_idle: u32,
     /// Time that the drive must have been idle before it works in the background.
     pub idle_after: Duration,
@@ -214,7 +214,7 @@ pub struct TranslationSpec {
     pub map: Option<MapSpec>,
     /// Blocks that are written with one bit a cell.
     pub pseudo_slc: Option<PseudoSlcSpec>,
-    /// Share to which compressible data shrinks at best; one is no compression.
+    /// Share to which compressible data shrinks at best; one disables compression.
     pub compression: Ratio,
     /// Share of programmed data that the host wrote, while data arrives in random order, if collection is not simulated
     /// and its cost was measured: one over write amplification.
@@ -302,8 +302,8 @@ impl FlashSpec {
         self.superblock() * u64::from(self.blocks_per_plane)
     }
 
-    /// Returns the number of superblocks needed in addition to the data of a drive of `capacity`: one being filled for
-    /// each stream, the ones that collection keeps erased, and the pseudo-SLC cache.
+    /// Returns the number of superblocks needed in addition to the data of a drive of `capacity`: an open superblock
+    /// for each stream, the superblocks that collection keeps erased, and the pseudo-SLC cache.
     pub fn superblocks_spare(&self) -> u64 {
         if self.technology.in_place() {
             return 0;

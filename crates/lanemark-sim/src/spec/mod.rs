@@ -1,6 +1,6 @@
 //! The specification of a system: plain values, checked, from which the simulator is assembled.
 //!
-//! The values here carry no source. The study crate reads library files, keeps each value's source, and hands over a
+//! The values here carry no source. The study crate reads library files, keeps each value's source, and returns a
 //! [`SystemSpec`].
 
 mod adapter;
@@ -124,7 +124,7 @@ pub struct ProtocolSpec {
     pub memory_read: Duration,
     /// Processor time per interrupt, in addition to the time of the completions that it announces.
     pub interrupt_time: Duration,
-    /// How an NVMe drive chooses between its queues.
+    /// The arbitration between the queues of an NVMe drive.
     pub arbitration: ArbitrationSpec,
     /// Interrupts of an NVMe drive that announce several completions.
     pub coalescing: CoalescingSpec,
@@ -132,7 +132,7 @@ pub struct ProtocolSpec {
     pub adapter: Option<AdapterSpec>,
 }
 
-/// How a drive chooses between its submission queues: round robin unless there are weights.
+/// The arbitration between the submission queues of a drive: round robin unless there are weights.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ArbitrationSpec {
     /// The weights of weighted round robin with urgent priority class.
@@ -171,9 +171,9 @@ pub struct ClassWeights {
 /// Interrupt coalescing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CoalescingSpec {
-    /// Completions that are announced together; one is no coalescing.
+    /// Completions that are announced together; one disables coalescing.
     pub threshold: u32,
-    /// Aggregation time: the longest wait of the first completion; zero is no coalescing.
+    /// Aggregation time: the longest wait of the first completion; zero disables coalescing.
     pub time: Duration,
 }
 
@@ -280,7 +280,7 @@ pub struct DriveSpec {
     pub front_end: FrontEndSpec,
     /// Size of the write buffer.
     pub buffer: Bytes,
-    /// When a write is complete, and the work of a flush.
+    /// The completion of a write, and the work of a flush.
     pub write_cache: WriteCache,
     /// Distance that a drive reads ahead of a sequential reader; zero if it does not read ahead.
     pub read_ahead: Bytes,

@@ -4,7 +4,7 @@ use super::target::Target;
 use lanemark_schema::units::Instant;
 use lanemark_schema::workload::Access;
 
-/// A request that a program hands to a system.
+/// A request that a program submits to a system.
 ///
 /// ```
 /// use lanemark_schema::units::{Bytes, Instant};
@@ -17,7 +17,7 @@ use lanemark_schema::workload::Access;
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Submission {
-    /// Simulated time of the submission, which must not lie in the past.
+    /// Simulated time of the submission, which must not be in the past.
     pub at: Instant,
     /// The drive or namespace; the default on a volume.
     pub target: Target,

@@ -53,7 +53,8 @@ impl Extent {
     }
 }
 
-/// Returns the locations of namespaces of these `lengths` on a drive, or the one that takes its whole `capacity`.
+/// Returns the locations of namespaces of these `lengths` on a drive, or the location of a single namespace with its
+/// whole `capacity`.
 pub fn extents(lengths: &[Bytes], capacity: Bytes) -> Vec<Extent> {
     if lengths.is_empty() {
         return vec![Extent { start: Bytes::ZERO, length: capacity }];
@@ -223,7 +224,7 @@ mod tests {
         assert_eq!(run(&split(&[capacity]), &test), run(&nvme(small_drive()), &test));
     }
 
-    /// A test runs in each of them at once, with separate threads, and its data lies in each.
+    /// A test runs in all of them in parallel, with separate threads and separate data.
     #[test]
     fn a_test_runs_in_each_namespace_at_once() {
         let test = test(Bytes::kibi(128), Pattern::Sequential, true, 1);

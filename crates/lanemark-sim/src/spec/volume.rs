@@ -10,7 +10,7 @@ pub const CHUNK: Bytes = Bytes::kibi(512);
 /// The arrangement of several drives as one volume.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum VolumeSpec {
-    /// Chunks of data lie on one drive after the other.
+    /// Consecutive chunks of data are on consecutive drives.
     Stripe {
         /// Length of each chunk: a multiple of 4 KiB.
         chunk: Bytes,

@@ -5,8 +5,8 @@
 //! written and made durable, by another flush if the drive lacks forced unit access, which costs about the same. A file
 //! whose change time has not moved since its last commit needs no commit: its sync is only a flush.
 //!
-//! The journal lies in the middle of its target, and is written in a circle. Each step begins when the one before is
-//! complete, and pays the host's time of a request, which represents waking the journal's thread.
+//! The journal is in the middle of its target, and is written in a circle. Each step begins when the previous step is
+//! complete, and costs the host's time of a request, which represents the wake-up of the journal's thread.
 //!
 //! Not modelled: commits that several threads share, the commit every five seconds, checkpoints, forced unit access.
 

@@ -89,7 +89,7 @@ impl Storage {
         self.simulator.now()
     }
 
-    /// Returns the tag of each request that has not completed, and the instant of its submission, which lies in the
+    /// Returns the tag of each request that has not completed, and the instant of its submission, which is in the
     /// future for a request that is not submitted yet.
     pub(super) fn in_flight(&self) -> Vec<(u64, Instant)> {
         let below = self.simulator.in_flight();
@@ -179,7 +179,7 @@ impl Storage {
         self.simulator.submit_part(part, is_first)
     }
 
-    /// Advances to the next completion; returns `None` if no request is under way.
+    /// Advances to the next completion; returns `None` if no request is in flight.
     pub fn advance(&mut self) -> Option<Completion> {
         self.advance_until(Instant::from_picoseconds(u64::MAX))
     }

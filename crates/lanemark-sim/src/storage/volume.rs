@@ -3,9 +3,9 @@
 //! Model (Patterson, Gibson and Katz, "A case for redundant arrays of inexpensive disks", SIGMOD 1988). Chunk c of a
 //! stripe over n drives is chunk `c / n` of drive `c mod n`. The data of a request on one drive is contiguous there,
 //! and is requested in one piece: the block layer merges the neighbours that splitting at chunk bounds creates. A
-//! mirror writes to all drives, and reads from the one with the fewest outstanding requests, in turn if several have
-//! equally few: drives that are slower or downstream of a busy link receive fewer requests, without any setting. Each
-//! drive contributes the capacity of the smallest.
+//! mirror writes to all drives, and reads from the drive with the fewest outstanding requests, in turn if several
+//! drives are equal: drives that are slower or downstream of a busy link receive fewer requests, without any setting.
+//! Each drive contributes the capacity of the smallest.
 //!
 //! The volume belongs to the host, as software RAID does: each part costs the driver the time of a command. The
 //! application and the system call are paid once, with the first part.
@@ -41,7 +41,7 @@ impl RowPlace {
         Self { row: rows, into: place.get() - rows * row }
     }
 
-    /// Returns the bytes before the position that lie on `drive`.
+    /// Returns the number of bytes on `drive` before the position.
     #[inline]
     fn before(self, chunk: Bytes, drive: u16) -> u64 {
         let chunk = chunk.get();
@@ -50,8 +50,8 @@ impl RowPlace {
 }
 
 impl VolumeSpec {
-    /// Returns the parts of the `length` bytes from `offset` on that lie on each drive of a stripe over `drives`, in
-    /// the order of the drives; on a mirror, every drive has all of them.
+    /// Returns the parts of the `length` bytes from `offset` on each drive of a stripe over `drives`, in the order of
+    /// the drives. On a mirror, every drive has all bytes.
     pub(crate) fn parts(
         self,
         drives: u16,
@@ -74,7 +74,7 @@ impl VolumeSpec {
         })
     }
 
-    /// Returns the part of the `length` bytes from `offset` on if they lie within one chunk of a stripe over `drives`.
+    /// Returns the part of the `length` bytes from `offset` if they are within one chunk of a stripe over `drives`.
     #[inline]
     pub(crate) fn within_chunk(
         self,
@@ -160,8 +160,7 @@ mod tests {
             prop_assert_eq!(VolumeSpec::Mirror.content(drives, content), content);
         }
 
-        /// Every byte of a request lies in one part, at the position of the formula, and all parts lie within the
-        /// drives.
+        /// Every byte of a request is in one part, at the position of the formula, and all parts are within the drives.
         #[test]
         fn parts_are_the_chunks_of_the_request(
             chunks in 1u64..40, drives in 2u16..9, offset in 0u64..5000, length in 1u64..3000,

@@ -1,4 +1,4 @@
-//! Host bus adapters in whole systems, against what their law says in closed form.
+//! Host bus adapters in whole systems, compared with the closed form of their model.
 
 use crate::run::ceiling::ceilings;
 use crate::run::sensitivity;
@@ -9,8 +9,8 @@ use lanemark_schema::rng::StreamKey;
 use lanemark_schema::units::{Bytes, Duration};
 use lanemark_schema::workload::{Pattern, Test};
 
-/// A SAS system of one fast drive on a fast core, behind an adapter of 200,000 commands a second and, beyond 64
-/// outstanding, of 125,000.
+/// A SAS system of one fast drive on a fast core. The adapter processes 200,000 commands a second, or 125,000 with more
+/// than 64 outstanding.
 fn behind_an_adapter() -> SystemSpec {
     let mut system = without_adapter();
     system.attachments[0].protocol.adapter = Some(AdapterSpec {
@@ -54,7 +54,7 @@ fn an_adapter_carries_as_many_commands_as_its_time_allows_and_fewer_when_crowded
 
 #[test]
 fn drives_share_the_adapter_and_crowd_it_together() {
-    // Each has no more than 32 outstanding; four of them have 128.
+    // Each drive has up to 32 commands outstanding, so four drives have 128.
     for (drives, law) in [(2, 200_000.0), (4, 125_000.0)] {
         let seen = run(&times(behind_an_adapter(), drives), &reads(32)).iops();
         assert!((seen / law - 1.0).abs() < 0.01, "{seen} with {drives} drives, by law {law}");

@@ -1,4 +1,4 @@
-//! RAID adapters with a cache in whole systems, against what their law says in closed form.
+//! RAID adapters with a cache in whole systems, compared with the closed form of their model.
 
 use crate::simulator::{Completion, Simulator};
 use crate::spec::submission::Submission;
@@ -8,11 +8,11 @@ use crate::tests::runs::{at_rest, retrying, run, sas, test, times, unlimited};
 use lanemark_schema::units::{Bytes, Duration, Instant};
 use lanemark_schema::workload::{Access, Operation, Pattern, Test};
 
-/// Time of a write in the drive's front end, which does one at a time: 20,000 a second.
+/// Time of a write in the drive's front end, which processes one write at a time: 20,000 a second.
 const WRITE: Duration = Duration::from_microseconds(50);
 const BLOCK: Bytes = Bytes::kibi(4);
 
-/// A SAS system of one drive that takes 20,000 writes a second of any length, without a cache.
+/// A SAS system of one drive without a cache, which processes 20,000 writes a second of any length.
 fn without_cache() -> SystemSpec {
     let mut system = sas(unlimited(), 4);
     let one = &mut system.attachments[0];
@@ -72,8 +72,8 @@ fn a_write_that_the_cache_has_room_for_does_not_wait_for_the_drive() {
 fn a_full_cache_takes_what_the_drive_takes() {
     let (system, volume) = (with_cache(Bytes::mebi(1), BLOCK), Bytes::mebi(32));
     let seen = run(&system, &writes(Pattern::Uniform, 32, volume));
-    // But for the writes that are in the cache at the end, and those that never reached the drive because they were
-    // overwritten while they waited: of 256 blocks that wait among 8,192, one in 33 meets an older one.
+    // All writes reach the drive, except those in the cache at the end and those overwritten while they waited. One of
+    // 33 writes meets an older write to the same block, because 256 of 8,192 blocks wait.
     let held = Bytes::mebi(1).get() as f64 / volume.get() as f64;
     let law = 20_000.0 / (1.0 - held) / (1.0 - 256.0 / 8192.0);
     assert!((seen.iops() / law - 1.0).abs() < 0.02, "{} for {law}", seen.iops());
@@ -102,7 +102,7 @@ fn a_flush_ends_at_the_adapter() {
 
 #[test]
 fn what_the_cache_holds_is_read_from_it() {
-    // A drive that takes a millisecond to read.
+    // A drive whose reads take a millisecond.
     let mut system = with_cache(Bytes::mebi(64), BLOCK);
     system.attachments[0].drive.front_end.read_time = Duration::from_microseconds(1000);
     let mut cached = simulator(&system);
@@ -111,7 +111,7 @@ fn what_the_cache_holds_is_read_from_it() {
     let other = one(&mut cached, Operation::Read, Bytes::ZERO);
     assert!(took(&held) < Duration::from_microseconds(20), "{}", took(&held));
     assert!(took(&other) > Duration::from_microseconds(1000), "{}", took(&other));
-    // By now the drive has the block, and the cache no more.
+    // By this time the drive has stored the block, and the cache no longer contains it.
     let again = one(&mut cached, Operation::Read, BLOCK);
     assert!(took(&again) > Duration::from_microseconds(1000), "{}", took(&again));
 }
@@ -136,7 +136,7 @@ fn the_time_budget_of_every_write_is_its_latency() {
     assert_eq!(cached.drive_use().host_written, Bytes::mebi(2), "all of it reaches the drive");
 }
 
-/// A cache of 192 KiB before a drive that takes 10 ms for a write, one at a time.
+/// A cache of 192 KiB in front of a drive that writes one request at a time, in 10 ms.
 fn crowded() -> SystemSpec {
     let mut system = with_cache(Bytes::kibi(192), Bytes::kibi(64));
     let one = &mut system.attachments[0];
@@ -164,7 +164,8 @@ fn written(system: &SystemSpec, writes: &[(u64, u64)]) -> Vec<Duration> {
 #[test]
 fn overwriting_makes_room_for_a_write_that_waits() {
     let (soon, drained) = (Duration::from_microseconds(500), Duration::from_microseconds(9_000));
-    // The first is on its way to the drive, the third overwrites the second, and then the fourth has room at once.
+    // The first write is on its way to the drive, the third overwrites the second, and the fourth then has room
+    // immediately.
     let overwriting = written(&crowded(), &[(0, 64), (64, 64), (64, 64), (256, 64)]);
     assert!(overwriting.iter().all(|latency| *latency < soon), "{overwriting:?}");
     // If the third write overwrites nothing, or only half of the second, the fourth waits for the drive.
@@ -173,7 +174,7 @@ fn overwriting_makes_room_for_a_write_that_waits() {
         assert!(seen[..3].iter().all(|latency| *latency < soon), "{seen:?}");
         assert!(seen[3] > drained, "{seen:?}");
     }
-    // Overwriting half frees room for half.
+    // A write that overwrites half of another frees half of its room.
     let seen = written(&crowded(), &[(0, 64), (64, 64), (96, 64), (256, 32)]);
     assert!(seen[3] < soon, "{seen:?}");
     let seen = written(&crowded(), &[(0, 64), (64, 64), (96, 64), (256, 36)]);
@@ -183,7 +184,7 @@ fn overwriting_makes_room_for_a_write_that_waits() {
 #[test]
 fn writes_that_wait_for_room_go_in_the_order_of_their_arrival() {
     let drained = Duration::from_microseconds(9_000);
-    // The cache accepts a write that fills it to the last byte at once.
+    // The cache accepts a write that fills it exactly without delay.
     let seen = written(&crowded(), &[(0, 64), (128, 64), (256, 64)]);
     assert!(seen.iter().all(|latency| *latency < drained), "{seen:?}");
     // The fourth write is longer than the remaining 60 KiB. The fifth would fit, but waits for the fourth.
@@ -200,7 +201,7 @@ fn what_only_filled_the_cache_is_told() {
         sample.drive.unwrap().filling()
     };
     let share = filling(Bytes::mebi(64), Bytes::mebi(1));
-    assert!(share > 0.5, "{share}: all but what a drive took meanwhile");
+    assert!(share > 0.5, "{share}: all except the drive's writes in that time");
     let share = filling(Bytes::mebi(1), Bytes::mebi(16));
     assert!((share - 1.0 / 16.0).abs() < 0.02, "{share}");
 }
@@ -221,7 +222,7 @@ fn a_drive_is_at_work_for_commands_that_reach_it_alone() {
 
 #[test]
 fn drives_share_the_cache() {
-    // Four drives drain it four times as fast.
+    // Four drives drain the cache four times as fast.
     let volume = Bytes::mebi(16);
     let system = times(with_cache(Bytes::mebi(1), BLOCK), 4);
     let four = run(&system, &writes(Pattern::Sequential, 32, volume)).iops();
@@ -254,7 +255,7 @@ fn set(system: &mut SystemSpec, size: Bytes, gather: Bytes, depth: u32) {
     adapter.cache = Some(AdapterCacheSpec { size, gather, depth });
 }
 
-/// The adapter ends writes, flushes and reads of what it contains: over the host's link, and not over the drive's.
+/// The adapter completes writes, flushes and reads of cached data over the host's link, without the drive's link.
 #[test]
 fn what_ends_at_the_adapter_takes_the_links_of_the_host_alone() {
     let at = |link: usize, latency: Duration, speed: u32| {

@@ -1,4 +1,4 @@
-//! Tests beside each other against the same ones alone, and copies against the time of a block.
+//! Parallel tests compared with the same tests in separate runs, and copies compared with the time of a block.
 
 use crate::run::driver::{RunLength, run_beside_watched};
 use crate::simulator::SimError;
@@ -10,7 +10,7 @@ use lanemark_schema::rng::StreamKey;
 use lanemark_schema::units::{Bytes, Duration, Ratio};
 use lanemark_schema::workload::{Pattern, Rounds, Start, Test, Tracked};
 
-/// One repeat of tests beside each other, with the keys that a workload gives them.
+/// One repeat of parallel tests, with the keys that a workload gives them.
 fn beside(system: &SystemSpec, tests: &[Test]) -> Result<Vec<Sample>, SimError> {
     let key = |test: usize| StreamKey { test: test as u32, ..StreamKey::from_seed(1) };
     let tests: Vec<_> = (tests.iter().enumerate())
@@ -23,7 +23,7 @@ fn reads(block: Bytes, depth: u32) -> Test {
     test(block, Pattern::Uniform, true, depth)
 }
 
-/// A copy of 8 MiB to the space after it, through this many buffers.
+/// A copy of 8 MiB to the space after its source, with this many buffers.
 fn copy(buffers: u32) -> Test {
     let size = Bytes::mebi(8);
     let own = test(Bytes::kibi(64), Pattern::Sequential, true, buffers);
@@ -33,7 +33,7 @@ fn copy(buffers: u32) -> Test {
     })
 }
 
-/// The test after it begins when it has long ended.
+/// The next test begins long after this one has ended.
 #[test]
 fn a_test_whose_neighbour_has_not_begun_runs_as_if_it_were_alone() {
     let system = nvme(small_drive());
@@ -46,7 +46,7 @@ fn a_test_whose_neighbour_has_not_begun_runs_as_if_it_were_alone() {
     assert_eq!((found[0].elapsed, found[0].drive), (expected.elapsed, expected.drive));
     let hops = |sample: &Sample| sample.path.clone().unwrap().hops;
     assert_eq!(hops(&found[0]), hops(&expected));
-    // The one that began later did as much in about the time.
+    // The test that began later completed the same work in about its duration.
     assert_eq!(found[1].reads.as_ref().unwrap().bytes, Bytes::mebi(1));
     assert!(found[1].elapsed < Duration::from_seconds(3), "{:?}", found[1].elapsed);
     assert_eq!(found[0].energy, None);
@@ -84,7 +84,7 @@ fn each_ends_by_its_own_volume_or_duration() {
     assert!(found[1].elapsed < Duration::from_microseconds(100_000), "{:?}", found[1].elapsed);
 }
 
-/// A block after the other: each takes its read and its write.
+/// Blocks are copied one at a time: each takes its read and its write.
 #[test]
 fn a_copy_with_one_buffer_takes_the_reads_and_the_writes_one_after_the_other() {
     let sample = run(&nvme(small_drive()), &copy(1));
@@ -100,7 +100,7 @@ fn more_buffers_copy_faster_and_others_slow_a_copy_down() {
     let system = nvme(small_drive());
     let rates = [1, 8].map(|buffers| megabytes(&run(&system, &copy(buffers))));
     assert!(1.05 * rates[0] < rates[1], "{rates:?}");
-    // Beside readers of the same drive it is slower.
+    // The copy is slower while other requests read from the same drive.
     let readers = Test {
         volume: None,
         duration: Some(Duration::from_seconds(2)),

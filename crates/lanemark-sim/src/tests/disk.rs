@@ -1,4 +1,4 @@
-//! Hard disks against closed forms, and the invariants of any of them.
+//! Hard disks compared with closed forms, and invariants of every disk.
 
 use crate::drive::disk::tests::small_disk;
 use crate::link::LinkLaw;
@@ -17,7 +17,7 @@ fn us(microseconds: u64) -> Duration {
     Duration::from_microseconds(microseconds)
 }
 
-/// A drive of one zone, 100 GB, whose front end takes no time to speak of.
+/// A drive of one zone and 100 GB whose front end takes negligible time.
 pub(crate) fn one_zone() -> DriveSpec {
     let disk = DiskSpec {
         heads: 4,
@@ -95,7 +95,7 @@ fn close(seen: f64, expected: f64, within: f64) {
 
 const SMALL: Bytes = Bytes::kibi(4);
 
-/// Time of a 4 KiB read without the arm and the sectors.
+/// Time of a 4 KiB read, without the time of the arm and the sectors.
 fn overhead(system: &SystemSpec, command_overhead: Duration) -> Duration {
     let LinkLaw::Sata(link) = system.attachments[0].way.links[1].law else { unreachable!("SATA") };
     let front_end = &system.attachments[0].drive.front_end;
@@ -118,7 +118,7 @@ fn one_random_read_takes_a_seek_half_a_revolution_and_its_sectors() {
     };
     let MediaSpec::Disk(disk) = &system.attachments[0].drive.media else { unreachable!("a disk") };
     let turn = disk.revolution();
-    // Few of them go on over the end of a track.
+    // Few requests cross the end of a track.
     let sectors = turn.scaled(8, 1_500) + disk.track_skew.scaled(7, 1_500);
     let expected =
         disk.read_seek.average + turn / 2 + sectors + overhead(&system, disk.command_overhead);
@@ -153,7 +153,7 @@ fn each_zone_delivers_its_track_each_revolution_less_the_skew() {
             ..test(&drive, Bytes::kibi(128), Pattern::Sequential, false, 4)
         };
         let seen = run(&sata(drive.clone()), &written);
-        // The buffer takes what it holds at once.
+        // The buffer accepts writes immediately until it is full.
         let drained = (seen.bytes() - drive.buffer) / seen.elapsed;
         close(drained.as_megabytes(), rate, 0.005);
     }
@@ -167,7 +167,7 @@ fn small_reads_in_order_go_at_the_rate_of_the_media() {
     let rate = disk_of(&mut one_zone()).sustained_rate(&zone).as_megabytes();
     let small = Test { volume: Some(Bytes::mebi(256)), ..small };
     close(run(&system, &small).throughput().as_megabytes(), rate, 0.005);
-    // Without reading ahead, each of them has just missed its sectors.
+    // Without read-ahead, each request has just missed its sectors.
     let alone = sata(changed(one_zone(), |disk| disk.read_ahead = Bytes::ZERO));
     let small = Test { volume: Some(SMALL * 4_000), ..small };
     close(run(&alone, &small).iops(), 120.0, 0.01);
@@ -188,7 +188,7 @@ fn a_cached_write_is_complete_in_the_buffer() {
     let few = test(&system.attachments[0].drive, SMALL, Pattern::Uniform, false, 1);
     let few = Test { volume: Some(Bytes::mebi(2)), ..few };
     assert!(run(&system, &few).latency().max_ns().unwrap() < 50_000);
-    // Sustained, the arm sets the rate, and it chooses well among many.
+    // In the steady state the arm sets the rate, and a deep queue gives it a good choice.
     let many = Test { volume: Some(SMALL * 20_000), ..few };
     let alone = sata(changed(one_zone(), |disk| disk.write_cache = false));
     let (cached, uncached) =
@@ -211,7 +211,7 @@ fn a_queue_gains_steadily_and_nothing_starves() {
     let test = test(&system.attachments[0].drive, SMALL, Pattern::Uniform, true, 32);
     let (free, held) = (run(&system, &test), run(&bounded, &test));
     let longest = |sample: &Sample| sample.latency().max_ns().unwrap();
-    // Whoever is over the bound waits for those that are so already, at most a whole access each.
+    // A request over the age bound waits for other requests over the bound, up to a full access for each.
     assert!(longest(&held) < 200_000_000 + 32 * 26_000_000, "{}", longest(&held));
     assert!(longest(&held) < longest(&free), "{} {}", longest(&held), longest(&free));
 }
@@ -228,7 +228,7 @@ fn a_margin_takes_the_gain_of_a_short_queue_and_a_part_of_a_long_one() {
         (alone, at(4) / alone, at(32) / alone)
     };
     let (none, some) = (gains(0), gains(2_500));
-    assert_eq!(none.0, some.0, "one command at a time has nothing to choose from");
+    assert_eq!(none.0, some.0, "a single command leaves no choice");
     assert!(none.1 > 1.3 && (1.0..1.25).contains(&some.1), "{none:?} {some:?}");
     assert!((1.3..0.75 * none.2).contains(&some.2), "{none:?} {some:?}");
 }
@@ -259,7 +259,7 @@ fn several_streams_each_keep_their_segment() {
     assert!(seen >= run(&alone, &streams).throughput().as_megabytes(), "{seen}");
 }
 
-/// Submits accesses one after the other at given times, and returns how long each took.
+/// Submits accesses in succession at given times, and returns the duration of each.
 fn latencies(system: &SystemSpec, accesses: &[(u64, Operation, u64)]) -> Vec<Duration> {
     assert_eq!(system.check(), Ok(()));
     let mut simulator = at_rest(system, Bytes::ZERO.into());
@@ -371,8 +371,8 @@ prop_compose! {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(96))]
 
-    /// Any disk does what it is asked, once; stages sum to the latency, no hop is busy longer than the run
-    /// or carries more than its law allows, and the same seed gives the same run.
+    /// Any disk completes each request once. Stages sum to the latency, no hop is busy longer than the run or carries
+    /// more than its model allows, and the same seed gives the same run.
     #[test]
     fn any_disk_keeps_the_invariants(
         disk in any_disk(), over_sas: bool, beside in 0usize..2, blocks in 1u64..600, sequential: bool,
@@ -403,21 +403,21 @@ proptest! {
         for hop in &path.hops {
             prop_assert!((0.0..=1.0).contains(&hop.utilisation), "{} {}", hop.name, hop.utilisation);
         }
-        // Reads that find what others have read, and writes until the buffer is full, need no arm.
+        // Reads of cached data, and writes until the buffer is full, need no arm.
         let apart = if read_share == 1.0 { 0 } else { drive.buffer.get() };
         let carried = Bytes(sample.bytes().get().saturating_sub(apart)) / sample.elapsed;
         let pure = read_share == 0.0 || read_share == 1.0;
         let alone = if beside == 0 && pure { ceilings(&system, &test) } else { Vec::new() };
         for ceiling in alone {
             let most = ceiling.rate.map_or(f64::INFINITY, |rate| rate.0 as f64);
-            // The mean of 200 seeks and waits is that of all within a few per cent.
+            // The mean of 200 seeks and waits differs from the mean over all pairs by a few per cent.
             prop_assert!(carried.0 as f64 <= most * 1.15, "{}: {carried} of {most}", ceiling.name);
         }
         let again = simulate(&system, &test, StreamKey::from_seed(seed)).unwrap();
         prop_assert_eq!(again, sample);
     }
 
-    /// Requests at any time and alignment come back once and in their time.
+    /// Requests at any time and alignment complete once and in time.
     #[test]
     fn no_request_is_lost_or_doubled(disk in any_disk(), seed: u64, count in 1usize..120, spread in 1u64..400_000) {
         let capacity = disk.raw_capacity();

@@ -1,5 +1,5 @@
-//! Drives behind their front end, against closed forms: dies that do more than one thing at a time, flushes
-//! and trims, collection, the pseudo-SLC cache, maps that are only partly at hand.
+//! Drives after their front end, compared with closed forms: dies with parallel operations, flushes and trims,
+//! collection, the pseudo-SLC cache, and partly cached maps.
 
 use crate::drive::write_amplification;
 use crate::spec::*;
@@ -21,7 +21,7 @@ pub(crate) fn access(operation: Operation, offset: Bytes, length: Bytes) -> Acce
     Access { operation, offset, length }
 }
 
-/// A system whose drive has one die of two planes and takes no time elsewhere.
+/// A system whose drive has one die of two planes, and otherwise takes no time.
 fn one_die(change: impl FnOnce(&mut FlashSpec)) -> SystemSpec {
     let mut drive = unlimited();
     let flash = drive.flash_mut();
@@ -38,7 +38,7 @@ fn one_die(change: impl FnOnce(&mut FlashSpec)) -> SystemSpec {
     system
 }
 
-/// The latency of each of `accesses`, all submitted at its time.
+/// Returns the latency of each of `accesses`, submitted at its time.
 pub(crate) fn latencies(system: &SystemSpec, accesses: &[(Duration, Access)]) -> Vec<Duration> {
     let mut simulator = at_rest(system, Bytes::mebi(32).into());
     for (tag, &(at, access)) in accesses.iter().enumerate() {
@@ -52,7 +52,7 @@ pub(crate) fn latencies(system: &SystemSpec, accesses: &[(Duration, Access)]) ->
     seen
 }
 
-/// Throughput of long sequential reads or writes of one die, in units a second.
+/// Returns the throughput of long sequential reads or writes of one die, in units a second.
 fn units_per_second(system: &SystemSpec, read: bool) -> f64 {
     let unit = system.attachments[0].drive.flash().unit();
     let test = Test {
@@ -113,7 +113,7 @@ fn independent_planes_read_two_pages_at_once() {
     let flash = at(false).attachments[0].drive.flash().clone();
     let busy = flash.command_time + us(50) + BLOCK / flash.channel_rate;
     assert!((together * busy.as_seconds() - 1.0).abs() < 0.005, "{together}");
-    // Both planes are busy nearly always at this depth; the channel is far from full.
+    // At this depth both planes are almost always busy, while the channel has spare capacity.
     let gain = apart / together;
     assert!((1.9..=2.0).contains(&gain), "{gain}");
 }
@@ -145,10 +145,10 @@ fn retries_cost_what_their_number_says() {
         (run(&system, &random).latency().mean_ns(), system.attachments[0].drive.flash().clone())
     };
     let (fresh, flash) = mean(0.4, 0);
-    assert_eq!(fresh, mean(0.0, 1000).0, "a block without cycles needs none");
+    assert_eq!(fresh, mean(0.0, 1000).0, "a block without cycles needs no repetition");
     let again = (us(50) + BLOCK / flash.channel_rate).nanoseconds() as f64;
     for cycles in [500, 1000] {
-        // Each attempt fails with p: p / (1 - p) further ones on average.
+        // Each attempt fails with probability p, so a read needs p / (1 - p) more attempts on average.
         let p = 0.4 * libm::pow(f64::from(cycles) / 1000.0, 2.0);
         let expected = fresh + again * p / (1.0 - p);
         let seen = mean(0.4, cycles).0;
@@ -156,7 +156,7 @@ fn retries_cost_what_their_number_says() {
     }
 }
 
-/// A unit is written, and a read of something else comes `after` its program has begun.
+/// A unit is written, and a read of other data arrives `after` its program has begun.
 fn read_during_program(system: &SystemSpec, after: Duration) -> Duration {
     let unit = system.attachments[0].drive.flash().unit();
     let write = access(Operation::Write, Bytes::ZERO, unit);
@@ -176,17 +176,17 @@ fn a_read_waits_for_a_program_or_suspends_it() {
     };
     let waits: Vec<Duration> =
         [0, 300, 600].map(|after| read_during_program(&at(None), us(after))).to_vec();
-    assert_eq!(waits[0] - waits[1], us(300), "what is left of the program");
+    assert_eq!(waits[0] - waits[1], us(300), "the rest of the program");
     assert_eq!(waits[1] - waits[2], us(300));
     assert!(waits[0] > us(800) && waits[0] < us(1000), "{}", waits[0]);
     let suspend = Some(SuspendSpec { enter: us(20), resume: us(10) });
     for after in [0, 300, 600] {
-        // The command cycles overlap the way into suspension.
+        // The command cycles overlap the time to suspend.
         let wait = read_during_program(&at(suspend), us(after));
         let cycles = at(None).attachments[0].drive.flash().command_time;
         assert_eq!(wait, us(20) - cycles, "{after} us into the program");
     }
-    // So close to its end a program is left to end.
+    // A program this close to its end is not suspended.
     assert!(read_during_program(&at(suspend), us(870)) < us(30));
 }
 
@@ -230,7 +230,7 @@ fn without_a_write_cache_a_write_is_done_when_it_is_stored() {
     system.attachments[0].drive.write_cache = WriteCache::Off;
     let sample = run(&system, &writes);
     assert!(sample.latency().mean_ns() > buffered + 600_000.0);
-    // Each writes a unit of which it fills an eighth.
+    // Each write goes to a unit and fills an eighth of it.
     let amplified = sample.drive.unwrap().write_amplification().unwrap();
     assert!((amplified - 8.0).abs() < 0.1, "{amplified}");
 }
@@ -244,7 +244,7 @@ fn a_flush_over_sata_is_alone_in_the_queue() {
     let alone = latencies(&system, &[read(0, 0)])[0];
     assert_eq!(seen[0], alone);
     assert!(seen[1] > alone, "it waits for the read before it");
-    assert!(seen[2] > seen[1] + alone - us(3), "the read behind it waits for the flush");
+    assert!(seen[2] > seen[1] + alone - us(3), "the next read waits for the flush");
     let both = latencies(&nvme(small_drive()), &[read(0, 0), flush, read(2, 1)]);
     assert!(both[2] < alone + us(5), "NVMe queues flushes with the rest");
 }
@@ -265,13 +265,13 @@ fn trimmed_data_needs_no_flash_and_one_command() {
     assert!(seen[1] < us(20), "{}", seen[1]);
 }
 
-/// A drive with `spare` of its flash beside its capacity, in steady state.
+/// A drive in steady state, whose flash exceeds its capacity by `spare`.
 fn steady(spare: f64, change: impl FnOnce(&mut DriveSpec)) -> SystemSpec {
     let mut drive = small_drive();
     let flash = drive.flash_mut();
     flash.blocks_per_plane = 400;
     flash.condition = Condition::Random;
-    // A channel so fast that dies do not wait for it.
+    // The channel is so fast that dies do not wait for it.
     flash.channel_rate = BytesPerSecond(10_000_000_000);
     let raw = flash.capacity().get() as f64;
     drive.capacity = Bytes((raw / (1.0 + spare)) as u64 / 4096 * 4096);
@@ -296,11 +296,11 @@ fn steady_state_writes_go_at_the_rate_of_the_dies_over_write_amplification() {
         let amplified = sample.drive.unwrap().write_amplification().unwrap();
         let theory = write_amplification(ratio);
         assert!((amplified / theory - 1.0).abs() < 0.05, "{amplified:.2} for {theory:.2}");
-        // Each unit costs its program; what is moved is read before; a block is erased for each it fills.
+        // Each unit costs its program. Moved data is read first, and a block is erased for each block filled.
         let on_channel = flash.command_time + flash.unit() / flash.channel_rate;
         let program = flash.program.mean() + on_channel;
         let moved = (amplified - 1.0) / amplified;
-        // A unit that is moved comes from as many as hold that much valid data.
+        // A moved unit consists of the valid data of several units.
         let read = (flash.read.mean() + flash.command_time).as_seconds() / (1.0 - 1.0 / amplified)
             + (flash.unit() / flash.channel_rate).as_seconds();
         let erase = flash.erase.as_seconds() / f64::from(flash.pages_per_block);
@@ -337,7 +337,7 @@ fn a_pseudo_slc_cache_is_fast_until_it_is_full() {
     };
     let (within, far_beyond) = (at(12), at(400));
     assert!(within > 2.5 * far_beyond, "{within} and {far_beyond} MB/s");
-    // When it has been idle, the cache is empty again, and its data was written once more.
+    // After an idle period the cache is empty again, and its data has been written once more.
     let mut simulator = at_rest(&system, Bytes::ZERO.into());
     let burst = |simulator: &mut Simulator, at: Instant| {
         for index in 0..96 {
@@ -370,7 +370,7 @@ fn a_map_that_is_not_at_hand_costs_a_read_of_its_own() {
         run(&system, &random).latency().mean_ns() / 1e3
     };
     let whole = mean(None);
-    // Sixteen pages of the map, of which four are at hand: three of four reads miss.
+    // The map has sixteen pages and the cache four, so three of four reads miss.
     let four = Bytes::kibi(16);
     let flash = small_drive();
     let page = (flash.flash().command_time + flash.flash().read.mean()).as_microseconds()
@@ -379,7 +379,7 @@ fn a_map_that_is_not_at_hand_costs_a_read_of_its_own() {
     assert!((seen / (0.75 * page) - 1.0).abs() < 0.03, "{seen} us for {}", 0.75 * page);
     let in_host = mean(Some(MapSpec { cached: four, in_host: Bytes::kibi(64) })) - whole;
     assert!(in_host < 2.0, "{in_host} us: a read of the host's memory, not of flash");
-    // With room for all of it only the first look at each page misses.
+    // With room for all pages, only the first access to each page misses.
     let seen = mean(Some(MapSpec { cached: Bytes::kibi(64), in_host: Bytes::ZERO })) - whole;
     assert!((seen / (16.0 / 4000.0 * page) - 1.0).abs() < 0.05, "{seen} us");
 }
@@ -411,7 +411,7 @@ fn xpoint_is_written_in_place() {
         planes: 1,
         page: BLOCK,
         pages_per_block: 512,
-        // All of the flash is the host's: no superblock is kept erased, in any condition.
+        // All flash belongs to the host: no superblock is kept erased, in any condition.
         blocks_per_plane: 8,
         condition: Condition::Random,
         read: PageTimes::alike(us(2)),
@@ -433,7 +433,7 @@ fn xpoint_is_written_in_place() {
     assert!(read < 25_000.0, "{read}");
 }
 
-/// The end of a fixed run and what it wrote, for a drive that differs in one part from another.
+/// Returns the end of a fixed run and its written data, for a drive that differs from another in one part.
 fn fingerprint(change: impl FnOnce(&mut DriveSpec), read_share: f64) -> (u64, u64, u64, u64) {
     fingerprint_with(Vec::new(), change, read_share)
 }
@@ -530,7 +530,7 @@ const FINGERPRINTS: [(&str, (u64, u64, u64, u64)); 8] = [
 fn repeated_reads_follow_the_seed_and_the_repeat_of_the_run() {
     let mut system = one_die(|flash| flash.cycles = 1_000);
     system.faults = vec![retrying(0.5)];
-    // One at a time from a drive at rest, reads differ by nothing but how often they are repeated.
+    // Single reads from an idle drive differ only in the number of their repetitions.
     let one = Test { volume: Some(BLOCK * 500), ..test(BLOCK, Pattern::Uniform, true, 1) };
     let elapsed = |seed: u64, repeat: u32| {
         let key = lanemark_schema::rng::StreamKey {

@@ -1,5 +1,5 @@
-//! Durability of whole systems: a power cut takes no data of the host that a flush has made durable, and the report of
-//! the cut states how much was lost.
+//! Durability of whole systems: a power cut loses no data that a flush has made durable, and the report of the cut
+//! states the lost data.
 
 use crate::drive::disk::tests::small_disk;
 use crate::fault::Status;
@@ -17,7 +17,7 @@ fn us(microseconds: u64) -> Duration {
     Duration::from_microseconds(microseconds)
 }
 
-/// A flash drive or a disk, whose media store so slowly that nothing is stored before `store` has gone by.
+/// A flash drive or a disk whose media is so slow that it stores no data before `store` has passed.
 fn drive(is_disk: bool, cache: WriteCache, store: Duration, hot_stream: bool) -> DriveSpec {
     let mut drive = DriveSpec { write_cache: cache, ..small_drive() };
     let flash = drive.flash_mut();
@@ -34,8 +34,8 @@ fn drive(is_disk: bool, cache: WriteCache, store: Duration, hot_stream: bool) ->
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(96))]
 
-    /// Each slot is written once, at any time before the cut. A flush makes everything last that was complete when it was
-    /// submitted.
+    /// Each slot is written once, at any time before the cut. A flush makes all writes durable that were complete at
+    /// its submission.
     #[test]
     fn a_power_cut_takes_what_no_flush_has_made_last_and_reports_it(
         seed: u64, count in 1u64..60, flushes in 0u64..4, cut_us in 50u64..40_000, is_disk: bool, cache in 0usize..3,
@@ -62,7 +62,7 @@ proptest! {
             let is_flush = index >= count;
             let access = match is_flush {
                 true => Access { operation: Operation::Flush, offset: Bytes::ZERO, length: Bytes::ZERO },
-                // Distinct offsets all over 16 MiB.
+                // Distinct offsets over 16 MiB.
                 false => Access {
                     operation: Operation::Write,
                     offset: block * (index * 1_237 % 4_096),
@@ -83,7 +83,7 @@ proptest! {
         }
         let all = || submitted.iter().zip(&completed);
         let is_flush = |access: &Access| access.operation == Operation::Flush;
-        // Everything that was complete at this instant lasts.
+        // Everything that was complete at this instant is durable.
         let safe = all().filter(|((_, access), end)| is_flush(access) && end.is_some());
         let safe = safe.map(|((at, _), _)| *at).max().unwrap_or(Instant::ZERO);
         let writes = || all().filter(|((_, access), _)| !is_flush(access));
@@ -96,7 +96,7 @@ proptest! {
         if cache != WriteCache::Volatile {
             high = 0;
         } else if !is_disk && slow {
-            // Nothing has been stored.
+            // No data has been stored.
             low = acknowledged * copies;
         }
         prop_assert!((low..=high).contains(&lost), "{lost} slots lost, not {low} to {high}");

@@ -1,4 +1,5 @@
-//! Faults against closed forms: how many requests fail, what the host sees of the others, and when it continues.
+//! Faults compared with closed forms: the number of failed requests, the latency of the others, and the time of
+//! continuation.
 
 use crate::fault::LINK_RETRIES;
 use crate::fault::Status;
@@ -28,7 +29,7 @@ fn at(microseconds: u64) -> Instant {
     Instant::ZERO + us(microseconds)
 }
 
-/// `system` with these faults.
+/// Returns `system` with these faults.
 pub(crate) fn with(system: &SystemSpec, faults: &[&str]) -> SystemSpec {
     let faults: Vec<Fault> = faults.iter().map(|text| text.parse().unwrap()).collect();
     checked(system).with_faults(&faults).unwrap().into_spec()
@@ -38,7 +39,7 @@ fn access(operation: Operation, offset: Bytes, length: Bytes) -> Access {
     Access { operation, offset, length }
 }
 
-/// Submits `accesses` at their times and returns what came back, with what came of the faults.
+/// Submits `accesses` at their times, and returns their completions and the outcome of the faults.
 fn submitted(
     system: &SystemSpec,
     accesses: &[(Instant, Access)],
@@ -61,7 +62,7 @@ fn latency(done: &Completion) -> Duration {
     done.completed.since(done.submitted)
 }
 
-/// Reads of 4 KiB, one each millisecond, of different dies.
+/// Reads of 4 KiB from different dies, one each millisecond.
 fn reads(count: u64) -> Vec<(Instant, Access)> {
     (0..count)
         .map(|index| (at(index * 1_000), access(Operation::Read, BLOCK * index, BLOCK)))
@@ -88,7 +89,7 @@ fn an_unreadable_range_fails_reads_after_the_drives_time_and_nothing_else() {
             assert_eq!(seen[index], sound[index], "read {index}");
         }
         assert_eq!(seen[2].status, Status::Failed(ErrorKind::Media));
-        // The drive's time in place of flash, channel and data.
+        // The fault's time replaces the times of flash, channel and data.
         let end = latency(&seen[2]).saturating_sub(us(300));
         assert!(end < latency(&sound[2]) && latency(&seen[2]) > us(300), "{end}");
         assert_eq!((uses[0].failed, uses[0].held), (1, 1));
@@ -103,7 +104,7 @@ fn reads_at_random_fail_as_often_as_the_bad_share_of_the_span_says() {
     let system = with(&nvme(small_drive()), &["media-error range=0B..8MiB recovery=0ps"]);
     let all = Test { volume: Some(BLOCK * 8_000), ..test(BLOCK, Pattern::Uniform, true, 4) };
     let sample = run(&system, &all);
-    // A quarter of 32 MiB; four standard deviations of a binomial number are 155.
+    // A quarter of 32 MiB, within four standard deviations of a binomial distribution, 155.
     let bad = failed(&sample, ErrorKind::Media);
     assert!(bad.abs_diff(2_000) < 155, "{bad}");
     assert_eq!(bad + sample.operations(), 8_000);
@@ -125,7 +126,7 @@ fn latency_and_a_pause_hold_commands_for_their_time_and_no_longer() {
     assert_eq!(uses[0].recovery, Some(latency(&sound[1]) + us(700)));
     let paused = with(&base, &["pause at=1500us for=2500us"]);
     let (seen, uses) = submitted(&paused, &reads(6));
-    // What a read does before it gets to the media is done when the pause is over.
+    // The part of a read before the media ends during the pause.
     let before = |done: &Completion| seen[2].completed.since(at(4_000)) < latency(done);
     assert!(before(&sound[2]));
     for index in [0, 1, 5] {
@@ -137,10 +138,10 @@ fn latency_and_a_pause_hold_commands_for_their_time_and_no_longer() {
                 && seen[index].completed < at(4_000) + latency(&sound[index]) * 2
         );
     }
-    assert_eq!(uses[0].held, 2, "those of 2 and 3 ms");
+    assert_eq!(uses[0].held, 2, "the faults of 2 and 3 ms");
 }
 
-/// The time from a command's sending to its end, which follows its timer again.
+/// Returns the time from a command's submission to its end, which depends on its timeout.
 #[test]
 fn a_stuck_command_costs_timeout_reset_and_its_own_time() {
     let only = [(at(0), access(Operation::Read, Bytes::ZERO, BLOCK))];
@@ -159,7 +160,7 @@ fn a_stuck_command_costs_timeout_reset_and_its_own_time() {
         let fails = with(&base, &["stuck timeout=30ms abort=2ms then=fail at=0s"]);
         let (seen, uses) = submitted(&fails, &only);
         assert_eq!(seen[0].status, Status::Failed(ErrorKind::Timeout));
-        // Half of the driver's time goes before, half behind.
+        // Half of the driver's time is before the command, half after it.
         assert_eq!(latency(&seen[0]), submit * 2 + us(32_000));
         assert_eq!((uses[0].failed, uses[0].recovery), (1, None));
     }
@@ -168,7 +169,7 @@ fn a_stuck_command_costs_timeout_reset_and_its_own_time() {
 #[test]
 fn a_reset_sends_again_or_fails_all_that_are_outstanding() {
     let base = sata(small_drive());
-    // One is stuck, and those behind it come while the media pause past the reset.
+    // One command is stuck, and later commands arrive while the media pause beyond the reset.
     let all: Vec<(Instant, Access)> =
         (0..8).map(|index| (at(index), access(Operation::Read, BLOCK * index, BLOCK))).collect();
     let pause = "pause at=0s for=31ms";
@@ -181,7 +182,7 @@ fn a_reset_sends_again_or_fails_all_that_are_outstanding() {
     assert_eq!(seen[0].status, Status::Failed(ErrorKind::Timeout));
     assert!(seen[1..].iter().all(|done| done.status == Status::Failed(ErrorKind::Aborted)));
     assert_eq!(uses[0].failed, 8);
-    // What comes during the reset waits for its end.
+    // Commands that arrive during the reset wait for its end.
     let late = [(at(0), all[0].1), (at(32_000), all[1].1)];
     let (seen, _) = submitted(&with(&base, &["stuck timeout=30ms reset=5ms"]), &late);
     assert!(seen[1].completed > at(35_000) && latency(&seen[1]) < us(5_000));
@@ -195,11 +196,11 @@ fn a_lost_port_fails_what_was_outstanding_by_its_timer_and_all_else_at_once() {
         assert_eq!(failed(&sample, ErrorKind::Timeout), u64::from(depth));
         assert!(failed(&sample, ErrorKind::DeviceGone) > 1_000);
         assert_eq!(sample.faults[0].recovery, None);
-        // Answers came for 10 of 60 ms.
+        // Completions arrived in 10 of 60 ms.
         let sound = run(&base, &timed(60, depth, true));
         let share = sample.operations() as f64 / sound.operations() as f64;
         assert!((share * 6.0 - 1.0).abs() < 0.03, "{share}");
-        // It comes back: commands that were given up are not sent again, new ones are.
+        // The drive returns: abandoned commands are not sent again, and new commands are.
         let back = with(&base, &["port-loss timeout=20ms at=10ms for=30ms"]);
         let sample = run(&back, &timed(60, depth, true));
         let share = sample.operations() as f64 / sound.operations() as f64;
@@ -231,7 +232,7 @@ fn a_read_only_drive_refuses_writes_and_reads_on() {
     assert_eq!(refused, sample.faults[0].failed);
     let (reads, writes) = (sample.reads.unwrap(), sample.writes.unwrap());
     assert!(refused > 50 && reads.latency.count() > writes.latency.count() * 3 / 2);
-    // After so much of the host's data, to the block.
+    // The fault begins after this amount of host data, to the block.
     let worn = with(&nvme(small_drive()), &["read-only written=4MiB"]);
     let sample = run(
         &worn,
@@ -259,7 +260,7 @@ fn a_link_trains_down_and_back_and_carries_what_it_then_can() {
     assert!((seen / expected - 1.0).abs() < 0.01, "{seen} for {expected} MB/s");
 }
 
-/// Reads of one command at a time; an error of a frame costs the command a time and its recovery.
+/// Reads of one command at a time. A frame error costs the command one transmission and its recovery.
 #[test]
 fn spoilt_frames_are_sent_again_as_often_as_the_bit_error_ratio_says() {
     let count = 40_000;
@@ -268,7 +269,7 @@ fn spoilt_frames_are_sent_again_as_often_as_the_bit_error_ratio_says() {
         let spoilt = with(&base, &["link-errors rate=5e-7 recovery=100us"]);
         let (sound, seen) = (run(&base, &reads), run(&spoilt, &reads));
         let bits = (BLOCK.get() * 10) as f64;
-        // A command is sent until it comes through: p / (1 - p) times more.
+        // A command is sent until it succeeds, p / (1 - p) additional times on average.
         let p = 1.0 - libm::exp(-5e-7 * bits);
         let expected = count as f64 * p / (1.0 - p);
         let held = seen.faults[0].held as f64;
@@ -285,7 +286,7 @@ fn spoilt_frames_are_sent_again_as_often_as_the_bit_error_ratio_says() {
 
 #[test]
 fn a_link_that_spoils_nearly_all_fails_commands_after_their_retries() {
-    // 128 KiB of 10-bit bytes at 1e-5: e^-13 of the commands come through.
+    // 128 KiB of 10-bit bytes at an error rate of 1e-5: a share of e^-13 of the commands succeeds.
     let base = sas(small_drive(), 1);
     let spoilt = with(&base, &["link-errors rate=1e-5 recovery=0ps"]);
     let long =
@@ -346,11 +347,11 @@ fn a_power_cut_fails_what_is_outstanding_and_the_load_goes_on_after_the_start() 
     }
 }
 
-/// Writes, an optional flush, and a cut when the host has all answers but dies have not stored all.
+/// Writes, an optional flush, and a cut after the host has all completions but before the dies have stored all data.
 fn lost_after(cache: WriteCache, flush: bool, count: u64) -> (Bytes, Bytes) {
     let mut drive = small_drive();
     drive.write_cache = cache;
-    // Slow to store, and the buffer holds all of it.
+    // The media are slow, and the buffer contains all data.
     drive.flash_mut().program = crate::spec::PageTimes::alike(us(50_000));
     let base = nvme(drive);
     let mut all: Vec<(Instant, Access)> = (0..count)
@@ -371,7 +372,7 @@ fn lost_after(cache: WriteCache, flush: bool, count: u64) -> (Bytes, Bytes) {
 fn a_cut_loses_what_a_volatile_buffer_held_and_nothing_that_was_flushed() {
     for count in [1, 7, 32] {
         let (lost, written) = lost_after(WriteCache::Volatile, false, count);
-        assert_eq!(lost, written, "{count} blocks, none of them stored");
+        assert_eq!(lost, written, "{count} blocks, not stored");
         for (cache, flush) in
             [(WriteCache::Volatile, true), (WriteCache::Protected, false), (WriteCache::Off, false)]
         {
@@ -383,7 +384,7 @@ fn a_cut_loses_what_a_volatile_buffer_held_and_nothing_that_was_flushed() {
 #[test]
 fn one_drive_of_two_fails_alone() {
     let base = times(nvme(small_drive()), 2);
-    // Of reads that fail all the time, the one that ends the test comes after its time and is not counted.
+    // Reads fail continuously. The read that ends the test completes after the test's end and is not counted.
     for (text, kind, late) in [
         ("power-cut boot=10ms at=5ms drive=1", ErrorKind::DeviceGone, 0),
         ("media-error range=0B..32MiB recovery=10us drive=1", ErrorKind::Media, 1),
@@ -393,7 +394,7 @@ fn one_drive_of_two_fails_alone() {
         let errors = failed(&sample, kind);
         assert_eq!(sample.errors.total(), errors);
         assert_eq!(sample.faults[0].failed, errors + late, "{text}");
-        assert!(sample.operations() >= sound.operations() / 2, "the other goes on");
+        assert!(sample.operations() >= sound.operations() / 2, "the other continues");
         assert!(sample.operations() < sound.operations() * 4 / 5);
     }
 }
@@ -430,7 +431,8 @@ fn faults_that_a_system_cannot_have_are_told_all_at_once() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(48))]
 
-    /// For any faults at any time, every request comes back once, its budget adds up, and a seed gives the same result.
+    /// For any faults at any time, every request completes once, its budget sums to its latency, and a seed gives the
+    /// same result.
     #[test]
     fn every_request_comes_back_whatever_goes_wrong(
         texts in proptest::collection::vec((0usize..10, 0u64..4_000, 1u64..3_000), 1..5),

@@ -1,4 +1,4 @@
-//! Requests that are in flight when a test ends: none is lost from the account, by Little's law.
+//! Requests in flight at the end of a test: all are accounted for, by Little's law.
 
 use crate::spec::{JournalSpec, Multipath, SystemSpec, VolumeSpec};
 use crate::tests::fault::with;
@@ -14,7 +14,7 @@ fn us(microseconds: u64) -> Duration {
     Duration::from_microseconds(microseconds)
 }
 
-/// A test that ends by its time.
+/// A test that ends after a duration.
 fn timed(duration: Duration, depth: u32) -> Test {
     let test = test(Bytes::kibi(4), Pattern::Uniform, true, depth);
     Test { volume: None, duration: Some(duration), ..test }
@@ -43,11 +43,11 @@ fn a_pause_that_begins_before_the_end_leaves_its_requests_in_flight_with_their_a
     let (age, longest) = (in_flight.age_max, sample.latency_max().unwrap());
     assert!(age >= us(9_900) && age < us(11_000), "{age}");
     assert!(longest < us(2_000), "{longest}: the counted ones were before the pause");
-    // Without the fault the requests at the end are no older than others were.
+    // Without the fault, the requests at the end are no older than earlier requests.
     let sample = run(&nvme(small_drive()), &timed(us(100_000), 32));
     let in_flight = sample.in_flight.unwrap();
     assert_eq!((in_flight.requests, in_flight.older_than_counted), (32, 0));
-    // A test that ends by its volume has no requests in flight at its end.
+    // A test that ends after a volume has no requests in flight at its end.
     let sample = run(&system, &test(Bytes::kibi(4), Pattern::Uniform, true, 32));
     assert_eq!(sample.in_flight, None);
 }
@@ -59,7 +59,7 @@ fn an_open_loop_accounts_for_the_requests_that_were_due_and_had_no_slot() {
     let open = timed(us(100_000), 8).with(|asked| asked.load = load);
     let sample = run(&system, &open);
     let in_flight = sample.in_flight.unwrap();
-    // 500 were due in the pause: eight have the slots, and the others wait for one.
+    // 500 requests were due in the pause: eight have slots, and the others wait for a slot.
     assert!((499..=501).contains(&in_flight.requests), "{in_flight:?}");
     assert_eq!(sample.punctuality.as_ref().unwrap().unsubmitted, in_flight.requests - 8);
     let mean_ns = ns(in_flight.age_total) / in_flight.requests as f64;
@@ -74,8 +74,8 @@ fn an_open_loop_accounts_for_the_requests_that_were_due_and_had_no_slot() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
-    /// In a closed loop the requested number of requests is outstanding at any time: the counted latencies and the ages
-    /// at the end add up to that number times the time, to the nanosecond of each.
+    /// In a closed loop the requested number of requests is always outstanding. The counted latencies and the ages at
+    /// the end therefore sum to this number times the duration, to the nanosecond of each.
     #[test]
     fn latencies_and_ages_add_up_to_what_was_outstanding_all_the_time(
         faults in proptest::collection::vec((0usize..5, 0u64..12_000, 1u64..9_000), 0..4),
@@ -114,7 +114,7 @@ proptest! {
         let (latencies, requests) = counted(&sample);
         let in_flight = sample.in_flight.unwrap();
         let seen = latencies + ns(in_flight.age_total);
-        // A latency is kept in whole nanoseconds, and one that failed is in no sum.
+        // Latencies are stored in whole nanoseconds, and failed requests are in no sum.
         prop_assert!(seen - wanted <= requests + 1.0, "{seen} ns of {wanted}");
         if sample.errors.is_empty() {
             prop_assert!((seen - wanted).abs() <= requests + 1.0, "{seen} ns of {wanted}");

@@ -1,4 +1,4 @@
-//! Syncs over a file system's journal, against the same requests made by hand.
+//! Syncs over a file system's journal, compared with the same requests in explicit order.
 
 use crate::simulator::Completion;
 use crate::spec::submission::Submission;
@@ -25,7 +25,7 @@ fn write(offset: Bytes, length: Bytes) -> Access {
     Access { operation: Operation::Write, offset, length }
 }
 
-/// Completions of requests, each submitted when the one before it is complete, and the first at `from`.
+/// Completions of requests. Each is submitted when the previous one is complete, and the first at `from`.
 fn one_by_one(storage: &mut Storage, from: Instant, accesses: &[Access]) -> Vec<Completion> {
     let mut at = from;
     let one = |&access: &Access| {
@@ -96,7 +96,8 @@ fn the_journal_is_a_circle_within_its_target() {
 /// Checks the offset of each commit. The first commit begins in the middle of the target.
 #[test]
 fn a_commit_that_fills_the_journal_to_its_end_is_the_last_of_its_round() {
-    // An eighth of the drive's 64 MiB is 2,048 blocks: commits of four fill it to the end, and of three leave two.
+    // An eighth of the drive's 64 MiB is 2,048 blocks. Commits of four blocks fill it exactly, and commits of three
+    // leave two blocks.
     for (records, a_round) in [(12, 512), (8, 682)] {
         let records = Bytes::kibi(records);
         let mut system = journaled(nvme(small_drive()));

@@ -1,4 +1,4 @@
-//! Links in whole systems: what a drive's port carries, unloaded and saturated.
+//! Links in whole systems: the throughput of a drive's port, unloaded and saturated.
 
 use crate::engine::budget::Hop;
 use crate::link::{
@@ -17,12 +17,12 @@ use lanemark_schema::workload::{Access, Operation, Pattern, Test};
 const SAS_RATES: [SasRate; 4] = [SasRate::Gen1, SasRate::Gen2, SasRate::Gen3, SasRate::Gen4];
 const SATA_RATES: [SataRate; 3] = [SataRate::Gen1, SataRate::Gen2, SataRate::Gen3];
 
-/// A read from the start on.
+/// A read from the start of the drive.
 pub(crate) fn read_of(length: Bytes) -> Access {
     Access { operation: Operation::Read, offset: Bytes::ZERO, length }
 }
 
-/// A SATA system with another law of its port, which takes `depth` commands.
+/// A SATA system with a different link model at its port, and `depth` commands.
 fn over_sata(drive: &DriveSpec, law: Sata, depth: u32) -> SystemSpec {
     let mut system = sata(drive.clone());
     system.attachments[0].protocol.queue_depth = depth;
@@ -30,12 +30,12 @@ fn over_sata(drive: &DriveSpec, law: Sata, depth: u32) -> SystemSpec {
     system
 }
 
-/// A drive that is spoken to in PIO, in blocks of `block`.
+/// A drive that uses PIO, in blocks of `block`.
 pub(crate) fn pio(drive: &DriveSpec, block: Bytes) -> SystemSpec {
     over_sata(drive, Sata::new(SataRate::Gen3, SataCommands::Pio { block }), 1)
 }
 
-/// A drive whose frames are held up by a FIFO of `fifo` and its data path.
+/// A drive whose frames are paused by a FIFO of `fifo` and its data path.
 pub(crate) fn held(drive: &DriveSpec, fifo: Bytes) -> SystemSpec {
     let law = Sata::new(SataRate::Gen3, SataCommands::Queued);
     let law = law.with_fifo(fifo, drive.data_path_read, drive.data_path_write);
@@ -59,7 +59,7 @@ fn a_saturated_sata_link_carries_its_closed_form() {
     let link = Sata::new(SataRate::Gen3, SataCommands::Queued);
     for (block, depth) in [(Bytes::kibi(4), 32), (Bytes::kibi(128), 8)] {
         let frames = link.issue_time() + link.read_data_time(block, true) + link.completion_time();
-        // 128 KiB come in four bursts of 32 KiB; Data frames are alike, so the sum is the same.
+        // 128 KiB arrive in four bursts of 32 KiB. Data frames are equal, so the sum is the same.
         let formula = (block / frames).as_megabytes();
         let seen = megabytes(&run(&sata(unlimited()), &test(block, Pattern::Uniform, true, depth)));
         assert!((seen / formula - 1.0).abs() < 0.002, "{block}: {seen} for {formula} MB/s");
@@ -75,7 +75,7 @@ fn one_sata_read_takes_the_sum_of_its_stages() {
     let drive = &system.attachments[0].drive;
     let completion = uplink.write_time(Bytes(16)) + uplink.write_time(Bytes(4));
     let data = link.read_data_time(Bytes::kibi(4), true) + link.completion_time();
-    // The uplink passes the data on while it comes; its own time shows only where it is the longer.
+    // The uplink forwards data while it arrives, so its own time matters only if it is longer.
     let uplinked = uplink.write_time(Bytes::kibi(4)) + completion;
     let expected = system.attachments[0].protocol.read_time
         + Duration::from_nanoseconds(150 + 2 * 800) // doorbell, header and table fetched
@@ -90,7 +90,7 @@ fn one_sata_read_takes_the_sum_of_its_stages() {
     assert_eq!(sample.latency().min_ns(), Some(expected.nanoseconds()));
 }
 
-/// A request over SATA by itself.
+/// Returns the time of a single request over SATA.
 fn alone_over_sata(system: &SystemSpec, operation: Operation, length: Bytes) -> Duration {
     let mut simulator = at_rest(system, Bytes::mebi(32).into());
     simulator
@@ -99,14 +99,14 @@ fn alone_over_sata(system: &SystemSpec, operation: Operation, length: Bytes) -> 
     simulator.advance().unwrap().completed.since(Instant::ZERO)
 }
 
-/// DMA Activate requests a short last frame like any other.
+/// DMA Activate requests a short last frame as it requests any other frame.
 #[test]
 fn one_sata_write_takes_the_sum_of_its_stages() {
     let mut system = sata(small_drive());
     system.attachments[0].protocol.transfer_max = Bytes::mebi(1);
     let link = Sata::new(SataRate::Gen3, SataCommands::Queued);
     let front_end = system.attachments[0].drive.front_end;
-    // The longest writes take several bursts: only the first is announced, and only the last ends the command.
+    // The longest writes take several bursts. Only the first is announced, and only the last ends the command.
     for length in [512, 4_096, 8_192, 12_288, 131_072, 135_168, 520_192].map(Bytes) {
         let expected = system.attachments[0].protocol.write_time
             + Duration::from_nanoseconds(150 + 2 * 800) // doorbell, header and table fetched
@@ -120,7 +120,7 @@ fn one_sata_write_takes_the_sum_of_its_stages() {
     }
 }
 
-/// However many dies a command's data comes from, it is announced once and ended once.
+/// A command is announced once and ended once, regardless of the number of dies that deliver its data.
 #[test]
 fn one_sata_command_keeps_its_link_for_its_frames() {
     let mut system = sata(small_drive());
@@ -162,7 +162,7 @@ fn one_trim_over_sata_takes_the_sum_of_its_stages() {
     }
 }
 
-/// Time that the uplink of a SATA controller takes to complete a command, after the link to the drive has.
+/// Time that the uplink of a SATA controller takes to complete a command after the link to the drive.
 fn completion_over_uplink(system: &SystemSpec) -> Duration {
     let LinkLaw::Pcie(uplink) = system.attachments[0].way.links[0].law else { unreachable!() };
     uplink.write_time(Bytes(16)) + uplink.write_time(Bytes(4)) + Duration::from_nanoseconds(150)
@@ -207,7 +207,7 @@ fn one_pio_read_takes_the_sum_of_its_stages() {
         + block / drive.flash().channel_rate
         + data
         + Duration::from_nanoseconds(150);
-    // However many are outstanding, the drive takes one at a time.
+    // The drive processes one command at a time, regardless of the number outstanding.
     for depth in [1, 8] {
         let sample = run(&system, &test(block, Pattern::Uniform, true, depth));
         let seen = sample.elapsed.as_seconds() * 1e6 / sample.operations() as f64;
@@ -215,8 +215,8 @@ fn one_pio_read_takes_the_sum_of_its_stages() {
     }
 }
 
-/// The link carries a read's data and nothing else while it does: what one command waits for the drive and host
-/// is removed by a drive and processor that take almost no time.
+/// While the link carries a read's data, it carries nothing else. The drive and the processor take almost no time, so
+/// they add no gaps between commands.
 #[test]
 fn a_busy_pio_link_carries_its_closed_form_at_every_rate() {
     let length = Bytes::mebi(8);
@@ -249,8 +249,8 @@ fn seen(system: &SystemSpec, read: bool) -> (f64, f64) {
     (megabytes(&sample), link.utilisation)
 }
 
-/// The time of a frame on the link, of which one goes in each 8 KiB of the rate, is its utilisation. Where the link
-/// would take longer than the drive, the link is the limit and busy all the time.
+/// The utilisation of the link is the time of a frame for each 8 KiB of data. If the link would take longer than the
+/// drive, the link is the limit and always busy.
 #[test]
 fn a_held_link_is_occupied_for_as_long_as_the_drive_takes() {
     let rate = BytesPerSecond(300_000_000);
@@ -273,13 +273,13 @@ fn a_held_link_is_occupied_for_as_long_as_the_drive_takes() {
         let (carried, utilisation) = seen(&system, read);
         assert!((carried / formula - 1.0).abs() < 0.01, "{fifo} B: {carried} for {formula} MB/s");
         assert!((utilisation - share).abs() < 0.02, "{fifo} B: {utilisation} for {share}");
-        // With a FIFO for a whole frame the link is free for half of the time.
+        // With a FIFO for a whole frame the link is free half of the time.
         let (free, busy) = seen(&held(&drive, Bytes::kibi(8)), read);
         assert!(free >= carried && busy < 0.65, "{free} MB/s, {busy}");
     }
 }
 
-/// A SAS system with another law of its port, behind an uplink that is no limit.
+/// A SAS system with a different link model at its port, after an uplink that is not a limit.
 fn over_sas(drive: &DriveSpec, law: Sas) -> SystemSpec {
     let mut system = sas(drive.clone(), 1);
     let uplink = Pcie::new(PcieGeneration::Five, 16, Bytes(512), Bytes(4096));
@@ -288,8 +288,8 @@ fn over_sas(drive: &DriveSpec, law: Sas) -> SystemSpec {
     system
 }
 
-/// At queue depth 1 a read is the sum of its stages at every rate, with connections opened for it or open already;
-/// the phys of a wide port are of no use to it.
+/// At queue depth 1 a read is the sum of its stages at every rate, whether connections are opened for it or are open
+/// already. It does not benefit from the phys of a wide port.
 #[test]
 fn one_sas_read_takes_the_sum_of_its_stages() {
     let block = Bytes::kibi(4);
@@ -298,7 +298,7 @@ fn one_sas_read_takes_the_sum_of_its_stages() {
             let system = over_sas(&small_drive(), link);
             let sample = run(&system, &test(block, Pattern::Uniform, true, 1));
             let drive = &system.attachments[0].drive;
-            // The uplink is faster and passes data and completion on while they come.
+            // The uplink is faster, and forwards data and completion while they arrive.
             let expected = system.attachments[0].protocol.read_time
                 + Duration::from_nanoseconds(150 + 800) // doorbell, request fetched
                 + link.command_time()
@@ -316,7 +316,7 @@ fn one_sas_read_takes_the_sum_of_its_stages() {
     }
 }
 
-/// Data, and the other traffic of its direction, on all phys at once: each generation and width, both ways.
+/// Data and the other traffic of its direction on all phys at once, for each generation and width, in both directions.
 #[test]
 fn a_saturated_sas_port_carries_its_closed_form_at_every_rate_and_width() {
     let block = Bytes::kibi(128);
@@ -358,21 +358,20 @@ pub(crate) fn enclosed(drive: &DriveSpec, rate: UsbRate, transport: UsbTransport
     system
 }
 
-/// USB is the limit at 5 Gb/s, and the SATA link behind it at 10 Gb/s.
+/// USB is the limit at 5 Gb/s, and the drive's SATA link at 10 Gb/s.
 #[test]
 fn an_enclosure_carries_what_its_narrower_link_does() {
     let block = Bytes::kibi(128);
     let test = test(block, Pattern::Uniform, true, 16);
-    for (rate, narrowest) in [(UsbRate::Gen1, 1), (UsbRate::Gen2, 3)] {
+    for (rate, bottleneck) in [(UsbRate::Gen1, 1), (UsbRate::Gen2, 3)] {
         let system = enclosed(&unlimited(), rate, UsbTransport::AttachedScsi);
-        let ceiling = ceilings(&system, &test)[2 + narrowest].rate.unwrap().as_megabytes();
+        let ceiling = ceilings(&system, &test)[2 + bottleneck].rate.unwrap().as_megabytes();
         let seen = megabytes(&run(&system, &test));
         assert!(seen <= ceiling && seen > ceiling * 0.995, "{seen} for {ceiling} MB/s");
     }
 }
 
-/// Short commands follow each other out of the bridge at its own rate, regardless of the rate of the link behind it at
-/// that time.
+/// The bridge sends short commands at its own rate, regardless of the rate of the next link.
 #[test]
 fn a_bridge_limits_commands_and_does_not_hold_data_up() {
     let system = enclosed(&unlimited(), UsbRate::Gen2, UsbTransport::AttachedScsi);
@@ -380,7 +379,7 @@ fn a_bridge_limits_commands_and_does_not_hold_data_up() {
     assert!((seen / (4096.0 / 20.0) - 1.0).abs() < 0.002, "{seen} MB/s");
 }
 
-/// With bulk-only transport each command waits for the one before, so that depth 8 is as good as depth 1.
+/// With bulk-only transport each command waits for the previous one, so depth 8 is no faster than depth 1.
 #[test]
 fn bulk_only_transport_has_one_command_at_a_time() {
     let at = |transport, depth| {
@@ -393,7 +392,7 @@ fn bulk_only_transport_has_one_command_at_a_time() {
     assert!(at(UsbTransport::AttachedScsi, 8) > 2.0 * attached);
 }
 
-/// A read passes the bridge twice and a write three times, and each pays the time through it.
+/// A read crosses the bridge twice and a write three times, and each crossing costs the bridge's latency.
 #[test]
 fn a_bridge_s_latency_is_paid_at_every_pass() {
     let slower = |latency| {

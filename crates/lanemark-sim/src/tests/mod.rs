@@ -1,4 +1,4 @@
-//! Tests of whole systems, by topic. The tests of one room are in that room.
+//! Tests of whole systems, by topic. Tests of a single room are in that room.
 
 pub(crate) mod adapter;
 pub(crate) mod adapter_cache;
@@ -30,7 +30,7 @@ pub(crate) mod watch;
 use lanemark_schema::units::Bytes;
 use lanemark_schema::workload::Test;
 
-/// 4 KiB uniform random reads over 1 GiB, one at a time.
+/// Uniform random reads of 4 KiB over 1 GiB at queue depth 1.
 pub(crate) fn random_read() -> Test {
     Test {
         name: "RND4K Q1T1 read".to_owned(),

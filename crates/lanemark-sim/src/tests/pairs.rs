@@ -1,4 +1,4 @@
-//! Pairs of faults, and of faults and states, each against its closed form or a plain model.
+//! Pairs of faults, and of faults and states, compared with their closed form or a plain model.
 
 use crate::fault::Status;
 use crate::link::{LinkLaw, Pcie, PcieGeneration};
@@ -16,9 +16,9 @@ use lanemark_schema::workload::fault::{Fault, FaultKind};
 use lanemark_schema::workload::{Access, Operation};
 
 pub(crate) const BLOCK: Bytes = Bytes::kibi(4);
-/// Half of the driver's time for a command: before it is sent, and after it came back.
+/// Half of the driver's time for a command: before it is sent, and after it returns.
 pub(crate) const HALF: Duration = Duration::from_nanoseconds(500);
-/// The shortest time there is.
+/// The shortest time that the simulator represents.
 const TICK: Duration = Duration::from_picoseconds(1);
 
 /// A request: its time, its drive and its access.
@@ -36,12 +36,12 @@ pub(crate) fn block(operation: Operation, number: u64) -> Access {
     Access { operation, offset: BLOCK * number, length: BLOCK }
 }
 
-/// A read of 4 KiB, of another die for each number.
+/// A read of 4 KiB from a different die for each number.
 pub(crate) fn read(at: Duration, number: u64) -> Ask {
     (at, 0, block(Operation::Read, number * 8))
 }
 
-/// A system with all of `asks` submitted.
+/// Returns a system with all of `asks` submitted.
 fn asked(system: &SystemSpec, asks: &[Ask]) -> Storage {
     let mut storage = storage_at_rest(system, Bytes::mebi(32).into());
     for (tag, &(at, drive, access)) in asks.iter().enumerate() {
@@ -52,7 +52,7 @@ fn asked(system: &SystemSpec, asks: &[Ask]) -> Storage {
     storage
 }
 
-/// All that comes back, in the order of `asks`, and the outcome of the faults.
+/// Returns all completions in the order of `asks`, and the outcome of the faults.
 pub(crate) fn outcomes(system: &SystemSpec, asks: &[Ask]) -> (Vec<Completion>, Vec<FaultUse>) {
     let mut storage = asked(system, asks);
     let mut seen: Vec<Completion> = std::iter::from_fn(|| storage.advance()).collect();
@@ -73,12 +73,13 @@ pub(crate) fn end(done: &Completion) -> Duration {
     done.completed.since(Instant::ZERO)
 }
 
-/// Latency of a read of `length` by itself.
+/// Latency of a single read of `length`.
 pub(crate) fn alone(system: &SystemSpec, length: Bytes) -> Duration {
     latency(&outcomes(system, &[(us(0), 0, read_of(length))]).0[0])
 }
 
-/// Time of a command over NVMe before it gets to the media, and of one that fails there until its request comes back.
+/// Time of an NVMe command before it reaches the media, and time of a command that fails there until its request
+/// completes.
 fn around_media(system: &SystemSpec, operation: Operation) -> (Duration, Duration) {
     let one = &system.attachments[0];
     let LinkLaw::Pcie(link) = one.way.links[0].law else { unreachable!() };
@@ -87,7 +88,7 @@ fn around_media(system: &SystemSpec, operation: Operation) -> (Duration, Duratio
         Operation::Read => front_end.read_time + front_end.read_latency,
         _ => front_end.write_time + front_end.write_latency,
     };
-    // Doorbell, and the entry fetched.
+    // Doorbell, and fetch of the entry.
     let fetched = Duration::from_nanoseconds(150 + 300) + one.protocol.memory_read;
     let entry = link.write_time(Bytes(16)) + link.write_time(Bytes(4));
     (HALF + fetched + own, entry + Duration::from_nanoseconds(150) + HALF)
@@ -111,7 +112,7 @@ fn held_by(faults: &[Fault], operation: Operation, meets: Instant) -> (Instant, 
         FaultKind::Latency { extra } => Some((fault.at, extra)),
         _ => None,
     });
-    // The last that began, and of two that began together the last of the plan.
+    // The fault that began last applies; if two began together, the later one in the plan.
     if let Some((_, extra)) = slow.max_by_key(|(at, _)| *at) {
         until = until + extra;
     }
@@ -131,8 +132,8 @@ fn held_by(faults: &[Fault], operation: Operation, meets: Instant) -> (Instant, 
     (until, error)
 }
 
-/// Every two faults that act at the media, over intervals that contain, cut and miss each other, and a command that gets
-/// to the media at each of their bounds, a picosecond before, and between.
+/// Each pair of faults that act at the media, over intervals that contain, overlap and miss each other. A command
+/// reaches the media at each of their bounds, a picosecond earlier, and between them.
 #[test]
 fn two_faults_at_the_media_hold_a_command_as_a_plain_model_says() {
     let base = nvme(small_drive());
@@ -171,7 +172,7 @@ fn two_faults_at_the_media_hold_a_command_as_a_plain_model_says() {
     }
 }
 
-/// Reads, writes, a trim and flushes, one at a time and several at once, to two drives.
+/// Reads, writes, a trim and flushes to two drives, one at a time and several at once.
 fn mixed() -> Vec<Ask> {
     use Operation::{Flush, Read, Trim, Write};
     let one = |index: u64, operation| {
@@ -274,7 +275,7 @@ fn a_drive_rests_when_all_is_answered_after_any_fault() {
 
 #[test]
 fn a_standing_fault_returns_after_a_temporary_one() {
-    // Latency: each read pays the latency of the fault that is active at its time.
+    // Latency: each read takes the additional time of the fault that is active at that time.
     let base = nvme(small_drive());
     let alone = alone(&base, BLOCK);
     let slow = with(&base, &["latency extra=100us", "latency extra=700us at=1ms for=2ms"]);
@@ -329,7 +330,7 @@ fn reads_repeat_on_the_drive_and_at_the_time_of_a_fault() {
     assert_eq!(repeats(&[format!("{all} drive=0"), other]), [ever, [false, true, false]]);
 }
 
-/// Over SATA a command that fails ends with a Register frame; nothing of its data goes.
+/// Over SATA a failed command ends with a Register frame, and its data is not sent.
 #[test]
 fn a_command_that_fails_over_sata_ends_with_a_register_frame() {
     let base = sata(small_drive());
@@ -360,21 +361,21 @@ fn a_reset_within_another_does_not_let_commands_through() {
     let alone = alone(&base, BLOCK);
     let long = "stuck timeout=1ms reset=50ms at=0s";
     let short = "stuck timeout=2ms reset=1ms at=100us";
-    // The second command is stuck from 200 us on; its reset begins and ends during the first reset.
+    // The second command is stuck from 200 us; its reset begins and ends during the first reset.
     let asks = [read(us(0), 0), read(us(200), 1), read(ms(10), 2), read(ms(51), 3)];
     let (seen, uses) = outcomes(&with(&base, &[long, short]), &asks);
     let over = HALF + ms(1) + ms(50);
-    // The command is sent again at the end of the long reset, and so are the commands after it.
+    // The command and all commands after it are sent again at the end of the long reset.
     assert_eq!(end(&seen[1]), over + alone - HALF);
     for done in [seen[0], seen[2]] {
         assert!(end(&done) > over + alone - HALF && end(&done) < over + alone * 2);
     }
-    // The last comes half a microsecond before the end and is sent at it.
+    // The last command arrives half a microsecond before the end of the reset and is sent at its end.
     assert!(end(&seen[3]) < over + alone * 2);
     assert_eq!(uses.iter().map(|one| one.failed).sum::<u64>(), 0);
 }
 
-/// A command that is sent in the instant of a reset that takes no time is sent after it, and its answer comes.
+/// A command that is sent at the instant of a reset without duration is sent after the reset, and completes.
 #[test]
 fn a_reset_loses_only_answers_to_earlier_commands() {
     let base = sata(small_drive());
@@ -383,11 +384,12 @@ fn a_reset_loses_only_answers_to_earlier_commands() {
         let text = format!("stuck timeout=1ms reset={}ps at=0s", reset.picoseconds());
         let system = with(&base, &[&text]);
         let reset_at = HALF + ms(1);
-        // Sent so soon before it that the answer comes after it, a picosecond before, and at it.
+        // Sent so shortly before the reset that the answer arrives after it, a picosecond before it, and at it.
         for (at, lost) in [(ms(1) - us(20), true), (ms(1) - TICK, true), (ms(1), false)] {
             let (seen, uses) = outcomes(&system, &[read(us(0), 0), read(at, 1)]);
             let over = reset_at + reset;
-            // A lost answer leads to a whole command, when it has come; else a reset that lasts is waited for.
+            // A lost answer leads to another command if the answer has arrived; otherwise the host waits for the end of
+            // the reset.
             let least = match lost {
                 true => over.max(at + alone - HALF) + alone,
                 false => over.max(at + HALF) + alone - HALF,
@@ -442,7 +444,7 @@ fn of_two_limits_of_writes_the_lower_counts() {
     };
     let (now, later) = ("read-only at=1ms for=4ms", "read-only written=1GiB at=3ms");
     assert_eq!(statuses(&[now, later]), [true, false, false, true]);
-    // One that begins later may be reached sooner.
+    // A command that begins later may reach the media earlier.
     let (two, one) = ("read-only written=8KiB", "read-only written=4KiB at=5ms");
     assert_eq!(statuses(&[two, one]), [true, true, false, false]);
 }
@@ -463,7 +465,7 @@ fn a_power_cut_at_any_instant_of_a_read_forgets_it() {
         let asks = [read(us(10), 0), read(us(900), 1), read(ms(3), 2)];
         let (seen, uses) = outcomes(&with(&base, &[&text]), &asks);
         let up = cut + ms(1);
-        // A cut of the instant of the submission comes before it, and the host submits all that there is when it is up.
+        // A cut at the instant of the submission precedes it, and the host submits all requests after the boot.
         if cut <= us(10) {
             assert_eq!((seen[0].status, end(&seen[0])), (Status::Good, up + alone));
             assert!(end(&seen[1]) < up + alone * 2);
@@ -491,14 +493,14 @@ fn of_two_power_cuts_the_longer_counts() {
         let asks = [read(ms(12), 0), read(ms(22), 1), read(ms(45), 2)];
         let (seen, uses) = outcomes(&with(&base, &cuts), &asks);
         assert!(seen.iter().all(|done| done.status == Status::Good));
-        // One follows the other through the same driver.
+        // Both commands use the same driver in succession.
         let (first, last) = (end(&seen[0]).min(end(&seen[1])), end(&seen[0]).max(end(&seen[1])));
         assert_eq!(first, ms(up) + alone);
         assert!(last > first && last < ms(up) + alone * 2);
         assert_eq!(end(&seen[2]), ms(45) + alone);
         assert_eq!((uses[0].failed, uses[1].failed), (0, 0));
     }
-    // Of one drive, whose host is up: its commands wait for the drive.
+    // The host is up, so commands of one drive wait for the drive.
     let pair = times(base, 2);
     let cuts = ["power-cut at=10ms boot=20ms drive=0", "power-cut at=15ms boot=5ms drive=0"];
     let asks = [read(ms(22), 0), (ms(22), 1, block(Operation::Read, 0))];

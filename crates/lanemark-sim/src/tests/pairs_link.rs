@@ -1,4 +1,4 @@
-//! Pairs of faults of links and ports, and of these with states of a drive.
+//! Pairs of faults of links and ports, and pairs of these with states of a drive.
 
 use crate::fault::Status;
 use crate::spec::{Multipath, WriteCache};
@@ -11,7 +11,7 @@ use lanemark_schema::units::{Bytes, Duration};
 use lanemark_schema::workload::fault::COMMAND_TIMEOUT;
 use lanemark_schema::workload::{Access, Operation};
 
-/// 128 KiB at 1e-5 wrong bits: one command in a million comes through.
+/// 128 KiB at a bit error rate of 1e-5: one command in a million succeeds.
 const SPOILING: &str = "link-errors rate=1e-5";
 
 #[test]
@@ -19,7 +19,7 @@ fn a_command_that_was_spoilt_is_sent_again_though_the_link_is_sound_by_then() {
     let base = sata(small_drive());
     let length = Bytes::kibi(128);
     let alone = alone(&base, length);
-    // Another fault comes first in the plan.
+    // The plan lists another fault first.
     let errors = format!("{SPOILING} recovery=100us for={}ps", alone.picoseconds() - 100_000_000);
     let system = with(&base, &["pause for=1us", &errors]);
     let (seen, uses) = outcomes(&system, &[(us(0), 0, read_of(length))]);
@@ -46,7 +46,7 @@ fn the_ranges_of_a_trim_are_spoilt_as_data_are() {
     let system = with(&sata(small_drive()), &[&format!("{SPOILING} recovery=0ps")]);
     let (seen, uses) = outcomes(&system, &trims);
     assert!(seen.iter().all(|done| done.status == Status::Good));
-    // 512 bytes of ten bits.
+    // 512 bytes of ten bits each.
     let p = 1.0 - libm::exp(-1e-5 * 5_120.0);
     let expected = count as f64 * p / (1.0 - p);
     let held = uses[0].held as f64;
@@ -68,7 +68,8 @@ fn errors_of_a_link_that_stand_come_back_after_others_of_the_same_link() {
     assert!(again[0] > 2 && again[1] == 0 && again[2] > 2, "{again:?}");
 }
 
-/// A drive without a volatile cache gets no flush, so that one says nothing about the drive, as long as there is one.
+/// A drive without a volatile cache receives no flush, so a flush does not show whether the drive works as long as one
+/// drive remains.
 #[test]
 fn a_flush_of_the_host_is_no_recovery_and_fails_with_a_drive_that_is_gone() {
     let mut drive = small_drive();
@@ -105,7 +106,7 @@ fn a_port_is_lost_for_as_long_as_a_loss_of_it_holds() {
     let (seen, uses) = outcomes(&with(&base, &losses), &asks);
     let fails = |kind, at: Duration| (Status::Failed(kind), at);
     let seen: Vec<(Status, Duration)> = seen.iter().map(|done| (done.status, end(done))).collect();
-    // The host learns it from its timer, and refuses what comes then.
+    // The host detects the loss by its timer, and then refuses new commands.
     assert_eq!(seen[0], fails(ErrorKind::Timeout, ms(1) + HALF + ms(1) + HALF));
     assert_eq!(seen[1], fails(ErrorKind::DeviceGone, ms(5) + us(2)));
     assert_eq!(seen[2], (Status::Good, ms(8) - HALF + alone));

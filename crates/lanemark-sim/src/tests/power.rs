@@ -1,4 +1,4 @@
-//! Power and energy of whole systems: against closed forms, and what must hold of any.
+//! Power and energy of whole systems, compared with closed forms, and invariants of every system.
 
 use crate::drive::disk::tests::small_disk;
 use crate::run::energy::drive_energy;
@@ -71,7 +71,7 @@ fn what_nobody_knows_is_absent_and_what_is_metered_changes_nothing_else() {
     assert_eq!(plain.energy, None);
     let seen = run(&metered(flash_power()), &mixed);
     assert_eq!(Sample { energy: None, ..seen }, plain);
-    // A sum over drives of which one is not known would say less than there was.
+    // A sum over drives with one unknown value would be too small.
     let mut system = times(metered(flash_power()), 2);
     system.attachments[1].drive.power = None;
     assert_eq!(run(&system, &mixed).energy, None);
@@ -94,7 +94,8 @@ fn a_drive_that_does_nothing_takes_its_idle_power() {
     close(energy(&sample).power_mean_watts, 0.5);
 }
 
-/// 2,048 reads of 16 KiB: each senses for 50 us, and takes 200 ns of commands and 40.96 us of data on its channel.
+/// 2,048 reads of 16 KiB. Each read senses for 50 us, and occupies its channel for 200 ns of commands and 40.96 us of
+/// data.
 #[test]
 fn saturated_reads_take_what_their_operations_take() {
     let sample = run(&metered(flash_power()), &test(Bytes::kibi(16), Pattern::Uniform, true, 32));
@@ -103,7 +104,7 @@ fn saturated_reads_take_what_their_operations_take() {
     close(part(seen, "flash read"), reads * 50e-6 * 0.080);
     close(part(seen, "flash channels"), reads * (0.2e-6 + 40.96e-6) * 0.100);
     assert_eq!((part(seen, "flash program"), part(seen, "flash erase")), (0.0, 0.0));
-    // It has work from the first command's arrival until the last one's answer is out.
+    // The drive works from the arrival of the first command until the last answer is sent.
     let working = time(seen, "working");
     assert!(working > sample.elapsed.saturating_sub(us(5)) && working < sample.elapsed);
     close(part(seen, "controller"), working.as_seconds());
@@ -127,7 +128,7 @@ fn counting_from_the_end_of_a_ramp_covers_the_duration_and_no_more() {
     let seen = energy(&sample);
     assert_eq!(seen.elapsed, us(20_000));
     assert_eq!(time(seen, "working"), us(20_000));
-    // Four dies at most sense all the time, and 40.96 of 91 us go to the channel of a die.
+    // Up to four dies sense all the time, and the channel of a die is busy for 40.96 of 91 us.
     let read = part(seen, "flash read") / (0.080 * 0.020);
     assert!((1.5..4.0).contains(&read), "{read} dies");
 }
@@ -150,7 +151,7 @@ fn between() -> Duration {
 fn a_command_waits_for_the_exit_of_the_state_that_it_finds() {
     let (awake, _) = latency(two_states(), us(900));
     let (slumbering, sample) = latency(two_states(), us(5_000));
-    // The first one finds the drive as it was switched on, awake.
+    // The first request finds the drive awake, as after power-on.
     close(slumbering - awake, 300e6 * 19.0 / 20.0);
     let seen = energy(&sample);
     assert_eq!(time(seen, "waking"), us(300) * 19);
@@ -180,7 +181,7 @@ fn a_state_is_entered_after_its_time_and_not_a_picosecond_before() {
     assert_eq!(at(think + slack), us(300) * 19);
 }
 
-/// All written data is programmed, and each program takes energy, in the background too.
+/// All written data is programmed, and each program takes energy, including programs in the background.
 #[test]
 fn writes_take_their_programs_after_the_last_answer_too() {
     let system = metered(flash_power());
@@ -193,12 +194,12 @@ fn writes_take_their_programs_after_the_last_answer_too() {
     assert_eq!(simulator.advance(), None);
     let end = simulator.now();
     let readings = simulator.power(end).unwrap();
-    // Of flash the second part is programming. Units of two planes of 16 KiB.
+    // For flash the second part is the energy of programs. A unit has two planes of 16 KiB.
     let (before, program) = (early[0].media[1], readings[0].media[1]);
     assert_eq!(program, us(600) * 16);
     assert!(before < program);
     assert!(end > answered + us(1_000));
-    // It works until the last program has ended, and rests from then on.
+    // The drive works until the last program has ended, and then rests.
     let later = end + us(100);
     let resting = simulator.power(later).unwrap()[0].times.since(&readings[0].times);
     assert_eq!((resting.idle, resting.working), (us(100), Duration::ZERO));
@@ -227,14 +228,14 @@ fn an_arm_takes_power_while_it_moves_and_none_while_the_platters_turn() {
     let sample = run(&disk(Vec::new()), &random);
     let seen = energy(&sample);
     let each = |name, watts: f64| part(seen, name) / watts / 2_000.0;
-    // The mean over pairs of cylinders is the published average; all data lies in less than half of them.
+    // The mean over pairs of cylinders is the published average; all data is in less than half of the cylinders.
     let seek = each("arm", 2.0);
     assert!((1e-3..4e-3).contains(&seek), "{seek} s");
-    // Eight of 333 or 201 sectors, with the change of a track for few of them.
+    // Eight of 333 or 201 sectors; few requests change the track.
     let heads = each("heads", 1.0);
     let turn = 60.0 / 7_200.0;
     assert!((8.0 * turn / 333.0..8.0 * turn / 201.0 * 1.3).contains(&heads), "{heads} s");
-    // Half a revolution of each goes by without either.
+    // Each request spends half a revolution without either.
     let rest = sample.elapsed.as_seconds() / 2_000.0 - seek - heads;
     assert!(rest > 0.4 * turn, "{rest} s");
 }
@@ -253,14 +254,15 @@ fn a_disk_that_stands_still_starts_to_turn_for_the_next_read() {
     assert!((time(seen, "standby").as_seconds() - 8.0).abs() < 0.1);
 }
 
-/// The arithmetic of AnandTech 7843, page 3: a laptop of 50 Wh whose drive takes 1 W in light use and 3 W in heavy
-/// use, and one that does the same work 20% and 40% faster and then idles at 0.05 W. The page has 80% light use,
-/// 9.6 W and 5.2 hours with the first, and 1.1 W, 0.3 W less and 10 minutes more with the second.
+/// The arithmetic of AnandTech 7843, page 3: a laptop of 50 Wh whose drive takes 1 W in light use and 3 W in heavy use,
+/// and a drive that completes the same work 20% and 40% faster and then idles at 0.05 W. The page states 80% light use.
+/// It computes 9.6 W and 5.2 hours with the first drive. The second drive takes 1.1 W, 0.3 W less, and lasts 10 minutes
+/// longer.
 #[test]
 fn a_faster_drive_rests_the_time_that_it_saves() {
     let nothing = MediaPower::Flash { read: mw(0), program: mw(0), erase: mw(0), channel: mw(0) };
     let mean = |active: u64, faster: f64| {
-        // One command at a time: the pause fills up what the slow drive, which never rests, takes for one.
+        // One command at a time. The slow drive never rests, and the pause replaces its time for a command.
         let system = |power: PowerSpec, time: Duration| {
             let mut system = metered(power);
             system.attachments[0].drive.front_end.read_latency = time;
@@ -325,8 +327,8 @@ fn what_no_drive_takes_is_told_with_its_place() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(48))]
 
-    /// For any requests at any time, the times add up, the energy is power times time and operations, no part goes
-    /// backwards between any two looks, and no die works for longer than there is.
+    /// For any requests at any time, the times add up, the energy equals power times time plus the energy of
+    /// operations, no value decreases between two reads of the counters, and no die works longer than the elapsed time.
     #[test]
     fn energy_is_conserved(
         gaps in proptest::collection::vec((0u64..40_000, 0u64..6, 1u64..40), 1..40), seed: u64,
@@ -369,7 +371,7 @@ proptest! {
             sum += drive_energy(&power, &step);
             last = reading;
         }
-        // In steps or at once, to the attojoule.
+        // In steps or in one step, equal to the attojoule.
         prop_assert_eq!(sum, drive_energy(&power, &last));
     }
 }

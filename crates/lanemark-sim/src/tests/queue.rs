@@ -1,4 +1,4 @@
-//! Queues and interrupts in whole systems: shares, exact delays, and what stays the same.
+//! Queues and interrupts in whole systems: shares, exact delays, and invariants.
 
 use crate::engine::budget::Hop;
 use crate::simulator::{Completion, Simulator};
@@ -17,7 +17,7 @@ fn us(microseconds: u64) -> Duration {
     Duration::from_microseconds(microseconds)
 }
 
-/// A read of 4 KiB; reads of neighbouring places go to different dies.
+/// A read of 4 KiB. Reads of neighbouring places use different dies.
 fn read(place: u64) -> Access {
     let offset = small_drive().flash().unit() * (place % 1024);
     Access { operation: Operation::Read, offset, length: Bytes::kibi(4) }
@@ -30,7 +30,7 @@ fn slow_front_end() -> SystemSpec {
     system
 }
 
-/// Completions of each thread, which keeps its depth outstanding, among the first `count`.
+/// Returns the completions of each thread, which keeps its depth outstanding, among the first `count`.
 fn served(system: &SystemSpec, depths: &[u32], count: u64) -> Vec<f64> {
     assert_eq!(system.check(), Ok(()));
     let mut simulator = at_rest(system, Bytes::mebi(32).into());
@@ -63,7 +63,7 @@ fn assert_shares(seen: &[f64], expected: &[f64]) {
     }
 }
 
-/// All completions of `accesses`, submitted to thread 0 at their instants.
+/// Returns all completions of `accesses`, submitted to thread 0 at their instants.
 fn all(system: &SystemSpec, accesses: &[(Instant, u32)]) -> (Vec<Completion>, u64) {
     let mut simulator = at_rest(system, Bytes::mebi(32).into());
     for (tag, &(at, thread)) in accesses.iter().enumerate() {
@@ -85,7 +85,7 @@ fn all(system: &SystemSpec, accesses: &[(Instant, u32)]) -> (Vec<Completion>, u6
 fn round_robin_gives_a_shallow_queue_the_share_of_a_deep_one() {
     let mut system = slow_front_end();
     assert_shares(&served(&system, &[64, 4], 10_000), &[0.5, 0.5]);
-    // In the order of arrival, as without queues to choose from, depth decides.
+    // In the order of arrival, as with a single queue, the shares follow the depths.
     system.attachments[0].protocol.queues = 1;
     assert_shares(&served(&system, &[60, 4], 10_000), &[60.0 / 64.0, 4.0 / 64.0]);
 }
@@ -98,7 +98,7 @@ fn saturated_queues_get_the_shares_of_their_weights() {
         burst: Some(2),
         queue_classes: vec![QueueClass::High, QueueClass::Medium, QueueClass::Low],
     };
-    // The fourth queue has no class, and shares with the medium one.
+    // The fourth queue has no class, and shares the medium class.
     let expected = [8.0 / 14.0, 2.0 / 14.0, 2.0 / 14.0, 2.0 / 14.0];
     assert_shares(&served(&system, &[32, 32, 32, 32], 28_000), &expected);
     system.attachments[0].protocol.arbitration.queue_classes[2] = QueueClass::Urgent;
@@ -121,7 +121,7 @@ fn an_urgent_command_waits_for_one_service_and_not_for_the_queue() {
     let front_end = Hop::FrontEnd as usize;
     assert!(urgent.budget.wait(front_end) <= us(10));
     assert_eq!(urgent.budget.service(front_end), us(13));
-    // Those that it overtook wait one service longer than without it, as the last of them shows.
+    // The last of the overtaken commands shows that each of them waits one service longer.
     let (before, _) = all(&system, &accesses[..50]);
     let last = |completions: &[Completion]| completions.last().unwrap().completed;
     assert_eq!(last(&completions).since(last(&before)), us(10));
@@ -137,7 +137,7 @@ fn a_threshold_that_is_met_announces_all_with_one_interrupt() {
     assert_eq!(interrupts, 2);
     let complete = system.attachments[0].protocol.read_time / 2;
     for batch in completions.chunks(4) {
-        // The first of a batch pays the interrupt; each pays its own completion.
+        // The first completion of a batch pays for the interrupt; each pays for its own processing.
         let first = batch[0].completed;
         for (place, completion) in batch.iter().enumerate() {
             assert_eq!(completion.completed, first + complete * place as u64);
@@ -160,12 +160,12 @@ fn a_completion_alone_waits_for_the_aggregation_time() {
     assert_eq!(after[0].completed, before[0].completed + us(100));
     let wait = |completion: &Completion| completion.budget.wait(Hop::Protocol as usize);
     assert_eq!(wait(&after[0]), wait(&before[0]) + us(100));
-    // Two of different queues do not wait for each other, and each has its interrupt.
+    // Completions of different queues do not wait for each other, and each has its interrupt.
     let (both, interrupts) = all(&system, &[(Instant::ZERO, 0), (Instant::ZERO + us(7), 1)]);
     assert_eq!(interrupts, 2);
     assert_eq!(both[0].completed, after[0].completed);
     assert_eq!(both[1].completed, after[0].completed + us(7));
-    // Three in time are announced when the time of the first is over.
+    // Three completions in time are announced when the aggregation time of the first is over.
     let at = |microseconds| (Instant::ZERO + us(microseconds), 0);
     let (three, interrupts) = all(&system, &[at(0), at(30), at(60)]);
     assert_eq!(interrupts, 1);
@@ -192,7 +192,7 @@ fn one_ahci_interrupt_is_for_all_that_come_while_its_handler_runs() {
     system.attachments[0].protocol.interrupt_time = us(50);
     let (_, interrupts) = all(&system, &[(Instant::ZERO, 0), (Instant::ZERO + us(1_000), 0)]);
     assert_eq!(interrupts, 2, "far apart, each has its own");
-    // Together they come within the 50 us of the first handler, one frame after the other.
+    // They arrive within the 50 us of the first handler, one frame after another.
     let (completions, interrupts) = all(&system, &[(Instant::ZERO, 0); 4]);
     assert_eq!(interrupts, 1);
     let complete = system.attachments[0].protocol.read_time / 2;

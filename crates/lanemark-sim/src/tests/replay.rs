@@ -1,4 +1,4 @@
-//! Replays against closed loop, against Little's law, and at their edges.
+//! Replays compared with a closed loop and with Little's law, and replays at their limits.
 
 use std::convert::Infallible;
 
@@ -52,7 +52,7 @@ fn run(spec: &SystemSpec, plan: &Replay, arrivals: &[Arrival]) -> (Sample, Repla
     (sample, replay)
 }
 
-/// Random reads at random times, on average `gap_us` apart.
+/// Random reads at random times, `gap_us` apart on average.
 fn random_arrivals(count: u64, gap_us: u64, seed: u64) -> Vec<Arrival> {
     let mut rng = Rng::new(StreamKey::from_seed(seed));
     let mut now = 0;
@@ -119,7 +119,7 @@ fn latency_counts_from_the_recorded_time_even_of_what_had_to_wait() {
         (0..count).map(|line| arrival(0, Operation::Read, line % 1000 * 4096, 512)).collect();
     let (sample, replay) = run(&nvme(small_drive()), &RECORDED, &burst);
     assert_eq!((replay.held_back, replay.outstanding_max), (beyond, OUTSTANDING_MAX.into()));
-    // All came at once, so the last has waited for as long as the run took.
+    // All requests arrived at once, so the last one has waited for the whole run.
     let most = sample.latency().max_ns().unwrap();
     assert!(most.abs_diff(sample.elapsed.nanoseconds()) <= 1, "{most}");
     let path = sample.path.as_ref().unwrap();
@@ -231,7 +231,7 @@ fn devices_of_a_trace_go_to_the_drives_of_a_system() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(48))]
 
-    /// Sector by sector anywhere and in any order of time: all comes back, once, and adds up.
+    /// For single sectors at any offset and in any order of time, all requests complete once, and their budgets add up.
     #[test]
     fn any_trace_is_replayed_whole(
         requests in prop::collection::vec((0u64..2_000, 0u64..200_000, 1u64..300, 0u8..5), 1..200),

@@ -1,4 +1,4 @@
-//! Links that train again during a run: from then on, the system behaves like a system that has the new links.
+//! Links that train again during a run: from then on, the system behaves like a system with the new links.
 
 use std::convert::Infallible;
 
@@ -29,7 +29,7 @@ fn access(operation: Operation, offset: u64, length: u64) -> Access {
     Access { operation, offset: Bytes::kibi(offset), length: Bytes::kibi(length) }
 }
 
-/// Every kind of request by itself, reads that queue, and reads and writes at once.
+/// Every kind of request in isolation, queued reads, and simultaneous reads and writes.
 fn load() -> Vec<(Duration, Access)> {
     use Operation::{Flush, Read, Trim, Write};
     let one =
@@ -77,7 +77,7 @@ fn second_load(system: &SystemSpec) -> Vec<(Duration, Budget)> {
     second.iter().map(|done| (done.completed.since(done.submitted), done.budget)).collect()
 }
 
-/// The system whose links are those that a fault trains them to.
+/// Returns the system whose links have the trained values of a fault.
 fn trained(system: &SystemSpec, text: &str) -> SystemSpec {
     let fault: Fault = format!("{text} at=1ms").parse().unwrap();
     let FaultKind::Retrain { link: LinkPlace { port, number }, to } = fault.kind else {
@@ -166,7 +166,7 @@ fn a_retrained_system_equals_the_new_system() {
 #[test]
 fn a_link_follows_the_last_fault_that_holds_by_whichever_name() {
     let after = |system: &SystemSpec, text: &str| second_load(&trained(system, text));
-    // The only link of a way is its first and its last.
+    // The only link of a path is its first and its last.
     let system = nvme(small_drive());
     let wide = "retrain lanes=2 at=1ms";
     let narrow = "retrain link=0 lanes=1 at=2ms for=90ms";
@@ -175,7 +175,7 @@ fn a_link_follows_the_last_fault_that_holds_by_whichever_name() {
         second_load(&with(&system, &[wide, "retrain link=0 lanes=1 at=2ms"]))
             == after(&system, "retrain lanes=1")
     );
-    // A shared link has a name on the way of each drive.
+    // A shared link has a name on the path of each drive.
     let system = behind_an_uplink();
     let first = "retrain link=0 lanes=1 drive=0 at=1ms";
     let second = "retrain link=0 lanes=2 drive=1 at=2ms for=90ms";
@@ -185,7 +185,7 @@ fn a_link_follows_the_last_fault_that_holds_by_whichever_name() {
     assert!(
         second_load(&with(&system, &[first, second])) == after(&system, "retrain link=0 lanes=2")
     );
-    // The links of two ports are two.
+    // The links of two ports are distinct.
     let system = dual(&small_drive(), Multipath::RoundRobin);
     let (first, second) = ("retrain speed=3Gb/s at=2ms for=90ms", "retrain port=1 speed=6Gb/s");
     let seen = second_load(&with(&system, &[first, &format!("{second} at=3ms")]));
@@ -243,7 +243,7 @@ fn a_shared_link_that_trains_in_the_middle_carries_the_mean_of_before_and_after(
     let rate = |system: &SystemSpec| megabytes(&run(system, &test));
     let (before, after) = (rate(&system), rate(&trained(&system, "retrain link=0 lanes=1")));
     assert!((before / after - 2.0).abs() < 0.01, "the uplink is the limit: {before}, {after}");
-    // Named on the way of one drive, it is the link of both.
+    // A link that is named on the path of one drive is the shared link of both.
     let seen = rate(&with(&system, &["retrain link=0 lanes=1 drive=1 at=50ms"]));
     let mean = f64::midpoint(before, after);
     assert!((seen / mean - 1.0).abs() < 0.02, "{seen} for {mean} MB/s");

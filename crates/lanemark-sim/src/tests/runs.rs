@@ -1,4 +1,4 @@
-//! The simulator against closed forms, and the invariants of any system.
+//! The simulator compared with closed forms, and invariants of every system.
 
 use crate::link::{
     LinkLaw, LinkSpec, Pcie, PcieGeneration, Sas, SasRate, Sata, SataCommands, SataRate, UsbRate,
@@ -15,7 +15,7 @@ use lanemark_schema::workload::fault::{LinkPlace, ReadRetries, Training};
 use lanemark_schema::workload::{Fault, FaultKind, Pattern, Test};
 use proptest::prelude::*;
 
-/// A drive of 64 MiB and a little more flash.
+/// A drive of 64 MiB with slightly more flash.
 pub(crate) fn small_drive() -> DriveSpec {
     DriveSpec::example()
 }
@@ -26,20 +26,20 @@ pub(crate) fn nvme(drive: DriveSpec) -> SystemSpec {
     system
 }
 
-/// Reads that are repeated from the start on, the more the older the flash of all drives is.
+/// Reads that are repeated from the start, more often on older flash.
 pub(crate) fn retrying(share: f64) -> Fault {
     let share = Ratio::new(share).unwrap();
     Fault::at(Duration::ZERO, FaultKind::ReadRetries(ReadRetries { share, endurance: 1_000 }))
 }
 
-/// Makes the first `count` links of the first drive's way the trunk.
+/// Makes the first `count` links of the first drive's path the trunk.
 pub(crate) fn share(system: &mut SystemSpec, count: usize) {
     let way = &mut system.attachments[0].way;
     system.trunk = way.links.drain(..count).collect();
     way.trunk = count;
 }
 
-/// A system with `count` drives like its first, each on a separate path behind the trunk.
+/// Returns a system with `count` drives like its first, each on a separate path after the trunk.
 pub(crate) fn times(mut system: SystemSpec, count: usize) -> SystemSpec {
     system.attachments = vec![system.attachments[0].clone(); count];
     system
@@ -73,7 +73,7 @@ pub(crate) fn sas(drive: DriveSpec, phys: u32) -> SystemSpec {
     system
 }
 
-/// A drive so fast that only the path counts.
+/// A drive that is never the limit of its path.
 pub(crate) fn unlimited() -> DriveSpec {
     let mut drive = small_drive();
     drive.front_end.read_time = Duration::from_nanoseconds(10);
@@ -95,7 +95,7 @@ pub(crate) fn test(block: Bytes, pattern: Pattern, read: bool, depth: u32) -> Te
     )
 }
 
-/// One repeat of `test` on `system`, both of which must pass their checks.
+/// Runs one repeat of `test` on `system` after checking both.
 pub(crate) fn simulate(
     system: &SystemSpec,
     test: &Test,
@@ -112,12 +112,12 @@ pub(crate) fn checked(system: &SystemSpec) -> CheckedSystem {
     system.clone().checked().unwrap()
 }
 
-/// A file system's part of a write is paid by its thread, once a request, and by no read.
+/// The thread pays for a file system's part of a write once for each request, and not for reads.
 #[test]
 fn a_write_takes_its_thread_the_file_systems_part_besides() {
     let mut system = nvme(unlimited());
     system.cpu.write_submit = Duration::from_microseconds(100);
-    // Two commands of a request pay it once.
+    // Two commands of a request pay it only once.
     system.attachments[0].protocol.transfer_max = Bytes::kibi(4);
     let rate = |block: u64, read, threads| {
         let asked = test(Bytes::kibi(block), Pattern::Uniform, read, 16);
@@ -161,7 +161,7 @@ fn one_read_takes_the_sum_of_its_stages() {
         + drive.front_end.read_time + drive.front_end.read_latency
         + drive.flash().command_time + drive.flash().read.mean()
         + Bytes::kibi(4) / drive.flash().channel_rate
-        + pcie.write_time(Bytes::kibi(4)) // data, with the completion behind it
+        + pcie.write_time(Bytes::kibi(4)) // data, followed by the completion
         + pcie.write_time(Bytes(16))
         + pcie.write_time(Bytes(4))
         + Duration::from_nanoseconds(150);
@@ -211,7 +211,7 @@ fn saturated_channels_carry_their_closed_form() {
 #[test]
 fn sustained_writes_go_at_the_rate_of_programming() {
     let mut system = nvme(small_drive());
-    // Flash enough that nothing has to be erased.
+    // The flash is large enough that nothing is erased.
     system.attachments[0].drive.flash_mut().blocks_per_plane = 4096;
     let flash = system.attachments[0].drive.flash().clone();
     let unit = flash.unit();
@@ -222,7 +222,7 @@ fn sustained_writes_go_at_the_rate_of_programming() {
         ..test(Bytes::kibi(128), Pattern::Sequential, false, 8)
     };
     let sample = run(&system, &test);
-    // The buffer takes its capacity at once; the rest goes at the rate of the dies.
+    // The buffer accepts its capacity immediately; the rest is written at the rate of the dies.
     let drained = sample.bytes() - system.attachments[0].drive.buffer;
     let seen = (drained / sample.elapsed).as_megabytes();
     assert!((seen / formula - 1.0).abs() < 0.02, "{seen} for {formula} MB/s");
@@ -269,7 +269,7 @@ fn a_sleeping_core_delays_one_request_but_not_many() {
     system.cpu.idle_after = Duration::from_microseconds(5);
     let after = run(&system, &alone).latency();
     assert_eq!(after.max_ns().unwrap(), before.max_ns().unwrap() + 40_000);
-    // With a hundred outstanding the core has no time to sleep.
+    // With a hundred requests outstanding the core has no time to sleep.
     let many = test(Bytes::kibi(4), Pattern::Uniform, true, 100);
     let busy = run(&system, &many).iops();
     system.cpu.wake = Duration::ZERO;
@@ -324,7 +324,7 @@ fn drives_behind_one_uplink_share_it_and_no_more() {
     let alone = megabytes(&run(&behind_one_uplink(unlimited(), 1, 4), &test));
     let two = run(&behind_one_uplink(unlimited(), 2, 4), &test);
     let four = run(&behind_one_uplink(unlimited(), 4, 4), &test);
-    // One drive is limited by its SATA link, two by theirs together, four by the uplink.
+    // One drive is limited by its SATA link, two by both SATA links, four by the uplink.
     assert!((megabytes(&two) / alone - 1.4).abs() < 0.02 || megabytes(&two) > 1.35 * alone);
     let LinkLaw::Pcie(pcie) = behind_one_uplink(unlimited(), 1, 4).trunk[0].law else {
         unreachable!()
@@ -382,7 +382,7 @@ fn a_shared_uplink_is_fair_to_its_ports() {
             )
             .unwrap();
     }
-    // Two bursts under way suffice for an equal share; sixteen bring no more.
+    // Two bursts in flight suffice for an equal share; sixteen do not increase it.
     assert!(counts.iter().all(|&count| (960..1040).contains(&count)), "{counts:?}");
 }
 
@@ -443,8 +443,8 @@ prop_compose! {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
-    /// Bytes in are bytes out, stages sum to the latency, no hop is busy longer than the run, and
-    /// throughput times response time is the population (Little).
+    /// Bytes in equal bytes out, stages sum to the latency, no hop is busy longer than the run, and throughput times
+    /// response time equals the population (Little).
     #[test]
     fn any_system_keeps_the_invariants(
         drive in any_drive(), kind in 0..11, beside in 0usize..3, shares: bool, blocks in 1u64..80, sequential: bool,
@@ -487,8 +487,8 @@ proptest! {
         }
         let outstanding = sample.iops() * sample.latency().mean_ns() / 1e9;
         prop_assert!(outstanding <= (test.population() * drives) as f64 * 1.001, "{outstanding} outstanding");
-        // Sustained, no hop carries more than its law allows. The fill of the write buffer is not
-        // sustained, and reads that it serves need no flash.
+        // In the steady state, no hop carries more than its model allows. Filling the write buffer is not a steady
+        // state, and reads from the buffer need no flash.
         let reads = sample.reads.as_ref().map_or(0, |reads| reads.latency.count());
         let share = Ratio::new(reads as f64 / sample.operations() as f64).unwrap();
         let pure = share == Ratio::ZERO || share == Ratio::ONE;
@@ -508,7 +508,7 @@ proptest! {
     }
 }
 
-/// A drive whose reads take so long.
+/// A drive with this read time.
 fn reading_in(time: Duration) -> SystemSpec {
     let mut system = nvme(small_drive());
     system.attachments[0].drive.flash_mut().read = PageTimes::alike(time);

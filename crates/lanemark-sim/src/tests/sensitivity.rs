@@ -1,4 +1,4 @@
-//! Bottlenecks by asking, against what is known beforehand.
+//! Bottlenecks found by changing hops, compared with known bottlenecks.
 
 use proptest::prelude::*;
 
@@ -27,7 +27,7 @@ fn bottleneck(sensitivity: &Sensitivity) -> &str {
     sensitivity.bottleneck().map_or("none", |gain| gain.hop.as_str())
 }
 
-/// Long reads with a deep queue fill the link: half its time is twice the data, regardless of the other parts.
+/// Long reads with a deep queue saturate the link: half its time doubles the throughput, regardless of the other parts.
 #[test]
 fn long_reads_over_sata_gain_from_the_link_alone() {
     let system = sata(unlimited());
@@ -45,12 +45,12 @@ fn long_reads_over_sata_gain_from_the_link_alone() {
     }
     let depth = gain(&asked, "queue depth");
     assert_eq!(depth.throughput_gain, 0.0);
-    // Twice as many wait twice as long.
+    // Twice as many requests wait twice as long.
     assert!((depth.latency_gain + 1.0).abs() < 0.05, "{depth:?}");
     assert_eq!(depth.change, "64 instead of 32");
 }
 
-/// One read at a time never waits: it is as long as its stages are, and the die is the longest.
+/// Single reads never wait. Their latency is the sum of their stages, and the die is the longest stage.
 #[test]
 fn one_read_at_a_time_gains_from_the_die_and_twice_as_much_from_two() {
     let mut drive = small_drive();
@@ -61,7 +61,7 @@ fn one_read_at_a_time_gains_from_the_die_and_twice_as_much_from_two() {
     let base = simulate(&system, &reads, KEY).unwrap();
     let asked = asked(&system, &reads);
     assert_eq!(bottleneck(&asked), "flash dies");
-    // Half of tR goes out of the latency, and throughput is its reciprocal.
+    // The latency decreases by half of tR, and throughput is its reciprocal.
     let total = base.latency().mean_ns();
     let half = system.attachments[0].drive.flash().read.mean().as_seconds() * 1e9 / 2.0;
     let die = gain(&asked, "flash dies");
@@ -82,7 +82,7 @@ fn a_core_that_is_the_limit_is_found() {
     assert!((gain(&asked, "CPU core").throughput_gain - 1.0).abs() < 0.05);
 }
 
-/// A disk is faster with twice the rotation and half the seeks, within the bounds of its specification.
+/// A disk is faster with twice the rotational speed and half the seek times, within the bounds of its specification.
 #[test]
 fn a_random_read_of_a_disk_gains_from_its_mechanics() {
     let system = sata(disk::one_zone());
@@ -94,7 +94,7 @@ fn a_random_read_of_a_disk_gains_from_its_mechanics() {
     assert!((0.85..1.05).contains(&gain(&asked, "disk mechanics").throughput_gain));
 }
 
-/// Requests that come in their own time cannot come faster: what a hop gives is latency.
+/// Requests with fixed arrival times cannot arrive faster, so a faster hop reduces only their latency.
 #[test]
 fn an_open_loop_gains_latency_and_more_load_by_its_rate() {
     let reads = test(Bytes::kibi(4), Pattern::Uniform, true, 32).with(|asked| {
@@ -118,7 +118,7 @@ fn what_cannot_be_changed_is_left_out() {
     for left_out in ["queue depth", "write buffer", "data path"] {
         assert!(!names.iter().any(|name| name == left_out), "{left_out} in {names:?}");
     }
-    // Nothing done, nothing gained.
+    // Without requests there is no gain.
     assert_eq!(weigh(&base, &[], &[]).bottleneck(), None);
 }
 
@@ -135,8 +135,9 @@ fn both_ways_to_a_drive_are_made_faster_together() {
     }
 }
 
-/// Reads in order have timing anomalies on nine dies: with 10 outstanding the base has found an order that a faster link,
-/// one more request and nearly every other depth break alike, so that its loss is of that order and not of the link.
+/// Sequential reads on nine dies have timing anomalies. With 10 outstanding requests the base run has settled into an
+/// order that a faster link, one more request and nearly every other depth break alike. The loss is therefore an effect
+/// of the order, not of the link.
 #[test]
 fn a_lucky_order_of_reads_is_lost_to_a_faster_link_as_to_one_more_request() {
     let mut drive = small_drive();
@@ -168,14 +169,13 @@ fn harms(gain: &Gain) -> bool {
     gain.throughput_gain <= -0.02
 }
 
-/// Whether the loss of `gain` is of an order of requests and not of the faster part: at most half of the tests next to it,
-/// with 4 KiB or one request more or less, lose as well.
-///
-/// Servers that take what comes first have timing anomalies (R. L. Graham, Bounds on Multiprocessing Timing Anomalies,
-/// 1969): requests settle into an order in which they meet the dies, better or worse, and stay in it. Reads in order do,
-/// as the test above shows of one that 8.2% are lost of, and so do mixes where reads go first and a request has exactly
-/// as many pages as all planes: 60% reads of 128 KiB on two dies lose 1 to 8% to a faster link with every seed, and none
-/// with 4 KiB more or less, or where dies keep the order of arrival.
+/// Returns whether the loss of `gain` is an effect of the order of requests and not of the faster part: up to half of
+/// the neighbouring tests, with 4 KiB or one request more or less, also lose. Servers that process requests in the
+/// order of arrival have timing anomalies (R. L. Graham, Bounds on Multiprocessing Timing Anomalies, 1969). Requests
+/// settle into an order in which they meet the dies, better or worse, and keep it. This applies to sequential reads, as
+/// in the test above with its loss of 8.2%. It also applies to mixes in which reads precede writes and a request has
+/// exactly as many pages as all planes: 60% reads of 128 KiB on two dies lose 1 to 8% to a faster link with every seed,
+/// and 0% with 4 KiB more or less, or if dies keep the order of arrival.
 fn is_of_an_order(
     system: &CheckedSystem,
     gain: &Gain,
@@ -197,8 +197,8 @@ fn is_of_an_order(
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(48))]
 
-    /// A faster part does no harm but where another order does, and where a hop is busy nearly all of the
-    /// time, the bottleneck is a hop that is about as busy.
+    /// A faster part never reduces the throughput, unless it changes the order of requests. If a hop is busy nearly all
+    /// the time, the bottleneck is a hop that is about as busy.
     #[test]
     fn faster_parts_do_no_harm_and_a_full_hop_is_the_bottleneck(
         over_sata: bool, channels in 1u32..5, dies in 1u32..5, read_us in 5u64..100, rate in 50u64..800,
@@ -216,8 +216,9 @@ proptest! {
             let block = Bytes::kibi(4) * blocks;
             let test = Test {
                 volume: Some(block * 6_000),
-                // Writes are settled when the buffer has filled: a mebibyte at the 27 MB/s of a die, or more. Reads in order
-                // are when requests have found the order in which they meet at the dies, after some thousand of them.
+                // Writes are steady when the buffer is full: after a mebibyte at the 27 MB/s of a die, or more.
+                // Sequential reads are steady when requests have settled into the order in which they meet the dies,
+                // after some thousand requests.
                 ramp: Duration::from_microseconds(100_000),
                 ..test(block, pattern.clone(), true, depth)
             };
@@ -233,8 +234,8 @@ proptest! {
             prop_assert!(gain.throughput_gain < 1.05, "{:?}", gain);
         }
         if let (true, true, Some(most)) = (pure, busiest > 0.97, asked.bottleneck()) {
-            // A die without a cache register is held while its page goes out, so it is as busy as both, and half
-            // the time of either is the gain.
+            // A die without a cache register is occupied while its page is transferred, so it is as busy as both, and
+            // half the time of either is the gain.
             let in_flash = |gain: &Gain| [HopId::Channels, HopId::Media].map(SystemChange::Hop).contains(&gain.id);
             let alike = |gain: &&Gain| gain.id == most.id || (in_flash(gain) && in_flash(most));
             let own = asked.gains.iter().filter(alike).filter_map(|gain| gain.utilisation);

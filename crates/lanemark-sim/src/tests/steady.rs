@@ -1,4 +1,4 @@
-//! Drives on their way to the steady state: the three phases, the rule that finds the last, and what it is by theory.
+//! Drives on their way to the steady state: the three phases, the rule that detects the last phase, and its theory.
 
 use crate::drive::write_amplification;
 use crate::spec::{Condition, DriveSpec};
@@ -10,7 +10,7 @@ use lanemark_schema::rng::StreamKey;
 use lanemark_schema::units::{Bytes, Duration, Ratio};
 use lanemark_schema::workload::{Interval, Pattern, Rounds, Test, Tracked};
 
-/// 200 superblocks of 2 MiB, of which the data takes 156, so slow a flash that it alone is the limit.
+/// 200 superblocks of 2 MiB. The data fills 156 superblocks, and the flash is so slow that no other part is the limit.
 fn drive(condition: Condition) -> DriveSpec {
     let mut drive = small_drive();
     drive.capacity = Bytes::mebi(2 * 156);
@@ -33,8 +33,8 @@ fn in_rounds(drive: &DriveSpec, length: Duration, tracked: Tracked) -> Test {
     Test { duration: None, rounds: Some(Rounds { length, tracked }), ..writes(drive, 1) }
 }
 
-/// Write amplification by theory of the superblocks that hold data: one stream of the host's and one of what is moved fill one
-/// each, and collection keeps some erased.
+/// Returns the theoretical write amplification for the superblocks that contain data: the stream of the host and the
+/// stream of moved data fill one superblock each, and collection keeps some superblocks erased.
 fn theory(drive: &DriveSpec) -> f64 {
     let flash = drive.flash();
     let filled = f64::from(flash.blocks_per_plane - flash.translation.erased_min) - 0.5;
@@ -54,7 +54,7 @@ fn a_drive_goes_from_fresh_by_a_transition_to_its_steady_state() {
     let series = run(&system, &test).series.unwrap();
     assert_eq!((series.points.len(), series.elapsed()), (100, Duration::from_seconds(25)));
 
-    // Fresh: every die takes a unit and programs it, all the time, and nothing is moved.
+    // Fresh: every die continuously receives and programs units, and no data is moved.
     let flash = drive.flash();
     let each = flash.command_time + flash.unit() / flash.channel_rate + flash.program.mean();
     let dies = flash.dies() as f64 * flash.unit().get() as f64 / each.as_seconds();
@@ -62,14 +62,14 @@ fn a_drive_goes_from_fresh_by_a_transition_to_its_steady_state() {
     within(fresh, dies / 4096.0, 0.05);
     let phases = Phases::of(&series);
     let unmoved = phases.nothing_moved.unwrap();
-    // The flash is full once, regardless of overwritten data.
+    // All flash has been written once, regardless of overwritten data.
     let full = flash.capacity().get() as f64 / dies;
     within(unmoved.as_seconds(), full, 0.15);
     for index in 1..(unmoved.as_seconds() / interval.as_seconds()) as usize {
         within(series.iops(index), fresh, 0.05);
     }
 
-    // Transition: slower from then on, and by more than half in the end.
+    // Transition: the rate falls from then on, by more than half in the end.
     let steady = phases.steady_from.expect("the last rounds are steady");
     assert!(steady > unmoved, "{steady} after {unmoved}");
     let quarter: Vec<f64> =
@@ -82,7 +82,7 @@ fn a_drive_goes_from_fresh_by_a_transition_to_its_steady_state() {
     within(last.write_amplification().unwrap(), theory(&drive), 0.10);
 }
 
-/// As SNIA preconditions a drive, and as the simulator begins in its steady state at once.
+/// A drive preconditioned by SNIA's rule, and a simulated drive that starts in its steady state.
 #[test]
 fn a_drive_that_was_written_in_order_comes_to_the_state_that_the_law_begins_with() {
     let steady = |condition| {
@@ -102,8 +102,8 @@ fn a_drive_that_was_written_in_order_comes_to_the_state_that_the_law_begins_with
     within(amplification(&run), amplification(&law), 0.05);
 }
 
-/// Share of a drive that was ever written, and writes go to that alone: the rest is spare, as by the law. What lies behind it
-/// is read without flash.
+/// The share of a drive that was ever written, and the only part that is written: the rest is spare, as in the model.
+/// Reads beyond this share do not access the flash.
 #[test]
 fn what_was_never_written_is_spare_to_collection() {
     for share in [0.5, 0.8, 1.0] {
@@ -155,7 +155,7 @@ fn the_sample_of_a_test_of_rounds_is_its_last_five() {
     }
 }
 
-/// A drive in its steady state takes the same power in every window, and none of it is counted twice.
+/// A drive in its steady state takes the same power in every window, and no operation is counted twice.
 #[test]
 fn the_energy_of_a_test_of_rounds_is_that_of_its_last_five() {
     let mut drive = drive(Condition::Random);
@@ -170,14 +170,14 @@ fn the_energy_of_a_test_of_rounds_is_that_of_its_last_five() {
 
 #[test]
 fn a_test_that_never_becomes_steady_ends_after_25_rounds_and_says_so() {
-    // Rounds so short that next to none of them sees a completion.
+    // Rounds so short that almost no round contains a completion.
     let drive = drive(Condition::Purged);
     let length = Duration::from_microseconds(1);
     let sample = run(&nvme(drive.clone()), &in_rounds(&drive, length, Tracked::Iops));
     let steady = sample.steady.unwrap();
     assert_eq!(steady.rounds.len(), ROUNDS_MAX);
-    let doubt = steady.doubt("t").unwrap().to_string();
-    assert!(doubt.starts_with("t: not steady after 25 rounds, "), "{doubt}");
+    let warning = steady.warning("t").unwrap().to_string();
+    assert!(warning.starts_with("t: not steady after 25 rounds, "), "{warning}");
 }
 
 #[test]
@@ -206,7 +206,7 @@ fn a_series_adds_up_to_its_sample_and_changes_nothing() {
     assert_eq!(all.drive, plain.drive);
 }
 
-/// A long run asks for no more memory than a short one, and is recorded without being asked.
+/// A long run uses no more memory than a short one, and is recorded automatically.
 #[test]
 fn a_test_of_a_minute_is_recorded_by_itself() {
     let system = nvme(drive(Condition::Fresh));
@@ -221,7 +221,8 @@ fn a_test_of_a_minute_is_recorded_by_itself() {
     assert_eq!(simulate(&system, &short, key).unwrap().series, None);
 }
 
-/// The share that a steady drive shows is the setting of a fresh one: both then write as fast, and move as much.
+/// The collection share of a steady drive is the setting of a fresh drive. Both then write at the same rate and move
+/// the same amount of data.
 #[test]
 fn a_measured_share_beside_collection_does_what_simulated_collection_does() {
     for filled in [0.7, 1.0] {
@@ -234,7 +235,7 @@ fn a_measured_share_beside_collection_does_what_simulated_collection_does() {
         assert!(amplification > 1.3, "{amplification}");
 
         let mut told = drive(Condition::Fresh);
-        // Room for all that is written, so that nothing is collected beside.
+        // Room for all written data, so that no collection runs at the same time.
         told.flash_mut().blocks_per_plane = 4000;
         told.flash_mut().translation.beside_collection = Ratio::new(1.0 / amplification);
         let sample = run(&nvme(told.clone()), &test);

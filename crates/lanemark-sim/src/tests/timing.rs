@@ -1,4 +1,5 @@
-//! Timing rules of protocols and promises of drives, each by itself: not a picosecond before its time, and at it.
+//! Timing rules of protocols and guarantees of drives, each in isolation: not a picosecond before its time, and exactly
+//! at it.
 //!
 //! Dies are in `drive/solid_state/flash_tests.rs`, links in `link/timing_tests.rs`, collection in
 //! `drive/solid_state/translation/collection_tests.rs`.
@@ -11,14 +12,14 @@ use lanemark_schema::workload::{Access, Operation, Pattern, Test};
 
 const BLOCK: Bytes = Bytes::kibi(4);
 
-/// A request: when, by which thread, and what.
+/// A request: its time, its thread and its access.
 type Ask = (Duration, u32, Access);
 
 fn us(microseconds: u64) -> Duration {
     Duration::from_microseconds(microseconds)
 }
 
-/// A read at `at`; each `place` is of another unit.
+/// A read at `at`; each `place` belongs to a different unit.
 fn read(at: Duration, thread: u32, place: u64) -> Ask {
     let offset = small_drive().flash().unit() * place;
     (at, thread, Access { operation: Operation::Read, offset, length: BLOCK })
@@ -41,7 +42,7 @@ fn asked(system: &SystemSpec, asks: &[Ask]) -> Simulator {
     simulator
 }
 
-/// When the last of `asks` is complete, since the start.
+/// Returns the time at which the last of `asks` is complete, since the start.
 fn last(system: &SystemSpec, asks: &[Ask]) -> Duration {
     let mut simulator = asked(system, asks);
     let tag = asks.len() as u64 - 1;
@@ -49,7 +50,7 @@ fn last(system: &SystemSpec, asks: &[Ask]) -> Duration {
     found.unwrap().completed.since(Instant::ZERO)
 }
 
-/// Checks that the last of `asks` is complete at `at`, and not a picosecond before.
+/// Checks that the last of `asks` is complete at `at`, and not a picosecond earlier.
 #[track_caller]
 fn complete_at(system: &SystemSpec, asks: &[Ask], at: Duration) {
     assert_eq!(last(system, asks), at, "the last of {asks:?}");
@@ -62,7 +63,7 @@ fn complete_at(system: &SystemSpec, asks: &[Ask], at: Duration) {
     assert!(!by(at - Duration::from_picoseconds(1)) && by(at), "the last of {asks:?}");
 }
 
-/// A drive whose commands take a millisecond, many at once.
+/// A drive whose commands take a millisecond, many in parallel.
 fn slow() -> DriveSpec {
     let mut drive = small_drive();
     drive.front_end.read_latency = us(1_000);
@@ -76,7 +77,7 @@ fn a_command_waits_for_a_slot_and_no_longer() {
         let asks: Vec<Ask> = (0..5).map(|place| read(us(100 * place), 0, place)).collect();
         system.attachments[0].protocol.queue_depth = 5;
         complete_at(&system, &asks, us(400) + alone);
-        // With four slots it goes when the first has come back.
+        // With four slots it is sent when the first command has completed.
         system.attachments[0].protocol.queue_depth = 4;
         complete_at(&system, &asks, alone + alone);
     }
@@ -99,7 +100,7 @@ fn ahci_lets_its_queue_run_empty_for_a_flush() {
     let asks = [read(start, 0, 0), flush(us(2)), read(us(4), 0, 1)];
     complete_at(&system, &asks[..2], read_alone + flush_alone);
     complete_at(&system, &asks, read_alone + flush_alone + read_alone);
-    // NVMe queues it with the rest.
+    // NVMe queues it with the other commands.
     let system = nvme(small_drive());
     complete_at(&system, &asks[..2], us(2) + last(&system, &[flush(start)]));
 }
@@ -109,7 +110,8 @@ fn the_arbiter_serves_queues_in_turn() {
     let mut system = nvme(unlimited());
     system.attachments[0].drive.front_end.read_time = us(10);
     let alone = last(&system, &[read(us(0), 0, 0)]);
-    // Four commands of one queue, and one of another that comes 5 us later: it waits for one of them, or for all.
+    // Four commands of one queue, and a command of another queue that arrives 5 us later and waits for one of them, or
+    // for all.
     let mut asks: Vec<Ask> = (0..4).map(|place| read(us(0), 0, place)).collect();
     asks.push(read(us(5), 1, 9));
     complete_at(&system, &asks, alone + us(10));
@@ -125,15 +127,15 @@ fn an_interrupt_waits_for_its_threshold_or_its_time() {
     let alone = last(&system, &[read(us(0), 0, 0)]);
     system.attachments[0].protocol.coalescing = CoalescingSpec { threshold: 2, time: us(100) };
     complete_at(&system, &[read(us(0), 0, 0)], alone + us(100));
-    // The second fills the threshold; its own part of the handler comes after that of the first.
+    // The second completion reaches the threshold; the handler processes it after the first.
     let complete = system.attachments[0].protocol.read_time / 2;
     complete_at(&system, &[read(us(0), 0, 0), read(us(30), 0, 1)], us(30) + alone + complete);
-    // A picosecond later it begins a separate interrupt.
+    // A completion a picosecond later causes a separate interrupt.
     let late = us(100) + Duration::from_picoseconds(1);
     complete_at(&system, &[read(us(0), 0, 0), read(late, 0, 1)], late + alone + us(100));
 }
 
-/// The core of a command is idle from when it has sent it until the interrupt.
+/// The core of a command is idle from its submission until the interrupt.
 #[test]
 fn a_core_sleeps_when_it_has_been_idle_for_its_time_and_not_before() {
     let mut system = nvme(small_drive());
@@ -147,7 +149,7 @@ fn a_core_sleeps_when_it_has_been_idle_for_its_time_and_not_before() {
         system.cpu.idle_after = idle_after;
         let wake = if wakes { system.cpu.wake } else { us(0) };
         complete_at(&system, &[read(us(0), 0, 0)], alone + wake);
-        // A request wakes no core by being submitted, however long that has slept.
+        // Submitting a request does not wake a core, regardless of the duration of its sleep.
         complete_at(&system, &[read(us(0), 0, 0), read(us(500), 0, 1)], us(500) + alone + wake);
     }
     // Work of the same core for another command counts; work of another core does not.
@@ -157,7 +159,7 @@ fn a_core_sleeps_when_it_has_been_idle_for_its_time_and_not_before() {
     complete_at(&system, &[read(us(10), 0, 1), read(us(0), 0, 0)], alone + system.cpu.wake);
 }
 
-/// A request pays the application's part once before its first command and once after its last.
+/// A request pays for the application's part once before its first command and once after its last.
 #[test]
 fn a_request_pays_the_applications_part_once() {
     let mut system = nvme(slow());
@@ -254,13 +256,13 @@ fn commands_are_served_in_the_order_in_which_the_controller_has_them() {
         let asks = [(us(0), 0, write(Bytes::kibi(64))), read(sent, 1, 1)];
         let wait = if first { us(0) } else { us(30) - nanoseconds(10) };
         complete_at(&system, &asks, sent + alone + wait);
-        // Without a list the write is before it.
+        // Without a list the write precedes it.
         let asks = [(us(0), 0, write(Bytes::kibi(8))), read(sent, 1, 1)];
         complete_at(&system, &asks, us(30) + alone);
     }
 }
 
-/// Simulated time ends at its end, and what completes then is complete.
+/// Simulated time stops at the end, and commands that complete at that instant are complete.
 #[test]
 fn a_completion_at_the_end_of_simulated_time_counts() {
     let mut done = asked(&nvme(small_drive()), &[read(us(0), 0, 0)]).advance().unwrap();
@@ -304,8 +306,7 @@ fn a_power_cut_ends_an_aggregation_time() {
     complete_at(&cut, &[read(us(0), 0, 0), read(us(700), 0, 1)], us(700) + alone + us(1_000));
 }
 
-/// A drive that has been written at random, with erased flash for four of its superblocks of 2 MiB, and a buffer for more
-/// than that.
+/// A drive that has been written at random, with four erased superblocks of 2 MiB and a larger buffer.
 fn nearly_full() -> SystemSpec {
     let mut drive = small_drive();
     drive.buffer = Bytes::mebi(32);
@@ -352,7 +353,7 @@ fn a_trim_forgets_no_slot_that_it_covers_in_part() {
         let seen = [0, 1, 2, 3].map(|slot| in_flash(Some(trim), slot));
         assert_eq!(seen, [true, false, true, true], "{trim:?}");
     }
-    // Within one slot nothing goes, and whole slots all go.
+    // Trims within one slot have no effect, and whole slots are trimmed.
     assert!(in_flash(Some((4_608, 3_072)), 1));
     assert_eq!([0, 1, 2].map(|slot| in_flash(Some((0, 8_192)), slot)), [false, false, true]);
 }
@@ -368,7 +369,7 @@ fn an_idle_drive_begins_to_collect_at_its_time() {
         let _ = simulator.advance_until(done + after);
         (simulator.drive_use().moved, done)
     };
-    // The drive is idle from when it has sent the completion, before the driver has it.
+    // The drive is idle from the moment at which it has sent the completion, before the driver receives it.
     let (_, done) = moved_by(us(0));
     let first = (0..=100).map(|tenth| us(5_000) - Duration::from_nanoseconds(100 * tenth));
     let begins = first.take_while(|after| moved_by(*after).0 > Bytes::ZERO).last();
@@ -376,7 +377,7 @@ fn an_idle_drive_begins_to_collect_at_its_time() {
     let early = begins - Duration::from_nanoseconds(100);
     assert!(us(5_000) - begins < us(2), "{begins} after {done:?}");
     assert_eq!(moved_by(early).0, Bytes::ZERO);
-    // A command in between puts it off.
+    // A command in between delays it.
     let mut simulator = asked(&system, &[read(us(0), 0, 0), read(us(4_000), 0, 1)]);
     let _ = simulator.advance_until(Instant::ZERO + us(8_900));
     let _ = simulator.advance_until(Instant::ZERO + us(8_900));
@@ -414,6 +415,6 @@ fn what_was_just_written_is_read_at_the_time_of_the_cache_as_far_as_that_has_roo
         (old - cached - 60.0).abs() < 0.1,
         "{cached} us, and {old} us of data written long before"
     );
-    // A quarter of it has room in the cache.
+    // A quarter of the map fits in the cache.
     assert!((old - beyond - 15.0).abs() < 2.0, "{beyond} us over a span four times the cache");
 }

@@ -1,7 +1,7 @@
 //! The whole trajectory of a fixed run as one number: every completion with its tag, its time and its budget.
 //!
-//! Means and counts of events can stay while two changes cancel each other; this number does not. It says only that
-//! something moved; the tests of each part say what.
+//! Means and counts of events can stay equal if two changes cancel each other; this number cannot. It shows only that
+//! some behaviour changed; the tests of each part show which.
 
 use crate::engine::budget::HOPS;
 use crate::spec::submission::Submission;
@@ -13,12 +13,12 @@ use lanemark_schema::rng::StreamKey;
 use lanemark_schema::units::{Bytes, BytesPerSecond, Instant, Ratio};
 use lanemark_schema::workload::{Accesses, Pattern, Test};
 
-/// Adds a number to a hash (FNV-1a, of 64 bits, eight bytes at once).
+/// Adds a number to a hash (FNV-1a, 64 bits, eight bytes at a time).
 fn mix(hash: u64, number: u64) -> u64 {
     (hash ^ number).wrapping_mul(0x0000_0100_0000_01b3).rotate_left(23)
 }
 
-/// The first twelve thousand completions of `test` in closed loop on the first target of `system`.
+/// The first twelve thousand completions of `test` in a closed loop on the first target of `system`.
 pub(crate) fn trajectory(system: &SystemSpec, test: &Test) -> u64 {
     let mut accesses = Accesses::new(test, StreamKey::from_seed(1)).unwrap();
     let mut storage = storage_at_rest(system, PriorContent::of(test));

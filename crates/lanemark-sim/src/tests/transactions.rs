@@ -1,5 +1,5 @@
-//! A database's users against closed forms: processors and users by the machine-repair model, the log by group commit,
-//! one user by addition, all of them by Little's law and the buffer's.
+//! A database's users compared with closed forms: processors and users by the machine-repair model, the log by group
+//! commit, one user by addition, and all of them by Little's law and the buffer model.
 
 use crate::spec::*;
 use crate::tests::runs::{nvme, simulate, small_drive, unlimited};
@@ -19,7 +19,7 @@ fn class(name: &str, mebi: u64, visits: f64, changed: Ratio) -> PageClass {
     PageClass { name: name.to_owned(), size: Bytes::mebi(mebi), visits, changed }
 }
 
-/// Transactions of 100 us at the processor and 400 us elsewhere that need no drive.
+/// Transactions of 100 us at the processor and 400 us elsewhere, without storage accesses.
 pub(crate) fn plain() -> Transactions {
     Transactions {
         elsewhere: us(400),
@@ -61,7 +61,7 @@ fn run(system: &SystemSpec, test: &Test) -> Sample {
     simulate(system, test, StreamKey::from_seed(9)).unwrap()
 }
 
-/// A system whose processor costs of a request are nothing.
+/// A system whose processor costs of a request are zero.
 fn free(drive: DriveSpec, cores: u32) -> SystemSpec {
     let mut system = nvme(drive);
     system.cpu = CpuSpec {
@@ -78,8 +78,8 @@ fn rate(sample: &Sample) -> f64 {
     sample.transactions.as_ref().unwrap().per_minute / 60.0
 }
 
-/// N users, m processors, exponential times: the stationary distribution of the machine-repair model (Kleinrock, Queueing
-/// Systems 1, 3.8).
+/// N users, m processors, exponential times: the stationary distribution of the machine-repair model (Kleinrock,
+/// Queueing Systems 1, 3.8).
 #[test]
 fn users_and_processors_are_the_machine_repair_model() {
     for (count, cores) in [(4u32, 1u32), (8, 2), (40, 8)] {
@@ -105,8 +105,8 @@ fn users_and_processors_are_the_machine_repair_model() {
     }
 }
 
-/// Who is never elsewhere and hardly computes is always in one of two groups, the one that is written and the one that
-/// waits; and of several writes at once none commits before those that came earlier.
+/// A user that is never elsewhere and hardly computes is always in one of two groups: the group being written, or the
+/// group that waits. With several outstanding writes, no write commits before earlier writes.
 #[test]
 fn commits_go_in_groups() {
     let mut own = plain();
@@ -183,7 +183,7 @@ fn counted_requests_are_made_as_counted() {
     assert_eq!(seen.buffer_hit_ratio, None);
 }
 
-/// A user that waits for locks takes as much longer as it took otherwise, and waits for its own writes as for its reads.
+/// A user that waits for locks takes longer by that factor, and waits for its own writes as for its reads.
 #[test]
 fn locks_and_awaited_writes_take_their_time() {
     let (mut own, system) = (plain(), free(unlimited(), 1));
@@ -206,8 +206,8 @@ fn locks_and_awaited_writes_take_their_time() {
     assert!((response / parts - 1.0).abs() < 0.03, "{response} us for {parts}");
 }
 
-/// Users are as many as come by in the time that each is away and at work, and changed pages are written as often
-/// as the buffer's law has it, however few writers there are.
+/// The number of users at work follows from the time that each is away and at work. Changed pages are written as often
+/// as the buffer model predicts, regardless of the number of writers.
 #[test]
 fn population_and_page_writes_obey_their_laws() {
     let mut own = plain();
@@ -217,7 +217,7 @@ fn population_and_page_writes_obey_their_laws() {
     own.checkpoint = us(60_000_000);
     for writers in [64, 1] {
         own.page_writers = writers;
-        // Until as many pages are owed as may be, fewer are written than changed.
+        // Until the maximum number of page writes is pending, fewer pages are written than changed.
         let test = Test { ramp: us(4_000_000), ..users(24, own.clone()) };
         let sample = run(&nvme(small_drive()), &test);
         let seen = sample.transactions.as_ref().unwrap();

@@ -1,4 +1,4 @@
-//! Volumes at work: what striping and mirroring gain, and what a shared uplink leaves of it.
+//! Volumes at work: the gain of striping and mirroring, and its limit by a shared uplink.
 
 use crate::engine::budget::Hop;
 use crate::link::{LinkLaw, LinkSpec, Pcie, PcieGeneration};
@@ -68,22 +68,22 @@ fn a_shared_uplink_is_all_that_a_stripe_carries_and_is_named() {
     }
 }
 
-/// The bottleneck by formulas only, with its ceiling in MB/s.
-fn narrowest(system: &SystemSpec, test: &Test) -> (String, f64) {
+/// Returns the bottleneck by formulas only, with its ceiling in MB/s.
+fn bottleneck(system: &SystemSpec, test: &Test) -> (String, f64) {
     let known = ceilings(system, test).into_iter().filter_map(|hop| Some((hop.name, hop.rate?)));
     let least = known.min_by_key(|(_, rate)| *rate).unwrap();
     (least.0, least.1.as_megabytes())
 }
 
 #[test]
-fn a_pair_behind_an_uplink_has_the_narrowest_hop_by_law_that_it_has_in_a_run() {
+fn a_pair_behind_an_uplink_has_the_bottleneck_hop_by_law_that_it_has_in_a_run() {
     let own = apart(&unlimited(), 2, STRIPE).attachments[0].way.links[0].name.clone();
-    // One lane of PCIe 2.0 for both, or as much for both as either has, or more than both need.
+    // The drives share one PCIe 2.0 lane, or twice that, or more than both need.
     for (lanes, drives, name) in [(1, 2, "uplink"), (2, 3, "uplink"), (16, 2, own.as_str())] {
         let system = SystemSpec { volume: None, ..behind(&unlimited(), drives, STRIPE, lanes) };
         let mut test = test(Bytes::kibi(128), Pattern::Sequential, true, 16);
         (test.volume, test.duration) = (None, Some(Duration::from_microseconds(50_000)));
-        let (narrow, rate) = narrowest(&system, &test);
+        let (narrow, rate) = bottleneck(&system, &test);
         let sample = run(&system, &test);
         let path = sample.path.as_ref().unwrap();
         let seen = megabytes(&sample);
@@ -103,7 +103,7 @@ fn a_mirror_writes_like_its_slower_drive_and_reads_like_both() {
     let ratio = megabytes(&run(&system, &test)) / megabytes(&run(&alone(&system), &test));
     assert!((ratio - 1.0).abs() < 0.05, "the slower: {ratio}");
     let block = Bytes::kibi(4);
-    // At depth both drives are as deep as one was alone.
+    // With a deep queue, each of both drives is as deep as the single drive.
     let test = Test { block, ..test }.with(|asked| {
         asked.read_share = Ratio::ONE;
         asked.alignment = block;
@@ -137,7 +137,7 @@ fn a_mirror_reads_less_from_a_slower_drive() {
     assert!(ratio > 1.5, "{ratio}");
 }
 
-/// The parts of a request run at once, and all requested data comes back with the time that it waited.
+/// The parts of a request run in parallel, and all requested data completes with its waiting time.
 #[test]
 fn a_request_takes_as_long_as_its_last_part() {
     let system = apart(&small_drive(), 2, STRIPE);
@@ -153,7 +153,7 @@ fn a_request_takes_as_long_as_its_last_part() {
     let mut one = storage_at_rest(&alone(&system), Bytes::mebi(1).into());
     one.submit(Submission::new(Instant::ZERO, longest)).unwrap();
     let part = one.advance().unwrap();
-    // The parts share a core, which takes half a microsecond for the command before.
+    // The parts share a core, which takes half a microsecond for the previous command.
     let more = seen.completed.since(part.completed);
     assert!(more <= Duration::from_nanoseconds(1_000), "{more}");
 }
@@ -213,7 +213,8 @@ fn any_volume() -> impl Strategy<Value = (usize, VolumeSpec)> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(24))]
 
-    /// Requested bytes are reported bytes, budgets are latencies, nothing is above its ceiling, and a seed is a run.
+    /// Requested bytes equal reported bytes, budgets equal latencies, no value is above its ceiling, and the same seed
+    /// gives the same run.
     #[test]
     fn any_volume_keeps_the_invariants(
         (count, volume) in any_volume(), lanes in proptest::option::of(1u32..3),
@@ -238,10 +239,11 @@ proptest! {
         let spent: f64 = path.hops.iter().map(|hop| hop.wait_ns + hop.service_ns).sum();
         let mean = sample.latency().mean_ns();
         prop_assert!((spent / mean - 1.0).abs() < 0.02, "{} of {}", spent, mean);
-        // Of a mix so few requests have their own, and both directions of a link carry at once.
+        // A mix has too few requests of each direction for this check, and both directions of a link transfer in
+        // parallel.
         let pure = read == 0.0 || read == 1.0;
         for ceiling in ceilings(&system, &test).into_iter().filter(|_| pure) {
-            // The buffers hold what the dies have not programmed yet.
+            // The buffers contain the data that the dies have not programmed yet.
             let buffered = matches!(ceiling.name.as_str(), "flash dies" | "flash channels");
             let Some(rate) = ceiling.rate.filter(|_| !buffered || read == 1.0) else { continue };
             let seen = megabytes(&sample);

@@ -42,7 +42,7 @@ fn what_is_told_goes_on_to_the_end_and_changes_nothing() {
         assert!(told.is_sorted_by(|one, two| one.now < two.now && one.requests <= two.requests));
         let shares: Vec<f64> = told.iter().filter_map(|one| one.share).collect();
         if test.rounds.is_some() {
-            assert!(shares.is_empty(), "nobody knows when a test is steady");
+            assert!(shares.is_empty(), "the end of a steady test is not known");
             continue;
         }
         assert_eq!(shares.len(), told.len());
@@ -74,7 +74,7 @@ fn between_two_looks_lie_a_bounded_number_of_requests() {
     let long = Test { span, volume: None, duration, ..random_read() };
     let (mut requests, mut asked) = (0, 0);
     let outcome = run_test_watched(&system, &long.checked().unwrap(), KEY, &mut |progress| {
-        // A request is an event at least.
+        // A request causes an event or more.
         assert!(progress.requests - requests <= 4096 + 1, "{} after {requests}", progress.requests);
         requests = progress.requests;
         asked += 1;

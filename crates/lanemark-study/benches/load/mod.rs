@@ -8,7 +8,7 @@ use lanemark_study::{Library, Location, System};
 
 const NVME: &str = "samsung-950-pro-512gb@workstation-z170:pcie-slot";
 const SATA: &str = "samsung-850-pro-1tb@workstation-z170:sata";
-/// The NVMe drive as one of 1 TB in steady state, with 12% to spare.
+/// The NVMe drive with 1 TB in steady state, with 12% spare flash.
 const STEADY: &[(&str, &str)] = &[
     ("drive.capacity", "1 TB"),
     ("drive.flash.blocks_per_plane", "4200"),
@@ -39,14 +39,14 @@ pub(crate) struct Case {
     system: &'static str,
     settings: Vec<(&'static str, String)>,
     test: Test,
-    /// Number of requests that tell the case's speed.
+    /// Number of requests in the measured run of the case.
     pub(crate) requests: u64,
 }
 
 fn case(name: &str, settings: &[(&'static str, &str)], read: f64, requests: u64) -> Case {
     let test = Test {
         name: name.to_owned(),
-        // What the tests of other simulators touch; writes go everywhere.
+        // The span of the tests of other simulators; writes go to the whole drive.
         span: Bytes::mebi(1024),
         ..Test::of_blocks(Bytes::kibi(4))
     }
@@ -62,7 +62,7 @@ fn everywhere(case: Case) -> Case {
     Case { test: Test { span: Bytes(1_000_000_000_000 / 4096 * 4096), ..case.test }, ..case }
 }
 
-/// The test with requests of 128 KiB that follow each other.
+/// The test with sequential requests of 128 KiB.
 fn large_in_order(test: Test) -> Test {
     let block = Bytes::kibi(128);
     Test { block, ..test }.with(|asked| {
@@ -95,7 +95,7 @@ pub(crate) fn cases() -> Vec<Case> {
     let mut striped = case("4 KiB 70/30 QD32, stripe of four", &[], 0.7, 500_000);
     striped.system = STRIPE;
     cases.push(striped);
-    // The same drive with more of the same flash: reads go everywhere.
+    // The same drive with more flash of the same kind; reads go to the whole drive.
     for (capacity, blocks) in
         [("128 GB", "512"), ("512 GB", "2048"), ("2 TB", "8192"), ("16 TB", "64000")]
     {

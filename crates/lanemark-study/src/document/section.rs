@@ -18,7 +18,7 @@ pub struct Section<'d> {
     table: &'d Table,
     /// The table's path, `drive.flash`, to which keys are appended.
     path: String,
-    /// The table's path without the names that tables give themselves, `platform.link[]`.
+    /// The table's path without the names of the tables, `platform.link[]`.
     shape: String,
     offset: usize,
     /// The origin of values that do not state their own.
@@ -221,7 +221,7 @@ impl<'d> Section<'d> {
             .iter()
             .map(|entry| {
                 let section = self.section(key, entry)?;
-                // The name that each table gives itself distinguishes the values of several tables.
+                // The name of each table distinguishes the values of several tables.
                 let name =
                     section.get("name").and_then(Value::as_text).map(|name| format!(".{name}"));
                 let path = section.path.clone() + &name.unwrap_or_default();
@@ -253,9 +253,9 @@ impl<'d> Section<'d> {
             self.document.cut_one_short();
             // An error next to recorded problems may result from a stand-in. A name that `read` does not know may
             // belong to a table with a problem.
-            let is_doubtful =
+            let is_unclear =
                 self.document.noted() > noted || (error.is_unknown_name() && noted > 0);
-            if !is_doubtful {
+            if !is_unclear {
                 self.document.note(Problem::Wrong(error))?;
             }
         }

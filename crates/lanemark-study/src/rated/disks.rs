@@ -70,7 +70,7 @@ pub(super) fn complete(rated: &Rated, priors: &Priors, out: &mut Completion) {
         Market::DataCenter => SERVER_SETTLE,
     };
     let next = rated.disk.track_to_track.unwrap_or(settle * usual.track_to_track.value);
-    // A write needs a little more time to settle than a read.
+    // A write needs slightly more time to settle than a read.
     let write_next = WRITE_SETTLE * next;
     let skew = write_next + 0.05e-3;
     // A track's data passes the head in one revolution, and the next track begins after the skew.

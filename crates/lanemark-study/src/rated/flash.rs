@@ -184,7 +184,7 @@ fn array(
     technology: Technology,
     out: &mut Completion,
 ) -> Array {
-    // Flash comes in powers of two and one and a half times that. It exceeds the host's capacity by 7% or more.
+    // Flash capacities are powers of two and one and a half times these. It exceeds the host's capacity by 7% or more.
     let mut raw = (1u64 << 30) as f64;
     while raw < rated.capacity * 1.07 {
         raw *= if raw * 1.5 >= rated.capacity * 1.07 && raw >= 64e9 { 1.5 } else { 2.0 };
@@ -296,7 +296,8 @@ fn reads(rated: &Rated, controller: &Controller, nand: &Nand, array: &Array, out
         }
         false => out.prior("flash.channel_rate", Unit::Rate, &nand.channel_rate, 1.0),
     }
-    // Ratings apply to a small range of data just written, which is in the pseudo-SLC cache if the cache is large enough.
+    // Ratings apply to a small range of data just written, which is in the pseudo-SLC cache if the cache is large
+    // enough.
     let cache = wanted_pseudo_slc(rated, controller, array).map(|(wanted, _)| wanted);
     let cached = cache.is_some_and(|wanted| wanted >= RATED_SPAN);
     let (usual, place) = match cached {
@@ -338,7 +339,7 @@ fn reads(rated: &Rated, controller: &Controller, nand: &Nand, array: &Array, out
     // A cache that is large enough for a part of the data answers that share of the reads.
     let share = if cached { 0.0 } else { cache.unwrap_or(0.0) / RATED_SPAN };
     let sense = share * nand.slc_read.value + (1.0 - share) * sense;
-    // Latencies of the prior are of files that lie in the cache in part.
+    // The prior's latencies were measured on files that were partly in the cache.
     let sense = match rated.one_read {
         None if cached => sense + OLD_SHARE * (old_data(rated, nand).value - sense),
         _ => sense,

@@ -1,4 +1,4 @@
-//! Solid-state drives from their ratings, against the model of collection.
+//! Solid-state drives from their ratings, compared with the model of collection.
 
 use lanemark_sim::spec::{FlashSpec, MediaSpec};
 
@@ -22,7 +22,7 @@ fn flash(rated: &str) -> (FlashSpec, f64) {
     (flash, spec.capacity.get() as f64)
 }
 
-/// Returns the random writes of 4 KiB a second that collection leaves if all dies program all the time.
+/// Returns the random 4 KiB writes a second that remain with collection if all dies program all the time.
 fn steady(flash: &FlashSpec, capacity: f64) -> f64 {
     let superblock = flash.superblock().get() as f64;
     let blocks = f64::from(flash.blocks_per_plane);
@@ -93,7 +93,7 @@ fn a_new_drive_with_an_old_link_has_the_controller_of_that_link() {
     };
     let [third, fourth, fifth] = [3, 4, 5].map(|generation| reads(generation, 2024));
     assert!(third < 0.6 * fourth && fourth < 0.7 * fifth, "{third} {fourth} {fifth}");
-    // The year does not change a link, and a link older than all priors has the oldest.
+    // The year does not change a link, and a link older than all priors uses the oldest.
     assert!((reads(3, 2017) / third - 1.0).abs() < 1e-3);
     assert!((reads(2, 2017) / third - 1.0).abs() < 1e-3);
     assert!((reads(4, 2019) / fourth - 1.0).abs() < 1e-3);

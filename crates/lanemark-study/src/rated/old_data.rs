@@ -4,10 +4,10 @@ use super::printed::{Market, Rated};
 use super::priors::{Nand, Prior};
 
 /// The die time of a read of data outside the cache over the tR of data sheets: repeats at shifted thresholds, error
-/// correction, and firmware between the operations of a die. Seven client drives of the training set with their own DRAM,
-/// half full, read 0.66 to 1.2 of what their dies could by tR, and 0.82 by their mean.
+/// correction, and firmware between the operations of a die. Seven half-full client drives of the training set with
+/// their own DRAM read at 0.66 to 1.2 of the rate that tR of their dies permits, with a mean of 0.82.
 const OLD_DATA: f64 = 1.2;
-/// The share of reads of data outside the cache in the files of which the priors' latencies were measured.
+/// The share of reads of uncached data in the files on which the priors' latencies were measured.
 pub(super) const OLD_SHARE: f64 = 0.3;
 /// The range of [`OLD_DATA`] in addition to the range of tR.
 const OLD_DATA_RANGE: [f64; 2] = [0.87, 1.4];

@@ -145,8 +145,9 @@ impl Priors {
         latest(&own, year, |nand| nand.from).unwrap_or(&self.nand[0])
     }
 
-    /// Returns the typical controller of that protocol, market, PCIe generation and year. A new drive with an older link
-    /// has the controller of that link. If the market lacks the protocol, the controllers of the other market are used.
+    /// Returns the typical controller of that protocol, market, PCIe generation and year. A new drive with an older
+    /// link has the controller of that link. If the market lacks the protocol, the controllers of the other market are
+    /// used.
     pub(super) fn controller(&self, rated: &Rated) -> &Controller {
         let of = |market: Option<Market>| -> Vec<&Controller> {
             let fits = |one: &&Controller| {

@@ -88,7 +88,7 @@ pub(super) fn ranked<'p>(words: &[String], drive: Plug, ports: &'p [Port]) -> Ve
     all
 }
 
-/// Returns the number of a port among those with the same name but for a number at its end, and their count.
+/// Returns the number of a port among the ports whose names differ only in a number at the end, and their count.
 fn place(port: &Port, all: &[&Port]) -> (usize, usize) {
     let base = |name: &str| {
         let rest = name.rsplit_once('-').filter(|(_, end)| end.parse::<u32>().is_ok());

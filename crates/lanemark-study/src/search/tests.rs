@@ -1,4 +1,4 @@
-//! Tests of the search: good texts, incomplete ones and hostile ones.
+//! Tests of the search: valid, incomplete and hostile texts.
 
 use super::*;
 
@@ -41,7 +41,7 @@ fn parts_that_a_text_does_not_name_stay() {
     assert_eq!(found("m2")[0], "samsung-950-pro-512gb@workstation-z170:m2");
     assert_eq!(found("amd b550")[0], "samsung-950-pro-512gb@amd-b550:m2");
     assert_eq!(found("intel z270")[0].split('@').next(), Some("samsung-950-pro-512gb"));
-    // Of several capacities the present one is meant.
+    // If several capacities match, the present one is chosen.
     assert_eq!(found("950 pro m2")[0], "samsung-950-pro-512gb@workstation-z170:m2");
     let other = found("860 evo");
     assert!(other[0].starts_with("samsung-860-evo"), "{other:?}");

@@ -1,4 +1,4 @@
-//! Points as lines of CSV, and back.
+//! Conversion of points to lines of CSV and back.
 //!
 //! A complete line ends with a line feed; a line that a kill tore lacks it. The key of a line identifies its sweep. An
 //! unknown value is empty. The last column is the reason why a point lacks figures.

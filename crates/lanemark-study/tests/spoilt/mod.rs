@@ -1,4 +1,4 @@
-//! A copy of the library in which one thing is wrong, and what is then said of it.
+//! A copy of the library with one error, and the resulting message.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -29,7 +29,7 @@ impl Spoilt {
             fs::create_dir_all(folder.path().join(kind)).unwrap();
             for entry in fs::read_dir(project.join(kind)).unwrap() {
                 let path = entry.unwrap().path();
-                // The figures of studies lie in a folder beside them.
+                // The studies' figures are in a folder next to them.
                 if path.is_dir() {
                     continue;
                 }
@@ -52,7 +52,7 @@ impl Spoilt {
         Library::in_folder(&self.path("library")).unwrap()
     }
 
-    /// The error without the folder's own path.
+    /// Returns the error without the folder's own path.
     pub(crate) fn shown(&self, error: &StudyError) -> String {
         let hint = error.hint.as_ref().map(|hint| format!(" | {hint}")).unwrap_or_default();
         let folder = format!("{}/", self.folder.path().display());

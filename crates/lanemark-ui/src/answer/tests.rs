@@ -16,11 +16,11 @@ fn hop(id: HopId, name: &str, utilisation: f64, time_us: f64) -> HopFigures {
         ceiling_megabytes_per_second: Some(1000.0),
         wait_us: 0.0,
         service_us: time_us,
-        is_narrowest: false,
+        is_bottleneck: false,
     }
 }
 
-/// A system of one request at a time: its rate follows from its time.
+/// A system with one request at a time, so its rate follows from its latency.
 fn system(name: &str, hops: Vec<HopFigures>) -> Named {
     let mean: f64 = hops.iter().map(time).sum();
     let figures = Figures {
@@ -36,11 +36,11 @@ fn system(name: &str, hops: Vec<HopFigures>) -> Named {
         latency_us: Vec::new(),
         interval: None,
         hops,
-        narrowest: String::new(),
+        bottleneck: String::new(),
         limit: None,
         failed: 0,
         faults: Vec::new(),
-        doubts: Vec::new(),
+        warnings: Vec::new(),
     };
     Named { name: name.to_owned(), figures }
 }

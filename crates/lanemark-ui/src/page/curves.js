@@ -5,9 +5,9 @@ import { latency, make, number, rated, shape } from "./draw.js";
 const HEIGHT = 230, LEFT = 58, RIGHT = 16, TOP = 30, BOTTOM = 40;
 
 /** Rounds up to 1, 2 or 5 times a power of ten. */
-function step(least) {
-  const power = 10 ** Math.floor(Math.log10(least));
-  return power * ([1, 2, 5, 10].find((factor) => factor * power >= least * (1 - 1e-9)) ?? 10);
+function step(smallest) {
+  const power = 10 ** Math.floor(Math.log10(smallest));
+  return power * ([1, 2, 5, 10].find((factor) => factor * power >= smallest * (1 - 1e-9)) ?? 10);
 }
 
 function linear(most, count) {
@@ -81,13 +81,13 @@ export function curves(box, systems, is_random, now) {
   const width = outer >= 760 ? Math.floor((outer - gap) / 2) : outer;
   const all = shown.flatMap(({ points }) => points);
   const tail = all.flatMap((point) => [point.latency_mean_us, point.latency_p99_us ?? point.latency_mean_us]);
-  const told = (point) => `depth ${point.queue_depth}: ${number(point[key])} ${unit}, mean ${latency(point.latency_mean_us)}, 99% ${latency(point.latency_p99_us)}`;
+  const describe = (point) => `depth ${point.queue_depth}: ${number(point[key])} ${unit}, mean ${latency(point.latency_mean_us)}, 99% ${latency(point.latency_p99_us)}`;
   const depths = [...new Set(all.map((point) => point.queue_depth))].sort((one, other) => one - other);
   const base = Math.log2(depths.at(-1) / depths[0]) || 1;
   const by_depth = { share: (depth) => Math.log2(depth / depths[0]) / base, ticks: depths.map((depth) => [depth, String(depth)]) };
   const rates = linear(Math.max(...all.map((point) => point[key])), 4);
-  const line = (system, of) => ({ ...system, now, points: system.points.map((point) => [...of(point), `${system.name}, ${told(point)}`, point.queue_depth]) });
-  const ends = ({ name, points }) => `${name}: ${told(points[0])}; ${told(points.at(-1))}`;
+  const line = (system, of) => ({ ...system, now, points: system.points.map((point) => [...of(point), `${system.name}, ${describe(point)}`, point.queue_depth]) });
+  const ends = ({ name, points }) => `${name}: ${describe(points[0])}; ${describe(points.at(-1))}`;
   const spoken = shown.map(ends).join(". ");
   const over_load = shown.flatMap((system) => [
     line(system, (point) => [point[key], point.latency_mean_us]),

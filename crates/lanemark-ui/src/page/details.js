@@ -5,27 +5,27 @@ import { field, select } from "./pick.js";
 import { ask, words } from "./server.js";
 
 /**
- * What can be opened below the path of a system. `system` returns it, `question` returns what the server needs about it,
+ * The folded parts below the path of a system. `system` returns it, `question` returns the server's input about it,
  * `changed` is called when a value or a fault was set, and `fail` shows an error.
  */
 export function details({ system, question, changed, fail }) {
   const values = make("div", { class: "values" }), drawing = make("div"), command = make("pre", { hidden: true, tabindex: "0" });
   let number_told = 0, open = false, drawn = false;
 
-  /** Asks for values, drawing and command, and shows what is open. */
+  /** Requests values, drawing and command, and shows the open parts. */
   async function read() {
     const own = ++number_told;
     try {
-      const told = await (await ask("/api/system", question())).json();
+      const reply = await (await ask("/api/system", question())).json();
       if (own !== number_told) return null;
-      if (open) fields(told.values);
-      if (drawn) picture(told.drawing);
-      return told;
+      if (open) fields(reply.values);
+      if (drawn) picture(reply.drawing);
+      return reply;
     } catch (error) { fail(words(error)); return null; }
   }
 
-  /** Fields for the values; those that are being turned stay. */
-  function fields(told) {
+  /** Fields for the values; fields in use are not replaced. */
+  function fields(reply) {
     if (values.contains(document.activeElement)) return;
     const set = (parameter, text) => {
       const own = system();
@@ -33,10 +33,10 @@ export function details({ system, question, changed, fail }) {
       if (text !== "") own.set.push([parameter, text]);
       change();
     };
-    values.replaceChildren(...told.filter((value) => value.quantity !== "text" || value.choices).map((value) => value_field(value, set)));
+    values.replaceChildren(...reply.filter((value) => value.quantity !== "text" || value.choices).map((value) => value_field(value, set)));
   }
 
-  /** The platform as a picture: text inside an image neither runs nor asks for anything. */
+  /** The platform as a picture: text inside an image can neither run nor load anything. */
   function picture(text) {
     const url = URL.createObjectURL(new Blob([text], { type: "image/svg+xml" }));
     const image = make("img", { src: url, class: "drawing", alt: "The platform’s links, with the path to the drive" });
@@ -50,12 +50,12 @@ export function details({ system, question, changed, fail }) {
   }
 
   async function copy(button) {
-    const told = await read();
-    if (!told) return;
-    command.textContent = told.command;
+    const reply = await read();
+    if (!reply) return;
+    command.textContent = reply.command;
     command.hidden = false;
     try {
-      await navigator.clipboard.writeText(told.command);
+      await navigator.clipboard.writeText(reply.command);
       button.textContent = "Copied";
     } catch { button.textContent = "Copy it from below"; }
     setTimeout(() => { button.textContent = "Copy as command line"; }, 2000);
@@ -80,7 +80,7 @@ function value_field(value, set) {
     input = select(options.map((text) => [text, text]), value.text, (text) => { shown.textContent = text; set(value.parameter, text); });
   } else if (digits && Number(digits.replaceAll("_", "")) > 0) {
     const middle = Number(digits.replaceAll("_", "")), whole = unit === "";
-    // From a quarter to four times, in steps of the eighth part of a doubling.
+    // From a quarter to four times, in steps of an eighth of a doubling.
     const text = (at) => { const turned = middle * 2 ** (at / 8); return `${whole ? Math.max(1, Math.round(turned)) : Number(turned.toPrecision(4))}${unit ? ` ${unit}` : ""}`; };
     input = make("input", { type: "range", min: -16, max: 16, value: 0, "aria-valuetext": value.text,
       oninput: (event) => { const now = text(Number(event.target.value)); shown.textContent = now; event.target.setAttribute("aria-valuetext", now); set(value.parameter, now); } });

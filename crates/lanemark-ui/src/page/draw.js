@@ -1,4 +1,4 @@
-// Figures as text, bars and rows of hops. Nothing is computed here but scales and widths.
+// Figures as text, bars and rows of hops. This file computes only scales and widths.
 
 const SVG = "http://www.w3.org/2000/svg";
 
@@ -22,7 +22,7 @@ export function shape(name, attributes, ...children) {
   return element;
 }
 
-/** A number with three digits that count, and separators. */
+/** A number with three significant digits and separators. */
 export function number(value) {
   if (value == null || !Number.isFinite(value)) return "–";
   if (value === 0) return "0";
@@ -88,7 +88,7 @@ export function hops(figures, most) {
   return make("ol", { class: "hops" }, ...rows);
 }
 
-/** A table of figures: a row each, the first cell its heading. A cell is a text or a list of what is in it. */
+/** A table of figures, one per row; the first cell is the heading. A cell is a text or a list of elements. */
 export function table(element, head, rows, caption) {
   element.replaceChildren(
     make("caption", { class: "unseen" }, caption),

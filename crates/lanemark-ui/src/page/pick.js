@@ -21,10 +21,10 @@ export function select(options, chosen, change) {
   return make("select", { onchange: (event) => change(event.target.value) }, ...made);
 }
 
-/** Whether a system is of this machine. */
+/** Whether a system uses this machine. */
 export const isHere = (system) => system.includes(`@${MACHINE}:`) || system.includes(`@${MACHINE},`);
 
-/** Drive, platform and port of a system as the library names them, and the port's links. A part that it lacks stays as written. */
+/** Drive, platform and port of a system by their library names, and the port's links. Unknown parts stay as written. */
 export function parts(library, system) {
   const [drive, rest = ""] = system.split("@");
   const colon = rest.lastIndexOf(":");
@@ -42,7 +42,7 @@ export function line(library, system) {
 }
 
 /**
- * A box that finds a system by words. `choose` is called with a system, its name and the links of its port; `said` shows an
+ * A box that finds a system by text. `choose` is called with a system, its name and the links of its port; `said` shows an
  * error or advice.
  */
 export function picker({ label, name, present, choose, said }) {
@@ -86,14 +86,14 @@ export function picker({ label, name, present, choose, said }) {
     abort = new AbortController();
     try {
       const text = input.value === shown ? "" : input.value;
-      const told = await (await ask("/api/find", { text, present: present() }, abort.signal)).json();
+      const reply = await (await ask("/api/find", { text, present: present() }, abort.signal)).json();
       if (number !== asked) return false;
-      found = told.found;
+      found = reply.found;
       list.replaceChildren(...found.map((one, place) => make("li", { role: "option", id: `${list.id}-${place}`, "aria-selected": "false",
         onpointerdown: (event) => { event.preventDefault(); take(place); } }, make("span", {}, one.name), make("span", { class: "soft" }, one.about))));
       list.hidden = !found.length;
       input.setAttribute("aria-expanded", String(found.length > 0));
-      said(told.advice ?? "");
+      said(reply.advice ?? "");
       mark(found.length ? 0 : -1);
       return true;
     } catch (error) {

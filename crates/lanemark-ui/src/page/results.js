@@ -1,4 +1,4 @@
-// Result files that were dropped on the page: their tests, each only next to simulations of the same test.
+// Result files that were dropped on the page: their tests, each compared only with simulations of the same test.
 
 import { bar, latency, make, number, rated } from "./draw.js";
 import { ask, lines, words } from "./server.js";
@@ -10,7 +10,7 @@ const SHOWN_FIRST = 3;
 
 let numbers = 0;
 
-/** Takes files by drop and by a button. `page` names the page, `systems` returns its systems with their names and colours. */
+/** Accepts files by drop and by a button. `page` names the page, `systems` returns its systems with names and colours. */
 export function results(page, systems) {
   const files = [];
   const of = (id) => document.getElementById(id);
@@ -32,9 +32,9 @@ export function results(page, systems) {
     }
   }
 
-  function add(name, told) {
+  function add(name, reply) {
     const room = SHOWN_MAX - shown().length;
-    const file = { name, tests: told.tests.map((test, place) => ({ ...test, file: name, isShown: place < Math.min(SHOWN_FIRST, room) })) };
+    const file = { name, tests: reply.tests.map((test, place) => ({ ...test, file: name, isShown: place < Math.min(SHOWN_FIRST, room) })) };
     files.push(file);
     const own = ++numbers;
     const check = (test, place) => {
@@ -56,17 +56,17 @@ export function results(page, systems) {
       input.focus();
       draw();
     } }, "Remove");
-    const rest = told.left_out ? `, and ${told.left_out.toLocaleString("en-US")} more, too many for a page` : "";
+    const rest = reply.left_out ? `, and ${reply.left_out.toLocaleString("en-US")} more, too many for a page` : "";
     const made = make("fieldset", { class: "file" },
-      make("legend", {}, `${name}: ${told.title.replace(/^the file, /, "")}`),
+      make("legend", {}, `${name}: ${reply.title.replace(/^the file, /, "")}`),
       make("div", { class: "checks" }, ...file.tests.map(check)),
-      make("div", { class: "row" }, make("span", { class: "soft" }, `${told.tests.length} test${told.tests.length > 1 ? "s" : ""}${rest}`), remove));
+      make("div", { class: "row" }, make("span", { class: "soft" }, `${reply.tests.length} test${reply.tests.length > 1 ? "s" : ""}${rest}`), remove));
     box.append(made);
     draw();
   }
 
   const shown = () => files.flatMap((file) => file.tests).filter((test) => test.isShown);
-  /** Tests are the same only if all of their settings are. A test that is not fully known is only itself. */
+  /** Tests are equal only if all of their settings are equal. A test with unknown settings equals no other test. */
   const key = (test) => (test.definition ? JSON.stringify({ ...test.definition, name: "" }) : `${test.file}|${test.target}|${test.test}`);
 
   /** Simulates the shown tests on all systems of the page. */
@@ -79,10 +79,10 @@ export function results(page, systems) {
     try {
       for (const [slot, { system }] of systems().entries()) {
         const answer = await ask("/api/workload", { page: `${page}-f`, slot, system, tests: [...tests.values()] });
-        for await (const told of lines(answer)) {
+        for await (const reply of lines(answer)) {
           if (own !== run) return;
-          if (told.stage !== "figures") continue;
-          simulated.get([...tests.keys()][told.index])[slot] = told.figures;
+          if (reply.stage !== "figures") continue;
+          simulated.get([...tests.keys()][reply.index])[slot] = reply.figures;
           draw();
         }
       }
@@ -135,7 +135,7 @@ export function results(page, systems) {
 
   of("same").addEventListener("click", same);
   input.addEventListener("change", async () => { await take([...input.files]); input.value = ""; });
-  // Anywhere on the page; without this the browser would open the file in place of it.
+  // Anywhere on the page; otherwise the browser would replace the page by the file.
   const has = (event) => event.dataTransfer?.types.includes("Files");
   let inside = 0;
   const mark = () => target.classList.toggle("over", inside > 0);

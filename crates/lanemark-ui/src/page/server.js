@@ -5,7 +5,7 @@ const STOPPED = "The laboratory has stopped. Start `lanemark ui` again in a term
 
 let timer = 0;
 
-/** Shows or hides that the server no longer answers, and checks from time to time whether it does again. */
+/** Shows or hides that the server no longer answers, and polls it until it answers again. */
 function stopped(is) {
   const box = document.getElementById("stopped");
   box.hidden = !is;
@@ -33,12 +33,12 @@ export async function ask(path, question, signal) {
   } catch (error) { throw without_answer(error); }
   if (answer.ok) return answer;
   const text = await answer.text();
-  let told = { message: text };
-  try { told = JSON.parse(text); } catch { /* It is plain text. */ }
-  throw Object.assign(new Error(told.message), { hint: told.hint });
+  let reply = { message: text };
+  try { reply = JSON.parse(text); } catch { /* It is plain text. */ }
+  throw Object.assign(new Error(reply.message), { hint: reply.hint });
 }
 
-/** The lines of an answer as they arrive. */
+/** Yields the lines of an answer as they arrive. */
 export async function* lines(answer) {
   const reader = answer.body.pipeThrough(new TextDecoderStream()).getReader();
   let rest = "";
@@ -49,14 +49,14 @@ export async function* lines(answer) {
     const parts = (rest + read.value).split("\n");
     rest = parts.pop();
     for (const part of parts) {
-      const told = JSON.parse(part);
-      if (told.stage === "failed") throw Object.assign(new Error(told.message), { hint: told.hint });
-      yield told;
+      const reply = JSON.parse(part);
+      if (reply.stage === "failed") throw Object.assign(new Error(reply.message), { hint: reply.hint });
+      yield reply;
     }
   }
 }
 
-/** An error as text. An aborted request has none, and a stopped server is shown at the top of the page. */
+/** An error as text; empty for an aborted request, and for a stopped server, which is shown at the top of the page. */
 export function words(error) {
   if (error.name === "AbortError" || error.name === "Stopped") return "";
   return error.hint ? `${error.message}\nHint: ${error.hint}` : error.message;

@@ -1,4 +1,4 @@
-// The page's state, which its address holds, and the figures of its systems.
+// The page's state, which is stored in its address, and the figures of its systems.
 
 import { curves } from "./curves.js";
 import { details } from "./details.js";
@@ -28,12 +28,12 @@ let library = null;
 let dropped = null;
 let state = read() ?? structuredClone(FIRST);
 let answers = 0, answer_timer = 0;
-/** What the page knows of each system; it moves with the system. */
+/** The page's data of each system; it moves with the system. */
 let slots = [];
 const of = (id) => document.getElementById(id);
 const sent = ({ system, set, faults }) => ({ system, set, faults });
 
-/** The state in the address, where there is one that can be read. */
+/** The state in the address, if it is valid. */
 function read() {
   try {
     const got = JSON.parse(decodeURIComponent(location.hash.slice(1)));
@@ -56,12 +56,12 @@ function free(taken) {
   return [...Array(SYSTEMS_MAX).keys()].find((colour) => !taken.has(colour)) ?? 0;
 }
 
-/** Keeps the state in the address; the token goes out of it. */
+/** Stores the state in the address, and removes the token. */
 function keep() {
   history.replaceState(null, "", `/#${encodeURIComponent(JSON.stringify(state))}`);
 }
 
-/** Names that tell the systems apart: by the parts in which they differ. */
+/** Names that distinguish the systems by the parts in which they differ. */
 function names() {
   const all = state.systems.map(({ system }) => parts(library, system));
   const distinct = (of) => new Set(all.map(of)).size === all.length;
@@ -96,10 +96,10 @@ async function simulateNow(own) {
   const slot = slots.indexOf(own);
   try {
     const answer = await ask("/api/simulate", { page: PAGE, slot: own.number, system: sent(state.systems[slot]), test: state.test }, abort.signal);
-    for await (const told of lines(answer)) {
+    for await (const reply of lines(answer)) {
       if (abort.signal.aborted) return;
-      if (told.stage === "figures") show(own, told);
-      if (told.stage === "done") say(own);
+      if (reply.stage === "figures") show(own, reply);
+      if (reply.stage === "done") say(own);
     }
     await curve(own, abort);
   } catch (error) {
@@ -115,10 +115,10 @@ async function curve(own, abort) {
   const system = sent(state.systems[slot]), key = JSON.stringify([system, { ...state.test, queue_depth: 1 }]);
   if (own.key === key) { draw_curves(); return; }
   const points = [];
-  for await (const told of lines(await ask("/api/curve", { page: `${PAGE}-c`, slot: own.number, system, test: state.test }, abort.signal))) {
+  for await (const reply of lines(await ask("/api/curve", { page: `${PAGE}-c`, slot: own.number, system, test: state.test }, abort.signal))) {
     if (abort.signal.aborted) return;
-    if (told.stage !== "point") continue;
-    points.push(told.point);
+    if (reply.stage !== "point") continue;
+    points.push(reply.point);
     if (points.length > 1) { Object.assign(own, { points: [...points], key: null, stale: false }); draw_curves(); }
   }
   own.key = key;
@@ -131,7 +131,7 @@ function show(own, { figures, elapsed_ms }) {
   all_figures();
 }
 
-/** Tells a screen reader the figures when they have settled. */
+/** Announces the figures to a screen reader when they no longer change. */
 function say(own) {
   const figures = own.figures, name = names()[slots.indexOf(own)];
   if (figures) of("said").textContent = `${name}: ${number(figures.megabytes_per_second)} megabytes a second, ${number(figures.iops)} I O P S, mean latency ${latency(figures.latency_mean_us)}.`;
@@ -174,16 +174,16 @@ function result(figures, key, most, colour, known) {
 /** Path, time, faults and warnings of a system. */
 function below(own, figures, slowest) {
   const how = figures.repeats ? `${figures.repeats} repeat${figures.repeats > 1 ? "s" : ""}` : "a first answer";
-  // The name of an assumed bottleneck says so; its value and advice are the first warning.
+  // The name of an assumed bottleneck contains "assumed"; its value and advice are the first warning.
   const assumed = figures.limit?.is_assumed ? 1 : 0;
   return [
     ...figures.faults.map((fault) => make("div", { class: fault.is_severe ? "fault severe" : "fault" }, make("b", {}, fault.title), make("ul", {}, ...fault.sentences.map((text) => make("li", {}, text))))),
     hops(figures, slowest),
     make("p", { class: "total" }, make("span", {}, `A request takes ${latency(figures.latency_mean_us)}`), make("span", { class: "soft" }, busiest(figures))),
-    ...figures.doubts.slice(assumed).map((text) => make("p", { class: "error" }, text)),
+    ...figures.warnings.slice(assumed).map((text) => make("p", { class: "error" }, text)),
     make("details", {}, make("summary", {}, "How this was computed"),
-      ...figures.doubts.slice(0, assumed).map((text) => make("p", { class: "error" }, text)),
-      make("p", { class: "soft" }, figures.narrowest),
+      ...figures.warnings.slice(0, assumed).map((text) => make("p", { class: "error" }, text)),
+      make("p", { class: "soft" }, figures.bottleneck),
       make("p", { class: "soft" }, `${how}: ${number(figures.requests)} requests in ${latency(figures.simulated_seconds * 1e6)} of simulated time, ${Math.round(own.elapsed_ms)} ms here. Use the command line for a longer run, which may fill a cache.`)),
   ];
 }
@@ -193,15 +193,15 @@ function busiest(figures) {
   return most ? `${most.name} is the busiest hop, ${percent(most.utilisation)}` : "";
 }
 
-/** Asks the server for the answer in a sentence. */
+/** Requests the answer as a sentence. */
 async function sentence() {
   const own = ++answers, all = names();
   const systems = slots.map(({ figures }, slot) => ({ name: all[slot], figures })).filter(({ figures }) => figures);
   try {
-    const told = await (await ask("/api/answer", { systems })).json();
+    const reply = await (await ask("/api/answer", { systems })).json();
     if (own !== answers) return;
-    of("answer").textContent = told?.sentence ?? "No system has figures.";
-    of("caution").textContent = told?.caution ?? "";
+    of("answer").textContent = reply?.sentence ?? "No system has figures.";
+    of("caution").textContent = reply?.caution ?? "";
     const stale = slots.some((one) => one.stale);
     ["answer", "caution"].forEach((id) => of(id).classList.toggle("stale", stale));
   } catch (error) { if (own === answers && words(error)) of("answer").textContent = words(error); }
@@ -213,13 +213,13 @@ function draw_curves() {
   curves(of("curves"), systems, state.test.pattern === "random", state.test.queue_depth);
 }
 
-/** Reads this machine into its place among the platforms. */
+/** Reads this machine and adds it to the platforms. */
 async function readMachine() {
-  const told = await (await ask("/api/machine")).json();
-  Object.assign(library.platforms.find((one) => one.id === MACHINE), { ports: told.platform.ports, leftOut: told.left_out });
+  const reply = await (await ask("/api/machine")).json();
+  Object.assign(library.platforms.find((one) => one.id === MACHINE), { ports: reply.platform.ports, leftOut: reply.left_out });
 }
 
-/** Draws all, after this machine was read if a system is of it. */
+/** Draws everything, after this machine was read if a system uses it. */
 async function allRead() {
   let problem = null;
   if (state.systems.some(({ system }) => isHere(system))) await readMachine().catch((error) => { problem = error; });
@@ -227,7 +227,7 @@ async function allRead() {
   if (problem) state.systems.forEach(({ system }, slot) => { if (isHere(system)) { clearTimeout(slots[slot].timer); fail(slots[slot], words(problem)); } });
 }
 
-/** Makes the row and the column of a system: its box, and room for its figures. */
+/** Makes the row and the column of a system: its box, and space for its figures. */
 function system(own, slot) {
   const asked = state.systems[slot];
   const about = make("p", { class: "soft about" }, own_about(asked.system));
@@ -272,7 +272,7 @@ function changed(own) {
   simulate(own);
 }
 
-/** Gives the systems and the test to the browser as a file to save. */
+/** Offers the systems and the test as a file to save. */
 async function saveStudy() {
   of("study-said").textContent = "";
   try {
@@ -286,7 +286,7 @@ async function saveStudy() {
   } catch (error) { of("study-said").textContent = words(error); }
 }
 
-/** The fields of the test, which all systems have, and its presets. */
+/** The fields of the test, which apply to all systems, and its presets. */
 function test() {
   const asked = state.test;
   const turn = (key, value) => { asked[key] = value; turned(); };
@@ -326,7 +326,7 @@ function presets() {
       onclick: () => { Object.assign(state.test, own); test(); turned(); } }, name)));
 }
 
-/** CrystalDiskMark's eight tests on all systems, each system after the other so that its time is its own. */
+/** CrystalDiskMark's eight tests on all systems, one system at a time so that their run times are independent. */
 async function eight() {
   const button = of("eight");
   button.disabled = true;
@@ -337,9 +337,9 @@ async function eight() {
   for (const [slot, own] of systems.entries()) {
     try {
       const answer = await ask("/api/workload", { page: `${PAGE}-8`, slot: own.number, system: sent(state.systems[slot]), workload: "crystaldiskmark-8" });
-      for await (const told of lines(answer)) {
-        if (told.stage === "figures") all[slot][told.index] = told.figures;
-        longest_ms = Math.max(longest_ms, told.elapsed_ms);
+      for await (const reply of lines(answer)) {
+        if (reply.stage === "figures") all[slot][reply.index] = reply.figures;
+        longest_ms = Math.max(longest_ms, reply.elapsed_ms);
         draw_eight(all, columns, colours);
       }
     } catch (error) { fail(own, words(error)); }
@@ -358,7 +358,7 @@ function draw_eight(all, columns, colours) {
   table(of("eight-table"), ["MB/s", ...columns], rows, "CrystalDiskMark 8, each test simulated briefly");
 }
 
-/** Draws all systems again. `kept` tells that the figures that are known stay. */
+/** Draws all systems again. With `kept`, known figures remain. */
 function all(kept = false) {
   if (!kept) {
     slots.forEach((own) => { own.abort?.abort(); clearTimeout(own.timer); });
@@ -375,7 +375,7 @@ function all(kept = false) {
   slots.filter((own) => !own.figures).forEach(simulate);
 }
 
-/** A system without figures. The server knows it by its number. */
+/** A system without figures. The server identifies it by its number. */
 function blank(number) {
   return { number, figures: null, points: [], key: null, stale: true, abort: null, timer: 0, nodes: [], elapsed_ms: 0 };
 }

@@ -1,4 +1,4 @@
-//! axe-core in a browser: what keeps anybody out of a page.
+//! axe-core in a browser: the accessibility errors of a page.
 
 use std::path::Path;
 
@@ -6,10 +6,10 @@ use serde_json::json;
 
 use super::browser::Browser;
 
-/// The version that the Makefile has.
+/// The version in the Makefile.
 const AXE: &str = "4.14.1";
 
-/// The text of axe-core.
+/// Returns the source of axe-core.
 pub(crate) fn axe() -> Option<String> {
     let tools = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/tools");
     let text = std::fs::read_to_string(tools.join(format!("axe-core-{AXE}/axe.min.js"))).ok();
@@ -20,13 +20,13 @@ pub(crate) fn axe() -> Option<String> {
     text
 }
 
-/// Returns what axe finds wrong in the page, each as `rule: element`.
+/// Returns axe's errors in the page, each as `rule: element`.
 pub(crate) fn violations(browser: &mut Browser, axe: &str) -> Vec<String> {
     if browser.value("typeof axe") == json!("undefined") {
         browser.value(axe);
     }
     let found = browser.value("axe.run(document, { resultTypes: ['violations'] })");
-    // A run that judged nothing would find nothing.
+    // A run that checked nothing would report no error.
     assert!(found["passes"].as_array().is_some_and(|passes| passes.len() > 3), "{found:.300}");
     let violations = found["violations"].as_array().unwrap().iter();
     let told = violations.flat_map(|one| {

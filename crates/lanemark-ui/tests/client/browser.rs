@@ -7,10 +7,10 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-/// Time that the page has to become as it should.
+/// Time in which the page must reach the expected state.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// Height of a picture; a longer page has several.
+/// Height of a picture; a longer page is divided into several pictures.
 const PICTURE_HEIGHT: usize = 1500;
 
 /// A browser with one page.
@@ -32,7 +32,7 @@ impl Drop for Browser {
 }
 
 impl Browser {
-    /// Starts the browser, with its data in `folder`. None where there is none, which in CI fails.
+    /// Starts the browser, with its data in `folder`. Returns `None` without a browser; in CI this is a failure.
     pub(crate) fn start(folder: &Path) -> Option<Self> {
         if Command::new("chromium").arg("--version").output().is_err() {
             assert!(std::env::var_os("CI").is_none(), "missing: apt-get install chromium");
@@ -62,7 +62,7 @@ impl Browser {
         Some(own)
     }
 
-    /// Asks the browser for something, and waits for its answer.
+    /// Sends a request to the browser, and returns its answer.
     pub(crate) fn ask(&mut self, method: &str, params: Value) -> Value {
         self.number += 1;
         let mut message = json!({"id": self.number, "method": method});
@@ -83,7 +83,7 @@ impl Browser {
         }
     }
 
-    /// The value of an expression in the page.
+    /// Returns the value of an expression in the page.
     pub(crate) fn value(&mut self, expression: &str) -> Value {
         let asked = json!({"expression": expression, "returnByValue": true, "awaitPromise": true});
         self.ask("Runtime.evaluate", asked)["result"]["value"].clone()
@@ -107,7 +107,7 @@ impl Browser {
         }
     }
 
-    /// Shows the page as on a screen of such a width, in light or dark colours.
+    /// Shows the page on a screen of this width, in light or dark colours.
     pub(crate) fn screen(&mut self, width: u32, scheme: &str) {
         let size =
             json!({"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": width < 600});
@@ -116,7 +116,7 @@ impl Browser {
         self.ask("Emulation.setEmulatedMedia", colours);
     }
 
-    /// Takes pictures of the whole page to look at, into the folder that `LANEMARK_PICTURES` names, where it does.
+    /// Saves pictures of the whole page in the folder of `LANEMARK_PICTURES`, if it is set.
     pub(crate) fn picture(&mut self, name: &str) {
         let Some(folder) = std::env::var_os("LANEMARK_PICTURES") else { return };
         let size = self
@@ -139,7 +139,7 @@ impl Browser {
         }
     }
 
-    /// Errors on the page's console, and requested addresses other than those of `own`.
+    /// Returns errors on the page's console, and requested addresses other than `own`.
     pub(crate) fn complaints(&self, own: &str) -> Vec<String> {
         let told = self.events.iter().filter_map(|event| {
             let params = &event["params"];

@@ -1,10 +1,10 @@
-//! The sysfs tree of a small laptop: an NVMe drive at two lanes behind a root port, and a drive on a virtual bus.
+//! The sysfs tree of a small laptop: an NVMe drive with two lanes at a root port, and a drive on a virtual bus.
 
 use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::Path;
 
-/// Makes the tree below `root`.
+/// Creates the tree below `root`.
 pub(crate) fn laptop(root: &Path) {
     let file = |path: String, content: &str| {
         let path = root.join(path);

@@ -1,4 +1,4 @@
-//! A client of HTTP/1.1 that can also say what no browser would, and a server for it.
+//! An HTTP/1.1 client that can also send requests that no browser would send, and a server for it.
 
 #![allow(dead_code, reason = "each test uses a part of it")]
 
@@ -18,16 +18,16 @@ use lanemark_ui::Ui;
 use lanemark_ui::machine::Machine;
 use serde_json::{Value, json};
 
-/// A system that every test may use.
+/// The system that the tests use.
 pub(crate) const SYSTEM: &str = "samsung-950-pro-512gb@workstation-z170:m2";
 
-/// A test that is quick.
+/// A quick test.
 pub(crate) static TEST: LazyLock<Value> = LazyLock::new(|| {
     json!({"block": "4 KiB", "pattern": "random", "read_percent": 100.0, "queue_depth": 32,
         "threads": 1, "span": "1 GiB"})
 });
 
-/// A dedicated server, which ends with it.
+/// A dedicated server, which is stopped when this is dropped.
 pub(crate) struct Client {
     host: String,
     token: String,
@@ -46,7 +46,7 @@ impl Client {
         Self::of(Ui::new(0, Library::built_in()).unwrap())
     }
 
-    /// A server to which the sysfs tree at `path` is that of this machine.
+    /// Starts a server for which the sysfs tree at `path` is this machine.
     pub(crate) fn on_machine(path: &Path) -> Self {
         Self::of(Ui::on_machine(0, Library::built_in(), Machine::at(path.to_owned())).unwrap())
     }
@@ -70,7 +70,7 @@ impl Client {
         }
     }
 
-    /// The address that lets in.
+    /// Returns the address with the access token.
     pub(crate) fn address(&self) -> &str {
         &self.address
     }
@@ -81,7 +81,7 @@ impl Client {
         stream
     }
 
-    /// Sends a request as it is, with `{host}`, `{port}` and `{token}` filled in, and returns status and answer.
+    /// Sends a raw request, with `{host}`, `{port}` and `{token}` filled in, and returns status and answer.
     pub(crate) fn raw(&self, text: &str) -> (u16, String) {
         let port = self.host.rsplit(':').next().unwrap();
         let text = text
@@ -124,7 +124,7 @@ impl Client {
         self.post_text(path, &body.to_string())
     }
 
-    /// Asks, and returns the connection before anything is read of it.
+    /// Sends a request, and returns the connection before the answer is read.
     pub(crate) fn begin(&self, path: &str, body: &Value) -> TcpStream {
         let text = Self::question(path, &body.to_string());
         let text = text.replace("{host}", &self.host).replace("{token}", &self.token);
@@ -134,7 +134,7 @@ impl Client {
         stream
     }
 
-    /// Asks, and returns the lines of JSON that come.
+    /// Sends a request, and returns the lines of JSON in the answer.
     pub(crate) fn lines(&self, path: &str, body: &Value) -> Vec<Value> {
         let (status, answer) = self.post(path, body);
         assert_eq!(status, 200, "{answer:.400}");
@@ -142,7 +142,7 @@ impl Client {
         lines.map(|line| serde_json::from_str(line).unwrap()).collect()
     }
 
-    /// Asks, and returns the first line of JSON. What follows is not waited for.
+    /// Sends a request, and returns the first line of JSON without waiting for the rest.
     pub(crate) fn first_line(&self, path: &str, body: &Value) -> Value {
         let lines = BufReader::new(self.begin(path, body)).lines();
         let mut lines = lines.map(Result::unwrap).filter(|line| line.starts_with('{'));
@@ -150,7 +150,7 @@ impl Client {
     }
 }
 
-/// The file of a simulated run of two tests with three repeats each.
+/// Returns the file of a simulated run of two tests with three repeats each.
 pub(crate) fn run_file() -> String {
     let library = Library::built_in();
     let system = lanemark_lab::assemble(&library, SYSTEM, &[]).unwrap();

@@ -1,4 +1,4 @@
-//! A corpus of ten rows of invented drives.
+//! A corpus of ten rows of fictitious drives.
 
 /// Columns of measurements.
 pub(crate) const COLUMNS: &str = "id,drive,model,drive_kind,drives,interface,platform,path,os,tool,target,read_percent,pattern,block_bytes,queue_depth,threads,flush,span_bytes,duration_s,state,figure,value,unit,class,grade,url,place,accessed,note";

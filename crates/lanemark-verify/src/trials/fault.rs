@@ -155,7 +155,7 @@ impl Fault<'_> {
             let before: Option<Vec<_>> =
                 units.clone().map(|unit| self.before(unit, generation)).collect();
             let Some(before) = before else { continue };
-            // Zeros over zeros are no loss.
+            // Zeros over zeros do not count as a loss.
             let clear = before.iter().zip(units.clone()).all(|((bytes, one), unit)| {
                 let size = self.unit();
                 *one && self.content[unit as usize * size..(unit as usize + 1) * size] != **bytes

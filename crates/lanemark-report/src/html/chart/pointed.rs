@@ -93,7 +93,7 @@ mod tests {
             kind,
             text: "12500".to_owned(),
             note: note.to_owned(),
-            doubtful: false,
+            is_large_error: false,
             value: 12_500.0,
             range,
             predicted,
@@ -112,7 +112,7 @@ mod tests {
                 bar(ChartKind::Measured, wide, true, ""),
                 format!("{value} MB/s{}", range("80% interval")),
             ),
-            // Ends that are printed alike are no range.
+            // Ends that are printed alike do not form a range.
             (
                 bar(ChartKind::Measured, Some((12_500.0, 12_500.001)), false, ""),
                 format!("{value} MB/s"),

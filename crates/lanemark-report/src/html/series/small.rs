@@ -34,7 +34,7 @@ pub(super) fn section(all: &[Shown<'_>], size: Size) -> Markup {
     html! {
         (picture::legend(&entries(all, true)))
         p class="soft" {
-            "Time goes from zero to the time at the right. Each drawing has its own scale from zero, and up to "
+            "Time runs from zero to the value at the right. Each drawing has its own scale from zero, and up to "
             (size.steps) " steps, each the mean of its time. Steady is defined by SNIA's rule. A \
              page of fewer runs shows more of each."
         }

@@ -50,7 +50,7 @@ fn of_median(sorted: &[f64]) -> Option<(f64, f64)> {
 /// outermost being 1, and the fraction of the distance to the next rank.
 fn depth(count: usize) -> Option<(usize, f64)> {
     let n = count as f64;
-    // Probability that exactly `rank` values lie below the median, and that fewer do.
+    // Probability that exactly `rank` values are below the median, and that fewer values are.
     let mut exactly = libm::pow(0.5, count as f64);
     let mut fewer = exactly;
     let mut confidence = 1.0 - 2.0 * fewer;
@@ -116,8 +116,8 @@ mod tests {
     use super::*;
     use crate::rng::{Rng, StreamKey};
 
-    /// Returns the share of draws in which the interval of `count` values lies wholly above the truth, and the share in
-    /// which it lies wholly below.
+    /// Returns the share of draws in which the interval of `count` values is completely above the truth, and the share
+    /// in which it is completely below.
     fn missed(count: usize, average: Average, truth: f64, draw: fn(&mut Rng) -> f64) -> [f64; 2] {
         const DRAWS: u32 = 8000;
         let mut rng = Rng::new(StreamKey::from_seed(count as u64));

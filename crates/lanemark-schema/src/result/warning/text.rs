@@ -109,9 +109,9 @@ impl fmt::Display for Warning {
                     .as_ref()
                     .map_or(Ok(()), |file| write!(f, " to {file}, which is below the device"))
             }
-            Self::NothingAsked => {
-                f.write_str("the target received no requests: the figures are those of the program")
-            }
+            Self::NothingAsked => f.write_str(
+                "the target received no requests: the figures describe only the program",
+            ),
             Self::Compresses { what } => write!(f, "{what} compresses or deduplicates"),
             Self::CacheBelow { what } => write!(f, "{what}"),
             Self::Fresh { written_bytes, capacity_bytes } => write!(
@@ -219,7 +219,9 @@ impl fmt::Display for Warning {
                 write!(f, "{written_bytes} written to ")?;
                 match (*held_bytes, *free_bytes) {
                     (Bytes::ZERO, free) => write!(f, "an empty drive ({free} free)")?,
-                    (held, Bytes::ZERO) => write!(f, "a full drive ({held} of data, none free)")?,
+                    (held, Bytes::ZERO) => {
+                        write!(f, "a full drive ({held} of data, no free space)")?
+                    }
                     (held, free) => write!(f, "a drive with {held} of data on it and {free} free")?,
                 }
                 f.write_str(", with nothing to collect yet")
@@ -231,7 +233,7 @@ impl fmt::Display for Warning {
                 )?;
                 match counted {
                     Some(counted) => write!(f, "and the longest counted one took {counted}"),
-                    None => f.write_str("and none was counted"),
+                    None => f.write_str("and no request was counted"),
                 }
             }
         }
@@ -272,7 +274,7 @@ mod tests {
         };
         let [empty, full, part] = [told(0, 1000), told(1000, 0), told(10, 990)];
         assert!(empty.contains("60 MiB written to an empty drive (1 TB free)"), "{empty}");
-        assert!(full.contains("a full drive (1 TB of data, none free)"), "{full}");
+        assert!(full.contains("a full drive (1 TB of data, no free space)"), "{full}");
         assert!(part.contains("a drive with 10 GB of data on it and 990 GB free"), "{part}");
         assert!([empty, full, part].iter().all(|text| !text.contains("fresh")));
     }

@@ -102,8 +102,8 @@ pub enum FaultKind {
 
 /// Reads that have to be repeated because too many bits were wrong.
 ///
-/// The share of reads that need a retry is `share * (cycles / endurance)^2`, and the same share of those needs a second
-/// retry.
+/// The share of reads that need a retry is `share * (cycles / endurance)^2`, and the same share of the retried reads
+/// needs a second retry.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ReadRetries {
     /// The share at the end of the drive's life.

@@ -344,7 +344,7 @@ impl fmt::Display for FaultKind {
     }
 }
 
-/// Writes a fault in the notation of the command line; reading it gives the same fault.
+/// Writes a fault in the notation of the command line; reading the text returns the same fault.
 impl fmt::Display for Fault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}{}", self.kind, Pair("at", time(self.at.since(Instant::ZERO))))?;

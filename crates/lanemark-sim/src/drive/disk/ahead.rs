@@ -12,7 +12,7 @@ use crate::engine::slab::CommandHandle;
 use lanemark_schema::units::{Bytes, Instant};
 
 impl Disk {
-    /// Lets a command take sectors as they are read ahead, if they are next and no operation waits for the arm.
+    /// Permits a command to take sectors as they are read ahead, if they are next and no operation waits for the arm.
     pub(super) fn join(
         &mut self,
         now: Instant,

@@ -84,7 +84,7 @@ impl Bench {
                 let Burst { command, bytes } = self.events.take_burst(burst);
                 self.seen.push((now, DiskEvent::Data(command.number(), bytes)));
             }
-            event => panic!("{event:?} is no event of a disk"),
+            event => panic!("{event:?} is not an event of a disk"),
         }
         self.note(outcomes);
     }

@@ -1,6 +1,6 @@
 //! The times for which the arm of a disk has moved, and for which sectors were read or written.
 //!
-//! Ended operations are counted when they end; operations under way are counted when the times are read. Waiting for
+//! Ended operations are counted when they end; operations in progress are counted when the times are read. Waiting for
 //! the platters to turn belongs to neither. For reading ahead, only the sectors that a command waits for are counted.
 
 use super::operation::DiskOperation;

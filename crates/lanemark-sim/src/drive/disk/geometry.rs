@@ -6,7 +6,7 @@
 //! cylinders before they change it; the width of the bands is not published, and with a head switch about as long as a
 //! seek to the next track it makes little difference.
 //!
-//! Each track begins a skew later than the one before it, so that the head is there in time. An angle is stated as the
+//! Each track begins a skew later than the previous track, so that the head arrives in time. An angle is stated as the
 //! time in picoseconds between the index and the position; the index of all surfaces passes at every multiple of a
 //! revolution. The boundaries of sectors are rounded down to a picosecond, and all times are differences of boundaries:
 //! a sector that follows another begins exactly when that one ends. A picosecond sooner would cost a revolution.

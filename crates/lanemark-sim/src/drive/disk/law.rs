@@ -68,8 +68,8 @@ impl DiskSpec {
     /// Returns the arm's time for the requests of `test`; disk and test must have been checked.
     ///
     /// In order, sectors pass and tracks begin after their skews. One at a time and at random, an access is preceded by
-    /// the mean seek of its span and half a revolution. A choice among several accesses saves an amount of both that no
-    /// formula gives, except that the sectors still pass; buffered writes offer the same choice. The read cache may
+    /// the mean seek of its span and half a revolution. A choice among several accesses reduces both by an amount
+    /// without a formula, but the sectors still have to pass. Buffered writes offer the same choice. The read cache may
     /// serve a share of the span as large as the cache.
     pub fn demand(&self, test: &Test) -> ArmDemand {
         let geometry = Geometry::new(self);

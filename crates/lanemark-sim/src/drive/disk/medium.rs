@@ -148,7 +148,7 @@ impl Medium for Disk {
         DriveUse { host_written: self.written, ..DriveUse::default() }
     }
 
-    /// Returns whether an operation is under way or waits, or a command waits for sectors that are read ahead.
+    /// Returns whether an operation is in progress or waits, or a command waits for sectors that are read ahead.
     fn works(&self, now: Instant) -> bool {
         match self.arm {
             ArmWork::Working { .. } => true,

@@ -20,8 +20,8 @@ struct Dirty {
 
 /// Returns the instants at which buffered writes that arrive together are on the platters, and the end sector of each.
 ///
-/// Of the oldest `destage_window` writes, the firmware takes the write that begins at the end of the last one, else the
-/// write whose first sector it expects to reach soonest. Writes before a flush take precedence.
+/// Among the oldest `destage_window` writes, the firmware chooses the write that begins at the end of the last one,
+/// otherwise the write whose first sector it expects to reach first. Writes before a flush take precedence.
 fn destaged(spec: &DiskSpec, mut waiting: Vec<Dirty>) -> Vec<(Instant, u64)> {
     let mechanics = Mechanics::new(spec);
     let (mut now, mut track, mut ended) = (Instant::ZERO, mechanics.outermost(), 0);
@@ -180,7 +180,7 @@ fn a_read_comes_from_the_write_buffer_where_one_write_has_all_of_it() {
         (112, 113, false),
     ] {
         let mut bench = Bench::new(&small_disk(), Bytes::mebi(8));
-        // The arm is busy with another one first.
+        // The arm first processes another request.
         bench.write(0, 100_000, 100_008);
         bench.write(1, 104, 112);
         bench.read_sectors(2, first, end);
@@ -189,7 +189,7 @@ fn a_read_comes_from_the_write_buffer_where_one_write_has_all_of_it() {
         let expected = [(Instant::ZERO, SECTOR * (end - first))];
         assert_eq!(seen, if buffered { &expected[..] } else { &[] }, "{first}..{end}");
     }
-    // When it is on the platters it is not in the buffer.
+    // Once stored on the platters, the write is no longer in the buffer.
     let mut bench = Bench::new(&small_disk(), Bytes::mebi(8));
     bench.write(1, 104, 112);
     bench.read_sectors(2, 104, 112);
@@ -234,7 +234,7 @@ fn a_disk_reads_on_when_half_of_its_read_ahead_is_taken() {
         bench.until(at(1_000_000));
         assert_eq!(bench.ahead(), Some((limit, limit)));
     }
-    // A disk that still reads ahead extends its limit at once.
+    // A disk that is reading ahead extends its limit immediately.
     let mut bench = after_a_read(Bytes::kibi(512));
     let (sector, limit) = bench.ahead().unwrap();
     assert!(sector > 80 && sector < limit && limit == 64 + 1024, "{sector} of {limit}");
@@ -329,7 +329,7 @@ fn a_read_that_waited_for_the_bound_is_first() {
     };
     let (free, far_first) = first_of(Duration::from_seconds(5));
     assert!(!far_first, "the nearer goes first");
-    // It waits for the arm when the firmware has done its part.
+    // The read waits for the arm after the firmware has finished its part.
     let waited = free.since(at(500) + small_disk().command_overhead);
     assert!(first_of(waited).1);
     assert!(!first_of(waited + Duration::from_picoseconds(1)).1);

@@ -18,7 +18,7 @@
 //! arrive with less than a margin to spare, the firmware assumes the next revolution. An operation that has waited
 //! longer than a bound is served first. Reads and writes that a host waits for precede buffered writes, until these
 //! take up half of the buffer or a flush waits for them. An operation that continues the last one is next even at the
-//! end of a track, although other sectors may pass a little sooner: a gap in a run costs a revolution later.
+//! end of a track, although other sectors may pass slightly earlier: a gap in a run costs a revolution later.
 //!
 //! An otherwise idle disk reads ahead after a read. A read that continues there takes its data as it passes, so a
 //! sequence of small reads runs at the rate of the media. Any other work ends the reading ahead at once. A disk that
@@ -61,7 +61,7 @@ use crate::spec::DiskSpec;
 use lanemark_schema::units::{Bytes, Duration, Instant};
 use lanemark_schema::workload::SECTOR;
 
-/// A hard disk at work.
+/// A simulated hard disk.
 #[derive(Clone, Debug)]
 pub(crate) struct Disk {
     /// Number of the drive in the system, for its events.
@@ -140,7 +140,7 @@ impl Disk {
         time
     }
 
-    /// Returns the operations that wait for the arm, and the one that it carries out.
+    /// Returns the operations that wait for the arm, and the operation that it carries out.
     fn unfinished(&self) -> impl Iterator<Item = &DiskOperation> {
         let working = match self.arm {
             ArmWork::Working { operation, .. } => Some(operation),

@@ -7,11 +7,11 @@
 //! meet without a step or a bend, as they do for an arm that coasts at the speed it has reached.
 //!
 //! With x from 0 for one cylinder to 1 for the full stroke, and the parts meeting at u², the time above the shortest is
-//! b sqrt(x) up to there and b (u + (x - u²) / 2u) beyond. The full stroke gives b, and the mean over pairs of
-//! cylinders, whose distances have the density 2 (1 - x), gives u. The average lies at 1/3 between the shortest and the
-//! longest seek if the arm only coasts and at 8/15 if it never coasts; an average outside these bounds fits no such
-//! arm. (E. K. Lee, R. H. Katz, "An analytic performance model of disk arrays", SIGMETRICS 1993, fit the sum of a
-//! square root and a line to the same three numbers; the bounds are the same.)
+//! b sqrt(x) up to there and b (u + (x - u²) / 2u) beyond. The full stroke determines b, and the mean over pairs of
+//! cylinders, whose distances have the density 2 (1 - x), determines u. The average is at 1/3 between the shortest and
+//! the longest seek if the arm only coasts, and at 8/15 if it never coasts. An average outside these bounds does not
+//! fit this model. (E. K. Lee, R. H. Katz, "An analytic performance model of disk arrays", SIGMETRICS 1993, fit the sum
+//! of a square root and a line to the same three numbers; the bounds are the same.)
 //!
 //! The times of all distances are computed once, in whole picoseconds.
 

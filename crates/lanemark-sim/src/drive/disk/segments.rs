@@ -104,7 +104,7 @@ mod tests {
         assert_eq!(segments.held_from(100), Some((first, 100 + room)));
         segments.fill(first, 110 + room);
         assert_eq!(segments.held_from(109), None);
-        assert_eq!(segments.take(110 + room), first, "the run goes on");
+        assert_eq!(segments.take(110 + room), first, "the run continues");
         let places: Vec<usize> = (0..spec.segments as u64 - 1)
             .map(|place| {
                 let index = segments.take(1_000_000 * (place + 1));

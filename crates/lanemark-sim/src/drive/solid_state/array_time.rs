@@ -1,6 +1,6 @@
 //! The times that the arrays of all dies, and the channels, have worked, by kind of work.
 //!
-//! Ended operations are counted when they end; operations under way are counted when the times are read.
+//! Ended operations are counted when they end; operations in progress are counted when the times are read.
 
 use super::flash::Flash;
 use super::operation::{FlashOperation, FlashTask};

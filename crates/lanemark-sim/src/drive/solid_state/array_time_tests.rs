@@ -18,8 +18,8 @@ fn us(microseconds: u64) -> Duration {
     Duration::from_microseconds(microseconds)
 }
 
-/// The times in us that the array of a die has read, programmed and erased until `at`, with the channel's time. Each task
-/// begins at its microsecond, and a read is repeated `retries` times.
+/// Returns the times in us at which the array of a die has read, programmed and erased until `at`, with the channel's
+/// time. Each task begins at its microsecond, and a read is repeated `retries` times.
 fn worked(die: DieSpec, tasks: &[(u64, FlashTask)], retries: u32, at: u64) -> [u64; 4] {
     let small = small_drive();
     let spec = FlashSpec {
@@ -59,7 +59,7 @@ fn worked(die: DieSpec, tasks: &[(u64, FlashTask)], retries: u32, at: u64) -> [u
     parts.map(|part| part.picoseconds() / US)
 }
 
-/// The length of the part of `spans` that lies before `at`.
+/// Returns the length of the part of `spans` before `at`.
 fn before(at: u64, spans: &[(u64, u64)]) -> u64 {
     spans.iter().map(|&(start, end)| at.clamp(start, end) - start).sum()
 }
@@ -99,7 +99,7 @@ fn suspended_operations_work_before_and_after_suspension() {
         let seen = worked(suspending(), &[(0, ERASE), (111, READ)], 0, at);
         assert_eq!(seen[2], before(at, &[(1, 111), (201, 3_091)]), "erase at {at} us");
     }
-    // Twice suspended.
+    // The operation is suspended twice.
     for at in at_all.into_iter().chain([301, 310, 381, 390, 391, 392, 790, 791, 800]) {
         let seen = worked(suspending(), &[(0, PROGRAM), (111, READ), (301, READ)], 0, at);
         let spans = [(11, 111), (201, 301), (391, 791)];

@@ -15,7 +15,7 @@ use crate::engine::slab::RelocationHandle;
 use crate::spec::SLOT;
 use lanemark_schema::units::{Bytes, Instant};
 
-/// Relocations under way for each die if nothing else sets the pace.
+/// Relocations in progress for each die if nothing else sets the pace.
 const RELOCATIONS_PER_DIE: usize = 2;
 
 impl SolidState {
@@ -103,7 +103,7 @@ impl SolidState {
         }
     }
 
-    /// Gives dies the moves that collection owes, if its cost is given and its moves are not simulated.
+    /// Assigns the outstanding moves of collection to dies, if its cost is a constant and its moves are not simulated.
     pub(super) fn move_beside(&mut self, now: Instant, events: &mut Schedule) {
         let (slots, dies) = (self.translation.slots_per_unit(), self.flash.dies());
         let mut next =
@@ -127,7 +127,7 @@ impl SolidState {
         let most = self.flash.dies() as usize * RELOCATIONS_PER_DIE;
         let mut steps = 0;
         // If the flash is storing nothing, no later event resumes collection, and emptied superblocks wait for a
-        // partial unit. Reads under way make no difference: their end does not resume it.
+        // partial unit. Reads in progress make no difference: their end does not resume it.
         while self.relocations.live() < most
             && (steps < most || !self.is_storing())
             && self.relocate(now, true, events)

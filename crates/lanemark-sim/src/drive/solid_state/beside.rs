@@ -4,8 +4,8 @@
 //! which is one over write amplification. For each slot in random order, `1 / share - 1` slots are moved: each unit of
 //! them occupies a die for a program, for the reads that gather it, and for its share of erasing
 //! ([`FlashSpec::moving_time`]( crate::spec::FlashSpec::moving_time)), and a channel for its data twice. Dies take
-//! turns. Data of a sequential stream of [`LONG`] or more is overwritten whole, so collection finds nothing to move
-//! there.
+//! turns. Data of a sequential stream of [`LONG`] or more is overwritten completely, so collection finds no valid data
+//! to move.
 //!
 //! Not modelled: reads for moved data on other dies than its program.
 
@@ -110,7 +110,7 @@ mod tests {
             }
         }
         let in_order = (0..8192).map(|one| (one * 32, one * 32 + 32));
-        assert!(moved(0.25, in_order).abs() < 0.01, "the first mebibyte alone is paid for");
+        assert!(moved(0.25, in_order).abs() < 0.01, "only the first mebibyte costs time");
     }
 
     #[test]

@@ -1,8 +1,8 @@
-//! Durability against a plain model of the contents: what each slot was last written with, what of that the host was
-//! promised to keep, and which write each place of the flash holds.
+//! Durability compared with a plain model of the contents: the last write of each slot, the part that the host was
+//! promised to keep, and the write that each location of the flash contains.
 //!
-//! Drives of all combinations of write cache, streams, pseudo-SLC cache, map cache and read-ahead run random commands,
-//! and lose their power at random. The model learns from the drive only which slot it puts where.
+//! Drives of all combinations of write cache, streams, pseudo-SLC cache, map cache and read-ahead execute random
+//! commands, and lose their power at random. The drive reports to the model only the location of each slot.
 
 mod bench;
 
@@ -20,7 +20,7 @@ use proptest::test_runner::{RngSeed, TestRunner};
 enum Step {
     Write(u64, u64, u64),
     Read(u64, u64),
-    /// Reads one after the other.
+    /// Sequential reads, one at a time.
     Stream(u64, u64),
     Trim(u64, u64),
     TrimAll,
@@ -112,7 +112,7 @@ prop_compose! {
     }
 }
 
-/// A drive, the steps of its host, the share of it that is written at the beginning, and whether it was just written.
+/// A drive, the steps of its host, the share of it that is initially written, and whether it was written recently.
 type Case = (DriveSpec, Vec<Step>, f64, bool);
 
 fn any_case() -> impl Strategy<Value = Case> {
@@ -120,8 +120,8 @@ fn any_case() -> impl Strategy<Value = Case> {
     (any_drive(), steps, 0.0f64..1.0, any::<bool>())
 }
 
-/// Runs a case. No data that a flush, a protected buffer or a drive without write cache has acknowledged may be lost, no
-/// read may be stale, every command must complete, and a cut must report exactly the data that it takes.
+/// Runs a case. No data that a flush, a protected buffer or a drive without write cache has acknowledged may be lost,
+/// no read may be stale, every command must complete, and a cut must report exactly the data that it takes.
 fn run(case: Case) {
     let (drive, steps, written, is_just_written) = case;
     let written = SLOT * ((drive.capacity.get() / SLOT.get()) as f64 * written) as u64;
@@ -183,8 +183,8 @@ proptest! {
     }
 }
 
-/// Seeds of drives that once stalled: the host waited for collection while reads were under way, an idle drive moved the
-/// same data round and round, and a victim without valid data waited for erased flash.
+/// Seeds of drives that once stalled: the host waited for collection during reads, an idle drive moved the same data
+/// repeatedly, and a victim without valid data waited for erased flash.
 #[test]
 fn drives_that_once_stalled_go_through() {
     for seed in [22, 138, 1013] {
@@ -202,8 +202,8 @@ fn drives_that_once_stalled_go_through() {
     }
 }
 
-/// Where each superblock has one valid slot, several of them are emptied before a unit of moved data is full. A host that
-/// waits for one of them is served.
+/// If each superblock has one valid slot, several superblocks are emptied before a unit of moved data is full. A host
+/// that waits for a superblock is served.
 #[test]
 fn superblocks_with_a_slot_each_are_collected_for_a_host_that_waits() {
     let mut drive = small_drive();

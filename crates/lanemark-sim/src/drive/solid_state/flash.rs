@@ -31,7 +31,7 @@ use lanemark_schema::units::{Bytes, BytesPerSecond, Duration, Instant};
 pub(super) struct PlaneGroup {
     /// Reads of the host that wait.
     reads: Chain<Operations>,
-    /// The read whose page is sensed or lies in the page register.
+    /// The read whose page is sensed or in the page register.
     pub(super) current: OperationHandle,
     /// The read whose data leaves the cache register.
     draining: OperationHandle,
@@ -131,7 +131,7 @@ impl Flash {
         tasks.filter(|task| matches!(task, FlashTask::Program { .. })).collect()
     }
 
-    /// Gives a die a task, to begin now or in its turn.
+    /// Assigns a task to a die, to begin now or in its turn.
     pub(crate) fn start(
         &mut self,
         now: Instant,
@@ -412,7 +412,7 @@ impl Flash {
         }
     }
 
-    /// Ends the transfer of a read: returns and frees the read, and lets the die continue.
+    /// Ends the transfer of a read: returns and frees the read, and starts the next task of the die.
     #[inline]
     fn page_out(
         &mut self,
@@ -439,8 +439,8 @@ impl Flash {
         self.operations[handle].ended()
     }
 
-    /// Ends a program or erase: returns and frees it, and lets the die continue. Returns `None` if it was suspended
-    /// after this end had been scheduled.
+    /// Ends a program or erase: returns and frees it, and starts the next task of the die. Returns `None` if it was
+    /// suspended after this end had been scheduled.
     #[inline]
     fn stored(
         &mut self,

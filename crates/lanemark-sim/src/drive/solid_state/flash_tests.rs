@@ -1,7 +1,7 @@
-//! Each timing rule of a die by itself: not done a picosecond before its time, and done at it.
+//! Each timing rule of a die in isolation: not complete a picosecond before its time, and complete at it.
 //!
-//! Commands take 1 us, a page 50 us in the array (tR), a program 600 us, an erase 3,000 us, and the data of one operation
-//! 10 us on the channel, so that the expected times can be added up by hand.
+//! Commands take 1 us, a page 50 us in the array (tR), a program 600 us, an erase 3,000 us, and the data of one
+//! operation 10 us on the channel, so that the expected times can be added up by hand.
 
 use super::flash::Flash;
 use super::operation::{FlashTask, Site};
@@ -14,12 +14,12 @@ use crate::spec::{DieSpec, FlashSpec, SuspendSpec};
 use crate::tests::runs::small_drive;
 use lanemark_schema::units::{Bytes, BytesPerSecond, Duration, Instant};
 
-/// An operation requested of a die.
+/// An operation of a die.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Ask {
     /// A read of the host, on a plane, with this many failed attempts.
     Read(u32, u32),
-    /// A read of data that is moved.
+    /// A read of moved data.
     Move,
     Program,
     Erase,
@@ -27,14 +27,14 @@ enum Ask {
 
 use Ask::{Erase, Move, Program, Read};
 
-/// A read of plane 0 at the first attempt.
+/// A read of plane 0 that succeeds at the first attempt.
 const READ: Ask = Read(0, 0);
 
 fn ps(microseconds: f64) -> u64 {
     (microseconds * 1e6).round() as u64
 }
 
-/// Returns the end of each operation in ps. Each is requested of one die at its time in microseconds.
+/// Returns the end of each operation in ps. Each is submitted to one die at its time in microseconds.
 fn ends(die: DieSpec, asks: &[(f64, Ask)], until: Option<u64>) -> Vec<Option<u64>> {
     let small = small_drive();
     let spec = FlashSpec {
@@ -76,7 +76,7 @@ fn ends(die: DieSpec, asks: &[(f64, Ask)], until: Option<u64>) -> Vec<Option<u64
         if until.is_some_and(|until| now.picoseconds() > until) {
             break;
         }
-        let Event::Media(_, handle) = event else { panic!("{event:?} is no event of flash") };
+        let Event::Media(_, handle) = event else { panic!("{event:?} is not an event of flash") };
         let ended = flash.step(now, handle, &mut events);
         if let Some(operation) = ended {
             let number = match operation.task {
@@ -84,7 +84,7 @@ fn ends(die: DieSpec, asks: &[(f64, Ask)], until: Option<u64>) -> Vec<Option<u64
                 FlashTask::Move { relocation } => relocation.number(),
                 FlashTask::Program { unit, .. } => unit,
                 FlashTask::Erase { superblock } => superblock.0,
-                other => panic!("{other:?} was not asked for"),
+                other => panic!("{other:?} was not requested"),
             };
             done[number as usize] = Some(now.picoseconds());
             let MediaTimes::Counted { media, channels } = operation.passage else {
@@ -109,7 +109,7 @@ fn ends(die: DieSpec, asks: &[(f64, Ask)], until: Option<u64>) -> Vec<Option<u64
         }
         let time = flash.array_time(Instant::from_picoseconds(u64::MAX / 2));
         assert_eq!((time.read, time.program, time.erase), (read, program, erase), "{asks:?}");
-        // A die is busy from the first of its operations to the last, where they come without a gap.
+        // A die is busy from the first of its operations to the last, if there is no gap between them.
         let end = Instant::from_picoseconds(done.iter().flatten().copied().max().unwrap());
         let first = Instant::from_picoseconds(ps(asks[0].0));
         assert_eq!(flash.busy(end).1, [end.since(first)], "{asks:?}");
@@ -117,7 +117,7 @@ fn ends(die: DieSpec, asks: &[(f64, Ask)], until: Option<u64>) -> Vec<Option<u64
     done
 }
 
-/// Checks that each of `asks` is done at its microsecond, and not a picosecond before.
+/// Checks that each of `asks` is complete at its microsecond, and not a picosecond earlier.
 #[track_caller]
 fn done_at(die: DieSpec, asks: &[(f64, Ask)], expected: &[f64]) {
     let whole: Vec<f64> =
@@ -129,7 +129,7 @@ fn done_at(die: DieSpec, asks: &[(f64, Ask)], expected: &[f64]) {
     }
 }
 
-/// A die that can do nothing but one operation after the other, with reads before the rest.
+/// A die without optional abilities: one operation at a time, with reads before the rest.
 fn plain() -> DieSpec {
     DieSpec { reads_first: 8, suspend: None, ..DieSpec::default() }
 }
@@ -148,7 +148,7 @@ fn an_operation_alone_takes_its_command_its_array_and_its_data() {
     done_at(plain(), &[(0.0, Move)], &[61.0]);
     done_at(plain(), &[(0.0, Program)], &[611.0]);
     done_at(plain(), &[(0.0, Erase)], &[3_001.0]);
-    // Each attempt that fails takes the array and the channel once more.
+    // Each failed attempt takes the array and the channel once more.
     done_at(plain(), &[(0.0, Read(0, 2))], &[1.0 + 50.0 + 2.0 * 60.0 + 10.0]);
 }
 
@@ -183,23 +183,23 @@ fn reads_go_first_so_many_in_a_row_and_no_more() {
 
 #[test]
 fn a_program_or_erase_is_suspended_and_resumed() {
-    // It is in the array from 11 us on; 500 us are left at 111 us.
+    // The program is in the array from 11 us on; 500 us remain at 111 us.
     done_at(suspending(), &[(0.0, Program), (111.0, READ)], &[191.0 + 10.0 + 500.0, 191.0]);
     done_at(suspending(), &[(0.0, Erase), (1_001.0, READ)], &[1_081.0 + 10.0 + 2_000.0, 1_081.0]);
-    // Two reads in one suspension: the die can be read at once, so the second waits for no way in.
+    // Two reads in one suspension: the die is already suspended, so the second read does not wait for a suspension.
     let asks = [(0.0, Program), (111.0, READ), (111.0, READ)];
     done_at(suspending(), &asks, &[191.0 + 61.0 + 510.0, 191.0, 252.0]);
-    // Twice suspended, it pays the way in and out twice.
+    // An operation that is suspended twice pays for suspending and resuming twice.
     let asks = [(0.0, Program), (111.0, READ), (301.0, READ)];
     done_at(suspending(), &asks, &[381.0 + 10.0 + 400.0, 191.0, 381.0]);
-    // Nothing else is done to a die with something suspended.
+    // A die with a suspended operation begins no other operation.
     let asks = [(0.0, Program), (5.0, Erase), (111.0, READ)];
     done_at(suspending(), &asks, &[701.0, 3_702.0, 191.0]);
 }
 
 #[test]
 fn what_is_nearly_done_is_not_suspended() {
-    // The way in and out takes 30 us, and at 581 us so much is left.
+    // Suspending and resuming take 30 us, which is the remaining time at 581 us.
     done_at(suspending(), &[(0.0, Program), (581.0, READ)], &[611.0, 672.0]);
     let just = 580.999_999;
     done_at(
@@ -211,7 +211,7 @@ fn what_is_nearly_done_is_not_suspended() {
 
 #[test]
 fn a_program_whose_data_come_in_is_suspended_when_the_array_begins() {
-    // The array begins at 11 us, and nothing of the program is done when a read waits by then.
+    // The array begins at 11 us. If a read waits by then, no part of the program has been executed.
     for at in [0.5, 5.0, 10.999_999, 11.0] {
         done_at(suspending(), &[(0.0, Program), (at, READ)], &[91.0 + 10.0 + 600.0, 91.0]);
     }
@@ -221,7 +221,7 @@ fn a_program_whose_data_come_in_is_suspended_when_the_array_begins() {
 fn no_more_reads_suspend_than_may_go_first() {
     let die = DieSpec { reads_first: 2, ..suspending() };
     let asks = [(0.0, Program), (111.0, READ), (301.0, READ), (501.0, READ)];
-    // The third waits for the program, which has 400 us left when it continues at 391 us.
+    // The third read waits for the program, which has 400 us left when it continues at 391 us.
     done_at(die, &asks, &[791.0, 191.0, 381.0, 852.0]);
 }
 
@@ -231,7 +231,8 @@ fn a_cache_register_senses_the_next_page_while_one_goes_out() {
     done_at(cached, &[(0.0, READ), (0.0, READ), (0.0, READ)], &[61.0, 112.0, 163.0]);
     // A program needs both registers.
     done_at(cached, &[(0.0, READ), (0.0, Program)], &[61.0, 672.0]);
-    // The command of the third goes over the channel before the data of the second, which is sensed with the first.
+    // The command of the third read precedes the data of the second on the channel. The second is sensed with the
+    // first.
     let both = DieSpec { independent_planes: true, ..cached };
     let asks = [(0.0, READ), (0.0, Read(1, 0)), (0.0, READ), (0.0, Read(1, 0))];
     done_at(both, &asks, &[61.0, 72.0, 112.0, 122.0]);
@@ -241,20 +242,20 @@ fn a_cache_register_senses_the_next_page_while_one_goes_out() {
 fn a_cache_register_takes_the_data_of_the_next_program() {
     let cached = DieSpec { cache_program: true, ..plain() };
     done_at(cached, &[(0.0, Program), (100.0, Program)], &[611.0, 1_211.0]);
-    // So late that its data is not there yet when the array is free.
+    // The program is so late that its data has not arrived when the array is free.
     done_at(cached, &[(0.0, Program), (605.0, Program)], &[611.0, 1_216.0]);
-    // An erase has no data to bring, and begins with its command.
+    // An erase has no data, and begins with its command.
     done_at(cached, &[(0.0, Program), (100.0, Erase)], &[611.0, 3_612.0]);
-    // What was brought in waits for reads, but not for its data again.
+    // A loaded program waits for reads, but its data is not loaded again.
     let asks = [(0.0, Program), (100.0, Program), (200.0, READ)];
     done_at(cached, &asks, &[611.0, 672.0 + 600.0, 672.0]);
 }
 
-/// While something is suspended, the data of the next program stays out of the way of the reads.
+/// While an operation is suspended, the data of the next program does not delay the reads.
 #[test]
 fn the_next_program_is_not_loaded_while_one_is_suspended() {
     let die = DieSpec { cache_program: true, ..suspending() };
-    // The read's data goes out from 181 us on, and would wait for the data of the program that came at 175 us.
+    // The read's data is transferred from 181 us on, and would wait for the data of the program that arrived at 175 us.
     let asks = [(0.0, Program), (111.0, READ), (175.0, Program)];
     done_at(die, &asks, &[701.0, 191.0, 1_301.0]);
     // The data is loaded when the suspended program continues, and not again after its second suspension.
@@ -262,7 +263,7 @@ fn the_next_program_is_not_loaded_while_one_is_suspended() {
     done_at(die, &asks, &[791.0, 191.0, 1_391.0, 381.0]);
 }
 
-/// A suspended operation continues after `reads_first` reads of the host in a row.
+/// A suspended operation continues after `reads_first` consecutive host reads.
 #[test]
 fn a_suspended_operation_continues_after_enough_reads() {
     let die = DieSpec { reads_first: 2, ..suspending() };
@@ -289,7 +290,7 @@ fn a_read_is_repeated_up_to_eight_times() {
     assert_eq!((flash.retries(1.0), flash.retries(0.0)), (8, 0));
 }
 
-/// A die that loses power was busy until the cut, and is idle after it.
+/// A die that loses power is busy until the cut, and idle after it.
 #[test]
 fn a_cut_ends_all_operations_and_returns_the_programs() {
     let key = lanemark_schema::rng::StreamKey::from_seed(1);

@@ -11,7 +11,7 @@ use crate::engine::slab::CommandHandle;
 /// Flushes that wait.
 #[derive(Clone, Debug)]
 pub(crate) struct Flushes {
-    /// Units under way of each epoch from `first` on; the last is the present one.
+    /// Units in progress of each epoch from `first` on; the last is the present one.
     under_way: VecDeque<u32>,
     first: u32,
     /// The command of each ended epoch, if it waits.

@@ -186,7 +186,7 @@ mod tests {
         }
     }
 
-    /// The second-chance rule as a queue: a page at the front that was used goes to the end without its mark.
+    /// The second-chance rule as a queue: a used page at the front is moved to the end without its mark.
     #[derive(Default)]
     struct Queue(Vec<Page>);
 

@@ -19,7 +19,7 @@ fn medium(change: impl FnOnce(&mut DriveSpec)) -> SolidState {
     SolidState::new(DriveNumber(0), drive.flash(), &drive, Bytes::mebi(8).into(), key)
 }
 
-/// Lets the media do all that they have begun.
+/// Lets the media complete all operations in progress.
 fn drain(medium: &mut SolidState, events: &mut Schedule) {
     let mut outcomes = Outcomes::default();
     while let Some((now, event)) = events.pop() {
@@ -187,7 +187,7 @@ fn a_cut_takes_in_place_writes_that_were_not_stored() {
                 let burst = WriteBurst { command, offset, length: SLOT, last: true };
                 medium.write(Instant::ZERO, burst, &mut events, &mut outcomes);
             }
-            // The same slot once more is one slot, whose last write is not stored.
+            // Another write to the same slot does not add a slot; the last write is not stored.
             let burst =
                 WriteBurst { command: Handle::of(12), offset: SLOT * 11, length: SLOT, last: true };
             medium.write(Instant::ZERO, burst, &mut events, &mut outcomes);

@@ -295,8 +295,8 @@ impl SolidState {
         }
     }
 
-    /// Returns the time of the array to read a page of the map, which lies in blocks with one bit a cell if the drive
-    /// has such blocks.
+    /// Returns the time of the array to read a page of the map, which is in blocks with one bit in each cell if the
+    /// drive has such blocks.
     fn map_read_time(&self) -> Duration {
         let cache = self.spec.translation.pseudo_slc;
         cache.map_or_else(|| self.spec.read.mean(), |cache| cache.read)
@@ -308,13 +308,14 @@ impl SolidState {
         if times.are_alike() { times.of(0) } else { times.of(self.page_of(unit)) }
     }
 
-    /// Returns the page within its block that a unit lies in.
+    /// Returns the page of a unit within its block.
     fn page_of(&self, unit: u32) -> u32 {
         unit / self.flash.dies() % self.spec.pages_per_block
     }
 }
 
-/// Returns the number of the `length` bytes from `offset` on that lie in the slots from `first` up to `end`.
+/// Returns the number of bytes in the overlap of the `length` bytes from `offset` with the slots from `first` up to
+/// `end`.
 fn overlap(first: u64, end: u64, offset: Bytes, length: Bytes) -> Bytes {
     let low = offset.get().max(first * SLOT.get());
     let high = (offset + length).get().min(end * SLOT.get());

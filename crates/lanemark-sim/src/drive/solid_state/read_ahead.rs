@@ -2,9 +2,9 @@
 //!
 //! A read that begins at the end of an earlier one belongs to its *stream*. From the second such read on the drive
 //! keeps `window` bytes ahead of the stream in transit or in memory, in *stretches*, one for each flash read. A read
-//! finds its data in stretches that have arrived, waits for stretches under way, and reads the rest from flash. A write
-//! into the window ends the stream. The drive follows a few streams at once; a new one replaces the stream that was
-//! idle for longest.
+//! finds its data in stretches that have arrived, waits for stretches in transit, and reads the rest from flash. A
+//! write into the window ends the stream. The drive follows a few streams at once; a new one replaces the stream that
+//! was idle for longest.
 //!
 //! Commands of a deep queue may overtake each other. A read that begins within the window continues the stream and
 //! leaves a *gap*, whose stretches are kept until the overtaken reads have arrived, or the stream is a window further.

@@ -1,4 +1,4 @@
-//! Reading ahead: the stream of a read, the data that is held for a stream and for how long, and eviction of streams.
+//! Read-ahead: the stream of a read, the lifetime of data read ahead for a stream, and eviction of streams.
 
 use super::*;
 use proptest::prelude::*;
@@ -20,7 +20,7 @@ fn the_second_read_in_a_row_is_read_ahead_and_a_write_ends_it() {
     assert_eq!(ahead.stream(20, 24), None, "the stream is forgotten");
 }
 
-/// Reads that overtake each other are one stream: nothing that was read ahead for them is read again.
+/// Reads that overtake each other are one stream: data that was read ahead for them is not read again.
 #[test]
 fn reads_that_overtake_each_other_stay_in_their_stream() {
     let mut ahead = ReadAhead::new(64);
@@ -29,7 +29,7 @@ fn reads_that_overtake_each_other_stay_in_their_stream() {
     assert_eq!(ahead.wanted(stream, 1000), 16..80);
     let stretches: Vec<_> =
         (16..80).step_by(8).map(|first| ahead.begin(stream, first, first + 8)).collect();
-    // Those from 16 and from 24 are late.
+    // The reads from 16 and from 24 are late.
     assert_eq!(ahead.stream(32, 40), Some(stream));
     assert_eq!(ahead.wanted(stream, 1000), 80..104);
     assert_eq!(ahead.find(stream, 32, 40), ReadAheadHit::Coming(40, stretches[2]));
@@ -72,7 +72,8 @@ fn read_ahead_stops_at_the_end_of_the_drive() {
     assert_eq!(ahead.wanted(stream, 40), 16..40);
 }
 
-/// A stream that read up to slot 16 and has 16 to 80 read ahead in stretches of 8, with 64 slots of window.
+/// A stream that has been read up to slot 16. Slots 16 to 80 are read ahead in stretches of 8, with a window of 64
+/// slots.
 fn followed() -> (ReadAhead, usize) {
     let mut ahead = ReadAhead::new(64);
     ahead.stream(0, 8);
@@ -83,7 +84,7 @@ fn followed() -> (ReadAhead, usize) {
     (ahead, stream)
 }
 
-/// Brings all slots that are wanted, in one stretch.
+/// Delivers all requested slots in one stretch.
 fn read_on(ahead: &mut ReadAhead, stream: usize) {
     let wanted = ahead.wanted(stream, 1 << 40);
     if !wanted.is_empty() {
@@ -176,7 +177,7 @@ fn a_stretch_is_kept_until_all_of_it_was_requested() {
     }
 }
 
-/// A dropped stretch is forgotten when its data arrives, or at once if the data has arrived before.
+/// A dropped stretch is forgotten when its data arrives, or immediately if the data has already arrived.
 #[test]
 fn dropped_stretches_are_forgotten() {
     let (mut ahead, stream) = followed();
@@ -240,22 +241,22 @@ fn a_gap_is_kept_until_the_stream_is_a_window_further() {
 }
 
 proptest! {
-    /// Eight streams are followed, and the stream that was not read for longest is evicted. Exactly the streams that
-    /// continue have their data read ahead.
+    /// Eight streams are followed, and the least recently read stream is evicted. Exactly the streams that continue
+    /// have their data read ahead.
     #[test]
     fn the_stream_that_was_idle_longest_makes_way(
         steps in proptest::collection::vec((0u64..12, 0u32..8), 1..200),
     ) {
         const APART: u64 = 1 << 20;
         let mut ahead = ReadAhead::new(64);
-        // Streams with their next slot and whether they have data ahead, the one that was read last at the end.
+        // Streams with their next slot and whether they have data ahead, in the order of their last read.
         let mut model: Vec<Option<(u64, u64, bool)>> = vec![None; 8];
         let mut next = [0u64; 12];
         for (region, kind) in steps {
             let first = region * APART + next[region as usize];
             let known = model.iter().position(|one| one.is_some_and(|(of, ..)| of == region));
             if kind == 0 {
-                // A write into its data, if there is any, and nothing else.
+                // A write into data that was read ahead, if there is any, and no other operation.
                 ahead.changed(first + 1, first + 2);
                 if let Some(at) = known && model[at].is_some_and(|(.., held)| held) {
                     model[at] = None;

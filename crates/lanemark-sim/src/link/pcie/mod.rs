@@ -21,10 +21,10 @@
 //! cuts each request into pieces of `completion_payload`, by default MPS, the minimum number of pieces. Root complexes
 //! that answer a cache line at a time send 64 bytes, others 128 or 256.
 //!
-//! *Data under way.* The tags of a device limit its unanswered requests: 32, 256 with extended tags, 768 with 10-bit
-//! tags (2.2.6.2). So a fetch of write data has up to tags · MRRS under way for a round trip. Posted writes need
+//! *Data in flight.* The tags of a device limit its unanswered requests: 32, 256 with extended tags, 768 with 10-bit
+//! tags (2.2.6.2). So a fetch of write data has up to tags · MRRS in flight for a round trip. Posted writes need
 //! credits of the receiver (2.6.1), which return a round trip later. Both limit the rate: a burst occupies its
-//! direction for the longer of its time on the wire and bytes / (bytes under way) · round trip. A link's setup states
+//! direction for the longer of its time on the wire and bytes / (bytes in flight) · round trip. A link's setup states
 //! the limits if they are known; by default the link is not limited. The round trip is by default twice the link's
 //! latency and 200 ns at the host. A device's tags return over all links between it and memory, so the setup has to
 //! state the round trip for a device downstream of a switch or chipset.
@@ -79,7 +79,7 @@ pub struct Pcie {
     completion_overhead: u64,
     /// Limit of unanswered data that a device has requested.
     fetch_window: Option<Window>,
-    /// Limit of posted data under way.
+    /// Limit of posted data in flight.
     post_window: Option<Window>,
     /// Picoseconds a byte, SKP sets included, in 2^-20 ps.
     byte_time: u64,
@@ -90,7 +90,7 @@ pub struct Pcie {
     setup: PcieSetup,
 }
 
-/// A limit of bytes under way; each byte makes room for another one a round trip later.
+/// A limit of bytes in flight; each byte makes room for another one a round trip later.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Window {
     in_flight: u64,

@@ -23,7 +23,7 @@ pub struct PcieSetup {
     /// Maximum number of unanswered requests, if it is a limit: the device's tags, or the host's non-posted credits if
     /// they are fewer.
     pub tags: Option<u32>,
-    /// Maximum posted data under way, if it is a limit: the host's data credits of 16 B each, or `payload_max` for each
+    /// Maximum posted data in flight, if it is a limit: the host's data credits of 16 B each, or `payload_max` for each
     /// header credit if that is less.
     pub posted_credits: Option<Bytes>,
     /// Time from the sending of a request or packet until its tag or credit has returned, if a better value is known

@@ -1,4 +1,4 @@
-//! The PCI Express law against printed tables, published figures and closed forms.
+//! The PCI Express model compared with printed tables, published figures and closed forms.
 
 use super::*;
 
@@ -16,7 +16,7 @@ fn set_up(change: impl FnOnce(&mut PcieSetup)) -> Pcie {
     Pcie::with_setup(PcieGeneration::Three, 4, Duration::ZERO, &setup)
 }
 
-/// A link whose data under way are bounded, with a `round_trip`.
+/// A link with bounded data in flight, with a `round_trip`.
 fn bounded(tags: Option<u32>, posted_credits: Option<Bytes>, round_trip: Duration) -> Pcie {
     set_up(|setup| {
         setup.tags = tags;
@@ -60,8 +60,8 @@ fn acknowledgement_intervals_are_the_printed_limits() {
     }
 }
 
-/// One-way data over generation 4 x4 by hand: 16 GT/s, four lanes, 128b/130b and 1,534 of 1,538 symbols are 7,856.4 MB/s,
-/// of which packets of 256 B leave 256/280 to writes and 256/276 to completions.
+/// One-way data over generation 4 x4, computed by hand: 16 GT/s, four lanes, 128b/130b and 1,534 of 1,538 symbols are
+/// 7,856.4 MB/s. With packets of 256 B, 256/280 of this rate remains for writes and 256/276 for completions.
 #[test]
 fn generation_4_x4_meets_the_closed_form() {
     let pcie = link(4, 4, 256);
@@ -70,8 +70,9 @@ fn generation_4_x4_meets_the_closed_form() {
     assert!((rate(block, pcie.completion_time(block)) - 7_287.1).abs() < 1.0);
 }
 
-/// Narrow old links lose to packets of 128 B 24 in 152 and to SKP sets 4 in 1,538: 210 of 250 MB/s, and four times as much
-/// over twice the lanes of twice the rate. Seen in the field, which has hosts beside: 192 to 210 MB/s.
+/// Slow old links lose 24 of 152 bytes to the headers of 128 B packets and 4 of 1,538 symbols to SKP sets. 210 of 250
+/// MB/s remain, and four times as much over twice the lanes at twice the rate. Measured rates, which include the host,
+/// are 192 to 210 MB/s.
 #[test]
 fn narrow_old_links_lose_about_a_sixth_to_packets() {
     let block = Bytes::mebi(1);
@@ -90,9 +91,10 @@ const LANE_RATES: [f64; 5] = [
     32e9 / 8.0 * 128.0 / 130.0,
 ];
 
-/// Every generation, width and MPS, with both headers, with and without ECRC: in one direction the formula without answers,
-/// which go against the data, and where data fills both directions that of pcie-bench over the printed acknowledgement
-/// limits. An interval that answers cut short is not modelled: the square of their share, 0.5% on the slowest link.
+/// Every generation, width and MPS, with both headers, with and without ECRC. In one direction the rate follows the
+/// formula without acknowledgements, which travel against the data. If data fills both directions, it follows the
+/// formula of pcie-bench with the printed acknowledgement limits. Intervals that acknowledgements shorten are not
+/// modelled; the error is the square of their share, 0.5% on the slowest link.
 #[test]
 fn saturated_throughput_is_the_formula_within_a_thousandth() {
     let block = Bytes::mebi(4);
@@ -120,7 +122,8 @@ fn saturated_throughput_is_the_formula_within_a_thousandth() {
                     let (written, completed) = (8.0 + header + digest, 8.0 + 12.0 + digest);
                     held(one_way, pcie.post_time(block), written, 0.001);
                     held(one_way, pcie.fetch_time(block), completed, 0.001);
-                    // As much back as there: each direction has its own data and the answers to the other's.
+                    // Both directions carry the same amount: each has its own data and the acknowledgements of the
+                    // other's data.
                     let back = |bytes| pcie.wire_time(bytes) + pcie.answer_time(bytes);
                     let within = 0.001 + answers * answers;
                     held(both_ways, back(pcie.write_bytes(block)), written, within);
@@ -133,8 +136,8 @@ fn saturated_throughput_is_the_formula_within_a_thousandth() {
     assert_eq!(checked, 5 * 5 * 3 * 4);
 }
 
-/// Data to the host uses only itself of its direction, and 16 bytes an interval of the other; data to the drive
-/// takes its read requests and those answers of the direction to the host.
+/// Data to the host occupies its own direction, and 16 bytes an interval of the other. Data to the drive also occupies
+/// the direction to the host, with its read requests and acknowledgements.
 #[test]
 fn answers_go_against_the_data_alone() {
     use crate::link::law::{BurstPosition, Law, Phase, PhaseTime};
@@ -151,10 +154,10 @@ fn answers_go_against_the_data_alone() {
     let PhaseTime { to_host, to_drive } = pcie.cost(Phase::ToDrive(block, whole));
     assert_eq!(to_drive, pcie.completion_time(block));
     let asked = pcie.read_request_time(block);
-    assert!(near(to_host - asked, block.get() / 128 * 148), "{to_host} of which {asked}");
+    assert!(near(to_host - asked, block.get() / 128 * 148), "{to_host}, including {asked}");
 }
 
-/// A 4 KiB NVMe read by the documents: 140 B down, 4,956 / 4,572 / 4,380 B up.
+/// A 4 KiB NVMe read as in the documents: 140 B down, 4,956 / 4,572 / 4,380 B up.
 #[test]
 fn a_4k_nvme_read_costs_what_is_published() {
     for (payload, up) in [(128, 4956), (256, 4572), (512, 4380)] {
@@ -210,7 +213,7 @@ fn completions_are_cut_as_the_completer_does_and_answer_one_request_each() {
     assert_eq!(cut(512, 128, 512, 4096), 32, "a request of 128 B has no answer of 512 B");
 }
 
-/// A burst of exactly what may be under way takes the longer of its wire time and one round trip.
+/// A burst of exactly the maximum data in flight takes the longer of its wire time and one round trip.
 #[test]
 fn a_window_binds_from_the_round_trip_that_is_longer_than_the_wire() {
     let in_flight = Bytes(32 * 512);
@@ -235,12 +238,12 @@ fn a_window_that_binds_carries_what_is_under_way_in_each_round_trip() {
     let credited = bounded(None, Some(Bytes::kibi(8)), round_trip);
     assert!((rate(block, credited.post_time(block)) - 819.2).abs() < 0.001);
     assert_eq!(credited.fetch_time(block), credited.completion_time(block));
-    // A burst has its part of the rate however short it is.
+    // A burst receives its part of the rate regardless of its length.
     assert_eq!(tagged.fetch_time(Bytes(512)), Duration::from_picoseconds(10_000_000 / 32));
     assert_eq!(tagged.to_string(), "PCIe 3.0 x4, packets of 128 B, 16 KiB fetched in 10 us");
 }
 
-/// Little's law: a link is full from as many tags on as its rate has requests in a round trip.
+/// Little's law: a link is saturated when the number of tags reaches its requests per round trip.
 #[test]
 fn a_link_is_full_from_as_many_tags_on_as_it_has_requests_in_a_round_trip() {
     let block = Bytes::mebi(1);
@@ -260,16 +263,16 @@ fn a_round_trip_that_is_not_told_is_twice_the_latency_and_the_turn_around() {
         let setup = PcieSetup { tags: Some(tags), ..PcieSetup::new(Bytes(128), Bytes(512)) };
         Pcie::with_setup(PcieGeneration::Three, 4, Duration::from_nanoseconds(latency), &setup)
     };
-    // As a 64 B read is measured.
+    // The measured time of a 64 B read.
     assert_eq!(tagged(1, 150).fetch_time(Bytes(512)), Duration::from_nanoseconds(500));
     assert_eq!(tagged(1, 1_000).fetch_time(Bytes(512)), Duration::from_nanoseconds(2_200));
-    // The tags that every device has leave the link its wire.
+    // With the tags that every device has, the wire remains the limit of the link.
     let usual = tagged(32, 150);
     assert_eq!(usual.fetch_time(Bytes::mebi(1)), usual.completion_time(Bytes::mebi(1)));
 }
 
-/// A tunnel that carries less than the lanes is what long transfers see, both ways and at each payload; one that carries
-/// more changes nothing.
+/// If a tunnel carries less than the lanes, it limits long transfers in both directions and at each payload. If it
+/// carries more, it has no effect.
 #[test]
 fn a_tunnel_bounds_data_in_full_packets() {
     let block = Bytes::mebi(1);

@@ -55,7 +55,7 @@ const SET_DEVICE_BITS: u64 = 2;
 
 /// A sector, the smallest amount of data that PIO carries.
 pub const SECTOR: Bytes = Bytes(512);
-/// Minimum FIFO for frames: the dwords that are still under way when HOLD is answered, and room for more.
+/// Minimum FIFO for frames: the dwords that are still in transit when HOLD is answered, and room for more.
 pub const FRAME_FIFO_MIN: Bytes = Bytes(128);
 /// The largest block of PIO: the content of one Data frame.
 pub const PIO_BLOCK_MAX: Bytes = Bytes(DATA_FRAME);

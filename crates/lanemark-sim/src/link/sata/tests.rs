@@ -1,4 +1,4 @@
-//! The Serial ATA law against published figures and closed forms.
+//! The Serial ATA model compared with published figures and closed forms.
 
 use super::*;
 
@@ -69,14 +69,14 @@ fn everything_takes_twice_as_long_at_half_the_rate() {
 
 const RATES: [SataRate; 3] = [SataRate::Gen1, SataRate::Gen2, SataRate::Gen3];
 
-/// Microseconds of a frame of `dwords` by the formula, written out again: 40 bit times a dword, 256 of them sent
-/// for 254, and a turn-around of 3,000 bit times.
+/// Returns the microseconds of a frame of `dwords` by the formula: 40 bit times a dword, 256 dwords sent for every 254,
+/// and a turn-around of 3,000 bit times.
 fn frame_us(rate: SataRate, dwords: f64) -> f64 {
     ((dwords + 3.0) * 40.0 * 256.0 / 254.0 + 3_000.0) / (rate.line_rate().0 as f64 / 1e6)
 }
 
-/// One sector a block and 16: the command's Register frame, a PIO Setup and a Data frame for each block, and for a
-/// write Register Device-to-Host.
+/// One sector a block, and 16 sectors: the command's Register frame, a PIO Setup and a Data frame for each block, and
+/// for a write the Register Device-to-Host frame.
 #[test]
 fn pio_meets_its_closed_form_at_every_rate() {
     for rate in RATES {
@@ -98,7 +98,7 @@ fn pio_meets_its_closed_form_at_every_rate() {
     }
 }
 
-/// Sector by sector a 6 Gb/s link carries 260 MB/s, in full frames as much as unqueued DMA writes.
+/// With one sector a block a 6 Gb/s link carries 260 MB/s, and with full frames as much as for unqueued DMA writes.
 #[test]
 fn pio_by_the_sector_takes_more_than_half_of_a_link() {
     let carried = |block| {
@@ -124,7 +124,7 @@ fn a_pio_read_ends_with_its_data_and_what_is_left_of_a_block_is_a_block() {
 
 const FIFO_RATES: [BytesPerSecond; 2] = [BytesPerSecond(50_000_000), BytesPerSecond(100_000_000)];
 
-/// Both kinds of commands, each with a FIFO that holds up the frames of both directions.
+/// Both kinds of commands, each with a FIFO that pauses the frames of both directions.
 fn held(rate: SataRate, fifo: u64, moved: BytesPerSecond) -> [(f64, Sata); 2] {
     let law = |commands| Sata::new(rate, commands).with_fifo(Bytes(fifo), Some(moved), Some(moved));
     // DMA Activate, one dword, requests a queued write; a PIO block has a PIO Setup, five.
@@ -167,19 +167,19 @@ fn held_bursts_cost_the_same_as_their_frames_one_by_one() {
     }
 }
 
-/// A frame is held from the rate on at which its data is on the wire for less time than the drive takes.
+/// A frame is paused above the rate at which its data would occupy the wire for less time than the drive takes.
 #[test]
 fn a_frame_is_held_only_where_the_drive_is_slower_than_the_wire() {
     let plain = queued(SataRate::Gen3);
     let frame = |law: &Sata, bytes| law.read_data_time(Bytes(bytes), false);
     let with = |fifo, moved| plain.with_fifo(Bytes(fifo), Some(BytesPerSecond(moved)), None);
-    // Half a frame while a whole one is on the wire.
+    // Half a frame passes while a whole frame is on the wire.
     let even = (300e6 * 2.0 * 254.0 / 256.0 / 2.0) as u64;
     assert_eq!(frame(&with(4096, even + 1_000), 8192), frame(&plain, 8192));
     let hold = frame(&with(4096, even - 1_000), 8192) - frame(&plain, 8192);
     let answered = 20.0 * 40.0 / 6e3;
     assert!((hold.as_microseconds() - answered).abs() < 1e-3, "{hold}");
-    // What fits the FIFO is never held, and with a whole frame in it nothing is.
+    // Data that fits in the FIFO is never paused, and with a whole frame in the FIFO there are no pauses.
     assert_eq!(frame(&with(4096, 1_000_000), 4096), frame(&plain, 4096));
     assert_eq!(frame(&with(8192, 1_000_000), 8192), frame(&plain, 8192));
     // The other direction has no limit here.
@@ -190,8 +190,8 @@ fn a_frame_is_held_only_where_the_drive_is_slower_than_the_wire() {
     );
 }
 
-/// Microseconds of `bytes` in Data frames of up to `frame_max` bytes. A frame of `announcement` dwords comes first, and
-/// a frame of `setup` dwords precedes each Data frame; both are optional.
+/// Microseconds of `bytes` in Data frames of up to `frame_max` bytes. A frame of `announcement` dwords precedes all
+/// others, and a frame of `setup` dwords precedes each Data frame; both are optional.
 fn data_us(
     rate: SataRate,
     bytes: u64,

@@ -11,7 +11,7 @@
 //! - Link commands are 8 symbols (7.2.2.1). Each header packet makes the other direction carry two: LGOOD and LCRD
 //!   (7.2.4.1). An ACK transaction packet, which also requests the next data packets, answers each data packet; link
 //!   commands answer the ACK itself (8.11, 8.12.1.2). Bursts of 16 packets (9.6.7) follow each other without a gap: 16
-//!   KiB under way for less than their time on the wire.
+//!   KiB in flight for less than their time on the wire.
 //! - A transfer begins when the device is ready: ERDY to the host, and for data to the host the ACK that requests it
 //!   (8.10.1). With streams both name the command's stream (8.12.1.4).
 //!

@@ -1,4 +1,4 @@
-//! The formula of USB, written again: symbols counted by hand, and rates by the formula.
+//! The USB formula, computed independently: symbols counted by hand, and rates from the formula.
 
 use super::*;
 use crate::link::law::{BurstPosition, Law, Phase, PhaseTime};
@@ -16,12 +16,12 @@ fn megabytes(bytes: Bytes, time: Duration) -> f64 {
     (bytes / time).as_megabytes()
 }
 
-/// Symbols of a time at 5 Gb/s: 2 ns each, and 354 for 352.
+/// Returns the symbols of a time at 5 Gb/s: 2 ns each, and 354 for 352.
 fn symbols(time: Duration) -> f64 {
     time.as_seconds() * 500e6 * 352.0 / 354.0
 }
 
-/// Of 1,072 symbols 1,024 are data in generation 1, of 1,076 in generation 2.
+/// 1,024 of 1,072 symbols are data in generation 1, and 1,024 of 1,076 in generation 2.
 #[test]
 fn long_transfers_meet_the_closed_form_in_both_directions() {
     for (rate, coded, packet, skips, expected) in [
@@ -46,7 +46,7 @@ fn long_transfers_meet_the_closed_form_in_both_directions() {
     }
 }
 
-/// Data one way takes 36 symbols a packet of the other: an ACK, LGOOD and LCRD.
+/// Data in one direction takes 36 symbols of the other direction for each packet: an ACK, LGOOD and LCRD.
 #[test]
 fn answers_go_against_the_data() {
     let block = Bytes::kibi(64);
@@ -95,7 +95,7 @@ fn two_lanes_take_half_the_time_of_one() {
     assert!((time(UsbRate::Gen2) / time(UsbRate::Gen2x2) - 2.0).abs() < 1e-6);
 }
 
-/// A bridge carries a command and its data for the time that each takes, and the lesser of both is its ceiling.
+/// A bridge carries a command and its data in the time that each takes, and the smaller rate is its ceiling.
 #[test]
 fn a_bridge_is_bound_by_commands_where_they_are_short_and_by_data_where_they_are_long() {
     use crate::link::LinkLaw;

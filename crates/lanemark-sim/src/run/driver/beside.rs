@@ -20,8 +20,9 @@ use lanemark_schema::units::Instant;
 use lanemark_schema::workload::{CheckedTest, Requests};
 
 /// Runs one repeat of `tests` in parallel, each with the random streams of its key, and returns their samples in the
-/// same order; a single test runs as [`run_length_watched`] does, and tests in parallel are simulated completely. The test that reaches furthest determines the content
-/// of the drives, and random events inside them follow from the first key.
+/// same order; a single test runs as [`run_length_watched`] does, and tests in parallel are simulated completely. The
+/// test that reaches furthest determines the content of the drives, and random events inside them follow from the first
+/// key.
 ///
 /// # Errors
 /// Returns the errors of [`run_length_watched`], and [`SimError::NotSimulated`] if a test cannot run in parallel with
@@ -69,7 +70,7 @@ pub fn run_beside_watched(
     Ok(run.samples.into_iter().flatten().collect())
 }
 
-/// Tests under way in parallel.
+/// Tests that run in parallel.
 struct ConcurrentTests<'t> {
     spec: &'t CheckedSystem,
     tests: &'t [(CheckedTest, StreamKey)],

@@ -1,13 +1,15 @@
 //! The end of a run whose figures have converged.
 //!
 //! Rule: the procedure of Heidelberger and Welch ("Simulation run length control in the presence of an initial
-//! transient", Operations Research 31, 1983, 1109-1144). Counted requests are grouped into batches. At checkpoints, each
-//! half as long again as the one before, the longest part up to now that may be steady is sought: its start is one of
-//! the checkpoints, and the batches since pass the Cramér-von Mises test of stationarity. The run ends if in that part
+//! transient", Operations Research 31, 1983, 1109-1144). Counted requests are grouped into batches. At checkpoints,
+//! each half as long again as the previous one, the run searches for the longest part until now that may be steady. The
+//! part starts at a checkpoint, and its batches pass the Cramér-von Mises test of stationarity. The run ends if in this
+//! part
 //!
 //! - the interval of the rate at 95% confidence has a half-width of at most [`RATE_HALF_WIDTH`],
-//! - the order statistics that bound the 99th and the 99.9th percentile lie within [`PERCENTILES`] of each other,
-//! - no reserve of the system will be used up before the test ends: room in a buffer or cache, pseudo-SLC, erased flash,
+//! - the order statistics that bound the 99th and the 99.9th percentile are within [`PERCENTILES`] of each other,
+//! - no reserve of the system will be used up before the test ends: room in a buffer or cache, pseudo-SLC, erased
+//!   flash,
 //! - no simulated collection has moved data, since the state of the flash drifts while it does.
 //!
 //! Otherwise the run continues, at most to the end of the test. The part before the steady one keeps the weight that it
@@ -207,8 +209,8 @@ impl Convergence {
         self.weigh(&found)
     }
 
-    /// Returns a run that is steady from its beginning and may end, `left` before the end of the test. `latency` contains
-    /// the latencies that must be known. The run is over if `left` is zero; it then only has to be steady.
+    /// Returns a run that is steady from its beginning and may end, `left` before the end of the test. `latency`
+    /// contains the latencies that must be known. The run is over if `left` is zero; it then only has to be steady.
     pub(super) fn steady_run(
         &mut self,
         now: Instant,
@@ -452,7 +454,7 @@ fn lasts(left: &[f64], more: f64) -> bool {
     let of_half = |half: &[f64]| half[0] - half[half.len() - 1];
     let (one, other) = (of_half(first), of_half(second));
     let is_steady = (one - other).abs() <= STEADY_USE * one.max(other);
-    // The halves' means lie half of the course apart.
+    // The means of the halves differ by half of the course.
     is_steady && left[left.len() - 1] > 2.0 * used * more * 1.05
 }
 

@@ -31,7 +31,7 @@ pub(super) struct LanePosition {
     pub(super) from: Duration,
 }
 
-/// A test under way.
+/// A running test.
 pub(super) struct Lane {
     place: LanePosition,
     /// The threads of the first namespace of the first drive, then the threads of the next.
@@ -60,7 +60,7 @@ pub(super) struct Lane {
     tally: Option<Tally>,
     /// The phases of the whole test, once it has ended.
     phases: Vec<RatePhase>,
-    /// How well the rate of the whole test is known, once it has ended.
+    /// The precision of the rate of the whole test, after its end.
     precision: Option<Converged>,
     rounds: Option<RoundsRun>,
     series: Option<Recorder>,

@@ -1,6 +1,6 @@
 //! Long tests, simulated for a shorter time on a smaller drive.
 //!
-//! What a drive does over hours follows from how often its flash has been overwritten: collection, write amplification
+//! The behaviour of a drive over hours depends on how often its flash has been overwritten: collection, write amplification
 //! and the rate depend on the data written *relative to* the capacity, and not on either of them (Desnoyers, "Analytic
 //! models of SSD write performance", ACM Transactions on Storage 10(2), 2014; the same holds for every policy that
 //! compares superblocks with each other). A drive with `n` times fewer pages in each block, and `n` times less data in

@@ -5,15 +5,15 @@
 //! user, and this time counts towards their use; that the two kinds of work wait for each other is omitted, which
 //! matters only near saturation.
 //!
-//! Changed pages are owed as transactions end, at the rate that the buffer's formula gives for the present rate of
-//! transactions, and written as far as the writers permit. If more than 4096 are owed, users that miss a page wait
+//! Changed pages become due as transactions end, at the rate of the buffer's formula for the present rate of
+//! transactions, and are written as far as the writers permit. If more than 4096 are owed, users that miss a page wait
 //! until there is room, as they do if a database finds no clean page.
 //!
 //! Transactions wait for locks at their end, for a multiple of the time that they took: on a slower drive a lock is
 //! held for longer. The owners of locks are not modelled.
 //!
-//! Not modelled: latches (part of the time elsewhere), reading ahead, pages of a transaction that lie together, splits
-//! of pages, and a working set that drifts.
+//! Not modelled: latches (part of the time elsewhere), reading ahead, adjacent pages of a transaction, splits of pages,
+//! and a working set that drifts.
 
 mod log;
 

@@ -1,4 +1,4 @@
-//! A replay under way: requests in, completions counted, and the results.
+//! A running replay: requests in, completions counted, and the results.
 //!
 //! A request's tag is the picosecond of its arrival, from which its latency counts. The time that requests spend in the
 //! system is summed as it passes, separately from their latencies, so that Little's law can be tested with both.
@@ -27,7 +27,7 @@ const WRAP_ALIGNMENT: u64 = 4096;
 /// An instant after all events.
 const NEVER: Instant = Instant::from_picoseconds(u64::MAX);
 
-/// A replay under way.
+/// A running replay.
 pub(super) struct Run {
     storage: Storage,
     plan: Replay,

@@ -249,7 +249,7 @@ impl Bench {
                     if self.protected {
                         slot.durable = number;
                     }
-                    // What waits to be mapped need not be stored any more.
+                    // Data that waits to be mapped need not be stored any more.
                     slot.unmapped.clear();
                 }
                 let outcomes = &mut self.outcomes;
@@ -420,7 +420,7 @@ impl Bench {
                 self.act(Outcome::Data { command, bytes, passage });
             }
             Event::Idle(_) => self.medium.idle(now, &mut self.events),
-            event => panic!("{event:?} is no event of a medium"),
+            event => panic!("{event:?} is not an event of a medium"),
         }
         self.settle();
         true
@@ -508,7 +508,7 @@ impl Bench {
         self.settle();
     }
 
-    /// Lets all that is under way end.
+    /// Completes all operations in progress.
     pub(super) fn drain(&mut self) {
         let mut steps = 0;
         while self.advance() {

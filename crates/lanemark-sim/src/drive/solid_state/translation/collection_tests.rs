@@ -1,4 +1,4 @@
-//! Which superblock is collected, and how fast, by hand.
+//! The choice of the superblock to collect and the rate of collection, computed by hand.
 
 use super::superblock::{Purpose, State, Superblocks};
 use super::*;
@@ -7,7 +7,7 @@ use crate::spec::{Condition, Policy, TranslationSpec};
 use crate::tests::runs::small_drive;
 use proptest::prelude::*;
 
-/// Superblocks of 10 slots with the given numbers of valid ones, filled in this order.
+/// Superblocks of 10 slots with the given numbers of valid slots, filled in this order.
 fn filled(valid: &[u32]) -> Superblocks {
     Superblocks::new(valid.iter().copied(), valid.len(), 0)
 }
@@ -20,7 +20,7 @@ fn by(policy: Policy) -> TranslationSpec {
 fn of_equal_victims_the_oldest_is_taken() {
     for policy in [Policy::Greedy, Policy::Windowed(8), Policy::CostBenefit] {
         assert_eq!(filled(&[9, 4, 4, 4]).victim(&by(policy), 10), Some(N(1)), "{policy:?}");
-        // Age is when a superblock was opened, and not its number.
+        // The age depends on the time at which a superblock was opened, not on its number.
         let mut all = filled(&[9, 4, 4, 4]);
         (all.get_mut(N(1)).sequence, all.get_mut(N(3)).sequence) = (3, 1);
         assert_eq!(all.victim(&by(policy), 10), Some(N(3)), "{policy:?}");
@@ -65,7 +65,7 @@ fn what_is_full_or_open_is_no_victim() {
 fn every_fourth_victim_may_be_chosen_for_its_wear() {
     let spec = TranslationSpec { wear_gap: Some(5), ..by(Policy::Greedy) };
     let mut all = filled(&[9, 4, 10]);
-    // The most worn has 6 cycles more than the least worn, which is more than 5.
+    // The most worn superblock has 6 cycles more than the newest, which exceeds 5.
     all.get_mut(N(0)).cycles = 5;
     all.get_mut(N(1)).cycles = 5;
     all.coming = 1;
@@ -102,7 +102,7 @@ fn superblocks_are_filled_in_the_order_in_which_they_were_erased() {
     let purpose =
         Purpose { pseudo_slc: false, hot: false, settled: false, moved: false, worn: false };
     let mut all = Superblocks::new([5, 5, 5, 0, 0].into_iter(), 3, 0);
-    // All of them equally worn.
+    // All superblocks are equally worn.
     (all.get_mut(N(3)).cycles, all.get_mut(N(4)).cycles) = (1, 1);
     for index in [2, 0, 1] {
         all.coming += 1;
@@ -114,7 +114,7 @@ fn superblocks_are_filled_in_the_order_in_which_they_were_erased() {
 }
 
 proptest! {
-    /// Each policy against all superblocks, one by one, in whole numbers.
+    /// Compares each policy with a search over all superblocks, in whole numbers.
     #[test]
     fn the_victim_is_the_best_of_all_by_the_policys_own_measure(
         all in proptest::collection::vec((0u32..=20, 0u32..1_000, 0usize..8, any::<bool>()), 1..40),
@@ -161,7 +161,7 @@ proptest! {
             let gain = (total - sequence) * (u64::from(SIZE) - valid);
             let (more, less) = match best {
                 None => (true, false),
-                // Two that are empty are compared by age.
+                // Two empty superblocks are compared by age.
                 Some((_, other, 0)) if valid == 0 => (gain > other, gain < other),
                 Some((_, other, cost)) => (gain * cost > other * valid, gain * cost < other * valid),
             };
@@ -176,7 +176,7 @@ proptest! {
     }
 }
 
-/// A drive in steady state, of which collection keeps `least` superblocks erased.
+/// A drive in steady state whose collection keeps `least` superblocks erased.
 fn steady(least: u32) -> Translation {
     let mut drive = small_drive();
     let flash = drive.flash_mut();
@@ -207,7 +207,7 @@ fn the_host_pays_for_a_victim_at_the_pace_that_keeps_erased_flash_where_it_is() 
         let victim = translation.superblocks.victim(&translation.spec, size).unwrap();
         let valid = f64::from(translation.superblocks.get(victim).valid);
         let pace = valid / (f64::from(size) - valid) * behind;
-        // A unit of the host's at a time is too coarse to tell one pace from another.
+        // A single unit of the host is too coarse to distinguish the paces.
         let slots = (f64::from(unit) / pace).ceil() as u32;
         assert!(slots > 2, "{slots}");
         for slot in 1..slots {
@@ -303,7 +303,7 @@ fn an_idle_drive_works_until_enough_is_erased_and_its_cache_is_empty() {
     let erased = steady(4).superblocks.erased() as u32;
     assert_eq!([erased - 1, erased, erased + 1].map(|idle| works(idle, 0)), [false, false, true]);
     assert!(works(0, 1), "its cache is to be folded");
-    // If moving data would free no unit, the drive rests, unless it has already begun to move a victim.
+    // If moved data would free no unit, the drive rests, unless it has already begun to move a victim.
     let mut translation = cached(0);
     translation.spec.erased_idle = erased + 1;
     translation.choose_victim(false);
@@ -340,7 +340,7 @@ fn a_cache_grows_only_into_superblocks_that_nothing_else_needs() {
         translation.superblocks.coming += 1;
         translation.superblocks.erased_now(N(index));
     }
-    // Of a drive whose data leaves 22, two are the cache's own; collection needs fewer.
+    // The drive's data leaves 22 superblocks free. Two of these belong to the cache, and collection needs fewer.
     translation.reserve = 22;
     while translation.superblocks.erased() > 21 {
         translation.superblocks.open(purpose, 0, 0);
@@ -352,7 +352,7 @@ fn a_cache_grows_only_into_superblocks_that_nothing_else_needs() {
     assert_eq!([1, 2, 7, 8].map(|used| has(&mut translation, used)), [true, true, true, false]);
     translation.superblocks.open(purpose, 0, 0);
     assert_eq!([1, 2, 7, 8].map(|used| has(&mut translation, used)), [true, false, false, false]);
-    // With a small reserve it is collection and the streams that need theirs: four, and one for each of five.
+    // With a small reserve, collection and the streams determine the number: four, plus one for each of five streams.
     translation.reserve = 5;
     while translation.superblocks.erased() > 10 {
         assert!(has(&mut translation, 2));
@@ -376,7 +376,7 @@ fn a_full_unit_keeps_its_superblock_from_collection_until_it_is_stored() {
     assert_eq!((filled.len(), unstored(&translation)), (2, 2));
     translation.stored(filled[1].unit);
     assert_eq!(unstored(&translation), 1);
-    // A unit that is stored twice over changes nothing.
+    // Storing a unit a second time changes nothing.
     translation.stored(filled[1].unit);
     assert_eq!(unstored(&translation), 1);
     translation.power_cut(true);

@@ -14,8 +14,8 @@
 //! so write amplification begins at `1 / (1 - exp(-c))`.
 //!
 //! The assignment of logical slots to valid flash slots is random: a keyed permutation (a Feistel network with cycle
-//! walking) gives each logical slot its rank, and ranks fill the valid flash slots of the superblocks in order, spread
-//! evenly over each. Either direction costs a few dozen instructions and no memory, so a drive of any size is
+//! walking) assigns a rank to each logical slot, and ranks fill the valid flash slots of the superblocks in order,
+//! spread evenly over each. Either direction costs a few dozen instructions and no memory, so a drive of any size is
 //! preconditioned at once.
 
 use crate::spec::FlashSpec;
@@ -26,18 +26,18 @@ pub(crate) const EMPTY: u32 = u32::MAX;
 /// The layout of data before a run.
 #[derive(Clone, Debug)]
 pub(crate) enum Layout {
-    /// The first slots lie in order, the rest are empty.
+    /// The first slots are in order, and the rest are empty.
     InOrder {
         /// Number of slots in order.
         slots: u32,
         /// The part of them in the pseudo-SLC cache.
         cached: CachedLayout,
     },
-    /// The first slots lie as random writes have left them, the rest are empty.
+    /// The first slots are in the order that random writes leave, and the rest are empty.
     Scattered(SteadyRandomLayout),
 }
 
-/// The first slots of a layout in order, if these lie in the pseudo-SLC cache: its superblocks are filled in part.
+/// The first slots of a layout in order, if these are in the pseudo-SLC cache: its superblocks are partly filled.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct CachedLayout {
     /// Superblocks of the cache with data.
@@ -56,8 +56,8 @@ impl CachedLayout {
 
     /// Returns the part of `slots` that was written into the cache of `flash` when they were written in order to the
     /// erased drive. A superblock has `size` slots, and `each` in the cache; `kept` superblocks stay erased, in
-    /// addition to the ones that the cache always has. The cache's growth contains none of it on a drive that emptied
-    /// its cache while it was idle.
+    /// addition to the superblocks that the cache always has. On a drive that emptied its cache while it was idle, the
+    /// cache's growth contains no data.
     pub(crate) fn of_written(
         flash: &FlashSpec,
         slots: u32,
@@ -230,7 +230,7 @@ impl SteadyRandomLayout {
     pub(crate) fn new(slots: u32, superblocks: u32, size: u32) -> Self {
         let ratio = f64::from(superblocks) * f64::from(size) / f64::from(slots);
         let c = decay(ratio);
-        // The share of all valid slots that lies in superblocks of age a or older.
+        // The share of all valid slots in superblocks of age a or older.
         let older = |a: f64| (libm::exp(-a * c) - libm::exp(-c)) / (1.0 - libm::exp(-c));
         let mut starts: Vec<u32> = (0..=superblocks)
             .map(|index| {

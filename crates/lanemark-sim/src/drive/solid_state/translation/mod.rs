@@ -1,7 +1,7 @@
 //! The flash translation layer: the map from logical to flash slots, and the data that is moved to make room.
 //!
 //! Page mapping with slots of 4 KiB. Flash is numbered in *places* of a slot each and in *units*, the amount that one
-//! die programs at once, so that unit u lies on die `u mod dies`: consecutive data is striped over all dies, channels
+//! die programs at once, so that unit u is on die `u mod dies`: consecutive data is striped over all dies, channels
 //! first. The original content is a formula ([`Layout`]); the changes of the run are a table ([`Overrides`]). Each
 //! superblock that the run fills keeps the logical slot of each place.
 //!
@@ -454,7 +454,7 @@ impl Translation {
         filled
     }
 
-    /// Gives the unit that `stream` is filling to the die.
+    /// Passes the unit that `stream` is filling to the die.
     fn fill(&mut self, stream: Stream, unit: u32) -> FullUnit {
         let spare = self.pool.pop().unwrap_or_default();
         let previous = match &mut self.frontiers[stream as usize] {

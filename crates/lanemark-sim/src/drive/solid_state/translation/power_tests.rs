@@ -1,9 +1,10 @@
-//! The state after a power cut, by hand: the data that counts as lost, and the superblocks that are filled further.
+//! The state after a power cut, computed by hand: the data that counts as lost, and the superblocks that are filled
+//! further.
 
 use super::tests::{Machine, drive};
 use super::*;
 
-/// A drive with a hot stream and a victim of hot data, with one slot of it moved.
+/// A drive with a hot stream and a victim of hot data. One slot of the victim has been moved.
 fn hot_data_moved() -> (Machine, u32, u32) {
     let drive = drive(40, 12, |flash| flash.translation.hot_stream = true);
     let mut machine = Machine::new(&drive, drive.capacity);
@@ -39,7 +40,8 @@ fn hot_data_that_was_only_moved_is_not_lost() {
     machine.places();
 }
 
-/// A full superblock of moved hot data whose last unit is lost is filled further with such data, and with no other.
+/// A full superblock of moved hot data whose last unit is lost is filled further with moved hot data, and with no other
+/// data.
 #[test]
 fn a_superblock_of_moved_hot_data_continues_its_stream() {
     let (mut machine, _, first) = hot_data_moved();
@@ -73,7 +75,7 @@ fn data_that_was_moved_before_it_was_stored_is_lost() {
     let (found, size) = (translation.place_of(0), translation.slots_per_superblock);
     for slot in 0..size {
         let filled = translation.append(Stream::Host, u64::from(slot));
-        // All but the first unit are stored.
+        // All units except the first are stored.
         filled.filter(|_| slot >= 8).into_iter().for_each(|filled| translation.stored(filled.unit));
     }
     translation.victim = Some(Victim { superblock, next: 0, valid: size });

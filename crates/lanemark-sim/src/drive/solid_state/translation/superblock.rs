@@ -31,7 +31,7 @@ pub(crate) struct Superblock {
     pub pseudo_slc: bool,
     /// Number of slots with valid data.
     pub valid: u32,
-    /// Unstored slots elsewhere whose former content lies here.
+    /// Unstored slots elsewhere whose former content is here.
     pub pins: u32,
     /// Full units of the superblock that are not stored yet.
     pub unstored: u32,
@@ -64,7 +64,7 @@ pub(crate) struct Purpose {
     pub(crate) settled: bool,
     /// Whether it is for data that collection moves.
     pub(crate) moved: bool,
-    /// Whether the most worn superblock is opened rather than the one with the fewest cycles.
+    /// Whether the most worn superblock is opened rather than the superblock with the fewest cycles.
     pub(crate) worn: bool,
 }
 
@@ -138,8 +138,8 @@ impl Superblocks {
         self.erased.len()
     }
 
-    /// Opens an erased superblock for `slots` slots when the host has written `opened_at`: the one with the fewest
-    /// cycles, or the most worn for data that will not be overwritten soon.
+    /// Opens an erased superblock for `slots` slots when the host has written `opened_at`. It has the fewest cycles, or
+    /// the most cycles for data that will not be overwritten soon.
     pub(crate) fn open(
         &mut self,
         purpose: Purpose,

@@ -1,4 +1,4 @@
-//! The translation against a plain model of what a drive must remember, and against theory.
+//! The translation compared with a plain model of the data that a drive must keep, and with theory.
 
 use super::*;
 use crate::spec::{FlashSpec, Policy, PseudoSlcSpec, Technology};
@@ -95,7 +95,7 @@ impl Machine {
                 break stream;
             }
             tries += 1;
-            assert!(tries < 100_000, "no room for slot {slot} and none to be made");
+            assert!(tries < 100_000, "no room for slot {slot}, and no room can be made");
             if !self.relocate(true) {
                 self.settle();
                 for stream in [Stream::Host, Stream::Hot, Stream::PseudoSlc] {
@@ -114,7 +114,7 @@ impl Machine {
         }
     }
 
-    /// Every slot's place, after a look at whether places and counts agree.
+    /// Returns the location of every slot, after a check that locations and counts agree.
     pub(super) fn places(&self) -> BTreeMap<u32, u32> {
         let translation = &self.translation;
         let mut slot_at = BTreeMap::new();
@@ -208,8 +208,8 @@ prop_compose! {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(96))]
 
-    /// After any sequence of writes, trims, collections and power cuts each written slot has one place of
-    /// its own, trimmed ones have none, and nothing that was stored is lost.
+    /// After any sequence of writes, trims, collections and power cuts, each written slot has a separate location,
+    /// trimmed slots have no location, and stored data is not lost.
     #[test]
     fn no_slot_is_lost_or_doubled(
         drive in any_drive(), steps in proptest::collection::vec(any_step(10_000), 1..120),
@@ -222,7 +222,7 @@ proptest! {
         let slots = u64::from(machine.translation.slots);
         let mut written: BTreeMap<u64, bool> =
             machine.places().into_keys().map(|slot| (slot.into(), true)).collect();
-        // Slots with a stored version, regardless of later ones.
+        // Slots with a stored version, regardless of later versions.
         let mut trimmed_since_flush = false;
         for step in steps {
             match step {
@@ -276,7 +276,8 @@ proptest! {
     }
 }
 
-/// Write amplification of uniform random writes over a whole drive, once the state at the start is forgotten.
+/// Returns the write amplification of uniform random writes over a whole drive, after the initial state has no more
+/// influence.
 fn amplification(drive: &DriveSpec, rounds: u64) -> f64 {
     let mut machine = Machine::new(drive, drive.capacity);
     let slots = u64::from(machine.translation.slots);
@@ -293,10 +294,11 @@ fn amplification(drive: &DriveSpec, rounds: u64) -> f64 {
     run(&mut machine, slots * 2)
 }
 
-/// Write amplification by theory of the superblocks that hold data, those that collection keeps erased aside.
+/// Returns the theoretical write amplification for the superblocks that contain data, without the superblocks that
+/// collection keeps erased.
 fn theory(drive: &DriveSpec) -> f64 {
     let flash = drive.flash();
-    // Two streams fill one each, half full on average, and one to two are erased.
+    // Two streams fill one superblock each, half full on average, and one or two superblocks are erased.
     let filled = f64::from(flash.blocks_per_plane - flash.translation.erased_min) - 0.5;
     let filled = filled * flash.superblock().get() as f64;
     write_amplification(filled / drive.capacity.get() as f64)
@@ -385,7 +387,7 @@ fn static_wear_levelling_brings_cold_blocks_into_use() {
         let drive = drive(60, 12, |flash| flash.translation.wear_gap = wear_gap);
         let mut machine = Machine::new(&drive, drive.capacity);
         let slots = u64::from(machine.translation.slots);
-        // Only a fifth is ever overwritten.
+        // Only a fifth of the drive is ever overwritten.
         (0..slots * 12).for_each(|index| machine.write(index * 7919 % (slots / 5)));
         let cycles: Vec<u32> = (0..60)
             .map(|index| machine.translation.superblocks.get(SuperblockNumber(index)).cycles)
@@ -424,7 +426,8 @@ fn data_that_compresses_needs_less_flash_and_leaves_more_spare() {
     );
 }
 
-/// The cache grows into free space of the host only: an empty drive has all of it, a full one the part that it always has.
+/// The cache grows only into the host's free space: an empty drive has the whole cache, a full drive has the fixed
+/// part.
 #[test]
 fn a_pseudo_slc_cache_grows_as_far_as_the_host_left_space() {
     let (each, data) = (2.0 / 3.0, 100u32);
@@ -470,12 +473,12 @@ fn a_pseudo_slc_cache_grows_as_far_as_the_host_left_space() {
         cached(&change, Bytes::ZERO)
     };
     assert_eq!(filled(half), all, "half of the drive is more than the cache takes");
-    // A tenth of the drive is lent whole: ten superblocks, each with a third of its data.
+    // A tenth of the drive is lent completely: ten superblocks, each with a third of its data.
     let seen = filled(Ratio::new(0.9).unwrap()) - fixed;
     assert!((9..=10).contains(&seen), "{seen}");
 }
 
-/// A drive that was idle has moved the data out of the cache's growth before a run begins.
+/// A drive that was idle has moved all data out of the cache's growth before a run begins.
 #[test]
 fn an_idle_drive_has_emptied_the_growth_of_its_cache() {
     let each = 2.0 / 3.0;

@@ -10,8 +10,8 @@ const USED_UP: f64 = 0.02;
 const DIFFERENT: f64 = 0.1;
 /// The smallest length of a phase, as a share of the run.
 const SHORTEST: f64 = 0.01;
-/// The longest time after which a full buffer is the consequence of a reserve that was used up before, as a share of the
-/// phase until then.
+/// The longest time after which a full buffer is the consequence of a reserve that was used up before, as a share of
+/// the phase until then.
 const SOON: f64 = 0.1;
 
 /// A part of a run under construction.
@@ -36,7 +36,7 @@ impl Stretch {
             && next.seconds < SOON * self.seconds
     }
 
-    /// Returns the stretch with the one that follows it.
+    /// Returns the stretch merged with the next stretch.
     fn with(self, next: &Self) -> Self {
         Self {
             until: next.until,
@@ -48,8 +48,8 @@ impl Stretch {
 }
 
 impl Convergence {
-    /// Returns the phases of the run, or an empty list if it has only one. The last one ends with the test, after `length`
-    /// if the run has converged.
+    /// Returns the phases of the run, or an empty list if it has only one. The last one ends with the test, after
+    /// `length` if the run has converged.
     pub(super) fn phases(&self, length: Option<Duration>) -> Vec<RatePhase> {
         let Some(last) = self.batches.last() else { return Vec::new() };
         let all = last.end.since(self.from).as_seconds();

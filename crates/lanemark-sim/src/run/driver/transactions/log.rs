@@ -16,7 +16,7 @@ pub(super) struct LogWrite {
 pub(super) struct LogWriter {
     /// Users that no write has taken yet.
     pub(super) waiting: Vec<u32>,
-    /// Writes under way, in order; the number of the first.
+    /// Writes in flight, in order; the number of the first.
     pub(super) writes: VecDeque<LogWrite>,
     pub(super) first: u64,
     /// Empty lists of users from completed writes, for reuse.

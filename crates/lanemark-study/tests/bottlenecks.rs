@@ -13,11 +13,11 @@ fn marked<'a>(node: &'a TopologyNode, narrow: HopId, found: &mut Vec<&'a str>) {
 }
 
 #[test]
-fn drives_behind_one_uplink_have_one_narrowest_hop() {
+fn drives_behind_one_uplink_have_one_bottleneck_hop() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../library");
     let library = Library::in_folder(&folder).unwrap();
     let cases = [
-        // Two ports of 6 Gb/s are narrower than what they share, three are not.
+        // Two ports of 6 Gb/s are slower than their shared link, and three are not.
         ("samsung-850-pro-1tb@dell-r730xd:sata+sata-2", 2, "SATA"),
         ("samsung-850-pro-1tb@dell-r730xd:sata+sata-2+sata-3", 1, "DMI"),
         ("samsung-850-pro-1tb@dell-r730xd:sata", 1, "SATA"),

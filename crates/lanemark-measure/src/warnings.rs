@@ -129,7 +129,7 @@ fn compression(place: &TargetTraits<'_>, file: impl AsFd) -> Option<String> {
     (compressed && !place.device).then(|| "the file system".to_owned())
 }
 
-/// Returns the cache that lies under a block device.
+/// Returns the cache below a block device.
 fn cache_below(name: &str) -> Option<String> {
     let folder = PathBuf::from("/sys/class/block").join(name);
     let read = |file: &str| fs::read_to_string(folder.join(file)).ok();
@@ -171,7 +171,7 @@ pub(crate) fn after(taking: &SampleConditions<'_>, sample: &Sample) -> Vec<Warni
     if let Some(workers) = evidence.punted {
         found.push(Warning::Punted { test: test(), workers });
     }
-    found.extend(device_doubt(taking, sample));
+    found.extend(device_warning(taking, sample));
     found.extend(without_flash(taking, sample));
     if let Some(threads) = evidence.threads.filter(|threads| threads.busiest > BUSY) {
         found.push(Warning::GeneratorBound { test: test(), busiest: threads.busiest });
@@ -290,7 +290,7 @@ fn unaccounted(test: &Test, sample: &Sample) -> Option<Warning> {
 }
 
 /// Returns a warning if the device did not move the requested bytes.
-fn device_doubt(taking: &SampleConditions<'_>, sample: &Sample) -> Option<Warning> {
+fn device_warning(taking: &SampleConditions<'_>, sample: &Sample) -> Option<Warning> {
     let device = sample.evidence.as_ref()?.device.as_ref()?;
     let test = taking.test.name.clone();
     // Writes through the page cache reach the device at another time.
@@ -408,5 +408,5 @@ mod tests {
 }
 
 #[cfg(test)]
-#[path = "doubts_bounds_tests.rs"]
+#[path = "warnings_bounds_tests.rs"]
 mod bounds_tests;

@@ -186,12 +186,12 @@ fn processors_used_or_taken_by_others_are_reported() {
         let processors = case.evidence().processors.as_mut().unwrap();
         (processors.cores, processors.user) = (64, processors.user + cores);
     });
-    // The kernel's own threads are no other program.
+    // The kernel's own threads are not counted as other programs.
     bound("kernel threads", others, &[(3.0, false)], |case, cores| {
         let processors = case.evidence().processors.as_mut().unwrap();
         (processors.kernel, processors.system) = (Some(cores), processors.system + cores);
     });
-    // Wakes on a virtual machine, from every second request on, where requests take less than 200 us.
+    // Wakes on a virtual machine raise a warning from every second request on, if requests take less than 200 us.
     let asleep = |w: &Warning| matches!(w, Warning::Asleep { .. });
     bound("wakes", asleep, &[(4_999.0, false), (5_000.0, true)], |case, wakes| {
         case.evidence().processors.as_mut().unwrap().wakes = Some(wakes);

@@ -1,7 +1,8 @@
-//! Each way to be fooled is caused here, and the warning must be there; and where nothing is wrong it must not.
+//! Each cause of a misleading figure is created here and must raise its warning; without the cause there must be no
+//! warning.
 //!
-//! Mounts, loop devices and control groups need root; a test that this user may not set up says so and is skipped, and
-//! in CI fails.
+//! Mounts, loop devices and control groups need root. A test that the user is not permitted to set up reports this and
+//! is skipped; in CI it fails.
 
 mod workloads;
 
@@ -69,7 +70,7 @@ fn a_file_that_was_never_written_is_told() {
         _ => None,
     });
     assert_eq!(share, Some(0.75), "{:?}", outcome.warnings);
-    // What the run itself lays out has no holes.
+    // The run's own layout leaves no holes.
     let outcome = bench(folder.path(), timed(wide(read()), 200), Settings::default());
     assert!(!has(&outcome, |w| matches!(w, Warning::Holes { .. })), "{:?}", outcome.warnings);
 }
@@ -141,7 +142,7 @@ fn a_thread_without_time_left_is_told() {
     let outcome = bench(tmpfs.path(), test, settings);
     let busiest = outcome.tests[0].samples[0].evidence.as_ref().unwrap().threads.unwrap().busiest;
     let told = has(&outcome, |w| matches!(w, Warning::GeneratorBound { .. }));
-    // On a machine that others use the thread may not get its core.
+    // On a machine with other load the thread may not get its core.
     assert_eq!(told, busiest > 0.9, "{:?}", outcome.warnings);
     let think = Duration::from_microseconds(2000);
     let resting = timed(
@@ -182,7 +183,7 @@ fn a_limit_is_told_and_so_is_a_sample_that_slows_down() {
     assert!(told.is_some_and(|limit| limit.contains("8388608")), "{:?}", outcome.warnings);
     let megabytes = outcome.tests[0].megabytes_per_second();
     assert!(megabytes < 12.0, "{megabytes} MB/s past a limit of 8");
-    // The limit goes in the middle of a sample.
+    // The limit is removed in the middle of a sample.
     let (workload, stop) = (workload([timed(wide(read()), 3000)]), AtomicBool::new(false));
     let bench = Bench::new(device.node(), &workload, 5, &stop);
     let outcome = bench
@@ -201,7 +202,7 @@ fn a_limit_is_told_and_so_is_a_sample_that_slows_down() {
     assert!(faster, "{:?}", outcome.warnings);
 }
 
-/// Throughput times latency of the one sample, and its mean latency in ms.
+/// Returns throughput times latency of the one sample, and its mean latency in ms.
 fn little(outcome: &Outcome) -> (f64, f64) {
     let sample = &outcome.tests[0].samples[0];
     let latency = &sample.reads.as_ref().unwrap().latency;
@@ -224,7 +225,7 @@ fn a_short_sample_of_a_device_that_is_held_at_a_rate_tells_its_latency() {
         assert!(!told, "{:?}", outcome.warnings);
         seen.push(latency_ms);
     }
-    // The kernel lets some requests through at first that it has not counted yet.
+    // The kernel permits some requests before it begins to count them.
     assert!(seen.iter().all(|ms| (6.8..9.2).contains(ms)), "{seen:?} ms, and 8 are true");
 }
 
@@ -258,7 +259,7 @@ fn a_stall_at_the_end_of_a_sample_shows() {
     let outcome = outcome.unwrap();
     let latency = &outcome.tests[0].samples[0].reads.as_ref().unwrap().latency;
     let greatest_ms = latency.max_ns().unwrap() / 1_000_000;
-    assert!(greatest_ms > 500, "{greatest_ms} ms is the greatest, after a stall of 900");
+    assert!(greatest_ms > 500, "the maximum is {greatest_ms} ms, after a stall of 900");
     let (product, _) = little(&outcome);
     assert!((15.0..=16.8).contains(&product), "{product} of 16");
 }
@@ -267,7 +268,7 @@ fn a_stall_at_the_end_of_a_sample_shows() {
 fn a_ramp_is_no_other_user_of_the_device() {
     let Some(device) = loop_device(true) else { return };
     let ramp = Duration::from_microseconds(600_000);
-    // What is counted takes a fraction of the ramp.
+    // The counted part takes a fraction of the ramp.
     let short = Test { ramp, volume: Some(Bytes::mebi(1)), ..wide(read()) }
         .with(|asked| asked.queue_depth = 16);
     let beside = Test { ramp: Duration::ZERO, ..timed(wide(read()), 300) };
@@ -333,9 +334,9 @@ fn processors_that_are_kept_awake_need_no_waking() {
         let sample = &outcome.tests[0].samples[0];
         let used = sample.evidence.as_ref().unwrap().processors.unwrap();
         let wakes = used.wakes.unwrap() / sample.iops();
-        let is_doubted = has(&outcome, |w| matches!(w, Warning::Asleep { .. }));
-        // A physical machine may sleep; a wake only takes long below a hypervisor.
-        assert!(!is_doubted || used.is_virtual && wakes >= 0.5, "{wakes}: {:?}", outcome.warnings);
+        let is_reported = has(&outcome, |w| matches!(w, Warning::Asleep { .. }));
+        // A physical machine may sleep; a wake-up is slow only under a hypervisor.
+        assert!(!is_reported || used.is_virtual && wakes >= 0.5, "{wakes}: {:?}", outcome.warnings);
         wakes
     };
     wakes(false);
