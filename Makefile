@@ -6,7 +6,7 @@ ENDURANCE := results/endurance
 export CARGO_TERM_COLOR ?= auto
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test axe charts python python-test python-bench wheels mysql serve-soak serve-bench exact exact-build check lints bench instructions golden mutants agreement ladders validate fuzz library fit grids endurance oltp-kills oltp-live oltp-bench build install dist dist-test tools clean docs
+.PHONY: help demo test axe charts python python-test python-bench wheels mysql serve-soak serve-verdict serve-bench exact exact-build check lints bench instructions golden mutants agreement ladders validate fuzz library fit grids endurance oltp-kills oltp-live oltp-bench build install dist dist-test tools clean docs
 
 help:            ## this list
 	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -64,6 +64,9 @@ wheels:          ## the Python package as a wheel in target/wheels, installed in
 
 serve-soak: tools ## served systems: a million operations, full file systems, a thousand kills, fifty power cuts (root; ten minutes)
 	LANEMARK_SERVE_SOAK=1 cargo test --locked -p lanemark-cli --test serve -- --nocapture
+
+serve-verdict: tools ## the verdict on served runs against fio's figures: six drives, eight loads (five minutes, a quiet machine)
+	LANEMARK_SERVE_VERDICT=1 cargo test --release --locked -p lanemark-cli --test serve -- --nocapture verdict
 
 # The source is unpacked in target/exact, and removed when the kernel is built: 7 MB stay of 1.6 GB.
 EXACT_CONFIG := crates/lanemark-serve/exact/linux.config

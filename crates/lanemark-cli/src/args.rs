@@ -45,7 +45,7 @@ pub(crate) use save::{NameArgs, SaveArgs};
 pub(crate) use saved::{CompareArgs, ExportArgs, ReportArgs};
 pub(crate) use scale::{ScaleArgs, SeededArgs};
 #[cfg(feature = "serve")]
-pub(crate) use serve::{ServeArgs, ServeControlArgs};
+pub(crate) use serve::{ServeArgs, ServeControlArgs, StartArg};
 pub(crate) use sweep::SweepArgs;
 use systems::SYSTEMS;
 pub(crate) use trace::TraceArgs;

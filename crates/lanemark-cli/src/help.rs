@@ -279,7 +279,7 @@ const OWN_GROUPS: &[(&str, &[(&str, &[&str])])] = &[
         &[
             ("Addresses", &["socket", "port", "control", "metrics"]),
             ("Data", &["size", "data", "memory", "over"]),
-            ("Time", &["time_scale", "no_latency"]),
+            ("Time", &["time_scale", "start", "no_latency", "no_self_test"]),
         ],
     ),
     ("plan battery", &[("Power", &["system", "lasts", "drive", "other"])]),

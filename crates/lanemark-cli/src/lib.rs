@@ -53,6 +53,8 @@ mod saving;
 #[cfg(feature = "serve")]
 mod serve;
 #[cfg(feature = "serve")]
+mod serve_start;
+#[cfg(feature = "serve")]
 mod served_disk;
 mod sim;
 mod stop;

@@ -394,8 +394,11 @@ fn result(
     let test = workload.tests.first().map(|test| test.name.clone());
     let mut result = outcome::result(provenance.clone(), target, workload, samples);
     for took in &found.sides[side] {
-        if let (Some(Warning::NotDelivered { lateness, .. }), Some(test)) = (late(took), &test) {
-            result.warnings.push(Warning::NotDelivered { test: test.clone(), lateness: *lateness });
+        if let (Some(Warning::NotDelivered { lateness, verdict, .. }), Some(test)) =
+            (late(took), &test)
+        {
+            let (test, lateness, verdict) = (test.clone(), *lateness, *verdict);
+            result.warnings.push(Warning::NotDelivered { test, lateness, verdict });
         }
     }
     Some(result)

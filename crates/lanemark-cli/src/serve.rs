@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use lanemark_lab::scale::faults;
 use lanemark_lab::{Cause, assemble, input, settings};
-use lanemark_schema::result::{RunResult, Sample, Warning};
+use lanemark_schema::result::{LiveUse, RunResult, Sample, Warning};
 use lanemark_schema::units::Bytes;
 use lanemark_schema::workload::{Average, Fault, FaultKind, Order, Test, Workload};
 use lanemark_serve::data::{DataError, DataLocation, DataPlan, Opened, SECTOR};
@@ -27,7 +27,7 @@ use crate::failure::{Failure, Outcome};
 use crate::messages::tell;
 use crate::progress::Progress;
 use crate::saving::Destination;
-use crate::{formats, library, output, provenance, stop};
+use crate::{formats, library, output, provenance, serve_start, stop};
 
 /// Interval at which the command checks whether to end.
 const LOOK: Duration = Duration::from_millis(50);
@@ -84,16 +84,23 @@ pub(crate) fn run(args: &ServeArgs) -> Result<Outcome, Failure> {
     };
     #[cfg(feature = "full")]
     let tls = tls(args)?;
+    let content = serve_start::content(args, &system, size);
+    if !args.no_latency {
+        serve_start::note_short_stroke(&system, size);
+    }
+    let outside = serve_start::self_test(args, &system, size);
     let session = Session::start(Plan {
         system: &spec,
         faults: &planned,
         description: system.target.system.clone(),
         data,
+        content,
         endpoint,
         #[cfg(feature = "full")]
         tls,
         scale: args.time_scale,
         seed: args.seed,
+        outside,
         has_latency: !args.no_latency,
     });
     let mut session = session.map_err(|error| Failure::input(format!("{named}: {error}")))?;
@@ -351,13 +358,7 @@ pub(crate) fn result(
     let tests = vec![test.clone()];
     let (average, order) = (Average::Mean, Order::Listed);
     let workload = Workload { faults, id, name, repeats: 1, average, order, tests };
-    let late = sample.live.as_ref().filter(|live| !live.holds()).map(|live| {
-        let at = |percentile| {
-            let ns = live.lateness.percentile_ns(percentile).unwrap_or(0);
-            lanemark_schema::units::Duration::from_nanoseconds(ns)
-        };
-        Warning::NotDelivered { test: test.name, lateness: (at(50.0), at(99.0)) }
-    });
+    let late = sample.live.as_ref().and_then(|live| not_delivered(&test.name, live));
     let errors = sample.errors.clone();
     let mut result = system.result(&workload, Default::default(), [Some(vec![sample])]);
     result.warnings.extend(late);
@@ -365,6 +366,17 @@ pub(crate) fn result(
         result.warnings.push(Warning::Failed { test: workload.tests[0].name.clone(), errors });
     }
     result
+}
+
+/// Returns the warning about a run whose answers a client did not get as modelled.
+pub(crate) fn not_delivered(test: &str, live: &LiveUse) -> Option<Warning> {
+    let at = |percentile| {
+        let ns = live.lateness.percentile_ns(percentile).unwrap_or(0);
+        lanemark_schema::units::Duration::from_nanoseconds(ns)
+    };
+    let (lateness, verdict) = ((at(50.0), at(99.0)), live.verdict());
+    let warning = Warning::NotDelivered { test: test.to_owned(), lateness, verdict };
+    (!live.holds()).then_some(warning)
 }
 
 impl From<DataError> for Failure {

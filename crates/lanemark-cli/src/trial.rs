@@ -2,7 +2,7 @@
 //!
 //! Every turn begins with equal contents on a newly served system. The systems alternate, so that a slow change of the
 //! machine affects all of them. Each system has an uncounted turn first, which also finds the time scale: the smallest
-//! power of two at which the server delivers the modelled latencies in time.
+//! power of four at which the server delivers the modelled latencies in time.
 
 mod contents;
 mod cuts;
@@ -19,7 +19,7 @@ use lanemark_files::private::PrivateFolder;
 use lanemark_lab::results::{self, Outlet};
 use lanemark_lab::{assemble, settings};
 use lanemark_report::{CutSystem, trial_answer, trial_text};
-use lanemark_schema::result::{Provenance, RunResult, Sample, Warning};
+use lanemark_schema::result::{Provenance, RunResult, Sample};
 use lanemark_schema::units::Bytes;
 use lanemark_schema::workload::{Average, LoadKind, Order, Test, TraceSummary, Workload};
 use lanemark_study::System;
@@ -40,8 +40,9 @@ use turn::Bench;
 
 /// Maximum time for the cleanup.
 const END: Duration = Duration::from_secs(20);
-/// The largest time scale that is tried.
-const SCALE_MAX: f64 = 256.0;
+/// The largest time scale that is tried, and the ratio of two successive ones.
+const SCALE_MAX: f64 = 64.0;
+const SCALE_STEP: f64 = 4.0;
 /// Maximum length of a command as the name of a test.
 const NAME_MAX: usize = 60;
 
@@ -250,7 +251,7 @@ fn trial(
     Ok(TrialOutcome { cuts, complete: true })
 }
 
-/// Runs an uncounted turn of each system, and returns the time scale: `given`, or the smallest power of two at which all
+/// Runs an uncounted turn of each system, and returns the time scale: `given`, or the smallest power of four at which all
 /// systems are served in time. Returns `None` if the trial was stopped.
 fn time_scale(
     given: Option<f64>,
@@ -270,7 +271,7 @@ fn time_scale(
             if holds || given.is_some() || scale >= SCALE_MAX {
                 break;
             }
-            scale *= 2.0;
+            scale *= SCALE_STEP;
         }
     }
     Ok(Some(scale))
@@ -335,14 +336,7 @@ fn result(
         tests: vec![test.clone()],
     };
     let late = system.samples.iter().filter_map(|one| one.live.as_ref());
-    let late = late.filter(|live| !live.holds()).map(|live| {
-        let at = |percentile| {
-            let ns = live.lateness.percentile_ns(percentile).unwrap_or(0);
-            lanemark_schema::units::Duration::from_nanoseconds(ns)
-        };
-        Warning::NotDelivered { test: test.name.clone(), lateness: (at(50.0), at(99.0)) }
-    });
-    let late: Vec<Warning> = late.take(1).collect();
+    let late = late.filter_map(|live| serve::not_delivered(&test.name, live)).next();
     let samples = system.samples.clone();
     let mut result = system.system.result(&workload, Default::default(), [Some(samples)]);
     result.warnings.extend(late);

@@ -5,8 +5,10 @@
 //! gain is reported if additional runs determined it ([`sensitivity`]).
 
 use lanemark_schema::result::{
-    DirectionResult, LatencyHistogram, LiveUse, PathLimit, ReplayUse, RunResult, Sample, TestResult,
+    ClientDeviation, DeliveryEvidence, DirectionResult, LatencyHistogram, LiveUse, LiveVerdict,
+    PathLimit, ReplayUse, RunResult, Sample, StartContent, TestResult,
 };
+use lanemark_schema::units::Bytes;
 
 use crate::Style;
 use crate::budget::{Budget, HopShare};
@@ -264,15 +266,15 @@ fn served(live: &LiveUse) -> String {
     };
     let late = &live.lateness;
     let mut told = format!(
-        "Served for {} s, a simulated second in {} s. Answers were {} late in the median, {} at p99 and {} at \
-         p99.9; the run {}.",
+        "Served for {} s, a simulated second in {} s. Answers were {} late in the median, {} at p99 and {} at p99.9.",
         significant(live.served.as_seconds()),
         significant(live.time_scale),
         us(late, 50.0),
         us(late, 99.0),
         us(late, 99.9),
-        if live.holds() { "holds" } else { "is invalid" }
     );
+    told.extend(verdict(live));
+    told.extend(live.content.map(content));
     for (name, one) in [("Reads", &live.reads), ("Writes", &live.writes)] {
         if let Some(one) = one {
             let (p50, p99) = (us(&one.latency, 50.0), us(&one.latency, 99.0));
@@ -280,6 +282,42 @@ fn served(live: &LiveUse) -> String {
         }
     }
     told
+}
+
+/// `The run is valid: a request takes 3% more than modelled at a client, 4% at the median.`
+fn verdict(live: &LiveUse) -> Option<String> {
+    let ClientDeviation { median, mean } = live.deviation()?;
+    let percent = |share: f64| match (share * 100.0).round() as i64 {
+        0 => "0%".to_owned(),
+        percent => format!("{percent:+}%"),
+    };
+    let DeliveryEvidence { drive_busy, server_busy, outside, .. } = live.evidence;
+    let verdict = match live.verdict() {
+        LiveVerdict::Valid if live.tail_holds() => "valid",
+        LiveVerdict::Valid => "valid except for its 99th percentile",
+        LiveVerdict::Late => "invalid, because answers were late",
+        LiveVerdict::Early => "invalid, because answers were early",
+        LiveVerdict::Saturated => "invalid, because the server was saturated",
+    };
+    let seen = if outside.is_some() { "at a client" } else { "in the server" };
+    Some(format!(
+        " The run is {verdict}. A request's time {seen} differed from the model's by {} in the mean and {} at the \
+         median; the drive was busy for {} of the time, and the server for {}.",
+        percent(mean),
+        percent(median),
+        percent_whole(drive_busy),
+        percent_whole(server_busy),
+    ))
+}
+
+/// `The drive started with 8 GiB of data, just written.`
+fn content(start: StartContent) -> String {
+    let StartContent { written_bytes, is_just_written } = start;
+    match (written_bytes, is_just_written) {
+        (Bytes::ZERO, _) => " The drive started empty.".to_owned(),
+        (bytes, true) => format!(" The drive started with {bytes} of data, just written."),
+        (bytes, false) => format!(" The drive started with {bytes} of data, written long before."),
+    }
 }
 
 fn latency_table(test: &TestResult, all: &LatencyHistogram) -> Table {

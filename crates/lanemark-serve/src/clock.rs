@@ -74,6 +74,9 @@ impl TimeScale {
     /// Simulated time runs as fast as the wall clock.
     pub const ONE: Self = Self(1_000_000);
 
+    /// The smallest scale: simulated time runs a thousand times as fast.
+    pub const FASTEST: Self = Self(1_000);
+
     /// Returns the scale as a factor.
     pub fn factor(self) -> f64 {
         self.0 as f64 / 1e6

@@ -1,7 +1,8 @@
 //! A connection with one client: negotiation, then requests until the connection ends.
 //!
-//! One thread reads requests. With a model it passes each request to the engine and continues. A second thread sends
-//! the replies for which a slow client leaves no room, and writes long data. Without latency the reading thread does
+//! One thread reads requests. With a model it passes each request to the engine and continues; the request's time
+//! counts from its arrival ([`arrival`](crate::arrival)), before its payload and its data. A second thread sends the
+//! replies for which a slow client leaves no room, and writes long data. Without latency the reading thread does
 //! everything, and sends the replies to all requests that arrived together at once.
 //!
 //! If a client breaks the protocol so that the start of its next request is unknown, the server closes its connection;
@@ -11,10 +12,11 @@ use std::io;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use lanemark_schema::units::Bytes;
+use lanemark_schema::units::{self, Bytes};
 use lanemark_schema::workload::{Access, Operation};
 
-use crate::clients::Client as Arrival;
+use crate::arrival::Arrivals;
+use crate::clients::Client as NewClient;
 use crate::data::Data;
 use crate::delivered::DeliveryCounts;
 use crate::engine::{Engine, Request};
@@ -57,11 +59,34 @@ struct Input<'s> {
     bytes: Vec<u8>,
     start: usize,
     end: usize,
+    /// The estimate of arrivals; `None` if they have no effect.
+    arrivals: Option<Arrivals>,
+    /// Arrival of the buffered bytes.
+    came: units::Instant,
+}
+
+/// Reads bytes of the client, and notes their arrival.
+fn receive(
+    outbox: &Outbox,
+    arrivals: Option<&mut Arrivals>,
+    bytes: &mut [u8],
+) -> io::Result<usize> {
+    let Some(arrivals) = arrivals else { return outbox.socket().receive(bytes) };
+    if let Some(read) = outbox.socket().receive_now(bytes)? {
+        arrivals.found(read < bytes.len());
+        return Ok(read);
+    }
+    arrivals.begin_wait();
+    let is_awaited = outbox.is_awaited();
+    let read = outbox.socket().receive(bytes)?;
+    arrivals.end_wait(is_awaited, read < bytes.len());
+    Ok(read)
 }
 
 impl<'s> Input<'s> {
     fn new(outbox: &'s Outbox) -> Self {
-        Self { outbox, bytes: vec![0; READ], start: 0, end: 0 }
+        let (arrivals, came) = (None, units::Instant::ZERO);
+        Self { outbox, bytes: vec![0; READ], start: 0, end: 0, arrivals, came }
     }
 
     fn here(&self) -> usize {
@@ -75,11 +100,13 @@ impl<'s> Input<'s> {
                 self.bytes.copy_within(self.start..self.end, 0);
                 (self.start, self.end) = (0, self.here());
             }
-            let read = self.outbox.socket().receive(&mut self.bytes[self.end..])?;
+            let room = &mut self.bytes[self.end..];
+            let read = receive(self.outbox, self.arrivals.as_mut(), room)?;
             if read == 0 {
                 return Ok(false);
             }
             self.end += read;
+            self.came = self.arrivals.as_ref().map_or(self.came, Arrivals::came);
         }
         Ok(true)
     }
@@ -98,7 +125,7 @@ impl<'s> Input<'s> {
         self.start += here;
         let mut filled = here;
         while filled < bytes.len() {
-            match self.outbox.socket().receive(&mut bytes[filled..])? {
+            match receive(self.outbox, self.arrivals.as_mut(), &mut bytes[filled..])? {
                 0 => return Ok(false),
                 read => filled += read,
             }
@@ -155,7 +182,7 @@ impl Requester for Client {
 
 impl Shared {
     /// Serves a client until either side ends the connection.
-    pub(crate) fn serve(&self, outbox: &Arc<Outbox>, client: &Arrival) -> io::Result<()> {
+    pub(crate) fn serve(&self, outbox: &Arc<Outbox>, client: &NewClient) -> io::Result<()> {
         let mut input = Input::new(outbox);
         let Some(agreed) = self.negotiate(&mut input)? else { return Ok(()) };
         if !client.negotiated() {
@@ -238,7 +265,12 @@ impl Shared {
             clock: Arc::clone(engine.clock()),
         };
         let writer = Writer::new(agreed.replies);
+        let (clock, delivered) = (Arc::clone(engine.clock()), Arc::clone(&self.delivered));
+        input.arrivals = Some(Arrivals::new(clock, delivered));
+        // Bytes that came during the negotiation.
+        input.came = engine.clock().now();
         while input.fill(length)? {
+            let came = input.came;
             let Some(header) = Header::read(input.take(length), agreed.replies) else { break };
             let command = header.command(&agreed, self.data.size());
             if command == Ok(Command::Disconnect) {
@@ -295,7 +327,7 @@ impl Shared {
             let range = (header.offset, header.length);
             let asker = Client { outbox: Arc::clone(outbox), writer, header, weight };
             let work = Box::new(Job { around: around.clone(), asker, range, task });
-            engine.submit(Request { access, thread, came: engine.clock().now(), work });
+            engine.submit(Request { access, thread, came, work });
         }
         Ok(())
     }

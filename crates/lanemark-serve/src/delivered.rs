@@ -1,21 +1,44 @@
-//! Delivery of replies: their lateness, and their latencies by the wall clock.
+//! Delivery of replies: their lateness and latencies by the wall clock, and the evidence for the verdict on a run.
 
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 use lanemark_schema::result::{DirectionResult, LatencyHistogram};
-use lanemark_schema::units::{Bytes, Instant};
+use lanemark_schema::units::{Bytes, Duration, Instant};
 use lanemark_schema::workload::{Access, Operation};
 
 use crate::clock::Clock;
 
 /// The counts of all deliveries, shared by the threads that deliver.
 #[derive(Debug, Default)]
-pub struct DeliveryCounts(Mutex<Counts>);
+pub struct DeliveryCounts {
+    counts: Mutex<Counts>,
+    /// The threads that read requests.
+    pub(crate) intake: ThreadUse,
+    /// The thread that simulates.
+    pub(crate) engine: ThreadUse,
+    pub(crate) unread: UnreadAnswers,
+}
+
+/// The time in which threads worked, and in which they waited while requests were outstanding. By the wall clock.
+#[derive(Debug, Default)]
+pub(crate) struct ThreadUse {
+    worked_ns: AtomicU64,
+    waited_ns: AtomicU64,
+}
+
+/// The number of answers that clients had not read when another answer was sent.
+#[derive(Debug, Default)]
+pub(crate) struct UnreadAnswers {
+    samples: AtomicU64,
+    /// Sum of the samples in thousandths.
+    thousandths: AtomicU64,
+}
 
 /// The lateness and latencies of deliveries.
 #[derive(Clone, Debug, Default)]
 pub struct Counts {
-    /// Delay from the modelled instant of each completion to its reply, by the wall clock.
+    /// Time by which each request, from its arrival to its reply, took longer than modelled, by the wall clock.
     pub lateness: LatencyHistogram,
     /// Reads, from the arrival of each request to its reply, by the wall clock.
     pub reads: DirectionResult,
@@ -32,16 +55,54 @@ pub struct DueCompletion {
     pub came: Instant,
     /// Modelled instant of the completion.
     pub at: Instant,
+    /// Modelled latency. It is shorter than the time from `came` to `at` if the request was submitted late.
+    pub modelled: Duration,
+}
+
+impl ThreadUse {
+    /// Maximum length of one wait that counts: a client that pauses is no evidence of an idle server.
+    const WAIT_MAX: Duration = Duration::from_microseconds(10_000);
+
+    /// Counts work of this length.
+    pub(crate) fn worked(&self, time: Duration) {
+        self.worked_ns.fetch_add(time.nanoseconds(), Ordering::Relaxed);
+    }
+
+    /// Counts a wait of this length, which began while requests were outstanding.
+    pub(crate) fn waited(&self, time: Duration) {
+        self.waited_ns.fetch_add(time.min(Self::WAIT_MAX).nanoseconds(), Ordering::Relaxed);
+    }
+
+    /// Returns the share of the counted time in which the threads worked.
+    pub(crate) fn busy(&self) -> f64 {
+        let of = |time: &AtomicU64| time.load(Ordering::Relaxed) as f64;
+        let (worked, waited) = (of(&self.worked_ns), of(&self.waited_ns));
+        worked / (worked + waited).max(1.0)
+    }
+}
+
+impl UnreadAnswers {
+    /// Counts a sample of this many unread answers.
+    pub(crate) fn count(&self, answers: f64) {
+        self.samples.fetch_add(1, Ordering::Relaxed);
+        self.thousandths.fetch_add((answers * 1e3) as u64, Ordering::Relaxed);
+    }
+
+    /// Returns the mean of the samples; 0 without any.
+    pub(crate) fn mean(&self) -> f64 {
+        let of = |count: &AtomicU64| count.load(Ordering::Relaxed) as f64;
+        of(&self.thousandths) / 1e3 / of(&self.samples).max(1.0)
+    }
 }
 
 impl DeliveryCounts {
-    /// Counts a reply that is sent now.
-    pub fn count(&self, due: &DueCompletion, clock: &dyn Clock) {
-        let now = clock.now().max(due.at);
-        let late = clock.real(now.since(due.at));
+    /// Counts a reply that was `sent` at that instant, or now.
+    pub fn count(&self, due: &DueCompletion, sent: Option<Instant>, clock: &dyn Clock) {
+        let now = sent.unwrap_or_else(|| clock.now()).max(due.at);
         let latency = clock.real(now.since(due.came.min(now)));
+        let late = latency.saturating_sub(clock.real(due.modelled));
         let Access { operation, length, .. } = due.access;
-        let mut counts = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut counts = self.counts.lock().unwrap_or_else(PoisonError::into_inner);
         counts.lateness.record(late);
         match operation {
             Operation::Read => counts.reads.record(length, latency),
@@ -52,7 +113,7 @@ impl DeliveryCounts {
 
     /// Counts a request that was answered at once, in a server without latency.
     pub fn count_at_once(&self, operation: Operation, length: Bytes) {
-        let mut counts = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut counts = self.counts.lock().unwrap_or_else(PoisonError::into_inner);
         match operation {
             Operation::Read => counts.reads.bytes += length,
             Operation::Write => counts.writes.bytes += length,
@@ -62,6 +123,53 @@ impl DeliveryCounts {
 
     /// Returns the counts until now.
     pub fn counts(&self) -> Counts {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        self.counts.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::clock::ManualClock;
+
+    fn us(us: u64) -> Duration {
+        Duration::from_microseconds(us)
+    }
+
+    #[test]
+    fn a_request_that_was_submitted_late_is_late() {
+        let (counts, clock) = (DeliveryCounts::default(), ManualClock::default());
+        let access =
+            Access { operation: Operation::Read, offset: Bytes::ZERO, length: Bytes::kibi(4) };
+        let at = |time: u64| Instant::ZERO + us(time);
+        // It arrived at 100, was submitted at 150, completed at 190, and answered at 200.
+        let due = DueCompletion { access, came: at(100), at: at(190), modelled: us(40) };
+        clock.turn_to(at(200));
+        counts.count(&due, None, &clock);
+        counts.count(&due, Some(at(190)), &clock);
+        let Counts { lateness, reads, .. } = counts.counts();
+        assert_eq!((lateness.max_ns(), reads.latency.max_ns()), (Some(60_000), Some(100_000)));
+        assert_eq!((lateness.min_ns(), reads.latency.min_ns()), (Some(50_000), Some(90_000)));
+    }
+
+    #[test]
+    fn a_thread_is_busy_for_the_share_in_which_it_worked() {
+        let thread = ThreadUse::default();
+        assert_eq!(thread.busy(), 0.0);
+        thread.worked(us(9_000));
+        assert_eq!(thread.busy(), 1.0);
+        thread.waited(us(1_000));
+        assert_eq!(thread.busy(), 0.9);
+        // A long pause counts as a short one.
+        thread.waited(us(60_000_000));
+        assert_eq!(thread.busy(), 0.45);
+    }
+
+    #[test]
+    fn unread_answers_are_a_mean_of_samples() {
+        let unread = UnreadAnswers::default();
+        assert_eq!(unread.mean(), 0.0);
+        [0.0, 1.5, 3.0].into_iter().for_each(|answers| unread.count(answers));
+        assert_eq!(unread.mean(), 1.5);
     }
 }

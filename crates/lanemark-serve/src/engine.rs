@@ -6,8 +6,9 @@
 //! states), it wakes every `IDLE_LOOK`, since no client can observe when that work is simulated. If no event is
 //! pending, it sleeps until a request arrives.
 //!
-//! A late completion is not hidden: the simulator keeps the modelled instant, and the difference is the lateness by
-//! which the run is judged.
+//! A late completion is not hidden. The simulator keeps the modelled latency, and the time from the arrival of the
+//! request to its answer exceeds it by the lateness. A request that reaches the engine after the simulator has passed
+//! its arrival is submitted late, and is late by that time too.
 
 use std::mem;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -19,13 +20,16 @@ use lanemark_schema::units::{Bytes, Duration, Instant};
 use lanemark_schema::workload::{Access, Fault, FaultKind, Operation};
 use lanemark_sim::Submission;
 use lanemark_sim::spec::SpecError;
-use lanemark_sim::{Live, Status};
+use lanemark_sim::{Completion, Live, Status};
 
 use crate::clock::{Bell, Clock, without_timer_slack};
 use crate::delivered::{DeliveryCounts, DueCompletion};
 
 /// Interval at which the engine simulates an idle drive's own work, in wall-clock time.
 const IDLE_LOOK: Duration = Duration::from_microseconds(50_000);
+/// Maximum wall-clock time without an outstanding request that counts as active: a client that another program delays
+/// may need that long for its next request.
+const PAUSE: Duration = Duration::from_microseconds(20_000);
 /// Completions delivered before the engine checks for new requests.
 const BURST: usize = 64;
 
@@ -37,8 +41,8 @@ pub trait Work: Send {
 
 /// The step after a completion.
 pub enum Step {
-    /// The reply was sent.
-    Answered,
+    /// The reply was sent, at this instant if it is not now. A client that the reply wakes may take the processor.
+    Answered(Option<Instant>),
     /// Another thread replies, and counts the reply.
     Later,
     /// The drive's cache is flushed before the reply: a write with forced unit access, on drives that do not support
@@ -88,6 +92,8 @@ struct Pending {
     came: Instant,
     access: Access,
     thread: u32,
+    /// Modelled latency of the former stages of the request.
+    before: Duration,
     work: Box<dyn Work>,
 }
 
@@ -103,6 +109,10 @@ pub struct Core {
     clock: Arc<dyn Clock>,
     /// Lines about the losses in power cuts, in order.
     lost: Vec<String>,
+    /// Instant of the last completion.
+    completed: Instant,
+    /// Simulated time in pauses of all clients.
+    paused: Duration,
 }
 
 impl Core {
@@ -115,7 +125,10 @@ impl Core {
         clock: Arc<dyn Clock>,
     ) -> Self {
         let (pending, free, lost) = (Vec::new(), Vec::new(), Vec::new());
-        let mut core = Self { live, pending, free, cuts: Vec::new(), held, delivered, clock, lost };
+        let (completed, paused) = (Instant::ZERO, Duration::ZERO);
+        let cuts = Vec::new();
+        let mut core =
+            Self { live, pending, free, cuts, held, delivered, clock, lost, completed, paused };
         faults.iter().for_each(|fault| core.note_cut(fault));
         core
     }
@@ -128,6 +141,11 @@ impl Core {
     /// Returns lines about the losses in power cuts until now.
     pub fn lost(&self) -> &[String] {
         &self.lost
+    }
+
+    /// Returns the simulated time until the last completion, without the pauses of all clients.
+    pub fn active(&self) -> Duration {
+        self.completed.since(Instant::ZERO).saturating_sub(self.paused)
     }
 
     /// Adds a fault; its time counts from now.
@@ -153,31 +171,32 @@ impl Core {
     /// Submits a request.
     pub fn submit(&mut self, request: Request) {
         let Request { access, thread, came, work } = request;
-        self.put(came, came, access, thread, work);
+        if self.live.outstanding() == 0 {
+            let pause = came.since_or_zero(self.completed);
+            let real = self.clock.real(pause);
+            let beyond = real.saturating_sub(PAUSE).picoseconds();
+            self.paused += pause.scaled(beyond, real.picoseconds().max(1));
+        }
+        let before = Duration::ZERO;
+        self.put(came, access, Pending { came, access, thread, before, work });
     }
 
-    fn put(
-        &mut self,
-        at: Instant,
-        came: Instant,
-        access: Access,
-        thread: u32,
-        work: Box<dyn Work>,
-    ) {
+    /// Submits the `access` of a request at `at`.
+    fn put(&mut self, at: Instant, access: Access, pending: Pending) {
         let place = self.free.pop().unwrap_or_else(|| {
             self.pending.push(None);
             self.pending.len() - 1
         });
-        let submitted =
-            self.live.submit(Submission::new(at, access).by(thread).tagged(place as u64));
-        if submitted.is_ok() {
-            self.pending[place] = Some(Pending { came, access, thread, work });
+        let submission = Submission::new(at, access).by(pending.thread).tagged(place as u64);
+        if self.live.submit(submission).is_ok() {
+            self.pending[place] = Some(pending);
             return;
         }
         // Ranges are checked on arrival; a bad range that was missed there fails here.
         self.free.push(place);
         let status = Status::Failed(lanemark_schema::result::ErrorKind::Other);
-        let _ = work.completed(status, &DueCompletion { access, came, at });
+        let Pending { came, before: modelled, work, .. } = pending;
+        let _ = work.completed(status, &DueCompletion { access, came, at, modelled });
     }
 
     /// Advances to the present, and delivers complete requests. Returns false if there may be more.
@@ -191,7 +210,7 @@ impl Core {
                 None => now,
             };
             if let Some(done) = self.live.advance_until(limit) {
-                self.hand_out(done.tag as usize, done.status, done.completed);
+                self.hand_out(&done);
                 continue;
             }
             if cut.is_none() {
@@ -205,18 +224,21 @@ impl Core {
         false
     }
 
-    fn hand_out(&mut self, place: usize, status: Status, at: Instant) {
+    fn hand_out(&mut self, done: &Completion) {
+        let (place, at) = (done.tag as usize, done.completed);
         let Some(pending) = self.pending.get_mut(place).and_then(Option::take) else { return };
         self.free.push(place);
-        let Pending { came, access, thread, work } = pending;
-        let due = DueCompletion { access, came, at };
-        match work.completed(status, &due) {
-            Step::Answered => self.delivered.count(&due, &*self.clock),
+        self.completed = at;
+        let Pending { came, access, thread, before, work } = pending;
+        let modelled = before + at.since(done.submitted);
+        let due = DueCompletion { access, came, at, modelled };
+        match work.completed(done.status, &due) {
+            Step::Answered(sent) => self.delivered.count(&due, sent, &*self.clock),
             Step::Later => {}
             Step::Flush(work) => {
                 let (operation, nowhere) = (Operation::Flush, Bytes::ZERO);
                 let flush = Access { operation, offset: nowhere, length: nowhere };
-                self.put(at, came, flush, thread, work);
+                self.put(at, flush, Pending { came, access, thread, before: modelled, work });
             }
         }
     }
@@ -324,7 +346,8 @@ impl Engine {
     fn refuse(&self, pending: Vec<Option<Pending>>) {
         self.has_failed.store(true, Ordering::SeqCst);
         let refuse = |access, came, work: Box<dyn Work>| {
-            let due = DueCompletion { access, came, at: self.clock.now() };
+            let (at, modelled) = (self.clock.now(), Duration::ZERO);
+            let due = DueCompletion { access, came, at, modelled };
             let status = Status::Failed(lanemark_schema::result::ErrorKind::Other);
             let mut next = Some(work);
             while let Some(work) = next.take() {
@@ -352,6 +375,7 @@ impl Engine {
 
     fn run(&self, core: &mut Core) {
         let mut came = Vec::new();
+        let mut turned = self.clock.now();
         loop {
             if self.bell.was_rung() {
                 let errands = {
@@ -367,7 +391,15 @@ impl Engine {
             }
             if core.turn() {
                 let (until, exact) = core.next();
+                let began = self.clock.now();
                 self.clock.wait(until, exact, &self.bell);
+                let ended = self.clock.now();
+                if exact {
+                    let used = &core.delivered.engine;
+                    used.worked(self.clock.real(began.since(turned)));
+                    used.waited(self.clock.real(ended.since(began)));
+                }
+                turned = ended;
             }
         }
     }

@@ -17,7 +17,7 @@ impl Work for Told {
             return Step::Flush(Box::new(Told(self.0, false)));
         }
         self.0.send((status, *due)).unwrap();
-        Step::Answered
+        Step::Answered(None)
     }
 }
 

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use lanemark_schema::result::ErrorKind;
+use lanemark_schema::units::Instant;
 use lanemark_sim::Status;
 
 use crate::clock::Clock;
@@ -78,12 +79,15 @@ impl Task {
 }
 
 impl<A: Requester> Job<A> {
-    fn answer(self, outcome: Result<(), NbdError>) {
+    /// Sends the reply, and returns the instant at which it was sent.
+    fn answer(self, outcome: Result<(), NbdError>) -> Instant {
+        let sent = self.around.clock.now();
         self.asker.answer(match (outcome, self.task) {
             (Ok(()), Task::Read(bytes)) => Ok(Some(bytes)),
             (Ok(()), Task::Failed(error)) | (Err(error), _) => Err(error),
             (Ok(()), _) => Ok(None),
         });
+        sent
     }
 
     /// Changes the data in the engine's thread.
@@ -94,10 +98,7 @@ impl<A: Requester> Job<A> {
                 self.task = Task::Stored(around.storing.store(around.data.mark()));
                 Step::Flush(Box::new(self))
             }
-            outcome => {
-                self.answer(outcome.map(|_| ()));
-                Step::Answered
-            }
+            outcome => Step::Answered(Some(self.answer(outcome.map(|_| ())))),
         }
     }
 
@@ -108,8 +109,8 @@ impl<A: Requester> Job<A> {
             helper.later(Box::new(move || {
                 let around = self.around.clone();
                 let outcome = self.task.change(self.range, &around.data);
-                self.answer(outcome.map(|_| ()));
-                around.delivered.count(&due, &*around.clock);
+                let sent = self.answer(outcome.map(|_| ()));
+                around.delivered.count(&due, Some(sent), &*around.clock);
             }));
             return Step::Later;
         }
@@ -132,8 +133,7 @@ impl<A: Requester> Work for Job<A> {
                 // power cut.
                 let _ = self.around.data.tear(self.range.0, payload);
             }
-            self.answer(Err(kind.into()));
-            return Step::Answered;
+            return Step::Answered(Some(self.answer(Err(kind.into()))));
         }
         match &self.task {
             Task::Write { payload, stored } if payload.len() > AT_ONCE_MAX => {
@@ -149,17 +149,15 @@ impl<A: Requester> Work for Job<A> {
                     Box::new(move |outcome| {
                         let Some(job) = job else { return };
                         let around = job.around.clone();
-                        job.answer(outcome);
-                        around.delivered.count(&due, &*around.clock);
+                        let sent = job.answer(outcome);
+                        around.delivered.count(&due, Some(sent), &*around.clock);
                     })
                 });
                 let (Some(outcome), Some(job)) = (outcome, waiting) else { return Step::Later };
-                job.answer(outcome);
-                Step::Answered
+                Step::Answered(Some(job.answer(outcome)))
             }
             Task::Read(_) | Task::Failed(_) | Task::Nothing => {
-                self.answer(Ok(()));
-                Step::Answered
+                Step::Answered(Some(self.answer(Ok(()))))
             }
         }
     }

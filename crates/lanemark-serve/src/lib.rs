@@ -6,7 +6,9 @@
 //! | [`clock`] | ties simulated time to the wall clock |
 //! | [`engine`] | owns the simulated system, and delivers completions at their instants |
 //! | [`data`] | stores the data: in memory, in a sparse file, or over an image |
-//! | [`delivered`] | counts how late completions were |
+//! | [`delivered`] | counts how late completions were, and the evidence for the verdict |
+//! | `arrival` | estimates when requests arrived |
+//! | [`selftest`], [`needs`] | the speed of this machine, and the rate and latency of the drive |
 //! | [`desk`], [`metrics`] | control and figures, at separate sockets |
 //! | [`nbd`] | the protocol, as pure functions of bytes |
 //! | [`socket`], [`server`], `clients`, `connection`, `outbox` | clients: access, threads and replies |
@@ -20,6 +22,7 @@
 //!
 //! The crate does not print, read arguments or catch signals.
 
+mod arrival;
 pub mod attach;
 mod clients;
 pub mod clock;
@@ -33,8 +36,10 @@ mod job;
 pub mod metrics;
 pub mod mount;
 pub mod nbd;
+pub mod needs;
 mod outbox;
 mod passing;
+pub mod selftest;
 pub mod server;
 pub mod session;
 pub mod socket;

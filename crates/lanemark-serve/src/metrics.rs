@@ -54,7 +54,12 @@ pub fn text(figures: &Figures) -> String {
             "Delay of answers after the modelled instant.",
         );
         quantiles(&mut out, "lateness_seconds", "", &live.lateness);
-        head(&mut out, "within_bounds", "gauge", "1 while lateness is within its bounds.");
+        head(
+            &mut out,
+            "within_bounds",
+            "gauge",
+            "1 while clients see the rate and the median latency of the model.",
+        );
         line(&mut out, "within_bounds", "", f64::from(u8::from(live.holds())));
         head(&mut out, "processor_seconds", "counter", "Processor time of the server.");
         line(&mut out, "processor_seconds_total", "", live.processor_s);
@@ -104,7 +109,7 @@ pub fn line_of(figures: &Figures, before: &Figures, seconds: f64) -> String {
         let (p50, p99) = (p50 as f64 / 1e3, p99 as f64 / 1e3);
         let _ = write!(line, ", late p50 {p50:.0} us, p99 {p99:.0} us");
         if !live.holds() {
-            line.push_str(" (INVALID)");
+            let _ = write!(line, " (INVALID: {})", live.verdict().word());
         }
     }
     if let Some((name, busy)) = busiest(&figures.sample) {

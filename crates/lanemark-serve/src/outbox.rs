@@ -3,10 +3,15 @@
 //! A thread that produces a reply never waits for a slow client. The backlog is bounded, since requests are accepted
 //! only while the outstanding ones, with their data, do not exceed [`UNDER_WAY_MAX`] and [`BYTES_MAX`]; a single
 //! request may be longer.
+//!
+//! A client that is slow to read its answers makes its requests slow, although they left on time. One answer in
+//! [`SAMPLED`] therefore notes how many earlier ones the client has not read. The kernel reports their memory, and the
+//! growth of it by an answer is the size of one.
 
 use std::collections::VecDeque;
-use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
+use crate::delivered::DeliveryCounts;
 use crate::job::TaskThread;
 use crate::socket::Socket;
 
@@ -14,10 +19,15 @@ use crate::socket::Socket;
 pub(crate) const UNDER_WAY_MAX: usize = 1024;
 /// Maximum data of these requests.
 pub(crate) const BYTES_MAX: u64 = 48 << 20;
+/// One answer in this many is a sample of unread answers.
+const SAMPLED: u32 = 8;
+/// Minimum length of a long answer, one with data.
+const LONG: usize = 512;
 
 /// The outgoing replies of one connection.
 pub(crate) struct Outbox {
     socket: Socket,
+    delivered: Arc<DeliveryCounts>,
     state: Mutex<State>,
     /// Notified when a reply or task is waiting, and at the end.
     work: Condvar,
@@ -36,6 +46,24 @@ struct State {
     bytes: u64,
     /// Whether a thread waits for room.
     wanted: bool,
+    /// Number of answers until now.
+    answers: u32,
+    /// Memory of a short and of a long answer in the client's socket, for each of its bytes; 0 if it is not known.
+    memory_per_byte: [f64; 2],
+}
+
+impl State {
+    /// Notes the memory by which an answer of `length` bytes has grown the client's socket. The growth is smaller if
+    /// the client read another answer meanwhile, so the maximum counts.
+    fn note_memory(&mut self, length: usize, growth: u32) {
+        let known = &mut self.memory_per_byte[usize::from(length >= LONG)];
+        *known = known.max(f64::from(growth) / length.max(1) as f64);
+    }
+
+    /// Returns the memory of an answer of `length` bytes; 0 if it is not known.
+    fn memory(&self, length: usize) -> f64 {
+        self.memory_per_byte[usize::from(length >= LONG)] * length as f64
+    }
 }
 
 /// A reply, or a task that produces one.
@@ -45,9 +73,14 @@ enum Waiting {
 }
 
 impl Outbox {
-    pub(crate) fn new(socket: Socket) -> Self {
+    pub(crate) fn new(socket: Socket, delivered: Arc<DeliveryCounts>) -> Self {
         let (work, room) = (Condvar::new(), Condvar::new());
-        Self { socket, state: Mutex::default(), work, room }
+        Self { socket, delivered, state: Mutex::default(), work, room }
+    }
+
+    /// Returns whether the client waits for an answer.
+    pub(crate) fn is_awaited(&self) -> bool {
+        self.state().under_way > 0
     }
 
     pub(crate) fn socket(&self) -> &Socket {
@@ -73,8 +106,24 @@ impl Outbox {
     /// Sends the reply to a request that was accepted with this weight.
     pub(crate) fn answer(&self, mut bytes: Vec<u8>, weight: u64) {
         let mut state = self.state();
+        state.answers = state.answers.wrapping_add(1);
+        let unread = match state.answers % SAMPLED {
+            0 => self.socket.unread(),
+            _ => None,
+        };
+        if let (Some(unread), false) = (unread, state.waiting.is_empty()) {
+            self.sample(&state, unread, bytes.len());
+        }
         if !state.over && !state.sending && state.waiting.is_empty() {
-            match self.socket.send_some(&bytes) {
+            let sent = self.socket.send_some(&bytes);
+            if let (Some(before), Ok(sent)) = (unread, sent) {
+                let after = self.socket.unread().unwrap_or(0);
+                if sent == bytes.len() {
+                    state.note_memory(sent, after.saturating_sub(before));
+                }
+                self.sample(&state, before, bytes.len());
+            }
+            match sent {
                 Ok(sent) if sent < bytes.len() => {
                     bytes.drain(..sent);
                 }
@@ -88,6 +137,15 @@ impl Outbox {
         state.waiting.push_back(Waiting::Bytes(bytes, weight));
         drop(state);
         self.work.notify_one();
+    }
+
+    /// Counts the answers that the client had not read when an answer of `length` bytes followed.
+    fn sample(&self, state: &State, unread: u32, length: usize) {
+        let own = state.memory(length);
+        if own > 0.0 {
+            let sent = f64::from(unread) / own;
+            self.delivered.unread.count(sent + state.waiting.len() as f64);
+        }
     }
 
     fn let_out(&self, mut state: MutexGuard<'_, State>, weight: u64) {
@@ -173,5 +231,37 @@ impl TaskThread for Outbox {
         state.waiting.push_back(Waiting::Task(task));
         drop(state);
         self.work.notify_one();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Read;
+    use std::os::unix::net::UnixStream;
+
+    use super::*;
+
+    fn answer(outbox: &Outbox, length: usize) {
+        assert!(outbox.let_in(0));
+        outbox.answer(vec![0; length], 0);
+    }
+
+    #[test]
+    fn answers_that_a_client_has_not_read_are_counted() {
+        let (own, mut other) = UnixStream::pair().unwrap();
+        let delivered: Arc<DeliveryCounts> = Arc::default();
+        let outbox = Outbox::new(Socket::Unix(own), Arc::clone(&delivered));
+        // The client reads each answer before the next one.
+        let mut bytes = vec![0; 4112];
+        for _ in 0..4 * SAMPLED {
+            answer(&outbox, 4112);
+            other.read_exact(&mut bytes).unwrap();
+        }
+        assert_eq!(delivered.unread.mean(), 0.0);
+        let before = delivered.unread.mean();
+        // It stops reading: the sample after 8 answers finds 7 of them.
+        (0..SAMPLED).for_each(|_| answer(&outbox, 4112));
+        let mean = delivered.unread.mean();
+        assert!(before == 0.0 && (mean - 7.0 / 5.0).abs() < 0.01, "{mean}");
     }
 }

@@ -108,16 +108,21 @@ fn behind_tls(
     let arriving = clients.arrive(address, close);
     let (shares, all) = (Arc::clone(shared), Arc::clone(clients));
     let relaying = tls.front(client, move |socket| {
-        begin(Arc::new(Outbox::new(Socket::Unix(socket))), arriving, &all, &shares)
+        let outbox = Outbox::new(Socket::Unix(socket), Arc::clone(&shares.delivered));
+        begin(Arc::new(outbox), arriving, &all, &shares)
     })?;
     clients.keep(relaying);
     Ok(())
 }
 
 /// Serves a client without TLS.
-fn arrived(socket: Socket, clients: &Arc<Clients>, shared: &Arc<Shared>) -> io::Result<()> {
+pub(crate) fn arrived(
+    socket: Socket,
+    clients: &Arc<Clients>,
+    shared: &Arc<Shared>,
+) -> io::Result<()> {
     let address = socket.peer();
-    let outbox = Arc::new(Outbox::new(socket));
+    let outbox = Arc::new(Outbox::new(socket, Arc::clone(&shared.delivered)));
     let own = Arc::clone(&outbox);
     let arriving = clients.arrive(address, Box::new(move || own.close()));
     begin(outbox, arriving, clients, shared)

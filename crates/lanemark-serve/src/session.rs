@@ -4,12 +4,13 @@ use std::io;
 use std::sync::Arc;
 use std::thread::JoinHandle;
 
-use lanemark_schema::result::{DriveUse, LiveUse, Sample, lateness_bounds};
+pub use lanemark_schema::result::StartContent;
+use lanemark_schema::result::{DeliveryEvidence, DriveUse, LiveUse, OutsideTime, Sample};
 use lanemark_schema::rng::StreamKey;
 use lanemark_schema::units::{Bytes, Duration};
 use lanemark_schema::workload::{Fault, Test};
-use lanemark_sim::Live;
-use lanemark_sim::spec::{CheckedSystem, MediaSpec, SystemSpec, WriteCache};
+use lanemark_sim::spec::{CheckedSystem, Condition, MediaSpec, SystemSpec, WriteCache};
+use lanemark_sim::{Live, PriorContent};
 
 use crate::clock::{Clock, TimeScale, WallClock};
 use crate::connection::Shared;
@@ -34,6 +35,8 @@ pub struct Plan<'s> {
     pub description: String,
     /// The system's data.
     pub data: Data,
+    /// The drive's content at the start, unless its condition determines it.
+    pub content: StartContent,
     /// The address of the NBD server, if there is one.
     pub endpoint: Option<Endpoint>,
     /// TLS in front of TCP connections.
@@ -43,6 +46,8 @@ pub struct Plan<'s> {
     pub scale: TimeScale,
     /// The seed of all random draws.
     pub seed: u64,
+    /// The time of a request outside the server, if it is known.
+    pub outside: Option<OutsideTime>,
     /// Whether the model determines the latency; otherwise the data is served as fast as possible.
     pub has_latency: bool,
 }
@@ -60,6 +65,8 @@ pub struct Session {
     engine: Option<(Arc<Engine>, JoinHandle<Option<Core>>)>,
     delivered: Arc<DeliveryCounts>,
     scale: TimeScale,
+    content: Option<StartContent>,
+    outside: Option<OutsideTime>,
     clock: Arc<dyn Clock>,
     began: std::time::Instant,
 }
@@ -100,7 +107,7 @@ impl Session {
         let engine = match plan.has_latency {
             false => None,
             true => {
-                let content = Bytes(data.size()).into();
+                let content = prior(plan.content);
                 let live = Live::new(&system, content, StreamKey::from_seed(plan.seed));
                 let held = Some(Box::new(Arc::clone(&data)) as Box<_>);
                 let (counts, clock) = (Arc::clone(&delivered), Arc::clone(&clock));
@@ -132,6 +139,7 @@ impl Session {
         });
         let server = server.transpose()?;
         let (scale, began) = (plan.scale, std::time::Instant::now());
+        let content = is_content_free(&system).then_some(plan.content);
         let storing_thread = Some(storing_thread);
         Ok(Self {
             server,
@@ -144,9 +152,16 @@ impl Session {
             engine,
             delivered,
             scale,
+            content,
+            outside: plan.outside,
             clock,
             began,
         })
+    }
+
+    /// Returns the state that all connections share.
+    pub(crate) fn shared(&self) -> &Arc<Shared> {
+        &self.shared
     }
 
     /// Returns the address, as an NBD URI, if the session has an NBD server.
@@ -207,25 +222,28 @@ impl Session {
 
     fn complete(&self, looked: Option<EngineFigures>) -> Figures {
         let counts = self.delivered.counts();
-        let EngineFigures { mut sample, test, lost, outstanding, busy } =
-            looked.unwrap_or_else(|| EngineFigures {
-                sample: Sample { elapsed: since(self.began), ..empty() },
+        let looked = looked.unwrap_or_else(|| {
+            let mut sample = empty();
+            sample.elapsed = since(self.began);
+            EngineFigures {
+                sample,
                 test: None,
                 lost: Vec::new(),
                 outstanding: 0,
+                active: Duration::ZERO,
                 busy: Duration::ZERO,
-            });
+            }
+        });
+        let EngineFigures { mut sample, test, lost, outstanding, active, busy } = looked;
         let known = |one: lanemark_schema::result::DirectionResult| {
             (one.bytes > Bytes::ZERO).then_some(one)
         };
-        let mut latency = sample.latency();
-        for other in [&sample.flushes, &sample.trims].into_iter().flatten() {
-            latency.merge(&other.latency);
-        }
+        let evidence = self.evidence(&sample, active);
         sample.live = Some(LiveUse {
             time_scale: self.scale.factor(),
             served: since(self.began),
-            bounds: lateness_bounds(&latency, self.scale.factor()),
+            evidence,
+            content: self.content,
             lateness: counts.lateness,
             reads: known(counts.reads),
             writes: known(counts.writes),
@@ -236,6 +254,25 @@ impl Session {
         let connections = self.server.as_ref().map_or(0, Server::connections);
         let connections = connections + self.machines.as_ref().map_or(0, Machines::connections);
         Figures { sample, test, lost, told: Vec::new(), outstanding, connections }
+    }
+
+    /// Returns the evidence for the verdict on `sample`, whose clients were active for this simulated time.
+    fn evidence(&self, sample: &Sample, active: Duration) -> DeliveryEvidence {
+        let factor = self.scale.factor();
+        let hops = sample.path.iter().flat_map(|path| &path.hops);
+        let busiest = hops.map(|hop| hop.utilisation).fold(0.0, f64::max);
+        let active_s = active.as_seconds();
+        let rate = sample.operations() as f64 / (active_s * factor).max(1e-9);
+        // Little's law: the number of unread answers is their rate times the time that each waits.
+        let unread_s = self.delivered.unread.mean() / rate.max(1e-9);
+        let delivered = &self.delivered;
+        DeliveryEvidence {
+            outside: self.outside,
+            unread: Duration::from_nanoseconds((unread_s * 1e9) as u64),
+            drive_busy: (busiest * sample.elapsed.as_seconds() / active_s.max(1e-12)).min(1.0),
+            server_busy: delivered.intake.busy().max(delivered.engine.busy()),
+            ..DeliveryEvidence::of_modelled(&sample.latency(), factor)
+        }
     }
 
     /// Returns the simulated time.
@@ -276,17 +313,35 @@ struct EngineFigures {
     lost: Vec<String>,
     outstanding: u64,
     busy: Duration,
+    /// Simulated time without the pauses of all clients.
+    active: Duration,
 }
 
 fn look(core: &mut Core) -> EngineFigures {
     let live = core.live();
+    let busy = live.busy();
     EngineFigures {
         sample: live.sample(),
         test: Some(live.summary("served")),
-        outstanding: live.outstanding(),
-        busy: live.busy(),
         lost: core.lost().to_vec(),
+        outstanding: live.outstanding(),
+        active: core.active(),
+        busy,
     }
+}
+
+/// Returns the content of the drive before the session.
+pub(crate) fn prior(content: StartContent) -> PriorContent {
+    let StartContent { written_bytes, is_just_written } = content;
+    PriorContent { is_just_written, ..written_bytes.into() }
+}
+
+/// Returns whether a drive's content at the start depends on the plan. A disk's timing does not depend on it.
+pub fn is_content_free(system: &SystemSpec) -> bool {
+    system.attachments.iter().any(|attachment| match &attachment.drive.media {
+        MediaSpec::Flash(flash) => flash.condition == Condition::Fresh,
+        MediaSpec::Disk(_) => false,
+    })
 }
 
 /// Returns the combined cache of a system's drives: it loses the writes that any of them may lose.

@@ -29,8 +29,10 @@ fn session(socket: &std::path::Path) -> Session {
         endpoint: Some(Endpoint::Unix(socket.to_owned())),
         #[cfg(feature = "full")]
         tls: None,
+        content: StartContent { written_bytes: Bytes(SIZE), is_just_written: false },
         scale: TimeScale::ONE,
         seed: 1,
+        outside: None,
         has_latency: true,
     };
     Session::start(plan).unwrap()

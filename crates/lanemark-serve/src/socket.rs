@@ -11,7 +11,11 @@ use std::time::Duration;
 
 use rustix::fs::Mode;
 use rustix::io::Errno;
-use rustix::net::{SendFlags, Shutdown, send, shutdown};
+use rustix::ioctl::{Getter, Opcode, ioctl};
+use rustix::net::{RecvFlags, SendFlags, Shutdown, recv, send, shutdown};
+
+/// `SIOCOUTQ` of `linux/sockios.h`.
+const UNREAD: Opcode = 0x5411;
 
 /// The address of a server.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -184,6 +188,27 @@ impl Socket {
         }
     }
 
+    /// Reads bytes that are available now; returns `None` if there are none, and 0 at the end.
+    pub(crate) fn receive_now(&self, bytes: &mut [u8]) -> io::Result<Option<usize>> {
+        loop {
+            match recv(self.as_fd(), &mut *bytes, RecvFlags::DONTWAIT) {
+                Ok((read, _)) => return Ok(Some(read)),
+                Err(Errno::WOULDBLOCK) => return Ok(None),
+                Err(Errno::INTR) => {}
+                Err(error) => return Err(error.into()),
+            }
+        }
+    }
+
+    /// Returns the memory of sent data that the other end has not read; `None` if the socket does not know it. A TCP
+    /// socket counts only data that has not reached the other end's kernel.
+    pub(crate) fn unread(&self) -> Option<u32> {
+        let Self::Unix(stream) = self else { return None };
+        // SAFETY: the request writes an `int` to its argument.
+        let unread = unsafe { ioctl(stream, Getter::<UNREAD, i32>::new()) };
+        u32::try_from(unread.ok()?).ok()
+    }
+
     /// Sets the time limit of reads and sends.
     pub(crate) fn set_time_out(&self, time: Option<Duration>) -> io::Result<()> {
         match self {
@@ -238,6 +263,24 @@ mod tests {
         fs::write(&other, "text").unwrap();
         assert!(Listener::bind(&Endpoint::Unix(other.clone())).is_err());
         assert_eq!(fs::read(other).unwrap(), b"text");
+    }
+
+    #[test]
+    fn a_socket_knows_what_is_there_and_what_is_unread() {
+        let (own, other) = UnixStream::pair().unwrap();
+        let (own, other) = (Socket::Unix(own), Socket::Unix(other));
+        let mut bytes = [0; 64];
+        assert_eq!(other.receive_now(&mut bytes).unwrap(), None);
+        assert_eq!(own.unread(), Some(0));
+        own.send_all(&[7; 40]).unwrap();
+        let one = own.unread().unwrap();
+        own.send_all(&[7; 40]).unwrap();
+        assert_eq!((one > 0, own.unread()), (true, Some(2 * one)));
+        assert_eq!(other.receive_now(&mut bytes[..40]).unwrap(), Some(40));
+        assert_eq!(own.unread(), Some(one));
+        own.close();
+        assert_eq!(other.receive_now(&mut bytes).unwrap(), Some(40));
+        assert_eq!(other.receive_now(&mut bytes).unwrap(), Some(0));
     }
 
     #[test]

@@ -7,9 +7,10 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use lanemark_schema::units::Bytes;
 use lanemark_serve::clock::TimeScale;
 use lanemark_serve::data::{Cache, Data};
-use lanemark_serve::session::{Plan, Session};
+use lanemark_serve::session::{Plan, Session, StartContent};
 use lanemark_serve::socket::Endpoint;
 use lanemark_serve::tls::{Clients, Tls};
 use lanemark_sim::SystemSpec;
@@ -179,8 +180,10 @@ fn serve(tls: Tls) -> Session {
         data: Data::memory(SIZE, cache, 1).unwrap(),
         endpoint: Some(Endpoint::Address(SocketAddr::from(([127, 0, 0, 1], 0)))),
         tls: Some(tls),
+        content: StartContent { written_bytes: Bytes(SIZE), is_just_written: false },
         scale: TimeScale::ONE,
         seed: 1,
+        outside: None,
         has_latency: true,
     };
     Session::start(plan).unwrap()

@@ -86,6 +86,17 @@ pub(crate) struct ServeArgs {
     /// Real seconds per simulated second: 10 makes the drive ten times slower
     #[arg(long, value_name = "FACTOR", default_value = "1")]
     pub(crate) time_scale: TimeScale,
+    /// Content of the drive at the start
+    #[arg(
+        long,
+        value_name = "STATE",
+        default_value = "just-written",
+        conflicts_with = "no_latency"
+    )]
+    pub(crate) start: StartArg,
+    /// Skip the self-test of this machine, which takes about a second
+    #[arg(long)]
+    pub(crate) no_self_test: bool,
     /// Seed of all random events
     #[arg(long, default_value_t = 1)]
     pub(crate) seed: u64,
@@ -119,6 +130,18 @@ pub(crate) struct ServeArgs {
     pub(crate) json: bool,
     #[command(flatten)]
     pub(crate) library: LibraryArgs,
+}
+
+/// The content of a drive at the start, as of a simulated test. It has no effect on disks, nor on drives whose
+/// condition determines it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub(crate) enum StartArg {
+    /// Data over the whole size, just written: as before a simulated test that reads
+    JustWritten,
+    /// Data over the whole size, written long before: as before random writes
+    Rested,
+    /// No data: as before writes in order
+    Empty,
 }
 
 #[derive(Debug, ClapArgs)]

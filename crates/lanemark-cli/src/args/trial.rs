@@ -43,7 +43,7 @@ pub(crate) struct TrialArgs {
     /// Turns of each system; the systems take turns, after one uncounted turn each
     #[arg(long, default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..=TURNS_MAX))]
     pub(crate) turns: u32,
-    /// Real seconds per simulated second [default: the smallest power of two that this machine can serve]
+    /// Real seconds per simulated second [default: the smallest power of four that this machine can serve, up to 64]
     #[arg(long, value_name = "FACTOR")]
     pub(crate) time_scale: Option<TimeScale>,
     /// Then cut the power this many times on each system, each time at a random moment of the command

@@ -1,7 +1,9 @@
 //! A trial of a program on served systems: the answer, the table, the page, and the power cuts.
 
 use lanemark_report::{CutSystem, FailedCheck, Style, html, trial_answer, trial_text};
-use lanemark_schema::result::{LatencyHistogram, LiveUse, ProgramUse, RunResult};
+use lanemark_schema::result::{
+    DeliveryEvidence, DirectionResult, LatencyHistogram, LiveUse, ProgramUse, RunResult,
+};
 use lanemark_schema::units::{Bytes, Duration};
 
 use crate::fixture;
@@ -21,8 +23,16 @@ fn run(system: &str, walls_ms: &[f64], time_scale: f64, late_us: u64) -> RunResu
     run.tests[0].samples = walls_ms
         .iter()
         .map(|&wall| {
-            let mut lateness = LatencyHistogram::new();
-            (0..1_000).for_each(|_| lateness.record(Duration::from_microseconds(late_us)));
+            // Each read takes 100 us of simulated time.
+            let (mut lateness, mut latency) = (LatencyHistogram::new(), LatencyHistogram::new());
+            let mut reads = DirectionResult::new();
+            for _ in 0..1_000 {
+                let modelled = ms(0.1);
+                lateness.record(Duration::from_microseconds(late_us));
+                latency.record(modelled);
+                let delivered = ms(0.1 * time_scale) + Duration::from_microseconds(late_us);
+                reads.record(Bytes::kibi(4), delivered);
+            }
             let program = ProgramUse {
                 system: system.to_owned(),
                 wall: ms(wall),
@@ -35,15 +45,16 @@ fn run(system: &str, walls_ms: &[f64], time_scale: f64, late_us: u64) -> RunResu
                 time_scale,
                 served: ms(wall * 1.1),
                 lateness,
-                reads: None,
+                reads: Some(reads),
                 writes: None,
-                bounds: (Duration::from_microseconds(10), Duration::from_microseconds(50)),
+                evidence: DeliveryEvidence::of_modelled(&latency, time_scale),
+                content: None,
                 processor_s: 0.1,
                 busy: ms(wall * 0.5 / time_scale),
                 program: Some(program),
             };
             let mut sample = sample.clone();
-            let mut flushes = lanemark_schema::result::DirectionResult::new();
+            let mut flushes = DirectionResult::new();
             (0..100).for_each(|_| flushes.record(Bytes::ZERO, ms(20.0)));
             sample.flushes = Some(flushes);
             sample.live = Some(live);

@@ -4,8 +4,8 @@ use lanemark_report::{Style, compare_table, html, run_table, study_table, test_d
 use lanemark_schema::result::series::Recorder;
 use lanemark_schema::result::steady::Reason;
 use lanemark_schema::result::{
-    DirectionResult, LatencyHistogram, LiveUse, Metric, Role, RunResult, Statistic, StudyOutcome,
-    Target, TestResult, Warning,
+    DeliveryEvidence, DirectionResult, LatencyHistogram, LiveUse, Metric, Role, RunResult,
+    Statistic, StudyOutcome, Target, TestResult, Warning,
 };
 use lanemark_schema::units::{Bytes, Duration};
 use lanemark_schema::workload::{Operation, Test};
@@ -540,7 +540,8 @@ fn a_served_run_has_what_was_delivered_beside_what_was_modelled() {
         lateness: LatencyHistogram::new(),
         reads,
         writes,
-        bounds: (Duration::from_microseconds(10), Duration::from_microseconds(50)),
+        evidence: DeliveryEvidence::of_modelled(&sample.latency(), 10.0),
+        content: None,
         processor_s: 1.0,
         busy: Duration::ZERO,
         program: None,

@@ -10,8 +10,8 @@ use super::range::{
 };
 use super::series::POINTS_MAX;
 use super::{
-    DirectionFigures, DirectionResult, DriveUse, EnergyUse, Evidence, FaultUse, HopId,
-    LatencyHistogram, LiveUse, PathUse, ProcessorUse, ProgramUse, QueueProbe, RequestErrors,
+    DeliveryEvidence, DirectionFigures, DirectionResult, DriveUse, EnergyUse, Evidence, FaultUse,
+    HopId, LatencyHistogram, LiveUse, PathUse, ProcessorUse, ProgramUse, QueueProbe, RequestErrors,
     RunResult, Sample, Series, Statistic, SteadyState, Sweep, SweepFigures, TestResult,
     TransactionsUse,
 };
@@ -201,6 +201,10 @@ fn live(at: &ValuePath, one: &LiveUse) -> RangeCheck {
     latency(&at.key("lateness"), &one.lateness)?;
     some(&at.key("reads"), one.reads.as_ref(), direction_result)?;
     some(&at.key("writes"), one.writes.as_ref(), direction_result)?;
+    delivery_evidence(&at.key("evidence"), &one.evidence)?;
+    some(&at.key("content"), one.content.as_ref(), |at, one| {
+        bytes(&at.key("written_bytes"), one.written_bytes)
+    })?;
     within(&at.key("processor_s"), one.processor_s, FIGURE_MAX)?;
     time(&at.key("busy_ns"), one.busy)?;
     some(&at.key("program"), one.program.as_ref(), program)
@@ -212,6 +216,19 @@ fn program(at: &ValuePath, one: &ProgramUse) -> RangeCheck {
     time(&at.key("busy_ns"), one.busy)?;
     time(&at.key("sync_ns"), one.sync)?;
     within(&at.key("processor_s"), one.processor_s, FIGURE_MAX)
+}
+
+fn delivery_evidence(at: &ValuePath, one: &DeliveryEvidence) -> RangeCheck {
+    time(&at.key("modelled_p50_ns"), one.modelled_p50)?;
+    time(&at.key("modelled_p99_ns"), one.modelled_p99)?;
+    time(&at.key("modelled_mean_ns"), one.modelled_mean)?;
+    some(&at.key("outside"), one.outside.as_ref(), |at, one| {
+        time(&at.key("client_ns"), one.client)?;
+        time(&at.key("host_ns"), one.host)
+    })?;
+    time(&at.key("unread_ns"), one.unread)?;
+    share(&at.key("drive_busy"), one.drive_busy)?;
+    share(&at.key("server_busy"), one.server_busy)
 }
 
 fn direction_result(at: &ValuePath, one: &DirectionResult) -> RangeCheck {

@@ -73,7 +73,10 @@ pub use inspected::{
 pub use inspected_link::{InspectedLink, PataLink, PcieLink, PcieRate, SasLink, SataLink, UsbLink};
 pub use latency::{Detail, LatencyHistogram, PERCENTILES};
 pub use latency_steps::LatencySteps;
-pub use live::{LiveUse, ProgramUse, lateness_bounds};
+pub use live::{
+    ClientDeviation, DEVIATION_MAX, DeliveryEvidence, LiveUse, LiveVerdict, OutsideTime,
+    ProgramUse, StartContent,
+};
 pub use path::{HopUse, LinkLoss, PathHop, PathLimit, PathUse, PathView, TopologyNode};
 pub use phases::Phases;
 pub use prediction::{MainUncertainty, PredictionInterval};

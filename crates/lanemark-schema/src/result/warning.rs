@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::assumed::AssumedLimit;
 use super::errors::RequestErrors;
+use super::live::LiveVerdict;
 use super::steady::Reason;
 use crate::units::{Bytes, Duration};
 
@@ -305,13 +306,16 @@ pub enum Warning {
         /// Total number of requests.
         requests: u64,
     },
-    /// Answers of a served system came later than the model states, beyond the bounds within which a run holds.
+    /// Clients of a served system did not see the rate or the median latency of the model.
     NotDelivered {
         /// Name of the test.
         test: String,
         /// Median and 99th percentile of the lateness.
         #[serde(rename = "lateness_ns")]
         lateness: (Duration, Duration),
+        /// The reason.
+        #[serde(default = "late")]
+        verdict: LiveVerdict,
     },
     /// The clocks of the machine diverged.
     ClockDrift {
@@ -465,6 +469,7 @@ impl Warning {
             Self::CoreWait { .. } => {
                 "leave a core for each thread: stop other programs, or use fewer threads"
             }
+            Self::NotDelivered { verdict: LiveVerdict::Early, .. } => "use a smaller --time-scale",
             Self::NotDelivered { .. } => "use a larger --time-scale, or a quieter machine",
             Self::Late { .. } => "use a lower rate, more threads, or --pin",
             Self::Unaccounted { .. } => {
@@ -508,4 +513,9 @@ impl Warning {
             }
         }
     }
+}
+
+/// Returns the reason of saved warnings without one.
+fn late() -> LiveVerdict {
+    LiveVerdict::Late
 }

@@ -41,6 +41,7 @@ use crate::clock::ManualClock;
 use crate::data::Data;
 use crate::engine::Core;
 use crate::job::RequestContext;
+use crate::session::{StartContent, prior};
 use crate::storing::StoringThread;
 use crate::vhost::device::Device;
 use boot::{Boot, Guest};
@@ -90,7 +91,8 @@ pub fn run(plan: ExactPlan<'_>, is_stopped: &dyn Fn() -> bool) -> io::Result<Exa
     let system = plan.system.device_side();
     let data = Arc::new(plan.data);
     let (clock, delivered) = (Arc::new(ManualClock::default()), Arc::default());
-    let live = Live::new(&system, Bytes(data.size()).into(), StreamKey::from_seed(plan.seed));
+    let content = StartContent { written_bytes: Bytes(data.size()), is_just_written: true };
+    let live = Live::new(&system, prior(content), StreamKey::from_seed(plan.seed));
     let held = Some(Box::new(Arc::clone(&data)) as Box<_>);
     let core = Core::new(live, plan.faults, held, Arc::clone(&delivered), clock.clone());
     let storing = StoringThread::at_once(Arc::clone(&data));

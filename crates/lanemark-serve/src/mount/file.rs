@@ -3,7 +3,7 @@
 use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Sender, channel};
-use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, SystemTime};
 
@@ -12,9 +12,10 @@ use fuser::{
     InitFlags, KernelConfig, LockOwner, OpenFlags, ReplyAttr, ReplyData, ReplyEmpty, ReplyLseek,
     ReplyOpen, ReplyWrite, Request, TimeOrNow, WriteFlags,
 };
-use lanemark_schema::units::Bytes;
+use lanemark_schema::units::{Bytes, Instant};
 use lanemark_schema::workload::{Access, Operation};
 
+use crate::arrival::Calls;
 use crate::connection::{RANGE_MAX, Shared};
 use crate::data::SECTOR;
 use crate::engine::{self, Engine};
@@ -44,6 +45,8 @@ const THREAD: u32 = 0;
 pub(super) struct ServedFile {
     shared: Arc<Shared>,
     around: Option<(Arc<Engine>, RequestContext)>,
+    /// The calls of the kernel; `None` without a model.
+    calls: Option<Mutex<Calls>>,
     gate: Arc<Gate>,
     helper: Arc<HelperThread>,
     attributes: FileAttr,
@@ -78,15 +81,20 @@ struct HelperThread(Mutex<Sender<Box<dyn FnOnce() + Send>>>);
 
 impl Gate {
     fn let_in(&self, weight: u64) {
-        let mut bytes = self.bytes.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut bytes = lock(&self.bytes);
         while *bytes > 0 && *bytes + weight > BYTES_MAX {
             bytes = self.room.wait(bytes).unwrap_or_else(PoisonError::into_inner);
         }
         *bytes += weight;
     }
 
+    /// Returns whether requests with data are outstanding.
+    fn has_requests(&self) -> bool {
+        *lock(&self.bytes) > 0
+    }
+
     fn let_out(&self, weight: u64) {
-        let mut bytes = self.bytes.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut bytes = lock(&self.bytes);
         let was_full = *bytes + u64::from(LENGTH_MAX) > BYTES_MAX;
         *bytes -= weight;
         drop(bytes);
@@ -107,7 +115,7 @@ impl HelperThread {
 
 impl TaskThread for HelperThread {
     fn later(&self, task: Box<dyn FnOnce() + Send>) {
-        let send = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let send = lock(&self.0);
         if let Err(unsent) = send.send(task) {
             unsent.0();
         }
@@ -175,7 +183,10 @@ impl ServedFile {
             flags: 0,
         };
         let (gate, helper) = (Arc::default(), HelperThread::start()?);
-        Ok(Self { shared, around, gate, helper, attributes, ended })
+        let calls = shared.engine.as_ref().map(|engine| {
+            Mutex::new(Calls::new(Arc::clone(engine.clock()), Arc::clone(&shared.delivered)))
+        });
+        Ok(Self { shared, around, calls, gate, helper, attributes, ended })
     }
 
     /// Returns the number of threads that receive requests. With a model one thread is enough, since another thread
@@ -195,7 +206,13 @@ impl ServedFile {
     }
 
     /// Submits the request to the engine; without an engine, executes it now.
-    fn ask(&self, operation: Operation, range: (u64, u64), task: Task, reply: Reply) {
+    fn ask(
+        &self,
+        came: Option<Instant>,
+        (operation, range): (Operation, (u64, u64)),
+        task: Task,
+        reply: Reply,
+    ) {
         if self.is_over() {
             return reply.send(Err(NbdError::Shutdown));
         }
@@ -220,8 +237,18 @@ impl ServedFile {
         let length = Bytes(range.1.min(RANGE_MAX));
         let access = Access { operation, offset: Bytes(range.0), length };
         let work = Box::new(Job { around: around.clone(), asker, range, task });
-        let came = engine.clock().now();
+        let came = came.unwrap_or_else(|| engine.clock().now());
         engine.submit(engine::Request { access, thread: THREAD, came, work });
+        if let Some(calls) = &self.calls {
+            lock(calls).end();
+        }
+    }
+
+    /// Returns the arrival of the request that the thread begins to handle: now, before any copy of data. The kernel
+    /// does not report how long the request waited for this thread.
+    fn came(&self) -> Option<Instant> {
+        let is_awaited = self.gate.has_requests();
+        self.calls.as_ref().map(|calls| lock(calls).begin(is_awaited))
     }
 
     fn do_now(&self, operation: Operation, range: (u64, u64), task: &Task) -> Result<(), NbdError> {
@@ -234,6 +261,10 @@ impl ServedFile {
         };
         if is_stored { stored(data, data.mark()) } else { Ok(()) }
     }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl Filesystem for ServedFile {
@@ -308,6 +339,7 @@ impl Filesystem for ServedFile {
         _: Option<LockOwner>,
         reply: ReplyData,
     ) {
+        let came = self.came();
         let length = self.within(offset, size.into());
         if length == 0 {
             return reply.data(&[]);
@@ -317,7 +349,7 @@ impl Filesystem for ServedFile {
             Ok(()) => Task::Read(bytes),
             Err(error) => Task::Failed(error.into()),
         };
-        self.ask(Operation::Read, (offset, length), task, Reply::Data(reply));
+        self.ask(came, (Operation::Read, (offset, length)), task, Reply::Data(reply));
     }
 
     fn write(
@@ -345,9 +377,10 @@ impl Filesystem for ServedFile {
                 Err(error) => reply.error(number(error.into())),
             };
         }
+        let came = self.came();
         let task = Task::Write { payload: data.to_vec(), stored: false };
         let reply = Reply::Written(reply, length as u32);
-        self.ask(Operation::Write, (offset, length), task, reply);
+        self.ask(came, (Operation::Write, (offset, length)), task, reply);
     }
 
     fn fsync(&self, _: &Request, _: INodeNo, _: FileHandle, _: bool, reply: ReplyEmpty) {
@@ -357,7 +390,7 @@ impl Filesystem for ServedFile {
             }
             _ => Task::Nothing,
         };
-        self.ask(Operation::Flush, (0, 0), task, Reply::Done(reply));
+        self.ask(self.came(), (Operation::Flush, (0, 0)), task, Reply::Done(reply));
     }
 
     fn fallocate(
@@ -386,7 +419,7 @@ impl Filesystem for ServedFile {
             _ => {
                 let operation = if hole { Operation::Trim } else { Operation::Write };
                 let task = Task::Zero { hole, stored: false };
-                self.ask(operation, (offset, length), task, Reply::Done(reply));
+                self.ask(self.came(), (operation, (offset, length)), task, Reply::Done(reply));
             }
         }
     }

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use lanemark_schema::units::Bytes;
+use lanemark_schema::units::{self, Bytes};
 use lanemark_schema::workload::{Access, Operation};
 
 use super::block::{self, BlockRequest, HEAD, Outcome, Range};
@@ -263,18 +263,20 @@ impl Device {
         if !self.is_enabled || !lock(&self.queue.ring).is_ready() {
             return Ok(pulled);
         }
+        // The requests were in the queue before any data is copied.
+        let came = self.around.clock.now();
         loop {
             if self.queue.under_way.load(Ordering::Acquire) > UNDER_WAY_MAX {
                 pulled.has_more = true;
                 return Ok(pulled);
             }
             let Some(chain) = lock(&self.queue.ring).pop()? else { return Ok(pulled) };
-            pulled.requests.extend(self.request(chain)?);
+            pulled.requests.extend(self.request(chain, came)?);
         }
     }
 
     /// Returns the request of a chain; `None` if it is already answered.
-    fn request(&self, chain: Chain) -> io::Result<Option<Request>> {
+    fn request(&self, chain: Chain, came: units::Instant) -> io::Result<Option<Request>> {
         let first = chain.bytes(0, 2 * HEAD)?;
         let sent = chain.readable().saturating_sub(HEAD);
         let Some(room) = chain.writable().checked_sub(1) else {
@@ -303,7 +305,6 @@ impl Device {
         self.queue.under_way.fetch_add(weight, Ordering::AcqRel);
         let access = Access { operation, offset: Bytes(range.0), length: Bytes(range.1) };
         let asker = Guest { queue: Arc::clone(&self.queue), chain, weight };
-        let came = self.around.clock.now();
         let work = Box::new(Job { around: self.around.clone(), asker, range, task });
         Ok(Some(Request { access, thread: self.thread, came, work }))
     }
@@ -376,7 +377,9 @@ mod tests {
         machine.offer(0);
         for request in device.pull().unwrap().requests {
             let (access, came) = (request.access, request.came);
-            let _ = request.work.completed(Status::Good, &DueCompletion { access, came, at: came });
+            let modelled = units::Duration::ZERO;
+            let due = DueCompletion { access, came, at: came, modelled };
+            let _ = request.work.completed(Status::Good, &due);
         }
         let mut outcome = [0];
         machine.file.read_exact_at(&mut outcome, 0x2100).unwrap();

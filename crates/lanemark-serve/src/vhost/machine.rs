@@ -131,7 +131,8 @@ fn submit(shared: &Shared, request: Request) {
     let Some(engine) = &shared.engine else {
         let Request { access, came, work, .. } = request;
         shared.delivered.count_at_once(access.operation, access.length);
-        let _ = work.completed(Status::Good, &DueCompletion { access, came, at: came });
+        let (at, modelled) = (came, lanemark_schema::units::Duration::ZERO);
+        let _ = work.completed(Status::Good, &DueCompletion { access, came, at, modelled });
         return;
     };
     engine.submit(request);

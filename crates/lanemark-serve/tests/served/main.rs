@@ -7,10 +7,11 @@ mod tools;
 
 use std::path::{Path, PathBuf};
 
+use lanemark_schema::units::Bytes;
 use lanemark_schema::workload::Fault;
 use lanemark_serve::clock::TimeScale;
 use lanemark_serve::data::{Cache, Data};
-use lanemark_serve::session::{Plan, Session};
+use lanemark_serve::session::{Plan, Session, StartContent};
 use lanemark_serve::socket::Endpoint;
 use lanemark_sim::SystemSpec;
 use lanemark_sim::spec::{CheckedSystem, WriteCache};
@@ -58,8 +59,10 @@ impl Served {
             endpoint: Some(Endpoint::Unix(socket.clone())),
             #[cfg(feature = "full")]
             tls: None,
+            content: StartContent { written_bytes: Bytes(SIZE), is_just_written: false },
             scale: TimeScale::ONE,
             seed: 1,
+            outside: None,
             has_latency: !wanted.no_latency,
         };
         Self { session: Some(Session::start(plan).unwrap()), socket, _folder: folder }

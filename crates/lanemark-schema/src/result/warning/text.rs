@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use super::{DriveState, Reason, Warning};
+use super::{DriveState, LiveVerdict, Reason, Warning};
 use crate::units::Bytes;
 
 impl fmt::Display for Warning {
@@ -155,8 +155,24 @@ impl fmt::Display for Warning {
                 f,
                 "{test}: an idle processor of this virtual machine had to be woken {wakes:.1} times for each request"
             ),
-            Self::NotDelivered { test, lateness: (p50, p99) } => {
-                write!(f, "{test}: the run is invalid: answers were {p50} late in the median")?;
+            Self::NotDelivered { test, lateness: (p50, p99), verdict } => {
+                let why = match verdict {
+                    LiveVerdict::Saturated => {
+                        "the server could not handle requests as fast as they came; "
+                    }
+                    LiveVerdict::Early => {
+                        return write!(
+                            f,
+                            "{test}: the run is invalid: this machine's part of a request is shorter than the modelled \
+                             host's"
+                        );
+                    }
+                    LiveVerdict::Late | LiveVerdict::Valid => "",
+                };
+                write!(
+                    f,
+                    "{test}: the run is invalid: {why}answers were {p50} late in the median"
+                )?;
                 // With this few answers there is no p99.
                 match *p99 < *p50 {
                     true => Ok(()),

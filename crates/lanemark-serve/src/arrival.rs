@@ -1,0 +1,201 @@
+//! The arrival of requests: the time at which their bytes reached the socket, although they are read later.
+//!
+//! Time that a request waits in the socket is a part of its latency. A server that stamps requests when it handles them
+//! would omit that time, and the more so the slower it is. The kernel does not stamp the bytes of Unix sockets, and for
+//! TCP it reports the time of the last byte of a read only. The arrival is therefore estimated from the reads:
+//!
+//! - If a read had to wait, the bytes came when the wait ended.
+//! - If bytes were available at once, they came after the last moment at which the socket was known to be empty: the
+//!   end
+//!   of the last wait, or of the last read that left room in its buffer. The estimate is the middle between that moment
+//!   and the read. Its error is at most half of this stretch, in either direction.
+//!
+//! All requests that a read brings have the same arrival. A payload or a copy of data does not move it.
+//!
+//! The stretches in which the thread works and waits also show whether it limits the rate. A wait counts only if it
+//! began while the client waited for an answer: otherwise the client has nothing to send.
+
+use std::sync::Arc;
+
+use lanemark_schema::units::{Duration, Instant};
+
+use crate::clock::Clock;
+use crate::delivered::DeliveryCounts;
+
+/// The reads of one connection, by the session's clock.
+pub(crate) struct Arrivals {
+    clock: Arc<dyn Clock>,
+    delivered: Arc<DeliveryCounts>,
+    /// The last moment at which the socket was known to be empty.
+    emptied: Instant,
+    /// The last moment at which the thread began to work.
+    turned: Instant,
+    /// The estimated arrival of the last read's bytes.
+    came: Instant,
+}
+
+impl Arrivals {
+    /// Begins with an empty socket.
+    pub(crate) fn new(clock: Arc<dyn Clock>, delivered: Arc<DeliveryCounts>) -> Self {
+        let now = clock.now();
+        Self { clock, delivered, emptied: now, turned: now, came: now }
+    }
+
+    /// Returns the estimated arrival of the last read's bytes.
+    pub(crate) fn came(&self) -> Instant {
+        self.came
+    }
+
+    /// Notes a read that found bytes, and whether it left room in its buffer.
+    pub(crate) fn found(&mut self, has_room: bool) {
+        let now = self.work_until_now();
+        let stretch = now.since_or_zero(self.emptied);
+        self.came = now.min(self.emptied + stretch.scaled(1, 2));
+        if has_room {
+            self.emptied = now;
+        }
+    }
+
+    /// Notes that the socket is empty, and that the thread begins to wait.
+    pub(crate) fn begin_wait(&mut self) {
+        self.emptied = self.work_until_now();
+    }
+
+    /// Notes the end of a wait, which brought bytes. `is_awaited` states whether the client waited for an answer when
+    /// the wait began.
+    pub(crate) fn end_wait(&mut self, is_awaited: bool, has_room: bool) {
+        let now = self.clock.now();
+        if is_awaited {
+            self.delivered.intake.waited(self.clock.real(now.since_or_zero(self.turned)));
+        }
+        (self.turned, self.came) = (now, now);
+        if has_room {
+            self.emptied = now;
+        }
+    }
+
+    fn work_until_now(&mut self) -> Instant {
+        let now = self.clock.now();
+        self.delivered.intake.worked(self.clock.real(now.since_or_zero(self.turned)));
+        self.turned = now;
+        now
+    }
+}
+
+/// The calls by which the kernel passes requests of a mounted file, one at a time. It does not report how long they
+/// waited; a thread that is called again at once was probably awaited, and counts as working in between.
+pub(crate) struct Calls {
+    clock: Arc<dyn Clock>,
+    delivered: Arc<DeliveryCounts>,
+    /// The end of the last call.
+    ended: Instant,
+    began: Instant,
+}
+
+/// Time in which a thread without a pause receives its next call.
+const NEXT_CALL: Duration = Duration::from_microseconds(5);
+
+impl Calls {
+    pub(crate) fn new(clock: Arc<dyn Clock>, delivered: Arc<DeliveryCounts>) -> Self {
+        let now = clock.now();
+        Self { clock, delivered, ended: now, began: now }
+    }
+
+    /// Begins a call, and returns its instant. `is_awaited` states whether programs wait for answers.
+    pub(crate) fn begin(&mut self, is_awaited: bool) -> Instant {
+        self.began = self.clock.now();
+        let between = self.clock.real(self.began.since_or_zero(self.ended));
+        match between < NEXT_CALL {
+            true => self.delivered.intake.worked(between),
+            false if is_awaited => self.delivered.intake.waited(between),
+            false => {}
+        }
+        self.began
+    }
+
+    /// Ends the call.
+    pub(crate) fn end(&mut self) {
+        self.ended = self.clock.now();
+        self.delivered.intake.worked(self.clock.real(self.ended.since_or_zero(self.began)));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::clock::ManualClock;
+
+    fn at(us: u64) -> Instant {
+        Instant::ZERO + Duration::from_microseconds(us)
+    }
+
+    fn bench() -> (Arc<ManualClock>, Arc<DeliveryCounts>, Arrivals) {
+        let (clock, delivered) = (Arc::new(ManualClock::default()), Arc::default());
+        let arrivals = Arrivals::new(clock.clone(), Arc::clone(&delivered));
+        (clock, delivered, arrivals)
+    }
+
+    #[test]
+    fn bytes_that_ended_a_wait_came_at_its_end() {
+        let (clock, _, mut arrivals) = bench();
+        clock.turn_to(at(10));
+        arrivals.begin_wait();
+        clock.turn_to(at(90));
+        arrivals.end_wait(true, true);
+        assert_eq!(arrivals.came(), at(90));
+    }
+
+    #[test]
+    fn bytes_that_were_there_came_between_the_empty_socket_and_the_read() {
+        let (clock, _, mut arrivals) = bench();
+        clock.turn_to(at(100));
+        arrivals.begin_wait();
+        clock.turn_to(at(200));
+        arrivals.end_wait(true, true);
+        // The thread handles the request for 60 us, and others come meanwhile.
+        clock.turn_to(at(260));
+        arrivals.found(true);
+        assert_eq!(arrivals.came(), at(230));
+        // A full buffer does not show that the socket is empty.
+        clock.turn_to(at(300));
+        arrivals.found(false);
+        assert_eq!(arrivals.came(), at(280));
+        clock.turn_to(at(360));
+        arrivals.found(true);
+        assert_eq!(arrivals.came(), at(310));
+    }
+
+    #[test]
+    fn a_thread_without_waits_is_busy_and_a_client_without_requests_is_no_wait() {
+        let (clock, delivered, mut arrivals) = bench();
+        clock.turn_to(at(500));
+        arrivals.found(true);
+        clock.turn_to(at(900));
+        arrivals.found(true);
+        assert_eq!(delivered.intake.busy(), 1.0);
+        arrivals.begin_wait();
+        clock.turn_to(at(1_500));
+        arrivals.end_wait(false, true);
+        assert_eq!(delivered.intake.busy(), 1.0);
+        arrivals.begin_wait();
+        clock.turn_to(at(2_400));
+        arrivals.end_wait(true, true);
+        assert_eq!(delivered.intake.busy(), 0.5);
+    }
+
+    #[test]
+    fn calls_without_a_pause_are_work() {
+        let (clock, delivered): (Arc<ManualClock>, Arc<DeliveryCounts>) = Default::default();
+        let mut calls = Calls::new(clock.clone(), Arc::clone(&delivered));
+        for time in [0, 12, 24] {
+            clock.turn_to(at(time));
+            assert_eq!(calls.begin(true), at(time));
+            clock.turn_to(at(time + 8));
+            calls.end();
+        }
+        assert_eq!(delivered.intake.busy(), 1.0);
+        clock.turn_to(at(32 + 32));
+        calls.begin(true);
+        assert_eq!(delivered.intake.busy(), 0.5);
+    }
+}

@@ -1,0 +1,69 @@
+//! The rate and latency that clients of a drive expect, by simulation: reads of 4 KiB at random, one and 32 at a time.
+
+use lanemark_schema::rng::StreamKey;
+use lanemark_schema::units::{Bytes, Duration};
+use lanemark_schema::workload::Test;
+use lanemark_sim::run_test;
+use lanemark_sim::spec::CheckedSystem;
+
+/// Number of requests in a simulated trial.
+const REQUESTS: u64 = 8_000;
+
+/// The figures that a machine has to reach to serve a drive. Times are simulated.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct DriveNeeds {
+    /// Requests a second with 32 outstanding.
+    pub rate: f64,
+    /// Latency of one request at a time, in the drive and its path.
+    pub latency: Duration,
+    /// Time of one request at a time in the modelled host.
+    pub host: Duration,
+}
+
+impl DriveNeeds {
+    /// Simulates `system` with reads over the first `span` bytes; returns `None` if it does not support them.
+    pub fn of(system: &CheckedSystem, span: Bytes) -> Option<Self> {
+        let whole = latency(system, span)?;
+        let latency = latency(&system.device_side(), span)?;
+        let host = whole.saturating_sub(latency);
+        Some(Self { rate: trial(system, span, 32, REQUESTS)?.iops(), latency, host })
+    }
+}
+
+/// Returns the mean latency of one request at a time over the first `span` bytes; `None` if the system does not support
+/// such requests.
+pub fn latency(system: &CheckedSystem, span: Bytes) -> Option<Duration> {
+    let mean_ns = trial(system, span, 1, REQUESTS / 8)?.latency_mean_ns();
+    Some(Duration::from_picoseconds((mean_ns * 1e3) as u64))
+}
+
+fn trial(
+    system: &CheckedSystem,
+    span: Bytes,
+    depth: u32,
+    requests: u64,
+) -> Option<lanemark_schema::result::Sample> {
+    let block = Bytes::kibi(4);
+    let span = Bytes(span.get() / block.get() * block.get());
+    let test = Test::random_read(block).span(span).volume(block * requests).queue_depth(depth);
+    run_test(system, &test.build().ok()?, StreamKey::from_seed(1)).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use lanemark_sim::SystemSpec;
+
+    #[test]
+    fn needs_are_those_of_the_drive_and_of_the_host() {
+        let mut spec = SystemSpec::example();
+        spec.cpu.request_submit = Duration::from_microseconds(2);
+        spec.cpu.request_complete = Duration::from_microseconds(3);
+        let needs = DriveNeeds::of(&spec.checked().unwrap(), Bytes::mebi(64)).unwrap();
+        // The application's 2 us and 3 us, and 1 us of the driver for a read.
+        assert_eq!(needs.host, Duration::from_microseconds(6));
+        let one_at_a_time = 1.0 / (needs.latency + needs.host).as_seconds();
+        assert!(needs.rate > 2.0 * one_at_a_time && needs.rate < 32.0 * one_at_a_time, "{needs:?}");
+        assert_eq!(DriveNeeds::of(&SystemSpec::example().checked().unwrap(), Bytes(512)), None);
+    }
+}

@@ -1,0 +1,302 @@
+//! A self-test before a session: the rate that this machine can serve, and the time that it adds to a request.
+//!
+//! A client in this process reads pages at random through a socket, by the code of every session: connection, engine,
+//! data. It has a separate copy of the modelled system and a few MiB of zeroes, so the served drive keeps its state.
+//!
+//! | trial | purpose |
+//! |---|---|
+//! | a thousand times as fast, one at a time | the shortest round trip |
+//! | a thousand times as fast, 32 at a time | requests a second, limited by this machine only |
+//! | as it will be served, one at a time | time outside the server, with the wakes of both sides |
+//!
+//! In a trial of the first kind the model takes its usual processor time, but hardly any simulated time. The time
+//! outside the server is the median round trip less the median delivered latency.
+
+use std::io;
+use std::net::{Ipv4Addr, TcpListener, TcpStream};
+use std::os::unix::net::UnixStream;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use lanemark_schema::result::{LatencyHistogram, LiveUse};
+use lanemark_schema::rng::{Rng, StreamKey};
+use lanemark_schema::units::{self, Bytes};
+use lanemark_sim::spec::{CheckedSystem, WriteCache};
+
+use crate::clients::Clients;
+use crate::clock::TimeScale;
+use crate::data::{Cache, Data};
+use crate::needs::DriveNeeds;
+use crate::server;
+use crate::session::{Plan, Session, StartContent};
+use crate::socket::Socket;
+
+/// Length of the data.
+const SIZE: u64 = 16 << 20;
+/// Length of a request.
+const PAGE: u32 = 4096;
+/// Requests outstanding in the trial of the rate.
+const DEPTH: u64 = 32;
+/// Length of a trial.
+const TRIAL: Duration = Duration::from_millis(300);
+/// Interval over which a rate is measured; the maximum counts.
+const SLICE: Duration = Duration::from_millis(50);
+/// Time without a reply after which the self-test fails.
+const PATIENCE: Duration = Duration::from_secs(5);
+/// Maximum modelled latency, by the wall clock, at which a machine's time is measured: it does not matter for longer
+/// ones.
+const LATENCY_MAX: Duration = Duration::from_millis(1);
+/// Share of the measured rate that other programs leave.
+const MARGIN: f64 = 0.8;
+
+/// The speed of this machine as a server.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct MachineSpeed {
+    /// Requests of 4 KiB a second.
+    pub rate: f64,
+    /// The shortest round trip.
+    pub round_trip: units::Duration,
+    /// Median time of a request outside the server.
+    pub client: units::Duration,
+    /// Median time of a request in the server in addition to the modelled one.
+    pub late: units::Duration,
+}
+
+impl MachineSpeed {
+    /// Measures this machine with a copy of `system`, over TCP or a Unix socket.
+    ///
+    /// # Errors
+    /// Returns an error if no socket or thread can be made, or a trial's server does not answer.
+    pub fn measure(
+        system: &CheckedSystem,
+        needs: &DriveNeeds,
+        scale: TimeScale,
+        over_tcp: bool,
+    ) -> io::Result<Self> {
+        let fast = TimeScale::FASTEST;
+        let one = Trial::start(system, fast, over_tcp)?.run(1)?;
+        let many = Trial::start(system, fast, over_tcp)?.run(DEPTH)?;
+        let ns = |latency: &LatencyHistogram, percentile| latency.percentile_ns(percentile);
+        let round_trip = one.round_trips.min_ns().unwrap_or(0);
+        let latency = needs.latency.as_seconds() * scale.factor();
+        let timed = match latency <= LATENCY_MAX.as_secs_f64() {
+            true => Trial::start(system, scale, over_tcp)?.run(1)?,
+            false => one,
+        };
+        let (trip, delivered) = (
+            ns(&timed.round_trips, 50.0).unwrap_or(0),
+            timed.live.as_ref().and_then(|live| ns(&live.delivered(), 50.0)).unwrap_or(0),
+        );
+        let late = timed.live.as_ref().and_then(|live| ns(&live.lateness, 50.0)).unwrap_or(0);
+        Ok(Self {
+            rate: many.rate,
+            round_trip: units::Duration::from_nanoseconds(round_trip),
+            client: units::Duration::from_nanoseconds(trip.saturating_sub(delivered)),
+            late: units::Duration::from_nanoseconds(late),
+        })
+    }
+
+    /// Returns the smallest whole time scale at which this machine serves a drive of these `needs` within `deviation`
+    /// of its rate and latency.
+    pub fn scale_for(&self, needs: &DriveNeeds, deviation: f64) -> u32 {
+        let by_rate = needs.rate / (self.rate * MARGIN).max(1.0);
+        let added = (self.client + self.late).as_seconds();
+        let (latency, host) = (needs.latency.as_seconds(), needs.host.as_seconds());
+        let by_latency = added / (deviation * (latency + host) + host).max(1e-9);
+        by_rate.max(by_latency).ceil().clamp(1.0, 1e5) as u32
+    }
+}
+
+/// A session of a copy of the system, with one client.
+struct Trial {
+    session: Session,
+    clients: Arc<Clients>,
+    client: TestClient,
+}
+
+/// The outcome of a trial.
+struct TrialResult {
+    rate: f64,
+    round_trips: LatencyHistogram,
+    live: Option<LiveUse>,
+}
+
+impl Trial {
+    fn start(system: &CheckedSystem, scale: TimeScale, over_tcp: bool) -> io::Result<Self> {
+        let cache = Cache { kind: WriteCache::Protected, size: 0 };
+        let session = Session::start(Plan {
+            system,
+            faults: &[],
+            description: "self-test".to_owned(),
+            data: Data::memory(SIZE, cache, 1)?,
+            content: StartContent { written_bytes: Bytes(SIZE), is_just_written: true },
+            endpoint: None,
+            #[cfg(feature = "full")]
+            tls: None,
+            scale,
+            seed: 1,
+            outside: None,
+            has_latency: true,
+        })?;
+        let (own, other) = pair(over_tcp)?;
+        let clients: Arc<Clients> = Arc::default();
+        server::arrived(other, &clients, session.shared())?;
+        let client = TestClient::connect(own)?;
+        Ok(Self { session, clients, client })
+    }
+
+    /// Reads for the length of a trial with `depth` requests outstanding.
+    fn run(mut self, depth: u64) -> io::Result<TrialResult> {
+        let outcome = self.client.load(depth);
+        self.clients.end();
+        let (figures, _) = self.session.end();
+        let (rate, round_trips) = outcome?;
+        Ok(TrialResult { rate, round_trips, live: figures.sample.live })
+    }
+}
+
+/// Returns both ends of a connection.
+fn pair(over_tcp: bool) -> io::Result<(Socket, Socket)> {
+    if !over_tcp {
+        let (own, other) = UnixStream::pair()?;
+        return Ok((Socket::Unix(own), Socket::Unix(other)));
+    }
+    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
+    let own = TcpStream::connect(listener.local_addr()?)?;
+    // Another process may have connected first.
+    loop {
+        let (other, from) = listener.accept()?;
+        if from == own.local_addr()? {
+            own.set_nodelay(true)?;
+            other.set_nodelay(true)?;
+            return Ok((Socket::Tcp(own), Socket::Tcp(other)));
+        }
+    }
+}
+
+/// A client that reads pages and discards them.
+struct TestClient {
+    socket: Socket,
+    bytes: Vec<u8>,
+    pages: Rng,
+}
+
+impl TestClient {
+    /// Negotiates the default export, with simple replies.
+    fn connect(socket: Socket) -> io::Result<Self> {
+        socket.set_time_out(Some(PATIENCE))?;
+        let pages = Rng::new(StreamKey::from_seed(1));
+        let mut client = Self { socket, bytes: vec![0; 16 + PAGE as usize], pages };
+        // The greeting of the server.
+        client.receive(18)?;
+        let mut hello = 3u32.to_be_bytes().to_vec();
+        hello.extend_from_slice(b"IHAVEOPT");
+        hello.extend_from_slice(&[0, 0, 0, 1, 0, 0, 0, 0]);
+        client.socket.send_all(&hello)?;
+        // Length and flags of the export.
+        client.receive(10)?;
+        Ok(client)
+    }
+
+    /// Keeps `depth` requests outstanding for the length of a trial. Returns the rate and the round trips.
+    fn load(&mut self, depth: u64) -> io::Result<(f64, LatencyHistogram)> {
+        let mut round_trips = LatencyHistogram::new();
+        let mut sent: Vec<Instant> = Vec::new();
+        for cookie in 0..depth {
+            sent.push(Instant::now());
+            self.send(cookie)?;
+        }
+        let began = Instant::now();
+        let (mut slice, mut answers, mut rate) = (began, 0u32, 0.0f64);
+        while began.elapsed() < TRIAL {
+            let cookie = self.answer()?;
+            let now = Instant::now();
+            if let Some(sent) = sent.get_mut(cookie as usize) {
+                let trip = now.duration_since(*sent).as_nanos();
+                round_trips.record_ns(u64::try_from(trip).unwrap_or(u64::MAX));
+                *sent = now;
+            }
+            answers += 1;
+            let elapsed = now.duration_since(slice);
+            if elapsed >= SLICE {
+                rate = rate.max(f64::from(answers) / elapsed.as_secs_f64());
+                (slice, answers) = (now, 0);
+            }
+            self.send(cookie)?;
+        }
+        for _ in 0..depth {
+            self.answer()?;
+        }
+        Ok((rate, round_trips))
+    }
+
+    fn send(&mut self, cookie: u64) -> io::Result<()> {
+        let offset = self.pages.below(SIZE / u64::from(PAGE)) * u64::from(PAGE);
+        let mut request = Vec::with_capacity(28);
+        request.extend_from_slice(&0x2560_9513_u32.to_be_bytes());
+        request.extend_from_slice(&[0; 4]);
+        request.extend_from_slice(&cookie.to_be_bytes());
+        request.extend_from_slice(&offset.to_be_bytes());
+        request.extend_from_slice(&PAGE.to_be_bytes());
+        Ok(self.socket.send_all(&request)?)
+    }
+
+    /// Reads a reply with its page, and returns its cookie.
+    fn answer(&mut self) -> io::Result<u64> {
+        self.receive(16)?;
+        let error = self.bytes.get(4..8).is_some_and(|error| error != [0; 4]);
+        let cookie = self.bytes.get(8..16).and_then(|bytes| bytes.try_into().ok());
+        match (error, cookie.map(u64::from_be_bytes)) {
+            (false, Some(cookie)) => {
+                self.receive(PAGE as usize)?;
+                Ok(cookie)
+            }
+            _ => Err(io::Error::other("the self-test's server answered with an error")),
+        }
+    }
+
+    fn receive(&mut self, length: usize) -> io::Result<()> {
+        let mut filled = 0;
+        while let Some(rest) = self.bytes.get_mut(filled..length).filter(|rest| !rest.is_empty()) {
+            match self.socket.receive(rest)? {
+                0 => return Err(io::ErrorKind::UnexpectedEof.into()),
+                read => filled += read,
+            }
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use lanemark_sim::SystemSpec;
+
+    fn us(us: u64) -> units::Duration {
+        units::Duration::from_microseconds(us)
+    }
+
+    #[test]
+    fn a_machine_is_measured_over_both_kinds_of_socket() {
+        let system = SystemSpec::example().checked().unwrap();
+        let needs = DriveNeeds::of(&system, Bytes(SIZE)).unwrap();
+        for over_tcp in [false, true] {
+            let speed = MachineSpeed::measure(&system, &needs, TimeScale::ONE, over_tcp).unwrap();
+            assert!(speed.rate > 100.0, "{speed:?}");
+            assert!(speed.round_trip > us(0) && speed.client > us(0), "{speed:?}");
+            // One at a time a client has at most one round trip after the other.
+            assert!(speed.round_trip < us(1_000_000), "{speed:?}");
+        }
+    }
+
+    #[test]
+    fn a_slow_machine_needs_a_larger_time_scale() {
+        let speed =
+            MachineSpeed { rate: 100_000.0, round_trip: us(20), client: us(25), late: us(5) };
+        let needs = |rate, latency, host| DriveNeeds { rate, latency: us(latency), host: us(host) };
+        assert_eq!(speed.scale_for(&needs(10_000.0, 1_000, 5), 0.1), 1);
+        assert_eq!(speed.scale_for(&needs(400_000.0, 1_000, 5), 0.1), 5);
+        // 30 us at a scale of 5: 6 us, which the host's 5 us and a tenth of 15 us exceed.
+        assert_eq!(speed.scale_for(&needs(10_000.0, 10, 5), 0.1), 5);
+    }
+}
