@@ -251,8 +251,8 @@ fn trial(
     Ok(TrialOutcome { cuts, complete: true })
 }
 
-/// Runs an uncounted turn of each system, and returns the time scale: `given`, or the smallest power of four at which all
-/// systems are served in time. Returns `None` if the trial was stopped.
+/// Runs an uncounted turn of each system, and returns the time scale: `given`, or the smallest power of four at which
+/// all systems are served in time. Returns `None` if the trial was stopped.
 fn time_scale(
     given: Option<f64>,
     seed: u64,

@@ -91,7 +91,7 @@ fn what_is_loaded_runs_is_consistent_and_is_compared() {
     let by_procedures = text.replace(r#""procedures":false"#, r#""procedures":true"#);
     std::fs::write(here.join("c.json"), by_procedures).unwrap();
     let compared = stdout(&lanemark(here, &["compare", "a.json", "c.json"]));
-    let warning = "warning: how transactions are executed differs: statements and";
+    let warning = "warning: how transactions are executed differs: statements";
     assert!(compared.contains(warning), "{compared}");
     let (code, told) = failure(&lanemark(here, &["run", "--procedures"]));
     assert_eq!(code, Some(2), "{told}");

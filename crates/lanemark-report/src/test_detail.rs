@@ -284,7 +284,7 @@ fn served(live: &LiveUse) -> String {
     told
 }
 
-/// `The run is valid: a request takes 3% more than modelled at a client, 4% at the median.`
+/// Returns the verdict, `The run is valid: a request takes 3% more than modelled at a client, 4% at the median`.
 fn verdict(live: &LiveUse) -> Option<String> {
     let ClientDeviation { median, mean } = live.deviation()?;
     let percent = |share: f64| match (share * 100.0).round() as i64 {
@@ -310,7 +310,7 @@ fn verdict(live: &LiveUse) -> Option<String> {
     ))
 }
 
-/// `The drive started with 8 GiB of data, just written.`
+/// Returns the content at the start, `The drive started with 8 GiB of data, just written`.
 fn content(start: StartContent) -> String {
     let StartContent { written_bytes, is_just_written } = start;
     match (written_bytes, is_just_written) {

@@ -167,7 +167,7 @@ fn compared(first: &TrialSystem<'_>, other: &TrialSystem<'_>) -> String {
     }
 }
 
-/// `On drive@platform:port the command waits for the drive 71% of its time, most of it for flushes (80%).`
+/// Returns the waiting time, `On drive@platform:port the command waits for the drive 71% of its time`.
 fn waits(system: &TrialSystem<'_>) -> Option<String> {
     let share = percent_whole(system.waiting_share()?);
     let (part, of_it) = system.largest_part()?;

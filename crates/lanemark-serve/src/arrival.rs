@@ -13,7 +13,7 @@
 //! All requests that a read brings have the same arrival. A payload or a copy of data does not move it.
 //!
 //! The stretches in which the thread works and waits also show whether it limits the rate. A wait counts only if it
-//! began while the client waited for an answer: otherwise the client has nothing to send.
+//! began while the client waited for an answer: otherwise the client does not have anything to send.
 
 use std::sync::Arc;
 

@@ -188,7 +188,7 @@ impl Socket {
         }
     }
 
-    /// Reads bytes that are available now; returns `None` if there are none, and 0 at the end.
+    /// Reads bytes that are available now; returns `None` without any, and 0 at the end.
     pub(crate) fn receive_now(&self, bytes: &mut [u8]) -> io::Result<Option<usize>> {
         loop {
             match recv(self.as_fd(), &mut *bytes, RecvFlags::DONTWAIT) {

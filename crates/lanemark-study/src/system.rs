@@ -335,10 +335,9 @@ impl System {
     /// Returns whether a test of `workload`, by its number, may end when its figures have converged. Then its repeats
     /// would differ only in their random numbers, and one of them suffices.
     pub fn may_converge(&self, workload: &Workload, test: usize) -> bool {
-        workload.is_alone(test)
-            && workload.faults.is_empty()
-            && (may_converge(&self.spec, &workload.tests[test])
-                || is_shortened(&self.spec, &workload.tests[test]))
+        let (spec, load) = (&self.spec, &workload.tests[test]);
+        let is_plain = workload.is_alone(test) && workload.faults.is_empty();
+        is_plain && (may_converge(spec, load) || is_shortened(spec, load))
     }
 
     /// Simulates `length` of one repeat of a test of `workload` and of the tests that run alongside it, by the numbers
@@ -392,11 +391,8 @@ impl System {
             complete: false,
             warnings: self.warnings.clone(),
         };
-        let one_is_enough = samples
-            .iter()
-            .flatten()
-            .flatten()
-            .any(|one| one.converged.is_some() || one.similar.is_some());
+        let is_enough = |one: &Sample| one.converged.is_some() || one.similar.is_some();
+        let one_is_enough = samples.iter().flatten().flatten().any(is_enough);
         if workload.repeats < 3 && !one_is_enough {
             result.warnings.push(Warning::FewRepeats { repeats: workload.repeats });
         }

@@ -63,7 +63,8 @@ impl Cuts<'_> {
         Ok(Some(outcome))
     }
 
-    /// Runs the program, cuts the power after `moment`, and checks the remaining data; returns `None` if the trial was stopped.
+    /// Runs the program, cuts the power after `moment`, and checks the remaining data; returns `None` if the trial was
+    /// stopped.
     fn one(
         &self,
         number: u32,
@@ -81,22 +82,19 @@ impl Cuts<'_> {
             return Ok(None);
         };
         let output = bench.output(&format!("cut-{number}"));
-        let program = bench.start(&bench.command, system, &served, &output, None)?;
-        std::thread::scope(|scope| {
-            let waiting = scope.spawn(|| program.wait(moment + MEETS, &bench.stop));
-            std::thread::sleep(moment);
-            let fail =
-                |error: std::io::Error| Failure::run(format!("{system}: power cut: {error}"));
-            let answer = serve::ask(served.control(), CUT).map_err(fail)?;
-            if let Some(error) = answer.strip_prefix("error: ") {
-                return Err(Failure::run(format!("{system}: power cut: {}", error.trim())));
-            }
-            let ended =
-                waiting.join().map_err(|_| Failure::run("the wait for the command failed"))??;
-            outcome.finished_before += u32::from(ended.is_some_and(|ended| ended.exit_code == 0));
-            Ok(())
-        })?;
+        let mut program = bench.start(&bench.command, system, &served, &output, None)?;
+        let ended = program.wait(moment, &bench.stop)?;
+        let has_finished = ended.is_some_and(|ended| ended.exit_code == 0);
+        outcome.finished_before += u32::from(has_finished);
+        let fail = |error: std::io::Error| Failure::run(format!("{system}: power cut: {error}"));
+        let answer = serve::ask(served.control(), CUT).map_err(fail)?;
+        if let Some(error) = answer.strip_prefix("error: ") {
+            return Err(Failure::run(format!("{system}: power cut: {}", error.trim())));
+        }
+        std::thread::sleep(MEETS);
+        // The program's requests end only with the server, and the program only with its requests.
         served.kill();
+        drop(program);
         if bench.stop.load(std::sync::atomic::Ordering::Relaxed) {
             return Ok(None);
         }
@@ -107,7 +105,7 @@ impl Cuts<'_> {
             return Ok(None);
         };
         let (said, words) = (bench.output("check"), ["sh", "-c", self.check].map(OsString::from));
-        let check = bench.start(&words, system, &served, &said, Some(&output))?;
+        let mut check = bench.start(&words, system, &served, &said, Some(&output))?;
         let Some(ended) = check.wait(PROGRAM_MAX, &bench.stop)? else { return Ok(None) };
         if ended.exit_code != 0 {
             outcome.failed.push(FailedCheck {

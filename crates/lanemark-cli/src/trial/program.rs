@@ -78,9 +78,10 @@ impl Program {
         Ok(Self { child, began, processor_s })
     }
 
-    /// Waits for the end of the program, at most for `longest`; returns `None` if it still runs or `stop` is set.
+    /// Waits for the end of the program, at most until `longest` after its start; returns `None` if it still runs or
+    /// `stop` is set.
     pub(super) fn wait(
-        mut self,
+        &mut self,
         longest: Duration,
         stop: &AtomicBool,
     ) -> Result<Option<Ended>, Failure> {
@@ -156,8 +157,9 @@ mod tests {
             earlier: None,
         };
         let words = ["sh", "-c", script].map(OsString::from);
-        let program = Program::start(&words, &around).unwrap();
+        let mut program = Program::start(&words, &around).unwrap();
         let ended = program.wait(longest, &AtomicBool::new(stop)).unwrap();
+        drop(program);
         (ended, last_lines(&output))
     }
 

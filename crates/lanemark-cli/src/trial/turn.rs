@@ -20,7 +20,7 @@ pub(super) const PROGRAM_MAX: std::time::Duration = std::time::Duration::from_se
 /// The metric of the server that counts simulated time with requests.
 const BUSY: &str = "lanemark_busy_seconds_total ";
 
-/// What all turns share.
+/// The parameters and folders that all turns share.
 pub(super) struct Bench {
     /// The mount namespace of servers; `None` if the systems are files.
     pub(super) outside: Option<File>,
@@ -106,7 +106,7 @@ impl Bench {
         };
         let output = self.output(name);
         let before = busy_s(&served)?;
-        let program = self.start(&self.command, system, &served, &output, None)?;
+        let mut program = self.start(&self.command, system, &served, &output, None)?;
         let Some(ended) = program.wait(PROGRAM_MAX, &self.stop)? else { return Ok(None) };
         let busy = busy_s(&served)? - before;
         if ended.exit_code != 0 {

@@ -23,7 +23,9 @@ const CREATING_BY_METHOD: [&str; 2] = ["create", "create_new"];
 
 /// The files of programs that may create files, each with the reason why no other program's file is lost.
 pub(crate) const MAY_CREATE: &[(&str, &str)] = &[
-    ("crates/lanemark-cli/src/oltp_live/served.rs", "in a private folder"),
+    ("crates/lanemark-cli/src/served_disk.rs", "in a private folder"),
+    ("crates/lanemark-cli/src/trial/contents.rs", "O_EXCL in a private folder"),
+    ("crates/lanemark-cli/src/trial/program.rs", "in a private folder"),
     ("crates/lanemark-cli/src/ui.rs", "O_EXCL in the user's own runtime folder"),
     ("crates/lanemark-files/src/companion.rs", "the opener of companions"),
     ("crates/lanemark-inspect/src/capture.rs", "O_EXCL in a private folder"),

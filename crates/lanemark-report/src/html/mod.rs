@@ -261,7 +261,7 @@ fn power(runs: &[(&str, &RunResult)]) -> Option<Markup> {
     })
 }
 
-/// Writes the table of a trial; `None` if no run is part of one.
+/// Writes the table of a trial; `None` without a trial.
 fn programs(runs: &[(&str, &RunResult)]) -> Option<Markup> {
     let runs: Vec<&RunResult> = runs.iter().map(|(_, run)| *run).collect();
     let table = trial::table(&runs)?;

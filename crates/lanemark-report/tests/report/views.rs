@@ -533,7 +533,7 @@ fn a_served_run_has_what_was_delivered_beside_what_was_modelled() {
         late
     };
     let (reads, writes) = (sample.reads.as_ref().map(late), sample.writes.as_ref().map(late));
-    let has_reads = reads.is_some();
+    let name = if reads.is_some() { "reads" } else { "writes" };
     sample.live = Some(LiveUse {
         time_scale: 10.0,
         served: Duration::from_seconds(5),
@@ -548,7 +548,6 @@ fn a_served_run_has_what_was_delivered_beside_what_was_modelled() {
     });
     let page = html(None, &[&run]);
     assert!(page.contains("Modelled and delivered"));
-    let name = if has_reads { "reads" } else { "writes" };
     for kind in ["modelled", "delivered"] {
         assert!(page.contains(&format!("{name}, {kind}")), "{kind}");
     }

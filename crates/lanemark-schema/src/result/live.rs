@@ -243,8 +243,8 @@ impl LiveUse {
 }
 
 impl DeliveryEvidence {
-    /// Returns whether the median request waits for a busy drive as the mean does. If few requests wait for long, such as
-    /// writes that find a full cache, the median does not show the drive's queue.
+    /// Returns whether the median request waits for a busy drive as the mean does. If few requests wait for long, such
+    /// as writes that find a full cache, the median does not show the drive's queue.
     fn is_median_queued(&self) -> bool {
         self.modelled_mean.nanoseconds() <= 2 * self.modelled_p50.nanoseconds()
     }

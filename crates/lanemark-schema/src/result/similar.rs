@@ -12,9 +12,9 @@ use crate::units::{Bytes, Duration};
 /// requests that were not simulated. A series has the times and counts of the whole test.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SimilarRun {
-    /// How many times longer the whole test is.
+    /// The length of the whole test over the length of the simulated part.
     pub factor: u32,
-    /// How many times larger the real drive is; 1 for tests that only read.
+    /// The size of the real drive over the size of the simulated one; 1 for tests that only read.
     pub drive_factor: u32,
     /// Number of requests that the whole test has at this rate.
     pub requests: u64,

@@ -209,7 +209,8 @@ impl ServedFile {
     fn ask(
         &self,
         came: Option<Instant>,
-        (operation, range): (Operation, (u64, u64)),
+        operation: Operation,
+        range: (u64, u64),
         task: Task,
         reply: Reply,
     ) {
@@ -349,7 +350,7 @@ impl Filesystem for ServedFile {
             Ok(()) => Task::Read(bytes),
             Err(error) => Task::Failed(error.into()),
         };
-        self.ask(came, (Operation::Read, (offset, length)), task, Reply::Data(reply));
+        self.ask(came, Operation::Read, (offset, length), task, Reply::Data(reply));
     }
 
     fn write(
@@ -380,7 +381,7 @@ impl Filesystem for ServedFile {
         let came = self.came();
         let task = Task::Write { payload: data.to_vec(), stored: false };
         let reply = Reply::Written(reply, length as u32);
-        self.ask(came, (Operation::Write, (offset, length)), task, reply);
+        self.ask(came, Operation::Write, (offset, length), task, reply);
     }
 
     fn fsync(&self, _: &Request, _: INodeNo, _: FileHandle, _: bool, reply: ReplyEmpty) {
@@ -390,7 +391,7 @@ impl Filesystem for ServedFile {
             }
             _ => Task::Nothing,
         };
-        self.ask(self.came(), (Operation::Flush, (0, 0)), task, Reply::Done(reply));
+        self.ask(self.came(), Operation::Flush, (0, 0), task, Reply::Done(reply));
     }
 
     fn fallocate(
@@ -419,7 +420,7 @@ impl Filesystem for ServedFile {
             _ => {
                 let operation = if hole { Operation::Trim } else { Operation::Write };
                 let task = Task::Zero { hole, stored: false };
-                self.ask(self.came(), (operation, (offset, length)), task, Reply::Done(reply));
+                self.ask(self.came(), operation, (offset, length), task, Reply::Done(reply));
             }
         }
     }

@@ -94,8 +94,8 @@ mod tests {
         };
         let block = Bytes(512);
         let time = |time: Duration| time.as_seconds();
-        // Towards the host: the data of a read, or the request for the data of a write; then the entry of the completion
-        // queue and the interrupt. Towards the drive: credits for a read, or the data of a write.
+        // Towards the host: the data of a read, or the request for the data of a write; then the entry of the
+        // completion queue and the interrupt. Towards the drive: credits for a read, or the data of a write.
         let ended = time(link.write_time(Bytes(16))) + time(link.write_time(Bytes(4)));
         let read = (
             time(link.post_time(block)) + ended,

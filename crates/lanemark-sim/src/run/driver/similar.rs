@@ -1,20 +1,22 @@
 //! Long tests, simulated for a shorter time on a smaller drive.
 //!
-//! The behaviour of a drive over hours depends on how often its flash has been overwritten: collection, write amplification
-//! and the rate depend on the data written *relative to* the capacity, and not on either of them (Desnoyers, "Analytic
-//! models of SSD write performance", ACM Transactions on Storage 10(2), 2014; the same holds for every policy that
-//! compares superblocks with each other). A drive with `n` times fewer pages in each block, and `n` times less data in
-//! every reserve, goes through the same sequence of states in `1/n` of the time: it has the same dies and channels, the
-//! same times of a page, the same number of superblocks and the same shares of spare and valid data. Its blocks are
-//! erased `n` times as often, so an erase takes `1/n` of its time. The test's span and its times shrink as well.
+//! The behaviour of a drive over hours depends on how often its flash has been overwritten: collection, write
+//! amplification and the rate depend on the data written *relative to* the capacity, and not on either of them
+//! (Desnoyers, "Analytic models of SSD write performance", ACM Transactions on Storage 10(2), 2014; the same holds for
+//! every policy that compares superblocks with each other). A drive with `n` times fewer pages in each block, and `n`
+//! times less data in every reserve, goes through the same sequence of states in `1/n` of the time: it has the same
+//! dies and channels, the same times of a page, the same number of superblocks and the same shares of spare and valid
+//! data. Its blocks are erased `n` times as often, so an erase takes `1/n` of its time. The test's span and its times
+//! shrink as well.
 //!
 //! A test that only reads changes nothing in the drive, so only its time shrinks.
 //!
-//! What differs: the data that a die moves at a time is a larger part of a block, which changes write amplification by a
-//! tenth with 32 pages in a block and by a hundredth with 64; the random scatter of valid data over superblocks is larger by the square root of `n`; a request that
-//! waits for an erase waits less, so the largest latencies of mixed tests are too small; and the write buffer, which
-//! keeps a minimum size, takes up to `n` times longer to fill. The factor is therefore limited: blocks keep
-//! [`PAGES_MIN`] pages, and the buffer stays a small part of the span and of a superblock.
+//! What differs: the data that a die moves at a time is a larger part of a block, which changes write amplification by
+//! a tenth with 32 pages in a block and by a hundredth with 64; the random scatter of valid data over superblocks is
+//! larger by the square root of `n`; a request that waits for an erase waits less, so the largest latencies of mixed
+//! tests are too small; and the write buffer, which keeps a minimum size, takes up to `n` times longer to fill. The
+//! factor is therefore limited: blocks keep [`PAGES_MIN`] pages, and the buffer stays a small part of the span and of
+//! a superblock.
 //!
 //! Not shortened: tests of hard disks, of media without erase, with faults, with trims or copies, in open loop, with
 //! patterns whose skew depends on the number of blocks (Pareto, Zipf), and through an adapter's cache.

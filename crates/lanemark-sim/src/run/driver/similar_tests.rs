@@ -1,3 +1,5 @@
+//! Shortened tests next to whole tests of the same drive.
+
 use super::*;
 use crate::run::driver::{RunLength, run_length_watched};
 use crate::spec::{Condition, MapSpec, PseudoSlcSpec};
@@ -75,8 +77,8 @@ fn a_smaller_drive_goes_through_the_same_states_in_less_time() {
         let (whole, short) = both(spec, writes(pattern, 240), 4);
         let (long, brief) = (whole.series.clone().unwrap(), short.series.clone().unwrap());
         assert_eq!((long.points.len(), long.elapsed()), (brief.points.len(), brief.elapsed()));
-        // Each interval has the same rate and the same write amplification, from the first fill to the steady state. The
-        // first interval contains the buffer, which does not shrink in proportion.
+        // Each interval has the same rate and write amplification, from the first fill to the steady state. The first
+        // interval contains the buffer, which does not shrink in proportion.
         for index in 1..long.points.len() {
             let ratio = brief.iops(index) / long.iops(index);
             assert!((0.965..=1.035).contains(&ratio), "{name}, interval {index}: {ratio}");
