@@ -267,8 +267,7 @@ fn time_scale(
             progress.show(&format!("{name} · uncounted turn, time scale {scale}"));
             let file = format!("first-{index}-{scale}");
             let Some(sample) = bench.turn(&file, name, scale, seed)? else { return Ok(None) };
-            let holds = sample.live.as_ref().is_some_and(|live| live.holds());
-            if holds || given.is_some() || scale >= SCALE_MAX {
+            if sample.is_served_in_time() || given.is_some() || scale >= SCALE_MAX {
                 break;
             }
             scale *= SCALE_STEP;
@@ -335,7 +334,8 @@ fn result(
         order: Order::Listed,
         tests: vec![test.clone()],
     };
-    let late = system.samples.iter().filter_map(|one| one.live.as_ref());
+    let late = system.samples.iter().filter(|one| !one.is_served_in_time());
+    let late = late.filter_map(|one| one.live.as_ref());
     let late = late.filter_map(|live| serve::not_delivered(&test.name, live)).next();
     let samples = system.samples.clone();
     let mut result = system.system.result(&workload, Default::default(), [Some(samples)]);

@@ -72,7 +72,7 @@ impl<'r> TrialSystem<'r> {
 
     /// Returns whether all answers were delivered in time.
     fn is_valid(&self) -> bool {
-        self.turns.iter().all(|(_, live)| live.holds())
+        self.turns.iter().all(|(sample, _)| sample.is_served_in_time())
     }
 
     fn time_scale(&self) -> f64 {

@@ -19,7 +19,7 @@ const CUTS_MAX: i64 = 10_000;
 The command runs in the folder of the mounted system, as the same user. It finds in its environment:
   LANEMARK_SYSTEM   the system of this turn, drive@platform:port
   LANEMARK_DEVICE   the block device, or the file that represents it
-  LANEMARK_OUTPUT   for --check only: the file with all output of the interrupted command
+  LANEMARK_OUTPUT   for --check only: the file with the output of the interrupted command
 With root and loop devices the kernel mounts the system; otherwise fuse2fs does, which needs no privileges.")]
 pub(crate) struct TrialArgs {
     /// Systems to compare, each written DRIVE@PLATFORM:PORT, or one volume, stripe:DRIVE@PLATFORM:PORT+PORT

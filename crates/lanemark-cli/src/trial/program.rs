@@ -4,7 +4,7 @@
 use std::ffi::OsString;
 use std::fs::{self, File};
 use std::os::unix::process::{CommandExt, ExitStatusExt};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
@@ -42,7 +42,7 @@ pub(super) struct Surroundings<'p> {
     pub(super) device: &'p Path,
     /// Folder in which the program runs.
     pub(super) folder: &'p Path,
-    /// File that receives all output.
+    /// File that receives the output; error messages have a file next to it.
     pub(super) output: &'p Path,
     /// Output of an earlier program, for a check.
     pub(super) earlier: Option<&'p Path>,
@@ -57,7 +57,7 @@ impl Program {
         let output =
             |error: std::io::Error| Failure::run(format!("{}: {error}", around.output.display()));
         let out = File::create(around.output).map_err(output)?;
-        let errors = out.try_clone().map_err(output)?;
+        let errors = File::create(errors_of(around.output)).map_err(output)?;
         let mut command = Command::new(name);
         command.args(arguments).current_dir(around.folder).process_group(0);
         command.env("LANEMARK_SYSTEM", around.system).env("LANEMARK_DEVICE", around.device);
@@ -133,11 +133,19 @@ fn children_s() -> f64 {
     (next() + next()) / rustix::param::clock_ticks_per_second() as f64
 }
 
-/// Returns the end of a program's output.
+/// Returns the path of a program's error messages.
+fn errors_of(output: &Path) -> PathBuf {
+    output.with_extension("errors")
+}
+
+/// Returns the ends of a program's output and error messages.
 pub(super) fn last_lines(output: &Path) -> String {
-    let bytes = fs::read(output).unwrap_or_default();
-    let from = bytes.len().saturating_sub(OUTPUT_MAX);
-    String::from_utf8_lossy(&bytes[from..]).trim().to_owned()
+    let end = |path: &Path| {
+        let bytes = fs::read(path).unwrap_or_default();
+        let from = bytes.len().saturating_sub(OUTPUT_MAX);
+        String::from_utf8_lossy(&bytes[from..]).trim().to_owned()
+    };
+    format!("{}\n{}", end(output), end(&errors_of(output))).trim().to_owned()
 }
 
 #[cfg(test)]

@@ -273,7 +273,7 @@ fn programs(runs: &[(&str, &RunResult)]) -> Option<Markup> {
     })
 }
 
-/// Writes the table of simulated transactions; `None` if there are none.
+/// Writes the table of simulated transactions, if there are any.
 fn asked(runs: &[(&str, &RunResult)]) -> Option<Markup> {
     let table = transactions::by_test(runs)?;
     Some(markup! {

@@ -101,7 +101,7 @@ fn without_a_difference_or_an_interval_nothing_is_called_faster() {
 #[test]
 fn a_system_that_was_served_too_late_is_not_ranked() {
     let slow = run("slow@board:sata", &[2_000.0, 2_040.0], 1.0, 1);
-    let fast = run("fast@board:m2", &[1_000.0, 1_020.0], 1.0, 500);
+    let fast = run("fast@board:m2", &[1_000.0, 1_020.0], 1.0, 9_000);
     let answer = trial_answer(&[&slow, &fast]).unwrap();
     assert!(answer.contains("cannot be ranked") && answer.contains("fast@board:m2"), "{answer}");
     assert!(answer.contains("--time-scale") && !answer.contains("sooner"), "{answer}");
