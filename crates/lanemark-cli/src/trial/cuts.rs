@@ -25,6 +25,8 @@ const MEETS: Duration = Duration::from_millis(20);
 /// Suffixes of the server's files next to the data.
 const JOURNAL: &str = ".lanemark";
 const MAP: &str = ".map";
+/// Exit code of mount(8) after a failure.
+const MOUNT_FAILED: i32 = 32;
 /// The line of the journal that describes a cut, and its end if the drive had stored everything.
 const JOURNAL_LINE: &str = "cut power cut";
 const NO_LOSS: &str = "no data is lost";
@@ -99,21 +101,27 @@ impl Cuts<'_> {
             return Ok(None);
         }
         outcome.lost_writes += u32::from(has_lost(&data));
-        let Some(served) =
-            bench.serve(&format!("recovered-{number}"), system, contents(), 1.0, seed)?
-        else {
-            return Ok(None);
+        let failed = |exit_code: i32, output: String| FailedCheck {
+            cut: number,
+            after_s: moment.as_secs_f64(),
+            exit_code,
+            output,
+        };
+        let name = format!("recovered-{number}");
+        let served = match bench.serve(&name, system, contents(), 1.0, seed) {
+            Ok(Some(served)) => served,
+            Ok(None) => return Ok(None),
+            // A file system that cannot be mounted has lost everything.
+            Err(failure) => {
+                outcome.failed.push(failed(MOUNT_FAILED, failure.to_string()));
+                return Ok(Some(()));
+            }
         };
         let (said, words) = (bench.output("check"), ["sh", "-c", self.check].map(OsString::from));
         let mut check = bench.start(&words, system, &served, &said, Some(&output))?;
         let Some(ended) = check.wait(PROGRAM_MAX, &bench.stop)? else { return Ok(None) };
         if ended.exit_code != 0 {
-            outcome.failed.push(FailedCheck {
-                cut: number,
-                after_s: moment.as_secs_f64(),
-                exit_code: ended.exit_code,
-                output: last_lines(&said),
-            });
+            outcome.failed.push(failed(ended.exit_code, last_lines(&said)));
         }
         served.end().map(|_| Some(()))
     }

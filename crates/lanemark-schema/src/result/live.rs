@@ -11,7 +11,6 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::Sample;
 use super::direction::DirectionResult;
 use super::latency::LatencyHistogram;
 use crate::units::{Bytes, Duration};
@@ -263,20 +262,6 @@ impl DeliveryEvidence {
     }
 }
 
-impl Sample {
-    /// Returns whether the answers of a served system were so prompt that a program on it takes as long as on the
-    /// modelled system: the run is valid, or all lateness together is at most [`DEVIATION_MAX`] of the modelled time
-    /// of all requests. A program that mostly waits for flushes does not notice that its short requests are late.
-    pub fn is_served_in_time(&self) -> bool {
-        let Some(live) = &self.live else { return true };
-        let all = [&self.reads, &self.writes, &self.flushes, &self.trims];
-        let total_ns = |latency: &LatencyHistogram| latency.mean_ns() * latency.count() as f64;
-        let modelled_ns: f64 = all.into_iter().flatten().map(|one| total_ns(&one.latency)).sum();
-        let late_ns = total_ns(&live.lateness);
-        live.holds() || late_ns <= DEVIATION_MAX * modelled_ns * live.time_scale
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -336,31 +321,6 @@ mod tests {
         }
         assert_eq!(served(100, 0, None).program_s(), None);
         assert_eq!(served(100, 0, None).waiting_share(), None);
-    }
-
-    #[test]
-    fn a_program_that_waits_for_flushes_does_not_notice_late_writes() {
-        let sample = |flushes: u64, time_scale: f64| {
-            let direction = |count: u64, time: Duration| {
-                let mut one = DirectionResult::new();
-                (0..count).for_each(|_| one.record(Bytes::kibi(4), time));
-                Some(one)
-            };
-            let mut live = served(20, 40, None);
-            live.time_scale = time_scale;
-            Sample {
-                writes: direction(1_000, us(20)),
-                flushes: direction(flushes, us(1_000)),
-                live: Some(live),
-                ..Sample::empty()
-            }
-        };
-        // 1,000 answers are late by 40 us each, 40 ms in total, and the writes take 20 ms.
-        assert!(!sample(0, 1.0).is_served_in_time());
-        assert!(!sample(379, 1.0).is_served_in_time());
-        assert!(sample(381, 1.0).is_served_in_time());
-        assert!(sample(81, 4.0).is_served_in_time());
-        assert!(Sample::empty().is_served_in_time());
     }
 
     #[test]

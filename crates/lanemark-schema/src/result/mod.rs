@@ -33,6 +33,7 @@ mod rate_phase;
 mod replay;
 pub mod sensitivity;
 pub mod series;
+mod served_in_time;
 mod similar;
 mod statistic;
 pub mod steady;
