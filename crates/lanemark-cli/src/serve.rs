@@ -355,15 +355,15 @@ pub(crate) fn result(
     name: &str,
 ) -> RunResult {
     let (id, name) = (id.to_owned(), name.to_owned());
-    let tests = vec![test.clone()];
-    let (average, order) = (Average::Mean, Order::Listed);
+    let served = test.name.clone();
+    let (average, order, tests) = (Average::Mean, Order::Listed, vec![test]);
     let workload = Workload { faults, id, name, repeats: 1, average, order, tests };
-    let late = sample.live.as_ref().and_then(|live| not_delivered(&test.name, live));
+    let late = sample.live.as_ref().and_then(|live| not_delivered(&served, live));
     let errors = sample.errors.clone();
     let mut result = system.result(&workload, Default::default(), [Some(vec![sample])]);
     result.warnings.extend(late);
     if !errors.is_empty() {
-        result.warnings.push(Warning::Failed { test: workload.tests[0].name.clone(), errors });
+        result.warnings.push(Warning::Failed { test: served, errors });
     }
     result
 }

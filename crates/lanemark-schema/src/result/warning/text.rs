@@ -236,7 +236,7 @@ impl fmt::Display for Warning {
                 match (*held_bytes, *free_bytes) {
                     (Bytes::ZERO, free) => write!(f, "an empty drive ({free} free)")?,
                     (held, Bytes::ZERO) => {
-                        write!(f, "a full drive ({held} of data, no free space)")?
+                        write!(f, "a full drive ({held} of data, no free space)")?;
                     }
                     (held, free) => write!(f, "a drive with {held} of data on it and {free} free")?,
                 }
