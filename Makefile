@@ -196,7 +196,7 @@ oltp-live: build ## document 004 live: PostgreSQL over its served SATA and SAS s
 	$(LANEMARK) oltp live studies/oltp-value-sas.toml --download --out results/oltp-live \
 	    --csv results/oltp-live/table.csv $(LIVE)
 
-endurance: build ## a day of random writes on a modelled 1 TB drive (twenty minutes on a free core, 7.5 GB of memory)
+endurance: build ## a day of random writes on a modelled 1 TB drive (a minute on a free core)
 	@mkdir -p $(ENDURANCE)
 	$(LANEMARK) sim samsung-860-qvo-1tb@workstation-z170:sata random-write-24h \
 	    --set drive.state.condition=purged --set drive.pseudo_slc.capacity=0B --set drive.pseudo_slc.growth=0B \
