@@ -316,7 +316,7 @@ fn watch(told: bool, session: &Session, is_over: impl Fn() -> bool) {
         {
             let now = session.figures();
             let line = metrics::line_of(&now, figures, last.elapsed().as_secs_f64());
-            // A log has no line that can be replaced.
+            // A line of a log cannot be replaced.
             match std::io::stderr().is_terminal() {
                 true => progress.show(&line),
                 false => tell!("{line}"),

@@ -153,7 +153,7 @@ fn compared(first: &TrialSystem<'_>, other: &TrialSystem<'_>) -> String {
     let turns = first.turns.len().min(other.turns.len());
     let Some((low, high)) = found.interval_95 else {
         return format!(
-            "{} takes {factor} the time of {} in one turn, which has no interval",
+            "{} takes {factor} the time of {} in one turn, without an interval",
             other.name, first.name
         );
     };

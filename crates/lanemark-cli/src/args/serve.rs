@@ -132,7 +132,7 @@ pub(crate) struct ServeArgs {
     pub(crate) library: LibraryArgs,
 }
 
-/// The content of a drive at the start, as of a simulated test. It has no effect on disks, nor on drives whose
+/// The content of a drive at the start, as of a simulated test. It does not affect disks, or drives whose
 /// condition determines it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub(crate) enum StartArg {

@@ -42,7 +42,7 @@ impl<'p> Source<'p> {
         }
     }
 
-    /// Returns the size of each system: as requested, the size of the image, or the usual size; at most `capacity`.
+    /// Returns the size of each system: as requested, the size of the image, or the usual size; up to `capacity`.
     pub(super) fn size(&self, requested: Option<Bytes>, capacity: Bytes) -> Result<u64, Failure> {
         let image = match self {
             Self::Image(path) => fs::metadata(path).map(|it| Bytes(it.len())).ok(),
@@ -76,7 +76,7 @@ pub(super) fn image(
             return Ok(own);
         }
         Source::Folder(path) if file_system == FileSystem::None => {
-            let why = format!("--from {}: a bare device has no folder", path.display());
+            let why = format!("--from {}: a bare device lacks folders", path.display());
             return Err(Failure::input(why).hint("give another --fs, or an image"));
         }
         Source::Folder(path) if file_system == FileSystem::Xfs => {

@@ -526,7 +526,7 @@ mod tests {
         assert_eq!(rates(second, &points), [Some(100.0); 3]);
         assert_eq!(rates(second / 2, &points), [Some(100.0), Some(100.0), Some(200.0)]);
         assert_eq!(rates(second / 5, &points), [Some(100.0), Some(100.0), None]);
-        // A series of one interval has no other rate.
+        // A series of one interval lacks another rate.
         assert_eq!(rates(second / 5, &points[..1]), [Some(500.0)]);
     }
 

@@ -46,7 +46,7 @@ pub struct LiveUse {
     pub content: Option<StartContent>,
     /// Processor time of the server in seconds.
     pub processor_s: f64,
-    /// Simulated time during which the system had at least one request.
+    /// Simulated time during which the system had requests.
     #[serde(rename = "busy_ns", default)]
     pub busy: Duration,
     /// The program that used the system, if it was served for one.
@@ -62,7 +62,7 @@ pub struct ProgramUse {
     /// Time from the start of the program to its end.
     #[serde(rename = "wall_ns")]
     pub wall: Duration,
-    /// Simulated time during which the system had at least one request and the program ran.
+    /// Simulated time during which the system had requests and the program ran.
     #[serde(rename = "busy_ns")]
     pub busy: Duration,
     /// Additional time until all data of the program were on the drive.

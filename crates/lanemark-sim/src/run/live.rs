@@ -93,7 +93,7 @@ impl Live {
         self.outstanding
     }
 
-    /// Returns the simulated time during which there was at least one request, until the last completion.
+    /// Returns the simulated time with requests, until the last completion.
     pub fn busy(&self) -> Duration {
         match self.outstanding {
             0 => self.busy,
