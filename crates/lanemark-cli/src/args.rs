@@ -376,6 +376,10 @@ pub(crate) struct BenchArgs {
     /// Output format on stdout [default: table]
     #[arg(long, value_name = "FORMAT", conflicts_with = "json")]
     pub(crate) output_format: Option<OutputFormat>,
+    /// Control socket of the `lanemark serve` whose drive is measured; servers of this machine's disks and files are
+    /// found without it
+    #[arg(long, value_name = "SOCKET")]
+    pub(crate) served: Option<PathBuf>,
     /// Allow all of this block device to be overwritten; must name the same device as PATH
     #[arg(long, value_name = "DEVICE")]
     pub(crate) i_will_lose_all_data_on: Option<PathBuf>,

@@ -5,7 +5,7 @@ use std::io::IsTerminal;
 use lanemark_lab::measured;
 use lanemark_lab::opened::{self, Opened};
 use lanemark_lab::scale::{real_without_faults, scaled, watched};
-use lanemark_measure::{Bench, Event, Outcome as Measured, Purge, Running, Settings};
+use lanemark_measure::{Bench, Event, Purge, Running, Settings};
 use lanemark_schema::result::RunResult;
 use lanemark_schema::units::Bytes;
 use lanemark_schema::workload::Workload;
@@ -16,6 +16,7 @@ use crate::delivery::Delivery;
 use crate::failure::{Failure, Outcome};
 use crate::formats::{OutputFormat, Requested};
 use crate::progress::Progress;
+use crate::served_target::ServedMeasurement;
 use crate::watch::Watch;
 use crate::{formats, library, messages, provenance, stop};
 
@@ -50,7 +51,7 @@ pub(crate) fn run(args: &BenchArgs) -> Result<Outcome, Failure> {
     };
     let (out, over_time) = (args.run.save.destination(), Some(&args.over_time));
     let delivery = Delivery::open(out, &what, &provenance.started_at, over_time, shown)?;
-    let result_of = |outcome: &Measured| measured::result(outcome, &workload, &provenance);
+    let mut served = ServedMeasurement::find(&args.path, args.served.as_deref())?;
 
     let bench = Bench {
         path: &args.path,
@@ -65,15 +66,32 @@ pub(crate) fn run(args: &BenchArgs) -> Result<Outcome, Failure> {
     let mut progress = Progress::new();
     let mut watch = (args.watch && std::io::stderr().is_terminal()).then(Watch::new);
     let title = format!("{} on {}", workload.name, args.path.display());
+    // The test and repeat that runs now.
+    let mut running = None;
     let mut on = |event: Event<'_>| match event {
         Event::SampleEnded { outcome } => {
-            let failed = delivery.save_on_the_way(&mut result_of(outcome));
+            let mut result = measured::result(outcome, &workload, &provenance);
+            if let Some(served) = &mut served {
+                served.end(&outcome.tests);
+                served.complete(&mut result);
+            }
+            running = None;
+            let failed = delivery.save_on_the_way(&mut result);
             failed.iter().for_each(|failed| progress.note(failed));
         }
-        Event::Running(running) if watch.is_some() => {
-            watch.iter_mut().for_each(|watch| watch.show(&title, running));
+        event => {
+            if let Event::Running(Running { index, repeat, .. }) = &event
+                && running.replace((*index, *repeat)) != Some((*index, *repeat))
+            {
+                served.iter_mut().for_each(ServedMeasurement::begin);
+            }
+            match event {
+                Event::Running(running) if watch.is_some() => {
+                    watch.iter_mut().for_each(|watch| watch.show(&title, running));
+                }
+                event => progress.show(&line(&event, &workload)),
+            }
         }
-        event => progress.show(&line(&event, &workload)),
     };
     let outcome = match (&recorded, &args.trace_args.trace) {
         (Some(recorded), Some(trace)) => {
@@ -84,6 +102,7 @@ pub(crate) fn run(args: &BenchArgs) -> Result<Outcome, Failure> {
     drop((progress, watch));
     let outcome = outcome?;
     let mut result = measured::explained(&outcome, &workload, &provenance);
+    served.iter().for_each(|served| served.complete(&mut result));
     delivery.deliver(&mut result)?;
     if let Some(failure) = outcome.failure {
         return Err(failure.into());

@@ -56,6 +56,8 @@ mod serve;
 mod serve_start;
 #[cfg(feature = "serve")]
 mod served_disk;
+#[cfg_attr(not(feature = "serve"), path = "unserved_target.rs")]
+mod served_target;
 mod sim;
 mod stop;
 mod study;

@@ -1,6 +1,7 @@
 //! `lanemark oltp`: runs a TPC-C-derived workload on a real database.
 
 use std::fmt::Write;
+use std::path::Path;
 use std::sync::Mutex;
 use std::time::Duration;
 
@@ -29,6 +30,7 @@ use crate::oltp_args::{
 use crate::outlets::WORKLOAD;
 use crate::progress::Progress;
 use crate::saving::{Destination, Saving};
+use crate::served_target::ServedMeasurement;
 use crate::{output, provenance, stop};
 
 pub(crate) fn run(args: &OltpArgs) -> Result<Outcome, Failure> {
@@ -189,6 +191,8 @@ fn run_users(database: &Database, args: &OltpRunArgs) -> Result<Outcome, Failure
     let mut provenance = provenance::own(args.seed);
     // The command line may contain a password.
     hide_password(&mut provenance.command, database);
+    let place = target.place.as_deref().unwrap_or_default();
+    let mut served = ServedMeasurement::find(Path::new(place), args.served.as_deref())?;
     let out = Destination::of(args.out.as_deref());
     let saving = Saving::open(out, "oltp", &provenance.started_at)?;
     let mut progress = Progress::new();
@@ -197,6 +201,7 @@ fn run_users(database: &Database, args: &OltpRunArgs) -> Result<Outcome, Failure
     for repeat in 0..args.repeats {
         let title = format!("repeat {} of {}", repeat + 1, args.repeats);
         progress.show(&title);
+        served.iter_mut().for_each(ServedMeasurement::begin);
         let mut show = |moment: &Moment| progress.show(&format!("{title} · {}", told(moment)));
         match run::run_shown(database, scale, &options, repeat, &stop, &mut show) {
             Ok(sample) => {
@@ -213,7 +218,11 @@ fn run_users(database: &Database, args: &OltpRunArgs) -> Result<Outcome, Failure
         }
         provenance.finished_at = results::now();
         let parts = (provenance.clone(), target.clone(), workload.clone(), samples.clone());
-        let so_far = outcome::result(parts.0, parts.1, parts.2, parts.3);
+        let mut so_far = outcome::result(parts.0, parts.1, parts.2, parts.3);
+        if let Some(served) = &mut served {
+            served.end(&so_far.tests);
+            served.complete(&mut so_far);
+        }
         saved = saving.save_run(&so_far);
         result = Some(so_far);
         if matches!(ending, Outcome::Interrupted) {

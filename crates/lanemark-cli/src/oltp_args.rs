@@ -182,6 +182,10 @@ pub(crate) struct OltpRunArgs {
     /// Seed of the users' transactions
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub(crate) seed: u64,
+    /// Control socket of the `lanemark serve` whose drive stores the data; servers of this machine's disks and files
+    /// are found without it
+    #[arg(long, value_name = "SOCKET")]
+    pub(crate) served: Option<PathBuf>,
     /// Print the result as JSON instead of tables
     #[arg(long)]
     pub(crate) json: bool,

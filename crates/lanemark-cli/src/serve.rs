@@ -10,12 +10,14 @@ use std::time::{Duration, Instant};
 
 use lanemark_lab::scale::faults;
 use lanemark_lab::{Cause, assemble, input, settings};
-use lanemark_schema::result::{LiveUse, RunResult, Sample, Warning};
+use lanemark_schema::result::{LiveUse, RunResult, Sample, SimulatedTarget, Warning};
 use lanemark_schema::units::Bytes;
 use lanemark_schema::workload::{Average, Fault, FaultKind, Order, Test, Workload};
 use lanemark_serve::data::{DataError, DataLocation, DataPlan, Opened, SECTOR};
 use lanemark_serve::desk::{Desk, QueryEnd, http};
 use lanemark_serve::metrics;
+use lanemark_serve::reading::ServedReading;
+use lanemark_serve::registry::{READING, Registration};
 use lanemark_serve::session::{Figures, Plan, Session, cache_of};
 use lanemark_serve::socket::{Endpoint, Listener};
 use lanemark_study::system::SystemName;
@@ -112,6 +114,7 @@ pub(crate) fn run(args: &ServeArgs) -> Result<Outcome, Failure> {
     }
     places.extend(mounted(args, &mut session)?);
     let session = Arc::new(session);
+    let registration = register(&system, &session);
     let asked_to_stop = Arc::new(AtomicBool::new(false));
     let desks = desks(args, &system, &session, &asked_to_stop)?;
     for place in &places {
@@ -125,7 +128,7 @@ pub(crate) fn run(args: &ServeArgs) -> Result<Outcome, Failure> {
         stop::requested(&signal) || asked_to_stop.load(Ordering::SeqCst) || session.is_broken()
     });
     let is_broken = session.is_broken();
-    drop(desks);
+    drop((desks, registration));
     let Some(session) = Arc::into_inner(session) else {
         return Err(Failure::run("a part of the server is still running"));
     };
@@ -242,6 +245,35 @@ pub(crate) fn size(
     Ok(size.get())
 }
 
+/// Lists the server for measurements on its file and disk. They do not find a server that cannot be listed.
+fn register(system: &System, session: &Arc<Session>) -> Option<Registration> {
+    let paths: Vec<&Path> = [session.file(), session.disk()].into_iter().flatten().collect();
+    if paths.is_empty() || session.reading().is_none() {
+        return None;
+    }
+    let (system, of_session) = (system.clone(), Arc::downgrade(session));
+    let answer = move || match of_session.upgrade() {
+        Some(session) => reading(&system, &session),
+        None => "error: the server ends\n".to_owned(),
+    };
+    let registration = Registration::open(&paths, answer);
+    registration
+        .inspect_err(|error| tell!("note: measurements will not find this server: {error}"))
+        .ok()
+}
+
+/// Returns the reading of a session as a line of JSON.
+fn reading(system: &System, session: &Session) -> String {
+    let Some((counters, faults)) = session.reading() else {
+        return "error: the system is served without latency\n".to_owned();
+    };
+    let SimulatedTarget { system, drive, .. } = system.target.clone();
+    match serde_json::to_string(&ServedReading { system, drive, faults, counters }) {
+        Ok(text) => text + "\n",
+        Err(error) => format!("error: {error}\n"),
+    }
+}
+
 /// Opens the sockets for control and figures.
 fn desks(
     args: &ServeArgs,
@@ -273,7 +305,7 @@ fn desks(
 fn answer(question: &str, session: &Session, system: &System, stop: &AtomicBool) -> String {
     let (command, rest) = question.split_once(' ').unwrap_or((question, ""));
     let takes = match command {
-        "status" | "stop" => 0,
+        READING | "status" | "stop" => 0,
         "power-cut" => 1,
         _ => usize::MAX,
     };
@@ -282,6 +314,7 @@ fn answer(question: &str, session: &Session, system: &System, stop: &AtomicBool)
     }
     let fault = match command {
         "status" => return metrics::text(&session.figures()),
+        READING => return reading(system, session),
         "stop" => {
             stop.store(true, Ordering::SeqCst);
             return "ok\n".to_owned();
@@ -293,7 +326,11 @@ fn answer(question: &str, session: &Session, system: &System, stop: &AtomicBool)
         // Faults of a plan have a time; the default here is now.
         "fault" if rest.split(' ').any(|word| word.starts_with("at=")) => rest.to_owned(),
         "fault" => format!("{rest} at=0s"),
-        _ => return format!("error: `{command}`: expected status, fault, power-cut or stop\n"),
+        _ => {
+            return format!(
+                "error: `{command}`: expected status, fault, power-cut, reading or stop\n"
+            );
+        }
     };
     let added = fault.parse::<Fault>().map_err(|error| error.to_string()).and_then(|fault| {
         servable(system, &fault).map_err(|failure| failure.to_string())?;

@@ -185,6 +185,7 @@ impl StatedRun {
             schema_version: SCHEMA_VERSION,
             provenance: Provenance::default(),
             target: Target::Measured(MeasuredTarget {
+                served: None,
                 device: self.path.as_ref().is_some_and(|path| is_device(path)),
                 path: self.path.unwrap_or(stem),
                 size_bytes: end.max(supplied.span.unwrap_or(Bytes::ZERO)),

@@ -212,6 +212,7 @@ impl<'a> Bench<'a> {
 
     fn measured_target(&self, target: &Target) -> MeasuredTarget {
         MeasuredTarget {
+            served: None,
             path: self.path.display().to_string(),
             device: target.device,
             size_bytes: Bytes(target.size),

@@ -159,6 +159,7 @@ pub fn target(database: &Database) -> Result<(DatabaseTarget, Bytes), OltpError>
     let over = cache as f64 / data.max(1) as f64;
     settings.insert("cache_over_data".to_owned(), format!("{over:.2}"));
     let target = DatabaseTarget {
+        served: None,
         product: database.kind().to_owned(),
         version: settings.remove("version"),
         name: database.name(),

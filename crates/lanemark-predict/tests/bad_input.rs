@@ -151,6 +151,7 @@ fn the_template_of_a_pcie_port_follows_the_name_of_the_device() {
         ("/dev/sd-card", None, "generic-nvme"),
     ] {
         let target = Target::Measured(MeasuredTarget {
+            served: None,
             path: path.to_owned(),
             size_bytes: Bytes::mebi(1024),
             device: path.starts_with("/dev/"),

@@ -172,15 +172,15 @@ mod tests {
         arrivals.found(true);
         clock.turn_to(at(900));
         arrivals.found(true);
-        assert_eq!(delivered.intake.busy(), 1.0);
+        assert_eq!(delivered.intake.time().busy(), 1.0);
         arrivals.begin_wait();
         clock.turn_to(at(1_500));
         arrivals.end_wait(false, true);
-        assert_eq!(delivered.intake.busy(), 1.0);
+        assert_eq!(delivered.intake.time().busy(), 1.0);
         arrivals.begin_wait();
         clock.turn_to(at(2_400));
         arrivals.end_wait(true, true);
-        assert_eq!(delivered.intake.busy(), 0.5);
+        assert_eq!(delivered.intake.time().busy(), 0.5);
     }
 
     #[test]
@@ -193,9 +193,9 @@ mod tests {
             clock.turn_to(at(time + 8));
             calls.end();
         }
-        assert_eq!(delivered.intake.busy(), 1.0);
+        assert_eq!(delivered.intake.time().busy(), 1.0);
         clock.turn_to(at(32 + 32));
         calls.begin(true);
-        assert_eq!(delivered.intake.busy(), 0.5);
+        assert_eq!(delivered.intake.time().busy(), 0.5);
     }
 }

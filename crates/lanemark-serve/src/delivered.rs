@@ -8,6 +8,7 @@ use lanemark_schema::units::{Bytes, Duration, Instant};
 use lanemark_schema::workload::{Access, Operation};
 
 use crate::clock::Clock;
+use crate::reading::{ThreadTime, UnreadSum};
 
 /// The counts of all deliveries, shared by the threads that deliver.
 #[derive(Debug, Default)]
@@ -73,11 +74,12 @@ impl ThreadUse {
         self.waited_ns.fetch_add(time.min(Self::WAIT_MAX).nanoseconds(), Ordering::Relaxed);
     }
 
-    /// Returns the share of the counted time in which the threads worked.
-    pub(crate) fn busy(&self) -> f64 {
-        let of = |time: &AtomicU64| time.load(Ordering::Relaxed) as f64;
-        let (worked, waited) = (of(&self.worked_ns), of(&self.waited_ns));
-        worked / (worked + waited).max(1.0)
+    /// Returns the counted times.
+    pub(crate) fn time(&self) -> ThreadTime {
+        ThreadTime {
+            worked_ns: self.worked_ns.load(Ordering::Relaxed),
+            waited_ns: self.waited_ns.load(Ordering::Relaxed),
+        }
     }
 }
 
@@ -88,10 +90,12 @@ impl UnreadAnswers {
         self.thousandths.fetch_add((answers * 1e3) as u64, Ordering::Relaxed);
     }
 
-    /// Returns the mean of the samples; 0 without any.
-    pub(crate) fn mean(&self) -> f64 {
-        let of = |count: &AtomicU64| count.load(Ordering::Relaxed) as f64;
-        of(&self.thousandths) / 1e3 / of(&self.samples).max(1.0)
+    /// Returns the samples until now.
+    pub(crate) fn sum(&self) -> UnreadSum {
+        UnreadSum {
+            samples: self.samples.load(Ordering::Relaxed),
+            thousandths: self.thousandths.load(Ordering::Relaxed),
+        }
     }
 }
 
@@ -155,21 +159,21 @@ mod tests {
     #[test]
     fn a_thread_is_busy_for_the_share_in_which_it_worked() {
         let thread = ThreadUse::default();
-        assert_eq!(thread.busy(), 0.0);
+        assert_eq!(thread.time().busy(), 0.0);
         thread.worked(us(9_000));
-        assert_eq!(thread.busy(), 1.0);
+        assert_eq!(thread.time().busy(), 1.0);
         thread.waited(us(1_000));
-        assert_eq!(thread.busy(), 0.9);
+        assert_eq!(thread.time().busy(), 0.9);
         // A long pause counts as a short one.
         thread.waited(us(60_000_000));
-        assert_eq!(thread.busy(), 0.45);
+        assert_eq!(thread.time().busy(), 0.45);
     }
 
     #[test]
     fn unread_answers_are_a_mean_of_samples() {
         let unread = UnreadAnswers::default();
-        assert_eq!(unread.mean(), 0.0);
+        assert_eq!(unread.sum().mean(), 0.0);
         [0.0, 1.5, 3.0].into_iter().for_each(|answers| unread.count(answers));
-        assert_eq!(unread.mean(), 1.5);
+        assert_eq!(unread.sum().mean(), 1.5);
     }
 }

@@ -7,6 +7,7 @@
 //! | [`engine`] | owns the simulated system, and delivers completions at their instants |
 //! | [`data`] | stores the data: in memory, in a sparse file, or over an image |
 //! | [`delivered`] | counts how late completions were, and the evidence for the verdict |
+//! | [`reading`], [`registry`] | the counters between two instants, and the servers of this machine |
 //! | `arrival` | estimates when requests arrived |
 //! | [`selftest`], [`needs`] | the speed of this machine, and the rate and latency of the drive |
 //! | [`desk`], [`metrics`] | control and figures, at separate sockets |
@@ -39,6 +40,8 @@ pub mod nbd;
 pub mod needs;
 mod outbox;
 mod passing;
+pub mod reading;
+pub mod registry;
 pub mod selftest;
 pub mod server;
 pub mod session;

@@ -5,9 +5,9 @@ use std::sync::Arc;
 use std::thread::JoinHandle;
 
 pub use lanemark_schema::result::StartContent;
-use lanemark_schema::result::{DeliveryEvidence, DriveUse, LiveUse, OutsideTime, Sample};
+use lanemark_schema::result::{DirectionResult, DriveUse, OutsideTime, Sample};
 use lanemark_schema::rng::StreamKey;
-use lanemark_schema::units::{Bytes, Duration};
+use lanemark_schema::units::Duration;
 use lanemark_schema::workload::{Fault, Test};
 use lanemark_sim::spec::{CheckedSystem, Condition, MediaSpec, SystemSpec, WriteCache};
 use lanemark_sim::{Live, PriorContent};
@@ -20,6 +20,7 @@ use crate::engine::{Core, Engine};
 use crate::job::RequestContext;
 use crate::mount::Mounts;
 use crate::nbd::Export;
+use crate::reading::Counters;
 use crate::server::Server;
 use crate::socket::{Endpoint, Listener};
 use crate::storing::StoringThread;
@@ -195,6 +196,16 @@ impl Session {
         &mut self.mounts
     }
 
+    /// Returns the path of the mounted file.
+    pub fn file(&self) -> Option<&std::path::Path> {
+        self.mounts.file()
+    }
+
+    /// Returns the path of the disk's node.
+    pub fn disk(&self) -> Option<&std::path::Path> {
+        self.mounts.disk()
+    }
+
     /// Returns whether the engine's thread has failed. All requests then fail with an error.
     pub fn is_broken(&self) -> bool {
         self.engine.as_ref().is_some_and(|(engine, _)| engine.has_failed())
@@ -221,8 +232,7 @@ impl Session {
     }
 
     fn complete(&self, looked: Option<EngineFigures>) -> Figures {
-        let counts = self.delivered.counts();
-        let looked = looked.unwrap_or_else(|| {
+        let mut looked = looked.unwrap_or_else(|| {
             let mut sample = empty();
             sample.elapsed = since(self.began);
             EngineFigures {
@@ -234,44 +244,46 @@ impl Session {
                 busy: Duration::ZERO,
             }
         });
-        let EngineFigures { mut sample, test, lost, outstanding, active, busy } = looked;
-        let known = |one: lanemark_schema::result::DirectionResult| {
-            (one.bytes > Bytes::ZERO).then_some(one)
-        };
-        let evidence = self.evidence(&sample, active);
-        sample.live = Some(LiveUse {
-            time_scale: self.scale.factor(),
-            served: since(self.began),
-            evidence,
-            content: self.content,
-            lateness: counts.lateness,
-            reads: known(counts.reads),
-            writes: known(counts.writes),
-            processor_s: processor_s(),
-            busy,
-            program: None,
-        });
+        looked.sample.live = Some(self.counters(&looked).live());
+        let EngineFigures { sample, test, lost, outstanding, .. } = looked;
         let connections = self.server.as_ref().map_or(0, Server::connections);
         let connections = connections + self.machines.as_ref().map_or(0, Machines::connections);
         Figures { sample, test, lost, told: Vec::new(), outstanding, connections }
     }
 
-    /// Returns the evidence for the verdict on `sample`, whose clients were active for this simulated time.
-    fn evidence(&self, sample: &Sample, active: Duration) -> DeliveryEvidence {
-        let factor = self.scale.factor();
+    /// Returns the counters of the session until now, and its faults; `None` without a model.
+    pub fn reading(&self) -> Option<(Counters, Vec<String>)> {
+        let looked = self.engine.as_ref().and_then(|(engine, _)| engine.ask(look))?;
+        let faults = looked.sample.faults.iter().map(|one| one.fault.clone()).collect();
+        Some((self.counters(&looked), faults))
+    }
+
+    /// Returns the counters of delivery, and of the engine as it was `looked` at.
+    fn counters(&self, looked: &EngineFigures) -> Counters {
+        let delivered = self.delivered.counts();
+        let sample = &looked.sample;
+        let elapsed_ns = sample.elapsed.nanoseconds() as f64;
+        let directions = [&sample.reads, &sample.writes, &sample.flushes, &sample.trims];
+        let total_ns = |one: &DirectionResult| one.latency.mean_ns() * one.latency.count() as f64;
         let hops = sample.path.iter().flat_map(|path| &path.hops);
-        let busiest = hops.map(|hop| hop.utilisation).fold(0.0, f64::max);
-        let active_s = active.as_seconds();
-        let rate = sample.operations() as f64 / (active_s * factor).max(1e-9);
-        // Little's law: the number of unread answers is their rate times the time that each waits.
-        let unread_s = self.delivered.unread.mean() / rate.max(1e-9);
-        let delivered = &self.delivered;
-        DeliveryEvidence {
+        Counters {
+            time_scale: self.scale.factor(),
+            served: since(self.began),
+            active: looked.active,
+            busy: looked.busy,
+            requests: sample.operations(),
+            modelled_total_ns: directions.into_iter().flatten().map(total_ns).sum(),
+            modelled: sample.latency(),
+            lateness: delivered.lateness,
+            reads: delivered.reads,
+            writes: delivered.writes,
+            hops_busy_ns: hops.map(|hop| hop.utilisation * elapsed_ns).collect(),
+            intake: self.delivered.intake.time(),
+            engine: self.delivered.engine.time(),
+            unread: self.delivered.unread.sum(),
             outside: self.outside,
-            unread: Duration::from_nanoseconds((unread_s * 1e9) as u64),
-            drive_busy: (busiest * sample.elapsed.as_seconds() / active_s.max(1e-12)).min(1.0),
-            server_busy: delivered.intake.busy().max(delivered.engine.busy()),
-            ..DeliveryEvidence::of_modelled(&sample.latency(), factor)
+            content: self.content,
+            processor_s: processor_s(),
         }
     }
 

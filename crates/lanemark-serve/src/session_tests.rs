@@ -7,6 +7,8 @@ use std::time::{Duration, Instant};
 use lanemark_sim::SystemSpec;
 use lanemark_testbed::NbdClient;
 
+use lanemark_schema::units::Bytes;
+
 use super::*;
 use crate::nbd::PAYLOAD_MAX;
 use crate::nbd::negotiation::OPTION_MAX;

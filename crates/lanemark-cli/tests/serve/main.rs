@@ -5,6 +5,7 @@ mod commands;
 #[cfg(feature = "oltp")]
 mod databases;
 mod machine;
+mod measured;
 mod mounted;
 mod soak;
 mod verdict;

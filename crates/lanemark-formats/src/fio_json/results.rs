@@ -164,6 +164,7 @@ fn imported(group: &[FioOutput], supplied: &SuppliedSettings) -> Result<Imported
         schema_version: SCHEMA_VERSION,
         provenance: Provenance::default(),
         target: Target::Measured(MeasuredTarget {
+            served: None,
             device: path.is_some_and(|path| path.starts_with("/dev/")),
             path: path.map_or(stem.clone(), str::to_owned),
             size_bytes: end.unwrap_or(Bytes::ZERO).max(span.unwrap_or(Bytes::ZERO)),

@@ -1,8 +1,8 @@
 //! The answer of a comparison: which run is faster, in how many tests and by how much.
 
-use lanemark_schema::result::{Metric, RunResult, Target};
+use lanemark_schema::result::{Metric, RunResult, Target, TestResult};
 
-use super::{Pair, Verdict, figure, shared};
+use super::{Pair, TestPair, Verdict, figure, shared};
 use crate::number::ratio;
 
 /// Returns a text such as `Samsung SSD 950 PRO 512GB is faster than Samsung SSD 850 PRO 1TB in 6 of 6 tests, 1.19x (…)
@@ -15,6 +15,9 @@ pub(super) fn answer(a: (&str, &RunResult), b: (&str, &RunResult)) -> String {
     let shared = shared(a.1, b.1);
     if shared.is_empty() {
         return format!("{other} and {one} have no test in common.");
+    }
+    if let Some(reason) = unranked(a, b, &shared) {
+        return format!("{other} and {one} cannot be ranked: {reason}.");
     }
     let transactions = shared.iter().all(|(a, b)| a.has_transactions() && b.has_transactions());
     let metric = if transactions { Metric::Transactions } else { Metric::Throughput };
@@ -86,10 +89,36 @@ pub(super) fn answer(a: (&str, &RunResult), b: (&str, &RunResult)) -> String {
     text + "."
 }
 
+/// Returns the reason why the figures of two runs on served systems show nothing about the systems, if there is one.
+fn unranked(
+    a: (&str, &RunResult),
+    b: (&str, &RunResult),
+    shared: &[TestPair<'_>],
+) -> Option<String> {
+    let scale = |run: &RunResult| run.target.served().map_or(1.0, |served| served.time_scale);
+    let (own, other) = (scale(a.1), scale(b.1));
+    if own != other {
+        return Some(format!("A was measured at a time scale of {own}, and B at {other}"));
+    }
+    let is_late = |test: &TestResult| test.samples.iter().any(|one| !one.is_served_in_time());
+    let late = |(own, other): &TestPair<'_>| match (is_late(own), is_late(other)) {
+        (true, _) => Some(("A", own.test.name.clone())),
+        (false, true) => Some(("B", other.test.name.clone())),
+        (false, false) => None,
+    };
+    let (side, test) = shared.iter().find_map(late)?;
+    Some(format!("the server of {side} did not answer as its model in {test}"))
+}
+
 /// Returns names that distinguish two runs: their targets, or their files if the targets have the same name.
 fn distinct(runs: [(&str, &RunResult); 2]) -> [String; 2] {
-    let short = |(_, run): (&str, &RunResult)| match (&run.provenance.name, &run.target) {
-        (None, Target::Simulated(target)) => target.drive.clone(),
+    let short = |(_, run): (&str, &RunResult)| match (
+        &run.provenance.name,
+        &run.target,
+        run.target.served(),
+    ) {
+        (None, Target::Simulated(target), _) => target.drive.clone(),
+        (None, _, Some(served)) => served.drive.clone(),
         _ => run.target_name(),
     };
     for name in [short as fn((&str, &RunResult)) -> String, |(_, run)| run.target_name()] {

@@ -103,6 +103,7 @@ fn result(samples: Vec<Sample>) -> RunResult {
     run.schema_version = SCHEMA_VERSION;
     run.warnings = Vec::new();
     run.target = Target::Database(DatabaseTarget {
+        served: None,
         product: "PostgreSQL".to_owned(),
         version: Some("17.11".to_owned()),
         name: "postgres://host/x".to_owned(),

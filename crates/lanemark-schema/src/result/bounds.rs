@@ -30,6 +30,9 @@ impl RunResult {
     pub fn check(&self) -> RangeCheck {
         let at = ValuePath::of("");
         count(&at.key("tests"), self.tests.len())?;
+        some(&at.key("target.served"), self.target.served(), |at, served| {
+            within(&at.key("time_scale"), served.time_scale, FIGURE_MAX)
+        })?;
         each(&at.key("workload.tests"), &self.workload.tests, test_asked)?;
         each(&at.key("tests"), &self.tests, test_result)
     }
@@ -222,6 +225,7 @@ fn delivery_evidence(at: &ValuePath, one: &DeliveryEvidence) -> RangeCheck {
     time(&at.key("modelled_p50_ns"), one.modelled_p50)?;
     time(&at.key("modelled_p99_ns"), one.modelled_p99)?;
     time(&at.key("modelled_mean_ns"), one.modelled_mean)?;
+    within(&at.key("modelled_total_ns"), one.modelled_total.as_seconds() * 1e9, FIGURE_MAX)?;
     some(&at.key("outside"), one.outside.as_ref(), |at, one| {
         time(&at.key("client_ns"), one.client)?;
         time(&at.key("host_ns"), one.host)

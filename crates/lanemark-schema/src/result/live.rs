@@ -100,6 +100,20 @@ impl LiveUse {
     }
 }
 
+/// A modelled system that `lanemark serve` served during a measurement.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ServedTarget {
+    /// Name of the system, `drive@platform:port`.
+    pub system: String,
+    /// Display name of the drive.
+    pub drive: String,
+    /// Wall-clock time of a second of simulated time. Measured rates are this many times lower than the system's.
+    pub time_scale: f64,
+    /// The faults of the server until the end of the measurement.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub faults: Vec<String>,
+}
+
 /// The content of a served drive when the server starts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StartContent {
@@ -122,6 +136,9 @@ pub struct DeliveryEvidence {
     /// Mean of these latencies.
     #[serde(rename = "modelled_mean_ns")]
     pub modelled_mean: Duration,
+    /// Sum of these latencies and of those of flushes and trims; zero if it is not known.
+    #[serde(rename = "modelled_total_ns")]
+    pub modelled_total: Duration,
     /// A request's time outside the server and in the modelled host; absent if no self-test measured it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub outside: Option<OutsideTime>,

@@ -76,7 +76,7 @@ pub use latency::{Detail, LatencyHistogram, PERCENTILES};
 pub use latency_steps::LatencySteps;
 pub use live::{
     ClientDeviation, DEVIATION_MAX, DeliveryEvidence, LiveUse, LiveVerdict, OutsideTime,
-    ProgramUse, StartContent,
+    ProgramUse, ServedTarget, StartContent,
 };
 pub use path::{HopUse, LinkLoss, PathHop, PathLimit, PathUse, PathView, TopologyNode};
 pub use phases::Phases;

@@ -54,6 +54,7 @@ fn outcome(figures: Vec<Figure>) -> StudyOutcome {
         provenance: Provenance::default(),
         inspection: None,
         target: Target::Measured(MeasuredTarget {
+            served: None,
             device: false,
             path: "/tmp/file".to_owned(),
             size_bytes: Bytes::mebi(64),

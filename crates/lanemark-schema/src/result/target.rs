@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::live::ServedTarget;
 use super::transactions::DatabaseTarget;
 use crate::units::Bytes;
 
@@ -15,6 +16,17 @@ pub enum Target {
     Measured(MeasuredTarget),
     /// A real database whose users ran transactions.
     Database(DatabaseTarget),
+}
+
+impl Target {
+    /// Returns the modelled system that another process served as this target.
+    pub fn served(&self) -> Option<&ServedTarget> {
+        match self {
+            Self::Simulated(_) => None,
+            Self::Measured(target) => target.served.as_ref(),
+            Self::Database(target) => target.served.as_ref(),
+        }
+    }
 }
 
 /// A modelled system.
@@ -56,6 +68,9 @@ pub struct MeasuredTarget {
     /// Whether the page cache was bypassed; absent if the source of the result does not state it.
     #[serde(default)]
     pub direct: Option<bool>,
+    /// The modelled system that another process served as this target.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub served: Option<ServedTarget>,
 }
 
 /// A model value that differs from the library, and the reason.

@@ -3,11 +3,17 @@
 use super::{Identity, InspectedDevice, Inspection, MeasuredTarget, RunResult, Target};
 
 impl RunResult {
-    /// Returns the target's short name: the user's name for it, the simulated system, the models of the measured
-    /// drives, or host and device.
+    /// Returns the target's short name: the user's name for it, the simulated or served system, the models of
+    /// the measured drives, or host and device.
     pub fn target_name(&self) -> String {
         if let Some(name) = &self.provenance.name {
             return name.clone();
+        }
+        if let Some(served) = self.target.served() {
+            return match served.time_scale {
+                1.0 => format!("{}, served", served.system),
+                scale => format!("{}, served at a time scale of {scale}", served.system),
+            };
         }
         match &self.target {
             Target::Simulated(target) => target.system.clone(),

@@ -12,6 +12,7 @@ use serde::{Deserialize, Serialize};
 
 use super::counters::Counters;
 use super::latency::LatencyHistogram;
+use super::live::ServedTarget;
 use super::waits::SessionWaits;
 use crate::workload::TransactionKind;
 
@@ -30,6 +31,9 @@ pub struct DatabaseTarget {
     pub place: Option<String>,
     /// The settings that determine the durability of a commit, and the size of the buffer relative to the loaded data.
     pub settings: BTreeMap<String, String>,
+    /// The modelled system that another process served as the drive of the data.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub served: Option<ServedTarget>,
 }
 
 /// The transactions of a sample.

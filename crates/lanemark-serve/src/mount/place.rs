@@ -2,11 +2,11 @@
 
 use std::fs::{self, OpenOptions};
 use std::io;
-use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use lanemark_files::mounts::{at, mounts};
 use rustix::io::Errno;
 use rustix::mount::UnmountFlags;
 use thiserror::Error;
@@ -76,12 +76,12 @@ impl MountPoint {
             |reason: &str| MountError::Refused { path: path.to_owned(), reason: reason.to_owned() };
         let own = absolute(path).map_err(system)?;
         let mut told = None;
-        match source_of(&own).map_err(system)? {
-            Some(source) if source != SOURCE => {
+        match is_served(&own) {
+            Some(false) => {
                 return Err(refused("the path is already a mount point"));
             }
-            Some(_) if !is_dead(&own) => return Err(refused("another server has it mounted")),
-            Some(_) => {
+            Some(true) if !is_dead(&own) => return Err(refused("another server has it mounted")),
+            Some(true) => {
                 unmount(&own).map_err(system)?;
                 told = Some(format!(
                     "{}: its last server did not shut down cleanly and left its mount behind",
@@ -132,7 +132,7 @@ pub(super) fn of_disk() -> io::Result<(PathBuf, Option<String>)> {
     let mut cleared = 0;
     for entry in fs::read_dir(DISKS)?.flatten() {
         let path = entry.path();
-        if is_dead(&path) && source_of(&path)?.as_deref() == Some(SOURCE) {
+        if is_dead(&path) && is_served(&path) == Some(true) {
             // Another server that starts now may remove the file first.
             cleared += u32::from(unmount(&path).is_ok() && fs::remove_file(&path).is_ok());
         }
@@ -157,46 +157,10 @@ fn is_dead(path: &Path) -> bool {
     error == Some(Errno::NOTCONN.raw_os_error()) || error == Some(Errno::CONNABORTED.raw_os_error())
 }
 
-/// Returns the source of the mount at `path`, if there is one. The last line applies, which is the topmost mount.
-fn source_of(path: &Path) -> io::Result<Option<String>> {
-    let mounts = fs::read("/proc/self/mountinfo")?;
-    Ok(source_in(&mounts, path))
-}
-
-/// Returns the source of the topmost mount at `path` from the text of `/proc/PID/mountinfo` (proc_pid_mountinfo(5)).
-fn source_in(mounts: &[u8], path: &Path) -> Option<String> {
-    mounts.split(|byte| *byte == b'\n').rev().find_map(|line| {
-        let mut words = line.split(|byte| *byte == b' ');
-        let point = plain(words.nth(4)?);
-        if point != path.as_os_str().as_bytes() {
-            return None;
-        }
-        // The file system type and the source follow a hyphen.
-        let source = words.skip_while(|word| *word != b"-").nth(2)?;
-        Some(String::from_utf8_lossy(&plain(source)).into_owned())
-    })
-}
-
-/// Returns a word of `mountinfo` with its octal escapes decoded.
-fn plain(word: &[u8]) -> Vec<u8> {
-    let mut plain = Vec::with_capacity(word.len());
-    let mut rest = word;
-    while let Some((first, after)) = rest.split_first() {
-        let octal = after.get(..3).filter(|_| *first == b'\\');
-        let value =
-            octal.and_then(|digits| u8::from_str_radix(std::str::from_utf8(digits).ok()?, 8).ok());
-        match value {
-            Some(value) => {
-                plain.push(value);
-                rest = &after[3..];
-            }
-            None => {
-                plain.push(*first);
-                rest = after;
-            }
-        }
-    }
-    std::ffi::OsString::from_vec(plain).into_vec()
+/// Returns whether the mount at `path` is of a server; `None` if nothing is mounted there.
+fn is_served(path: &Path) -> Option<bool> {
+    let mounts = mounts();
+    Some(at(&mounts, path)?.source == Path::new(SOURCE))
 }
 
 /// Unmounts `path`. Returns true if a program had it open: then its name disappears at once, and the rest when that
@@ -226,23 +190,6 @@ pub(super) fn unmount(path: &Path) -> io::Result<bool> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    const MOUNTS: &[u8] = b"\
-22 1 254:0 / / rw,noatime shared:1 - ext4 /dev/root rw
-63 22 0:50 / /tmp/a\\040b rw,nosuid shared:2 master:1 - fuse first rw,user_id=0
-64 22 0:51 / /tmp/a\\040b rw - fuse lanemark\\055serve rw
-65 22 0:52 / /tmp/short
-";
-
-    #[test]
-    fn the_topmost_mount_of_a_path_is_found_with_its_escapes() {
-        let source = |path: &str| source_in(MOUNTS, Path::new(path));
-        assert_eq!(source("/tmp/a b").as_deref(), Some("lanemark-serve"));
-        assert_eq!(source("/").as_deref(), Some("/dev/root"));
-        for none in ["/tmp", "/tmp/a", "/tmp/short", ""] {
-            assert_eq!(source(none), None, "{none}");
-        }
-    }
 
     #[test]
     fn only_an_empty_file_is_taken_and_what_was_there_stays() {

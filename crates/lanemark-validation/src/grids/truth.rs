@@ -203,6 +203,7 @@ impl Truth {
             *test = TestResult::new(&run.workload, &test.test, samples);
         }
         run.target = Target::Measured(MeasuredTarget {
+            served: None,
             path: "/dev/sdx".to_owned(),
             device: true,
             size_bytes: Bytes(system.spec.first().drive.capacity.get()),

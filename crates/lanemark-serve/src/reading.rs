@@ -1,0 +1,261 @@
+//! The counters of a served system at an instant. Two readings give the figures of the time between them, so that each
+//! measurement on the system gets its own verdict.
+
+use lanemark_schema::result::{
+    DeliveryEvidence, DirectionResult, LatencyHistogram, LiveUse, OutsideTime, StartContent,
+};
+use lanemark_schema::units::{Bytes, Duration};
+use serde::{Deserialize, Serialize};
+
+/// A served system with its counters, as its server reports them.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ServedReading {
+    /// Name of the system, `drive@platform:port`.
+    pub system: String,
+    /// Display name of the drive.
+    pub drive: String,
+    /// The faults until now, as on a command line.
+    pub faults: Vec<String>,
+    /// The counters.
+    pub counters: Counters,
+}
+
+/// All counters of a session since its start. Times are of the wall clock, except as noted.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Counters {
+    /// Wall-clock time of a second of simulated time.
+    pub time_scale: f64,
+    /// Time that the system was served.
+    #[serde(rename = "served_ns")]
+    pub served: Duration,
+    /// Simulated time without the pauses of all clients.
+    #[serde(rename = "active_ns")]
+    pub active: Duration,
+    /// Simulated time during which the system had requests.
+    #[serde(rename = "busy_ns")]
+    pub busy: Duration,
+    /// Number of requests, including flushes and trims.
+    pub requests: u64,
+    /// Sum of the modelled latencies of all requests, in simulated time and ns.
+    pub modelled_total_ns: f64,
+    /// Modelled latencies of reads and writes, in simulated time.
+    pub modelled: LatencyHistogram,
+    /// Time by which each request took longer than modelled.
+    pub lateness: LatencyHistogram,
+    /// Reads as delivered.
+    pub reads: DirectionResult,
+    /// Writes as delivered.
+    pub writes: DirectionResult,
+    /// Simulated time during which each hop of the drive's path was busy, in ns.
+    pub hops_busy_ns: Vec<f64>,
+    /// The threads that read requests.
+    pub intake: ThreadTime,
+    /// The thread that simulates.
+    pub engine: ThreadTime,
+    /// The answers that clients had not read.
+    pub unread: UnreadSum,
+    /// A request's time outside the server, if it is known.
+    pub outside: Option<OutsideTime>,
+    /// The drive's content at the start, unless its condition determines it.
+    pub content: Option<StartContent>,
+    /// Processor time of the server in seconds.
+    pub processor_s: f64,
+}
+
+/// The time in which threads worked, and in which they waited while requests were outstanding, in ns.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ThreadTime {
+    /// Time of work.
+    pub worked_ns: u64,
+    /// Time of waits.
+    pub waited_ns: u64,
+}
+
+/// Samples of the number of unread answers.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct UnreadSum {
+    /// Number of samples.
+    pub samples: u64,
+    /// Their sum, in thousandths of an answer.
+    pub thousandths: u64,
+}
+
+impl ThreadTime {
+    /// Returns the share of the counted time in which the threads worked; 0 without any.
+    pub fn busy(self) -> f64 {
+        self.worked_ns as f64 / (self.worked_ns as f64 + self.waited_ns as f64).max(1.0)
+    }
+
+    fn since(self, earlier: Self) -> Self {
+        Self {
+            worked_ns: self.worked_ns.saturating_sub(earlier.worked_ns),
+            waited_ns: self.waited_ns.saturating_sub(earlier.waited_ns),
+        }
+    }
+}
+
+impl UnreadSum {
+    /// Returns the mean of the samples; 0 without any.
+    pub fn mean(self) -> f64 {
+        self.thousandths as f64 / 1e3 / (self.samples as f64).max(1.0)
+    }
+
+    fn since(self, earlier: Self) -> Self {
+        Self {
+            samples: self.samples.saturating_sub(earlier.samples),
+            thousandths: self.thousandths.saturating_sub(earlier.thousandths),
+        }
+    }
+}
+
+impl Counters {
+    /// Returns the counters of the time between `earlier` and this reading of the same session.
+    #[must_use]
+    pub fn since(&self, earlier: &Self) -> Self {
+        let direction = |now: &DirectionResult, then: &DirectionResult| DirectionResult {
+            bytes: Bytes(now.bytes.get().saturating_sub(then.bytes.get())),
+            latency: now.latency.since(&then.latency),
+        };
+        let then = earlier.hops_busy_ns.iter().copied().chain(std::iter::repeat(0.0));
+        let hops = self.hops_busy_ns.iter().zip(then).map(|(now, then)| (now - then).max(0.0));
+        Self {
+            time_scale: self.time_scale,
+            served: self.served.saturating_sub(earlier.served),
+            active: self.active.saturating_sub(earlier.active),
+            busy: self.busy.saturating_sub(earlier.busy),
+            requests: self.requests.saturating_sub(earlier.requests),
+            modelled_total_ns: (self.modelled_total_ns - earlier.modelled_total_ns).max(0.0),
+            modelled: self.modelled.since(&earlier.modelled),
+            lateness: self.lateness.since(&earlier.lateness),
+            reads: direction(&self.reads, &earlier.reads),
+            writes: direction(&self.writes, &earlier.writes),
+            hops_busy_ns: hops.collect(),
+            intake: self.intake.since(earlier.intake),
+            engine: self.engine.since(earlier.engine),
+            unread: self.unread.since(earlier.unread),
+            outside: self.outside,
+            content: self.content,
+            processor_s: (self.processor_s - earlier.processor_s).max(0.0),
+        }
+    }
+
+    /// Returns the figures of delivery, with the evidence for the verdict.
+    pub fn live(&self) -> LiveUse {
+        let known = |one: &DirectionResult| (one.bytes > Bytes::ZERO).then(|| one.clone());
+        LiveUse {
+            time_scale: self.time_scale,
+            served: self.served,
+            evidence: self.evidence(),
+            content: self.content,
+            lateness: self.lateness.clone(),
+            reads: known(&self.reads),
+            writes: known(&self.writes),
+            processor_s: self.processor_s,
+            busy: self.busy,
+            program: None,
+        }
+    }
+
+    fn evidence(&self) -> DeliveryEvidence {
+        let active_ns = self.active.nanoseconds() as f64;
+        let rate = self.requests as f64 / (active_ns * self.time_scale / 1e9).max(1e-9);
+        // Little's law: the number of unread answers is their rate times the time that each waits.
+        let unread_s = self.unread.mean() / rate.max(1e-9);
+        let busiest = self.hops_busy_ns.iter().copied().fold(0.0, f64::max);
+        DeliveryEvidence {
+            modelled_total: Duration::from_nanoseconds(
+                (self.modelled_total_ns * self.time_scale) as u64,
+            ),
+            outside: self.outside,
+            unread: Duration::from_nanoseconds((unread_s * 1e9) as u64),
+            drive_busy: (busiest / active_ns.max(1e-3)).min(1.0),
+            server_busy: self.intake.busy().max(self.engine.busy()),
+            ..DeliveryEvidence::of_modelled(&self.modelled, self.time_scale)
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use lanemark_schema::result::LiveVerdict;
+
+    fn us(us: u64) -> Duration {
+        Duration::from_microseconds(us)
+    }
+
+    /// Counters after `parts`, each a number of reads of 100 us and the us by which they were late.
+    fn counted(parts: &[(u64, u64)]) -> Counters {
+        let (mut modelled, mut lateness) = (LatencyHistogram::new(), LatencyHistogram::new());
+        let mut reads = DirectionResult::new();
+        for (requests, late) in parts {
+            for _ in 0..*requests {
+                modelled.record(us(100));
+                lateness.record(us(*late));
+                reads.record(Bytes::kibi(4), us(100 + late));
+            }
+        }
+        let requests: u64 = parts.iter().map(|(requests, _)| requests).sum();
+        Counters {
+            time_scale: 1.0,
+            served: us(1_000 * requests),
+            active: us(100 * requests),
+            busy: us(100 * requests),
+            requests,
+            modelled_total_ns: modelled.mean_ns() * requests as f64,
+            modelled,
+            lateness,
+            reads,
+            writes: DirectionResult::new(),
+            hops_busy_ns: vec![50_000.0 * requests as f64, 20_000.0 * requests as f64],
+            intake: ThreadTime { worked_ns: 10 * requests, waited_ns: 90 * requests },
+            engine: ThreadTime { worked_ns: 30 * requests, waited_ns: 70 * requests },
+            unread: UnreadSum { samples: requests, thousandths: 500 * requests },
+            outside: None,
+            content: None,
+            processor_s: requests as f64 * 1e-5,
+        }
+    }
+
+    #[test]
+    fn a_measurement_gets_the_verdict_of_its_own_time() {
+        let (early, all) = (counted(&[(1_000, 60)]), counted(&[(1_000, 60), (2_000, 0)]));
+        assert_eq!(early.live().verdict(), LiveVerdict::Late);
+        let mut own = all.since(&early);
+        own.unread = UnreadSum::default();
+        let live = own.live();
+        assert_eq!(live.verdict(), LiveVerdict::Valid);
+        assert_eq!(live.reads.as_ref().unwrap().latency.count(), 2_000);
+        assert_eq!(live.reads.as_ref().unwrap().bytes, Bytes::kibi(8_000));
+        assert_eq!((live.writes, live.lateness.count()), (None, 2_000));
+        assert_eq!((own.served, own.active, own.busy), (us(2_000_000), us(200_000), us(200_000)));
+        assert!((own.processor_s - 0.02).abs() < 1e-9);
+    }
+
+    #[test]
+    fn evidence_is_of_the_time_between_two_readings() {
+        let evidence = counted(&[(3_000, 0)]).since(&counted(&[(1_000, 0)])).live().evidence;
+        assert!((evidence.drive_busy - 0.5).abs() < 1e-9, "{evidence:?}");
+        assert!((evidence.server_busy - 0.3).abs() < 1e-9, "{evidence:?}");
+        // Half an answer waits at a rate of one in 100 us.
+        assert_eq!(evidence.unread, us(50));
+        let total_ms = evidence.modelled_total.as_seconds() * 1e3;
+        assert!((total_ms - 200.0).abs() < 1e-6, "{evidence:?}");
+        let idle = counted(&[(5, 0)]);
+        let nothing = idle.since(&idle).live();
+        assert_eq!((nothing.deviation(), nothing.evidence.drive_busy), (None, 0.0));
+    }
+
+    #[test]
+    fn readings_survive_their_text() {
+        let reading = ServedReading {
+            system: "a@b:c".to_owned(),
+            drive: "A".to_owned(),
+            faults: vec!["power-cut at=1s boot=1s".to_owned()],
+            counters: counted(&[(10, 3)]),
+        };
+        let text = serde_json::to_string(&reading).unwrap();
+        assert!(!text.contains('\n'));
+        assert_eq!(serde_json::from_str::<ServedReading>(&text).unwrap(), reading);
+    }
+}
