@@ -27,11 +27,11 @@ pub(crate) struct Enclosure {
 /// Reads `usb` and `bridge` of the port `name`.
 ///
 /// # Errors
-/// Returns an error if the rate is not a rate of USB 3.2, or if the kind of bridge does not exist.
+/// Returns an error if USB does not have the rate, or if the kind of bridge does not exist.
 pub(crate) fn enclosure(section: &Section<'_>, name: &str) -> Result<Enclosure, StudyError> {
     let line_rate: BitsPerSecond = section.quantity("usb")?;
     let Some(usb) = UsbRate::new(line_rate) else {
-        let message = format!("usb = {line_rate}: USB 3.2 runs at 5, 10 or 20 Gb/s");
+        let message = format!("usb = {line_rate}: USB runs at 480 Mb/s, or at 5, 10 or 20 Gb/s");
         return Err(section.error("usb", message));
     };
     let bridge = section.table("bridge")?;

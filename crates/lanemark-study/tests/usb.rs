@@ -58,7 +58,12 @@ fn the_ceilings_of_enclosures_are_those_that_are_measured() {
 #[test]
 fn what_no_usb_port_can_be_is_told() {
     let usb = "usb    = { value = \"5 Gb/s\", derived = \"USB 3.2 generation 1\" }";
-    says(UASP, usb, "usb = \"7 Gb/s\"", "usb = 7 Gb/s: USB 3.2 runs at 5, 10 or 20 Gb/s");
+    says(
+        UASP,
+        usb,
+        "usb = \"7 Gb/s\"",
+        "usb = 7 Gb/s: USB runs at 480 Mb/s, or at 5, 10 or 20 Gb/s",
+    );
     says(UASP, usb, "usb = \"5\"", "usb");
     let sata = "sata         = { value = \"6 Gb/s\", assumed = \"as such bridges since 2012\" }";
     let sas = "sas = { rate = \"12 Gb/s\", phys = 1 }";

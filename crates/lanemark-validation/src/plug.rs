@@ -35,18 +35,15 @@ impl Plug {
     }
 
     /// Returns the port that a row's path names, otherwise a port with the drive's connector.
-    ///
-    /// # Errors
-    /// Returns an error for USB 2.0, which is not simulated.
-    pub fn of_path(row: &Row, drive: Self) -> Result<Self, String> {
+    pub fn of_path(row: &Row, drive: Self) -> Self {
         let path = row.text("path").to_lowercase();
         if path.contains("usb 2") {
-            return Err("USB 2.0 is not simulated".into());
+            return Self::Usb(0.48);
         }
         if path.contains("usb 3") {
-            return Ok(Self::Usb(if path.contains("10 gb/s") { 10.0 } else { 5.0 }));
+            return Self::Usb(if path.contains("10 gb/s") { 10.0 } else { 5.0 });
         }
-        Ok(Self::find(&path).unwrap_or(drive))
+        Self::find(&path).unwrap_or(drive)
     }
 
     /// Returns the bytes a second after the line code.
@@ -58,6 +55,7 @@ impl Plug {
             }
             Self::Sata(rate) => rate * 1e8,
             Self::Sas(rate, phys) => rate * 1e8 * f64::from(phys),
+            Self::Usb(rate) if rate < 1.0 => rate * 1e9 / 8.0,
             Self::Usb(rate) if rate < 10.0 => rate * 1e8,
             Self::Usb(rate) => rate * 1e9 / 8.0 * 128.0 / 132.0,
         }
@@ -81,6 +79,7 @@ impl Plug {
             Self::Pcie(..) => "nvme",
             Self::Sata(_) => "ahci",
             Self::Sas(..) => "sas",
+            Self::Usb(rate) if rate < 1.0 => "bulk-only",
             Self::Usb(_) => "uasp",
         }
     }

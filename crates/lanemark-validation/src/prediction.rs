@@ -155,7 +155,7 @@ impl<'c> Case<'c> {
     ) -> Result<Self, String> {
         let drives = row.number("drives").unwrap_or(1.0) as usize;
         let plug = drive_plug(row, rated);
-        let port = Plug::of_path(row, plug)?;
+        let port = Plug::of_path(row, plug);
         let capacity = recipe::capacity(row.text("drive"));
         let test = recipe::test(row, capacity * drives as f64).ok_or("its test is not stated")?;
         let baselines = Baselines::of(row, rated, plug, port, &test, drives as f64);

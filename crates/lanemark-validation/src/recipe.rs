@@ -131,6 +131,7 @@ pub fn platform_file(row: &Row, plug: Plug, path: Plug, drives: usize) -> String
         ("nvme", "queues = 16\nqueue_depth = 1024\n", "1 MiB"),
         ("sas", "", "256 KiB"),
         ("uasp", "", "1 MiB"),
+        ("bulk_only", "", "120 KiB"),
     ] {
         let _ = write!(
             text,
@@ -162,14 +163,14 @@ pub fn platform_file(row: &Row, plug: Plug, path: Plug, drives: usize) -> String
             other => text += &format!("{}\n", other.toml()),
         }
         if let Plug::Usb(_) = port {
-            text += &bridge(plug);
+            text += &bridge(plug, port.protocol());
         }
     }
     text
 }
 
 /// Returns the bridge of a USB enclosure, with the values of the library's platforms.
-fn bridge(drive: Plug) -> String {
+fn bridge(drive: Plug, protocol: &str) -> String {
     let (beyond, rate) = match drive {
         Plug::Pcie(..) => {
             let link = "pcie = { generation = 3, lanes = 2 }\npayload_max = \"256 B\"\nread_request_max = \"512 B\"\n";
@@ -178,7 +179,7 @@ fn bridge(drive: Plug) -> String {
         other => (format!("{}\n", other.toml()), "430 MB/s"),
     };
     format!(
-        "[port.bridge]\nname = \"UASP bridge\"\n{beyond}protocol = \"uasp\"\nlatency = {{ value = \"15 us\", assumed = \"firmware\", range = [\"8 us\", \"20 us\"] }}\n\
+        "[port.bridge]\nname = \"{protocol} bridge\"\n{beyond}protocol = \"{protocol}\"\nlatency = {{ value = \"15 us\", assumed = \"firmware\", range = [\"8 us\", \"20 us\"] }}\n\
          command_time = {{ value = \"25 us\", assumed = \"about 40,000 commands a second\" }}\n\
          rate = {{ value = \"{rate}\", assumed = \"as such enclosures are measured\" }}\n"
     )

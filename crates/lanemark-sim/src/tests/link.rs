@@ -371,6 +371,24 @@ fn an_enclosure_carries_what_its_narrower_link_does() {
     }
 }
 
+/// Both directions of USB 2.0 share its wires, so reads and writes together are as fast as reads. A mix waits for the
+/// bursts of the SATA link, up to 2%; downstream of a faster one it reaches the ceiling.
+#[test]
+fn usb_2_carries_one_direction_at_a_time() {
+    let mut system = enclosed(&unlimited(), UsbRate::High, UsbTransport::AttachedScsi);
+    for (speed, least) in [(1, 0.975), (4, 0.998)] {
+        system.attachments[0].way.links.last_mut().unwrap().speed = speed;
+        for share in [1.0, 0.5, 0.0] {
+            let test = test(Bytes::kibi(128), Pattern::Uniform, true, 16);
+            let test = test.with(|asked| asked.read_share = Ratio::new(share).unwrap());
+            let ceiling = ceilings(&system, &test)[3].rate.unwrap().as_megabytes();
+            let ratio = megabytes(&run(&system, &test)) / ceiling;
+            assert!((53.1..53.248).contains(&ceiling), "{ceiling} MB/s");
+            assert!(ratio > least && ratio < 1.0001, "{share}: {ratio} of {ceiling} MB/s");
+        }
+    }
+}
+
 /// The bridge sends short commands at its own rate, regardless of the rate of the next link.
 #[test]
 fn a_bridge_limits_commands_and_does_not_hold_data_up() {

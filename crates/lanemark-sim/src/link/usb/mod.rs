@@ -1,5 +1,5 @@
-//! Universal Serial Bus 3.2: the cost of packets that carry the commands and data of storage, and the bridge to the
-//! drive.
+//! Universal Serial Bus, 2.0 and 3.2: the cost of packets that carry the commands and data of storage, and the bridge to
+//! the drive.
 //!
 //! Model (USB 3.2 Specification, revision 1.0). Generation 1 carries 5 GT/s with 8b/10b, one SKP ordered set of two
 //! symbols in 354 (6.4.3.1). Generation 2 carries 10 GT/s with 128b/132b, one block of SKP symbols after 40 others
@@ -15,6 +15,10 @@
 //! - A transfer begins when the device is ready: ERDY to the host, and for data to the host the ACK that requests it
 //!   (8.10.1). With streams both name the command's stream (8.12.1.4).
 //!
+//! USB 2.0 (revision 2.0) at 480 Mb/s has one pair of wires for both directions. A bulk transaction carries up to 512 B
+//! of data and 55 B of overhead: token, data and handshake packets, and the gaps between them (table 5-10). A microframe
+//! of 125 us has room for 7,500 B, of which 13 such transactions use 7,371 B.
+//!
 //! Commands. Bulk-only transport (USB Mass Storage Class, Bulk-Only Transport 1.0): a wrapper of 31 B, the data, a
 //! status wrapper of 13 B. USB Attached SCSI (UAS-2): a command unit of 32 B, the data, a sense unit of 16 B.
 //!
@@ -22,7 +26,8 @@
 //!
 //! Not modelled: isochronous timestamps (20 symbols in 125 us) and other devices on the bus, hubs, NRDY and retries
 //! except for bit errors, the host controller's time to answer ERDY, TRBs that it fetches late, data packets shorter
-//! than 1,024 B inside a transfer, USB 2.0, link power states.
+//! than 1,024 B inside a transfer, link power states, and for USB 2.0 PING and NAK, with which a device that is not
+//! ready is polled.
 
 mod bridge;
 mod table;
@@ -33,8 +38,13 @@ pub use bridge::Bridge;
 
 use lanemark_schema::units::{BitsPerSecond, Bytes, BytesPerSecond, Duration};
 
-/// Maximum data of a packet.
+/// Maximum data of a packet of USB 3.2, and of USB 2.0.
 const DATA_PACKET: u64 = 1024;
+const DATA_PACKET_2: u64 = 512;
+/// Bytes of a bulk transaction of USB 2.0 in addition to its data.
+const TRANSACTION: u64 = 55;
+/// Bytes of a microframe, and full transactions in it.
+const MICROFRAME: (u64, u64) = (7500, 13);
 /// A header packet; a transaction packet consists of it only.
 const HEADER_PACKET: u64 = 20;
 /// Bytes of a data packet in addition to its header packet and data: framing before and after, CRC-32.
@@ -44,9 +54,11 @@ const LENGTH_REPLICAS: u64 = 4;
 /// Bytes that a header packet makes the other direction carry: LGOOD and LCRD.
 const LINK_COMMANDS: u64 = 2 * 8;
 
-/// A USB 3.2 line rate.
+/// A USB line rate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum UsbRate {
+    /// 480 Mb/s: high speed of USB 2.0, one direction at a time.
+    High,
     /// 5 Gb/s: generation 1, one lane.
     Gen1,
     /// 10 Gb/s: generation 2, one lane.
@@ -82,10 +94,14 @@ struct SymbolCounts {
     back: u64,
 }
 
+impl SymbolCounts {
+    const NONE: Self = Self { forth: 0, back: 0 };
+}
+
 impl UsbRate {
-    /// Returns the rate for a line rate, if it is one of USB 3.2's.
+    /// Returns the rate for a line rate, if USB has it.
     pub fn new(line_rate: BitsPerSecond) -> Option<Self> {
-        [Self::Gen1, Self::Gen2, Self::Gen2x2]
+        [Self::High, Self::Gen1, Self::Gen2, Self::Gen2x2]
             .into_iter()
             .find(|rate| rate.line_rate() == line_rate)
     }
@@ -93,6 +109,7 @@ impl UsbRate {
     /// Returns the bits a second on all lanes of a direction.
     pub fn line_rate(self) -> BitsPerSecond {
         BitsPerSecond(match self {
+            Self::High => 480_000_000,
             Self::Gen1 => 5_000_000_000,
             Self::Gen2 => 10_000_000_000,
             Self::Gen2x2 => 20_000_000_000,
@@ -102,23 +119,41 @@ impl UsbRate {
     /// Returns the bits on the wire and the symbols of 8 bits that they carry.
     fn line_code(self) -> (u64, u64) {
         match self {
+            Self::High => (8, 1),
             Self::Gen1 => (10, 1),
             Self::Gen2 | Self::Gen2x2 => (132, 16),
         }
     }
 
-    /// Returns the symbols from one SKP ordered set to the next, and how many of them carry traffic.
+    /// Returns the symbols from one SKP ordered set to the next, or of a microframe, and how many of them carry traffic.
     fn skip_interval(self) -> (u64, u64) {
         match self {
+            Self::High => (MICROFRAME.0, MICROFRAME.1 * (DATA_PACKET_2 + TRANSACTION)),
             Self::Gen1 => (354, 352),
             Self::Gen2 | Self::Gen2x2 => (41 * 16, 40 * 16),
         }
     }
 
-    /// Returns the bytes of a data packet in addition to its data.
-    fn data_packet_overhead(self) -> u64 {
-        let replicas = if self == Self::Gen1 { 0 } else { LENGTH_REPLICAS };
-        HEADER_PACKET + replicas + DATA_FRAME
+    /// Returns the maximum data of a packet.
+    fn data_packet(self) -> u64 {
+        match self {
+            Self::High => DATA_PACKET_2,
+            Self::Gen1 | Self::Gen2 | Self::Gen2x2 => DATA_PACKET,
+        }
+    }
+
+    /// Returns the bytes that a data packet needs in addition to its data: in its own direction, including the link
+    /// commands for its ACK, and in the other.
+    fn data_packet_overhead(self) -> SymbolCounts {
+        let replicas = match self {
+            Self::High => return SymbolCounts { forth: TRANSACTION, back: 0 },
+            Self::Gen1 => 0,
+            Self::Gen2 | Self::Gen2x2 => LENGTH_REPLICAS,
+        };
+        SymbolCounts {
+            forth: HEADER_PACKET + replicas + DATA_FRAME + LINK_COMMANDS,
+            back: HEADER_PACKET + LINK_COMMANDS,
+        }
     }
 }
 
@@ -172,25 +207,28 @@ impl Usb {
         Duration::from_picoseconds((symbols * self.symbol_time + (1 << 19)) >> 20)
     }
 
-    /// Data packets with their answers. `forth` includes the link commands that answer each ACK.
+    /// Data packets with their answers.
     fn data(&self, bytes: Bytes) -> SymbolCounts {
-        let packets = bytes.get().div_ceil(DATA_PACKET);
-        let each = self.rate.data_packet_overhead() + LINK_COMMANDS;
-        SymbolCounts {
-            forth: bytes.get() + packets * each,
-            back: packets * (HEADER_PACKET + LINK_COMMANDS),
+        let packets = bytes.get().div_ceil(self.rate.data_packet());
+        let SymbolCounts { forth, back } = self.rate.data_packet_overhead();
+        SymbolCounts { forth: bytes.get() + packets * forth, back: packets * back }
+    }
+
+    /// The beginning of a transfer to the host: ERDY, and the ACK that requests data. USB 2.0 has neither.
+    fn ask_in(&self) -> SymbolCounts {
+        let one = HEADER_PACKET + LINK_COMMANDS;
+        match self.rate {
+            UsbRate::High => SymbolCounts::NONE,
+            _ => SymbolCounts { forth: one, back: one },
         }
     }
 
-    /// The beginning of a transfer to the host: ERDY, and the ACK that requests data.
-    fn ask_in() -> SymbolCounts {
-        let one = HEADER_PACKET + LINK_COMMANDS;
-        SymbolCounts { forth: one, back: one }
-    }
-
-    /// The beginning of a transfer to the drive: ERDY, which travels against it.
-    fn ask_out() -> SymbolCounts {
-        SymbolCounts { forth: LINK_COMMANDS, back: HEADER_PACKET }
+    /// The beginning of a transfer to the drive: ERDY, which travels against it. USB 2.0 does not have it.
+    fn ask_out(&self) -> SymbolCounts {
+        match self.rate {
+            UsbRate::High => SymbolCounts::NONE,
+            _ => SymbolCounts { forth: LINK_COMMANDS, back: HEADER_PACKET },
+        }
     }
 
     /// The command unit, for which the device is always ready.
@@ -199,6 +237,6 @@ impl Usb {
     }
 
     fn status(&self) -> SymbolCounts {
-        Self::ask_in() + self.data(self.transport.status())
+        self.ask_in() + self.data(self.transport.status())
     }
 }

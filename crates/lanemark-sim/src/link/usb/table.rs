@@ -1,8 +1,8 @@
-//! The table of USB: packets in one direction, their answers in the other.
+//! The table of USB: packets in one direction, their answers in the other. In USB 2.0 both are one direction.
 
 use std::fmt;
 
-use super::{DATA_PACKET, HEADER_PACKET, LINK_COMMANDS, SymbolCounts, Usb, UsbRate, UsbTransport};
+use super::{HEADER_PACKET, LINK_COMMANDS, SymbolCounts, Usb, UsbRate, UsbTransport};
 use crate::link::law::{BurstPosition, Law, LinkLoad, Phase, PhaseTime};
 use lanemark_schema::units::{Bytes, BytesPerSecond, Duration};
 use lanemark_schema::workload::Operation;
@@ -35,16 +35,16 @@ impl Usb {
 
 impl Law for Usb {
     fn cost(&self, phase: Phase) -> PhaseTime {
-        let when = |is, symbols| if is { symbols } else { SymbolCounts { forth: 0, back: 0 } };
+        let when = |is, symbols| if is { symbols } else { SymbolCounts::NONE };
         match phase {
             Phase::Command(_) => self.cost_to_drive(self.command()),
             Phase::ToHost(bytes, place) => self.cost_to_host(
-                when(place.first, Self::ask_in())
+                when(place.first, self.ask_in())
                     + self.data(bytes)
                     + when(place.last, self.status()),
             ),
             Phase::ToDrive(bytes, place) => {
-                self.cost_to_drive(when(place.first, Self::ask_out()) + self.data(bytes))
+                self.cost_to_drive(when(place.first, self.ask_out()) + self.data(bytes))
             }
             Phase::Completion(_) => self.cost_to_host(self.status()),
             Phase::Accesses(_) => PhaseTime::NONE,
@@ -69,7 +69,11 @@ impl Law for Usb {
             };
             of(Operation::Read) * share + of(Operation::Write) * (1.0 - share)
         };
-        let seconds = time(|cost| cost.to_host).max(time(|cost| cost.to_drive));
+        let (up, down) = (time(|cost| cost.to_host), time(|cost| cost.to_drive));
+        let seconds = match self.rate {
+            UsbRate::High => up + down,
+            _ => up.max(down),
+        };
         BytesPerSecond((block as f64 / seconds) as u64)
     }
 
@@ -79,7 +83,7 @@ impl Law for Usb {
     }
 
     fn trainings(&self) -> &'static str {
-        "a speed of 5, 10 or 20 Gb/s"
+        "a speed of 480 Mb/s, or 5, 10 or 20 Gb/s"
     }
 
     fn bits(&self, bytes: Bytes) -> u64 {
@@ -88,10 +92,19 @@ impl Law for Usb {
     }
 
     /// An ACK with the retry bit requests a data packet with a wrong CRC-32 again (8.11.1): the packet follows that
-    /// ACK.
+    /// ACK. In USB 2.0 the host repeats the transaction.
     fn replay_time(&self) -> Option<Duration> {
-        let packet = self.data(Bytes(DATA_PACKET)).forth;
-        Some(self.time(packet + HEADER_PACKET + LINK_COMMANDS))
+        let packet = self.data(Bytes(self.rate.data_packet())).forth;
+        let request = match self.rate {
+            UsbRate::High => 0,
+            _ => HEADER_PACKET + LINK_COMMANDS,
+        };
+        Some(self.time(packet + request))
+    }
+
+    fn half_duplex_frame(&self) -> Option<Duration> {
+        let packet = self.data(Bytes(self.rate.data_packet())).forth;
+        (self.rate == UsbRate::High).then(|| self.time(packet))
     }
 }
 
@@ -101,6 +114,7 @@ impl fmt::Display for Usb {
             UsbTransport::BulkOnly => "bulk-only",
             UsbTransport::AttachedScsi => "UASP",
         };
-        write!(f, "USB {}, {transport}, packets of 1 KiB", self.rate.line_rate())
+        let packet = Bytes(self.rate.data_packet());
+        write!(f, "USB {}, {transport}, packets of {packet}", self.rate.line_rate())
     }
 }

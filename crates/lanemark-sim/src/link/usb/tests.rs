@@ -4,7 +4,7 @@ use super::*;
 use crate::link::law::{BurstPosition, Law, Phase, PhaseTime};
 use lanemark_schema::workload::Operation;
 
-const RATES: [UsbRate; 3] = [UsbRate::Gen1, UsbRate::Gen2, UsbRate::Gen2x2];
+const RATES: [UsbRate; 4] = [UsbRate::High, UsbRate::Gen1, UsbRate::Gen2, UsbRate::Gen2x2];
 const MIDDLE: BurstPosition = BurstPosition { first: false, last: false };
 const WHOLE: BurstPosition = BurstPosition { first: true, last: true };
 
@@ -44,6 +44,42 @@ fn long_transfers_meet_the_closed_form_in_both_directions() {
         let seen = megabytes(block, read);
         assert!((seen / formula - 1.0).abs() < 1e-4, "{seen} for {formula} MB/s");
     }
+}
+
+/// Thirteen transactions of 512 B in a microframe of 125 us are 53.248 MB/s (USB 2.0, table 5-10), in either direction
+/// or in both together.
+#[test]
+fn usb_2_carries_thirteen_transactions_in_a_microframe() {
+    use crate::link::LinkLaw;
+    use crate::run::ceiling::over_link;
+    use lanemark_schema::units::Ratio;
+    use lanemark_schema::workload::Test;
+    let link = Usb::new(UsbRate::High, UsbTransport::BulkOnly);
+    let block = Bytes::mebi(13);
+    let PhaseTime { to_host, to_drive } = link.cost(Phase::ToHost(block, MIDDLE));
+    assert!((megabytes(block, to_host) - 53.248).abs() < 1e-3);
+    assert_eq!(
+        (to_drive, link.cost(Phase::ToDrive(block, MIDDLE)).to_drive),
+        (Duration::ZERO, to_host)
+    );
+    // Command, eight transactions and status, counted by hand: 86 + 8 * 567 + 68 B at 60 MB/s, and 7,500 B for 7,371.
+    let by_hand = Duration::from_nanoseconds((4690.0 / 0.06 * 7500.0 / 7371.0) as u64);
+    let cost = link.cost(Phase::Command(Operation::Read))
+        + link.cost(Phase::ToHost(Bytes::kibi(4), WHOLE));
+    let seen = cost.to_host + cost.to_drive;
+    assert!(seen.nanoseconds().abs_diff(by_hand.nanoseconds()) <= 2, "{seen} for {by_hand}");
+    let law = LinkLaw::Usb(link);
+    let mixed = |share| {
+        let test = Test::random_read("4 KiB").volume("1 GiB").build().unwrap();
+        let test = Test::clone(&test).with(|asked| asked.read_share = Ratio::new(share).unwrap());
+        over_link(&law, Bytes::kibi(120), &test).as_megabytes()
+    };
+    let (reads, half, writes) = (mixed(1.0), mixed(0.5), mixed(0.0));
+    assert!((reads - 4096.0 / 4690.0 * 60.0 * 7371.0 / 7500.0).abs() < 0.01, "{reads}");
+    assert!((half - reads).abs() < 0.01 && (writes - reads).abs() < 0.01, "{half}, {writes}");
+    assert_eq!(link.replay_time(), link.half_duplex_frame());
+    assert_eq!(Usb::new(UsbRate::Gen1, UsbTransport::BulkOnly).half_duplex_frame(), None);
+    assert_eq!(law.to_string(), "USB 480 Mb/s, bulk-only, packets of 512 B");
 }
 
 /// Data in one direction takes 36 symbols of the other direction for each packet: an ACK, LGOOD and LCRD.
